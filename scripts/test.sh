@@ -184,24 +184,24 @@ fi
 # --- the program ---------------------------------------------------------------------------------------------------------
 
 if cargo fmt --version >/dev/null 2>&1; then
-  run "formatting" count_nothing cargo fmt --check
+  run "formatting" count_nothing cargo fmt --all --check
 else
   leave_out "formatting" "rustfmt is not installed (rustup component add rustfmt)"
 fi
 
 if cargo clippy --version >/dev/null 2>&1; then
-  run "lints" count_nothing cargo clippy --locked --all-targets -- -D warnings
+  run "lints" count_nothing cargo clippy --locked --workspace --all-targets -- -D warnings
 else
   leave_out "lints" "clippy is not installed (rustup component add clippy)"
 fi
 
-run "documentation of the code" count_nothing env RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
+run "documentation of the code" count_nothing env RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
 
 # Unit, property, HTTP, turn and provider tests, the store's story, the floors, and licences against deny.toml.
 if cargo nextest --version >/dev/null 2>&1; then
-  run "tests of the program" count_nextest cargo nextest run --locked --no-fail-fast
+  run "tests of the program" count_nextest cargo nextest run --locked --workspace --no-fail-fast
 else
-  run "tests of the program" count_cargo cargo test --locked --no-fail-fast
+  run "tests of the program" count_cargo cargo test --locked --workspace --no-fail-fast
 fi
 
 # Not a failure, but worth a look now and then.

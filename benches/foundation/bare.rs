@@ -4,8 +4,8 @@ use std::ffi::{CString, c_int};
 use std::path::Path;
 use std::ptr;
 
-use clotho::ids::NodeId;
-use clotho::oplog::Effect;
+use clotho_core::ids::NodeId;
+use clotho_core::oplog::Effect;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clotho::http::wire::tree::TreeSkeleton;
-use clotho::ids::{NodeId, SessionId, UserId};
-use clotho::prompt::tags::hide_blocks;
-use clotho::store::{PathFilter, StoreError, StoreReader, StoredNode, TreeOutlineNode};
-use clotho::tree::Session;
+use clotho_compat::prompt::tags::hide_blocks;
+use clotho_core::ids::{NodeId, SessionId, UserId};
+use clotho_core::tree::Session;
+use clotho_store::{PathFilter, StoreError, StoreReader, StoredNode, TreeOutlineNode};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 

@@ -7,8 +7,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use clotho::app::App;
-use clotho::clock::{IdGenerator, SystemClock};
-use clotho::config::Config;
+use clotho_config::Config;
+use clotho_core::clock::{IdGenerator, SystemClock};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -3,15 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use clotho::clock::{IdGenerator, Time};
-use clotho::ids::{NodeId, SessionId, UserId};
-use clotho::oplog::OperationKind;
-use clotho::store::{
+use clotho_core::clock::{IdGenerator, Time};
+use clotho_core::ids::{NodeId, SessionId, UserId};
+use clotho_core::oplog::OperationKind;
+use clotho_core::tree::{AllowedScripts, Delta, Kind, RecallSettings, Role, Session, Status, SummarySettings};
+use clotho_core::world::{Pointer, StateChange, StateOperation};
+use clotho_store::{
     ActiveRules, Actor, MessageWrite, NodeDraft, PluginRecord, ReplyCompletion, Store, StoreSettings, Tx, UserAccount,
     WriteError,
 };
-use clotho::tree::{AllowedScripts, Delta, Kind, RecallSettings, Role, Session, Status, SummarySettings};
-use clotho::world::{Pointer, StateChange, StateOperation};
 use serde_json::{Map, json};
 
 pub const TEXT: usize = 1_024;
@@ -192,7 +192,7 @@ pub fn delta() -> Delta {
     Delta { operations: vec![StateOperation::new(path, add, "took 1 damage", "combat")], ..Delta::default() }
 }
 
-pub fn ending(asked: Option<clotho::tree::edit::HeadRequest>) -> ReplyCompletion {
+pub fn ending(asked: Option<clotho_core::tree::edit::HeadRequest>) -> ReplyCompletion {
     ReplyCompletion {
         status: Status::Complete,
         content: "x".repeat(TEXT),

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use clotho::clock::SplitMix64;
+use clotho_core::clock::SplitMix64;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -126,7 +126,7 @@ fn header(metadata: Value) -> String {
 /// Every second message is the user's; every fifth reply has three alternatives, and each reply carries variables.
 fn message(random: &mut SplitMix64, n: usize) -> Value {
     let is_user = n.is_multiple_of(2);
-    let date = clotho::clock::Time(1_740_000_000_000 + i64::try_from(n).unwrap() * 60_000).to_string();
+    let date = clotho_core::clock::Time(1_740_000_000_000 + i64::try_from(n).unwrap() * 60_000).to_string();
     let mut text = || {
         let count = if is_user { 10 + random.next_below(40) } else { 60 + random.next_below(200) };
         (0..count).map(|_| WORDS[usize::try_from(random.next_below(16)).unwrap()]).collect::<Vec<_>>().join(" ")

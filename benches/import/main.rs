@@ -32,9 +32,9 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::time::Duration;
 
-use clotho::archive::ArchiveLimits;
-use clotho::clock::Time;
-use clotho::transfer::sillytavern::{self, ForeignImportResult, ImportOptions, ImportSource};
+use clotho_core::clock::Time;
+use clotho_engine::transfer::sillytavern::{self, ForeignImportResult, ImportOptions, ImportSource};
+use clotho_store::archive::ArchiveLimits;
 use house::House;
 use session::{Bench, open};
 use table::{Peak, head, ratio, row, timed};

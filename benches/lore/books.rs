@@ -1,7 +1,7 @@
 //! Made-up books: entries as they are written, with two keys each and some hundred bytes of text, in books of ten thousand; and
 //! messages that speak of a few of them.
 
-use clotho::prompt::lore::{LoreHost, ScanBook, ScanMessage};
+use clotho_compat::prompt::lore::{LoreHost, ScanBook, ScanMessage};
 use serde_json::{Map, Value, json};
 
 /// Entries of one book.

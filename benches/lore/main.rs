@@ -24,10 +24,10 @@ mod table;
 use std::hint::black_box;
 use std::time::Duration;
 
-use clotho::prompt::lore::{
+use clotho_compat::prompt::lore::{
     LoreTimers, LoreWordIndex, LorebookScope, ScanBook, ScanMessage, ScanRequest, ScopedBook, WorldInfoSettings, scan,
 };
-use clotho::prompt::recall::RecallQuery;
+use clotho_compat::prompt::recall::RecallQuery;
 
 use books::{House, Lore, said};
 use table::{head, median, ratio, row, timed};

@@ -39,11 +39,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clotho::app::App;
-use clotho::clock::{IdGenerator, SystemClock};
-use clotho::config::Config;
-use clotho::ids::{NodeId, SessionId};
-use clotho::store::{PathFilter, StoreError};
-use clotho::turn::PreviewSpec;
+use clotho_config::Config;
+use clotho_core::clock::{IdGenerator, SystemClock};
+use clotho_core::ids::{NodeId, SessionId};
+use clotho_engine::turn::PreviewSpec;
+use clotho_store::{PathFilter, StoreError};
 use serde_json::{Map, Value};
 
 use mock_model::{MockModel, Reply};

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use clotho::clock::{SplitMix64, Time};
-use clotho::ids::{NodeId, SessionId, UserId};
-use clotho::search::{IndexChange, SearchDocument};
-use clotho::tree::Role;
+use clotho_core::clock::{SplitMix64, Time};
+use clotho_core::ids::{NodeId, SessionId, UserId};
+use clotho_core::tree::Role;
+use clotho_search::{IndexChange, SearchDocument};
 use uuid::Uuid;
 
 /// So many different words.

@@ -27,9 +27,9 @@ mod table;
 
 use std::time::Duration;
 
-use clotho::clock::Time;
-use clotho::config;
-use clotho::search::{Index, IndexSource, LocalNow, ParsedQuery, SearchRequest};
+use clotho_config as config;
+use clotho_core::clock::Time;
+use clotho_search::{Index, IndexSource, LocalNow, ParsedQuery, SearchRequest};
 use uuid::Uuid;
 
 use bare::Bare;

@@ -1,9 +1,9 @@
 //! One line, as deep as a session may be: what is near its end must not cost what is above.
 
-use clotho::clock::Time;
-use clotho::ids::{FragmentId, NodeId};
-use clotho::store::{Actor, PathFilter, StoreError, Tx, WriteError};
-use clotho::tree::{EditTarget, TreeEdit};
+use clotho_core::clock::Time;
+use clotho_core::ids::{FragmentId, NodeId};
+use clotho_core::tree::{EditTarget, TreeEdit};
+use clotho_store::{Actor, PathFilter, StoreError, Tx, WriteError};
 
 use super::session::open;
 use super::table::{head, median, micros, row, timed};

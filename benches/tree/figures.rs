@@ -1,12 +1,12 @@
 //! The work that is measured. Each function does one thing once, and what it needs before and after beside the clock.
 
-use clotho::clock::Time;
-use clotho::ids::{FragmentId, NodeId, SessionId};
-use clotho::oplog::OperationKind;
-use clotho::store::{
+use clotho_core::clock::Time;
+use clotho_core::ids::{FragmentId, NodeId, SessionId};
+use clotho_core::oplog::OperationKind;
+use clotho_core::tree::{EditTarget, Effects, Kind, Role, Status, TreeEdit};
+use clotho_store::{
     Actor, MessageWrite, NodeDraft, NodeStateUpdate, PathFilter, StoreError, StoreReader, StoredSession, Tx, WriteError,
 };
-use clotho::tree::{EditTarget, Effects, Kind, Role, Status, TreeEdit};
 
 use super::Meter;
 use super::session::{Bench, ending, open};

@@ -3,10 +3,10 @@
 use std::fs::File;
 use std::io::BufWriter;
 
-use clotho::archive::ArchiveLimits;
-use clotho::clock::Time;
-use clotho::store::DatabaseSnapshot;
-use clotho::transfer::{self, SessionImportOptions};
+use clotho_core::clock::Time;
+use clotho_engine::transfer::{self, SessionImportOptions};
+use clotho_store::DatabaseSnapshot;
+use clotho_store::archive::ArchiveLimits;
 
 use super::session::open;
 use super::table::{Peak, head, row, timed};

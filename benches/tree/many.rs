@@ -1,7 +1,7 @@
 //! A database of a million messages: what one session costs among them.
 
-use clotho::clock::Time;
-use clotho::store::{Actor, PathFilter, StoreError};
+use clotho_core::clock::Time;
+use clotho_store::{Actor, PathFilter, StoreError};
 
 use super::session::open;
 use super::table::{head, median, micros, row, timed};

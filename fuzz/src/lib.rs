@@ -7,13 +7,13 @@
 
 use std::sync::Arc;
 
-use clotho::clock::Time;
-use clotho::interop::{book, card, chat, foreign_chat, persona, preset};
-use clotho::plugin::{Manifest, ScriptLimits, mvu};
-use clotho::prompt::macros::{MacroContext, MacroEngine};
-use clotho::provider::sse::{LineTooLong, SseEvent, SseParser};
-use clotho::search::{LocalNow, ParsedQuery};
-use clotho::world::{Pointer, Schema, SchemaSet, StateOperation, World, canonical, diff, fold};
+use clotho_compat::interop::{book, card, chat, foreign_chat, persona, preset};
+use clotho_compat::prompt::macros::{MacroContext, MacroEngine};
+use clotho_core::clock::Time;
+use clotho_core::world::{Pointer, Schema, SchemaSet, StateOperation, World, canonical, diff, fold};
+use clotho_plugin::{Manifest, ScriptLimits, mvu};
+use clotho_provider::sse::{LineTooLong, SseEvent, SseParser};
+use clotho_search::{LocalNow, ParsedQuery};
 use serde_json::{Map, Value, json};
 
 /// What is done with some bytes.

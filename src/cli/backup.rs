@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use anyhow::{Context, anyhow};
 
 use crate::app;
-use crate::clock::{Clock, SystemClock};
-use crate::config::Config;
-use crate::search;
-use crate::store::StoreError;
-use crate::store::copies::{self, BackupError};
+use clotho_config::Config;
+use clotho_core::clock::{Clock, SystemClock};
+use clotho_search as search;
+use clotho_store::StoreError;
+use clotho_store::copies::{self, BackupError};
 
 use super::storage::no_database_error;
 use super::{CliResult, terminal};

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 
-use crate::config::Config;
-use crate::ids::{NodeId, SessionId, UserId};
-use crate::store::DatabaseSnapshot;
-use crate::transfer::{
+use clotho_config::Config;
+use clotho_core::ids::{NodeId, SessionId, UserId};
+use clotho_engine::transfer::{
     BranchExportFormat, BranchExportOptions, ExportOutcome, ExportTarget, export_all, export_branch,
 };
+use clotho_store::DatabaseSnapshot;
 
 use super::common::progress_bar;
 use super::common::{load_session, write_new_file};

@@ -9,9 +9,9 @@ use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::app;
-use crate::config::Config;
-use crate::ids::SessionId;
-use crate::store::{DatabaseSnapshot, Store, StoreError, StoredSession};
+use clotho_config::Config;
+use clotho_core::ids::SessionId;
+use clotho_store::{DatabaseSnapshot, Store, StoreError, StoredSession};
 
 /// Opens the store, which nobody else may use.
 pub fn alone(config: &Config, instead: &str) -> Result<Store, anyhow::Error> {

@@ -7,12 +7,12 @@ use anyhow::anyhow;
 use serde::Serialize;
 
 use crate::app;
-use crate::config::Config;
-use crate::log_follower;
-use crate::search;
-use crate::store::doctor::{Doctor, DoctorCheck, DoctorFinding, RepairableFinding, pluralize};
-use crate::store::{Store, WriteError};
-use crate::turn;
+use clotho_config::Config;
+use clotho_engine::log_follower;
+use clotho_engine::turn;
+use clotho_search as search;
+use clotho_store::doctor::{Doctor, DoctorCheck, DoctorFinding, RepairableFinding, pluralize};
+use clotho_store::{Store, WriteError};
 
 use super::storage::{no_database_error, pending_erasure_notice};
 use super::{CliResult, terminal};
@@ -67,7 +67,7 @@ struct DoctorRun {
 }
 
 impl DoctorRun {
-    fn check_all(&mut self, config: &Config) -> Result<(), crate::store::StoreError> {
+    fn check_all(&mut self, config: &Config) -> Result<(), clotho_store::StoreError> {
         let progress = DoctorProgress::new();
         progress.show("the database file");
         self.found.extend(self.doctor.file()?);
@@ -91,7 +91,7 @@ impl DoctorRun {
     }
 
     /// Replies that were being written when a server was cut off are nothing wrong: the next start ends them.
-    fn check_interrupted(&mut self) -> Result<(), crate::store::StoreError> {
+    fn check_interrupted(&mut self) -> Result<(), clotho_store::StoreError> {
         if !self.is_alone {
             return Ok(());
         }
@@ -105,7 +105,7 @@ impl DoctorRun {
     }
 
     /// Compares the index with the tree, if it got as far as the log.
-    fn check_index(&mut self, config: &Config, sessions: &[i64]) -> Result<(), crate::store::StoreError> {
+    fn check_index(&mut self, config: &Config, sessions: &[i64]) -> Result<(), clotho_store::StoreError> {
         let hide_tags = config.generation.hide_tags.clone();
         let upstream = self.doctor.read(|reader| log_follower::upstream(reader, &hide_tags))?;
         let Some(upstream) = upstream else { return Ok(()) };

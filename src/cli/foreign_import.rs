@@ -11,13 +11,13 @@ use clap::Args;
 use jiff::tz::TimeZone;
 
 use crate::app;
-use crate::archive::ArchiveLimits;
-use crate::clock::{Clock, IdGenerator, SystemClock};
-use crate::config::Config;
-use crate::ids::UserId;
-use crate::store::Store;
-use crate::transfer::sillytavern::{self, ForeignImportResult, ImportOptions, ImportSource, zone_ahead};
-use crate::transfer::{ImportError, ImportProgress, REPAIR_LIST_HINT, discard, foreign};
+use clotho_config::Config;
+use clotho_core::clock::{Clock, IdGenerator, SystemClock};
+use clotho_core::ids::UserId;
+use clotho_engine::transfer::sillytavern::{self, ForeignImportResult, ImportOptions, ImportSource, zone_ahead};
+use clotho_engine::transfer::{ImportError, ImportProgress, REPAIR_LIST_HINT, discard, foreign};
+use clotho_store::Store;
+use clotho_store::archive::ArchiveLimits;
 
 use super::common::{alone, progress_bar};
 use super::{CliResult, terminal};

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::config::Config;
+use clotho_config::Config;
 
 /// A self-hosted role-play server whose history is a tree and whose every message carries the world's state.
 #[derive(Debug, Parser)]

@@ -14,10 +14,10 @@ use anyhow::Context;
 use clap::Subcommand;
 
 use crate::app;
-use crate::config::Config;
-use crate::plugin::reference;
-use crate::plugin::testing::{CaseReport, PluginTestReport, bless, run_tests};
-use crate::plugin::{Catalogue, LoadedPlugin, PluginOrigin, PluginSource, ScriptLimits};
+use clotho_config::Config;
+use clotho_plugin::reference;
+use clotho_plugin::testing::{CaseReport, PluginTestReport, bless, run_tests};
+use clotho_plugin::{Catalogue, LoadedPlugin, PluginOrigin, PluginSource, ScriptLimits};
 
 use super::{CliResult, terminal};
 

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow};
 
 use crate::app;
-use crate::config::Config;
-use crate::log_follower::{self, IndexFeeder};
-use crate::search::{self, Index};
-use crate::store::doctor::pluralize;
+use clotho_config::Config;
+use clotho_engine::log_follower::{self, IndexFeeder};
+use clotho_search::{self as search, Index};
+use clotho_store::doctor::pluralize;
 
 use super::storage::no_database_error;
 use super::{CliResult, common, terminal};

@@ -9,9 +9,9 @@ use anyhow::Context;
 use tracing_subscriber::EnvFilter;
 
 use crate::app::App;
-use crate::clock::{IdGenerator, SystemClock};
-use crate::config::{Config, LogConfig, LogFormat, ServerConfig};
 use crate::http;
+use clotho_config::{Config, LogConfig, LogFormat, ServerConfig};
+use clotho_core::clock::{IdGenerator, SystemClock};
 
 use super::{CliResult, terminal};
 

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use anyhow::anyhow;
 
 use crate::app;
-use crate::clock::{Clock, SystemClock};
-use crate::config::Config;
-use crate::store::doctor::pluralize;
-use crate::store::statistics::{DatabaseStatistics, SessionStatistic, collect};
-use crate::store::{Store, StoreError, WriteError};
+use clotho_config::Config;
+use clotho_core::clock::{Clock, SystemClock};
+use clotho_store::doctor::pluralize;
+use clotho_store::statistics::{DatabaseStatistics, SessionStatistic, collect};
+use clotho_store::{Store, StoreError, WriteError};
 
 use super::{CliResult, terminal};
 

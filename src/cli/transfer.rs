@@ -9,12 +9,12 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 
-use crate::archive::ArchiveLimits;
-use crate::clock::{Clock, IdGenerator, SystemClock};
-use crate::config::Config;
-use crate::ids::SessionId;
-use crate::store::DatabaseSnapshot;
-use crate::transfer;
+use clotho_config::Config;
+use clotho_core::clock::{Clock, IdGenerator, SystemClock};
+use clotho_core::ids::SessionId;
+use clotho_engine::transfer;
+use clotho_store::DatabaseSnapshot;
+use clotho_store::archive::ArchiveLimits;
 
 use super::common::{alone, load_session, progress_bar, write_new_file};
 use super::foreign_import::ForeignImportArgs;

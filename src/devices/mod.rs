@@ -13,10 +13,10 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::watch;
 
-use crate::clock::Time;
-use crate::config::{IpNetwork, ServerConfig};
-use crate::ids::DeviceId;
-use crate::store::PairedDevice;
+use clotho_config::{IpNetwork, ServerConfig};
+use clotho_core::clock::Time;
+use clotho_core::ids::DeviceId;
+use clotho_store::PairedDevice;
 
 use addresses::LocalAddresses;
 use pairing_codes::PairingCodes;

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-use crate::clock::Time;
+use clotho_core::clock::Time;
 
 /// How long a code lives, in milliseconds.
 pub const LIFETIME_MS: i64 = 5 * 60 * 1_000;

@@ -23,7 +23,7 @@ use super::error::{ApiError, ApiErrorCode};
 use crate::app::App;
 use crate::devices::EXPIRY_S;
 use crate::devices::addresses::LocalAddresses;
-use crate::ids::{DeviceId, UserId};
+use clotho_core::ids::{DeviceId, UserId};
 
 /// Who may call a route; the table of routes says it for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

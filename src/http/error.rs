@@ -14,10 +14,10 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use crate::provider::ProviderFailure;
-use crate::store::{StoreError, WriteError};
-use crate::tree::edit::TreeError;
-use crate::turn::TurnError;
+use clotho_core::tree::edit::TreeError;
+use clotho_engine::turn::TurnError;
+use clotho_provider::ProviderFailure;
+use clotho_store::{StoreError, WriteError};
 
 macro_rules! codes {
     ($($variant:ident = $word:literal $status:literal $hint:literal;)*) => {

@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::answer::has;
 use super::body::printable;
 use super::error::{ApiError, ApiErrorCode};
-use crate::interop::picture::{self, PictureFormat};
+use clotho_compat::interop::picture::{self, PictureFormat};
 
 /// What the file of a session is.
 pub const SESSION_MEDIA_TYPE: &str = "application/zstd";

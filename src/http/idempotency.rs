@@ -20,8 +20,8 @@ use super::caller::Caller;
 use super::error::{ApiError, ApiErrorCode};
 use super::shared::{IdempotencyKeyGuard, ServerState};
 use crate::app::App;
-use crate::clock::Time;
-use crate::store::{IdempotencyClaim, SavedResponse, Tx};
+use clotho_core::clock::Time;
+use clotho_store::{IdempotencyClaim, SavedResponse, Tx};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// Says that an answer is the first one's.

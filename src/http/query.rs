@@ -15,7 +15,7 @@ use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
 
 use super::body::{invalid_field, printable, reword_deserialize_error};
 use super::error::{ApiError, ApiErrorCode};
-use crate::ids::{
+use clotho_core::ids::{
     CharacterId, DeviceId, DocumentId, DraftId, FragmentId, JobId, LorebookId, NodeId, PersonaId, PresetId, SessionId,
     SummaryId, TrashId,
 };

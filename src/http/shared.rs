@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use crate::ids::UserId;
+use clotho_core::ids::UserId;
 
 /// Whose turn it is to answer a key.
 type IdempotencyKeyLock = Arc<tokio::sync::Mutex<()>>;

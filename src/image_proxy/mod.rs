@@ -19,7 +19,7 @@ use reqwest::{Client, Response, Url, redirect};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use crate::tls;
+use clotho_provider::tls;
 
 pub use address::is_public;
 

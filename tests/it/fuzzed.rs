@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use clotho::clock::SplitMix64;
-use clotho::plugin::STACK_BYTES;
+use clotho_core::clock::SplitMix64;
+use clotho_plugin::STACK_BYTES;
 
 #[path = "../../fuzz/src/lib.rs"]
 mod targets;

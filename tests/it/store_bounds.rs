@@ -1,10 +1,10 @@
 //! What things may cost, counted and never timed: deltas folded, statements run, rows written, steps of the database.
 
-use clotho::ids::NodeId;
-use clotho::oplog::OperationKind;
-use clotho::store::{MessageWrite, NodeDraft, NodeStateUpdate, PathFilter, WriteError};
-use clotho::tree::edit::TreeError;
-use clotho::tree::{Delta, Effects, Kind, Role, Status};
+use clotho_core::ids::NodeId;
+use clotho_core::oplog::OperationKind;
+use clotho_core::tree::edit::TreeError;
+use clotho_core::tree::{Delta, Effects, Kind, Role, Status};
+use clotho_store::{MessageWrite, NodeDraft, NodeStateUpdate, PathFilter, WriteError};
 use diesel::prelude::*;
 use serde_json::{Value, json};
 
@@ -211,15 +211,15 @@ fn day(store: &TestStore, begun: &Begun, n: i64) {
     let (user, node) = (said.id, reply.id);
     let written = store.try_message(message(session, head, Some(said), vec![reply])).unwrap();
     store.write(move |tx| tx.save_segments(&[(node, "So ".into(), String::new())])).unwrap();
-    let trace = clotho::store::Trace { blocks: vec![(json!({}), format!("block {n}"))], ..Default::default() };
-    let ending = clotho::store::ReplyCompletion {
+    let trace = clotho_store::Trace { blocks: vec![(json!({}), format!("block {n}"))], ..Default::default() };
+    let ending = clotho_store::ReplyCompletion {
         trace: Some(trace),
         ..ending("So.", delta([add("/turns", 1)]), Some(written.asked))
     };
     store.end(session, node, &written, ending);
     let other = store.placeholder();
     let rolled = store.try_message(message(session, user, None, vec![other.clone()])).unwrap();
-    let failed = clotho::store::ReplyCompletion { status: Status::Error, ..super::store_bounds::failure() };
+    let failed = clotho_store::ReplyCompletion { status: Status::Error, ..super::store_bounds::failure() };
     store.end(session, other.id, &rolled, failed);
     store.checkout(session, user, true);
     store.checkout(session, user, false);
@@ -245,7 +245,7 @@ fn day(store: &TestStore, begun: &Begun, n: i64) {
     look(store, begun, node);
 }
 
-fn failure() -> clotho::store::ReplyCompletion {
+fn failure() -> clotho_store::ReplyCompletion {
     ending("", Delta::default(), None)
 }
 
@@ -280,7 +280,7 @@ fn look(store: &TestStore, begun: &Begun, node: NodeId) {
         reader.sessions(owner, 0, 50)?;
         reader.characters(owner, 0, 50)?;
         reader.personas(owner, 0, 50)?;
-        reader.answer(owner, "k", clotho::clock::Time(0))
+        reader.answer(owner, "k", clotho_core::clock::Time(0))
     });
 }
 

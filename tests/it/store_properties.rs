@@ -5,14 +5,14 @@ mod steps;
 
 use std::collections::BTreeMap;
 
-use clotho::ids::{FragmentId, NodeId};
-use clotho::oplog::{Effect, OperationKind};
-use clotho::store::{ActiveRules, MessageWrite, NodeDraft, NodeStateUpdate, ReplyCompletion, WriteError};
-use clotho::tree::edit::TreeError;
-use clotho::tree::merge::{ConflictResolution, conflicts};
-use clotho::tree::reference_tree::{ReferenceNode, ReferenceTree};
-use clotho::tree::{Delta, EditTarget, Effects, Kind, Role, Status, TreeEdit};
-use clotho::world::{Pointer, StateChange, StateOperation};
+use clotho_core::ids::{FragmentId, NodeId};
+use clotho_core::oplog::{Effect, OperationKind};
+use clotho_core::tree::edit::TreeError;
+use clotho_core::tree::merge::{ConflictResolution, conflicts};
+use clotho_core::tree::reference_tree::{ReferenceNode, ReferenceTree};
+use clotho_core::tree::{Delta, EditTarget, Effects, Kind, Role, Status, TreeEdit};
+use clotho_core::world::{Pointer, StateChange, StateOperation};
+use clotho_store::{ActiveRules, MessageWrite, NodeDraft, NodeStateUpdate, ReplyCompletion, WriteError};
 use diesel::prelude::*;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -27,7 +27,7 @@ pub use steps::{Step, step};
 pub struct Play {
     pub store: TestStore,
     pub model: Model,
-    asked: Vec<(NodeId, i64, clotho::tree::edit::HeadRequest)>,
+    asked: Vec<(NodeId, i64, clotho_core::tree::edit::HeadRequest)>,
 }
 
 impl Play {
@@ -522,7 +522,7 @@ fn added(effect: &Effect) -> Option<NodeId> {
     if let Effect::Added { node, .. } = effect { Some(*node) } else { None }
 }
 
-fn fact(role: Role, kind: Kind, operations: Vec<StateOperation>, rules: Option<clotho::world::SchemaSet>) -> Fact {
+fn fact(role: Role, kind: Kind, operations: Vec<StateOperation>, rules: Option<clotho_core::world::SchemaSet>) -> Fact {
     Fact { role, kind, status: Status::Complete, operations, rules, record: Vec::new() }
 }
 

@@ -5,9 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
-use clotho::store::{Store, StoreError};
-use clotho::tree::{Kind, Node, Role, Status};
-use clotho::world::World;
+use clotho_core::tree::{Kind, Node, Role, Status};
+use clotho_core::world::World;
+use clotho_store::{Store, StoreError};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel_migrations::{FileBasedMigrations, MigrationHarness};

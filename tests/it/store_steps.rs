@@ -1,12 +1,12 @@
 //! What rearranging a tree costs the database itself, by the size of its session and by its depth: rounds of its loops, and
 //! frames on the stack.
 
-use clotho::archive::{ArchiveError, ArchiveLimits, ArchiveReader};
-use clotho::clock::Time;
-use clotho::ids::{FragmentId, NodeId};
-use clotho::store::{DatabaseSnapshot, NodeStateUpdate, StoreError, Trace, Tx};
-use clotho::transfer;
-use clotho::tree::{Delta, EditTarget, TreeEdit};
+use clotho_core::clock::Time;
+use clotho_core::ids::{FragmentId, NodeId};
+use clotho_core::tree::{Delta, EditTarget, TreeEdit};
+use clotho_engine::transfer;
+use clotho_store::archive::{ArchiveError, ArchiveLimits, ArchiveReader};
+use clotho_store::{DatabaseSnapshot, NodeStateUpdate, StoreError, Trace, Tx};
 
 use crate::store_bounds::{DEEP, line};
 use crate::support::steps::{rounds, watch};

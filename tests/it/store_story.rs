@@ -1,17 +1,17 @@
 //! One story over the whole contract of the store, told from its door: what is written is read back, before and after a
 //! restart. Properties, bounds and traps have files of their own.
 
-use clotho::clock::Time;
-use clotho::ids::{CharacterId, NodeId, PersonaId, UserId};
-use clotho::oplog::{Effect, OperationKind};
-use clotho::store::{
+use clotho_core::clock::Time;
+use clotho_core::ids::{CharacterId, NodeId, PersonaId, UserId};
+use clotho_core::oplog::{Effect, OperationKind};
+use clotho_core::tree::edit::TreeError;
+use clotho_core::tree::reference_tree::ReferenceTree;
+use clotho_core::tree::{CardRef, Delta, Effects, Kind, PersonaRef, PluginSetting, Role, Session, Status};
+use clotho_core::world::{Pointer, StateChange, StateOperation, World, WorldSection};
+use clotho_store::{
     Actor, CharacterCard, DeltaRevision, ExpectedVersion, MessageWrite, NodeStateUpdate, PathFilter, PersonaCard,
     ReplyCompletion, SavedResponse, Trace, UserAccount, WriteError,
 };
-use clotho::tree::edit::TreeError;
-use clotho::tree::reference_tree::ReferenceTree;
-use clotho::tree::{CardRef, Delta, Effects, Kind, PersonaRef, PluginSetting, Role, Session, Status};
-use clotho::world::{Pointer, StateChange, StateOperation, World, WorldSection};
 use serde_json::{Map, Value, json};
 
 use crate::support::test_store::{Begun, TestStore, add, delta, ending, message, pointer, rules, set};
@@ -557,7 +557,7 @@ fn store_keeps_traces_as_differences_and_reads_them_whole() {
     let Begun { session, greetings, .. } = keep(&store);
     let mut leaf = greetings[0];
     let mut history = vec![store.placed(session, leaf).n];
-    let mut kept: Vec<(clotho::ids::NodeId, Trace)> = Vec::new();
+    let mut kept: Vec<(clotho_core::ids::NodeId, Trace)> = Vec::new();
     let mut bytes = Vec::new();
     for turn in 0..60 {
         let (said, reply) = (store.said(&format!("turn {turn}")), store.placeholder());

@@ -4,11 +4,11 @@
 use std::sync::mpsc;
 use std::thread;
 
-use clotho::ids::{FragmentId, SessionId};
-use clotho::store::{MessageReceipt, MessageWrite, Store, StoreError, WriteError};
-use clotho::tree::edit::TreeError;
-use clotho::tree::reference_tree::ReferenceTree;
-use clotho::tree::{Delta, EditTarget, Kind, Role, TreeEdit};
+use clotho_core::ids::{FragmentId, SessionId};
+use clotho_core::tree::edit::TreeError;
+use clotho_core::tree::reference_tree::ReferenceTree;
+use clotho_core::tree::{Delta, EditTarget, Kind, Role, TreeEdit};
+use clotho_store::{MessageReceipt, MessageWrite, Store, StoreError, WriteError};
 use diesel::connection::SimpleConnection;
 use futures_util::future::join_all;
 use futures_util::poll;
@@ -268,7 +268,7 @@ fn store_names_the_row_that_is_damaged() {
         store.reopen();
         let held = store.held(session);
         let found = store.block_on(store.store().read(move |reader| {
-            let page = reader.page(&held, node, None, 10, clotho::store::PathFilter::All)?;
+            let page = reader.page(&held, node, None, 10, clotho_store::PathFilter::All)?;
             let placed = page.nodes.last().unwrap();
             reader.delta(placed)?;
             reader.world(&held, placed).map(|_| ())

@@ -2,10 +2,10 @@
 //! documents tell the truth about names, keys and files.
 //!
 //! - `code.rs`: source text without comments and strings, and the files of the repository
-//! - `circles.rs`: the files of a room know each other in one direction
+//! - `circles.rs`: the files of a folder know each other in one direction
 //! - `dialect.rs`: what only one database understands, and where it may stand
 //! - `examples.rs`: what the documents show is tried
-//! - `floors.rs`: who may import whom, and which crate belongs to which room
+//! - `rooms.rs`: which crate may depend on which, who may name the heavy libraries, what stays pure
 //! - `shape.rs`: sizes of files and functions, heads of folders, reasons of silenced lints, words that must not stay
 //! - `names.rs`: names of types
 //! - `papers.rs`: documents, settings, migrations
@@ -18,10 +18,10 @@ mod circles;
 mod code;
 mod dialect;
 mod examples;
-mod floors;
 mod licences;
 mod names;
 mod papers;
+mod rooms;
 mod shape;
 
 /// Fails with all complaints at once, so that one run is enough to put everything right.

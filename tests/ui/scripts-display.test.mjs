@@ -13,7 +13,7 @@ const golden = join(resolve(dirname(fileURLToPath(import.meta.url)), "../fixture
 const context = JSON.parse(readFileSync(join(golden, "context.json"), "utf8"));
 const cases = readFileSync(join(golden, "regex.jsonl"), "utf8").trim().split("\n").map((line) => JSON.parse(line));
 
-/** A script as the server tells the page of it; `null`: it does not. What its numbers mean is read and tested there (`src/prompt/scripts/read.rs`). */
+/** A script as the server tells the page of it; `null`: it does not. What its numbers mean is read and tested there (`crates/compat/src/prompt/scripts/read.rs`). */
 function told(scope, raw) {
   const limit = (n, least) => (typeof n === "number" && n >= least ? n : null);
   if (raw.disabled || !Array.isArray(raw.placement)) return null;
@@ -40,7 +40,7 @@ const REPLY = { placement: 2, came: "written", depth: 0, character: "c", speaker
 const one = (raw) => setupOf([told("global", { placement: [2], trimStrings: [], ...raw })]);
 const shown = (raw, text, place = REPLY) => made(one(raw), text, place).text;
 
-/** Where another program stops, or does by accident what nobody asks for; as `src/prompt/scripts/tests.rs` decides. */
+/** Where another program stops, or does by accident what nobody asks for; as `crates/compat/src/prompt/scripts/tests.rs` decides. */
 const DECIDED = { "regex-096": "a[]c", "regex-103": "[]" };
 
 describe("what scripts make of what is shown", () => {

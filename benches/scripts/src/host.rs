@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use clotho::plugin::{Dice, Seeds};
-use clotho::world::{Change, Operation, Pointer, Rules, World, go_on};
+use clotho_plugin::{Dice, Seeds};
+use clotho_core::world::{Change, Operation, Pointer, Rules, World, go_on};
 use regex::Regex;
 use serde_json::{Number, Value};
 

@@ -27,8 +27,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use clotho::plugin::{Call, Hook, Limits, Loaded, Origin, Outcome, Permission, Pool, STACK, ScriptHost, Seeds, Source, run};
-use clotho::world::{Operation, Rules, World};
+use clotho_plugin::{Call, Hook, Limits, Loaded, Origin, Outcome, Permission, Pool, STACK, ScriptHost, Seeds, Source, run};
+use clotho_core::world::{Operation, Rules, World};
 use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 

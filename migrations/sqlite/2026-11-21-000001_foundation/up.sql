@@ -1,5 +1,5 @@
 -- Integers inside (parents point to n), sixteen-byte ids at the door. Walking a path touches the narrow `nodes` rows;
--- texts, deltas, worlds and traces lie apart. Words are small numbers here; src/tree/node.rs names them.
+-- texts, deltas, worlds and traces lie apart. Words are small numbers here; crates/core/src/tree/node.rs names them.
 
 CREATE TABLE users (
     n INTEGER NOT NULL PRIMARY KEY,

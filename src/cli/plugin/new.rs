@@ -8,8 +8,8 @@ use anyhow::Context;
 use clap::ValueEnum;
 
 use crate::cli::{CliResult, terminal};
-use crate::config::Config;
-use crate::plugin::{LoadedPlugin, PluginOrigin, PluginSource, ScriptLimits};
+use clotho_config::Config;
+use clotho_plugin::{LoadedPlugin, PluginOrigin, PluginSource, ScriptLimits};
 
 /// What a new plugin begins as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

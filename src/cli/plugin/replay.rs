@@ -9,12 +9,12 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::app::App;
-use crate::clock::{IdGenerator, SystemClock};
-use crate::config::Config;
-use crate::ids::{NodeId, SessionId};
-use crate::plugin::LoadedPlugin;
-use crate::turn::{ReplayOutcome, ReplaySpec, ReplayStep};
-use crate::world::StateOperation;
+use clotho_config::Config;
+use clotho_core::clock::{IdGenerator, SystemClock};
+use clotho_core::ids::{NodeId, SessionId};
+use clotho_core::world::StateOperation;
+use clotho_engine::turn::{ReplayOutcome, ReplaySpec, ReplayStep};
+use clotho_plugin::LoadedPlugin;
 
 use crate::cli::{CliResult, terminal};
 

@@ -12,9 +12,9 @@ use crate::http::file::ImageResponse;
 use crate::http::query::{CharacterIdPath, PersonaIdPath, QueryParams};
 use crate::http::upload_form::UploadForm;
 use crate::http::wire::cards::{AvatarQuery, AvatarSize, CharacterResponse, PersonaResponse};
-use crate::interop::picture::{self, PictureError};
-use crate::store::{CardFile, Tx, WriteError};
-use crate::transfer;
+use clotho_compat::interop::picture::{self, PictureError};
+use clotho_engine::transfer;
+use clotho_store::{CardFile, Tx, WriteError};
 
 /// The picture of a character, whole or small.
 ///

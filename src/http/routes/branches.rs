@@ -15,9 +15,9 @@ use crate::http::wire::branches::{
 use crate::http::wire::ids::WireId;
 use crate::http::wire::node::NodeRenderer;
 use crate::http::wire::{MAX_PAGE_SIZE, PageQuery, PageResponse, check_limit, decode_cursor, encode_cursor};
-use crate::ids::NodeId;
-use crate::store::{self, PathPoint, StoreReader, StoredNode, StoredSession};
-use crate::world::{ChangedPaths, PathChange, Pointer, World, diff};
+use clotho_core::ids::NodeId;
+use clotho_core::world::{ChangedPaths, PathChange, Pointer, World, diff};
+use clotho_store::{self as store, PathPoint, StoreReader, StoredNode, StoredSession};
 
 /// So many characters of its last message stand on a branch.
 const PREVIEW_CHARS: usize = 160;

@@ -12,10 +12,10 @@ use crate::http::error::ApiError;
 use crate::http::query::{CharacterIdPath, QueryParams};
 use crate::http::upload_form::UploadForm;
 use crate::http::wire::cards::{CardExportQuery, CardFormatParam, CharacterImportResponse, CharacterResponse};
-use crate::ids::CharacterId;
-use crate::interop::card::{self, MAX_FILE_BYTES};
-use crate::store::{IdempotencyClaim, Tx};
-use crate::transfer::{self, CardRejection, ForeignImportReport};
+use clotho_compat::interop::card::{self, MAX_FILE_BYTES};
+use clotho_core::ids::CharacterId;
+use clotho_engine::transfer::{self, CardRejection, ForeignImportReport};
+use clotho_store::{IdempotencyClaim, Tx};
 
 /// Makes a character of a card of another program.
 ///

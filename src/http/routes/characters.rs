@@ -11,8 +11,8 @@ use crate::http::error::ApiError;
 use crate::http::query::{CharacterIdPath, QueryParams};
 use crate::http::wire::cards::{CharacterFields, CharacterResponse};
 use crate::http::wire::{PageQuery, PageResponse};
-use crate::ids::CharacterId;
-use crate::store::{CharacterCard, IdempotencyClaim, Tx};
+use clotho_core::ids::CharacterId;
+use clotho_store::{CharacterCard, IdempotencyClaim, Tx};
 
 /// The caller's characters, oldest first.
 ///

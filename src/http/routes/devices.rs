@@ -7,7 +7,6 @@ use actix_web::http::header;
 use qrcode::{Color, EcLevel, QrCode};
 
 use super::AppData;
-use crate::clock::Time;
 use crate::devices::{ClaimResult, LIFETIME_MS, MAX_DEVICES, PairingOffer, addresses, secret};
 use crate::http::answer::{ApiResponse, ApiResult, NoContent};
 use crate::http::body::JsonBody;
@@ -19,8 +18,9 @@ use crate::http::wire::devices::{
     ClaimDeviceRequest, DeviceResponse, PairingLink, PairingRequest, PairingResponse, UpdateDeviceRequest,
     name_from_user_agent,
 };
-use crate::ids::DeviceId;
-use crate::store;
+use clotho_core::clock::Time;
+use clotho_core::ids::DeviceId;
+use clotho_store as store;
 
 /// All of them, oldest first.
 ///

@@ -11,8 +11,8 @@ use crate::http::wire::documents::{
     DocumentSearchResponse,
 };
 use crate::http::wire::{ListResponse, PageQuery, PageResponse};
-use crate::ids::DocumentId;
-use crate::store::{self, IdempotencyClaim, Tx};
+use clotho_core::ids::DocumentId;
+use clotho_store::{self as store, IdempotencyClaim, Tx};
 
 /// The caller's documents, oldest first.
 ///

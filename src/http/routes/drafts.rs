@@ -9,9 +9,9 @@ use crate::http::error::ApiError;
 use crate::http::query::{DraftIdPath, SessionIdPath};
 use crate::http::wire::drafts::{DraftBegunResponse, DraftResponse, ImpersonateRequest, SummariseRequest};
 use crate::http::wire::ids::WireId;
-use crate::ids::NodeId;
-use crate::live::Draft;
-use crate::store::StoreReader;
+use clotho_core::ids::NodeId;
+use clotho_engine::live::Draft;
+use clotho_store::StoreReader;
 use std::sync::Arc;
 
 /// Begins to draft the next message in the user's own voice.

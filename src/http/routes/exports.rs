@@ -5,15 +5,15 @@ use std::io::BufWriter;
 
 use super::{AppData, load_session};
 use crate::app::App;
-use crate::clock::Time;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::file::{ArchiveDownload, ArchiveUpload, FileDownload, unlinked_file, write_error};
 use crate::http::query::{QueryParams, SessionIdPath};
 use crate::http::wire::exports::{ExportAllQuery, SessionExportQuery};
-use crate::ids::SessionId;
-use crate::store::{DatabaseSnapshot, SessionExportError, StoredSession};
-use crate::transfer::{BranchExportOptions, ExportTarget, export as write, export_all, export_branch};
+use clotho_core::clock::Time;
+use clotho_core::ids::SessionId;
+use clotho_engine::transfer::{BranchExportOptions, ExportTarget, export as write, export_all, export_branch};
+use clotho_store::{DatabaseSnapshot, SessionExportError, StoredSession};
 
 /// So many characters of a title stand in the name of a file.
 const MAX_NAME_CHARS: usize = 80;

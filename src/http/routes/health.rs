@@ -12,7 +12,7 @@ use crate::http::answer::{ApiResponse, ApiResult, write};
 use crate::http::error::ApiError;
 use crate::http::shared::ServerState;
 use crate::http::wire::server_info::HealthResponse;
-use crate::turn::HookMetric;
+use clotho_engine::turn::HookMetric;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 

@@ -13,8 +13,8 @@ use crate::http::file::ImageResponse;
 use crate::http::query::{CharacterIdPath, QueryParams};
 use crate::http::wire::image_proxy::{RemoteImageQuery, RemoteImagesPermission};
 use crate::image_proxy::ImageFetchError;
-use crate::interop::picture;
-use crate::store::{CardFile, StoreReader};
+use clotho_compat::interop::picture;
+use clotho_store::{CardFile, StoreReader};
 
 /// Whether they are shown for a character.
 ///

@@ -13,9 +13,9 @@ use crate::http::wire::ids::WireId;
 use crate::http::wire::messages::{CheckoutRequest, HeadResponse, seen};
 use crate::http::wire::node::{ChatMessageNode, NodeProblemResponse};
 use crate::http::wire::tree::{BranchQuery, ProjectionResponse, QuickReplyResponse};
-use crate::ids::NodeId;
-use crate::store::{Actor, NodePage, PathFilter, StoreReader, StoredSession};
-use crate::turn::{LeafSnapshot, ReplySuggestions, TurnEngine};
+use clotho_core::ids::NodeId;
+use clotho_engine::turn::{LeafSnapshot, ReplySuggestions, TurnEngine};
+use clotho_store::{Actor, NodePage, PathFilter, StoreReader, StoredSession};
 
 struct ProjectionPage {
     items: Vec<ChatMessageNode>,

@@ -7,7 +7,6 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::AppData;
-use crate::clock::Time;
 use crate::http::answer::{ApiResponse, ApiResult, FileResponse, FileResponseHead, NoContent, ResponseChunks};
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
@@ -20,13 +19,14 @@ use crate::http::wire::lorebooks::{
     LorebookResponse, UpdateLoreEntryRequest, UpdateLorebookBindingsRequest, WorldInfoSettingsFields,
 };
 use crate::http::wire::{PageQuery, PageResponse};
-use crate::ids::LorebookId;
-use crate::interop::book;
-use crate::prompt::lore;
-use crate::store::{self, IdempotencyClaim, Tx};
-use crate::transfer::{self, ForeignImportReport, LorebookRejection};
-use crate::tree::book::validate_lorebook;
-use crate::turn;
+use clotho_compat::interop::book;
+use clotho_compat::prompt::lore;
+use clotho_core::clock::Time;
+use clotho_core::ids::LorebookId;
+use clotho_core::tree::book::validate_lorebook;
+use clotho_engine::transfer::{self, ForeignImportReport, LorebookRejection};
+use clotho_engine::turn;
+use clotho_store::{self as store, IdempotencyClaim, Tx};
 
 /// The caller's lorebooks, oldest first.
 ///

@@ -11,9 +11,9 @@ use crate::http::wire::ids::{WireId, WirePersonaId};
 use crate::http::wire::messages::{
     CancelReplyResponse, ContinueRequest, CreateMessageRequest, EditMessageRequest, RerollRequest, TurnStartResponse,
 };
-use crate::ids::NodeId;
-use crate::store::StoreReader;
-use crate::turn;
+use clotho_core::ids::NodeId;
+use clotho_engine::turn;
+use clotho_store::StoreReader;
 
 /// Writes a message and begins its replies, if it asks for any.
 ///

@@ -54,8 +54,8 @@ use super::wire::ids::WireNodeId;
 use super::wire::node::{ChatMessageNode, NodeRenderer};
 use super::wire::tree::BranchQuery;
 use crate::app::App;
-use crate::ids::NodeId;
-use crate::store::{StoreReader, StoredNode, StoredSession};
+use clotho_core::ids::NodeId;
+use clotho_store::{StoreReader, StoredNode, StoredSession};
 
 /// The program, as handlers take it.
 pub type AppData = Data<App>;
@@ -168,7 +168,7 @@ where
     app.store.read(read_if_changed(app, request, caller, sid, read)).await
 }
 
-/// The same of what is a page at most ([`crate::store::Store::read_inline`]).
+/// The same of what is a page at most ([`clotho_store::Store::read_inline`]).
 ///
 /// # Errors
 /// As [`conditional_read`].

@@ -6,11 +6,11 @@ use actix_web::HttpRequest;
 use futures_util::future::join_all;
 
 use super::{AppData, language};
-use crate::config::ToolMode;
 use crate::http::answer::{ApiResponse, ApiResult};
 use crate::http::caller::Caller;
 use crate::http::wire::server_info::{ModelResponse, ModelsResponse, ProviderProblem};
-use crate::provider::{ModelInfo, ProviderClient, ProviderFailure};
+use clotho_config::ToolMode;
+use clotho_provider::{ModelInfo, ProviderClient, ProviderFailure};
 
 /// A provider that does not tell its models in this time is listed with what the configuration names.
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);

@@ -12,9 +12,9 @@ use crate::http::wire::messages::{
     NodeStateResponse, NodeStatesResponse, UpdateNodeStateRequest, UpdateNodeStatesRequest,
 };
 use crate::http::wire::tree_edits::world_changes;
-use crate::ids::NodeId;
-use crate::store::{Actor, NodeStateUpdate, StoreReader};
-use crate::tree::Node;
+use clotho_core::ids::NodeId;
+use clotho_core::tree::Node;
+use clotho_store::{Actor, NodeStateUpdate, StoreReader};
 
 /// Changes one node's state.
 ///

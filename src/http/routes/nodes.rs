@@ -12,9 +12,9 @@ use crate::http::wire::ids::{WireId, WireNodeId};
 use crate::http::wire::node::{AlternativesResponse, NodeQuery, NodeResponse};
 use crate::http::wire::turns::newest_record;
 use crate::http::wire::world::{DeltaResponse, TraceResponse, schemas};
-use crate::ids::NodeId;
-use crate::store::{StoreReader, StoredNode, StoredSession};
-use crate::turn::read_trace;
+use clotho_core::ids::NodeId;
+use clotho_engine::turn::read_trace;
+use clotho_store::{StoreReader, StoredNode, StoredSession};
 
 /// What comes with a node.
 #[derive(Debug, Clone, Copy, Default)]

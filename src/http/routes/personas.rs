@@ -12,10 +12,10 @@ use crate::http::query::{PersonaIdPath, QueryParams};
 use crate::http::upload_form::UploadForm;
 use crate::http::wire::cards::{PersonaFields, PersonaResponse, PersonasImportResponse};
 use crate::http::wire::{PageQuery, PageResponse};
-use crate::ids::PersonaId;
-use crate::interop::persona::{self, PersonaError};
-use crate::store::{IdempotencyClaim, PersonaCard, Tx};
-use crate::transfer::{self, ForeignImportReport};
+use clotho_compat::interop::persona::{self, PersonaError};
+use clotho_core::ids::PersonaId;
+use clotho_engine::transfer::{self, ForeignImportReport};
+use clotho_store::{IdempotencyClaim, PersonaCard, Tx};
 
 /// The caller's personas, oldest first.
 ///

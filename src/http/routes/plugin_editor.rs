@@ -21,11 +21,11 @@ use crate::http::wire::plugin_editor::{
     ReplayPluginRequest, ReplayPluginResponse, TryHookRequest, TryHookResponse, WritePluginFileRequest,
     WritePluginFileResponse,
 };
-use crate::ids::{NodeId, SessionId};
-use crate::plugin::testing::run_tests_while;
-use crate::plugin::{CatalogueEntry, LoadedPlugin, PluginSource, ScriptError, ScriptLimits, folder};
-use crate::store::StoreReader;
-use crate::turn::{HookTrialSpec, ReplaySpec};
+use clotho_core::ids::{NodeId, SessionId};
+use clotho_engine::turn::{HookTrialSpec, ReplaySpec};
+use clotho_plugin::testing::run_tests_while;
+use clotho_plugin::{CatalogueEntry, LoadedPlugin, PluginSource, ScriptError, ScriptLimits, folder};
+use clotho_store::StoreReader;
 
 /// The file that says what a plugin is.
 const MANIFEST_FILE: &str = "plugin.toml";

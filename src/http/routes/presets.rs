@@ -6,7 +6,6 @@ use futures_util::stream;
 use serde_json::{Map, Value};
 
 use super::AppData;
-use crate::clock::Time;
 use crate::http::answer::{ApiResponse, ApiResult, FileResponse, FileResponseHead, NoContent, ResponseChunks};
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
@@ -18,12 +17,13 @@ use crate::http::wire::presets::{
     UpdatePresetRequest, new_card,
 };
 use crate::http::wire::{PageQuery, PageResponse};
-use crate::ids::PresetId;
-use crate::interop::preset::PresetImportError;
-use crate::prompt::preset::Preset as Own;
-use crate::store::{self, IdempotencyClaim, Tx};
-use crate::transfer::{self, ForeignImportReport, PresetRejection};
-use crate::tree::preset::{KINDS, MAX_BYTES};
+use clotho_compat::interop::preset::PresetImportError;
+use clotho_compat::prompt::preset::Preset as Own;
+use clotho_core::clock::Time;
+use clotho_core::ids::PresetId;
+use clotho_core::tree::preset::{KINDS, MAX_BYTES};
+use clotho_engine::transfer::{self, ForeignImportReport, PresetRejection};
+use clotho_store::{self as store, IdempotencyClaim, Tx};
 
 /// The caller's presets, oldest first, without their bodies.
 ///

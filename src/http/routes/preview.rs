@@ -9,8 +9,8 @@ use crate::http::error::ApiError;
 use crate::http::query::SessionIdPath;
 use crate::http::wire::preview::PromptPreviewRequest;
 use crate::http::wire::world::TraceResponse;
-use crate::store::StoreReader;
-use crate::tree::Delta;
+use clotho_core::tree::Delta;
+use clotho_store::StoreReader;
 
 /// The prompt that a send would make: its blocks and messages. Plugins plan it as they would plan that; nothing is
 /// written, and no rule with effects runs.

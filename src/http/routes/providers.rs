@@ -10,7 +10,7 @@ use crate::http::wire::providers::{
     CreateProviderRequest, DefaultModelResponse, ProviderResponse, ProviderTestResponse, ProvidersResponse,
     SetDefaultModelRequest, TestNewProviderRequest, TestProviderRequest, UpdateProviderRequest,
 };
-use crate::store::{ConnectedProvider, IdempotencyClaim};
+use clotho_store::{ConnectedProvider, IdempotencyClaim};
 
 /// The model servers: those of the settings, then those that were connected. No key is told.
 ///

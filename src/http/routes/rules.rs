@@ -14,9 +14,9 @@ use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::query::CharacterIdPath;
 use crate::http::wire::rules::{EmbedPluginRequest, EmbeddedPluginResponse, InstallEmbeddedPluginRequest};
 use crate::http::wire::server_info::PluginResponse;
-use crate::plugin::carried::{self, EmbeddedPluginError};
-use crate::plugin::{LoadedPlugin, PluginSource, ScriptError, ScriptLimits};
-use crate::store::CharacterCard;
+use clotho_plugin::carried::{self, EmbeddedPluginError};
+use clotho_plugin::{LoadedPlugin, PluginSource, ScriptError, ScriptLimits};
+use clotho_store::CharacterCard;
 
 /// What a card carries, beside what is installed under its id. Nothing of it has run.
 ///
@@ -117,7 +117,7 @@ fn check_replaceable(app: &App, loaded: &LoadedPlugin, seen: Option<&str>) -> Re
     }
     let catalogue = app.catalogue.now();
     let installed = catalogue.get(loaded.id());
-    if installed.is_some_and(|installed| installed.origin() == crate::plugin::PluginOrigin::Bundled) {
+    if installed.is_some_and(|installed| installed.origin() == clotho_plugin::PluginOrigin::Bundled) {
         let message = format!("\"{}\" is the id of a plugin inside the program", loaded.id());
         return Err(
             ApiError::new(ApiErrorCode::Conflict, message).hint("the card's author gives his plugin another id")

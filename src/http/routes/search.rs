@@ -7,7 +7,6 @@ use std::time::Instant;
 use serde_json::{Map, Value};
 
 use super::AppData;
-use crate::clock::Time;
 use crate::http::answer::{ApiResponse, ApiResult};
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, ApiErrorCode};
@@ -17,9 +16,10 @@ use crate::http::wire::ids::WireId;
 use crate::http::wire::search::{
     SearchHitResponse, SearchPlaceParam, SearchQuery, SearchResponse, SearchSnippetResponse, SearchTotalResponse,
 };
-use crate::ids::{CharacterId, NodeId, SessionId};
-use crate::search::{self, LocalNow, QueryError, SearchError, SearchResults, TreeCondition};
-use crate::store::{NodePosition, StoreReader};
+use clotho_core::clock::Time;
+use clotho_core::ids::{CharacterId, NodeId, SessionId};
+use clotho_search::{self as search, LocalNow, QueryError, SearchError, SearchResults, TreeCondition};
+use clotho_store::{NodePosition, StoreReader};
 
 /// So many hits are read from the index at once, at least.
 const MIN_FETCH: usize = 32;

@@ -20,9 +20,10 @@ use crate::http::wire::sessions::{
 };
 use crate::http::wire::words::SessionViewMode;
 use crate::http::wire::{PageQuery, PageResponse};
-use crate::ids::{PersonaId, PresetId};
-use crate::store::{Actor, PathFilter, StoreReader, StoredSession};
-use crate::{tree, turn};
+use clotho_core::ids::{PersonaId, PresetId};
+use clotho_core::tree;
+use clotho_engine::turn;
+use clotho_store::{Actor, PathFilter, StoreReader, StoredSession};
 
 /// So many characters of the newest message stand in the list.
 const PREVIEW_CHARS: usize = 160;

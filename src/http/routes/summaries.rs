@@ -7,8 +7,8 @@ use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{QueryParams, SessionIdPath, SummaryIdPath};
 use crate::http::wire::summaries::{SummariesQuery, SummariesResponse, SummaryResponse, UpdateSummaryRequest};
-use crate::store::StoreReader;
-use crate::turn::TurnEngine;
+use clotho_engine::turn::TurnEngine;
+use clotho_store::StoreReader;
 
 /// Those of one line.
 ///

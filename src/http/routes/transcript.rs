@@ -13,8 +13,8 @@ use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::query::{QueryParams, SessionIdPath};
 use crate::http::wire::node::NodeRenderer;
 use crate::http::wire::transcript::{TranscriptFormat, TranscriptQuery};
-use crate::ids::NodeId;
-use crate::store::{PathFilter, StoreReader, StoredSession};
+use clotho_core::ids::NodeId;
+use clotho_store::{PathFilter, StoreReader, StoredSession};
 
 /// So many messages are held in memory at once.
 const CHUNK_MESSAGES: usize = 32;

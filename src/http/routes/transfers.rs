@@ -13,7 +13,7 @@ use crate::http::query::{JobIdPath, QueryParams, SessionIdPath};
 use crate::http::wire::ids::WireId;
 use crate::http::wire::jobs::{ForeignImportQuery, JobResponse, JobStartResponse};
 use crate::http::wire::sessions::CopySessionRequest;
-use crate::transfer::{TooManyImports, UploadKind, UploadSlot};
+use clotho_engine::transfer::{TooManyImports, UploadKind, UploadSlot};
 
 /// Takes a file in. The answer comes when the file has arrived; what becomes of it is told by its job.
 ///

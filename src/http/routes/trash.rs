@@ -7,7 +7,7 @@ use crate::http::error::ApiError;
 use crate::http::query::{QueryParams, TrashIdPath};
 use crate::http::wire::trash::{ConfirmQuery, TrashItemKind, TrashItemResponse};
 use crate::http::wire::{PageQuery, PageResponse};
-use crate::store::{TRASH_RETENTION_MS, TrashEntry};
+use clotho_store::{TRASH_RETENTION_MS, TrashEntry};
 
 /// What the caller deleted, the newest first.
 ///

@@ -15,7 +15,7 @@ use crate::http::wire::tree::{
 };
 use crate::http::wire::tree_edits::{FragmentResponse, LabelResponse};
 use crate::http::wire::{MAX_PAGE_SIZE, check_limit, decode_cursor, encode_cursor};
-use crate::store::{StoreReader, StoredSession};
+use clotho_store::{StoreReader, StoredSession};
 
 /// Above this many nodes a whole tree is not sent at once.
 const WHOLE: i64 = 20_000;

@@ -17,8 +17,8 @@ use crate::http::wire::tree_edits::{
     FragmentTreeResponse, LabelsResponse, StashResponse, TreeEditsRequest, TreeEditsResponse, UndoRequest, UndoResponse,
 };
 use crate::http::wire::{MAX_PAGE_SIZE, check_limit, decode_cursor, encode_cursor};
-use crate::store::{Actor, IdempotencyClaim, StoreReader, StoredSession, Tx, UndoResult, WriteError};
-use crate::tree::TreeEdit;
+use clotho_core::tree::TreeEdit;
+use clotho_store::{Actor, IdempotencyClaim, StoreReader, StoredSession, Tx, UndoResult, WriteError};
 
 /// Makes a list of edits, all of them or none.
 ///

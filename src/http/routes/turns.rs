@@ -13,8 +13,8 @@ use crate::http::wire::ids::{WireId, WireNodeId};
 use crate::http::wire::tree::BranchQuery;
 use crate::http::wire::turns::{ContextPathStop, TurnRecordResponse, TurnResponse, newest_record};
 use crate::http::wire::{ListResponse, MAX_PAGE_SIZE, check_limit};
-use crate::ids::NodeId;
-use crate::store::{NodePage, StoreReader, StoredNode, StoredSession};
+use clotho_core::ids::NodeId;
+use clotho_store::{NodePage, StoreReader, StoredNode, StoredSession};
 
 /// The turns on the path to a leaf, oldest first. Older ones than the newest 500 have their own page, which the `PairingLink`
 /// header leads to.

@@ -17,9 +17,9 @@ use crate::http::wire::tree::BranchQuery;
 use crate::http::wire::world::{
     DeltaResponse, DeltasResponse, NodeDeltaResponse, UpdateWorldRequest, WorldResponse, schemas,
 };
-use crate::plugin::Catalogue;
-use crate::store::{StoreReader, StoredNode, StoredSession};
-use crate::world::{MalformedOperation, StateOperation, WorldSection};
+use clotho_core::world::{MalformedOperation, StateOperation, WorldSection};
+use clotho_plugin::Catalogue;
+use clotho_store::{StoreReader, StoredNode, StoredSession};
 
 /// The most operations of one change.
 const MAX_OPERATIONS: usize = 256;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::words::{NotePlace, Role};
-use crate::tree;
+use clotho_core::tree;
 
 /// What the author of a story notes to the model: it stands in the prompts and is no message. What is left out is as here:
 /// between the last messages, behind the fourth from the end, said by the system, always.

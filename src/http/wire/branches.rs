@@ -8,8 +8,8 @@ use super::ids::WireNodeId;
 use super::node::ChatMessageNode;
 use super::tree_edits::LabelResponse;
 use super::words::Status;
-use crate::ids::NodeId;
-use crate::world::StateOperation;
+use clotho_core::ids::NodeId;
+use clotho_core::world::StateOperation;
 
 /// One branch: a node below which there is nothing, or which has a name that follows, and the line to it.
 #[derive(Debug, Serialize, ToSchema)]

@@ -9,8 +9,8 @@ use super::deserialize_nullable_option;
 use super::ids::{WireCharacterId, WireId, WireLorebookId, WirePersonaId};
 use super::import_report::ImportReportResponse;
 use crate::http::error::{ApiError, ApiErrorCode};
-use crate::store::{CharacterCard, PersonaCard};
-use crate::tree::card::{self, ValidationError};
+use clotho_core::tree::card::{self, ValidationError};
+use clotho_store::{CharacterCard, PersonaCard};
 
 /// A character: who a session is played with.
 #[derive(Debug, Serialize, ToSchema)]

@@ -6,8 +6,8 @@ use utoipa::ToSchema;
 use super::ids::{WireDeviceId, WireId};
 use crate::http::answer::RedactForReplay;
 use crate::http::error::ApiError;
-use crate::ids::DeviceId;
-use crate::store;
+use clotho_core::ids::DeviceId;
+use clotho_store as store;
 
 /// The longest name, in characters.
 const MAX_NAME_LENGTH: usize = 80;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::ids::{WireCharacterId, WireId};
-use crate::turn::{KnownScript, ShownScripts};
+use clotho_engine::turn::{KnownScript, ShownScripts};
 
 /// What shows the messages of a session as its scripts have them.
 #[derive(Debug, Serialize, ToSchema)]

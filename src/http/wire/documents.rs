@@ -7,9 +7,9 @@ use utoipa::{IntoParams, ToSchema};
 use super::PageQuery;
 use super::ids::{WireDocumentId, WireId};
 use crate::http::error::ApiError;
-use crate::store;
-use crate::tree::limits;
-use crate::turn::{RankedDocument, RankedDocuments};
+use clotho_core::tree::limits;
+use clotho_engine::turn::{RankedDocument, RankedDocuments};
+use clotho_store as store;
 
 /// The most bytes of what is known of a document, as JSON.
 const MAX_METADATA_BYTES: usize = 16 << 10;

@@ -7,8 +7,8 @@ use utoipa::ToSchema;
 use super::ids::{WireDraftId, WireId, WireNodeId};
 use super::sessions::model;
 use crate::http::error::ApiError;
-use crate::live::{Draft, DraftFailure};
-use crate::turn;
+use clotho_engine::live::{Draft, DraftFailure};
+use clotho_engine::turn;
 
 /// The most messages of a summary.
 const MAX_RUN_NODES: usize = 2_000;

@@ -6,7 +6,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::ids::WireNodeId;
 use crate::http::error::ApiError;
 use crate::http::file::SESSION_MEDIA_TYPE;
-use crate::transfer::BranchExportFormat;
+use clotho_engine::transfer::BranchExportFormat;
 
 /// What of a session goes out, and how.
 #[derive(Debug, Default, Deserialize, IntoParams)]

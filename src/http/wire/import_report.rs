@@ -3,8 +3,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::interop;
-use crate::transfer;
+use clotho_compat::interop;
+use clotho_engine::transfer;
 
 /// What an import made of everything that it was given.
 #[derive(Debug, Serialize, ToSchema)]

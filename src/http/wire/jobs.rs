@@ -6,8 +6,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::ids::{WireId, WireJobId, WireSessionId};
 use crate::http::error::{ApiError, ApiErrorCode, ErrorFields};
-use crate::transfer::sillytavern::zone_ahead;
-use crate::transfer::{self, ForeignUpload, ImportError, ImportResult, REPAIR_LIST_HINT, TransferJobState};
+use clotho_engine::transfer::sillytavern::zone_ahead;
+use clotho_engine::transfer::{self, ForeignUpload, ImportError, ImportResult, REPAIR_LIST_HINT, TransferJobState};
 
 /// Long work has begun.
 #[derive(Debug, Serialize, ToSchema)]

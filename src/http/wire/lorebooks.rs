@@ -8,11 +8,11 @@ use super::ids::{WireCharacterId, WireId, WireLorebookId, WireNodeId, WirePerson
 use super::import_report::ImportReportResponse;
 use super::{deserialize_object, said};
 use crate::http::error::{ApiError, ApiErrorCode};
-use crate::interop::book;
-use crate::prompt::lore;
-use crate::store;
-use crate::tree::book::{changed_fields, validate_lorebook};
-use crate::turn;
+use clotho_compat::interop::book;
+use clotho_compat::prompt::lore;
+use clotho_core::tree::book::{changed_fields, validate_lorebook};
+use clotho_engine::turn;
+use clotho_store as store;
 
 /// A lorebook.
 #[derive(Debug, Serialize, ToSchema)]

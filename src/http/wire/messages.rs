@@ -18,10 +18,10 @@ use super::words::{Effects, OnStale, Role};
 use super::{deserialize_nullable_option, deserialize_objects};
 use crate::http::answer::RedactForReplay;
 use crate::http::error::{ApiError, ApiErrorCode};
-use crate::ids::NodeId;
-use crate::store::ExpectedVersion;
-use crate::tree::limits::check_speaker;
-use crate::turn;
+use clotho_core::ids::NodeId;
+use clotho_core::tree::limits::check_speaker;
+use clotho_engine::turn;
+use clotho_store::ExpectedVersion;
 
 /// The most replies at once.
 pub const MAX_REPLIES: u32 = 16;

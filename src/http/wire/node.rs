@@ -10,12 +10,12 @@ use super::ids::{WireCharacterId, WireId, WireNodeId, WirePersonaId, WireUserId,
 use super::words::{Effects, Kind, Role, Status};
 use super::world::{DeltaResponse, TraceResponse, WorldStateSchema};
 use crate::http::error::ApiError;
-use crate::ids::{NodeId, SessionId, UserId};
-use crate::live::LiveSessions;
-use crate::prompt::tags;
-use crate::store::{NodeDetails, StoreReader};
-use crate::tree;
-use crate::turn::{DisplayResult, TurnEngine};
+use clotho_compat::prompt::tags;
+use clotho_core::ids::{NodeId, SessionId, UserId};
+use clotho_core::tree;
+use clotho_engine::live::LiveSessions;
+use clotho_engine::turn::{DisplayResult, TurnEngine};
+use clotho_store::{NodeDetails, StoreReader};
 
 /// One message of a tree.
 #[derive(Debug, Clone, Serialize, ToSchema)]

@@ -11,13 +11,13 @@ pub use super::plugin_tests::{PluginReferenceResponse, PluginTestResponse};
 use super::world::PathChangeResponse;
 use crate::http::answer::RedactForReplay;
 use crate::http::error::{ApiError, ApiErrorCode};
-use crate::plugin::folder::PluginFileError;
-use crate::plugin::{
+use clotho_core::world::{StateOperation, diff};
+use clotho_engine::turn::{HookTrialOutcome, ReplayStep};
+use clotho_plugin::folder::PluginFileError;
+use clotho_plugin::{
     CatalogueEntry, Hook, HookAnswer, HookOutcome, HookUsage, LoadedPlugin, PluginPromptPlan, ScriptError, TOOL_PREFIX,
     TextInjection,
 };
-use crate::turn::{HookTrialOutcome, ReplayStep};
-use crate::world::{StateOperation, diff};
 
 /// One file of a plugin.
 #[derive(Debug, Serialize, ToSchema)]
@@ -319,7 +319,7 @@ impl From<Vec<ReplayStep>> for ReplayPluginResponse {
             old: all(&row.old),
             new: all(&row.new),
             notes: row.notes,
-            summary: row.summary.as_ref().map(crate::plugin::SummaryProposal::to_json),
+            summary: row.summary.as_ref().map(clotho_plugin::SummaryProposal::to_json),
             error: row.error.as_ref().and_then(script_error_json),
             world: row.world.into_iter().map(PathChangeResponse::from).collect(),
         };
@@ -366,7 +366,7 @@ impl From<HookTrialOutcome> for TryHookResponse {
             ..
         } = tried.outcome;
         let HookUsage { operations: steps, micros, heap_peak } = usage;
-        let problem = |problem: &crate::world::Problem| json!({"operation": problem.operation, "path": problem.path.to_string(), "message": problem.message});
+        let problem = |problem: &clotho_core::world::Problem| json!({"operation": problem.operation, "path": problem.path.to_string(), "message": problem.message});
         Self {
             operations: operations.iter().map(StateOperation::to_json).collect(),
             problems: problems.iter().map(problem).collect(),
@@ -375,8 +375,8 @@ impl From<HookTrialOutcome> for TryHookResponse {
             warnings,
             log,
             world,
-            asks: asks.iter().map(crate::plugin::PluginModelCall::to_json).collect(),
-            summary: summary.as_ref().map(crate::plugin::SummaryProposal::to_json),
+            asks: asks.iter().map(clotho_plugin::PluginModelCall::to_json).collect(),
+            summary: summary.as_ref().map(clotho_plugin::SummaryProposal::to_json),
             result: result_json(answer, &plan),
             usage: TryHookUsage { operations: steps, micros, heap_peak },
             error: error.as_ref().and_then(script_error_json),
@@ -402,7 +402,7 @@ fn result_json(answer: HookAnswer, plan: &PluginPromptPlan) -> Value {
         HookAnswer::Refused(why) => json!({"refused": why}),
         HookAnswer::Narration(pieces) => pieces.into(),
         HookAnswer::QuickReplies(replies) => {
-            let one = |reply: crate::plugin::PluginQuickReply| {
+            let one = |reply: clotho_plugin::PluginQuickReply| {
                 let pair = [("label", reply.label), ("send", reply.send)];
                 Value::Object(pair.into_iter().map(|(key, text)| (key.to_owned(), text.into())).collect::<Map<_, _>>())
             };

@@ -5,8 +5,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::plugin_editor::{script_error_json, warnings};
-use crate::plugin::testing::{CaseReport, PluginTestFailure, PluginTestReport};
-use crate::plugin::{Hook, LoadedPlugin, ScriptError, TOOL_PREFIX, reference};
+use clotho_plugin::testing::{CaseReport, PluginTestFailure, PluginTestReport};
+use clotho_plugin::{Hook, LoadedPlugin, ScriptError, TOOL_PREFIX, reference};
 
 /// What scripts of plugins can call.
 #[derive(Debug, Serialize, ToSchema)]

@@ -10,11 +10,11 @@ use super::ids::{WireId, WirePresetId};
 use super::import_report::ImportReportResponse;
 use super::{deserialize_optional_object, deserialize_optional_objects};
 use crate::http::error::{ApiError, ApiErrorCode};
-use crate::prompt::preset::{ExpectedPreset, PresetFieldError, PresetPatch, PresetPatchError, models_of};
-use crate::prompt::scripts;
-use crate::store;
-use crate::tree::preset::validate_preset;
-use crate::turn;
+use clotho_compat::prompt::preset::{ExpectedPreset, PresetFieldError, PresetPatch, PresetPatchError, models_of};
+use clotho_compat::prompt::scripts;
+use clotho_core::tree::preset::validate_preset;
+use clotho_engine::turn;
+use clotho_store as store;
 
 /// A preset.
 #[derive(Debug, Serialize, ToSchema)]

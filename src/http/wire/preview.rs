@@ -8,7 +8,7 @@ use super::ids::{WireNodeId, WirePresetId};
 use super::messages::content;
 use super::sessions::model;
 use crate::http::error::ApiError;
-use crate::turn;
+use clotho_engine::turn;
 
 /// What would be sent.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::deserialize_nullable_option;
-use crate::config::{ProviderConnection, Secret, parse_api_key};
 use crate::http::error::{ApiError, ApiErrorCode};
-use crate::provider::{ModelInfo, ProviderFailure, ProviderKind};
-use crate::store::ConnectedProvider;
-use crate::turn::connections::{ConnectError, ConnectionChange, ConnectionTestReply, ConnectionTestResult};
+use clotho_config::{ProviderConnection, Secret, parse_api_key};
+use clotho_engine::turn::connections::{ConnectError, ConnectionChange, ConnectionTestReply, ConnectionTestResult};
+use clotho_provider::{ModelInfo, ProviderFailure, ProviderKind};
+use clotho_store::ConnectedProvider;
 
 /// A key as it is sent. It shows itself to nobody.
 #[derive(Deserialize, ToSchema)]
@@ -211,12 +211,12 @@ impl ProviderResponse {
     }
 
     /// One of the settings.
-    pub fn from_config(one: &crate::config::ProviderConfig, unusable: Option<String>) -> Self {
+    pub fn from_config(one: &clotho_config::ProviderConfig, unusable: Option<String>) -> Self {
         Self {
             id: one.id.clone(),
             kind: one.kind.clone(),
             base_url: one.base_url.clone(),
-            has_key: one.api_key != crate::config::ApiKey::None,
+            has_key: one.api_key != clotho_config::ApiKey::None,
             models: one.models.clone(),
             origin: "config",
             unusable,

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::plugin_editor::script_error_json;
 use super::server_info::{PermissionResponse, permissions};
-use crate::plugin::{LoadedPlugin, PluginSource, ScriptError};
+use clotho_plugin::{LoadedPlugin, PluginSource, ScriptError};
 
 /// The plugin that a card carries. Nothing of it runs before it is taken in.
 #[derive(Debug, Default, Serialize, ToSchema)]
@@ -112,7 +112,7 @@ impl EmbeddedPluginResponse {
         };
         let manifest = loaded.manifest();
         let had = installed.map(|installed| &installed.manifest().permissions);
-        let is_more = |permission: &&crate::plugin::Permission| had.is_some_and(|had| !had.contains(permission));
+        let is_more = |permission: &&clotho_plugin::Permission| had.is_some_and(|had| !had.contains(permission));
         Self {
             title: manifest.title.get(language).to_owned(),
             description: manifest.description.get(language).to_owned(),
@@ -129,7 +129,7 @@ impl EmbeddedPluginResponse {
 
 fn state(loaded: &LoadedPlugin, installed: Option<&LoadedPlugin>) -> &'static str {
     let Some(installed) = installed else { return "new" };
-    if installed.origin() == crate::plugin::PluginOrigin::Bundled {
+    if installed.origin() == clotho_plugin::PluginOrigin::Bundled {
         return "bundled";
     }
     if installed.code_hash() == loaded.code_hash() {

@@ -6,7 +6,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::ids::{WireCharacterId, WireNodeId, WireSessionId};
 use super::tree_edits::WireFragmentId;
 use super::words::Role;
-use crate::search;
+use clotho_search as search;
 
 /// What to look for, and where.
 #[derive(Debug, Default, Deserialize, IntoParams)]

@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::ids::{WireDeviceId, WireUserId};
-use crate::plugin::manifest_rules::{ManifestRule, RuleTrigger};
-use crate::plugin::{CatalogueEntry, LoadedPlugin, Manifest, Permission, PluginOrigin, PluginSettingSpec, SettingKind};
-use crate::world::StateOperation;
+use clotho_core::world::StateOperation;
+use clotho_plugin::manifest_rules::{ManifestRule, RuleTrigger};
+use clotho_plugin::{CatalogueEntry, LoadedPlugin, Manifest, Permission, PluginOrigin, PluginSettingSpec, SettingKind};
 
 /// Who is calling.
 #[derive(Debug, Serialize, ToSchema)]
@@ -225,8 +225,8 @@ impl PluginSummaryResponse {
             is_ok: loaded.is_some(),
             error: entry.error().and_then(|error| serde_json::to_value(error).ok()),
             warnings: warnings.iter().filter_map(|warning| serde_json::to_value(warning).ok()).collect(),
-            hooks: loaded.map(|loaded| loaded.hooks().map(crate::plugin::Hook::name).collect()).unwrap_or_default(),
-            narrates: loaded.is_some_and(|loaded| loaded.has(crate::plugin::Hook::Narrate)),
+            hooks: loaded.map(|loaded| loaded.hooks().map(clotho_plugin::Hook::name).collect()).unwrap_or_default(),
+            narrates: loaded.is_some_and(|loaded| loaded.has(clotho_plugin::Hook::Narrate)),
             permissions: manifest.map(|manifest| permissions(manifest, language)).unwrap_or_default(),
         }
     }
@@ -299,7 +299,7 @@ fn rule_json(rule: &ManifestRule, language: &str) -> Value {
 
 /// The commands of a plugin, in a reader's language.
 pub fn commands(manifest: &Manifest, language: &str) -> Vec<SlashCommandResponse> {
-    let info = |command: &crate::plugin::PluginCommand| SlashCommandResponse {
+    let info = |command: &clotho_plugin::PluginCommand| SlashCommandResponse {
         plugin: manifest.id.clone(),
         name: command.name.clone(),
         aliases: command.aliases.clone(),

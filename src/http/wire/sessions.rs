@@ -11,10 +11,10 @@ use super::{
     deserialize_nullable_object, deserialize_nullable_option, deserialize_optional_object, deserialize_optional_objects,
 };
 use crate::http::error::ApiError;
-use crate::store::{self, StoredSession};
-use crate::tree;
-use crate::tree::limits::{self, MAX_CHARACTERS};
-use crate::turn::{KnownScript, PluginChoice};
+use clotho_core::tree;
+use clotho_core::tree::limits::{self, MAX_CHARACTERS};
+use clotho_engine::turn::{KnownScript, PluginChoice};
+use clotho_store::{self as store, StoredSession};
 
 /// So many letters of a script are told.
 const MAX_SCRIPT_TEXT: usize = 2_000;

@@ -6,7 +6,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::ids::{WireId, WireNodeId, WireSummaryId, wire_ids};
 use crate::http::error::ApiError;
-use crate::turn::BranchSummary;
+use clotho_engine::turn::BranchSummary;
 
 /// Which line.
 #[derive(Debug, Default, Deserialize, IntoParams)]

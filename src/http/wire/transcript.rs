@@ -6,10 +6,10 @@ use utoipa::{IntoParams, ToSchema};
 use super::ids::{WireId, WireNodeId, WireSessionId};
 use super::node::{ChatMessageNode, NodeRenderer};
 use crate::http::answer::FileResponseHead;
-use crate::ids::NodeId;
-use crate::interop::text;
-use crate::store::NodeDetails;
-use crate::tree::Session;
+use clotho_compat::interop::text;
+use clotho_core::ids::NodeId;
+use clotho_core::tree::Session;
+use clotho_store::NodeDetails;
 
 /// How a line is written out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
@@ -115,7 +115,7 @@ impl TranscriptFormat {
 }
 
 fn speaker(node: &ChatMessageNode) -> String {
-    node.name.clone().unwrap_or_else(|| crate::tree::Role::from(node.role).word().to_owned())
+    node.name.clone().unwrap_or_else(|| clotho_core::tree::Role::from(node.role).word().to_owned())
 }
 
 /// What closes the block of code that a text leaves open (CommonMark, fenced code blocks).

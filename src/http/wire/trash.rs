@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::ids::{WireId, WireTrashId};
-use crate::clock::Time;
-use crate::store::{TrashEntry, TrashEntryKind};
+use clotho_core::clock::Time;
+use clotho_store::{TrashEntry, TrashEntryKind};
 
 /// Something that was deleted and can be brought back.
 #[derive(Debug, Serialize, ToSchema)]

@@ -10,9 +10,9 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 use super::ids::{WireId, WireNodeId, WireSessionId, WireUserId};
 use super::node::{ChatMessageNode, NodeProblemResponse};
 use super::tree_edits::{FragmentResponse, LabelResponse};
-use crate::oplog::{Effect, Operation};
-use crate::store::TreeOutlineNode;
-use crate::tree::{Kind, Role, Session, Status};
+use clotho_core::oplog::{Effect, Operation};
+use clotho_core::tree::{Kind, Role, Session, Status};
+use clotho_store::TreeOutlineNode;
 
 /// A whole tree.
 #[derive(Debug, Serialize, ToSchema)]
@@ -261,8 +261,8 @@ pub struct QuickReplyResponse {
     pub send: String,
 }
 
-impl From<crate::turn::SuggestedReply> for QuickReplyResponse {
-    fn from(reply: crate::turn::SuggestedReply) -> Self {
+impl From<clotho_engine::turn::SuggestedReply> for QuickReplyResponse {
+    fn from(reply: clotho_engine::turn::SuggestedReply) -> Self {
         Self { plugin: reply.plugin, label: reply.label, send: reply.send }
     }
 }

@@ -7,14 +7,14 @@ use utoipa::ToSchema;
 use super::ids::{WireId, WireNodeId, WireSessionId};
 use super::messages::{content, seen};
 use super::node::ChatMessageNode;
-use crate::clock::{IdGenerator, Time};
 use crate::http::answer::RedactForReplay;
 use crate::http::error::ApiError;
-use crate::ids::{FragmentId, NodeId};
-use crate::store::{ArrangeResult, ExpectedVersion, Label, MAX_REFUSALS, NodeWorldDiff, StashFragment, UndoResult};
-use crate::tree::merge::ConflictResolution;
-use crate::tree::{EditTarget, TreeEdit};
-use crate::world::diff;
+use clotho_core::clock::{IdGenerator, Time};
+use clotho_core::ids::{FragmentId, NodeId};
+use clotho_core::tree::merge::ConflictResolution;
+use clotho_core::tree::{EditTarget, TreeEdit};
+use clotho_core::world::diff;
+use clotho_store::{ArrangeResult, ExpectedVersion, Label, MAX_REFUSALS, NodeWorldDiff, StashFragment, UndoResult};
 
 /// The most edits at once.
 const MAX_EDITS: usize = 500;

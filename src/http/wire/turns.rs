@@ -6,9 +6,9 @@ use utoipa::ToSchema;
 
 use super::ids::{WireId, WireNodeId};
 use super::node::known;
-use crate::ids::NodeId;
-use crate::store::StoredNode;
-use crate::tree::Status;
+use clotho_core::ids::NodeId;
+use clotho_core::tree::Status;
+use clotho_store::StoredNode;
 
 /// One turn: a context node, which is the world just before a model speaks, with its possible replies.
 #[derive(Debug, Serialize, ToSchema)]

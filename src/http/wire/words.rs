@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::{tree, turn};
+use clotho_core::tree;
+use clotho_engine::turn;
 
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident = $domain:path { $($variant:ident,)* })*) => {$(

@@ -5,12 +5,12 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::ids::{WireId, WireNodeId};
-use crate::plugin::TOOL_PREFIX;
-use crate::prompt::OutgoingMessage;
-use crate::store::{ActiveRules, MissingNode};
-use crate::tree::{Delta, NodeNote, NodeProblem};
-use crate::turn::RebuiltPrompt;
-use crate::world::{PathChange, Pointer, StateOperation, World, diff};
+use clotho_compat::prompt::OutgoingMessage;
+use clotho_core::tree::{Delta, NodeNote, NodeProblem};
+use clotho_core::world::{PathChange, Pointer, StateOperation, World, diff};
+use clotho_engine::turn::RebuiltPrompt;
+use clotho_plugin::TOOL_PREFIX;
+use clotho_store::{ActiveRules, MissingNode};
 
 /// The world after a node.
 #[derive(Debug, Serialize, ToSchema)]

@@ -6,8 +6,8 @@ use super::reply_stream::StreamTextPosition;
 use crate::http::wire::drafts::DraftErrorResponse;
 use crate::http::wire::events::{DraftChunkEvent, Event};
 use crate::http::wire::ids::WireId;
-use crate::ids::{DraftId, SessionId, UserId};
-use crate::live::{GenerationPhase, LiveSessions};
+use clotho_core::ids::{DraftId, SessionId, UserId};
+use clotho_engine::live::{GenerationPhase, LiveSessions};
 
 /// The drafts of one user in one session, as one socket has told them.
 #[derive(Debug)]

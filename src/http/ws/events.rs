@@ -15,11 +15,11 @@ use crate::http::wire::ids::WireId;
 use crate::http::wire::node::{ChatMessageNode, NodeRenderer};
 use crate::http::wire::tree::OperationResponse;
 use crate::http::wire::words::Status;
-use crate::ids::NodeId;
-use crate::live::LiveSessions;
-use crate::oplog::{Effect, Operation};
-use crate::store::{NodeDetails, StoreReader, StoredNode, StoredSession};
-use crate::tree::{Kind, Node, Role};
+use clotho_core::ids::NodeId;
+use clotho_core::oplog::{Effect, Operation};
+use clotho_core::tree::{Kind, Node, Role};
+use clotho_engine::live::LiveSessions;
+use clotho_store::{NodeDetails, StoreReader, StoredNode, StoredSession};
 
 /// What a placeholder knows of itself; everything else came with its end.
 const PLACEHOLDER_METADATA: [&str; 4] = ["model", "params", "editedFrom", "continuedFrom"];

@@ -31,10 +31,10 @@ use super::routes::{AppData, load_node, load_session, node_renderer};
 use super::shared::{ServerState, SocketPermit};
 use super::wire::events::{ClientFrame, Event};
 use super::wire::node::NodeRenderer;
-use crate::live::{LiveSessions, SessionWatcher};
-use crate::oplog::Operation;
-use crate::plugin::Catalogue;
-use crate::store::{Store, StoreReader};
+use clotho_core::oplog::Operation;
+use clotho_engine::live::{LiveSessions, SessionWatcher};
+use clotho_plugin::Catalogue;
+use clotho_store::{Store, StoreReader};
 
 /// How long one frame may take to be taken by the connection.
 const SEND_TIMEOUT: Duration = Duration::from_secs(20);
@@ -368,7 +368,7 @@ impl EventSocket {
             load_node(reader, &held, id).map(|placed| placed.node)
         };
         let node = self.store.read_inline(read).await?;
-        if node.status == crate::tree::Status::Generating {
+        if node.status == clotho_core::tree::Status::Generating {
             let running = running.ok_or_else(|| ApiError::not_found(NodeIdPath::WHAT))?;
             return running.with_partial_text(|written| {
                 position.streams.resume(id, &written.content, &written.reasoning, offset, frame.reasoning_offset)

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use crate::http::error::ApiError;
 use crate::http::wire::events::{Event, ReplyChunkEvent};
 use crate::http::wire::ids::WireId;
-use crate::ids::NodeId;
-use crate::live::{GenerationPhase, LiveSessions};
+use clotho_core::ids::NodeId;
+use clotho_engine::live::{GenerationPhase, LiveSessions};
 
 /// The replies that this socket has told of and that are not over for it.
 #[derive(Debug, Default)]

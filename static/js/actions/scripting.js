@@ -124,7 +124,7 @@ function placeOf(node, part, casts) {
 /** Whether a message came in a file of another program. @param {ChatNode | null} node */
 const isForeign = (node) => Boolean(node?.metadata?.provenance?.file);
 
-/** How a message came to be as it is kept, as the server says for what is sent (`src/turn/scripted.rs`). @param {ChatNode} node @returns {Place["came"]} */
+/** How a message came to be as it is kept, as the server says for what is sent (`crates/engine/src/turn/scripted.rs`). @param {ChatNode} node @returns {Place["came"]} */
 function cameOf(node) {
   if (node.kind === "summary" || isForeign(node)) return "done";
   let before = nodeOf(node.metadata?.editedFrom ?? null);

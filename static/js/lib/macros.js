@@ -1,5 +1,5 @@
 // The macros that scripts need on the page: names, texts of cards, variables, chance, the time. Pure. What stands in a prompt is
-// filled in by the server, which knows all of them (`src/prompt/macros/`); one that is not known here stays as text.
+// filled in by the server, which knows all of them (`crates/compat/src/prompt/macros/`); one that is not known here stays as text.
 
 /** @import { Json } from "./wire.d.ts" */
 

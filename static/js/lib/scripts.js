@@ -1,6 +1,6 @@
 // What regex scripts of cards, presets and people make of a text that is shown, in the way of SillyTavern. Pure, and run only
 // in a worker (`script-worker.js`), as a pattern of a stranger may never end. The server does the same for what models are
-// sent (`src/prompt/scripts/`), reads the scripts for the page, and decides what SillyTavern does by accident; both are held by
+// sent (`crates/compat/src/prompt/scripts/`), reads the scripts for the page, and decides what SillyTavern does by accident; both are held by
 // the same recorded cases.
 
 import { Macros } from "./macros.js";

@@ -1,7 +1,7 @@
 //! Whatever comes to the door: what it is, its content says.
 
-use clotho::ids::CharacterId;
-use clotho::store::CharacterCard;
+use clotho_core::ids::CharacterId;
+use clotho_store::CharacterCard;
 
 use super::*;
 use crate::sillytavern::command::clotho;

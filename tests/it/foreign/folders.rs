@@ -1,7 +1,7 @@
 //! What lies in a folder or in an archive is taken as it is by itself: sessions of ours, archives, the data of SillyTavern, and
 //! all of it at once.
 
-use clotho::transfer::sillytavern::ImportOptions;
+use clotho_engine::transfer::sillytavern::ImportOptions;
 
 use super::*;
 use crate::sillytavern::command::clotho;
@@ -37,7 +37,7 @@ fn a_folder_of_sessions_brings_them_back() {
     folder.bytes("b.zip", &packed(&[("deep/two.clotho", &files[1])]));
     folder.bytes("cut.clotho", &files[0][..files[0].len() / 2]);
     let other = TestStore::new();
-    let dry = clotho::transfer::sillytavern::ImportOptions { is_dry: true, ..wish(&other) };
+    let dry = clotho_engine::transfer::sillytavern::ImportOptions { is_dry: true, ..wish(&other) };
     let given = ImportSource::Path(folder.path().to_owned());
     let dry = other.block_on(import(other.store(), &other.ids, given, dry, |_| true)).unwrap();
     assert_eq!((dry.totals.sessions, dry.totals.messages, sessions(&other).len()), (2, 10, 0), "{}", dry.report);
@@ -62,7 +62,7 @@ fn a_folder_of_sessions_brings_them_back() {
     assert_eq!(titles(&other), ["The lamp"]);
 }
 
-fn only_titled(store: &TestStore, title: &str) -> clotho::ids::SessionId {
+fn only_titled(store: &TestStore, title: &str) -> clotho_core::ids::SessionId {
     sessions(store).into_iter().find(|held| held.session.title == title).unwrap().session.id
 }
 
@@ -195,7 +195,7 @@ fn a_look_knows_what_it_has_seen() {
 /// S4-53: personas and a lorebook inside a picture are taken in a folder as they are by themselves.
 #[test]
 fn personas_and_books_in_pictures_come_in() {
-    use clotho::interop::{picture, png};
+    use clotho_compat::interop::{picture, png};
     let (store, folder) = (TestStore::new(), DataRoot::bare());
     let book = r#"{"lorebookVersion": 1, "entries": [{"text": "It burns.", "keys": ["lamp"], "enabled": true}]}"#;
     let text = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, book);

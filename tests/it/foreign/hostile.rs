@@ -141,7 +141,7 @@ proptest! {
         if let (Value::Object(map), false) = (&mut value, kind.is_empty()) {
             map.insert("type".to_owned(), kind.into());
         }
-        for tale in clotho::interop::foreign_chat::read(value.to_string().as_bytes()).unwrap_or_default() {
+        for tale in clotho_compat::interop::foreign_chat::read(value.to_string().as_bytes()).unwrap_or_default() {
             prop_assert!(tale.said.iter().enumerate().all(|(n, said)| said.parent.is_none_or(|parent| parent < n)));
             prop_assert!(tale.head.is_none_or(|head| head < tale.said.len()));
         }

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use clotho::interop::foreign_chat::{self, ForeignChat, ForeignRole};
-use clotho::tree::Role;
+use clotho_compat::interop::foreign_chat::{self, ForeignChat, ForeignRole};
+use clotho_core::tree::Role;
 
 use super::*;
 use crate::sillytavern::{children, golden, node, only, sessions};

@@ -9,9 +9,9 @@ mod trees;
 
 use std::path::Path;
 
-use clotho::transfer::ImportError;
-use clotho::transfer::foreign::import;
-use clotho::transfer::sillytavern::{ForeignImportResult, ImportSource};
+use clotho_engine::transfer::ImportError;
+use clotho_engine::transfer::foreign::import;
+use clotho_engine::transfer::sillytavern::{ForeignImportResult, ImportSource};
 use serde_json::{Value, json};
 
 use crate::sillytavern::wish;

@@ -1,8 +1,8 @@
 //! Programs whose chats are trees: every branch comes over, and the story stands where it was left.
 
-use clotho::clock::Time;
-use clotho::transfer::sillytavern::ImportOptions;
-use clotho::tree::{Kind, Role};
+use clotho_core::clock::Time;
+use clotho_core::tree::{Kind, Role};
+use clotho_engine::transfer::sillytavern::ImportOptions;
 
 use super::*;
 use crate::http::play::Play;

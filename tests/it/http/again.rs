@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use clotho::clock::{TestClock, Time};
+use clotho_core::clock::{TestClock, Time};
 
 use diesel::prelude::*;
 

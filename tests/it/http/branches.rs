@@ -1,9 +1,9 @@
 //! Looking at several branches: which there are, how two differ, how values went along them.
 
-use clotho::ids::NodeId;
-use clotho::oplog::OperationKind;
-use clotho::store::{Actor, MessageWrite, NodeDraft};
-use clotho::tree::{Kind, Role};
+use clotho_core::ids::NodeId;
+use clotho_core::oplog::OperationKind;
+use clotho_core::tree::{Kind, Role};
+use clotho_store::{Actor, MessageWrite, NodeDraft};
 
 use super::play::{Play, ids};
 use super::*;
@@ -46,7 +46,7 @@ async fn long_line(play: &Play, parent: &str, nodes: usize) -> Vec<String> {
     }
     let line = messages.iter().map(|one| one.draft.as_ref().unwrap().id.to_string()).collect();
     let actor = Actor { user: app.owner, at: now, expected_leaf: None };
-    let write = move |tx: &mut clotho::store::Tx<'_>| {
+    let write = move |tx: &mut clotho_store::Tx<'_>| {
         messages.iter().try_for_each(|message| tx.message(&actor, message).map(|_| ()))
     };
     app.store.write(write).await.unwrap();

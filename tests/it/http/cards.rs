@@ -151,7 +151,7 @@ async fn a_character_gets_another_picture() {
     let path = format!("/api/characters/{cid}/avatar");
     app.ask("GET", &path).send().await.refused("not_found");
     let put = |body: Vec<u8>, kind: &'static str| app.ask("PUT", &path).bytes(&body, kind).send();
-    let drawn = clotho::interop::picture::png_or_placeholder(None);
+    let drawn = clotho_compat::interop::picture::png_or_placeholder(None);
     let changed = put(drawn.clone(), "image/png").await.expect(200);
     let avatar = changed["avatar"].as_str().unwrap().to_owned();
     assert!(avatar.starts_with(&path), "{avatar}");
@@ -210,7 +210,7 @@ async fn personas_come_in_from_settings() {
     let session = json!({"characterIds": [app.character(&json!({"name": "Rin"})).await], "personaId": items[0]["id"]});
     app.post("/api/sessions", &session).await;
     app.ask("POST", "/api/personas/import").bytes(b"{}", "application/json").send().await.refused("invalid");
-    let drawn = clotho::interop::picture::png_or_placeholder(None);
+    let drawn = clotho_compat::interop::picture::png_or_placeholder(None);
     let path = format!("/api/personas/{}/avatar", items[0]["id"].as_str().unwrap());
     let changed = app.ask("PUT", &path).bytes(&drawn, "image/png").send().await.expect(200);
     assert_eq!(raw(&app, changed["avatar"].as_str().unwrap()).await.body, drawn);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clotho::clock::{Clock, TestClock, Time};
+use clotho_core::clock::{Clock, TestClock, Time};
 use diesel::prelude::*;
 
 use super::play::Play;

@@ -50,7 +50,7 @@ async fn every_read_answers_as_documented() {
     play.app.mock().script(Reply::ok(["It bites. [HP -7] [GET rusty key]"]).usage(5, 7));
     let said = play.say("/roll 2d6").await;
     let character = play.session().await["characterIds"][0].as_str().unwrap().to_owned();
-    let drawn = clotho::interop::picture::png_or_placeholder(None);
+    let drawn = clotho_compat::interop::picture::png_or_placeholder(None);
     let picture = play.app.ask("PUT", &format!("/api/characters/{character}/avatar")).bytes(&drawn, "image/png");
     picture.send().await.expect(200);
     let persona = id(&play.app.post("/api/personas", &json!({"name": "Ann"})).await);

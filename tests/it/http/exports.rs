@@ -86,7 +86,7 @@ async fn a_line_goes_out_for_readers() {
 async fn a_page_shows_who_plays() {
     let play = Play::start().await;
     let cid = play.session().await["characterIds"][0].as_str().unwrap().to_owned();
-    let picture = clotho::interop::picture::png_or_placeholder(None);
+    let picture = clotho_compat::interop::picture::png_or_placeholder(None);
     let kept = play.app.ask("PUT", &format!("/api/characters/{cid}/avatar")).bytes(&picture, "image/png").send().await;
     assert_eq!(kept.status, 200, "{}", kept.text());
     let html = exported(&play.app, &play.sid, "?format=html").await.text();

@@ -1,9 +1,9 @@
 //! Searching over HTTP: which hits, how many, and what is said while one still types.
 
-use clotho::ids::NodeId;
-use clotho::oplog::OperationKind;
-use clotho::store::{Actor, MessageWrite, NodeDraft};
-use clotho::tree::{Kind, Role};
+use clotho_core::ids::NodeId;
+use clotho_core::oplog::OperationKind;
+use clotho_core::tree::{Kind, Role};
+use clotho_store::{Actor, MessageWrite, NodeDraft};
 
 use super::play::Play;
 use super::*;

@@ -1,9 +1,9 @@
 //! Bodies and queries made by dice after the document, half of them wrong in some way: no route ever fails by itself, and
 //! afterwards the story is still one.
 
-use clotho::clock::SplitMix64;
 use clotho::http::route_table::RouteEntry;
-use clotho::tree::reference_tree::ReferenceTree;
+use clotho_core::clock::SplitMix64;
+use clotho_core::tree::reference_tree::ReferenceTree;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::play::Play;

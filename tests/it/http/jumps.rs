@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use clotho::clock::{TestClock, Time};
+use clotho_core::clock::{TestClock, Time};
 
 use super::play::{Play, Said, ids, walk};
 use super::*;

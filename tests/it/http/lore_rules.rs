@@ -78,7 +78,7 @@ async fn rules_are_their_owners() {
     let app = TestServer::start().await;
     app.put(PATH, &json!({"scanDepth": 9})).await;
     let stranger = app.stranger().await;
-    let read = move |reader: &mut clotho::store::StoreReader<'_>| reader.lore_settings(stranger.user);
+    let read = move |reader: &mut clotho_store::StoreReader<'_>| reader.lore_settings(stranger.user);
     assert_eq!(app.inside().store.read(read).await.unwrap(), None);
 }
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use clotho::clock::{TestClock, Time};
-use clotho::ids::DocumentId;
-use clotho::store::StoredDocument;
+use clotho_core::clock::{TestClock, Time};
+use clotho_core::ids::DocumentId;
+use clotho_store::StoredDocument;
 
 use super::play::Play;
 use super::*;
@@ -323,7 +323,7 @@ async fn documents_are_found_in_their_collections() {
     app.ask("GET", &path).send().await.refused("not_found");
     let hash = app.inside().turns.text_hash(best["content"].as_str().unwrap());
     let known = app.inside().store.read(move |reader| reader.have_vectors("mock/embedder", &[hash])).await;
-    let known: Result<_, clotho::store::StoreError> = known;
+    let known: Result<_, clotho_store::StoreError> = known;
     assert!(known.unwrap().is_empty(), "its vector is gone with it");
 }
 
@@ -392,8 +392,8 @@ async fn a_purge_takes_vectors_along() {
     play.until_embedded(3).await;
     let have = async |text: &str| {
         let hash = play.app.inside().turns.text_hash(text);
-        let read = move |reader: &mut clotho::store::StoreReader<'_>| reader.have_vectors("mock/embedder", &[hash]);
-        let known: Result<_, clotho::store::StoreError> = play.app.inside().store.read(read).await;
+        let read = move |reader: &mut clotho_store::StoreReader<'_>| reader.have_vectors("mock/embedder", &[hash]);
+        let known: Result<_, clotho_store::StoreError> = play.app.inside().store.read(read).await;
         !known.unwrap().is_empty()
     };
     crate::support::wait::until("the secret", async || have("A secret that must be forgotten.").await).await;

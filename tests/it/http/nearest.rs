@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use clotho::prompt::recall::{NearestVectors, similarity, top_scored};
-use clotho::store::{EmbeddingBatch, StoreError};
+use clotho_compat::prompt::recall::{NearestVectors, similarity, top_scored};
+use clotho_store::{EmbeddingBatch, StoreError};
 
 use crate::support::test_store::TestStore;
 

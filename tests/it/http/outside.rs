@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use clotho::interop::picture;
+use clotho_compat::interop::picture;
 
 use super::*;
 use crate::interop::bytes;

@@ -1,7 +1,7 @@
 //! Presets: kept, listed by their kinds, changed, taken along, thrown away and brought back.
 
-use clotho::ids::PresetId;
-use clotho::store::StoredPreset;
+use clotho_core::ids::PresetId;
+use clotho_store::StoredPreset;
 
 use super::*;
 

@@ -236,9 +236,9 @@ async fn what_is_cut_off_in_the_middle_changes_nothing() {
     app.ask("POST", "/api/providers").json(&house(app.mock(), "house")).send().await.expect(201);
     app.put("/api/models/default", &json!({"model": "house/mock"})).await;
     let store = &app.inside().store;
-    let cut = store.write(|tx| -> Result<(), clotho::store::WriteError> {
+    let cut = store.write(|tx| -> Result<(), clotho_store::WriteError> {
         tx.delete_provider("house")?;
-        Err(clotho::tree::edit::TreeError::NotFound("the rest").into())
+        Err(clotho_core::tree::edit::TreeError::NotFound("the rest").into())
     });
     cut.await.unwrap_err();
     let app = app.restart().await;

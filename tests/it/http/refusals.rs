@@ -3,7 +3,7 @@
 use super::*;
 use crate::support::client::Heard;
 use clotho::http::route_table::RouteEntry;
-use clotho::transfer::UploadSlot;
+use clotho_engine::transfer::UploadSlot;
 use std::collections::HashMap;
 
 /// A server with one of everything, and addresses that lead to it.

@@ -262,8 +262,8 @@ async fn what_others_keep_is_not_seen() {
     let now = app.clock.now();
     for (kind, body) in [("regex", script("theirs", "wolf", "bear", json!({}))), ("variables", json!({"gold": "9"}))] {
         let card = json!({"kind": kind, "name": "Theirs", "body": body}).as_object().unwrap().clone();
-        let theirs = clotho::store::StoredPreset {
-            id: clotho::ids::PresetId::new(app.ids.next(now)),
+        let theirs = clotho_store::StoredPreset {
+            id: clotho_core::ids::PresetId::new(app.ids.next(now)),
             card,
             created: now,
             updated: now,

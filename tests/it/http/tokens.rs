@@ -3,7 +3,7 @@
 use super::play::Play;
 use super::*;
 use crate::support::mock_model::MockModel;
-use clotho::provider::Tokenizer;
+use clotho_provider::Tokenizer;
 
 /// A session whose prompts follow a preset, with a model of this name at a provider with these settings.
 async fn with(model: &str, settings: &[(&str, &str)], preset: Value) -> Play {
@@ -88,7 +88,7 @@ async fn an_estimate_learns_from_what_was_counted() {
     let play = with("mine", &[], plain()).await;
     let said = play.say(&"Light the lamp. ".repeat(40)).await;
     let before = trace(&play, &said.reply).await;
-    let raw = |trace: &Value| -> usize { texts(trace).iter().map(|text| clotho::prompt::tokens(text)).sum() };
+    let raw = |trace: &Value| -> usize { texts(trace).iter().map(|text| clotho_compat::prompt::tokens(text)).sum() };
     let twice = u64::try_from(raw(&before) * 2).unwrap();
     play.app.mock().script(Reply::ok(["Done."]).usage(twice, 1));
     let said = play.say("Again.").await;

@@ -5,10 +5,10 @@ use super::*;
 use crate::support::client::Heard;
 use crate::support::data_root::DataRoot;
 use crate::support::file::{lines, long_line, packed, sealed};
-use clotho::archive::ArchiveLimits;
-use clotho::clock::{TestClock, Time};
-use clotho::transfer::sillytavern::{self, ImportOptions, ImportSource};
-use clotho::transfer::{ImportProgress, SessionImportOptions, import};
+use clotho_core::clock::{TestClock, Time};
+use clotho_engine::transfer::sillytavern::{self, ImportOptions, ImportSource};
+use clotho_engine::transfer::{ImportProgress, SessionImportOptions, import};
+use clotho_store::archive::ArchiveLimits;
 use jiff::tz::TimeZone;
 use std::sync::Arc;
 

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use clotho::clock::{TestClock, Time};
-use clotho::ids::NodeId;
-use clotho::oplog::OperationKind;
-use clotho::store::{Actor, MessageWrite, NodeDraft};
-use clotho::tree::{Kind, Role};
-use clotho::world::StateOperation;
+use clotho_core::clock::{TestClock, Time};
+use clotho_core::ids::NodeId;
+use clotho_core::oplog::OperationKind;
+use clotho_core::tree::{Kind, Role};
+use clotho_core::world::StateOperation;
+use clotho_store::{Actor, MessageWrite, NodeDraft};
 
 use super::play::{Play, ids, walk};
 use super::*;

@@ -1,7 +1,7 @@
 //! Lorebooks: what is read of the recorded ones, and what goes out again.
 
-use clotho::interop::book::{self, LorebookImportError};
-use clotho::interop::png;
+use clotho_compat::interop::book::{self, LorebookImportError};
+use clotho_compat::interop::png;
 use serde_json::{Map, Value, json};
 
 use super::*;
@@ -54,7 +54,7 @@ fn interop_books_of_cards_are_read_as_recorded() {
             continue;
         }
         seen += 1;
-        let card_book = clotho::interop::card::read(&bytes(&format!("cards/{case}"))).unwrap().book.unwrap();
+        let card_book = clotho_compat::interop::card::read(&bytes(&format!("cards/{case}"))).unwrap().book.unwrap();
         let book = book::from_card(&card_book);
         assert_eq!(lost(&expected["book_as_lorebook"], &book), Vec::<String>::new(), "{case}");
         let out = book::to_card(&book);
@@ -88,10 +88,10 @@ fn interop_books_lose_nothing() {
     let twice = book::from_card(&twice);
     assert_eq!(twice["entries"].as_object().unwrap().len(), 4, "{twice:?}");
     assert_eq!(book::to_card(&twice)["entries"].as_array().unwrap().len(), 4);
-    let picture = clotho::interop::picture::png_or_placeholder(None);
+    let picture = clotho_compat::interop::picture::png_or_placeholder(None);
     let text = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes("books/novel.json"));
     let chunk = png::encode_chunk(b"tEXt", &[b"naidata\0", text.as_bytes()].concat());
-    let file = clotho::interop::picture::insert_chunks(&picture, &chunk);
+    let file = clotho_compat::interop::picture::insert_chunks(&picture, &chunk);
     assert_eq!(book::read(&file).unwrap(), novel);
 }
 
@@ -106,7 +106,7 @@ fn interop_books_that_are_none_are_refused() {
     check(b"[]", "no entries");
     check(b"{\"entries\": 5}", "no entries");
     check(b"\xff", "not UTF-8");
-    check(&clotho::interop::picture::png_or_placeholder(None), "no lorebook in it");
+    check(&clotho_compat::interop::picture::png_or_placeholder(None), "no lorebook in it");
     check(("{\"entries\":".to_owned() + &"[".repeat(5_000)).as_bytes(), "recursion limit");
     assert_eq!(book::read(&vec![b' '; book::MAX_FILE_BYTES + 1]), Err(LorebookImportError::TooLong));
 }

@@ -1,8 +1,8 @@
 //! Cards: what is read of the recorded ones, and what goes out again.
 
 use base64::Engine;
-use clotho::interop::card::{self, CardImportError, ExportCard, ImportedCard};
-use clotho::interop::{FindingOutcome, picture, png};
+use clotho_compat::interop::card::{self, CardImportError, ExportCard, ImportedCard};
+use clotho_compat::interop::{FindingOutcome, picture, png};
 use serde_json::{Map, Value, json};
 
 use super::*;
@@ -237,7 +237,7 @@ fn interop_cards_that_are_bombs_are_refused() {
 /// However much a file says that it is: what is held of it stays within what a card may have.
 #[test]
 fn interop_cards_hold_no_more_than_a_card_may_have() {
-    use clotho::plugin::heap;
+    use clotho_plugin::heap;
     let check = |what: &str, file: &[u8], most: i64| {
         heap::reset_peak();
         let before = heap::live_bytes();
@@ -273,9 +273,9 @@ fn interop_cards_hold_no_more_than_a_card_may_have() {
 #[test]
 fn the_list_of_macros_is_the_table() {
     let explained = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/prompts.md")).unwrap();
-    let mut names: Vec<&str> = clotho::prompt::macros::names().filter(|name| *name != "//").collect();
+    let mut names: Vec<&str> = clotho_compat::prompt::macros::names().filter(|name| *name != "//").collect();
     names.sort_unstable();
-    assert_eq!(names, clotho::interop::card::SUPPORTED_MACROS);
+    assert_eq!(names, clotho_compat::interop::card::SUPPORTED_MACROS);
     for name in names {
         assert!(explained.contains(&format!("`{name}`")), "docs/prompts.md lacks `{name}`");
     }

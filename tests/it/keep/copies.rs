@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clotho::clock::Time;
-use clotho::store::copies::{self, BackupError};
-use clotho::store::{Store, StoreError, StoreSettings};
-use clotho::tree::Delta;
-use clotho::tree::reference_tree::ReferenceTree;
+use clotho_core::clock::Time;
+use clotho_core::tree::Delta;
+use clotho_core::tree::reference_tree::ReferenceTree;
+use clotho_store::copies::{self, BackupError};
+use clotho_store::{Store, StoreError, StoreSettings};
 use serde_json::json;
 
 use crate::support::app::TestApp;
@@ -65,7 +65,7 @@ async fn a_copy_under_load_is_of_one_moment() {
         tokio::task::spawn_blocking(move || copies::copy(&database, &to).unwrap()).await.unwrap();
         let home = tempfile::tempdir().unwrap();
         let (store, owner) = (opened(&copy, home.path()), app.inside().owner);
-        let check = move |reader: &mut clotho::store::StoreReader<'_>| {
+        let check = move |reader: &mut clotho_store::StoreReader<'_>| {
             assert!(reader.newest_cursor()? >= before, "what was acknowledged is there");
             for held in reader.sessions(owner, 0, 10)? {
                 let log = reader.operations(&held, 0, i64::MAX)?;

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use clotho::ids::{CharacterId, FragmentId, NodeId, PersonaId};
-use clotho::store::doctor::{Doctor, DoctorCheck, DoctorFinding, RepairableFinding};
-use clotho::store::{NodeStateUpdate, Store, Trace, copies};
-use clotho::tree::{CardRef, Effects, Kind, PersonaRef, Role, TreeEdit};
+use clotho_core::ids::{CharacterId, FragmentId, NodeId, PersonaId};
+use clotho_core::tree::{CardRef, Effects, Kind, PersonaRef, Role, TreeEdit};
+use clotho_store::doctor::{Doctor, DoctorCheck, DoctorFinding, RepairableFinding};
+use clotho_store::{NodeStateUpdate, Store, Trace, copies};
 use diesel::connection::SimpleConnection;
 use serde_json::{Map, json};
 

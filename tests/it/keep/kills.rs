@@ -11,8 +11,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
-use clotho::clock::SplitMix64;
-use clotho::ids::{NodeId, SessionId};
+use clotho_core::clock::SplitMix64;
+use clotho_core::ids::{NodeId, SessionId};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Text};
 use serde_json::{Value, json};

@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use clotho::clock::SplitMix64;
+use clotho_core::clock::SplitMix64;
 use diesel::connection::SimpleConnection;
 use rustix::net::{getpeername, sockopt};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clotho::clock::Time;
-use clotho::store::{GcReport, NodeStateUpdate, SavedResponse, Trace};
-use clotho::tree::{Delta, Effects, Kind, Role};
+use clotho_core::clock::Time;
+use clotho_core::tree::{Delta, Effects, Kind, Role};
+use clotho_store::{GcReport, NodeStateUpdate, SavedResponse, Trace};
 use serde_json::{Map, json};
 
 use crate::support::mock_model::Reply;

@@ -4,10 +4,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use clotho::clock::Time;
-use clotho::ids::TrashId;
-use clotho::store::TRASH_RETENTION_MS;
-use clotho::tree::{Delta, EditTarget, TreeEdit};
+use clotho_core::clock::Time;
+use clotho_core::ids::TrashId;
+use clotho_core::tree::{Delta, EditTarget, TreeEdit};
+use clotho_store::TRASH_RETENTION_MS;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use serde_json::{Value, json};

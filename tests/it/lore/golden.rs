@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use clotho::prompt::lore::{
+use clotho_compat::prompt::lore::{
     LoreAudience, LoreHost, LoreTimer, LoreTimers, LorebookScope, ScanBook, ScanCharacter, ScanMessage, ScanOutcome,
     ScanRequest, ScopedBook, WorldInfoSettings, scan,
 };

@@ -1,6 +1,6 @@
 //! Books and stories of strangers: a scan ends, says what it gave up, and never panics.
 
-use clotho::prompt::lore::{LoreTimers, LorebookScope, ScopedBook, WorldInfoSettings, scan};
+use clotho_compat::prompt::lore::{LoreTimers, LorebookScope, ScopedBook, WorldInfoSettings, scan};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -51,7 +51,7 @@ fn lore_a_hundred_thousand_entries() {
     let entries: Map<String, Value> = (0..100_001)
         .map(|n| (n.to_string(), json!({"uid": n, "key": ["lantern"], "content": "x", "group": "g", "position": 0})))
         .collect();
-    let book = clotho::prompt::lore::ScanBook::read("b", "b", json!({"entries": entries}).as_object().unwrap());
+    let book = clotho_compat::prompt::lore::ScanBook::read("b", "b", json!({"entries": entries}).as_object().unwrap());
     let outcome = scanned(&book, &["a lantern"], &mut House::default());
     assert_eq!(outcome.active.len(), 1);
     assert_eq!(outcome.notes.len(), 1, "{:?}", outcome.notes);
@@ -106,7 +106,7 @@ proptest! {
         let mut house = House { draw, ..House::default() };
         let mut timers = LoreTimers::default();
         for count in 1..4 {
-            let scanned = clotho::prompt::lore::ScanRequest { count, ..said(&texts) };
+            let scanned = clotho_compat::prompt::lore::ScanRequest { count, ..said(&texts) };
             let outcome = scan(&bound, &settings, &scanned, &timers, &mut house);
             prop_assert_eq!(outcome.active.len() + outcome.stopped.len() + outcome.silent, entries.len());
             timers = outcome.timers;

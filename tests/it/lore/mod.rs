@@ -4,7 +4,7 @@ mod golden;
 mod hostile;
 mod rules;
 
-use clotho::prompt::lore::{
+use clotho_compat::prompt::lore::{
     LoreHost, LoreTimers, LorebookScope, ScanBook, ScanMessage, ScanOutcome, ScanRequest, ScopedBook,
     WorldInfoSettings, scan,
 };

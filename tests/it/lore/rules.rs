@@ -1,11 +1,11 @@
 //! What was decided on purpose, and what SillyTavern does not have.
 
-use clotho::prompt::lore::{LoreTimers, LorebookScope, ScopedBook, WorldInfoSettings, scan};
+use clotho_compat::prompt::lore::{LoreTimers, LorebookScope, ScopedBook, WorldInfoSettings, scan};
 use serde_json::{Value, json};
 
 use super::{House, active, book, said, scanned};
 
-fn whys(book: &clotho::prompt::lore::ScanBook, texts: &[&str], house: &mut House) -> Value {
+fn whys(book: &clotho_compat::prompt::lore::ScanBook, texts: &[&str], house: &mut House) -> Value {
     let outcome = scanned(book, texts, house);
     let told = outcome.active.iter().map(|fired| &fired.verdict).chain(&outcome.stopped);
     let told = told.map(|verdict| (verdict.uid.clone(), serde_json::to_value(&verdict.why).unwrap()));

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use clotho::plugin::LoadedPlugin;
-use clotho::plugin::testing::{self, CaseReport, PluginTestReport};
+use clotho_plugin::LoadedPlugin;
+use clotho_plugin::testing::{self, CaseReport, PluginTestReport};
 
 use super::{MANIFEST, joined, try_plugin};
 

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use clotho::clock::Time;
-use clotho::plugin::{
+use clotho_core::clock::Time;
+use clotho_core::world::{Pointer, Schema, SchemaSet};
+use clotho_plugin::{
     DiceSeeds, Hook, HookAnswer, HookCall, HookNodeInfo, Permission, PluginQuickReply, RecentMessage, Roll,
     ScriptErrorKind, ScriptLimit,
 };
-use clotho::world::{Pointer, Schema, SchemaSet};
 use serde_json::{Value, json};
 
 use super::*;

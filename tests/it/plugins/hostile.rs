@@ -5,7 +5,7 @@
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use clotho::plugin::{
+use clotho_plugin::{
     Hook, HookOutcome, LoadedPlugin, PluginOrigin, PluginSource, STACK_BYTES, ScriptErrorKind, ScriptLimit,
     ScriptLimits, heap, run,
 };
@@ -130,7 +130,7 @@ fn imports_are_counted() {
 /// The engine of regular expressions is linear, but "linear" is states times characters.
 #[test]
 fn a_heavy_pattern_gets_a_short_text() {
-    let mut random = clotho::clock::SplitMix64::new(3);
+    let mut random = clotho_core::clock::SplitMix64::new(3);
     let text: String =
         (0..TEXT).map(|_| ['a', 'b', 'c'].get(usize::try_from(random.next_below(3)).unwrap()).unwrap()).collect();
     let script = |pattern: &str| format!("fn on_reply(ctx) {{ ctx.find(\"{pattern}\") }}");

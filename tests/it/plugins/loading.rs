@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use clotho::plugin::{
+use clotho_plugin::{
     Catalogue, Hook, LoadedPlugin, PluginOrigin, PluginSource, ScriptErrorKind, ScriptLimits, load_order,
 };
 use serde_json::json;
@@ -343,7 +343,7 @@ fn the_bundled_plugins_are_in_order() {
 /// What a binding throws is the host's own opaque refusal, so that "the script threw" and "the host refused" stay apart.
 #[test]
 fn no_binding_throws_by_another_way() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/plugin/ctx");
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/plugin/src/ctx");
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();

@@ -6,11 +6,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use clotho::plugin::{
+use clotho_core::world::{SchemaSet, World};
+use clotho_plugin::{
     Hook, HookCall, HookOutcome, LoadedPlugin, Permission, PluginOrigin, PluginSource, ScriptError, ScriptHost,
     ScriptLimits, ScriptPool,
 };
-use clotho::world::{SchemaSet, World};
 use serde_json::{Value, json};
 
 mod cases;
@@ -85,10 +85,10 @@ fn call(hook: Hook, state: Value, text: &str) -> HookCall {
 }
 
 fn operations(outcome: &HookOutcome) -> Vec<Value> {
-    outcome.operations.iter().map(clotho::world::StateOperation::to_json).collect()
+    outcome.operations.iter().map(clotho_core::world::StateOperation::to_json).collect()
 }
 
 /// What is not as expected, as the command line says it.
-fn joined(failures: &[clotho::plugin::testing::PluginTestFailure]) -> String {
+fn joined(failures: &[clotho_plugin::testing::PluginTestFailure]) -> String {
     failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex};
 
-use clotho::plugin::{LoadedPlugin, PluginSource, testing};
+use clotho_plugin::{LoadedPlugin, PluginSource, testing};
 use proptest::prelude::*;
 
 /// The tests that come with the bundled plugins pass.
@@ -35,11 +35,11 @@ proptest! {
         let text = words.join(&joint);
         let outcome = with_combat(|combat, bench| {
             let config = combat.manifest().check_settings(&serde_json::Map::new()).unwrap();
-            let call = super::call(clotho::plugin::Hook::OnReply, serde_json::json!({}), &text);
+            let call = super::call(clotho_plugin::Hook::OnReply, serde_json::json!({}), &text);
             let root = combat.manifest().state.root.clone();
-            let rules = clotho::world::SchemaSet::new(vec![(root, Arc::clone(combat.schema().unwrap()))]).unwrap();
+            let rules = clotho_core::world::SchemaSet::new(vec![(root, Arc::clone(combat.schema().unwrap()))]).unwrap();
             let world = super::world(serde_json::json!({"combat": {"hp": 20, "down": false, "pack": {}}}));
-            let call = clotho::plugin::HookCall { config: Arc::new(config), world, rules: Arc::new(rules), ..call };
+            let call = clotho_plugin::HookCall { config: Arc::new(config), world, rules: Arc::new(rules), ..call };
             bench.call(combat, call)
         });
         prop_assert_eq!(&outcome.error, &None, "{}", text);
@@ -62,7 +62,7 @@ fn said(script: &str, test: &str) -> String {
     let files = [("plugin.toml", super::MANIFEST), ("main.rhai", script), ("tests/a.toml", test)];
     let files = files.map(|(path, text)| (path, text.as_bytes().to_vec()));
     let loaded = LoadedPlugin::load(
-        PluginSource::new("mine", clotho::plugin::PluginOrigin::Folder, files),
+        PluginSource::new("mine", clotho_plugin::PluginOrigin::Folder, files),
         &super::without_deadline(),
     )
     .unwrap();

@@ -1,6 +1,6 @@
 //! `plan`: what a script may ask of a prompt, and what it may not.
 
-use clotho::plugin::{Hook, LoreSelection, PluginPromptPlan, ScriptErrorKind, TextInjection};
+use clotho_plugin::{Hook, LoreSelection, PluginPromptPlan, ScriptErrorKind, TextInjection};
 use serde_json::json;
 
 use super::*;
@@ -49,7 +49,7 @@ fn a_plan_is_told() {
         text("system", "Now.", 0, 3),
         text("note", "Later.", 9, -100),
     ];
-    assert_eq!(outcome.plan, PluginPromptPlan { injections, lore: vec![wish("wounds", true), wish("peace", false)] });
+    assert_eq!(outcome.plan, PluginPromptPlan { injections: injected, lore: vec![wish("wounds", true), wish("peace", false)] });
     assert_eq!(outcome.warnings, ["I thought so."]);
 }
 

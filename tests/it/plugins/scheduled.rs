@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use clotho::plugin::manifest_rules::{RuleFiring, RuleInput, RulesOutcome, fire};
-use clotho::plugin::{LoadedPlugin, Permission, testing};
-use clotho::world::{SchemaSet, StateOperation, World};
+use clotho_core::world::{SchemaSet, StateOperation, World};
+use clotho_plugin::manifest_rules::{RuleFiring, RuleInput, RulesOutcome, fire};
+use clotho_plugin::{LoadedPlugin, Permission, testing};
 use serde_json::{Value, json};
 
 use super::*;

@@ -11,7 +11,7 @@ const SCHEMA: &str = r#"{"properties": {"gold": {"type": "integer", "minimum": 0
 /// What is said of a rule: an error, or warnings, each with its line.
 fn of_rule(rule: &str) -> Vec<String> {
     let manifest = format!("{MANIFEST}[state]\nschema = \"s.json\"\n[[rule]]\nname = \"r\"\n{rule}");
-    let at = |error: &clotho::plugin::ScriptError| format!("{}: {}", error.line.unwrap_or_default(), error.message);
+    let at = |error: &clotho_plugin::ScriptError| format!("{}: {}", error.line.unwrap_or_default(), error.message);
     match try_plugin(&manifest, &[("s.json", SCHEMA)]) {
         Ok(plugin) => plugin.warnings().iter().map(at).collect(),
         Err(error) => vec![at(&error)],
@@ -105,8 +105,7 @@ fn of_script(line: &str) -> Vec<String> {
 fn slips_of_a_schema_have_their_place() {
     let manifest = format!("{MANIFEST}[state]\nschema = \"s.json\"\n");
     let load = |schema: &str| try_plugin(&manifest, &[("s.json", schema), ("main.rhai", "fn on_reply(ctx) {}")]);
-    let place =
-        |error: &clotho::plugin::ScriptError| (error.line.unwrap_or_default(), error.column.unwrap_or_default());
+    let place = |error: &clotho_plugin::ScriptError| (error.line.unwrap_or_default(), error.column.unwrap_or_default());
     let odd = r#"{"type": "object",
  "required": ["gold", "glod"],
  "properties": {"gold": {"type": "integer"},

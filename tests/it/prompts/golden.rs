@@ -1,17 +1,17 @@
 //! Requests as SillyTavern 1.19.0 would have sent them: presets, cards, lore, notes, scripts, byte for byte.
 
-use clotho::interop::book;
-use clotho::prompt::PromptCast;
-use clotho::prompt::lore::{
+use clotho_compat::interop::book;
+use clotho_compat::prompt::PromptCast;
+use clotho_compat::prompt::lore::{
     self, LoreHost, LorebookScope, ScanBook, ScanOutcome, ScanRequest, ScopedBook, WorldInfoSettings,
 };
-use clotho::prompt::macros::{MacroContext, MacroEngine};
-use clotho::prompt::preset::{
+use clotho_compat::prompt::macros::{MacroContext, MacroEngine};
+use clotho_compat::prompt::preset::{
     self, GenerationType, HistoryMessage, HistoryTruncation, PositionedText, Preset, PromptInput, PromptLore,
     PromptPosition, PromptRenderer,
 };
-use clotho::prompt::scripts::{self, MacroFiller, RegexScriptSet, TextOrigin, placement};
-use clotho::tree::Role;
+use clotho_compat::prompt::scripts::{self, MacroFiller, RegexScriptSet, TextOrigin, placement};
+use clotho_core::tree::Role;
 use serde_json::{Map, Value, json};
 
 const CASES: &str = include_str!("../../fixtures/golden/prompts/prompts.jsonl");

@@ -200,7 +200,7 @@ proptest! {
     /// S4-35: whatever the messages are, each kind's body is legal.
     #[test]
     fn s4_35_bodies_are_legal_for_every_kind(messages in proptest::collection::vec(message(), 0..12), stable in 0_usize..14) {
-        let request = Request { model: "m".into(), messages, cacheable_messages, ..Request::default() };
+        let request = Request { model: "m".into(), messages, cacheable_messages: stable, ..Request::default() };
         let texts = |parts: &Value| -> Vec<String> {
             parts.as_array().into_iter().flatten().map(|part| part["text"].as_str().unwrap().to_owned()).collect()
         };

@@ -12,8 +12,8 @@ mod replies;
 mod wire;
 
 use crate::support::mock_model::{Dialect, Gate, MockModel, Reply, WORDS};
-use clotho::config::Secret;
-use clotho::provider::{
+use clotho_config::Secret;
+use clotho_provider::{
     Endpoint, FinishReason, Frame, FrameStream, Lane, ModelInfo, ProviderClient, ProviderFailure, ProviderKind,
     Request, RequestMessage, RequestRole, RetryPolicy, TimeoutPhase, Timeouts, ToolCall, Usage,
 };

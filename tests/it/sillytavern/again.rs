@@ -123,9 +123,9 @@ fn what_was_taken_away_stays_away() {
     taken(&store, root.path());
     let held = only(&store);
     let (session, x) = (held.session.id, node(&store, &held, "y").id);
-    let prune = clotho::tree::TreeEdit::Prune {
+    let prune = clotho_core::tree::TreeEdit::Prune {
         node: x,
-        fragment: clotho::ids::FragmentId::new(store.ids.next(store.now())),
+        fragment: clotho_core::ids::FragmentId::new(store.ids.next(store.now())),
         name: None,
     };
     store.arrange(session, prune);
@@ -202,7 +202,7 @@ fn an_import_is_no_chain_of_steps() {
     let session = only(&store).session.id;
     let before = face(&store);
     let actor = store.actor();
-    let undo = move |tx: &mut clotho::store::Tx<'_>| tx.undo(&actor, session).map(|undone| undone.kind);
+    let undo = move |tx: &mut clotho_store::Tx<'_>| tx.undo(&actor, session).map(|undone| undone.kind);
     assert!(store.write(undo).is_err(), "there is nothing to take back");
     assert_eq!(face(&store), before);
     let line = |store: &TestStore| store.shown(session).len();

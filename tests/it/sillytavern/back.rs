@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use clotho::store::DatabaseSnapshot;
-use clotho::transfer::{BranchExportFormat, BranchExportOptions, export_branch};
+use clotho_engine::transfer::{BranchExportFormat, BranchExportOptions, export_branch};
+use clotho_store::DatabaseSnapshot;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -104,7 +104,7 @@ fn what_was_played_on_goes_along() {
     taken(&store, root.path());
     let held = only(&store);
     let sid = held.session.id;
-    let mut draft = store.draft(clotho::tree::Role::Assistant, clotho::tree::Kind::Message, "It burns.");
+    let mut draft = store.draft(clotho_core::tree::Role::Assistant, clotho_core::tree::Kind::Message, "It burns.");
     draft.delta = crate::support::test_store::delta([
         crate::support::test_store::add("/stat_data/oil", -2),
         crate::support::test_store::set("/mood", json!("grim")),

@@ -3,9 +3,9 @@
 
 use std::fs;
 
-use clotho::interop::picture;
-use clotho::prompt::lore;
-use clotho::store::{CardFile, CharacterCard, Lorebook, PersonaCard};
+use clotho_compat::interop::picture;
+use clotho_compat::prompt::lore;
+use clotho_store::{CardFile, CharacterCard, Lorebook, PersonaCard};
 use serde_json::json;
 
 use super::*;

@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use clotho::ids::{CharacterId, PresetId};
-use clotho::store::{CardFile, CharacterCard, StoredPreset};
-use clotho::tree::{CardRef, Kind, PluginSetting, Role, TreeEdit};
+use clotho_core::ids::{CharacterId, PresetId};
+use clotho_core::tree::{CardRef, Kind, PluginSetting, Role, TreeEdit};
+use clotho_store::{CardFile, CharacterCard, StoredPreset};
 use serde_json::{Map, json};
 
 use super::house::out;
@@ -133,7 +133,8 @@ fn what_was_open_last_is_named() {
     store.clock.advance(1_000);
     story(&store, rin, "Late", &["Ho."]);
     let (folder, _) = out(&store);
-    let card = clotho::interop::card::read(&fs::read(folder.path().join("characters/Rin.png")).unwrap()).unwrap();
+    let card =
+        clotho_compat::interop::card::read(&fs::read(folder.path().join("characters/Rin.png")).unwrap()).unwrap();
     assert_eq!(card.open_chat.as_deref(), Some("Late"));
 }
 

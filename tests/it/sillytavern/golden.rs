@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use clotho::clock::Time;
-use clotho::interop::chat::{self, ChatFileLine, ChatFileMessage, ChatFileReader, date};
+use clotho_compat::interop::chat::{self, ChatFileLine, ChatFileMessage, ChatFileReader, date};
+use clotho_core::clock::Time;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 

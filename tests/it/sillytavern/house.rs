@@ -2,8 +2,8 @@
 
 use std::fs::{self, File};
 
-use clotho::store::DatabaseSnapshot;
-use clotho::transfer::{ExportOutcome, ExportTarget, export_all};
+use clotho_engine::transfer::{ExportOutcome, ExportTarget, export_all};
+use clotho_store::DatabaseSnapshot;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -90,7 +90,7 @@ fn lines_that_were_begun_here_go_along() {
     let second = store.append(sid, node(&store, &held, "x").id, store.said("Or so."));
     let label = |node, name: &str, following| {
         let name = name.to_owned();
-        store.arrange(sid, clotho::tree::TreeEdit::Label { node, name, following });
+        store.arrange(sid, clotho_core::tree::TreeEdit::Label { node, name, following });
     };
     label(second, "Other / way", true);
     label(hm, "Before", false);
@@ -166,7 +166,7 @@ fn a_list_that_is_none_is_named() {
         let refused = taken_until(&store, root.path(), |_| true).unwrap_err();
         assert!(matches!(&refused, ImportError::BadList(_)), "{list}: {refused}");
         assert!(refused.to_string().contains("clotho.json"), "{refused}");
-        let by_door = clotho::transfer::foreign::import(
+        let by_door = clotho_engine::transfer::foreign::import(
             store.store(),
             &store.ids,
             ImportSource::Path(root.path().to_owned()),
@@ -192,7 +192,7 @@ fn a_list_that_is_none_is_named() {
     folder.bytes("out.zip", &packed);
     folder.file("Night.jsonl", &crate::support::data_root::lines(&[greeting(), said("Hm.", 1)]));
     let given = ImportSource::Path(folder.path().to_owned());
-    let by_door = clotho::transfer::foreign::import(store.store(), &store.ids, given, wish(&store), |_| true);
+    let by_door = clotho_engine::transfer::foreign::import(store.store(), &store.ids, given, wish(&store), |_| true);
     let told = store.block_on(by_door).unwrap().report.to_string();
     assert!(told.contains("out.zip") && told.contains("take it out of the folder"), "{told}");
     assert_eq!(only(&store).session.title, "Night");

@@ -2,8 +2,8 @@
 
 use std::process::{Command, Stdio};
 
-use clotho::clock::SplitMix64;
-use clotho::store::StoreSettings;
+use clotho_core::clock::SplitMix64;
+use clotho_store::StoreSettings;
 use tempfile::TempDir;
 
 use super::command::clotho;

@@ -21,12 +21,12 @@ mod worlds;
 
 use std::path::{Path, PathBuf};
 
-use clotho::archive::ArchiveLimits;
-use clotho::ids::{NodeId, SessionId};
-use clotho::store::StoredSession;
-use clotho::transfer::ImportError;
-use clotho::transfer::sillytavern::{ForeignImportResult, ImportOptions, ImportSource, import};
-use clotho::tree::Node;
+use clotho_core::ids::{NodeId, SessionId};
+use clotho_core::tree::Node;
+use clotho_engine::transfer::ImportError;
+use clotho_engine::transfer::sillytavern::{ForeignImportResult, ImportOptions, ImportSource, import};
+use clotho_store::StoredSession;
+use clotho_store::archive::ArchiveLimits;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ pub fn wish(store: &TestStore) -> ImportOptions {
 fn taken_until(
     store: &TestStore,
     path: &Path,
-    told: impl FnMut(clotho::transfer::ImportProgress) -> bool + Send,
+    told: impl FnMut(clotho_engine::transfer::ImportProgress) -> bool + Send,
 ) -> Result<ForeignImportResult, ImportError> {
     store.block_on(import(store.store(), &store.ids, ImportSource::Path(path.to_owned()), wish(store), told))
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use clotho::tree::{Kind, Role};
+use clotho_core::tree::{Kind, Role};
 use serde_json::json;
 
 use super::*;

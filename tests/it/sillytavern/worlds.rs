@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use clotho::tree::Kind;
+use clotho_core::tree::Kind;
 use serde_json::json;
 
 use super::*;

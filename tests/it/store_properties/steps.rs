@@ -1,6 +1,6 @@
 //! The random acts. A new act gets its variant, its weight, and what it does in `Play::act`.
 
-use clotho::world::{StateChange, StateOperation};
+use clotho_core::world::{StateChange, StateOperation};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::json;

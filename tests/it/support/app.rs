@@ -15,10 +15,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clotho::app::App;
-use clotho::clock::{Clock, IdGenerator, TestClock, Time};
-use clotho::config::Config;
-use clotho::ids::{CharacterId, LorebookId, PersonaId, UserId};
-use clotho::store::{CharacterCard, Lorebook, PersonaCard, UserAccount};
+use clotho_config::Config;
+use clotho_core::clock::{Clock, IdGenerator, TestClock, Time};
+use clotho_core::ids::{CharacterId, LorebookId, PersonaId, UserId};
+use clotho_store::{CharacterCard, Lorebook, PersonaCard, UserAccount};
 use serde_json::Value;
 use tempfile::TempDir;
 

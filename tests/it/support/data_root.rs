@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clotho::clock::SplitMix64;
+use clotho_core::clock::SplitMix64;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -176,7 +176,7 @@ pub fn with_state(mut row: Value, states: &[Value]) -> Value {
 }
 
 fn date(minute: usize) -> String {
-    clotho::clock::Time(1_740_000_000_000 + i64::try_from(minute).unwrap() * 60_000).to_string()
+    clotho_core::clock::Time(1_740_000_000_000 + i64::try_from(minute).unwrap() * 60_000).to_string()
 }
 
 fn message(random: &mut SplitMix64, n: usize, has_state: bool) -> Value {

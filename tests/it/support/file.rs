@@ -2,7 +2,7 @@
 
 use std::io::{Read as _, Write};
 
-use clotho::archive::{ArchiveLine, ArchiveWriter};
+use clotho_store::archive::{ArchiveLine, ArchiveWriter};
 use serde_json::{Value, json};
 use uuid::Uuid;
 

@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use clotho::ids::{NodeId, SessionId};
-use clotho::oplog::Effect;
-use clotho::tree::reference_tree::ReferenceTree;
-use clotho::tree::{Kind, Role, Status};
-use clotho::world::{SchemaSet, StateOperation, World, fold};
+use clotho_core::ids::{NodeId, SessionId};
+use clotho_core::oplog::Effect;
+use clotho_core::tree::reference_tree::ReferenceTree;
+use clotho_core::tree::{Kind, Role, Status};
+use clotho_core::world::{SchemaSet, StateOperation, World, fold};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, SmallInt};
 
@@ -277,7 +277,7 @@ impl Model {
             for id in ids {
                 let placed = reader.node(&held, id)?.unwrap();
                 let world = reader.world(&held, &placed)?;
-                let page = reader.page(&held, id, None, i64::MAX - 1, clotho::store::PathFilter::All)?;
+                let page = reader.page(&held, id, None, i64::MAX - 1, clotho_store::PathFilter::All)?;
                 let path: Vec<NodeId> = page.nodes.iter().map(|placed| placed.node.id).collect();
                 let context = reader.context_of(&held, id)?;
                 let siblings = reader.siblings(&placed)?;

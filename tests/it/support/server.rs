@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use clotho::app::App;
-use clotho::ids::{CharacterId, LorebookId, NodeId, PersonaId, SessionId, UserId};
-use clotho::transfer::UploadSlot;
-use clotho::turn::SessionSpec;
+use clotho_core::ids::{CharacterId, LorebookId, NodeId, PersonaId, SessionId, UserId};
+use clotho_engine::transfer::UploadSlot;
+use clotho_engine::turn::SessionSpec;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 

@@ -4,16 +4,16 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clotho::ids::{NodeId, SessionId, UserId};
-use clotho::live::{PartialText, RunningReply};
-use clotho::oplog::Operation;
-use clotho::store::{Actor, NodePage, NodeStateUpdate, PathFilter, StoreError, StoreReader};
-use clotho::tree::{Delta, Node, Role, Session, Status};
-use clotho::turn::{
+use clotho_core::ids::{NodeId, SessionId, UserId};
+use clotho_core::oplog::Operation;
+use clotho_core::tree::{Delta, Node, Role, Session, Status};
+use clotho_core::world::{Pointer, World};
+use clotho_engine::live::{PartialText, RunningReply};
+use clotho_engine::turn::{
     EditSpec, GenerationSpec, MessageSpec, PluginChoice, RebuiltPrompt, ReplySuggestions, RerollSpec, SessionSpec,
     StaleHeadPolicy, TurnError, TurnReceipt, read_trace,
 };
-use clotho::world::{Pointer, World};
+use clotho_store::{Actor, NodePage, NodeStateUpdate, PathFilter, StoreError, StoreReader};
 use serde_json::{Value, json};
 
 use super::app::TestApp;

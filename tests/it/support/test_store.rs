@@ -4,18 +4,20 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clotho::clock::{Clock, IdGenerator, TestClock, Time};
-use clotho::ids::{NodeId, SessionId, UserId};
-use clotho::oplog::{Operation as Entry, OperationKind};
-use clotho::store::doctor::{Doctor, RepairableFinding};
-use clotho::store::{
+use clotho_core::clock::{Clock, IdGenerator, TestClock, Time};
+use clotho_core::ids::{NodeId, SessionId, UserId};
+use clotho_core::oplog::{Operation as Entry, OperationKind};
+use clotho_core::tree::edit::HeadRequest;
+use clotho_core::tree::{
+    AllowedScripts, Delta, Kind, RecallSettings, Role, Session, Status, SummarySettings, TreeEdit,
+};
+use clotho_core::world::{Pointer, StateChange, StateOperation, World};
+use clotho_store::doctor::{Doctor, RepairableFinding};
+use clotho_store::{
     ActiveRules, Actor, MessageReceipt, MessageWrite, NodeDraft, PathFilter, PluginRecord, PublishedOperation,
     ReplyCompletion, Store, StoreError, StoreReader, StoreSettings, StoredNode, StoredSession, Tx, UserAccount,
     WriteError,
 };
-use clotho::tree::edit::HeadRequest;
-use clotho::tree::{AllowedScripts, Delta, Kind, RecallSettings, Role, Session, Status, SummarySettings, TreeEdit};
-use clotho::world::{Pointer, StateChange, StateOperation, World};
 use diesel::prelude::*;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;

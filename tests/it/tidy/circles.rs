@@ -1,22 +1,26 @@
-//! No circles: the files of a room know each other in one direction, so that each can be read after those it builds on. A
-//! folder inside a room counts as one file. What a room's `mod.rs` hands on counts as named where it stands; `mod.rs`
-//! itself is the front door and knows everyone.
+//! No circles: the files of a folder know each other in one direction, so that each can be read after those it builds on.
+//! A sub-folder counts as one file among its neighbours, and is looked into by itself. What a `mod.rs` re-exports counts as
+//! named where it is defined. `mod.rs` itself may know all files of its folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use regex::Regex;
 
-use super::code::{File, bare, files_of};
+use super::code::{File, bare, rust_sources};
 use super::{expect_none, expect_one};
 
-/// Who names whom, by the parts of a room.
+/// Which part of a folder names which others.
 type Names = BTreeMap<String, BTreeSet<String>>;
 
-/// `src/plugin/ctx/read.rs` -> `plugin` and `ctx`; nothing for front doors and for rooms of one file.
-fn part_of(path: &str) -> Option<(&str, &str)> {
-    let (room, rest) = path.strip_prefix("src/")?.split_once('/')?;
-    let part = rest.split('/').next()?.trim_end_matches(".rs");
-    (rest != "mod.rs").then_some((room, part))
+/// The crate of a file and the module that it is: `crates/plugin/src/ctx/read.rs` -> `crates/plugin/src`, `[ctx, read]`.
+fn module_of(path: &str) -> Option<(&str, Vec<&str>)> {
+    let begin = if path.starts_with("src/") { 3 } else { path.find("/src/")? + 4 };
+    let (root, rest) = (&path[..begin], &path[begin + 1..]);
+    let mut parts: Vec<&str> = rest.trim_end_matches(".rs").split('/').collect();
+    if matches!(parts.last(), Some(&("mod" | "lib" | "main"))) {
+        parts.pop();
+    }
+    Some((root, parts))
 }
 
 /// Code without comments, texts, tests and blanks.
@@ -53,30 +57,28 @@ fn paths(text: &str) -> Vec<String> {
     found
 }
 
-/// The first name of every path into the file's own room.
-fn inward(file: &File, room: &str) -> Vec<String> {
+/// Every path of a file into its own crate, from the root of the crate.
+fn references(file: &File, module: &[&str]) -> Vec<Vec<String>> {
     let text = squeezed(file);
-    let up = file.path.trim_end_matches("/mod.rs").matches('/').count() - 1;
     let mut found = Vec::new();
     for begin in Regex::new(r"\bcrate::|\b(?:super::)+").unwrap().find_iter(&text) {
+        let steps = begin.as_str().matches("super").count();
+        let Some(kept) = (if steps == 0 { Some(0) } else { module.len().checked_sub(steps) }) else { continue };
         for path in paths(&text[begin.end()..]) {
-            let mut names = path.split("::");
-            let is_own = match begin.as_str().matches("super").count() {
-                0 => names.next() == Some(room),
-                steps => steps == up,
-            };
-            found.extend(names.next().filter(|_| is_own).map(str::to_owned));
+            let inner = path.split("::").filter(|name| !name.is_empty()).map(str::to_owned);
+            found.push(module[..kept].iter().map(|name| (*name).to_owned()).chain(inner).collect());
         }
     }
     found
 }
 
-/// Where the names stand that a front door hands on.
-fn handed_on(door: &File, parts: &BTreeSet<&str>) -> BTreeMap<String, String> {
+/// In which part each name is defined that a `mod.rs` re-exports.
+fn exports(door: &File, parts: &BTreeSet<String>) -> BTreeMap<String, String> {
+    let text = squeezed(door);
     let mut known = BTreeMap::new();
-    for begin in Regex::new(r"\buse (?:self::)?").unwrap().find_iter(&squeezed(door)) {
-        for path in paths(&squeezed(door)[begin.end()..]) {
-            if let Some((part, name)) = path.split_once("::").filter(|(part, _)| parts.contains(part)) {
+    for begin in Regex::new(r"\buse (?:self::)?").unwrap().find_iter(&text) {
+        for path in paths(&text[begin.end()..]) {
+            if let Some((part, name)) = path.split_once("::").filter(|(part, _)| parts.contains(*part)) {
                 known.insert(name.to_owned(), part.to_owned());
             }
         }
@@ -84,17 +86,26 @@ fn handed_on(door: &File, parts: &BTreeSet<&str>) -> BTreeMap<String, String> {
     known
 }
 
-fn names(room: &str, files: &[&File]) -> Names {
-    let parts: BTreeSet<&str> = files.iter().filter_map(|file| part_of(&file.path)).map(|(_, part)| part).collect();
-    let door = files.iter().find(|file| file.path == format!("src/{room}/mod.rs"));
-    let known = door.map(|door| handed_on(door, &parts)).unwrap_or_default();
+/// A crate's files with their modules.
+type Modules<'a> = Vec<(&'a File, Vec<&'a str>)>;
+
+/// Who names whom among the parts of one folder.
+fn names(folder: &[&str], modules: &Modules<'_>) -> Names {
+    let depth = folder.len();
+    let inside: Vec<_> =
+        modules.iter().filter(|(_, module)| module.len() > depth && module.starts_with(folder)).collect();
+    let parts: BTreeSet<String> = inside.iter().map(|(_, module)| module[depth].to_owned()).collect();
+    let door = modules.iter().find(|(_, module)| module == folder);
+    let known = door.map(|(door, _)| exports(door, &parts)).unwrap_or_default();
     let mut all = Names::new();
-    for file in files {
-        let Some((_, own)) = part_of(&file.path) else { continue };
-        let named = inward(file, room)
-            .into_iter()
-            .filter_map(|name| if parts.contains(name.as_str()) { Some(name) } else { known.get(&name).cloned() });
-        all.entry(own.to_owned()).or_default().extend(named.filter(|part| part != own));
+    for (file, module) in inside {
+        let own = module[depth].to_owned();
+        let named = references(file, module).into_iter().filter_map(|path| {
+            let is_here = path.len() > depth && path.iter().zip(folder).all(|(a, b)| a == b);
+            let name = path.get(depth).filter(|_| is_here)?;
+            if parts.contains(name) { Some(name.clone()) } else { known.get(name).cloned() }
+        });
+        all.entry(own.clone()).or_default().extend(named.filter(|part| *part != own));
     }
     all
 }
@@ -114,25 +125,29 @@ fn circle(names: &Names, from: &str, way: &mut Vec<String>, done: &mut BTreeSet<
 }
 
 fn circles(files: &[File]) -> Vec<String> {
-    let inside = |file: &&File| !file.path.contains("/tests/");
-    let mut rooms: BTreeMap<&str, Vec<&File>> = BTreeMap::new();
-    for file in files.iter().filter(inside) {
-        if let Some((room, _)) = file.path.strip_prefix("src/").and_then(|rest| rest.split_once('/')) {
-            rooms.entry(room).or_default().push(file);
+    let mut crates: BTreeMap<&str, Modules<'_>> = BTreeMap::new();
+    for file in files.iter().filter(|file| !file.path.contains("/tests/") && !file.path.ends_with("/tests.rs")) {
+        if let Some((root, module)) = module_of(&file.path) {
+            crates.entry(root).or_default().push((file, module));
         }
     }
     let mut complaints = Vec::new();
-    for (room, files) in rooms {
-        let (names, mut done) = (names(room, &files), BTreeSet::new());
-        let found = names.keys().find_map(|part| circle(&names, part, &mut Vec::new(), &mut done));
-        complaints
-            .extend(found.map(|way| format!("src/{room}: {} is a circle: part what both need", way.join(" -> "))));
+    for (root, modules) in crates {
+        let folders: BTreeSet<&[&str]> =
+            modules.iter().flat_map(|(_, module)| (0..module.len()).map(|end| &module[..end])).collect();
+        for folder in folders {
+            let (names, mut done) = (names(folder, &modules), BTreeSet::new());
+            let found = names.keys().find_map(|part| circle(&names, part, &mut Vec::new(), &mut done));
+            let place = [&[root], folder].concat().join("/");
+            complaints
+                .extend(found.map(|way| format!("{place}: {} is a circle: split what both need", way.join(" -> "))));
+        }
     }
     complaints
 }
 
 #[test]
-fn a_circle_is_found_however_it_is_written() {
+fn circle_is_found_however_it_is_written() {
     let check = |one: &str, two: &str, words: &str| {
         let file = |path: &str, text: &str| File { path: path.to_owned(), text: text.to_owned() };
         let door = file("src/attic/mod.rs", "mod box;\nmod lid;\npub use lid::{Hinge, Lid as L};\nuse box::Box;");
@@ -153,8 +168,20 @@ fn a_circle_is_found_however_it_is_written() {
 }
 
 #[test]
-fn nobody_goes_in_circles() {
-    let files = files_of("src", ".rs");
-    assert!(files.len() > 50, "the sources are not where they should be");
+fn circle_in_sub_folder_is_found() {
+    let file = |path: &str, text: &str| File { path: path.to_owned(), text: text.to_owned() };
+    let files = [
+        file("crates/attic/src/lib.rs", "mod lid;"),
+        file("crates/attic/src/lid/mod.rs", "mod hinge; mod pin;"),
+        file("crates/attic/src/lid/hinge.rs", "use super::pin::Pin;"),
+        file("crates/attic/src/lid/pin.rs", "use crate::lid::hinge::Hinge;"),
+    ];
+    expect_one(&circles(&files), "crates/attic/src/lid: hinge -> pin -> hinge is a circle");
+}
+
+#[test]
+fn files_know_each_other_in_one_direction() {
+    let files = rust_sources();
+    assert!(files.len() > 500, "the sources are not where they should be");
     expect_none(&circles(&files));
 }

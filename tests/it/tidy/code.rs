@@ -32,6 +32,12 @@ pub fn files_of(folder: &str, ending: &str) -> Vec<File> {
     files(folder).into_iter().filter(|file| file.path.ends_with(ending)).collect()
 }
 
+/// The Rust files of the product: those of the root package and of all crates.
+pub fn rust_sources() -> Vec<File> {
+    let is_source = |file: &File| file.path.starts_with("src/") || file.path.contains("/src/");
+    ["src", "crates"].into_iter().flat_map(|folder| files_of(folder, ".rs")).filter(is_source).collect()
+}
+
 fn collect(at: &Path, path: &str, found: &mut Vec<File>) {
     if at.is_dir() {
         for entry in fs::read_dir(at).unwrap() {

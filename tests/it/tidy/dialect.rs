@@ -6,7 +6,7 @@ use super::code::{File, bare, files_of, line_of};
 use super::{expect_none, expect_one};
 
 /// The room that may.
-const ROOM: &str = "src/store/conn.rs";
+const ROOM: &str = "crates/store/src/conn.rs";
 
 /// What diesel has for one database and not for another, and the databases' own names.
 const FORMS: &str = r"(?i)\b(on_conflict\w*|returning|insert_or_ignore_into|replace_into|batch_execute|immediate_transaction|exclusive_transaction|rowid|sqlite\w*|pg\w*|postgres\w*)\b";
@@ -38,7 +38,7 @@ fn dialects(file: &File) -> Vec<String> {
 
 #[test]
 fn planted_dialects_are_found() {
-    let file = |text: &str| File { path: "src/store/rows.rs".to_owned(), text: text.to_owned() };
+    let file = |text: &str| File { path: "crates/store/src/rows.rs".to_owned(), text: text.to_owned() };
     let check = |text: &str, words: &str| expect_one(&dialects(&file(text)), words);
     check("fn f() { sql_query(\"SELECT n FROM nodes WHERE n = ?\") }", "\"?\"");
     check("fn f() {\n sql_query(\n \"UPDATE nodes SET n = up.n \\\n FROM up\") }", "rows.rs:3 says \"SET");
@@ -54,7 +54,7 @@ fn planted_dialects_are_found() {
 
 #[test]
 fn one_room_knows_the_dialect() {
-    let files = files_of("src/store", ".rs");
+    let files = files_of("crates/store/src", ".rs");
     assert!(files.iter().any(|file| file.path == ROOM), "the room that knows the dialect is not where it should be");
     expect_none(&files.iter().flat_map(dialects).collect::<Vec<_>>());
 }

@@ -4,9 +4,9 @@
 use std::fs;
 use std::sync::Arc;
 
-use clotho::config::Config;
-use clotho::plugin::{Hook, HookCall, LoadedPlugin, PluginOrigin, PluginSource, ScriptLimits, run};
-use clotho::world::{SchemaSet, World};
+use clotho_config::Config;
+use clotho_core::world::{SchemaSet, World};
+use clotho_plugin::{Hook, HookCall, LoadedPlugin, PluginOrigin, PluginSource, ScriptLimits, run};
 use regex::Regex;
 
 use super::code::{files_of, top};
@@ -107,7 +107,7 @@ fn the_manifest_of_the_reference_is_read() {
     let document = read("docs/modders.md");
     let all = blocks(&document);
     let manifest = all.iter().find(|block| block.code.starts_with("id = \"purse\"")).unwrap();
-    clotho::plugin::Manifest::parse(&manifest.code, "purse", &ScriptLimits::default()).unwrap();
+    clotho_plugin::Manifest::parse(&manifest.code, "purse", &ScriptLimits::default()).unwrap();
 }
 
 /// Functions and properties of `ctx` that a document does not name.
@@ -124,7 +124,7 @@ fn unnamed(sources: &str, document: &str) -> Vec<String> {
 fn the_reference_names_what_there_is() {
     expect_one(&unnamed("surface.add(\n    \"dance\",\n", "`ctx.roll(x)`"), "ctx.dance");
     let document = read("docs/modders.md");
-    let sources: String = files_of("src/plugin/ctx", ".rs").iter().map(|file| file.text.as_str()).collect();
+    let sources: String = files_of("crates/plugin/src/ctx", ".rs").iter().map(|file| file.text.as_str()).collect();
     assert!(sources.matches("surface").count() > 20, "the functions of ctx are not registered as they were");
     let hooks = Hook::ALL.map(Hook::name).into_iter().filter(|hook| !document.contains(&format!("`{hook}(ctx")));
     let hooks = hooks.map(|hook| format!("docs/modders.md does not name the hook {hook}"));
@@ -169,6 +169,6 @@ fn the_test_of_the_reference_passes() {
         files_in(&read("README.md")).into_iter().chain([("tests/market.toml".to_owned(), case.code.into_bytes())]);
     let plugin =
         LoadedPlugin::load(PluginSource::new("purse", PluginOrigin::Folder, files), &ScriptLimits::relaxed()).unwrap();
-    let report = clotho::plugin::testing::run_tests(&Arc::new(plugin));
+    let report = clotho_plugin::testing::run_tests(&Arc::new(plugin));
     assert!(report.passed() && report.cases.len() == 1, "{report}");
 }

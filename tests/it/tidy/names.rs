@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use regex::Regex;
 
-use super::code::{File, bare, files_of, line_of};
+use super::code::{File, bare, line_of, rust_sources};
 use super::{expect_none, expect_one};
 
 /// Names that several modules may use, because their path says the rest: `provider::Error`, `picture::Kind`.
@@ -58,7 +58,7 @@ fn planted(text: &str) -> File {
 
 fn product() -> Vec<File> {
     let is_product = |file: &File| !file.path.ends_with("tests.rs") && !file.path.contains("/tests/");
-    files_of("src", ".rs").into_iter().filter(is_product).collect()
+    rust_sources().into_iter().filter(is_product).collect()
 }
 
 #[test]

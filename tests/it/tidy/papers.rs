@@ -5,7 +5,7 @@ use std::fs;
 
 use regex::Regex;
 
-use super::code::{File, files, files_of, top};
+use super::code::{File, files, files_of, rust_sources, top};
 use super::{expect_none, expect_one};
 
 /// `[text](place)` and `src="place"` that lead nowhere. `exists` looks from the top.
@@ -153,7 +153,8 @@ fn links_lead_somewhere() {
 
 #[test]
 fn sources_refer_to_documents_that_are_there() {
-    let folders = ["src", "tests", "benches", "migrations", "plugins", "static", "scripts", "config.toml", "build.rs"];
+    let folders =
+        ["src", "crates", "tests", "benches", "migrations", "plugins", "static", "scripts", "config.toml", "build.rs"];
     let sources = folders.into_iter().filter(|folder| is_there(folder)).flat_map(files);
     let own = |file: &File| file.path.starts_with("tests/it/tidy/");
     expect_none(
@@ -166,7 +167,7 @@ fn sources_refer_to_documents_that_are_there() {
 #[test]
 fn what_the_page_says_in_other_words_is_said() {
     let sentence = Regex::new(r#""said\.([^"]+)":"#).unwrap();
-    let server: Vec<File> = files_of("src", ".rs");
+    let server: Vec<File> = rust_sources();
     let unsaid = |text: &str| -> Vec<String> {
         let sentences = sentence.captures_iter(text).map(|found| found[1].to_owned());
         sentences.filter(|said| !server.iter().any(|file| file.text.contains(said.as_str()))).collect()

@@ -1,8 +1,8 @@
 //! Others go on while a file comes in: the order in which things happen, never how long they take.
 
-use clotho::archive::ArchiveLimits;
-use clotho::ids::NodeId;
-use clotho::store::PathFilter;
+use clotho_core::ids::NodeId;
+use clotho_store::PathFilter;
+use clotho_store::archive::ArchiveLimits;
 
 use super::import_file;
 use crate::support::file::long_line;

@@ -2,8 +2,8 @@
 
 use std::io::Write as _;
 
-use clotho::archive::ArchiveLimits;
-use clotho::transfer::ImportError;
+use clotho_engine::transfer::ImportError;
+use clotho_store::archive::ArchiveLimits;
 use serde_json::{Value, json};
 
 use super::equal::session;
@@ -327,7 +327,7 @@ const CASES: &[(&str, Change)] = &[
     ("has 1 to 4000 bytes", |lines| last(lines, json!({"name": ""}))),
 ];
 
-fn fault(result: Result<clotho::ids::SessionId, ImportError>, about: &str) -> clotho::archive::ArchiveError {
+fn fault(result: Result<clotho_core::ids::SessionId, ImportError>, about: &str) -> clotho_store::archive::ArchiveError {
     match result {
         Err(ImportError::Fault(fault)) => fault,
         other => panic!("{about}: {other:?}"),

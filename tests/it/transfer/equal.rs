@@ -1,9 +1,9 @@
 //! What comes in is what went out.
 
-use clotho::archive::ArchiveLimits;
-use clotho::ids::{PresetId, SessionId};
-use clotho::store::{StoreError, StoredPreset, Trace};
-use clotho::transfer::{self, ImportError};
+use clotho_core::ids::{PresetId, SessionId};
+use clotho_engine::transfer::{self, ImportError};
+use clotho_store::archive::ArchiveLimits;
+use clotho_store::{StoreError, StoredPreset, Trace};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -98,7 +98,7 @@ pub fn session(store: &TestStore) -> Begun {
         let blocks = vec![(json!({"slot": "system", "role": "system"}), format!("You are Rin, turn {turn}."))];
         let head = json!({"model": "mock", "historyCut": {"through": user.to_string()}}).as_object().unwrap().clone();
         let trace = Some(Trace { head, blocks, history });
-        let ending = clotho::store::ReplyCompletion {
+        let ending = clotho_store::ReplyCompletion {
             trace,
             ..ending("replied", delta([add("/combat/hp", -3)]), Some(written.asked))
         };
@@ -107,7 +107,7 @@ pub fn session(store: &TestStore) -> Begun {
         parent = node;
     }
     let mut edit = message(sid, begun.greetings[0], Some(store.said("turn 0, better")), Vec::new());
-    (edit.move_children_from, edit.kind) = (Some(line[0]), clotho::oplog::OperationKind::Edit);
+    (edit.move_children_from, edit.kind) = (Some(line[0]), clotho_core::oplog::OperationKind::Edit);
     store.try_message(edit).unwrap();
     let running = store.placeholder();
     let id = running.id;
@@ -170,7 +170,7 @@ fn a_file_is_there_whole_or_not_at_all() {
     other.clock.advance(1_000_000_000);
     let own = other.begin(Default::default(), None, &["Mine."]);
     let before = rows(&other);
-    let (mut told, mut last) = (0, clotho::transfer::ImportProgress::default());
+    let (mut told, mut last) = (0, clotho_engine::transfer::ImportProgress::default());
     let broken = import_until(&other, &file, ArchiveLimits::of(64 << 20), |progress| {
         assert!(progress.done >= last.done && progress.done <= progress.total);
         (told, last) = (told + 1, progress);

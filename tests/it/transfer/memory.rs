@@ -5,11 +5,11 @@ use std::io::{BufWriter, Seek as _, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use clotho::archive::{ArchiveError, ArchiveLimits, ArchiveReader};
-use clotho::clock::Time;
-use clotho::plugin::heap;
-use clotho::store::DatabaseSnapshot;
-use clotho::transfer;
+use clotho_core::clock::Time;
+use clotho_engine::transfer;
+use clotho_plugin::heap;
+use clotho_store::DatabaseSnapshot;
+use clotho_store::archive::{ArchiveError, ArchiveLimits, ArchiveReader};
 use tempfile::TempDir;
 
 use super::import_file;

@@ -13,11 +13,11 @@ pub mod memory;
 use std::fs::File;
 use std::io::Write as _;
 
-use clotho::archive::ArchiveLimits;
-use clotho::clock::Time;
-use clotho::ids::SessionId;
-use clotho::store::DatabaseSnapshot;
-use clotho::transfer::{self, ImportError};
+use clotho_core::clock::Time;
+use clotho_core::ids::SessionId;
+use clotho_engine::transfer::{self, ImportError};
+use clotho_store::DatabaseSnapshot;
+use clotho_store::archive::ArchiveLimits;
 
 use crate::support::test_store::TestStore;
 

@@ -1,8 +1,8 @@
 //! Other replies, old records, edited messages.
 
-use clotho::tree::Kind;
-use clotho::tree::edit::TreeError;
-use clotho::turn::EditSpec;
+use clotho_core::tree::Kind;
+use clotho_core::tree::edit::TreeError;
+use clotho_engine::turn::EditSpec;
 
 use super::*;
 
@@ -105,7 +105,7 @@ async fn where_there_is_nothing_to_answer() {
     }
     assert_eq!(story.session().await.op, op);
     let heal = serde_json::from_value::<Value>(json!({"op": "add", "path": "/hurt/hp", "value": -1})).unwrap();
-    let operations = vec![clotho::world::StateOperation::from_json(&heal).unwrap()];
+    let operations = vec![clotho_core::world::StateOperation::from_json(&heal).unwrap()];
     let change = app.turns.change_world(story.user, story.id, greeting, operations.clone(), None).await.unwrap();
     let refused = story.reroll(change.node.unwrap(), GenerationSpec::default()).await;
     assert!(matches!(refused, Err(TurnError::Refused(TreeError::Conflict(_)))), "{refused:?}");
@@ -217,7 +217,7 @@ async fn what_cannot_be_edited() {
     let root = story.session().await.root;
     assert!(matches!(story.edit(root, edit("x")).await, Err(TurnError::Refused(TreeError::Conflict(_)))));
     let heal =
-        clotho::world::StateOperation::from_json(&json!({"op": "set", "path": "/hurt/hp", "value": 50})).unwrap();
+        clotho_core::world::StateOperation::from_json(&json!({"op": "set", "path": "/hurt/hp", "value": 50})).unwrap();
     let change = app.turns.change_world(story.user, story.id, story.head().await, vec![heal], None).await.unwrap();
     assert!(matches!(
         story.edit(change.node.unwrap(), edit("x")).await,

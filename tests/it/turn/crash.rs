@@ -5,12 +5,12 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 
-use clotho::ids::SessionId;
-use clotho::oplog::{Effect, OperationKind};
-use clotho::store::{MessageWrite, NodeDraft, ReplyCompletion, Trace, Tx, WriteError};
-use clotho::tree::Delta;
-use clotho::tree::edit::HeadRequest;
-use clotho::world::StateOperation;
+use clotho_core::ids::SessionId;
+use clotho_core::oplog::{Effect, OperationKind};
+use clotho_core::tree::Delta;
+use clotho_core::tree::edit::HeadRequest;
+use clotho_core::world::StateOperation;
+use clotho_store::{MessageWrite, NodeDraft, ReplyCompletion, Trace, Tx, WriteError};
 
 use super::*;
 use crate::support::wait::until;
@@ -58,7 +58,7 @@ async fn killed_in_mid_stream() {
     let retried = story.another(reply).await;
     assert_eq!((retried.status, story.head().await), (Status::Complete, retried.id));
     assert_eq!(story.var(retried.id, "/hurt/hp").await, json!(90));
-    clotho::tree::reference_tree::ReferenceTree::replay(&story.log().await).unwrap();
+    clotho_core::tree::reference_tree::ReferenceTree::replay(&story.log().await).unwrap();
 }
 
 /// S3-21: killed inside the first commit, a message was never sent: no node, no reply, HEAD and log as they were, and it can be
@@ -74,13 +74,13 @@ async fn killed_inside_the_first_commit() {
     let app = hurt(TestApp::in_folder(home.path().to_owned()), HURT).mock(mock).start().await;
     let story = Story { app: &app, user: app.owner, id: session };
     let (head, log) = (story.head().await, story.log().await);
-    assert_eq!((story.node(head).await.kind, log.len()), (clotho::tree::Kind::Greeting, 1));
+    assert_eq!((story.node(head).await.kind, log.len()), (clotho_core::tree::Kind::Greeting, 1));
     assert!(story.children(head).await.is_empty() && !story.knows(reply).await);
     let turn = story.say("I swing.").await;
     assert_eq!((turn.reply.status, story.head().await), (Status::Complete, turn.reply.id));
     let log = story.log().await;
     assert_eq!(log.iter().map(|operation| operation.op).collect::<Vec<_>>(), [1, 2, 3]);
-    clotho::tree::reference_tree::ReferenceTree::replay(&log).unwrap();
+    clotho_core::tree::reference_tree::ReferenceTree::replay(&log).unwrap();
 }
 
 /// S3-21: killed before the first chunk, after the last one, and inside the last commit, a reply has done nothing at all; killed
@@ -126,7 +126,7 @@ async fn killed_at_each_step() {
         let completed = Effect::Completed { node: reply };
         let log = story.log().await;
         assert_eq!(log.iter().filter(|operation| operation.effects.contains(&completed)).count(), 1, "{step}");
-        clotho::tree::reference_tree::ReferenceTree::replay(&log).unwrap();
+        clotho_core::tree::reference_tree::ReferenceTree::replay(&log).unwrap();
     }
 }
 
@@ -248,7 +248,7 @@ async fn begin_for_ever(story: &Story<'_>) -> ! {
     let (now, parent, session) = (story.app.clock.now(), story.head().await, story.id);
     let draft = |role| {
         let id = NodeId::new(story.app.ids.next(now));
-        NodeDraft::new(id, role, clotho::tree::Kind::Message, 0, now)
+        NodeDraft::new(id, role, clotho_core::tree::Kind::Message, 0, now)
     };
     let mut said = draft(Role::User);
     said.content = "I swing.".into();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clotho::clock::{Clock, TestClock, Time};
-use clotho::tree::edit::TreeError;
+use clotho_core::clock::{Clock, TestClock, Time};
+use clotho_core::tree::edit::TreeError;
 
 use super::*;
 
@@ -273,8 +273,8 @@ async fn the_sweeper_ends_what_nobody_holds() {
 /// the clock on the wall says.
 #[tokio::test]
 async fn the_keeper_saves_and_sweeps_by_itself() {
-    use clotho::plugin::ScriptPool;
-    use clotho::turn::{SaveIntervals, TurnDeps, TurnEngine};
+    use clotho_engine::turn::{SaveIntervals, TurnDeps, TurnEngine};
+    use clotho_plugin::ScriptPool;
     let app = TestApp::start().await;
     let story = Story::begin(&app, &[]).await;
     app.mock.script(Reply::ok(["Half"]).then_stall());

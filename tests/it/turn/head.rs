@@ -1,8 +1,8 @@
 //! When a reply takes HEAD (`domain.md` 5.2), and that nothing else ever moves it.
 
-use clotho::ids::NodeId;
-use clotho::oplog::Effect;
-use clotho::store::ExpectedVersion;
+use clotho_core::ids::NodeId;
+use clotho_core::oplog::Effect;
+use clotho_store::ExpectedVersion;
 
 use super::*;
 
@@ -151,8 +151,8 @@ async fn an_error_never_takes_head() {
 /// `domain.md` 2.19: what happens when HEAD is not where the writer saw it.
 #[tokio::test]
 async fn a_stale_writer_is_refused_appended_or_branched() {
-    use clotho::tree::edit::TreeError;
-    use clotho::turn::StaleHeadPolicy;
+    use clotho_core::tree::edit::TreeError;
+    use clotho_engine::turn::StaleHeadPolicy;
     let app = TestApp::start().await;
     let story = Story::begin(&app, &[]).await;
     let seen = story.head().await;
@@ -179,7 +179,10 @@ async fn a_stale_writer_is_refused_appended_or_branched() {
     let reroll = story.ask_again(again).await;
     assert!(matches!(reroll, Err(TurnError::Refused(TreeError::HeadMoved { .. }))));
     let edited = story
-        .edit(turn.user, clotho::turn::EditSpec { expected_leaf: Some(ExpectedVersion::Leaf(seen)), ..edit("x") })
+        .edit(
+            turn.user,
+            clotho_engine::turn::EditSpec { expected_leaf: Some(ExpectedVersion::Leaf(seen)), ..edit("x") },
+        )
         .await;
     assert!(matches!(edited, Err(TurnError::Refused(TreeError::HeadMoved { .. }))));
 }
@@ -191,7 +194,7 @@ async fn many_append_at_once() {
     let story = Story::begin(&app, &[]).await;
     let seen = story.head().await;
     let send = |n: usize| {
-        let on_stale = clotho::turn::StaleHeadPolicy::Append;
+        let on_stale = clotho_engine::turn::StaleHeadPolicy::Append;
         let new = message(seen, &format!("Voice {n}."));
         story.send(MessageSpec { expected_leaf: Some(ExpectedVersion::Leaf(seen)), on_stale, generate: None, ..new })
     };

@@ -1,6 +1,6 @@
 //! The search index follows the log.
 
-use clotho::search::{LocalNow, ParsedQuery, SearchRequest};
+use clotho_search::{LocalNow, ParsedQuery, SearchRequest};
 
 use super::*;
 
@@ -43,7 +43,10 @@ async fn every_branch_is_found() {
     gate.open();
     story.done(started.generations[0]).await;
     assert_eq!(find(&app, "lantern").await.len(), 5);
-    story.edit(turn.user, clotho::turn::EditSpec { generate: Some(None), ..edit("Which lantern?") }).await.unwrap();
+    story
+        .edit(turn.user, clotho_engine::turn::EditSpec { generate: Some(None), ..edit("Which lantern?") })
+        .await
+        .unwrap();
     assert_eq!(find(&app, "which").await, ["Which lantern?"]);
 }
 

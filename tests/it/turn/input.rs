@@ -1,6 +1,6 @@
 //! `on_input` and `quick_replies`.
 
-use clotho::turn::SuggestedReply;
+use clotho_engine::turn::SuggestedReply;
 
 use super::*;
 

@@ -1,8 +1,8 @@
 //! The order of things in a turn, and what is recorded of it.
 
-use clotho::oplog::{Effect, OperationKind};
-use clotho::tree::Kind;
-use clotho::tree::reference_tree::ReferenceTree;
+use clotho_core::oplog::{Effect, OperationKind};
+use clotho_core::tree::Kind;
+use clotho_core::tree::reference_tree::ReferenceTree;
 
 use super::*;
 use crate::support::mock_model::Dialect;
@@ -268,7 +268,7 @@ async fn the_newest_persona_is_the_user() {
     let body = app.mock.requests().pop().unwrap();
     let users: Vec<&str> = sent(&body).iter().filter(|(role, _)| *role == "user").map(|(_, text)| *text).collect();
     assert_eq!(users, ["Ann: I am here.", "You: And I."], "two people on the path are told apart");
-    let stranger = clotho::ids::PersonaId::new(app.ids.next(app.clock.now()));
+    let stranger = clotho_core::ids::PersonaId::new(app.ids.next(app.clock.now()));
     let new = MessageSpec { persona: Some(stranger), ..message(story.head().await, "Who?") };
-    assert!(matches!(story.send(new).await, Err(TurnError::Refused(clotho::tree::edit::TreeError::NotFound(_)))));
+    assert!(matches!(story.send(new).await, Err(TurnError::Refused(clotho_core::tree::edit::TreeError::NotFound(_)))));
 }

@@ -1,8 +1,8 @@
 //! Values whose shape changes with a version of their plugin (`domain.md` 3.2): the branch goes on with the new shape, and its
 //! past keeps the old one.
 
-use clotho::oplog::OperationKind;
-use clotho::tree::Kind;
+use clotho_core::oplog::OperationKind;
+use clotho_core::tree::Kind;
 
 use super::*;
 

@@ -26,9 +26,9 @@ mod unruly;
 mod watch;
 mod world;
 
-use clotho::ids::NodeId;
-use clotho::tree::{Node, Role, Status};
-use clotho::turn::{GenerationSpec, MessageSpec, ReplaySpec, RerollSpec, SessionSpec, TurnError, TurnReceipt};
+use clotho_core::ids::NodeId;
+use clotho_core::tree::{Node, Role, Status};
+use clotho_engine::turn::{GenerationSpec, MessageSpec, ReplaySpec, RerollSpec, SessionSpec, TurnError, TurnReceipt};
 use serde_json::{Value, json};
 
 use crate::support::app::{Setup, TestApp};

@@ -1,7 +1,7 @@
 //! Plugins that write the replies themselves (`plugin:<id>`).
 
-use clotho::plugin::{DiceSeeds, DiceSpec};
-use clotho::turn::EditSpec;
+use clotho_engine::turn::EditSpec;
+use clotho_plugin::{DiceSeeds, DiceSpec};
 
 use super::*;
 
@@ -180,7 +180,7 @@ async fn a_typo_in_the_adventure_is_mended() {
     assert!(!new.operations.is_empty() && !new.rolls.is_empty());
     assert_eq!(story.world(mended).await, story.world(hurt.id).await);
     assert_eq!((story.head().await, story.var(next.id, "/keep/hp").await), (next.id, hp));
-    assert!(story.whole_path(next.id, clotho::store::PathFilter::All).await.iter().any(|node| node.id == mended));
+    assert!(story.whole_path(next.id, clotho_store::PathFilter::All).await.iter().any(|node| node.id == mended));
 }
 
 /// Whose text a hook is about: the runner of plugins' tests says the same (`plugins::modder`).
@@ -200,7 +200,8 @@ async fn hooks_are_told_whose_text_it_is() {
         told.push(story.var(reply.id, &format!("/teller/{hook}")).await);
     }
     assert_eq!(told, ["system", "user", "user", "assistant"]);
-    let free = clotho::world::StateOperation::from_json(&json!({"op": "set", "path": "/free", "value": 1})).unwrap();
+    let free =
+        clotho_core::world::StateOperation::from_json(&json!({"op": "set", "path": "/free", "value": 1})).unwrap();
     let change = app.turns.change_world(story.user, story.id, reply.parent.unwrap(), vec![free], None).await.unwrap();
     let again = story.another(change.node.unwrap()).await;
     assert_eq!(story.var(again.id, "/teller/narrate").await, "user", "a change node says nothing");

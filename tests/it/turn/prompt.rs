@@ -32,7 +32,7 @@ async fn a_full_history_is_cut_in_steps() {
         let texts: Vec<String> = sent(body).iter().map(|(_, text)| (*text).to_owned()).collect();
         assert_eq!(texts[0], "Be Rin.");
         assert!(texts[1..].iter().all(|text| whole.contains(text)), "only whole messages");
-        let tokens: usize = texts.iter().map(|text| clotho::prompt::tokens(text)).sum();
+        let tokens: usize = texts.iter().map(|text| clotho_compat::prompt::tokens(text)).sum();
         assert!(tokens <= 500, "{tokens}");
         let grows = texts.starts_with(&before);
         cuts += usize::from(!grows);
@@ -191,7 +191,7 @@ async fn the_provider_knows_the_models_context() {
         story.write(story.head().await, &long(n)).await;
     }
     story.another(story.head().await).await;
-    let tokens: usize = sent(&app.mock.requests()[0]).iter().map(|(_, text)| clotho::prompt::tokens(text)).sum();
+    let tokens: usize = sent(&app.mock.requests()[0]).iter().map(|(_, text)| clotho_compat::prompt::tokens(text)).sum();
     assert!(tokens <= 200, "half of 400 is kept for the reply: {tokens}");
     story.set("model", json!("second/told")).await;
     story.another(story.head().await).await;
@@ -201,7 +201,7 @@ async fn the_provider_knows_the_models_context() {
 /// A provider is asked again what it can, once in a while, when somebody asks it for a reply: models come and go.
 #[tokio::test]
 async fn a_provider_is_asked_again() {
-    let clock = std::sync::Arc::new(clotho::clock::TestClock::new(clotho::clock::Time(1_700_000_000_000)));
+    let clock = std::sync::Arc::new(clotho_core::clock::TestClock::new(clotho_core::clock::Time(1_700_000_000_000)));
     let app = TestApp::with().clock(clock.clone()).start().await;
     let story = Story::begin(&app, &[]).await;
     let mut changes = tokio::time::interval(std::time::Duration::from_millis(5));
@@ -244,21 +244,22 @@ async fn a_deep_session_reads_only_pages() {
 
 /// Five hundred messages in one write.
 fn deepen(
-    tx: &mut clotho::store::Tx<'_>,
-    user: clotho::ids::UserId,
-    session: clotho::ids::SessionId,
+    tx: &mut clotho_store::Tx<'_>,
+    user: clotho_core::ids::UserId,
+    session: clotho_core::ids::SessionId,
     below: NodeId,
-    ids: &clotho::clock::IdGenerator,
-    now: clotho::clock::Time,
-) -> Result<NodeId, clotho::store::WriteError> {
-    use clotho::store::{Actor, MessageWrite, NodeDraft};
+    ids: &clotho_core::clock::IdGenerator,
+    now: clotho_core::clock::Time,
+) -> Result<NodeId, clotho_store::WriteError> {
+    use clotho_store::{Actor, MessageWrite, NodeDraft};
     let actor = Actor { user, at: now, expected_leaf: None };
     let mut parent = below;
     for _ in 0..500 {
-        let mut draft = NodeDraft::new(NodeId::new(ids.next(now)), Role::User, clotho::tree::Kind::Message, 0, now);
+        let mut draft =
+            NodeDraft::new(NodeId::new(ids.next(now)), Role::User, clotho_core::tree::Kind::Message, 0, now);
         draft.content = "deeper".into();
         let id = draft.id;
-        let act = clotho::oplog::OperationKind::Message;
+        let act = clotho_core::oplog::OperationKind::Message;
         let (bridge, carry_from, replies) = (None, None, Vec::new());
         let draft = Some(draft);
         tx.message(

@@ -1,9 +1,9 @@
 //! Which rules are in force is a fact of the path (`domain.md` 3.2).
 
-use clotho::oplog::OperationKind;
-use clotho::store::PathFilter;
-use clotho::tree::{Kind, Session};
-use clotho::turn::{EditSpec, PluginChoice};
+use clotho_core::oplog::OperationKind;
+use clotho_core::tree::{Kind, Session};
+use clotho_engine::turn::{EditSpec, PluginChoice};
+use clotho_store::PathFilter;
 
 use super::*;
 
@@ -306,7 +306,7 @@ async fn a_plugin_that_is_gone_stays_in_force() {
     let problems = story.delta(reply.id).await.problems;
     assert_eq!((problems[0].code.as_str(), problems[0].plugin.as_deref()), ("plugin_missing", Some("hurt")));
     let raise =
-        clotho::world::StateOperation::from_json(&json!({"op": "add", "path": "/hurt/hp", "value": 500})).unwrap();
+        clotho_core::world::StateOperation::from_json(&json!({"op": "add", "path": "/hurt/hp", "value": 500})).unwrap();
     let change = app.turns.change_world(user, id, turn.reply.id, vec![raise], None).await.unwrap();
     assert_eq!(story.var(change.node.unwrap(), "/hurt/hp").await, json!(100), "the schema holds");
 }
@@ -354,7 +354,7 @@ async fn an_edited_message_is_answered_under_the_new_rules() {
     let next = story.say_to(reply.id, "Two.").await;
     assert_eq!((story.node(next.user).await.parent, n(&story, next.reply.id).await), (Some(reply.id), json!(2)));
     assert_eq!(n(&story, old.reply.id).await, json!(null));
-    clotho::tree::reference_tree::ReferenceTree::replay(&story.log().await).unwrap();
+    clotho_core::tree::reference_tree::ReferenceTree::replay(&story.log().await).unwrap();
 }
 
 /// A plugin in another version begins with a record of its own before the next turn; the past keeps its worlds.
@@ -449,7 +449,7 @@ async fn an_edited_message_is_read_under_the_new_rules() {
     let answer = story.done(quiet.generations[0]).await;
     assert_eq!(story.node(quiet.node.unwrap()).await.content, "Two again.");
     assert!(story.in_force(answer.id).await.is_empty());
-    clotho::tree::reference_tree::ReferenceTree::replay(&story.log().await).unwrap();
+    clotho_core::tree::reference_tree::ReferenceTree::replay(&story.log().await).unwrap();
 }
 
 /// The same where the plugin asks nobody: the record is there with what it did, and the story goes on below it. A version that
@@ -479,5 +479,5 @@ async fn an_edited_message_without_a_reply() {
         assert_eq!(story.node(kept).await.content, "One, corrected.");
         assert!(story.in_force(kept).await.is_empty() && story.delta(kept).await.runs.is_empty());
     }
-    clotho::tree::reference_tree::ReferenceTree::replay(&story.log().await).unwrap();
+    clotho_core::tree::reference_tree::ReferenceTree::replay(&story.log().await).unwrap();
 }

@@ -1,7 +1,7 @@
 //! Who speaks stands on the node (`domain.md` 2.4), and the greetings with which a story can begin.
 
-use clotho::tree::Kind;
-use clotho::turn::EditSpec;
+use clotho_core::tree::Kind;
+use clotho_engine::turn::EditSpec;
 
 use super::*;
 

@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 
-use clotho::turn::EditSpec;
+use clotho_engine::turn::EditSpec;
 
 use super::*;
 

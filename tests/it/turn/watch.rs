@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use clotho::oplog::{Effect, Operation};
+use clotho_core::oplog::{Effect, Operation};
 
 use super::*;
 
 /// Someone who watches a session, as a socket does: takes operations by number and texts by offset.
 struct Viewer<'a> {
     story: Story<'a>,
-    watcher: clotho::live::SessionWatcher,
+    watcher: clotho_engine::live::SessionWatcher,
     operations: Vec<Operation>,
     texts: HashMap<NodeId, String>,
     pieces: usize,

@@ -1,6 +1,6 @@
 //! Every message carries its world: effects stand on the reply that had them.
 
-use clotho::world::StateOperation;
+use clotho_core::world::StateOperation;
 
 use super::*;
 
@@ -147,9 +147,9 @@ async fn the_world_is_changed_by_hand() {
         story.id,
         node,
         vec![operation(json!({"op": "add", "path": "/hurt/hp", "value": 1}))],
-        Some(clotho::store::ExpectedVersion::Leaf(turn.user)),
+        Some(clotho_store::ExpectedVersion::Leaf(turn.user)),
     );
-    assert!(matches!(stale.await, Err(TurnError::Refused(clotho::tree::edit::TreeError::HeadMoved { .. }))));
+    assert!(matches!(stale.await, Err(TurnError::Refused(clotho_core::tree::edit::TreeError::HeadMoved { .. }))));
     assert_eq!(story.session().await.op, op);
 }
 
@@ -160,7 +160,7 @@ async fn variables_belong_to_a_place() {
     let story = Story::begin(&app, &[]).await;
     let before = story.say("Hi.").await.reply.id;
     let set = |path: &str, value: Value| {
-        clotho::world::StateOperation::from_json(&json!({"op": "set", "path": path, "value": value})).unwrap()
+        clotho_core::world::StateOperation::from_json(&json!({"op": "set", "path": path, "value": value})).unwrap()
     };
     let bag = json!({"coins": [1, 2.5], "天": {"open": null}});
     let operations = vec![set("/gold", json!(7)), set("/bag", bag.clone())];
@@ -205,10 +205,10 @@ async fn nothing_bleeds_from_one_story_into_another() {
     }
     assert_eq!(hp(&mine, greeting).await, json!(100));
     let foreign = app.turns.message(app.owner, theirs.id, message(greeting, "x")).await;
-    assert!(matches!(foreign, Err(TurnError::Refused(clotho::tree::edit::TreeError::NotFound(_)))));
+    assert!(matches!(foreign, Err(TurnError::Refused(clotho_core::tree::edit::TreeError::NotFound(_)))));
     let foreign = theirs.send(message(greeting, "x")).await;
     assert!(
-        matches!(foreign, Err(TurnError::Refused(clotho::tree::edit::TreeError::NotFound(_)))),
+        matches!(foreign, Err(TurnError::Refused(clotho_core::tree::edit::TreeError::NotFound(_)))),
         "a parent elsewhere"
     );
 }

@@ -1,0 +1,346 @@
+//! One entry of world info, read once.
+
+use serde_json::{Map, Value};
+
+use super::keys::LoreKey;
+use super::lenient_values::{choice, count, integer, is_truthy, text, texts, to_number};
+use super::title_labels::TitleLabels;
+use super::verdict::{LoreReason, LoreVerdict};
+use clotho_core::world::Condition;
+
+/// No count of messages, depth or level is larger.
+const MAX_NUMBER: u32 = 1_000_000;
+/// Keys of one entry beyond this are not looked for.
+pub(super) const MAX_KEYS: usize = 10_000;
+
+/// Where an entry's text goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LorePosition {
+    /// Before the character.
+    Before,
+    /// After the character.
+    After,
+    /// Above the author's note.
+    NoteTop,
+    /// Below the author's note.
+    NoteBottom,
+    /// Into the history.
+    AtDepth,
+    /// Before the examples.
+    ExamplesTop,
+    /// After the examples.
+    ExamplesBottom,
+    /// Where a macro asks for it.
+    Outlet,
+}
+
+impl LorePosition {
+    fn read(value: Option<&Value>) -> Option<Self> {
+        const ALL: [LorePosition; 8] = [
+            LorePosition::Before,
+            LorePosition::After,
+            LorePosition::NoteTop,
+            LorePosition::NoteBottom,
+            LorePosition::AtDepth,
+            LorePosition::ExamplesTop,
+            LorePosition::ExamplesBottom,
+            LorePosition::Outlet,
+        ];
+        let place = integer(value.filter(|value| !value.is_boolean()), MAX_NUMBER)?;
+        ALL.get(usize::try_from(place).ok()?).copied()
+    }
+}
+
+/// How the other keys have to be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SelectiveLogic {
+    /// One of them.
+    AnyOf,
+    /// Not all of them.
+    NotAll,
+    /// None of them.
+    NoneOf,
+    /// All of them.
+    AllOf,
+}
+
+/// Which characters an entry is for.
+#[derive(Debug, Clone, Default)]
+pub struct CharacterFilter {
+    /// It is for all but these.
+    excludes: bool,
+    names: Vec<String>,
+    tags: Vec<String>,
+}
+
+impl CharacterFilter {
+    fn read(value: Option<&Value>) -> Self {
+        let Some(filter) = value.and_then(Value::as_object) else { return Self::default() };
+        Self {
+            excludes: is_truthy(filter.get("isExclude")),
+            names: texts(filter.get("names")),
+            tags: texts(filter.get("tags")),
+        }
+    }
+
+    /// Whether it lets a character pass: names and tags must both.
+    pub fn allows(&self, file: &str, tags: &[String]) -> bool {
+        let named = self.names.is_empty() || self.names.iter().any(|name| name == file) != self.excludes;
+        let tagged = self.tags.is_empty() || self.tags.iter().any(|tag| tags.contains(tag)) != self.excludes;
+        named && tagged
+    }
+}
+
+/// One entry.
+#[derive(Debug)]
+pub struct LorebookEntry {
+    /// What it is known by in its book.
+    pub uid: String,
+    /// What its author calls it.
+    pub title: String,
+    /// What its title says to the program.
+    pub labels: TitleLabels,
+    /// Its text, without the lines that speak to the program.
+    pub content: String,
+    /// The text forces it on or off.
+    pub forced_activation: Option<bool>,
+    pub(super) keys: Vec<LoreKey>,
+    pub(super) secondary: Vec<LoreKey>,
+    /// `None` = the other keys do not count.
+    pub(super) logic: Option<SelectiveLogic>,
+    /// The same, where it only matters how many keys there are.
+    pub(super) written_logic: SelectiveLogic,
+    pub(super) constant: bool,
+    /// The higher, the earlier it takes its room and the nearer to the end it stands.
+    pub order: f64,
+    pub(super) disabled: bool,
+    /// Where its text goes; `None` = nowhere.
+    pub position: Option<LorePosition>,
+    pub(super) depth: Option<i64>,
+    pub(super) role: u8,
+    pub(super) outlet: String,
+    pub(super) probability: Option<f64>,
+    pub(super) excludes_recursion: bool,
+    pub(super) prevents_recursion: bool,
+    /// It waits for this level of recursion; 0 = it does not.
+    pub(super) recursion_delay: i64,
+    pub(super) group: String,
+    pub(super) groups: Vec<String>,
+    pub(super) has_priority: bool,
+    pub(super) weight: f64,
+    pub(super) scoring: Option<bool>,
+    pub(super) scan_depth: Option<i64>,
+    pub(super) case_sensitive: Option<bool>,
+    pub(super) whole_words: Option<bool>,
+    pub(super) sticky: u64,
+    pub(super) cooldown: u64,
+    pub(super) delay: u64,
+    /// The texts of the cards that it looks at, as in [`super::CARD_TEXTS`].
+    pub(super) scanned_card_texts: [bool; 6],
+    pub(super) triggers: Vec<String>,
+    pub(super) ignores_budget: bool,
+    pub(super) filter: CharacterFilter,
+    pub(super) condition: Option<Result<Condition, String>>,
+    /// It may be called up by what it says, without a key.
+    pub(super) is_vectorized: bool,
+    /// Changes when the entry does; empty where nothing of it lasts.
+    pub(super) hash: String,
+}
+
+impl LorebookEntry {
+    /// What there is to tell of it where nothing spoke for it.
+    pub fn silent_verdict(&self, book: &str) -> LoreVerdict {
+        let why = if self.disabled { LoreReason::Disabled } else { LoreReason::NoKey };
+        LoreVerdict { book: book.to_owned(), uid: self.uid.clone(), title: self.title.clone(), why }
+    }
+
+    /// Whether it is switched off.
+    pub const fn is_off(&self) -> bool {
+        self.disabled
+    }
+
+    /// Whether it may be called up by what it says, without a key: where it says so, or the house rules do.
+    pub fn may_match_content(&self, all: bool) -> bool {
+        (self.is_vectorized || all) && !self.disabled && !self.content.trim().is_empty()
+    }
+
+    /// Reads an entry; what it leaves out or says in a way nobody understands is as if nothing were said.
+    pub fn read(uid: String, entry: &Map<String, Value>) -> Self {
+        let get = |key: &str| entry.get(key);
+        let (forced_activation, content) = take_decorators(text(entry, "content"));
+        let group = text(entry, "group").to_owned();
+        let lasting = |key: &str| count(get(key), MAX_NUMBER).unwrap_or(0);
+        let (sticky, cooldown) = (lasting("sticky"), lasting("cooldown"));
+        Self {
+            uid,
+            labels: TitleLabels::read(text(entry, "comment")),
+            title: text(entry, "comment").to_owned(),
+            content,
+            forced_activation,
+            keys: keys(get("key")),
+            secondary: keys(get("keysecondary")),
+            logic: logic(entry),
+            written_logic: written_logic(entry),
+            constant: is_truthy(get("constant")),
+            order: to_number(get("order")).unwrap_or(100.0),
+            disabled: is_truthy(get("disable")),
+            position: LorePosition::read(get("position")),
+            depth: integer(get("depth"), MAX_NUMBER),
+            role: integer(get("role"), 2).and_then(|role| u8::try_from(role).ok()).unwrap_or(0),
+            outlet: text(entry, "outletName").trim().to_owned(),
+            probability: is_truthy(get("useProbability")).then(|| to_number(get("probability")).unwrap_or(100.0)),
+            excludes_recursion: is_truthy(get("excludeRecursion")),
+            prevents_recursion: is_truthy(get("preventRecursion")),
+            recursion_delay: integer(get("delayUntilRecursion"), MAX_NUMBER).unwrap_or(0),
+            groups: groups(&group),
+            group,
+            has_priority: is_truthy(get("groupOverride")),
+            weight: to_number(get("groupWeight")).unwrap_or(100.0),
+            scoring: choice(get("useGroupScoring")),
+            scan_depth: integer(get("scanDepth"), MAX_NUMBER),
+            case_sensitive: choice(get("caseSensitive")),
+            whole_words: choice(get("matchWholeWords")),
+            sticky,
+            cooldown,
+            delay: lasting("delay"),
+            scanned_card_texts: CARD_TEXT_FIELDS.map(|key| is_truthy(get(key))),
+            triggers: texts(get("triggers")),
+            ignores_budget: is_truthy(get("ignoreBudget")),
+            filter: CharacterFilter::read(get("characterFilter")),
+            condition: condition(get("when")),
+            is_vectorized: is_truthy(get("vectorized")),
+            hash: if sticky > 0 || cooldown > 0 { hash(entry) } else { String::new() },
+        }
+    }
+}
+
+/// The fields that say which texts of the cards an entry looks at.
+const CARD_TEXT_FIELDS: [&str; 6] = [
+    "matchPersonaDescription",
+    "matchCharacterDescription",
+    "matchCharacterPersonality",
+    "matchCharacterDepthPrompt",
+    "matchScenario",
+    "matchCreatorNotes",
+];
+
+/// Whether it has keys that are not looked for, because there are too many.
+pub(super) fn has_more_keys(entry: &Map<String, Value>) -> bool {
+    let is_long = |value: &&Value| value.as_array().is_some_and(|list| list.len() > MAX_KEYS);
+    let lists = ["key", "keysecondary"].into_iter().filter_map(|name| entry.get(name));
+    lists.filter(is_long).any(|list| texts(Some(list)).len() > MAX_KEYS)
+}
+
+fn keys(value: Option<&Value>) -> Vec<LoreKey> {
+    texts(value).into_iter().take(MAX_KEYS).map(LoreKey::new).collect()
+}
+
+/// How the other keys count; not at all unless the entry says that they do.
+fn logic(entry: &Map<String, Value>) -> Option<SelectiveLogic> {
+    let has_others = entry.get("keysecondary").and_then(Value::as_array).is_some_and(|keys| !keys.is_empty());
+    if !is_truthy(entry.get("selective")) || !has_others {
+        return None;
+    }
+    Some(written_logic(entry))
+}
+
+fn written_logic(entry: &Map<String, Value>) -> SelectiveLogic {
+    match integer(entry.get("selectiveLogic"), MAX_NUMBER) {
+        Some(1) => SelectiveLogic::NotAll,
+        Some(2) => SelectiveLogic::NoneOf,
+        Some(3) => SelectiveLogic::AllOf,
+        _ => SelectiveLogic::AnyOf,
+    }
+}
+
+fn groups(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+fn hash(entry: &Map<String, Value>) -> String {
+    let bytes = serde_json::to_vec(entry).unwrap_or_default();
+    blake3::hash(&bytes).to_hex().chars().take(16).collect()
+}
+
+const ACTIVATE_DECORATOR: &str = "@@activate";
+const DONT_ACTIVATE_DECORATOR: &str = "@@dont_activate";
+
+/// Takes the leading lines that speak to the program from a text: whether they force the entry on or off (both: on),
+/// and the rest. A line with a third `@` stands in for an unknown one right before it. A text of nothing else stays as
+/// it is.
+fn take_decorators(content: &str) -> (Option<bool>, String) {
+    if !content.starts_with("@@") {
+        return (None, content.to_owned());
+    }
+    let (mut on, mut off, mut was_unknown) = (false, false, false);
+    let mut rest = content;
+    let text = loop {
+        let (line, after) = rest.split_once('\n').map_or((rest, None), |(line, after)| (line, Some(after)));
+        if !line.starts_with("@@") {
+            break rest;
+        }
+        let stand_in = line.strip_prefix('@').filter(|line| line.starts_with("@@"));
+        if stand_in.is_none() || was_unknown {
+            let said = stand_in.unwrap_or(line);
+            on |= said == ACTIVATE_DECORATOR;
+            off |= said == DONT_ACTIVATE_DECORATOR;
+            was_unknown = !said.starts_with(ACTIVATE_DECORATOR) && !said.starts_with(DONT_ACTIVATE_DECORATOR);
+        }
+        match after {
+            Some(after) => rest = after,
+            None => break content,
+        }
+    };
+    ((on || off).then_some(on), text.to_owned())
+}
+
+/// The condition of an entry; what is no text is one that nobody can read.
+fn condition(when: Option<&Value>) -> Option<Result<Condition, String>> {
+    match when? {
+        Value::Null => None,
+        Value::String(when) if when.trim().is_empty() => None,
+        Value::String(when) => Some(Condition::parse(when).map_err(|why| format!("`when`: {why}"))),
+        _ => Some(Err("`when` is a text like `affinity >= 20`".to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lore_entry_decorators_are_read() {
+        for (content, force, rest) in [
+            ("plain", None, "plain"),
+            ("@@activate\ntext", Some(true), "text"),
+            ("@@dont_activate\n@@activate\ntext", Some(true), "text"),
+            ("@@dont_activate\ntext\n@@activate", Some(false), "text\n@@activate"),
+            ("@@odd 5\n@@@activate\ntext", Some(true), "text"),
+            ("@@@activate\ntext", None, "text"),
+            ("@@activated\n@@@activate\ntext", None, "text"),
+            ("@@activate", Some(true), "@@activate"),
+            ("@@", None, "@@"),
+        ] {
+            assert_eq!(take_decorators(content), (force, rest.to_owned()), "{content}");
+        }
+    }
+
+    /// Bad input: whatever stands in a file, an entry comes of it.
+    #[test]
+    fn lore_entry_invalid_values_use_defaults() {
+        let entry = serde_json::json!({
+            "key": "one", "keysecondary": 7, "content": null, "order": "12", "position": 99, "depth": 1e300,
+            "role": -5, "probability": {}, "group": ["x"], "sticky": -3, "cooldown": "4", "scanDepth": true,
+            "characterFilter": [], "when": "a >=", "delayUntilRecursion": true, "triggers": "normal",
+        });
+        let entry = LorebookEntry::read("1".into(), entry.as_object().unwrap());
+        assert_eq!((entry.keys.len(), entry.secondary.len(), entry.logic), (1, 1, None));
+        assert_eq!((entry.order, entry.position, entry.depth, entry.role), (12.0, None, Some(1_000_000), 0));
+        assert_eq!((entry.sticky, entry.cooldown, entry.recursion_delay), (0, 4, 1));
+        assert!(entry.condition.is_some_and(|when| when.is_err()) && entry.filter.allows("", &[]));
+        for odd in [Value::from(5), true.into(), vec!["x > 1"].into(), Map::new().into()] {
+            assert!(condition(Some(&odd)).is_some_and(|when| when.is_err()), "{odd}");
+        }
+        assert!(condition(Some(&" ".into())).is_none() && condition(Some(&Value::Null)).is_none());
+    }
+}

@@ -1,0 +1,292 @@
+//! A preset is edited: what a change names becomes what it says, everything else of the file stays as it came, to the letter and
+//! in its place. What somebody saw can be named too, so that nobody writes over what another has written meanwhile.
+
+use serde_json::{Map, Value, json};
+
+use super::Preset;
+use super::check::{PresetFieldError, check_extension, check_field, check_order, check_prompt};
+use super::read::{DEFAULT_PARTS, ORDER_CHARACTER_ID, default_part_name};
+use clotho_core::world::number::same;
+
+/// What is to become of a preset.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PresetPatch {
+    /// Settings and samplers by their names; null takes one away.
+    pub fields: Map<String, Value>,
+    /// What stands under `extensions.clotho`; null takes one away.
+    pub own: Map<String, Value>,
+    /// Parts: `identifier` and the fields that change, null takes one away. One that is not there is new, and comes last in
+    /// the order where no order is said.
+    pub prompts: Vec<Map<String, Value>>,
+    /// Parts that go.
+    pub removed: Vec<String>,
+    /// The order, all of it, and which parts are on.
+    pub order: Option<Vec<(String, bool)>>,
+}
+
+/// What somebody saw in a preset before they changed it: null for what was not there.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ExpectedPreset {
+    /// Settings and samplers.
+    pub fields: Map<String, Value>,
+    /// What stood under `extensions.clotho`.
+    pub own: Map<String, Value>,
+    /// Parts: `identifier` and what they said.
+    pub prompts: Vec<Map<String, Value>>,
+    /// The order as it held.
+    pub order: Option<Vec<(String, bool)>>,
+}
+
+/// Why a preset is not changed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PresetPatchError {
+    /// Something in the change is wrong.
+    Wrong(PresetFieldError),
+    /// These say something else by now than was seen.
+    Conflict(Vec<String>),
+}
+
+impl From<PresetFieldError> for PresetPatchError {
+    fn from(wrong: PresetFieldError) -> Self {
+        Self::Wrong(wrong)
+    }
+}
+
+impl PresetPatch {
+    /// The preset as it is then. A change that says what is there already finds nothing changed meanwhile.
+    ///
+    /// # Errors
+    /// Something in it is wrong, or something was changed meanwhile.
+    pub fn onto(
+        &self,
+        body: &Map<String, Value>,
+        seen: Option<&ExpectedPreset>,
+    ) -> Result<Map<String, Value>, PresetPatchError> {
+        let mut changed = body.clone();
+        for (key, value) in &self.fields {
+            check_field(key, value)?;
+            put(&mut changed, key, value);
+        }
+        if !self.own.is_empty() {
+            let own = object(object(&mut changed, "extensions")?, "clotho")?;
+            for (key, value) in &self.own {
+                check_extension(key, value)?;
+                put(own, key, value);
+            }
+        }
+        let new = self.change_parts(&mut changed)?;
+        self.change_order(body, &mut changed, new)?;
+        let moved = seen.filter(|_| changed != *body).map(|seen| seen.conflicts(body)).unwrap_or_default();
+        if moved.is_empty() { Ok(changed) } else { Err(PresetPatchError::Conflict(moved)) }
+    }
+
+    /// Changes the parts; answers with those that are new.
+    fn change_parts(&self, changed: &mut Map<String, Value>) -> Result<Vec<String>, PresetFieldError> {
+        let mut new = Vec::new();
+        if self.prompts.is_empty() && self.removed.is_empty() {
+            return Ok(new);
+        }
+        let list = changed.entry("prompts").or_insert_with(|| json!([]));
+        let list = list
+            .as_array_mut()
+            .ok_or_else(|| PresetFieldError::new("prompts", "the preset's own `prompts` is no list"))?;
+        let mut named: Vec<&str> = Vec::new();
+        for (at, fields) in self.prompts.iter().enumerate() {
+            let name = check_prompt(at, fields)?;
+            if named.contains(&name) || self.removed.iter().any(|removed| removed == name) {
+                let hint = "name each prompt once";
+                return Err(PresetFieldError::new(
+                    format!("change.prompts[{at}].identifier"),
+                    format!("`{name}` stands there twice"),
+                )
+                .hint(hint));
+            }
+            named.push(name);
+            match list.iter_mut().filter_map(Value::as_object_mut).find(|own| has_identifier(own, name)) {
+                Some(own) => {
+                    if fields.get("content").is_some_and(|text| !text.is_null())
+                        && own.get("marker") == Some(&true.into())
+                    {
+                        return Err(marker_error(at));
+                    }
+                    fields.iter().for_each(|(key, value)| put(own, key, value));
+                }
+                None => {
+                    list.push(new_part(name, at, fields)?);
+                    new.push(name.to_owned());
+                }
+            }
+        }
+        for (at, name) in self.removed.iter().enumerate() {
+            let place = list.iter().position(|own| own.as_object().is_some_and(|own| has_identifier(own, name)));
+            let place = place.ok_or_else(|| unknown_part_error(format!("change.removed[{at}]"), name))?;
+            let is_marker = list.get(place).and_then(|own| own.get("marker")) == Some(&true.into());
+            if is_marker || !default_part_name(name).is_empty() {
+                let message = format!("`{name}` is one that every preset has");
+                return Err(
+                    PresetFieldError::new(format!("change.removed[{at}]"), message).hint("switch it off instead")
+                );
+            }
+            list.remove(place);
+        }
+        Ok(new)
+    }
+
+    /// Changes the order, if it is said, or a part is new or gone.
+    fn change_order(
+        &self,
+        body: &Map<String, Value>,
+        changed: &mut Map<String, Value>,
+        new: Vec<String>,
+    ) -> Result<(), PresetFieldError> {
+        if self.order.is_none() && new.is_empty() && self.removed.is_empty() {
+            return Ok(());
+        }
+        let mut rows = match &self.order {
+            Some(rows) => rows.clone(),
+            None => current_order(body).into_iter().filter(|(name, _)| !self.removed.contains(name)).collect(),
+        };
+        if self.order.is_some() {
+            let before = current_order(body);
+            let stood = |name: &str| {
+                before.iter().any(|(known, _)| known == name) && !self.removed.iter().any(|gone| gone == name)
+            };
+            check_order(&rows, |name| !default_part_name(name).is_empty() || has_part(changed, name) || stood(name))?;
+        } else {
+            // The last word of all keeps its place only if nothing comes after it: what is new stands at the end.
+            rows.extend(new.into_iter().map(|name| (name, true)));
+        }
+        let lists = changed.entry("prompt_order").or_insert_with(|| json!([]));
+        if !lists.is_array() {
+            *lists = json!([]);
+        }
+        let Some(lists) = lists.as_array_mut() else { return Ok(()) };
+        let counts = |list: &Value| list.get("character_id").and_then(Value::as_i64) == Some(ORDER_CHARACTER_ID);
+        if !lists.iter().any(counts) {
+            lists.push(json!({"character_id": ORDER_CHARACTER_ID, "order": []}));
+        }
+        let Some(list) = lists.iter_mut().find(|list| counts(list)).and_then(Value::as_object_mut) else {
+            return Ok(());
+        };
+        let before = list.get("order").and_then(Value::as_array).cloned().unwrap_or_default();
+        let row = |(name, is_on): (String, bool)| {
+            let known = before.iter().find(|row| row.get("identifier").and_then(Value::as_str) == Some(&name));
+            let mut row = known.and_then(Value::as_object).cloned().unwrap_or_default();
+            row.insert("identifier".to_owned(), name.into());
+            row.insert("enabled".to_owned(), is_on.into());
+            Value::from(row)
+        };
+        let rows: Vec<Value> = rows.into_iter().map(row).collect();
+        list.insert("order".to_owned(), rows.into());
+        Ok(())
+    }
+}
+
+impl ExpectedPreset {
+    /// What says something else by now.
+    pub fn conflicts(&self, body: &Map<String, Value>) -> Vec<String> {
+        let mut moved = changed_fields(&self.fields, Some(body), "fields.");
+        let own = body.get("extensions").and_then(|extensions| extensions.get("clotho")?.as_object());
+        moved.extend(changed_fields(&self.own, own, "own."));
+        for seen in &self.prompts {
+            let name = seen.get("identifier").and_then(Value::as_str).unwrap_or_default();
+            moved.extend(changed_fields(seen, part(body, name), &format!("prompts.{name}.")));
+        }
+        moved.extend(self.order.as_ref().filter(|order| **order != current_order(body)).map(|_| "order".to_owned()));
+        moved
+    }
+
+    /// The same as it is now.
+    pub fn now(&self, body: &Map<String, Value>) -> Value {
+        let read = |seen: &Map<String, Value>, now: Option<&Map<String, Value>>| -> Map<String, Value> {
+            let value = |key: &String| now.and_then(|now| now.get(key)).cloned().unwrap_or_default();
+            seen.keys().map(|key| (key.clone(), value(key))).collect()
+        };
+        let own = body.get("extensions").and_then(|extensions| extensions.get("clotho")?.as_object());
+        let prompt = |seen: &Map<String, Value>| {
+            let name = seen.get("identifier").and_then(Value::as_str).unwrap_or_default();
+            part(body, name).map(|now| read(seen, Some(now)))
+        };
+        let row = |(name, is_on): (String, bool)| json!({"identifier": name, "enabled": is_on});
+        let order = self.order.as_ref().map(|_| current_order(body).into_iter().map(row).collect::<Vec<_>>());
+        json!({
+            "fields": read(&self.fields, Some(body)), "own": read(&self.own, own),
+            "prompts": self.prompts.iter().map(prompt).collect::<Vec<_>>(), "order": order,
+        })
+    }
+}
+
+/// The fields that are not as they were seen. One that is missing and one that is null say the same.
+fn changed_fields(seen: &Map<String, Value>, now: Option<&Map<String, Value>>, before: &str) -> Vec<String> {
+    let is_other =
+        |(key, was): &(&String, &Value)| !same(now.and_then(|now| now.get(*key)).unwrap_or(&Value::Null), was);
+    seen.iter().filter(is_other).map(|(key, _)| format!("{before}{key}")).collect()
+}
+
+/// The order that holds.
+fn current_order(body: &Map<String, Value>) -> Vec<(String, bool)> {
+    Preset::read(body).unwrap_or_default().order
+}
+
+fn part<'a>(body: &'a Map<String, Value>, name: &str) -> Option<&'a Map<String, Value>> {
+    let list = body.get("prompts").and_then(Value::as_array)?;
+    list.iter().filter_map(Value::as_object).find(|own| has_identifier(own, name))
+}
+
+fn has_part(body: &Map<String, Value>, name: &str) -> bool {
+    part(body, name).is_some()
+}
+
+fn has_identifier(own: &Map<String, Value>, name: &str) -> bool {
+    own.get("identifier").and_then(Value::as_str) == Some(name)
+}
+
+fn put(map: &mut Map<String, Value>, key: &str, value: &Value) {
+    if value.is_null() {
+        map.shift_remove(key);
+    } else {
+        map.insert(key.to_owned(), value.clone());
+    }
+}
+
+fn object<'a>(map: &'a mut Map<String, Value>, key: &str) -> Result<&'a mut Map<String, Value>, PresetFieldError> {
+    let value = map.entry(key).or_insert_with(|| json!({}));
+    value.as_object_mut().ok_or_else(|| PresetFieldError::new(key, format!("the preset's own `{key}` is no object")))
+}
+
+/// A new part; one that every preset has begins as it holds where a preset does not name it.
+fn new_part(name: &str, at: usize, fields: &Map<String, Value>) -> Result<Value, PresetFieldError> {
+    let known = DEFAULT_PARTS.iter().find(|(known, ..)| *known == name);
+    let is_marker = known.is_some_and(|(_, text, _)| text.is_none());
+    if is_marker && fields.contains_key("content") {
+        return Err(marker_error(at));
+    }
+    let said = known.map_or(name, |(name, ..)| default_part_name(name));
+    let mut part = Map::from_iter([
+        ("identifier".to_owned(), name.into()),
+        ("name".to_owned(), said.into()),
+        ("system_prompt".to_owned(), known.is_some().into()),
+        ("marker".to_owned(), is_marker.into()),
+        ("role".to_owned(), "system".into()),
+    ]);
+    if !is_marker {
+        let text = known.and_then(|(_, text, _)| *text).unwrap_or_default();
+        part.insert("content".to_owned(), text.into());
+        part.insert("injection_position".to_owned(), 0.into());
+        part.insert("injection_depth".to_owned(), 4.into());
+        part.insert("injection_order".to_owned(), 100.into());
+        part.insert("forbid_overrides".to_owned(), false.into());
+    }
+    fields.iter().for_each(|(key, value)| put(&mut part, key, value));
+    Ok(part.into())
+}
+
+fn marker_error(at: usize) -> PresetFieldError {
+    PresetFieldError::new(format!("change.prompts[{at}].content"), "a marker has no text of its own")
+        .hint("its text comes from the card, the persona, lore or the story")
+}
+
+fn unknown_part_error(place: String, name: &str) -> PresetFieldError {
+    PresetFieldError::new(place, format!("there is no prompt `{name}`"))
+        .hint("read the preset again: its prompts are in body.prompts")
+}

@@ -1,0 +1,300 @@
+//! A preset is read: one flat object of settings, `prompts[]` and `prompt_order[]`. What is absent is as our own preset has it.
+
+use serde_json::{Map, Value};
+
+use super::{
+    ChatPosition, Preset, PresetExtensions, PresetPart, PresetSettings, PromptLayout, PromptShares, SpeakerNaming,
+};
+use clotho_core::tree::Role;
+
+/// The list of `prompt_order` that counts; the one of 100000 is left over from older versions.
+pub(super) const ORDER_CHARACTER_ID: i64 = 100_001;
+/// Parts and places beyond these are no preset that somebody wrote.
+const MAX_PARTS: usize = 10_000;
+
+/// The parts that every preset has, in the order of one that says nothing, with our own texts: `None` = a marker.
+pub(super) const DEFAULT_PARTS: [(&str, Option<&str>, bool); 12] = [
+    ("main", Some(DEFAULT_MAIN), true),
+    ("worldInfoBefore", None, true),
+    ("personaDescription", None, true),
+    ("charDescription", None, true),
+    ("charPersonality", None, true),
+    ("scenario", None, true),
+    ("enhanceDefinitions", Some("Draw on everything that you know of {{char}} beyond what is said here."), false),
+    ("nsfw", Some(""), true),
+    ("worldInfoAfter", None, true),
+    ("dialogueExamples", None, true),
+    ("chatHistory", None, true),
+    ("jailbreak", Some(""), true),
+];
+/// What the parts are called that every preset has.
+const DEFAULT_PART_NAMES: [(&str, &str); 12] = [
+    ("main", "Main"),
+    ("worldInfoBefore", "Lore before the character"),
+    ("personaDescription", "Persona"),
+    ("charDescription", "Description of the character"),
+    ("charPersonality", "Personality of the character"),
+    ("scenario", "Scenario"),
+    ("enhanceDefinitions", "What else is known of the character"),
+    ("nsfw", "Further instructions"),
+    ("worldInfoAfter", "Lore after the character"),
+    ("dialogueExamples", "Examples"),
+    ("chatHistory", "History"),
+    ("jailbreak", "Last word"),
+];
+/// What the model is told where neither preset nor card say anything.
+pub const DEFAULT_MAIN: &str = "Write {{char}}'s next reply in a story that {{char}} and {{user}} tell together. Stay in \
+                        character, describe what can be seen and heard, and never speak for {{user}}.";
+/// What asks for a message of the user's where nobody chose a preset.
+const DEFAULT_IMPERSONATION: &str = "[Write the next message of {{user}}: what {{user}} says and does, in the voice and form of \
+                             {{user}}'s messages so far. Leave what {{char}} and everybody else say or do to them. \
+                             Answer with that message and nothing else.]";
+/// The order of our own: what changes least comes first.
+const BUILT_IN_ORDER: [&str; 10] = [
+    "main",
+    "worldInfoBefore",
+    "charDescription",
+    "charPersonality",
+    "scenario",
+    "worldInfoAfter",
+    "personaDescription",
+    "dialogueExamples",
+    "chatHistory",
+    "jailbreak",
+];
+
+/// Why a file is no preset.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PresetReadError {
+    /// It has no parts and no settings of one.
+    #[error("neither `prompts` nor a setting of a chat-completion preset is in it")]
+    NoPreset,
+    /// It has more than anybody wrote.
+    #[error("it has {0} parts, and {MAX_PARTS} are the most")]
+    TooMany(usize),
+}
+
+impl Default for PresetSettings {
+    fn default() -> Self {
+        let text = |text: &str| text.to_owned();
+        Self {
+            context: None,
+            reply: None,
+            naming: SpeakerNaming::Others,
+            send_if_empty: String::new(),
+            impersonation: text(
+                "Write {{user}}'s next message, in {{user}}'s own voice and from {{user}}'s point of view. Never speak for {{char}}.",
+            ),
+            new_chat: text("[The story begins here]"),
+            new_example: text("[An example of how it is told]"),
+            continue_nudge: text("[Go on from where the last message stops, without saying any of it again.]"),
+            lore_format: text("{0}"),
+            scenario_format: text("{{scenario}}"),
+            personality_format: text("{{personality}}"),
+            prefill: String::new(),
+            impersonation_prefill: String::new(),
+            continue_prefill: false,
+            squash: false,
+            layout: PromptLayout::Parts,
+        }
+    }
+}
+
+impl Default for Preset {
+    /// What a preset says that says nothing.
+    fn default() -> Self {
+        let order = DEFAULT_PARTS.iter().map(|(id, _, is_on)| ((*id).to_owned(), *is_on)).collect();
+        let mut preset = Self {
+            settings: PresetSettings::default(),
+            order,
+            parts: Vec::new(),
+            samplers: Map::new(),
+            scripts: Vec::new(),
+            own: PresetExtensions::default(),
+        };
+        preset.add_default_parts();
+        preset
+    }
+}
+
+impl Preset {
+    /// Our own, by which prompts are made where nobody chose another.
+    pub fn built_in() -> Self {
+        let settings = PresetSettings {
+            impersonation: DEFAULT_IMPERSONATION.to_owned(),
+            new_chat: String::new(),
+            new_example: String::new(),
+            scenario_format: String::new(),
+            personality_format: String::new(),
+            continue_prefill: true,
+            naming: SpeakerNaming::AsNeeded,
+            layout: PromptLayout::Turns,
+            ..PresetSettings::default()
+        };
+        let order = BUILT_IN_ORDER.iter().map(|id| ((*id).to_owned(), true)).collect();
+        Self { settings, order, ..Self::default() }
+    }
+
+    /// Reads a preset.
+    ///
+    /// # Errors
+    /// It is none, or has more parts than anybody wrote.
+    pub fn read(map: &Map<String, Value>) -> Result<Self, PresetReadError> {
+        let list = |key: &str| map.get(key).and_then(Value::as_array);
+        if list("prompts").is_none() && !map.keys().any(|key| key.starts_with("openai_") || key == "new_chat_prompt") {
+            return Err(PresetReadError::NoPreset);
+        }
+        let prompts = list("prompts").map(Vec::as_slice).unwrap_or_default();
+        if prompts.len() > MAX_PARTS {
+            return Err(PresetReadError::TooMany(prompts.len()));
+        }
+        let scripts = map.get("extensions").and_then(|extensions| extensions.get("regex_scripts")?.as_array());
+        let scripts = scripts.cloned().unwrap_or_default();
+        let own = PresetExtensions { models: models_of(map), shares: shares(map) };
+        let mut preset = Self { settings: settings(map), samplers: samplers(map), scripts, own, ..Self::default() };
+        preset.parts = prompts.iter().filter_map(Value::as_object).filter_map(part).collect();
+        if let Some(order) = list("prompt_order").and_then(|orders| order(orders)) {
+            preset.order = order;
+        }
+        preset.add_default_parts();
+        Ok(preset)
+    }
+
+    fn add_default_parts(&mut self) {
+        for (id, text, _) in DEFAULT_PARTS {
+            if !self.parts.iter().any(|part| part.id == id) {
+                let part = PresetPart {
+                    id: id.to_owned(),
+                    name: default_part_name(id).to_owned(),
+                    role: Role::System,
+                    text: text.map(str::to_owned),
+                    chat_position: None,
+                    forbids_override: false,
+                    triggers: Vec::new(),
+                };
+                self.parts.push(part);
+            }
+        }
+    }
+}
+
+fn settings(map: &Map<String, Value>) -> PresetSettings {
+    let own = PresetSettings::default();
+    let text = |key: &str, own: String| map.get(key).and_then(Value::as_str).map_or(own, str::to_owned);
+    let is = |key: &str| map.get(key).and_then(Value::as_bool).unwrap_or_default();
+    let tokens = |key: &str| map.get(key).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
+    PresetSettings {
+        context: tokens("openai_max_context"),
+        reply: tokens("openai_max_tokens"),
+        naming: naming(map),
+        send_if_empty: text("send_if_empty", own.send_if_empty),
+        impersonation: text("impersonation_prompt", own.impersonation),
+        new_chat: text("new_chat_prompt", own.new_chat),
+        new_example: text("new_example_chat_prompt", own.new_example),
+        continue_nudge: text("continue_nudge_prompt", own.continue_nudge),
+        lore_format: text("wi_format", own.lore_format),
+        scenario_format: text("scenario_format", own.scenario_format),
+        personality_format: text("personality_format", own.personality_format),
+        prefill: text("assistant_prefill", own.prefill),
+        impersonation_prefill: text("assistant_impersonation", own.impersonation_prefill),
+        continue_prefill: is("continue_prefill"),
+        squash: is("squash_system_messages"),
+        layout: if extension(map, "form") == Some(&TURNS.into()) { PromptLayout::Turns } else { own.layout },
+    }
+}
+
+/// What a part is called that every preset has; an empty name for others.
+pub(super) fn default_part_name(id: &str) -> &'static str {
+    DEFAULT_PART_NAMES.iter().find(|(known, _)| *known == id).map_or("", |(_, name)| name)
+}
+
+/// The word of [`PromptLayout::Turns`].
+pub(super) const TURNS: &str = "turns";
+/// The word of [`SpeakerNaming::AsNeeded`].
+pub(super) const AS_NEEDED: &str = "asNeeded";
+
+/// What stands under `extensions.clotho`.
+fn extension<'a>(map: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
+    map.get("extensions")?.get("clotho")?.get(key)
+}
+
+/// For which models a preset says that it is.
+pub fn models_of(map: &Map<String, Value>) -> Vec<String> {
+    texts(map, "models")
+}
+
+fn shares(map: &Map<String, Value>) -> PromptShares {
+    let percent = |key: &str| extension(map, "shares")?.get(key)?.as_u64().and_then(|n| usize::try_from(n).ok());
+    let percent = |key| percent(key).map(|n| n.min(100));
+    PromptShares {
+        lore: percent("lore"),
+        examples: percent("examples"),
+        recalled: percent("recalled"),
+        history: percent("history"),
+    }
+}
+
+/// A list of texts there.
+fn texts(map: &Map<String, Value>, key: &str) -> Vec<String> {
+    let list = extension(map, key).and_then(Value::as_array).into_iter().flatten();
+    list.filter_map(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned).collect()
+}
+
+fn samplers(map: &Map<String, Value>) -> Map<String, Value> {
+    let named = ["temperature", "frequency_penalty", "presence_penalty", "top_p"];
+    let mut samplers: Map<String, Value> = Map::new();
+    for name in named {
+        samplers.extend(map.get(name).filter(|value| value.is_number()).map(|value| (name.to_owned(), value.clone())));
+    }
+    let seed = map.get("seed").filter(|seed| seed.as_i64().is_some_and(|seed| seed >= 0));
+    samplers.extend(seed.map(|seed| ("seed".to_owned(), seed.clone())));
+    let stop = texts(map, "stop");
+    if !stop.is_empty() {
+        samplers.insert("stop".to_owned(), stop.into());
+    }
+    samplers
+}
+
+fn naming(map: &Map<String, Value>) -> SpeakerNaming {
+    if extension(map, "names") == Some(&AS_NEEDED.into()) {
+        return SpeakerNaming::AsNeeded;
+    }
+    match map.get("names_behavior").and_then(Value::as_i64) {
+        Some(-1) => SpeakerNaming::Never,
+        Some(1) => SpeakerNaming::Field,
+        Some(2) => SpeakerNaming::Before,
+        _ => SpeakerNaming::Others,
+    }
+}
+
+fn part(map: &Map<String, Value>) -> Option<PresetPart> {
+    let text = |key: &str| map.get(key).and_then(Value::as_str);
+    let is = |key: &str| map.get(key).and_then(Value::as_bool).unwrap_or_default();
+    let number = |key: &str, absent: i64| map.get(key).and_then(Value::as_i64).unwrap_or(absent);
+    let depth = usize::try_from(number("injection_depth", 4)).unwrap_or_default();
+    let in_chat = ChatPosition { depth, order: number("injection_order", 100) };
+    let triggers = map.get("injection_trigger").and_then(Value::as_array).into_iter().flatten();
+    Some(PresetPart {
+        id: text("identifier")?.to_owned(),
+        name: text("name").unwrap_or_default().to_owned(),
+        role: text("role").and_then(Role::from_word).unwrap_or(Role::System),
+        text: (!is("marker")).then(|| text("content").unwrap_or_default().to_owned()),
+        chat_position: (number("injection_position", 0) == 1).then_some(in_chat),
+        forbids_override: is("forbid_overrides"),
+        triggers: triggers.filter_map(Value::as_str).map(str::to_owned).collect(),
+    })
+}
+
+fn order(orders: &[Value]) -> Option<Vec<(String, bool)>> {
+    let counts = |order: &&Value| order.get("character_id").and_then(Value::as_i64) == Some(ORDER_CHARACTER_ID);
+    let list = orders.iter().find(counts)?.get("order")?.as_array()?;
+    let mut order: Vec<(String, bool)> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for row in list {
+        let Some(id) = row.get("identifier").and_then(Value::as_str) else { continue };
+        if seen.insert(id) {
+            order.push((id.to_owned(), row.get("enabled").and_then(Value::as_bool).unwrap_or_default()));
+        }
+    }
+    Some(order)
+}

@@ -1,0 +1,272 @@
+//! Summaries: which of them a prompt tells, which messages are to be summed up next, and when several become a chapter. Pure:
+//! where each stands on the line is handed in, as places counted from its beginning.
+//!
+//! A summary of messages has level 1; a chapter has one level more than the summaries that it was made of.
+
+use super::OutgoingMessage;
+use clotho_core::tree::Role;
+
+/// What stands above what is told.
+const HEADING: &str = "What happened before the messages that follow, summed up, the oldest first:";
+/// No chapter is made of chapters of this level.
+const MAX_LEVEL: i16 = 5;
+/// So many of the newest summaries are in no chapter: they are told whole.
+const RECENT_KEPT: usize = 2;
+
+/// A summary on a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SummarySpan {
+    /// Its level.
+    pub level: i16,
+    /// The place of its first message.
+    pub first: usize,
+    /// The place of its last one.
+    pub last: usize,
+    /// Tokens of its text.
+    pub tokens: usize,
+}
+
+/// Messages that no summary has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SummaryGap {
+    /// The place of the first.
+    pub first: usize,
+    /// The place behind the last.
+    pub end: usize,
+    /// Whether there is a summary behind them: they will not be more.
+    pub is_closed: bool,
+}
+
+/// Which summaries a prompt tells whose history begins at a place, oldest first: all that are over by then, whole; where there
+/// is not so much room, the oldest as chapters; and where that is too much, the oldest not at all.
+pub fn told(spans: &[SummarySpan], begin: usize, room: usize) -> Vec<usize> {
+    let over: Vec<usize> = sort_matching(spans, |span| span.last < begin);
+    let mut chosen = non_overlapping(spans, &over, 1);
+    let tokens =
+        |chosen: &[usize]| chosen.iter().filter_map(|at| spans.get(*at)).map(|span| span.tokens).sum::<usize>();
+    // A chapter of chapters is told when no lower one makes it shorter.
+    let mut chapters = over.clone();
+    chapters.sort_by_key(|at| spans.get(*at).map(|span| span.level));
+    while tokens(&chosen) > room {
+        match chapters.iter().find_map(|at| replace_with_chapter(spans, &chosen, *at)) {
+            Some(shorter) => chosen = shorter,
+            None if chosen.is_empty() => break,
+            // One that has no room even alone must not take the others along; else the oldest goes.
+            None => {
+                let is_too_large = |at: &usize| spans.get(*at).is_some_and(|span| span.tokens > room);
+                _ = chosen.remove(chosen.iter().position(is_too_large).unwrap_or(0));
+            }
+        }
+    }
+    chosen
+}
+
+/// Whether some tell of at least half of the messages that others tell of.
+pub fn covers_half(spans: &[SummarySpan], some: &[usize], others: &[usize]) -> bool {
+    let messages = |chosen: &[usize]| {
+        let spans = chosen.iter().filter_map(|at| spans.get(*at));
+        spans.map(|span| span.last.saturating_sub(span.first) + 1).sum::<usize>()
+    };
+    messages(some).saturating_mul(2) >= messages(others)
+}
+
+/// Those that are wanted, by where they begin, the lower and longer ones first.
+fn sort_matching(spans: &[SummarySpan], wanted: impl Fn(&SummarySpan) -> bool) -> Vec<usize> {
+    let mut all: Vec<(usize, i16, std::cmp::Reverse<usize>, usize)> = spans
+        .iter()
+        .enumerate()
+        .filter(|(_, span)| wanted(span))
+        .map(|(at, span)| (span.first, span.level, std::cmp::Reverse(span.last), at))
+        .collect();
+    all.sort_unstable();
+    all.into_iter().map(|(.., at)| at).collect()
+}
+
+/// Those of a level, as far as each begins behind the one before it.
+fn non_overlapping(spans: &[SummarySpan], sorted: &[usize], level: i16) -> Vec<usize> {
+    let mut end = 0;
+    let mut chosen = Vec::new();
+    for at in sorted {
+        let Some(span) = spans.get(*at).filter(|span| span.level == level && span.first >= end) else { continue };
+        end = span.last + 1;
+        chosen.push(*at);
+    }
+    chosen
+}
+
+/// What is chosen with a chapter in place of what it was made of, if that is shorter.
+fn replace_with_chapter(spans: &[SummarySpan], chosen: &[usize], at: usize) -> Option<Vec<usize>> {
+    let chapter = spans.get(at).filter(|span| span.level > 1)?;
+    let is_in =
+        |one: &usize| spans.get(*one).is_some_and(|span| is_within(span, chapter) && span.level < chapter.level);
+    let inside: Vec<usize> = chosen.iter().copied().filter(is_in).collect();
+    let ends = (inside.first().and_then(|at| spans.get(*at))?.first, inside.last().and_then(|at| spans.get(*at))?.last);
+    let saved: usize = inside.iter().filter_map(|at| spans.get(*at)).map(|span| span.tokens).sum();
+    if ends != (chapter.first, chapter.last) || saved <= chapter.tokens {
+        return None;
+    }
+    let place = chosen.iter().position(is_in)?;
+    let mut shorter: Vec<usize> = chosen.iter().copied().filter(|one| !is_in(one)).collect();
+    shorter.insert(place, at);
+    Some(shorter)
+}
+
+const fn is_within(span: &SummarySpan, chapter: &SummarySpan) -> bool {
+    span.first >= chapter.first && span.last <= chapter.last
+}
+
+/// The messages before a place that no summary has, oldest first.
+pub fn gaps(spans: &[SummarySpan], end: usize) -> Vec<SummaryGap> {
+    let mut gaps = Vec::new();
+    let mut next = 0;
+    for at in sort_matching(spans, |span| span.level == 1) {
+        let Some(span) = spans.get(at) else { continue };
+        if span.first > next && next < end {
+            gaps.push(SummaryGap { first: next, end: span.first, is_closed: true });
+        }
+        next = next.max(span.last + 1);
+    }
+    if next < end {
+        gaps.push(SummaryGap { first: next, end, is_closed: false });
+    }
+    gaps
+}
+
+/// The summaries that are to become a chapter now, so many of them, oldest first: they follow each other, are in no chapter, and
+/// are not among the newest.
+pub fn next_chapter(spans: &[SummarySpan], size: usize) -> Option<Vec<usize>> {
+    let all = sort_matching(spans, |_| true);
+    (1..MAX_LEVEL).find_map(|level| {
+        let is_told_of =
+            |span: &SummarySpan| spans.iter().any(|other| other.level == level + 1 && is_within(span, other));
+        let mut free = non_overlapping(spans, &all, level);
+        free.retain(|at| spans.get(*at).is_some_and(|span| !is_told_of(span)));
+        free.truncate(free.len().saturating_sub(RECENT_KEPT));
+        let follow = |run: &&[usize]| {
+            run.windows(2).all(|pair| match pair {
+                [one, other] => spans.get(*one).map(|one| one.last + 1) == spans.get(*other).map(|other| other.first),
+                _ => true,
+            })
+        };
+        free.windows(size.max(2)).find(follow).map(<[usize]>::to_vec)
+    })
+}
+
+/// The block of a prompt that tells summaries; empty where there is nothing to tell.
+pub fn block<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
+    let told: Vec<&str> = texts.into_iter().map(str::trim).filter(|text| !text.is_empty()).collect();
+    if told.is_empty() { String::new() } else { format!("{HEADING}\n{}", told.join("\n")) }
+}
+
+/// What the block takes beside its texts, for who measures it.
+pub const fn head() -> &'static str {
+    HEADING
+}
+
+const CHAPTER_INSTRUCTION: &str = "You sum up a part of a story, of which you are given summaries in their order, for whoever goes on telling \
+                       it. Keep what later events may depend on: who did, said, promised, learnt, gained and lost what, where \
+                       they are and how they stand to each other. Leave out what has been settled since. Write plain prose \
+                       in the past tense, in the language of the text, a third of its length or less, and nothing besides.";
+
+/// Asks for a chapter. What is asked for is a user's text, so that every server takes it.
+pub fn chapter_messages(texts: &[String]) -> Vec<OutgoingMessage> {
+    let sent = |role: Role, text: String| OutgoingMessage { role, name: None, text };
+    vec![sent(Role::System, CHAPTER_INSTRUCTION.to_owned()), sent(Role::User, texts.join("\n\n"))]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(level: i16, first: usize, last: usize, tokens: usize) -> SummarySpan {
+        SummarySpan { level, first, last, tokens }
+    }
+
+    /// Section 4, rank 11: the newest whole, the older ones as chapters, and only what is out of the history.
+    #[test]
+    fn summaries_select_prefers_recent_whole_and_old_chapters() {
+        let spans = [
+            span(1, 0, 3, 10),
+            span(1, 4, 7, 10),
+            span(1, 8, 11, 10),
+            span(1, 12, 15, 10),
+            span(2, 0, 7, 6),
+            span(2, 8, 15, 6),
+            span(3, 0, 15, 4),
+        ];
+        for (begin, room, expected) in [
+            (16, 40, vec![0, 1, 2, 3]),
+            (16, 39, vec![4, 2, 3]),
+            (16, 26, vec![4, 2, 3]),
+            (16, 25, vec![4, 5]),
+            (16, 11, vec![6]),
+            (16, 3, vec![]),
+            (15, 40, vec![0, 1, 2]),
+            (15, 29, vec![4, 2]),
+            (15, 15, vec![2]),
+            (3, 40, vec![]),
+            (4, 40, vec![0]),
+        ] {
+            assert_eq!(told(&spans, begin, room), expected, "{begin} {room}");
+        }
+    }
+
+    #[test]
+    fn summaries_covering_half_of_messages_is_enough() {
+        let spans = [span(1, 0, 3, 5), span(1, 4, 7, 5), span(2, 0, 7, 3)];
+        for (some, others, expected) in
+            [(vec![0], vec![0, 1], true), (vec![0], vec![2], true), (vec![], vec![0], false), (vec![], vec![], true)]
+        {
+            assert_eq!(covers_half(&spans, &some, &others), expected, "{some:?} {others:?}");
+        }
+        assert!(!covers_half(&[span(1, 0, 1, 9), span(2, 0, 17, 9)], &[0], &[1]));
+    }
+
+    /// What is too long for the room alone keeps no other from being told.
+    #[test]
+    fn summaries_oversized_summary_alone_is_dropped() {
+        let spans = [span(1, 0, 3, 10), span(1, 4, 7, 10), span(1, 8, 11, 90)];
+        assert_eq!(told(&spans, 16, 25), [0, 1]);
+        assert_eq!(told(&spans, 16, 15), [1]);
+    }
+
+    #[test]
+    fn summaries_overlapping_spans_one_is_selected() {
+        let spans = [span(1, 0, 3, 5), span(1, 2, 6, 5), span(1, 4, 8, 5), span(1, 0, 2, 5)];
+        assert_eq!(told(&spans, 20, 100), [0, 2]);
+    }
+
+    #[test]
+    fn summaries_uncovered_messages_are_gaps() {
+        let gap = |first, end, is_closed| SummaryGap { first, end, is_closed };
+        assert_eq!(gaps(&[], 5), [gap(0, 5, false)]);
+        assert_eq!(gaps(&[], 0), []);
+        let spans = [span(1, 2, 3, 5), span(1, 6, 9, 5), span(2, 0, 9, 5)];
+        assert_eq!(gaps(&spans, 12), [gap(0, 2, true), gap(4, 6, true), gap(10, 12, false)]);
+        assert_eq!(gaps(&spans, 10), [gap(0, 2, true), gap(4, 6, true)]);
+        assert_eq!(gaps(&spans, 1), [gap(0, 2, true)]);
+    }
+
+    #[test]
+    fn summaries_enough_neighbours_form_chapter() {
+        let pieces = |n: usize| (0..n).map(|at| span(1, at * 4, at * 4 + 3, 10)).collect::<Vec<_>>();
+        assert_eq!(next_chapter(&pieces(4), 3), None, "the newest stay whole");
+        assert_eq!(next_chapter(&pieces(5), 3), Some(vec![0, 1, 2]));
+        let mut spans = pieces(7);
+        spans.push(span(2, 0, 11, 10));
+        assert_eq!(next_chapter(&spans, 3), None);
+        spans.push(span(1, 28, 31, 10));
+        assert_eq!(next_chapter(&spans, 3), Some(vec![3, 4, 5]));
+        spans.remove(4);
+        assert_eq!(next_chapter(&spans, 3), None, "what lies between is missing");
+        let chapters: Vec<SummarySpan> = (0..5).map(|at| span(2, at * 4, at * 4 + 3, 10)).collect();
+        assert_eq!(next_chapter(&chapters, 3), Some(vec![0, 1, 2]));
+    }
+
+    #[test]
+    fn summaries_block_empty_text_is_skipped() {
+        assert_eq!(block([" ", ""]), "");
+        assert!(block(["One.", "", " Two.\n"]).ends_with("first:\nOne.\nTwo."));
+        assert_eq!(chapter_messages(&["a".into(), "b".into()]).last().map(|sent| sent.text.as_str()), Some("a\n\nb"));
+    }
+}

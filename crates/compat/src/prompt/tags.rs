@@ -1,0 +1,215 @@
+//! Tags that models write for machines (`<think>`, `<UpdateVariable>`…): hidden from readers and from later prompts,
+//! never taken out of the node.
+
+use std::borrow::Cow;
+
+use clotho_core::tree::Role;
+
+/// Where cards made for MVU have their status panel: a place for readers, and nothing that is said.
+const STATUS_PLACEHOLDER: &str = "StatusPlaceHolderImpl";
+
+/// Tags in which models think. What stands in these is acted upon by nobody where it is hidden; other hidden tags are there for
+/// rules to read.
+const THOUGHT_TAGS: [&str; 13] = [
+    "think",
+    "thinking",
+    "thought",
+    "thoughts",
+    "reasoning",
+    "reflection",
+    "analysis",
+    "scratchpad",
+    "cot",
+    "思考",
+    "思考过程",
+    "思维链",
+    "推理",
+];
+/// The thoughts that stand inside of hidden blocks, also where the tag itself is not hidden.
+const INNER_THOUGHT_TAG: &str = "Analysis";
+
+/// The text without the blocks of these tags, and without the place of a status panel; `None` where it has neither.
+pub fn hide_for_reader(text: &str, tags: &[String]) -> Option<String> {
+    let hidden = hide_blocks(text, tags);
+    remove_status_placeholders(hidden.as_deref().unwrap_or(text)).or(hidden)
+}
+
+/// The text without the places of a status panel, if it has any.
+pub fn remove_status_placeholders(text: &str) -> Option<String> {
+    let mut pieces = text.split('<');
+    let mut out = pieces.next()?.to_owned();
+    let mut found = false;
+    for piece in pieces {
+        let name = piece.strip_prefix('/').unwrap_or(piece);
+        let is_it =
+            name.get(..STATUS_PLACEHOLDER.len()).is_some_and(|name| name.eq_ignore_ascii_case(STATUS_PLACEHOLDER));
+        match name.get(STATUS_PLACEHOLDER.len()..).and_then(|rest| rest.split_once('>')).filter(|_| is_it) {
+            Some((inside, after)) if inside.trim_matches([' ', '/']).is_empty() => {
+                found = true;
+                out.push_str(after);
+            }
+            _ => {
+                out.push('<');
+                out.push_str(piece);
+            }
+        }
+    }
+    found.then(|| out.trim().to_owned())
+}
+
+/// The text without the blocks of these tags, whatever their case. A block that is not closed is hidden to the end; a
+/// text without such tags is returned as `None`.
+pub fn hide_blocks(text: &str, tags: &[String]) -> Option<String> {
+    remove_blocks(text, |at| tags.iter().find_map(|tag| block(at, tag))).map(|rest| rest.trim().to_owned())
+}
+
+/// The text without the blocks that are found at its tags; `None` where there are none.
+fn remove_blocks(text: &str, found_at: impl Fn(&str) -> Option<TagBlock>) -> Option<String> {
+    replace_tags(text, |at| found_at(at).map(|block| (block.length, Some(String::new()))))
+}
+
+/// The text with others in the place of what is found at its tags: `found_at` is given the text from a tag on, and says how long what it
+/// found is and what comes there (`None`: it stays). `None` where nothing became another.
+fn replace_tags(text: &str, found_at: impl Fn(&str) -> Option<(usize, Option<String>)>) -> Option<String> {
+    // Most texts have no such tag: nothing is copied before there is one.
+    let mut changed: Option<String> = None;
+    let (mut copied, mut at) = (0, 0);
+    let from = |at: usize| text.get(at..).unwrap_or_default();
+    while let Some(found) = from(at).find('<') {
+        let start = at + found;
+        let (whole, other) = found_at(from(start)).unwrap_or((1, None));
+        at = start + whole;
+        if let Some(other) = other {
+            let out = changed.get_or_insert_default();
+            out.push_str(text.get(copied..start).unwrap_or_default());
+            out.push_str(&other);
+            copied = at;
+        }
+    }
+    let mut out = changed?;
+    out.push_str(from(copied));
+    Some(out)
+}
+
+/// A reply as rules read it: without what is hidden as thought. Blocks that are hidden because they are for rules stay, without the
+/// thoughts inside; a thought that is not closed goes as far as it is hidden from readers, and no further than its block.
+pub fn heard<'a>(role: Role, text: &'a str, tags: &[String]) -> Cow<'a, str> {
+    let heard = if role == Role::Assistant { without_thoughts(text, tags) } else { None };
+    heard.map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+fn without_thoughts(text: &str, tags: &[String]) -> Option<String> {
+    let heard = replace_tags(text, |at| {
+        let (tag, block) = tags.iter().find_map(|tag| Some((tag, block(at, tag)?)))?;
+        let whole = at.get(..block.length).unwrap_or_default();
+        let other = if is_thought_tag(tag) {
+            Some(String::new())
+        } else {
+            block_without_thoughts(whole, tags, block.is_closed)
+        };
+        Some((block.length, other))
+    });
+    heard.map(|heard| heard.trim().to_owned())
+}
+
+fn is_thought_tag(tag: &str) -> bool {
+    THOUGHT_TAGS.iter().any(|thought| thought.eq_ignore_ascii_case(tag))
+}
+
+/// A block without the thoughts in it. In one that is closed a thought that is not was forgotten to be: it hides nothing there.
+fn block_without_thoughts(whole: &str, tags: &[String], is_closed: bool) -> Option<String> {
+    let inner = [INNER_THOUGHT_TAG.to_owned()];
+    let thoughts: Vec<&String> = tags.iter().filter(|tag| is_thought_tag(tag)).chain(&inner).collect();
+    let thought = |at: &str| thoughts.iter().find_map(|tag| block(at, tag));
+    remove_blocks(whole, |at| thought(at).filter(|block| block.is_closed || !is_closed))
+}
+
+/// What a model is sent of a message. Models write for machines; what people write is meant as it stands.
+pub fn sent<'a>(role: Role, text: &'a str, tags: &[String]) -> Cow<'a, str> {
+    let hidden = if role == Role::Assistant { hide_for_reader(text, tags) } else { None };
+    hidden.map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+/// A block, from its tag to the end of its closing one.
+struct TagBlock {
+    /// Its length.
+    length: usize,
+    is_closed: bool,
+}
+
+/// The block of a tag that begins here.
+fn block(at: &str, tag: &str) -> Option<TagBlock> {
+    let inner = at.strip_prefix('<')?;
+    let name = inner.get(..tag.len())?;
+    let ends = inner.get(tag.len()..)?.starts_with(|c: char| c == '>' || c.is_whitespace());
+    if !name.eq_ignore_ascii_case(tag) || !ends {
+        return None;
+    }
+    let closing = format!("</{tag}>");
+    let end = at
+        .char_indices()
+        .find(|(i, _)| at.get(*i..i + closing.len()).is_some_and(|candidate| candidate.eq_ignore_ascii_case(&closing)));
+    Some(TagBlock { length: end.map_or(at.len(), |(i, _)| i + closing.len()), is_closed: end.is_some() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// S3-18: tags are stripped from the shown text; prose stays as it is.
+    #[test]
+    fn tags_hidden_blocks_are_removed_prose_stays() {
+        let tags = ["think".to_owned(), "UpdateVariable".to_owned()];
+        for (text, expected) in [
+            ("plain <b>prose</b>", None),
+            ("<think>hm</think>Hello", Some("Hello")),
+            ("Hello <updatevariable a=1>\n_.add('hp', -1);\n</UpdateVariable> there", Some("Hello  there")),
+            ("Hello <think>never closed", Some("Hello")),
+            ("<thinker>stays</thinker>", None),
+            ("天<think>x</THINK>地", Some("天地")),
+        ] {
+            assert_eq!(hide_for_reader(text, &tags).as_deref(), expected, "{text}");
+            assert_eq!(sent(Role::Assistant, text, &tags), expected.unwrap_or(text));
+            assert_eq!(sent(Role::User, text, &tags), text, "what people write goes as it stands");
+            assert_eq!(hide_blocks(text, &tags), hide_for_reader(text, &tags));
+        }
+    }
+
+    /// Plugins 3.1: what is hidden as thought is read by no rule; the blocks that are for rules stay.
+    #[test]
+    fn tags_text_for_rules_omits_thoughts() {
+        let tags = ["think".to_owned(), "UpdateVariable".to_owned()];
+        for (text, expected) in [
+            ("plain", "plain"),
+            ("<Think>_.add('hp', -9);</think>She waits.", "She waits."),
+            ("<think>x<UpdateVariable>a</UpdateVariable></think>b", "b"),
+            ("a <UpdateVariable>b</UpdateVariable> c", "a <UpdateVariable>b</UpdateVariable> c"),
+            (
+                "a<UpdateVariable><Analysis>_.x</Analysis><think>y</think>b</UpdateVariable>c",
+                "a<UpdateVariable>b</UpdateVariable>c",
+            ),
+            ("a<UpdateVariable><think>b</UpdateVariable>c", "a<UpdateVariable><think>b</UpdateVariable>c"),
+            ("a<UpdateVariable>b<Analysis>c", "a<UpdateVariable>b"),
+            ("<analysis>is shown here</analysis>", "<analysis>is shown here</analysis>"),
+            ("天<think>地", "天"),
+        ] {
+            assert_eq!(heard(Role::Assistant, text, &tags), expected, "{text}");
+            assert_eq!(heard(Role::User, text, &tags), text);
+        }
+    }
+
+    /// Plugins 3.1: the place of a status panel is for readers, and never sent.
+    #[test]
+    fn tags_status_placeholder_is_not_sent() {
+        let tags = ["think".to_owned()];
+        for (text, expected) in [
+            ("Hello.\n\n<StatusPlaceHolderImpl/>", "Hello."),
+            ("<think>x</think>Hello.<statusplaceholderimpl /> a < b", "Hello. a < b"),
+            ("<StatusPlaceHolderImpl></StatusPlaceHolderImpl>Hi", "Hi"),
+            ("<StatusPlaceHolderImplX/> <StatusPlaceHolderImpl", "<StatusPlaceHolderImplX/> <StatusPlaceHolderImpl"),
+        ] {
+            assert_eq!(sent(Role::Assistant, text, &tags), expected);
+        }
+        assert_eq!(hide_blocks("Hello.<StatusPlaceHolderImpl/>", &tags), None);
+    }
+}

@@ -1,0 +1,29 @@
+//! What a model is asked who keeps the values of a story that another one tells.
+
+use super::{OutgoingMessage, PromptLine};
+use clotho_core::tree::Role;
+
+/// What it is told to do.
+const INSTRUCTION: &str = "You keep the values of a story that somebody else tells. You are shown how they stood, and what was said \
+    last. Write down what changed because of the last message, one command in a line, between <UpdateVariable> and \
+    </UpdateVariable>, and nothing else:\n\
+    _.add('path', 3); // why, for an amount that grew or, below zero, shrank\n\
+    _.set('path', \"value\"); // why, for everything else\n\
+    _.insert('path', \"key\", \"value\"); // why, for something new in a map\n\
+    _.remove('path'); // why\n\
+    Paths are written as they are listed, with dots in the place of slashes. If nothing changed, write nothing between the tags.";
+
+/// The messages for it: what lore says of the values, how they stand, and the last words with the reply.
+pub fn values_messages(rules: &[String], world: &str, said: &[PromptLine]) -> Vec<OutgoingMessage> {
+    let mut system = INSTRUCTION.to_owned();
+    for rule in rules {
+        system += &format!("\n\n{}", rule.trim());
+    }
+    let system = OutgoingMessage { role: Role::System, name: None, text: format!("{system}\n\n{world}") };
+    let mut text = String::from("What was said last:");
+    for line in said {
+        let name = line.name.as_deref().unwrap_or(line.role.word());
+        text += &format!("\n\n{name}: {}", line.text.trim());
+    }
+    vec![system, OutgoingMessage { role: Role::User, name: None, text }]
+}

@@ -1,0 +1,454 @@
+//! Embedding in the background: what is said in sessions that recall, every document, and the entries of lorebooks that
+//! may be called up by what they mean get a vector, batch after batch: messages from the log itself and from a place in
+//! it that is kept with the vectors, lorebooks each time they changed. No turn waits for it, and where the model server
+//! is out of order it waits longer each time and says so; turns recall by words meanwhile.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use indexmap::{IndexMap, IndexSet};
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+
+use clotho_compat::interop::book;
+use clotho_compat::prompt::{lore, recall, tags};
+use clotho_config as config;
+use clotho_core::clock::Time;
+use clotho_core::ids::{NodeId, SessionId};
+use clotho_core::oplog::{Effect, Operation};
+use clotho_core::tree::{Kind, RecallSettings, Status};
+use clotho_provider::{Embedder, ProviderFailure};
+use clotho_store::{EmbeddingBatch, Store, StoreError, StoreReader, WriteError};
+
+/// Operations read from the log at once.
+const BATCH: i64 = 256;
+/// How long it waits before it looks again when nobody told it of anything.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// How long it waits after the first failure, and at most; twice as long each time.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+/// So many entries of one lorebook have vectors, the first ones.
+const MOST_ENTRIES: usize = 5_000;
+/// A text that any model can embed: where even this fails, it is not for the texts.
+const PROBE: &str = "a lamp";
+
+/// Why embedding stopped for a while.
+#[derive(Debug, thiserror::Error)]
+pub enum EmbedError {
+    /// The model server.
+    #[error(transparent)]
+    Model(#[from] ProviderFailure),
+    /// Its vectors are not as they were.
+    #[error(
+        "the vectors of {model} have {now} numbers and had {before}: it is another model by the same name; name it otherwise"
+    )]
+    DimensionMismatch {
+        /// The model.
+        model: String,
+        /// Numbers now.
+        now: usize,
+        /// Numbers before.
+        before: usize,
+    },
+    /// The database cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The database cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+/// What embeds in the background, as others see it.
+pub struct BackgroundEmbedder {
+    embedder: Embedder,
+    settings: config::RecallConfig,
+    hide_tags: Arc<[String]>,
+    wake: Notify,
+    /// Documents may have come that have no vector.
+    has_documents: AtomicBool,
+    embedded: AtomicU64,
+    failures: AtomicU64,
+    left_out: AtomicU64,
+    problem: Mutex<Option<String>>,
+}
+
+/// Where it stands.
+#[derive(Default)]
+struct EmbedState {
+    /// In the log; `None` = as the store says.
+    cursor: Option<i64>,
+    /// What is to be looked at before that cursor counts.
+    pending: VecDeque<(SessionId, NodeId)>,
+    /// Where it will stand then, and whether that is to be kept at once.
+    next: i64,
+    must_save_cursor: bool,
+    /// Texts that the model cannot embed.
+    left_out: HashSet<blake3::Hash>,
+    /// A lorebook whose entries are being embedded.
+    lorebook: Option<LorebookBacklog>,
+}
+
+/// What is left to embed of a lorebook.
+struct LorebookBacklog {
+    n: i64,
+    updated: Time,
+    left: VecDeque<EmbedText>,
+}
+
+/// A text to embed.
+#[derive(Clone)]
+struct EmbedText {
+    hash: blake3::Hash,
+    text: String,
+    /// The node whose it is; `None` for a document's.
+    node: Option<i64>,
+}
+
+impl BackgroundEmbedder {
+    /// What is to embed; it has not begun.
+    pub fn new(embedder: Embedder, settings: config::RecallConfig, hide_tags: Arc<[String]>) -> Self {
+        Self {
+            embedder,
+            settings,
+            hide_tags,
+            wake: Notify::new(),
+            has_documents: AtomicBool::new(true),
+            embedded: AtomicU64::new(0),
+            failures: AtomicU64::new(0),
+            left_out: AtomicU64::new(0),
+            problem: Mutex::new(None),
+        }
+    }
+
+    /// Begins, for as long as the store lives.
+    pub fn begin(self: &Arc<Self>, runtime: &Handle, store: &Arc<Store>) {
+        runtime.spawn(run(Arc::clone(self), Arc::downgrade(store)));
+    }
+
+    /// Tells of a new document.
+    pub fn notify(&self) {
+        self.has_documents.store(true, Ordering::SeqCst);
+        self.wake.notify_one();
+    }
+
+    /// Why nothing is embedded at the moment.
+    pub fn problem(&self) -> Option<String> {
+        self.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Since the start: vectors that were made, times that it failed, and texts that the model cannot embed.
+    pub fn counts(&self) -> [u64; 3] {
+        [&self.embedded, &self.failures, &self.left_out].map(|count| count.load(Ordering::Relaxed))
+    }
+
+    fn set_problem(&self, trouble: Option<String>) {
+        *self.problem.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+    }
+}
+
+async fn run(own: Arc<BackgroundEmbedder>, store: Weak<Store>) {
+    let mut standing = EmbedState::default();
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let Some(store) = store.upgrade() else { return };
+        let done = embed_step(&own, &store, &mut standing).await;
+        drop(store);
+        match done {
+            Ok(is_more) => {
+                (pause, _) = (FIRST_PAUSE, own.set_problem(None));
+                if !is_more {
+                    let _ = tokio::time::timeout(LOOK_AGAIN, own.wake.notified()).await;
+                }
+            }
+            Err(error) => {
+                tracing::warn!(model = own.embedder.name, ?pause, "nothing is embedded for a while: {error}");
+                own.failures.fetch_add(1, Ordering::Relaxed);
+                own.set_problem(Some(error.to_string()));
+                tokio::time::sleep(pause).await;
+                pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+            }
+        }
+    }
+}
+
+/// Embeds one batch; `true` if there may be more.
+async fn embed_step(
+    own: &BackgroundEmbedder,
+    store: &Arc<Store>,
+    standing: &mut EmbedState,
+) -> Result<bool, EmbedError> {
+    if own.has_documents.swap(false, Ordering::SeqCst) {
+        let embedded = embed_documents(own, store, standing).await;
+        // What failed or was a whole batch is not the end.
+        own.has_documents.fetch_or(!matches!(embedded, Ok(false)), Ordering::SeqCst);
+        if embedded? {
+            return Ok(true);
+        }
+    }
+    if embed_lorebook(own, store, standing).await? {
+        return Ok(true);
+    }
+    if standing.pending.is_empty() && !read_log(own, store, standing).await? {
+        return Ok(false);
+    }
+    embed_messages(own, store, standing).await?;
+    Ok(true)
+}
+
+/// Embeds documents that have no vector yet; `true` if there were any.
+async fn embed_documents(
+    own: &BackgroundEmbedder,
+    store: &Arc<Store>,
+    standing: &mut EmbedState,
+) -> Result<bool, EmbedError> {
+    let limit = i64::try_from(own.settings.batch).unwrap_or(i64::MAX);
+    let mut after = 0;
+    loop {
+        let model = own.embedder.name.clone();
+        let read = move |reader: &mut StoreReader<'_>| reader.documents_without_vector(&model, after, limit);
+        let leaves = store.read::<_, StoreError, _>(read).await?;
+        let Some(last) = leaves.last().map(|leaf| leaf.n) else { return Ok(false) };
+        after = last;
+        let new = leaves.into_iter().filter(|leaf| !standing.left_out.contains(&leaf.hash));
+        let texts: Vec<EmbedText> =
+            new.map(|leaf| EmbedText { hash: leaf.hash, text: leaf.content, node: None }).collect();
+        if !texts.is_empty() {
+            embed_batch(own, store, standing, texts).await?;
+            return Ok(true);
+        }
+    }
+}
+
+/// Embeds a batch of the entries of a lorebook that changed; `true` if there was one.
+async fn embed_lorebook(
+    own: &BackgroundEmbedder,
+    store: &Arc<Store>,
+    standing: &mut EmbedState,
+) -> Result<bool, EmbedError> {
+    let mut shelved = match standing.lorebook.take() {
+        Some(shelved) => shelved,
+        None => match next_lorebook(own, store).await? {
+            Some(shelved) => shelved,
+            None => return Ok(false),
+        },
+    };
+    let batch: Vec<EmbedText> = shelved.left.iter().take(own.settings.batch).cloned().collect();
+    let count = batch.len();
+    if let Err(error) = embed_batch(own, store, standing, batch).await {
+        standing.lorebook = Some(shelved);
+        return Err(error);
+    }
+    shelved.left.drain(..count);
+    if shelved.left.is_empty() {
+        let (model, n, updated) = (own.embedder.name.clone(), shelved.n, shelved.updated);
+        store.write(move |tx| tx.mark_lorebook_embedded(n, &model, updated)).await?;
+    } else {
+        standing.lorebook = Some(shelved);
+    }
+    Ok(true)
+}
+
+/// The next lorebook that changed, with the texts of its entries that may be called up by what they mean: named, so
+/// that what is made of them stays as long as they do.
+async fn next_lorebook(own: &BackgroundEmbedder, store: &Arc<Store>) -> Result<Option<LorebookBacklog>, EmbedError> {
+    let model = own.embedder.name.clone();
+    let read = move |reader: &mut StoreReader<'_>| reader.next_lorebook_to_embed(&model);
+    let Some(found) = store.read::<_, StoreError, _>(read).await? else { return Ok(None) };
+    let rules = lore::WorldInfoSettings::from_stored(found.rules).similar;
+    let chars = own.settings.chars;
+    let texts: IndexMap<blake3::Hash, EmbedText> = book::entries(&found.book)
+        .into_iter()
+        .map(|entry| lore::LorebookEntry::read(String::new(), entry))
+        .filter(|entry| entry.may_match_content(rules.all))
+        .take(if rules.entries == 0 { 0 } else { MOST_ENTRIES })
+        .map(|entry| (recall::hash(&entry.content, chars), entry.content))
+        .map(|(hash, text)| (hash, EmbedText { hash, text, node: None }))
+        .collect();
+    let (n, hashes) = (found.n, texts.keys().copied().collect::<Vec<_>>());
+    store.write(move |tx| tx.set_lore_texts(n, &hashes)).await?;
+    Ok(Some(LorebookBacklog { n, updated: found.updated, left: texts.into_values().collect() }))
+}
+
+/// Reads on in the log; `true` if it moved.
+async fn read_log(own: &BackgroundEmbedder, store: &Arc<Store>, standing: &mut EmbedState) -> Result<bool, EmbedError> {
+    let (model, cursor) = (own.embedder.name.clone(), standing.cursor);
+    let read = move |reader: &mut StoreReader<'_>| {
+        let kept = reader.embedding_progress(&model)?.map_or(0, |embedded| embedded.cursor);
+        let after = cursor.unwrap_or(kept);
+        let log = reader.log_after(after, BATCH)?;
+        let next = log.last().map_or(after, |(cursor, ..)| *cursor);
+        let is_far = i64::try_from(log.len()).is_ok_and(|read| read == BATCH);
+        Ok((after, new_nodes(reader, &log)?, next, is_far))
+    };
+    let (after, waiting, next, is_far) = store.read::<_, StoreError, _>(read).await?;
+    let EmbedState { left_out, lorebook: shelved, .. } = std::mem::take(standing);
+    *standing = EmbedState {
+        cursor: Some(after),
+        pending: waiting,
+        next,
+        must_save_cursor: is_far,
+        left_out,
+        lorebook: shelved,
+    };
+    Ok(next != after)
+}
+
+/// The nodes that a piece of the log brought to sessions that recall.
+fn new_nodes(
+    reader: &mut StoreReader<'_>,
+    log: &[(i64, SessionId, Operation)],
+) -> Result<VecDeque<(SessionId, NodeId)>, StoreError> {
+    let mut sessions: IndexMap<SessionId, (IndexSet<NodeId>, bool)> = IndexMap::new();
+    for (_, session, operation) in log {
+        let (nodes, is_all) = sessions.entry(*session).or_default();
+        for effect in &operation.effects {
+            match effect {
+                Effect::Added { node, .. } | Effect::Completed { node } => _ = nodes.insert(*node),
+                Effect::Setting { name, to, .. } if name == "recall" => *is_all |= is_on(to),
+                _ => {}
+            }
+        }
+    }
+    let mut touched = VecDeque::new();
+    for (session, (nodes, is_all)) in sessions {
+        let Some(held) = reader.any_session(session)?.filter(|held| held.session.recall.is_on) else { continue };
+        let nodes: Vec<NodeId> = if is_all { reader.node_ids(&held)? } else { nodes.into_iter().collect() };
+        touched.extend(nodes.into_iter().map(|node| (session, node)));
+    }
+    Ok(touched)
+}
+
+fn is_on(setting: &serde_json::Value) -> bool {
+    RecallSettings::from_json(setting).is_some_and(|recall| recall.is_on)
+}
+
+/// Embeds the messages that wait, one batch of them; when none is left the place in the log counts.
+async fn embed_messages(
+    own: &BackgroundEmbedder,
+    store: &Arc<Store>,
+    standing: &mut EmbedState,
+) -> Result<(), EmbedError> {
+    let batch: Vec<(SessionId, NodeId)> = standing.pending.iter().take(own.settings.batch).copied().collect();
+    let (hide_tags, chars, wanted) = (Arc::clone(&own.hide_tags), own.settings.chars, batch.clone());
+    let read = move |reader: &mut StoreReader<'_>| {
+        let mut texts = Vec::new();
+        for (session, node) in wanted {
+            texts.extend(node_text(reader, session, node, &hide_tags, chars)?);
+        }
+        Ok(texts)
+    };
+    let texts: Vec<EmbedText> = store.read::<_, StoreError, _>(read).await?;
+    let is_any = !texts.is_empty();
+    embed_batch(own, store, standing, texts).await?;
+    standing.pending.drain(..batch.len());
+    if standing.pending.is_empty() {
+        standing.cursor = Some(standing.next);
+        // Otherwise the same piece of the log is read again after a start: nothing of it is embedded twice.
+        if is_any || standing.must_save_cursor {
+            let (model, next) = (own.embedder.name.clone(), standing.next);
+            store.write(move |tx| tx.set_embedding_cursor(&model, next)).await?;
+        }
+    }
+    Ok(())
+}
+
+/// What is embedded of a node; nothing of one that nobody said.
+fn node_text(
+    reader: &mut StoreReader<'_>,
+    session: SessionId,
+    node: NodeId,
+    hide_tags: &[String],
+    chars: usize,
+) -> Result<Option<EmbedText>, StoreError> {
+    let Some(held) = reader.any_session(session)? else { return Ok(None) };
+    let said = reader.node_or_stashed(&held, node)?.filter(|placed| {
+        placed.node.status == Status::Complete && !matches!(placed.node.kind, Kind::Root | Kind::Change)
+    });
+    Ok(said.and_then(|placed| {
+        let text = tags::sent(placed.node.role, &placed.node.content, hide_tags).into_owned();
+        let hash = recall::hash(&text, chars);
+        (!text.trim().is_empty()).then_some(EmbedText { hash, text, node: Some(placed.n) })
+    }))
+}
+
+/// Embeds those of these texts that have no vector, and keeps all of it.
+async fn embed_batch(
+    own: &BackgroundEmbedder,
+    store: &Arc<Store>,
+    standing: &mut EmbedState,
+    texts: Vec<EmbedText>,
+) -> Result<(), EmbedError> {
+    let (model, hashes) = (own.embedder.name.clone(), texts.iter().map(|text| text.hash).collect::<Vec<_>>());
+    let read = move |reader: &mut StoreReader<'_>| {
+        let size = reader.embedding_progress(&model)?.map_or(0, |embedded| embedded.size);
+        Ok((size, reader.have_vectors(&model, &hashes)?))
+    };
+    let (size, known) = store.read::<_, StoreError, _>(read).await?;
+    let unknown = texts.iter().filter(|text| !known.contains(&text.hash) && !standing.left_out.contains(&text.hash));
+    let new: IndexMap<blake3::Hash, String> =
+        unknown.map(|text| (text.hash, recall::embed_prefix(&text.text, own.settings.chars).to_owned())).collect();
+    let vectors = request_vectors(own, standing, new).await?;
+    let before = if size == 0 { vectors.first().map_or(0, |(_, vector)| vector.len()) } else { size };
+    if let Some(now) = vectors.iter().map(|(_, vector)| vector.len()).find(|now| *now != before) {
+        return Err(EmbedError::DimensionMismatch { model: own.embedder.name.clone(), now, before });
+    }
+    let count = u64::try_from(vectors.len()).unwrap_or(u64::MAX);
+    let nodes: Vec<_> = texts.iter().filter_map(|text| Some((text.node?, text.hash))).collect();
+    if count > 0 || !nodes.is_empty() {
+        let (model, made) = (own.embedder.name.clone(), EmbeddingBatch { vectors, nodes });
+        store.write(move |tx| tx.put_vectors(&model, &made)).await?;
+    }
+    own.embedded.fetch_add(count, Ordering::Relaxed);
+    Ok(())
+}
+
+/// The vectors of texts. Where the server refuses them together they are tried one by one: a text that it cannot embed
+/// must not hold up the others.
+async fn request_vectors(
+    own: &BackgroundEmbedder,
+    standing: &mut EmbedState,
+    texts: IndexMap<blake3::Hash, String>,
+) -> Result<Vec<(blake3::Hash, Vec<f32>)>, EmbedError> {
+    if texts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let all: Vec<String> = texts.values().cloned().collect();
+    let failure = match own.embedder.embed(&all).await {
+        Ok(vectors) => return Ok(texts.into_keys().zip(vectors).collect()),
+        Err(failure) => failure,
+    };
+    if !is_text_failure(&failure) {
+        return Err(failure.into());
+    }
+    // Before each is tried: is it for the texts at all?
+    own.embedder.embed(&[PROBE.to_owned()]).await?;
+    let mut made = Vec::new();
+    for (hash, text) in texts {
+        match own.embedder.embed(&[text]).await {
+            Ok(vectors) => made.extend(vectors.into_iter().map(|vector| (hash, vector))),
+            Err(failure) if is_text_failure(&failure) => {
+                tracing::info!(
+                    model = own.embedder.name,
+                    "a text cannot be embedded and is recalled by words: {failure}"
+                );
+                own.left_out.fetch_add(1, Ordering::Relaxed);
+                standing.left_out.insert(hash);
+            }
+            Err(failure) => return Err(failure.into()),
+        }
+    }
+    Ok(made)
+}
+
+/// Whether it may be for what was sent that a server failed.
+const fn is_text_failure(failure: &ProviderFailure) -> bool {
+    matches!(
+        failure,
+        ProviderFailure::Refused { .. }
+            | ProviderFailure::Failed { .. }
+            | ProviderFailure::Garbled { .. }
+            | ProviderFailure::TooLarge { .. }
+    )
+}

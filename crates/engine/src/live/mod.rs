@@ -1,0 +1,481 @@
+//! Live events: who watches a session, what is being written in it right now, and which operations just happened.
+//!
+//! Watchers *pull*. A room only says that something is new; each watcher then takes the operations since the one it has
+//! and the text since the offset it has. A slow reader therefore gets larger pieces less often, never a gap, and nothing
+//! queues up for it. The newest operations are kept in memory (`recent_operations.rs`); for older ones a watcher reads the log.
+//!
+//! `queue.rs` says whose turn it is to be written, `text_generation.rs` is one text on its way, `draft.rs` one that becomes no node.
+//! To add a kind of text that a model
+//! writes: an id for [`TextGeneration`], and its map in `active_generations.rs`.
+
+mod active_generations;
+mod draft;
+mod lock;
+mod queue;
+mod recent_operations;
+mod text_generation;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use tokio::sync::watch;
+
+use self::active_generations::ActiveGenerations;
+use self::lock::lock;
+use self::queue::QueueTicket;
+use self::recent_operations::RecentOperations;
+use clotho_core::ids::{DraftId, NodeId, SessionId, UserId};
+use clotho_core::oplog::{Effect, Operation};
+
+pub use draft::{Draft, DraftFailure, DraftKind};
+pub use queue::GenerationLimits;
+pub use text_generation::{GenerationPhase, PartialText, RunningReply, StopReason, TextGeneration};
+
+/// All sessions that are watched or being written to.
+pub struct LiveSessions {
+    limits: GenerationLimits,
+    rooms: Mutex<HashMap<SessionId, WatchedRoom>>,
+    active: Mutex<ActiveGenerations>,
+    /// How many replies run or wait, for who waits until that changes.
+    count: watch::Sender<usize>,
+}
+
+/// A room and how many watchers hold it. Counted under the lock of all rooms: of two watchers that leave at once, one is
+/// the last.
+struct WatchedRoom {
+    room: Arc<SessionRoom>,
+    watchers: usize,
+}
+
+struct SessionRoom {
+    version: watch::Sender<u64>,
+    /// The session was deleted. Its log says so too, but nobody may read that any more.
+    is_deleted: AtomicBool,
+    operations: Mutex<RecentOperations>,
+}
+
+impl LiveSessions {
+    /// Nobody watches yet and nothing is written; at most so many replies will be at once.
+    pub fn new(limits: GenerationLimits) -> Self {
+        Self { limits, rooms: Mutex::default(), active: Mutex::default(), count: watch::Sender::new(0) }
+    }
+
+    /// Whether there is room for so many more replies of a user, be it to wait.
+    pub fn has_room(&self, user: UserId, n: usize) -> bool {
+        lock(&self.active).queue.has_room(user, n, &self.limits)
+    }
+
+    /// The most replies that one request may ask for.
+    pub fn max_per_request(&self) -> usize {
+        self.limits.max_per_request()
+    }
+
+    /// Replies of one request come in together, to be written as their turns come; each begins with `content`. `None` if
+    /// there is no room for all of them, and then none comes in.
+    pub fn enqueue_replies(
+        &self,
+        session: SessionId,
+        nodes: &[NodeId],
+        user: UserId,
+        content: &str,
+    ) -> Option<Vec<Arc<RunningReply>>> {
+        let mut held = lock(&self.active);
+        let tickets = held.queue.enter(user, session, nodes.len(), &self.limits)?;
+        let begin = |(node, ticket): (&NodeId, QueueTicket)| {
+            Arc::new(TextGeneration::new(*node, session, user, ticket, content))
+        };
+        let begun: Vec<_> = nodes.iter().zip(tickets).map(begin).collect();
+        held.replies.extend(begun.iter().map(|one| (one.id, Arc::clone(one))));
+        self.start_queued(held);
+        Some(begun)
+    }
+
+    /// Whose turn has come begins, and who still waits hears of its place.
+    fn start_queued(&self, mut held: MutexGuard<'_, ActiveGenerations>) {
+        let news = held.advance(&self.limits);
+        self.count.send_replace(held.replies.len() + held.running_drafts().count());
+        drop(held);
+        news.into_iter().for_each(|session| self.notify_watchers(session));
+    }
+
+    /// More of a reply arrived.
+    pub fn write<T>(&self, writing: &TextGeneration<T>, content: &str, reasoning: &str, phase: &'static str) {
+        writing.append(content, reasoning, phase);
+        self.notify_watchers(writing.session);
+    }
+
+    /// Nothing more comes of a reply, and what came is about to be committed: it makes room for the next one now, because
+    /// whoever sees the commit may ask for one at once.
+    pub fn close<T>(&self, writing: &TextGeneration<T>) {
+        let mut held = lock(&self.active);
+        held.queue.leave(writing.ticket);
+        self.start_queued(held);
+    }
+
+    /// A reply is over: its node is a fact now.
+    pub fn end(&self, node: NodeId) {
+        let mut held = lock(&self.active);
+        if let Some(ended) = held.replies.remove(&node) {
+            held.queue.leave(ended.ticket);
+        }
+        self.start_queued(held);
+    }
+
+    /// A draft comes in, to be written as its turn comes; `None` if there is no room for it.
+    pub fn enqueue_draft(
+        &self,
+        id: DraftId,
+        session: SessionId,
+        user: UserId,
+        kind: DraftKind,
+        model: &str,
+    ) -> Option<Arc<Draft>> {
+        let mut held = lock(&self.active);
+        let ticket = held.queue.enter(user, session, 1, &self.limits)?.pop()?;
+        let draft = Arc::new(Draft::new(TextGeneration::new(id, session, user, ticket, ""), kind, model.to_owned()));
+        let overdue = draft::expired_drafts(held.drafts.values().map(AsRef::as_ref), user);
+        held.drafts.retain(|id, _| !overdue.contains(id));
+        held.drafts.insert(id, Arc::clone(&draft));
+        self.start_queued(held);
+        Some(draft)
+    }
+
+    /// A draft is over, well or not; what came of it can be read for a while.
+    pub fn end_draft(&self, draft: &Draft, failed: Option<DraftFailure>) {
+        let mut held = lock(&self.active);
+        draft.end(failed);
+        held.queue.leave(draft.generation.ticket);
+        self.start_queued(held);
+        self.notify_watchers(draft.generation.session);
+    }
+
+    /// A draft of a user in a session.
+    pub fn draft(&self, user: UserId, session: SessionId, id: DraftId) -> Option<Arc<Draft>> {
+        let is_own = |draft: &&Arc<Draft>| draft.generation.user == user && draft.generation.session == session;
+        lock(&self.active).drafts.get(&id).filter(is_own).cloned()
+    }
+
+    /// All drafts of a user in a session, in the order in which they were asked for.
+    pub fn drafts(&self, user: UserId, session: SessionId) -> Vec<Arc<Draft>> {
+        let is_own = |draft: &&Arc<Draft>| draft.generation.user == user && draft.generation.session == session;
+        lock(&self.active).drafts.values().filter(is_own).cloned().collect()
+    }
+
+    /// Forgets a draft.
+    pub fn forget_draft(&self, id: DraftId) {
+        lock(&self.active).drafts.shift_remove(&id);
+    }
+
+    /// Asks everything that is being written or waits to end, because the server does.
+    pub fn interrupt_all(&self) {
+        let held = lock(&self.active);
+        held.replies.values().for_each(|reply| reply.interrupt());
+        held.running_drafts().for_each(|draft| draft.generation.interrupt());
+    }
+
+    /// How many replies and drafts run or wait, now and whenever that changes.
+    pub fn watch_count(&self) -> watch::Receiver<usize> {
+        self.count.subscribe()
+    }
+
+    /// A reply that runs or waits.
+    pub fn running(&self, node: NodeId) -> Option<Arc<RunningReply>> {
+        lock(&self.active).replies.get(&node).cloned()
+    }
+
+    /// All replies that run or wait.
+    pub fn all_running_replies(&self) -> Vec<Arc<RunningReply>> {
+        lock(&self.active).replies.values().cloned().collect()
+    }
+
+    /// How many replies run: for one user, and in all.
+    pub fn count(&self, user: UserId) -> (usize, usize) {
+        lock(&self.active).queue.count(user)
+    }
+
+    /// How many replies wait for their turn.
+    pub fn waiting_count(&self) -> usize {
+        lock(&self.active).queue.waiting()
+    }
+
+    /// An operation is durable: whoever watches the session may take it. The replies that it completes are over before
+    /// anyone hears of it.
+    pub fn publish(&self, session: SessionId, operation: &Arc<Operation>) {
+        for effect in &operation.effects {
+            if let Effect::Completed { node } = effect {
+                self.end(*node);
+            }
+        }
+        let Some(room) = lock(&self.rooms).get(&session).map(|watched| Arc::clone(&watched.room)) else { return };
+        lock(&room.operations).push(operation);
+        room.version.send_modify(|version| *version += 1);
+    }
+
+    fn notify_watchers(&self, session: SessionId) {
+        if let Some(watched) = lock(&self.rooms).get(&session) {
+            watched.room.version.send_modify(|version| *version += 1);
+        }
+    }
+
+    /// A session was deleted: its running replies are stopped, and whoever watches it hears of it.
+    pub fn remove_session(&self, session: SessionId) {
+        {
+            let mut held = lock(&self.active);
+            held.replies.values().filter(|reply| reply.session == session).for_each(|reply| reply.cancel());
+            let of_it = |draft: &Draft| draft.generation.session == session;
+            held.running_drafts().filter(|draft| of_it(draft)).for_each(|draft| draft.generation.cancel());
+            held.drafts.retain(|_, draft| !of_it(draft) || !draft.is_over());
+        }
+        if let Some(watched) = lock(&self.rooms).get(&session) {
+            watched.room.is_deleted.store(true, Ordering::SeqCst);
+            watched.room.version.send_modify(|version| *version += 1);
+        }
+    }
+
+    /// Begins to watch a session. Watch first and read the log afterwards: then nothing falls in between.
+    pub fn watch(self: &Arc<Self>, session: SessionId) -> SessionWatcher {
+        let mut rooms = lock(&self.rooms);
+        let watched = rooms.entry(session).or_insert_with(|| {
+            let room = SessionRoom {
+                version: watch::Sender::new(0),
+                is_deleted: AtomicBool::new(false),
+                operations: Mutex::default(),
+            };
+            WatchedRoom { room: Arc::new(room), watchers: 0 }
+        });
+        watched.watchers += 1;
+        let (room, version) = (Arc::clone(&watched.room), watched.room.version.subscribe());
+        SessionWatcher { live: Arc::clone(self), session, room, version }
+    }
+
+    /// How many sessions are watched, and by how many watchers in all.
+    pub fn watcher_counts(&self) -> (usize, usize) {
+        let rooms = lock(&self.rooms);
+        (rooms.len(), rooms.values().map(|watched| watched.watchers).sum())
+    }
+}
+
+/// One watcher of one session.
+pub struct SessionWatcher {
+    live: Arc<LiveSessions>,
+    session: SessionId,
+    room: Arc<SessionRoom>,
+    version: watch::Receiver<u64>,
+}
+
+impl SessionWatcher {
+    /// Waits until something is new since the last time this returned.
+    pub async fn changed(&mut self) {
+        // The sender lives as long as this watcher holds the room.
+        let _ = self.version.changed().await;
+    }
+
+    /// The operations after number `op`, oldest first; `None` if memory does not reach back that far (read the log).
+    pub fn operations_since(&self, op: i64) -> Option<Vec<Arc<Operation>>> {
+        lock(&self.room.operations).since(op)
+    }
+
+    /// Whether the session was deleted since the watching began.
+    pub fn is_deleted(&self) -> bool {
+        self.room.is_deleted.load(Ordering::SeqCst)
+    }
+
+    /// The replies being written in this session.
+    pub fn running(&self) -> Vec<Arc<RunningReply>> {
+        let session = self.session;
+        lock(&self.live.active).replies.values().filter(|one| one.session == session).cloned().collect()
+    }
+}
+
+impl Drop for SessionWatcher {
+    fn drop(&mut self) {
+        let mut rooms = lock(&self.live.rooms);
+        let Some(watched) = rooms.get_mut(&self.session) else { return };
+        watched.watchers -= 1;
+        if watched.watchers == 0 {
+            rooms.remove(&self.session);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clotho_core::clock::Time;
+    use clotho_core::oplog::OperationKind;
+
+    fn session() -> SessionId {
+        SessionId::new(uuid::Uuid::from_u128(1))
+    }
+
+    fn operation(op: i64) -> Arc<Operation> {
+        Arc::new(Operation { op, kind: OperationKind::Checkout, actor: None, at: Time(0), step: op, effects: vec![] })
+    }
+
+    fn live(per_user: usize, in_all: usize, waiting_per_user: usize) -> LiveSessions {
+        LiveSessions::new(GenerationLimits { per_user, total: in_all, waiting_per_user })
+    }
+
+    fn wide() -> LiveSessions {
+        live(usize::MAX, usize::MAX, 0)
+    }
+
+    fn begin(live: &LiveSessions, n: u128, user: UserId) -> Arc<RunningReply> {
+        live.enqueue_replies(session(), &[node(n)], user, "").unwrap().remove(0)
+    }
+
+    #[tokio::test]
+    async fn live_watcher_reads_unseen_operations() {
+        let live = Arc::new(wide());
+        live.publish(session(), &operation(1));
+        let mut watcher = live.watch(session());
+        assert_eq!(watcher.operations_since(1).map(|list| list.len()), Some(0));
+        live.publish(session(), &operation(2));
+        live.publish(session(), &operation(3));
+        watcher.changed().await;
+        let ops: Vec<i64> = watcher.operations_since(1).unwrap().iter().map(|one| one.op).collect();
+        assert_eq!(ops, [2, 3]);
+        for op in 4..1_000 {
+            live.publish(session(), &operation(op));
+        }
+        assert!(watcher.operations_since(3).is_none(), "older than memory: the log has it");
+        assert_eq!(watcher.operations_since(990).unwrap().len(), 9);
+    }
+
+    #[tokio::test]
+    async fn live_deleted_session_notifies_watcher() {
+        let live = Arc::new(wide());
+        let user = UserId::new(uuid::Uuid::from_u128(2));
+        let running = begin(&live, 1, user);
+        let mut watcher = live.watch(session());
+        assert!(!watcher.is_deleted());
+        live.remove_session(session());
+        watcher.changed().await;
+        assert!(watcher.is_deleted());
+        assert_eq!(running.wait_for_stop().await, StopReason::Cancelled);
+        drop(watcher);
+        assert!(!live.watch(session()).is_deleted(), "a room is a new one after its last watcher");
+    }
+
+    #[test]
+    fn live_room_is_removed_with_last_watcher() {
+        let live = Arc::new(wide());
+        let (a, b) = (live.watch(session()), live.watch(session()));
+        assert_eq!(live.watcher_counts(), (1, 2));
+        drop(a);
+        assert_eq!(live.watcher_counts(), (1, 1));
+        drop(b);
+        assert_eq!(live.watcher_counts(), (0, 0));
+    }
+
+    #[test]
+    fn live_concurrent_drops_remove_room() {
+        let live = Arc::new(wide());
+        for _ in 0..500 {
+            let both = [live.watch(session()), live.watch(session())];
+            let start = std::sync::Barrier::new(2);
+            std::thread::scope(|scope| {
+                for watcher in both {
+                    scope.spawn(|| {
+                        start.wait();
+                        drop(watcher);
+                    });
+                }
+            });
+            assert_eq!(live.watcher_counts(), (0, 0));
+        }
+    }
+
+    fn node(n: u128) -> NodeId {
+        NodeId::new(uuid::Uuid::from_u128(n))
+    }
+
+    #[test]
+    fn live_text_is_unsaved_until_marked_saved() {
+        let live = wide();
+        let user = UserId::new(uuid::Uuid::from_u128(2));
+        let running = begin(&live, 3, user);
+        live.write(&running, "天空", "", "streaming");
+        let piece = Some(("天空".to_owned(), String::new()));
+        assert_eq!((running.unsaved(), running.unsaved()), (piece.clone(), piece), "the disk may have been full");
+        running.mark_saved("天空".len(), 0);
+        assert_eq!(running.unsaved(), None);
+        live.write(&running, "!", "hm", "streaming");
+        assert_eq!(running.unsaved(), Some(("!".into(), "hm".into())));
+        assert_eq!(live.count(user), (1, 1));
+        live.end(running.id);
+        assert_eq!(live.count(user), (0, 0));
+    }
+
+    /// A request's replies come in all or not at all, and the check and the coming in are one step.
+    #[test]
+    fn live_reply_limit_is_enforced() {
+        let live = live(2, 3, 0);
+        let (ann, bob) = (UserId::new(uuid::Uuid::from_u128(2)), UserId::new(uuid::Uuid::from_u128(3)));
+        let begin = |user, nodes: &[u128]| {
+            let nodes: Vec<NodeId> = nodes.iter().copied().map(node).collect();
+            live.enqueue_replies(session(), &nodes, user, "").is_some()
+        };
+        assert!(!begin(ann, &[1, 2, 3]));
+        assert_eq!(live.count(ann), (0, 0));
+        assert!(begin(ann, &[1, 2]) && !begin(ann, &[3]));
+        assert!(!begin(bob, &[3, 4]) && begin(bob, &[3]));
+        live.end(node(1));
+        assert!(begin(ann, &[4]));
+        assert_eq!(*live.watch_count().borrow(), 3);
+        assert!(!begin(ann, &[5]));
+        live.close(&live.running(node(4)).unwrap());
+        assert!(begin(ann, &[5]), "what is being committed takes no room");
+        assert_eq!((live.count(ann), *live.watch_count().borrow()), ((2, 3), 4), "but is held until it is");
+    }
+
+    /// Who waits is told its place, and that its turn has come, as soon as one before it closes.
+    #[tokio::test]
+    async fn live_queued_reply_is_notified_of_turn() {
+        let live = Arc::new(live(1, 9, 2));
+        let user = UserId::new(uuid::Uuid::from_u128(2));
+        let [one, two, three] = [1, 2, 3].map(|n| begin(&live, n, user));
+        assert!(live.enqueue_replies(session(), &[node(4)], user, "").is_none(), "two may wait");
+        assert_eq!(one.phase(), GenerationPhase { word: "waiting", place: None });
+        assert_eq!(three.phase(), GenerationPhase { word: "queued", place: Some(2) });
+        assert_eq!((live.count(user), live.waiting_count(), *live.watch_count().borrow()), ((1, 1), 2, 3));
+        let mut watcher = live.watch(session());
+        live.close(&one);
+        watcher.changed().await;
+        assert_eq!((two.turn().await, two.is_queued(), three.phase().place), (Ok(()), false, Some(1)));
+        three.cancel();
+        assert_eq!(three.turn().await, Err(StopReason::Cancelled));
+        live.end(node(3));
+        live.end(node(1));
+        live.end(node(2));
+        assert_eq!((live.count(user), live.waiting_count(), *live.watch_count().borrow()), ((0, 0), 0, 0));
+    }
+
+    /// Who hears that a reply is complete does not find it running.
+    #[test]
+    fn live_reply_ends_before_publish() {
+        let live = Arc::new(wide());
+        let watcher = live.watch(session());
+        let user = UserId::new(uuid::Uuid::from_u128(2));
+        begin(&live, 1, user);
+        begin(&live, 2, user);
+        let effects = vec![Effect::Completed { node: node(1) }];
+        let completed = Operation { effects, ..(*operation(1)).clone() };
+        live.publish(session(), &Arc::new(completed));
+        assert_eq!(watcher.operations_since(0).map(|list| list.len()), Some(1));
+        assert_eq!(watcher.running().iter().map(|one| one.id).collect::<Vec<_>>(), [node(2)]);
+    }
+
+    #[tokio::test]
+    async fn live_first_stop_reason_wins() {
+        let live = wide();
+        let running = begin(&live, 1, UserId::new(uuid::Uuid::from_u128(2)));
+        running.interrupt();
+        running.cancel();
+        assert_eq!(
+            (running.wait_for_stop().await, running.wait_for_stop().await),
+            (StopReason::Interrupted, StopReason::Interrupted)
+        );
+    }
+}

@@ -1,0 +1,300 @@
+//! Following the log: every durable operation is told to watchers at once, and the search index is fed from the log itself.
+//!
+//! The index says how far it got; after a crash, or when it was rebuilt, it is fed again from there. So nothing has to be
+//! remembered here, and doing a piece twice does no harm. Only what is destroyed with its log is taken out of it elsewhere
+//! (`wipe`).
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use indexmap::{IndexMap, IndexSet};
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, mpsc};
+
+use crate::live::LiveSessions;
+use clotho_compat::prompt::tags;
+use clotho_core::ids::{NodeId, SessionId};
+use clotho_core::oplog::{Effect, Operation};
+use clotho_core::tree::{Kind, Node, Status};
+use clotho_search::{
+    self as search, Index, IndexChange, IndexSendError, IndexSource, IndexedValue, SearchDocument, SearchError,
+};
+use clotho_store::{ActiveRules, PublishedOperation, Store, StoreError, StoreReader, StoredNode, StoredSession};
+
+/// Operations read from the log at once.
+const BATCH: i64 = 256;
+/// How long the feeder waits before it looks again after something failed, or when nobody told it of anything.
+const LOOK_AGAIN: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// After it was told of something the feeder lets more come: one batch costs little more than one operation, and whoever
+/// waits for what was just written is not kept waiting by the index.
+const BATCH_DELAY: std::time::Duration = std::time::Duration::from_millis(50);
+
+/// Another word for each way in which texts were made of messages, so that an index made otherwise is made anew.
+const TEXTS: &[u8] = b"of models";
+
+/// The index and what it is given.
+#[derive(Clone)]
+pub struct IndexFeeder {
+    /// The index.
+    pub index: Arc<Index>,
+    /// The tags whose blocks readers never see: nothing is found by them.
+    pub hide_tags: Arc<[String]>,
+}
+
+/// A number for the texts that these tags leave of the same log: an index that was made with others is made anew.
+pub fn texts(hide_tags: &[String]) -> u64 {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(TEXTS);
+    for tag in hide_tags {
+        hasher.update(&tag.len().to_le_bytes()).update(tag.as_bytes());
+    }
+    let mut first = [0; 8];
+    hasher.finalize_xof().fill(&mut first);
+    u64::from_le_bytes(first)
+}
+
+/// The log of a database, as an index that is fed from it knows it; `None` where nobody ever moved in.
+///
+/// # Errors
+/// The database fails or a row is damaged.
+pub fn upstream(reader: &mut StoreReader<'_>, hide_tags: &[String]) -> Result<Option<IndexSource>, StoreError> {
+    let owner = reader.users()?.into_iter().find(|user| user.role == "owner");
+    let newest = reader.newest_cursor()?;
+    Ok(owner.map(|owner| IndexSource { id: owner.id.uuid(), newest, texts: texts(hide_tags) }))
+}
+
+/// Why an index could not be fed to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexFillError {
+    /// The database fails or a row is damaged.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The index cannot be written.
+    #[error(transparent)]
+    Index(#[from] SearchError),
+}
+
+/// Feeds an index until it has everything, where nobody writes meanwhile; `say` hears the cursor of the log up to which it is.
+///
+/// # Errors
+/// The database fails, or the index cannot be written.
+pub async fn fill_index(
+    store: &Arc<Store>,
+    indexing: &IndexFeeder,
+    mut say: impl FnMut(i64),
+) -> Result<(), IndexFillError> {
+    while feed_batch(store, indexing).await? {
+        say(indexing.index.cursor());
+    }
+    let index = Arc::clone(&indexing.index);
+    let flushed = tokio::task::spawn_blocking(move || index.flush()).await;
+    Ok(flushed.unwrap_or(Err(SearchError::Down))?)
+}
+
+/// Starts to follow. `published` comes from the store.
+pub fn follow(
+    runtime: &Handle,
+    store: &Arc<Store>,
+    live: &Arc<LiveSessions>,
+    indexing: IndexFeeder,
+    mut published: mpsc::UnboundedReceiver<PublishedOperation>,
+) {
+    // Rings when there is something new for the one who feeds the index.
+    let bell = Arc::new(Notify::new());
+    let (live, rung) = (Arc::clone(live), Arc::clone(&bell));
+    runtime.spawn(async move {
+        while let Some(event) = published.recv().await {
+            live.publish(event.session, &event.operation);
+            if is_trashed(&event.operation) == Some(true) {
+                // Nobody will read what is still being written there.
+                live.all_running_replies()
+                    .iter()
+                    .filter(|one| one.session == event.session)
+                    .for_each(|one| one.cancel());
+            }
+            rung.notify_one();
+        }
+    });
+    let store = Arc::downgrade(store);
+    runtime.spawn(async move {
+        loop {
+            let Some(store) = store.upgrade() else { return };
+            match feed_batch(&store, &indexing).await {
+                Ok(true) => continue,
+                Ok(false) => {}
+                Err(error) => tracing::warn!("the search index waits: {error}"),
+            }
+            drop(store);
+            // What was told while feeding has left its mark; the rest of the time this sleeps.
+            let _ = tokio::time::timeout(LOOK_AGAIN, bell.notified()).await;
+            tokio::time::sleep(BATCH_DELAY).await;
+        }
+    });
+}
+
+/// Whether an operation moves its session to the trash, or brings it back.
+fn is_trashed(operation: &Operation) -> Option<bool> {
+    operation.effects.iter().find_map(|effect| match effect {
+        Effect::Setting { name, to, .. } if name == "trashed" => to.as_bool(),
+        _ => None,
+    })
+}
+
+/// Feeds one batch; `true` if there was one.
+async fn feed_batch(store: &Arc<Store>, indexing: &IndexFeeder) -> Result<bool, StoreError> {
+    let IndexFeeder { index, hide_tags } = indexing.clone();
+    let after = index.cursor();
+    let (changes, cursor) = store.read(move |reader| read_batch(reader, after, &hide_tags)).await?;
+    if cursor == after {
+        return Ok(false);
+    }
+    match tokio::task::spawn_blocking(move || index.send(after, changes, cursor)).await {
+        Ok(Ok(())) => Ok(true),
+        // It went back, or somebody else fed it: its cursor says from where to go on, at once.
+        Ok(Err(IndexSendError::Elsewhere(_))) => Ok(true),
+        Ok(Err(IndexSendError::Down)) => Ok(false),
+        Err(error) => {
+            tracing::error!("feeding the search index failed: {error}");
+            Ok(false)
+        }
+    }
+}
+
+/// The changes of the index that a piece of the log means, and the cursor after it. All of it is read at one moment, so
+/// what several operations touched is looked at once.
+fn read_batch(
+    reader: &mut StoreReader<'_>,
+    after: i64,
+    hide_tags: &[String],
+) -> Result<(Vec<IndexChange>, i64), StoreError> {
+    let log = reader.log_after(after, BATCH)?;
+    let mut cursor = log.last().map_or(after, |(cursor, ..)| *cursor);
+    if log.len().try_into().is_ok_and(|read: i64| read < BATCH) {
+        // What stood at the end of the log and was destroyed with its session leaves nothing to wait for.
+        cursor = cursor.max(reader.newest_cursor()?);
+    }
+    let mut touched: IndexMap<SessionId, IndexSet<NodeId>> = IndexMap::new();
+    let mut moved: IndexMap<SessionId, IndexSet<NodeId>> = IndexMap::new();
+    for (_, session, operation) in &log {
+        let touched = touched.entry(*session).or_default();
+        touched.extend(operation.effects.iter().flat_map(shown_nodes));
+        for node in operation.effects.iter().filter_map(moved_world_root) {
+            moved.entry(*session).or_default().insert(node);
+        }
+        if is_trashed(operation) == Some(false)
+            && let Some(held) = reader.any_session(*session)?
+        {
+            touched.extend(reader.node_ids(&held)?);
+        }
+    }
+    let mut changes = Vec::new();
+    for (session, mut nodes) in touched {
+        match reader.any_session(session)? {
+            Some(held) => {
+                for above in moved.get(&session).into_iter().flatten() {
+                    nodes.extend(reader.descendants_with_rules(&held, *above, has_search_facts)?);
+                }
+                for node in nodes {
+                    changes.push(node_change(reader, &held, node, hide_tags)?);
+                }
+            }
+            None => changes.push(IndexChange::RemoveSession(session)),
+        }
+    }
+    Ok((changes, cursor))
+}
+
+/// The nodes of which an effect changes what can be found.
+fn shown_nodes(effect: &Effect) -> impl Iterator<Item = NodeId> {
+    let (node, below) = match effect {
+        Effect::Added { node, .. } | Effect::Completed { node } | Effect::Shown { node, .. } => (Some(*node), &[][..]),
+        Effect::Purged { node, below, .. } => (Some(*node), below.as_slice()),
+        _ => (None, &[][..]),
+    };
+    node.into_iter().chain(below.iter().copied())
+}
+
+/// The node below which an effect changes worlds. Those are searched by where their rules say so, as they are now.
+fn moved_world_root(effect: &Effect) -> Option<NodeId> {
+    match effect {
+        Effect::Muted { node, .. } | Effect::Moved { node, .. } | Effect::Revised { node, .. } => Some(*node),
+        _ => None,
+    }
+}
+
+/// Whether rules say that messages are found by values of the world.
+fn has_search_facts(rules: &ActiveRules) -> bool {
+    search::has_searchable_values(&rules.rules)
+}
+
+fn node_change(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    id: NodeId,
+    hide_tags: &[String],
+) -> Result<IndexChange, StoreError> {
+    let found = reader.node_or_stashed(held, id)?.filter(|placed| is_searchable(&placed.node));
+    let Some(mut placed) = found else { return Ok(IndexChange::Remove(id)) };
+    if let Cow::Owned(shown) = tags::sent(placed.node.role, &placed.node.content, hide_tags) {
+        placed.node.content = shown;
+    }
+    if placed.node.content.is_empty() {
+        return Ok(IndexChange::Remove(id));
+    }
+    let facts = search_facts(reader, held, &placed)?;
+    Ok(IndexChange::Put(document(held, placed.node, facts)))
+}
+
+/// The values by which a node is found, as of its world. Most rules mark none, and then no world is looked at.
+fn search_facts(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    placed: &StoredNode,
+) -> Result<Vec<IndexedValue>, StoreError> {
+    let rules = reader.rules(placed)?;
+    if !has_search_facts(&rules) {
+        return Ok(Vec::new());
+    }
+    let world = reader.world(held, placed)?;
+    Ok(search::indexed_values(&world, &rules.rules))
+}
+
+/// What must be found of a session, by its row; nothing of one that lies in the trash.
+///
+/// # Errors
+/// The database fails or a row is damaged.
+pub fn session_documents(
+    reader: &mut StoreReader<'_>,
+    session_n: i64,
+    hide_tags: &[String],
+) -> Result<Vec<SearchDocument>, StoreError> {
+    let Some(held) = reader.session_by_row(session_n)? else { return Ok(Vec::new()) };
+    let mut documents = Vec::new();
+    for node in reader.node_ids(&held)? {
+        if let IndexChange::Put(document) = node_change(reader, &held, node, hide_tags)? {
+            documents.push(document);
+        }
+    }
+    Ok(documents)
+}
+
+/// Every complete message of every branch and of the stash can be found, and what arrived of those that failed; what was
+/// taken back cannot.
+fn is_searchable(node: &Node) -> bool {
+    node.status != Status::Generating && !matches!(node.kind, Kind::Root | Kind::Change) && !node.content.is_empty()
+}
+
+fn document(held: &StoredSession, node: Node, facts: Vec<IndexedValue>) -> SearchDocument {
+    SearchDocument {
+        node: node.id,
+        session: node.session,
+        owner: held.session.owner,
+        character: node.character,
+        role: node.role,
+        name: node.name.unwrap_or_default(),
+        text: node.content,
+        time: node.created,
+        facts,
+    }
+}

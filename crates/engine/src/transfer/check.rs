@@ -1,0 +1,372 @@
+//! What must hold of a file before anything of it is written. The log comes before the nodes, so that each node is held to
+//! what the log made of it, and a fault is found at its line.
+
+use std::collections::{HashMap, HashSet};
+use std::io::Read;
+
+use serde_json::Value;
+
+use clotho_core::clock::Time;
+use clotho_core::ids::{FragmentId, NodeId};
+use clotho_core::oplog::{Effect, FragmentInfo, LabelTarget, Operation, OperationKind};
+use clotho_core::tree::Status;
+use clotho_core::tree::reference_tree::{ReferenceNode, ReferenceTree};
+use clotho_store::archive::{
+    ArchiveError, ArchiveLine, ArchiveReader, BlobKind, BlobLine, HistoryNode, NodeLine, OperationLine, SessionLine,
+    SourceLine, TraceLine,
+};
+use clotho_store::{ActiveRules, NodeCounts};
+
+use super::line_validation::{self, LineValidity, parse_json};
+
+/// The most bytes of rules and schemas in one file: they are kept in memory while it is looked at.
+const RULES_BYTES: usize = 16 << 20;
+
+/// The highest number of a trace along its path: there are not so many messages anywhere.
+const NUMBERS: i64 = 1 << 31;
+
+/// The most files of other programs that one session was made of: their names are held.
+const MOST_SOURCES: usize = 100_000;
+
+/// What was learned of a file that may come in.
+#[derive(Debug, Clone)]
+pub struct ImportCheck {
+    /// Its session.
+    pub session: SessionLine,
+    /// Every node that its log names, in the order of the file where it is there.
+    pub nodes: Vec<NodeId>,
+    /// Every fragment that its log names.
+    pub fragments: HashSet<FragmentId>,
+    /// Its stash and its labels, as the log makes them.
+    pub stash_and_labels: StashAndLabels,
+    /// How much there is in it.
+    pub counts: NodeCounts,
+}
+
+/// What stands beside the nodes of a session.
+#[derive(Debug, Clone, Default)]
+pub struct StashAndLabels {
+    /// The fragments, each with its top.
+    pub stash: Vec<(NodeId, FragmentInfo)>,
+    /// The nodes that lie in them.
+    pub stashed_nodes: Vec<(NodeId, FragmentId)>,
+    /// The labels.
+    pub labels: Vec<(String, LabelTarget)>,
+}
+
+/// Reads a whole file and looks whether it is one session that fits together. `told` hears of every line, and may end it.
+///
+/// # Errors
+/// What is wrong first, with its line; or what `told` says.
+pub fn check<R: Read, E: From<ArchiveError>>(
+    lines: &mut ArchiveReader<R>,
+    mut told: impl FnMut() -> Result<(), E>,
+) -> Result<ImportCheck, E> {
+    let Some(ArchiveLine::Session(session)) = lines.next_line()? else {
+        return Err(lines.error("the session is expected here").into());
+    };
+    line_validation::session(&session).map_err(|message| lines.error(message))?;
+    let mut check = ImportChecker::of(*session);
+    while let Some(line) = lines.next_line()? {
+        check.line(&line).map_err(|message| lines.error(message))?;
+        told()?;
+    }
+    check.finish().map_err(|message| lines.error(message).into())
+}
+
+/// The parts of a file, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum ImportSection {
+    Log,
+    Nodes,
+    Traces,
+    Sources,
+}
+
+/// Everything that is known so far.
+struct ImportChecker {
+    session: SessionLine,
+    part: ImportSection,
+    mirror: ReferenceTree,
+    order: Vec<NodeId>,
+    fragments: HashSet<FragmentId>,
+    seen_nodes: HashSet<NodeId>,
+    /// The replies that are still being written.
+    running_replies: HashSet<NodeId>,
+    blobs: HashSet<(BlobKind, blake3::Hash)>,
+    /// The texts of rules and schemas, by hash.
+    texts: HashMap<String, String>,
+    text_bytes: usize,
+    rules: HashSet<String>,
+    /// The numbers of the traces that have come.
+    traces: HashMap<NodeId, i64>,
+    /// The files of other programs that it was made of.
+    sources: HashSet<String>,
+}
+
+impl ImportChecker {
+    fn of(session: SessionLine) -> Self {
+        Self {
+            session,
+            part: ImportSection::Log,
+            mirror: ReferenceTree::default(),
+            order: Vec::new(),
+            fragments: HashSet::new(),
+            seen_nodes: HashSet::new(),
+            running_replies: HashSet::new(),
+            blobs: HashSet::new(),
+            texts: HashMap::new(),
+            text_bytes: 0,
+            rules: HashSet::new(),
+            traces: HashMap::new(),
+            sources: HashSet::new(),
+        }
+    }
+
+    fn line(&mut self, line: &ArchiveLine) -> LineValidity {
+        match line {
+            ArchiveLine::Blob(blob) => self.blob(blob),
+            ArchiveLine::Operation(operation) => {
+                self.enter_section(ImportSection::Log)?;
+                self.operation(operation)
+            }
+            ArchiveLine::Node(node) => {
+                self.enter_section(ImportSection::Nodes)?;
+                self.node(node)
+            }
+            ArchiveLine::Trace(trace) => {
+                self.enter_section(ImportSection::Traces)?;
+                self.trace(trace)
+            }
+            ArchiveLine::Source(source) => {
+                self.enter_section(ImportSection::Sources)?;
+                self.source(source)
+            }
+            ArchiveLine::Session(_) => Err("a file has one session".into()),
+            ArchiveLine::End(_) => Ok(()),
+        }
+    }
+
+    fn enter_section(&mut self, part: ImportSection) -> LineValidity {
+        if part < self.part {
+            return Err("the log comes first, then the nodes, then the traces, then the sources".into());
+        }
+        if self.part == ImportSection::Log && part > ImportSection::Log {
+            self.check_log_complete()?;
+        }
+        self.part = part;
+        Ok(())
+    }
+
+    fn check_log_complete(&self) -> LineValidity {
+        let (op, head) = (self.mirror.op(), self.mirror.head());
+        let session = &self.session;
+        if op != session.op || !(0..=op).contains(&session.head_op) {
+            return Err(format!("the log has {op} operations, and the session speaks of {}", session.op));
+        }
+        if head != Some(session.head) {
+            return Err("the session does not stand where its log ends".into());
+        }
+        Ok(())
+    }
+
+    fn blob(&mut self, blob: &BlobLine) -> LineValidity {
+        let hash = blake3::hash(blob.text.as_bytes());
+        if blob.hash != hash.to_hex().as_str() {
+            return Err("the text does not have the hash that is said of it".into());
+        }
+        if !self.blobs.insert((blob.kind, hash)) {
+            return Err(format!("the blob {} comes twice", blob.hash));
+        }
+        match blob.kind {
+            BlobKind::Rules | BlobKind::Schema => {
+                self.text_bytes += blob.text.len();
+                if self.text_bytes > RULES_BYTES {
+                    return Err(format!("the rules and schemas have more than {RULES_BYTES} bytes"));
+                }
+                self.texts.insert(blob.hash.clone(), blob.text.clone());
+                Ok(())
+            }
+            BlobKind::Card => line_validation::card(&blob.text),
+            BlobKind::Block => Ok(()),
+        }
+    }
+
+    fn source(&mut self, source: &SourceLine) -> LineValidity {
+        line_validation::source(source)?;
+        if source.node.is_some_and(|node| !self.seen_nodes.contains(&node)) {
+            return Err("the node at which it ends does not come before it".into());
+        }
+        match self.sources.insert(source.name.clone()) {
+            true if self.sources.len() > MOST_SOURCES => Err(format!("it was made of more than {MOST_SOURCES} files")),
+            true => Ok(()),
+            false => Err(format!("\"{}\" comes twice", source.name)),
+        }
+    }
+
+    fn check_blob_exists(&self, kind: BlobKind, hex: &str) -> LineValidity {
+        let hash = blake3::Hash::from_hex(hex).ok().filter(|hash| hash.to_hex().as_str() == hex);
+        let is_there = hash.is_some_and(|hash| self.blobs.contains(&(kind, hash)));
+        if is_there { Ok(()) } else { Err(format!("the blob {hex} does not come before it")) }
+    }
+
+    fn operation(&mut self, line: &OperationLine) -> LineValidity {
+        let act = OperationKind::from_word(&line.act).ok_or_else(|| format!("\"{}\" is no act", line.act))?;
+        let values: Vec<Value> = parse_json(line.effects.get())?;
+        let effects: Option<Vec<Effect>> = values.iter().map(Effect::from_json).collect();
+        let effects = effects.ok_or("not every effect can be read")?;
+        line_validation::operation(line, &effects)?;
+        for effect in &effects {
+            match effect {
+                Effect::Setting { name, from, to } if name == "persona" => {
+                    [from, to].into_iter().try_for_each(|persona| self.persona(persona))?;
+                }
+                Effect::Detached { cut, .. } => _ = self.fragments.insert(cut.fragment),
+                _ => {}
+            }
+        }
+        let (op, actor, at, step) = (line.op, line.actor, Time(line.at), line.step);
+        self.mirror.apply(&Operation { op, kind: act, actor, at, step, effects })
+    }
+
+    fn persona(&self, value: &Value) -> LineValidity {
+        value.get(1).and_then(Value::as_str).map_or(Ok(()), |hash| self.check_blob_exists(BlobKind::Card, hash))
+    }
+
+    fn node(&mut self, line: &NodeLine) -> LineValidity {
+        self.check_position(line)?;
+        line_validation::node(line)?;
+        if line.status == Status::Generating.word() {
+            self.running_replies.insert(line.id);
+            if line.id == self.session.head {
+                return Err("the session cannot stand at what is still being generated".into());
+            }
+        }
+        let place = self.mirror.nodes().get(&line.id).ok_or_else(|| format!("the log does not know {}", line.id))?;
+        let told = ReferenceNode {
+            parent: line.parent,
+            remembered: line.remembered,
+            is_hidden: line.is_hidden,
+            is_unread: line.is_unread,
+            fragment: line.fragment,
+            is_disabled: line.is_disabled,
+            is_muted: line.is_muted,
+            rating: line.rating,
+            revision: place.revision.map(|_| line.revision),
+        };
+        if told != *place {
+            return Err(format!("the log arranges {} otherwise", line.id));
+        }
+        if let Some(hash) = &line.rules {
+            self.check_rules(hash)?;
+        }
+        self.order.push(line.id);
+        Ok(())
+    }
+
+    /// One root, no node twice, nothing below a reply that is still being written, and every parent before its children: so there can be no cycle.
+    fn check_position(&mut self, line: &NodeLine) -> LineValidity {
+        if !self.seen_nodes.insert(line.id) {
+            return Err(format!("the node {} comes twice", line.id));
+        }
+        let is_first = self.seen_nodes.len() == 1;
+        match line.parent {
+            None if !is_first => Err(format!("{} would be a second root", line.id)),
+            None if line.id != self.session.root => Err("the first node is not the root of the session".into()),
+            Some(_) if is_first => Err("the first node is the root, which has no parent".into()),
+            Some(parent) if !self.seen_nodes.contains(&parent) || parent == line.id => Err(format!(
+                "the parent {parent} does not come before its child: it is not there, or the two make a cycle"
+            )),
+            Some(parent) if self.running_replies.contains(&parent) => {
+                Err(format!("nothing can hang below {parent}, which is still being generated"))
+            }
+            None | Some(_) => Ok(()),
+        }
+    }
+
+    fn check_rules(&mut self, hash: &str) -> LineValidity {
+        if self.rules.contains(hash) {
+            return Ok(());
+        }
+        self.check_blob_exists(BlobKind::Rules, hash)?;
+        let text = self.texts.get(hash).ok_or("the rules are not there")?;
+        let schema = |hash: &str| {
+            let text = self.texts.get(hash).ok_or_else(|| format!("the schema {hash} does not come before its rules"));
+            text.map(|text| text.as_bytes().to_vec())
+        };
+        ActiveRules::parse(text.as_bytes(), schema)?.ok_or("the rules cannot be read")?;
+        self.rules.insert(hash.to_owned());
+        Ok(())
+    }
+
+    fn trace(&mut self, line: &TraceLine) -> LineValidity {
+        let history = &line.history;
+        let nodes = history.add.iter().flatten().filter_map(HistoryNode::here).chain([line.node]);
+        if let Some(unknown) = nodes.chain(history.base).find(|id| !self.seen_nodes.contains(id)) {
+            return Err(format!("the trace names {unknown}, which is not there"));
+        }
+        if !line.head.is_object() {
+            return Err("the head of a trace is an object".into());
+        }
+        // Each stands on one with a lower number, so reading it back ends.
+        let fits = match history.base {
+            Some(base) => {
+                self.traces.get(&base).is_some_and(|number| (*number + 1..=NUMBERS).contains(&history.number))
+            }
+            None => (1..=NUMBERS).contains(&history.number),
+        };
+        if !fits {
+            return Err("the trace goes on from one that does not come before it".into());
+        }
+        line.blocks.iter().try_for_each(|(_, hash)| self.check_blob_exists(BlobKind::Block, hash))?;
+        match self.traces.insert(line.node, history.number) {
+            None => Ok(()),
+            Some(_) => Err(format!("the trace of {} comes twice", line.node)),
+        }
+    }
+
+    fn finish(mut self) -> Result<ImportCheck, String> {
+        self.enter_section(ImportSection::Sources)?;
+        let cards = self.session.cards.iter().map(|(_, hash)| hash);
+        let persona = self.session.persona.iter().map(|(_, hash)| hash);
+        cards.chain(persona).try_for_each(|hash| self.check_blob_exists(BlobKind::Card, hash))?;
+        if let Some(missing) = self.mirror.nodes().keys().find(|id| !self.seen_nodes.contains(*id)) {
+            return Err(format!("the node {missing} stands in the log and nowhere else"));
+        }
+        if self.session.nodes != u64::try_from(self.order.len()).unwrap_or(u64::MAX) {
+            return Err(format!(
+                "there are {} nodes, and the session speaks of {}",
+                self.order.len(),
+                self.session.nodes
+            ));
+        }
+        let (counts, beside) = (counts(&self.mirror), stash_and_labels(&self.mirror));
+        Ok(ImportCheck {
+            session: self.session,
+            nodes: self.order,
+            fragments: self.fragments,
+            stash_and_labels: beside,
+            counts,
+        })
+    }
+}
+
+/// How much stands in the tree: nodes without the root, and those below which there is nothing.
+fn counts(mirror: &ReferenceTree) -> NodeCounts {
+    let shown = || mirror.nodes().iter().filter(|(_, place)| !place.is_hidden);
+    let stands = |node: NodeId| mirror.nodes().get(&node).is_some_and(|place| !place.is_hidden);
+    let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+    NodeCounts {
+        nodes: count(shown().filter(|(_, place)| place.parent.is_some()).count()),
+        leaves: count(shown().filter(|(id, _)| !mirror.children(**id).any(stands)).count()),
+    }
+}
+
+fn stash_and_labels(mirror: &ReferenceTree) -> StashAndLabels {
+    let stashed = mirror.nodes().iter().filter_map(|(id, place)| Some((*id, place.fragment?)));
+    StashAndLabels {
+        stash: mirror.fragments().values().cloned().collect(),
+        stashed_nodes: stashed.collect(),
+        labels: mirror.labels().iter().map(|(name, mark)| (name.clone(), *mark)).collect(),
+    }
+}

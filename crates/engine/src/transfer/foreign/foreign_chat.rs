@@ -1,0 +1,480 @@
+//! A story of another program as a session: every branch of it, its end as HEAD. The id of a message follows from what was
+//! said up to and with it, as in chats of SillyTavern, so that the same file adds nothing and a grown one what is new.
+
+use std::collections::{HashMap, HashSet};
+use std::io::BufReader;
+
+use serde_json::{Map, Value, json};
+
+use clotho_compat::interop::chat_tree::PathHash;
+use clotho_compat::interop::finding::count_phrase;
+use clotho_compat::interop::foreign_chat::{
+    self, ForeignChat, ForeignChatError, ForeignMessage, ForeignRole, JsonElements,
+};
+use clotho_compat::interop::{FindingOutcome, ImportFinding};
+use clotho_core::clock::Time;
+use clotho_core::ids::{CharacterId, LorebookId, NodeId, SessionId};
+use clotho_core::tree::limits::MAX_SPEAKER_CHARS;
+use clotho_core::tree::{Kind, Role, card};
+use clotho_store::{ImportedNode, NodeDraft, NodeImportEnd, SessionPresence, SourceRecord, Tx};
+
+use super::super::ForeignImportItem;
+use super::super::file_container::SourceFile;
+use super::super::import::{BATCH, BATCH_BYTES, ImportError};
+use super::super::lorebooks::new_lorebook;
+use super::super::session_start::NewImportedSession;
+use super::super::sillytavern::ForeignImport;
+use super::super::sillytavern::import_match::ImportDecision;
+use super::super::sillytavern::import_target::ImportTarget;
+use super::super::sillytavern::message_to_node::{self, strip_nul};
+use super::super::sillytavern::scan::HashingReader;
+use super::file_type::ForeignFileType;
+
+/// So many stories that cannot be read are named one by one; the rest are counted.
+const NAMED: usize = 20;
+/// Who answers where nothing says who that is.
+const NOBODY: &str = "Somebody";
+/// So many settings of a chat are named.
+const NAMED_KEYS: usize = 40;
+
+/// A message on its way: where it stands, and what stands above it.
+struct ForeignMessagePosition {
+    address: PathHash,
+    parent: Option<usize>,
+}
+
+impl ForeignImport<'_> {
+    /// The stories of a file, one after the other, however many there are; answers that it is nothing where it has none.
+    pub(super) async fn import_stories(&mut self, place: &SourceFile) -> Result<Option<ForeignFileType>, ImportError> {
+        let mut pieces =
+            JsonElements::new(BufReader::with_capacity(1 << 16, HashingReader::open(place, &self.read_progress)?));
+        let (mut is_known, mut is_broken, mut bad) = (false, false, SkippedStories::default());
+        while let Some((number, piece)) = pieces.next_element()? {
+            self.check_cancelled()?;
+            let read = match piece {
+                Ok(piece) => foreign_chat::read(piece).map(|tales| (tales, blake3::hash(piece))).map_err(|why| {
+                    is_broken |= why != ForeignChatError::Unknown;
+                    why.to_string()
+                }),
+                Err(fault) => {
+                    is_broken = true;
+                    Err(fault.0)
+                }
+            };
+            match read {
+                Ok((tales, hash)) => {
+                    is_known = true;
+                    for (n, tale) in tales.into_iter().enumerate() {
+                        self.import_chat(place, tale, (number, n), hash).await?;
+                    }
+                }
+                Err(why) => bad.add(number, &why),
+            }
+        }
+        if !is_known && !is_broken {
+            return Ok(Some(ForeignFileType::Unknown));
+        }
+        // What a file is that cannot be read at all nobody knows.
+        let kind = if is_known { "session" } else { "file" };
+        for why in bad.findings() {
+            self.count_item(ForeignImportItem::skipped(kind, place.stem(), why).from_file(&place.name));
+        }
+        Ok(None)
+    }
+
+    /// Takes one story in.
+    async fn import_chat(
+        &mut self,
+        place: &SourceFile,
+        mut tale: ForeignChat,
+        (number, within): (u64, usize),
+        hash: blake3::Hash,
+    ) -> Result<(), ImportError> {
+        self.result.totals.chats += 1;
+        let title = tale.title.clone().unwrap_or_else(|| place.stem().to_owned());
+        if tale.said.is_empty() {
+            let why = ImportFinding::new(FindingOutcome::Skipped, "empty", "there is no message in it");
+            self.count_item(
+                ForeignImportItem::skipped("session", title, why).from_file(&place.name).with(tale.findings),
+            );
+            return Ok(());
+        }
+        let spots = message_positions(&tale.said);
+        let key = story_source_key(&tale, &spots);
+        let mut hasher = blake3::Hasher::new();
+        let hash = hasher.update(hash.as_bytes()).update(&within.to_le_bytes()).finalize();
+        // One that was stopped on its way in has no hash.
+        let mut is_begun = true;
+        let session = match self.find_story(&key).await? {
+            ForeignStoryMatch::Existing(_, Some(known)) if known == hash.as_bytes() => {
+                self.result.totals.unchanged += 1;
+                return Ok(());
+            }
+            ForeignStoryMatch::InTrash(session) => {
+                let message = "its story lies in the trash: bring it back or delete it for good, and import again";
+                let why = ImportFinding::new(FindingOutcome::Skipped, "in_trash", message);
+                let mut item = ForeignImportItem::skipped("session", title, why).from_file(&place.name);
+                item.id = Some(session.to_string());
+                self.count_item(item);
+                return Ok(());
+            }
+            ForeignStoryMatch::Existing(session, known) => {
+                is_begun = known.is_none();
+                Some(session)
+            }
+            ForeignStoryMatch::New => None,
+        };
+        let mut bed = self.open_story_target(&tale, session, (&title, &key, place)).await?;
+        self.import_lorebook(&mut tale, &key, &title, &place.name).await?;
+        let mut item = ForeignImportItem::new("session", title, bed.session).from_file(&place.name);
+        let (before, size) = (self.result.totals.messages, size_text(&tale.said));
+        let newest = tale.said.iter().filter_map(|said| said.date).max();
+        let hidden = tale.said.iter().filter(|said| said.is_hidden).count();
+        let nodes = self.write_messages(&mut tale, &spots, &mut bed, &format!("{}#{number}", place.name)).await?;
+        let mut source = SourceRecord::new(key, bed.session.as_bytes());
+        source.hash = Some(hash.as_bytes().to_vec());
+        source.node = tale.head.and_then(|head| nodes.get(head).copied());
+        source.header = (!tale.rest.is_empty()).then(|| Value::Object(tale.rest.clone()).to_string());
+        let come = self.result.totals.messages - before;
+        item.findings.push(ImportFinding::new(FindingOutcome::Works, "messages", format!("{size}; {come} are new")));
+        item.findings.extend(story_findings(tale, hidden, bed.left));
+        self.finish_story(bed, newest, source, come > 0 || is_begun).await?;
+        self.count_item(item);
+        Ok(())
+    }
+
+    /// What a story has become already.
+    async fn find_story(&self, key: &str) -> Result<ForeignStoryMatch, ImportError> {
+        if let Some(seen) = self.dry_run.source(key)
+            && let Some(session) = self.dry_run.session_of(seen, None)
+        {
+            return Ok(ForeignStoryMatch::Existing(session, seen.hash.clone()));
+        }
+        let (owner, key) = (self.options.owner, key.to_owned());
+        self.store
+            .read(move |reader| {
+                let Some(source) = reader.source(owner, &key)? else { return Ok(ForeignStoryMatch::New) };
+                let Some(session) = SessionId::from_slice(&source.became) else { return Ok(ForeignStoryMatch::New) };
+                Ok(match reader.session_presence(owner, session)? {
+                    SessionPresence::Present => ForeignStoryMatch::Existing(session, source.hash),
+                    SessionPresence::InTrash => ForeignStoryMatch::InTrash(session),
+                    SessionPresence::Deleted => ForeignStoryMatch::New,
+                })
+            })
+            .await
+    }
+
+    /// The session of a story, begun if it is new.
+    async fn open_story_target(
+        &mut self,
+        tale: &ForeignChat,
+        session: Option<SessionId>,
+        (title, key, place): (&str, &str, &SourceFile),
+    ) -> Result<ImportTarget, ImportError> {
+        let first = self.answering_character(tale, place).await?;
+        let mut bed = ImportTarget {
+            session: session.unwrap_or_else(|| SessionId::new(self.ids.next(self.options.at))),
+            root: NodeId::new(self.ids.next(self.options.at)),
+            persona: None,
+            known: HashSet::new(),
+            new_nodes: HashSet::new(),
+            has_worlds: false,
+            is_new: session.is_none(),
+            piece: Vec::new(),
+            batch_bytes: 0,
+            left: 0,
+            speakers: HashMap::new(),
+            first: Some(first),
+            note: None,
+        };
+        if !bed.is_new {
+            self.load_nodes(&mut bed).await?;
+            return Ok(bed);
+        }
+        self.result.totals.sessions += 1;
+        if !self.options.is_dry {
+            let oldest = tale.said.iter().filter_map(|said| said.date).min();
+            let beginning = NewImportedSession {
+                session: bed.session,
+                root: bed.root,
+                owner: self.options.owner,
+                at: self.options.at,
+                titles: vec![title.to_owned(), tale.program.name().to_owned()],
+                first_message_at: tale.started_at.into_iter().chain(oldest).min().map(Time),
+                characters: vec![first],
+                persona: None,
+                sources: vec![SourceRecord::new(key, bed.session.as_bytes())],
+                settings: Map::new(),
+            };
+            beginning.write(self.store, self.ids).await?;
+        }
+        Ok(bed)
+    }
+
+    /// Who answers in a story: by the file, or by the folder that it lies in, which some programs name after the character.
+    async fn answering_character(
+        &mut self,
+        tale: &ForeignChat,
+        place: &SourceFile,
+    ) -> Result<CharacterId, ImportError> {
+        let folder = place.name.rsplit_once('/').and_then(|(folder, _)| folder.rsplit('/').next());
+        let names = [tale.assistant_name.as_deref(), tale.program.default_assistant_name(), folder, Some(NOBODY)]
+            .into_iter()
+            .flatten();
+        let tidy =
+            |name: &str| name.trim().chars().filter(|c| !c.is_control()).take(MAX_SPEAKER_CHARS).collect::<String>();
+        let name = names.map(tidy).find(|name| !name.is_empty()).unwrap_or_default();
+        let known_by = format!("{}/characters/{name}", tale.program.word());
+        if let Some(id) = self.answering_characters.get(&known_by) {
+            return Ok(*id);
+        }
+        // Whose card is here plays, whichever program it came from.
+        if let Some(id) = self.known::<CharacterId>(format!("characters/{name}")).await?.here() {
+            return Ok(id);
+        }
+        let message = format!("stands for whoever answers in chats of {}, and has no card", tale.program.name());
+        let mut card = Map::from_iter([("name".to_owned(), Value::from(name.as_str()))]);
+        card.extend(tale.card_fields.clone());
+        if let Err(unfit) = card::validate_card(&card) {
+            card.retain(|field, _| field == "name");
+            let why = ImportFinding::new(FindingOutcome::Skipped, "unfit", unfit.message);
+            self.count_item(ForeignImportItem::skipped("character", name.as_str(), why).from_file(&place.name));
+        }
+        let id = self
+            .named_character(known_by.clone(), card, ImportFinding::new(FindingOutcome::Kept, "stand_in", message))
+            .await?;
+        self.answering_characters.insert(known_by, id);
+        Ok(id)
+    }
+
+    /// Keeps the lorebook of a story, once.
+    async fn import_lorebook(
+        &mut self,
+        tale: &mut ForeignChat,
+        key: &str,
+        title: &str,
+        file: &str,
+    ) -> Result<(), ImportError> {
+        let Some(book) = tale.book.take() else { return Ok(()) };
+        let known = self.known::<LorebookId>(format!("{key}/lore")).await?;
+        let hash = blake3::hash(Value::Object(book.clone()).to_string().as_bytes());
+        if self.decide(&known, &hash, (title, file)) != ImportDecision::Import {
+            return Ok(());
+        }
+        let (mut book, mut item) = match new_lorebook(book, title, self.ids, self.options.at) {
+            Ok(new) => new,
+            Err(unfit) => {
+                let why = ImportFinding::new(FindingOutcome::Skipped, "unfit", unfit.message);
+                self.count_item(ForeignImportItem::skipped("lorebook", title, why).from_file(file));
+                return Ok(());
+            }
+        };
+        let is_new = known.stored.is_none();
+        book.id = known.id_or(|| book.id);
+        item.id = Some(book.id.to_string());
+        self.result.totals.lorebooks += 1;
+        self.count_item(item.from_file(file));
+        let source = known.source(book.id.as_bytes(), Some(hash), &book.card);
+        self.store_with_source(source, move |tx, owner| {
+            if is_new { tx.put_lorebook(owner, &book) } else { tx.update_lorebook(owner, &book) }
+        })
+        .await
+    }
+
+    /// Writes what the story has and the session has not; answers with the node of each message.
+    async fn write_messages(
+        &mut self,
+        tale: &mut ForeignChat,
+        spots: &[ForeignMessagePosition],
+        bed: &mut ImportTarget,
+        file: &str,
+    ) -> Result<Vec<NodeId>, ImportError> {
+        let chosen = branch_messages(&tale.said, tale.head);
+        let mut dates: Vec<Time> = Vec::with_capacity(spots.len());
+        let mut nodes: Vec<NodeId> = Vec::with_capacity(spots.len());
+        let begun = tale.started_at.map(Time).filter(|time| time.has_date()).unwrap_or(self.options.at);
+        for (n, (said, spot)) in tale.said.iter_mut().zip(spots).enumerate() {
+            if bed.piece.len() >= BATCH || bed.batch_bytes >= BATCH_BYTES {
+                self.flush(bed).await?;
+                self.check_cancelled()?;
+            }
+            let above = spot.parent.and_then(|parent| Some((*nodes.get(parent)?, *dates.get(parent)?)));
+            let (parent, before) = above.unwrap_or((bed.root, begun));
+            let created = said.date.map(Time).filter(|time| time.has_date()).unwrap_or(before);
+            let node = NodeId::new(message_to_node::id(bed.session, &spot.address));
+            nodes.push(node);
+            dates.push(created);
+            if !bed.known.insert(node) {
+                continue;
+            }
+            let is_enabled = !said.is_hidden;
+            let mut draft = message_draft(std::mem::take(said), node, spot, (tale.program.word(), file));
+            draft.created = created;
+            draft.author = (draft.role == Role::User).then_some(self.options.owner);
+            draft.character = bed.first.filter(|_| draft.role == Role::Assistant);
+            bed.batch_bytes += draft.content.len() + 1_000;
+            bed.piece.push(ImportedNode { parent, draft, is_enabled, is_remembered: chosen.contains(&n) });
+        }
+        self.flush(bed).await?;
+        Ok(nodes)
+    }
+
+    /// All of a story is in: HEAD goes where it was left if something came, and the story is known.
+    async fn finish_story(
+        &mut self,
+        bed: ImportTarget,
+        newest: Option<i64>,
+        source: SourceRecord,
+        has_come: bool,
+    ) -> Result<(), ImportError> {
+        if self.options.is_dry {
+            self.dry_run.keep(source);
+            self.dry_run.keep_session(bed);
+            return Ok(());
+        }
+        let played = newest.map(Time).filter(|time| bed.is_new && time.has_date());
+        let ends = NodeImportEnd { head: source.node.filter(|_| has_come), last_played: played, labels: Vec::new() };
+        let (owner, actor, session) = (self.options.owner, self.actor(), bed.session);
+        let write = move |tx: &mut Tx<'_>| {
+            tx.finish_node_import(&actor, session, &ends)?;
+            tx.put_source(owner, &source)
+        };
+        Ok(self.store.write(write).await?)
+    }
+}
+
+/// Stories of a file that are left out.
+#[derive(Default)]
+struct SkippedStories {
+    named: Vec<ImportFinding>,
+    more: usize,
+}
+
+impl SkippedStories {
+    fn add(&mut self, number: u64, why: &str) {
+        if self.named.len() < NAMED {
+            self.named.push(ImportFinding::new(
+                FindingOutcome::Skipped,
+                "bad_story",
+                format!("story {number} of the file: {why}"),
+            ));
+        } else {
+            self.more += 1;
+        }
+    }
+
+    fn findings(mut self) -> Vec<ImportFinding> {
+        if self.more > 0 {
+            let more = format!("{} more stories could not be read", self.more);
+            self.named.push(ImportFinding::new(FindingOutcome::Skipped, "bad_stories", more).of(self.more));
+        }
+        self.named
+    }
+}
+
+/// What a story has become.
+enum ForeignStoryMatch {
+    New,
+    Existing(SessionId, Option<Vec<u8>>),
+    InTrash(SessionId),
+}
+
+/// Where each message stands; of equal ones below one message each has its own place.
+fn message_positions(said: &[ForeignMessage]) -> Vec<ForeignMessagePosition> {
+    let mut spots: Vec<ForeignMessagePosition> = Vec::with_capacity(said.len());
+    let mut equal: HashMap<PathHash, usize> = HashMap::new();
+    for one in said {
+        let above = one.parent.and_then(|parent| spots.get(parent)).map_or(PathHash::ROOT, |spot| spot.address);
+        let is_user = one.role == ForeignRole::User;
+        let name = match one.role {
+            ForeignRole::System => "system",
+            _ => one.name.as_deref().unwrap_or_default(),
+        };
+        let place = equal.entry(above.child(is_user, name, &one.text, 0)).or_default();
+        let address = above.child(is_user, name, &one.text, *place);
+        *place += 1;
+        spots.push(ForeignMessagePosition { address, parent: one.parent });
+    }
+    spots
+}
+
+/// By what a story is known again: its own id, or its first message of a person and all before it, or its beginning.
+fn story_source_key(tale: &ForeignChat, spots: &[ForeignMessagePosition]) -> String {
+    let word = tale.program.word();
+    if let Some(id) = &tale.id {
+        return strip_nul(&format!("{word}/{id}"));
+    }
+    let first = tale.said.iter().position(|said| said.role == ForeignRole::User).unwrap_or(0);
+    let stem = spots.get(first).map_or(PathHash::ROOT, |spot| spot.address);
+    strip_nul(&format!("{word}/{}#{}", tale.assistant_name.as_deref().unwrap_or_default(), stem.hex()))
+}
+
+/// The messages that lead to one.
+fn branch_messages(said: &[ForeignMessage], head: Option<usize>) -> HashSet<usize> {
+    let mut line = HashSet::new();
+    let mut at = head;
+    while let Some(n) = at {
+        line.insert(n);
+        at = said.get(n).and_then(|one| one.parent);
+    }
+    line
+}
+
+fn message_draft(
+    said: ForeignMessage,
+    id: NodeId,
+    spot: &ForeignMessagePosition,
+    (program, file): (&str, &str),
+) -> NodeDraft {
+    let role = match said.role {
+        ForeignRole::User => Role::User,
+        ForeignRole::Assistant => Role::Assistant,
+        ForeignRole::System => Role::System,
+    };
+    let kind = if spot.parent.is_none() && role == Role::Assistant { Kind::Greeting } else { Kind::Message };
+    let seed = uuid::Uuid::from_bytes(*spot.address.bytes()).as_u64_pair().1;
+    let mut draft = NodeDraft::new(id, role, kind, seed, Time(0));
+    let name: String =
+        said.name.iter().flat_map(|name| name.trim().chars()).filter(|c| *c != '\0').take(MAX_SPEAKER_CHARS).collect();
+    draft.name = (!name.is_empty()).then_some(name);
+    draft.content = strip_nul(&said.text);
+    draft.reasoning = said.reasoning.as_deref().map(strip_nul);
+    if let Some(model) = said.model {
+        draft.metadata.insert("model".into(), model.into());
+    }
+    draft.metadata.insert("provenance".into(), json!({"file": file, "id": said.id, "program": program}));
+    if !said.rest.is_empty() {
+        draft.metadata.insert(program.into(), said.rest.into());
+    }
+    draft
+}
+
+/// How much there is in a story, in words.
+fn size_text(said: &[ForeignMessage]) -> String {
+    let answered: HashSet<usize> = said.iter().filter_map(|one| one.parent).collect();
+    let (messages, ends) = (said.len(), said.len() - answered.len());
+    format!("{} in {}", count_phrase(messages, "message", "messages"), count_phrase(ends, "branch", "branches"))
+}
+
+/// What is to say of a story.
+fn story_findings(tale: ForeignChat, hidden: usize, left: usize) -> Vec<ImportFinding> {
+    let mut findings = tale.findings;
+    if hidden > 0 {
+        let words = count_phrase(
+            hidden,
+            "message that was not part of the talk there, such as the answer of a tool, is switched off",
+            "messages that were not part of the talk there, such as answers of tools, are switched off",
+        );
+        findings.push(ImportFinding::new(FindingOutcome::Translated, "hidden", words).of(hidden));
+    }
+    if left > 0 {
+        let message = format!("{left} messages go on below what was taken out of the tree here, and were left out");
+        findings.push(ImportFinding::new(FindingOutcome::Skipped, "below_taken_out", message).of(left));
+    }
+    if !tale.rest.is_empty() {
+        let keys: Vec<&str> = tale.rest.keys().map(String::as_str).take(NAMED_KEYS).collect();
+        let message = format!("kept, but does nothing here: {}", keys.join(", "));
+        findings.push(ImportFinding::new(FindingOutcome::Kept, "chat_settings", message).of(tale.rest.len()));
+    }
+    findings
+}

@@ -1,0 +1,288 @@
+//! The door for files of other programs: what a file is, its content says, and it is taken in by whoever knows it. The data of
+//! SillyTavern goes to `sillytavern/`; anything else, also what lies beside it, is looked at file by file. What lies in a
+//! folder or in an archive is taken as it is by itself.
+//!
+//! `file_type.rs` says what a file is, `foreign_chat.rs` makes a session of a story (`interop/foreign_chat/`), `own_session.rs` takes in a session that this
+//! program wrote. To take in another kind of file: its sign in `file_type.rs` or in `interop/file_kind.rs`, and its arm in `file`.
+
+mod file_type;
+mod foreign_chat;
+mod own_session;
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use clotho_compat::interop::{FindingOutcome, ImportFinding, book, file_kind, text};
+use clotho_core::clock::IdGenerator;
+use clotho_store::Store;
+
+use super::ForeignImportItem;
+use super::file_container::{ContainerEntry, ContainerEntryKind, FileContainer, MAX_DEPTH, SourceFile};
+use super::import::{ImportError, ImportProgress, REPAIR_LIST_HINT};
+use super::sillytavern::data_folder::{ChatFolder, DataFolder, unread};
+use super::sillytavern::{ForeignImport, ForeignImportResult, ImportOptions, ImportSource, unreadable};
+use file_type::ForeignFileType;
+
+/// So many files that are nothing are named one by one; the rest are counted.
+const NAMED: usize = 200;
+/// So deep do archives lie in archives at most.
+const MAX_ARCHIVE_DEPTH: usize = 2;
+
+/// What is taken in, for whoever sends something else.
+const ACCEPTED_INPUTS: &str = "a session (.clotho), a folder or archive of SillyTavern or a chat of it (.jsonl), a character card (PNG, JSON, CHARX, YAML), a lorebook, personas, chats of \
+                     ChatGPT (conversations.json), Open WebUI, LibreChat, RisuAI, Agnai, KoboldAI, text-generation-webui, CAI Tools or \
+                     Chub, or a folder or archive of these";
+
+/// Takes in whatever another program has kept: a folder, an archive, a file. What is there already is left alone.
+///
+/// # Errors
+/// There is nothing that is known, the store fails, or `told` answers `false`; what was written until then stays.
+pub async fn import(
+    store: &Store,
+    ids: &IdGenerator,
+    given: ImportSource,
+    wish: ImportOptions,
+    mut told: impl FnMut(ImportProgress) -> bool + Send,
+) -> Result<ForeignImportResult, ImportError> {
+    let mut work = ForeignImport::new(store, ids, wish, &mut told);
+    let (count, unknown) = match open_input(given)? {
+        OpenInput::House(house) => work.import_container(&house, 0).await?,
+        OpenInput::File(place) => (1, work.import_files(vec![place], 0).await?),
+    };
+    if unknown.len() == count {
+        let what = if count == 1 { "it is" } else { "there is nothing but files that are" };
+        return Err(ImportError::Unknown(format!(
+            "{what} no archive and nothing else that is taken in: {ACCEPTED_INPUTS}"
+        )));
+    }
+    work.report_unknown(unknown);
+    Ok(work.result)
+}
+
+/// Whether a path leads to something of another program, and not to the file of a session. One that leads nowhere does not.
+pub fn is_foreign(path: &Path) -> bool {
+    path.is_dir() || File::open(path).is_ok_and(|file| file_type::is_foreign(file).unwrap_or(false))
+}
+
+/// What was given, with its door open.
+enum OpenInput {
+    House(FileContainer),
+    File(SourceFile),
+}
+
+fn open_input(given: ImportSource) -> Result<OpenInput, ImportError> {
+    let place = match given {
+        ImportSource::Path(path) if fs::metadata(&path)?.is_dir() => {
+            return Ok(OpenInput::House(FileContainer::Folder(path)));
+        }
+        ImportSource::Path(path) => SourceFile::from_file(File::open(&path)?, base_name(&path.to_string_lossy()))?,
+        ImportSource::File(file, name) => SourceFile::from_file(file, base_name(&name))?,
+    };
+    if file_type::detect_type(&place)? != ForeignFileType::Archive {
+        return Ok(OpenInput::File(place));
+    }
+    let bad = |error| ImportError::Unknown(format!("it is no archive that can be read: {error}"));
+    let house = place.archive().map_err(bad)?;
+    Ok(if house.has(CARD) { OpenInput::File(place) } else { OpenInput::House(house) })
+}
+
+/// The file that makes a card of an archive.
+const CARD: &str = "card.json";
+
+/// The last part of a name.
+fn base_name(name: &str) -> &str {
+    name.rsplit(['/', '\\']).next().unwrap_or_default()
+}
+
+/// All files among what lies in a house, by name, in whatever folders, and what is not even looked at.
+fn collect_files(
+    house: &FileContainer,
+    top: Vec<ContainerEntry>,
+) -> Result<(Vec<SourceFile>, Vec<ForeignImportItem>), ImportError> {
+    let (mut files, mut left_out, mut next) = (Vec::new(), Vec::new(), vec![(top, 0)]);
+    while let Some((found, depth)) = next.pop() {
+        for ContainerEntry { name, kind } in found {
+            match kind {
+                ContainerEntryKind::File(place) => files.push(place),
+                ContainerEntryKind::Folder if depth < MAX_DEPTH => {
+                    let (inside, is_more) = house.list(&name)?;
+                    if is_more {
+                        left_out.push(skipped_item(&name, "it has more files than are looked at"));
+                    }
+                    next.push((inside, depth + 1));
+                }
+                ContainerEntryKind::Folder => left_out.push(skipped_item(&name, "it lies too deep in other folders")),
+                ContainerEntryKind::NotReadable(why) => left_out.push(skipped_item(&name, why)),
+            }
+        }
+    }
+    files.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok((files, left_out))
+}
+
+fn skipped_item(name: &str, why: &str) -> ForeignImportItem {
+    ForeignImportItem::skipped("file", name, ImportFinding::new(FindingOutcome::Skipped, "unread", why)).from_file(name)
+}
+
+/// How many files were looked at, and which of them are nothing.
+type UnknownFiles = (usize, Vec<SourceFile>);
+
+impl ForeignImport<'_> {
+    /// Takes in what lies in a folder or an archive: the data of SillyTavern, if there is some, and whatever else there is.
+    async fn import_container(&mut self, house: &FileContainer, depth: usize) -> Result<UnknownFiles, ImportError> {
+        let (top, is_root) = if house.data_folders()?.is_empty() {
+            unread(house).into_iter().for_each(|item| self.count_item(item));
+            let (top, is_more) = house.list("")?;
+            if is_more {
+                self.count_item(skipped_item("", "it has more files than are looked at"));
+            }
+            (top, 0)
+        } else {
+            let root = DataFolder::of(house)?;
+            self.import_data(&root).await?;
+            (root.others, 1)
+        };
+        let (files, left_out) = collect_files(house, top)?;
+        left_out.into_iter().for_each(|item| self.count_item(item));
+        Ok((files.len() + is_root, self.import_files(files, depth).await?))
+    }
+
+    /// Takes files in, each as what it is; answers with those that are nothing.
+    async fn import_files(&mut self, files: Vec<SourceFile>, depth: usize) -> Result<Vec<SourceFile>, ImportError> {
+        self.read_progress.add_total(files.iter().map(|place| place.bytes).sum());
+        let (mut unknown, mut chats, mut sorted) = (Vec::new(), Vec::new(), Vec::with_capacity(files.len()));
+        for place in files {
+            match file_type::detect_type(&place) {
+                Ok(sort) => sorted.push((place, sort)),
+                Err(error) => self.count_item(unreadable(&place.name, &error)),
+            }
+        }
+        // Whoever has a card is there before what they say.
+        sorted.sort_by_key(|(_, sort)| *sort != ForeignFileType::Card);
+        for (place, sort) in sorted {
+            self.check_cancelled()?;
+            match self.import_by_type(&place, sort, depth).await {
+                Ok(None) => {}
+                Ok(Some(ForeignFileType::Chat)) => chats.push(place),
+                Ok(Some(_)) => unknown.push(place),
+                Err(ImportError::Read(why)) => self.count_item(unreadable(&place.name, &std::io::Error::other(why))),
+                Err(error) => return Err(error),
+            }
+        }
+        if !chats.is_empty() {
+            let folder = ChatFolder { key: "chats".into(), chats, ..ChatFolder::default() };
+            self.import_chat_folder(&folder, &mut Default::default()).await?;
+        }
+        Ok(unknown)
+    }
+
+    /// Names files that are nothing.
+    fn report_unknown(&mut self, unknown: Vec<SourceFile>) {
+        let more = unknown.len().saturating_sub(NAMED);
+        for place in unknown.into_iter().take(NAMED) {
+            let why = ImportFinding::new(FindingOutcome::Skipped, "not_known", "it is nothing that is taken in");
+            self.count_item(ForeignImportItem::skipped("file", place.stem(), why).from_file(&place.name));
+        }
+        if more > 0 {
+            let why = ImportFinding::new(
+                FindingOutcome::Skipped,
+                "not_known",
+                format!("{more} more files are nothing that is taken in"),
+            );
+            self.count_item(ForeignImportItem::skipped("file", "more files", why.of(more)));
+        }
+    }
+
+    /// Takes a file in; answers with what it is where that is left to do.
+    async fn import_by_type(
+        &mut self,
+        place: &SourceFile,
+        sort: ForeignFileType,
+        depth: usize,
+    ) -> Result<Option<ForeignFileType>, ImportError> {
+        match sort {
+            ForeignFileType::Card => {
+                let bytes = place.read()?;
+                match book::is_in_picture(&bytes) {
+                    true => _ = self.lorebook(place, &bytes).await?,
+                    false => _ = self.character(place, &bytes).await?,
+                }
+                Ok(None)
+            }
+            ForeignFileType::Archive => self.import_archive(place, depth).await,
+            ForeignFileType::Session => {
+                self.import_session(place).await?;
+                Ok(None)
+            }
+            ForeignFileType::Json => match self.import_stories(place).await? {
+                Some(ForeignFileType::Unknown) => self.import_json(place).await,
+                read => Ok(read),
+            },
+            ForeignFileType::Chat | ForeignFileType::Unknown => Ok(Some(sort)),
+        }
+    }
+
+    /// Takes in what lies in an archive that lies among other files; what is nothing of it is named.
+    async fn import_archive(
+        &mut self,
+        place: &SourceFile,
+        depth: usize,
+    ) -> Result<Option<ForeignFileType>, ImportError> {
+        let house = place.archive()?;
+        if house.has(CARD) {
+            self.character(place, &place.read()?).await?;
+            return Ok(None);
+        }
+        if depth >= MAX_ARCHIVE_DEPTH {
+            self.count_item(skipped_item(&place.name, "it lies too deep in other archives"));
+            return Ok(None);
+        }
+        let inside =
+            if self.inside.is_empty() { place.name.clone() } else { format!("{}/{}", self.inside, place.name) };
+        let outside = std::mem::replace(&mut self.inside, inside);
+        let seen = match Box::pin(self.import_container(&house, depth + 1)).await {
+            Ok((count, unknown)) if unknown.len() < count => {
+                self.report_unknown(unknown);
+                Ok(None)
+            }
+            Ok(_) => Ok(Some(ForeignFileType::Unknown)),
+            Err(error) => Err(error),
+        };
+        self.inside = outside;
+        match seen {
+            Err(ImportError::Unknown(why)) => {
+                self.count_item(skipped_item(&place.name, &why));
+                Ok(None)
+            }
+            Err(error @ ImportError::BadList(_)) => {
+                self.count_item(skipped_item(&place.name, &format!("{error}; {REPAIR_LIST_HINT}")));
+                Ok(None)
+            }
+            seen => seen,
+        }
+    }
+
+    /// Takes JSON in that is no story.
+    async fn import_json(&mut self, place: &SourceFile) -> Result<Option<ForeignFileType>, ImportError> {
+        let bytes = place.read()?;
+        let text = text::decode(&bytes).ok();
+        let value = text.and_then(|text| serde_json::from_str::<Map<String, Value>>(&text).ok());
+        match (value.as_ref().and_then(file_kind::of), value) {
+            (Some(file_kind::JsonFileKind::Card), _) => {
+                self.character(place, &bytes).await?;
+                Ok(None)
+            }
+            (Some(file_kind::JsonFileKind::Book), _) => {
+                self.lorebook(place, &bytes).await?;
+                Ok(None)
+            }
+            (Some(file_kind::JsonFileKind::Personas), Some(value)) => {
+                self.personas_of(place, value.into()).await?;
+                Ok(None)
+            }
+            _ => Ok(Some(ForeignFileType::Unknown)),
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! A session that this program wrote, among other files. By itself such a file becomes a copy beside what is here; in a folder or
+//! an archive it brings back what is missing, so that the same folder may be taken in again.
+
+use clotho_compat::interop::finding::count_phrase;
+use clotho_compat::interop::{FindingOutcome, ImportFinding};
+use clotho_core::ids::{SessionId, UserId};
+use clotho_store::archive::{ArchiveLine, ArchiveReader, SessionLine};
+use clotho_store::{SessionPresence, SourceRecord, StoreError, StoreReader};
+
+use super::super::ForeignImportItem;
+use super::super::check::check;
+use super::super::file_container::SourceFile;
+use super::super::import::{ImportError, SessionImportOptions, import_from};
+use super::super::sillytavern::ForeignImport;
+
+impl ForeignImport<'_> {
+    /// Takes a session in, unless it is here.
+    pub(super) async fn import_session(&mut self, place: &SourceFile) -> Result<(), ImportError> {
+        self.result.totals.chats += 1;
+        let told = match self.import_own(place).await {
+            Ok(item) => item,
+            Err(ImportError::Fault(fault)) => skipped_item(
+                place,
+                ImportFinding::new(FindingOutcome::Skipped, "bad_session", fault.message).at(fault.line),
+            ),
+            Err(ImportError::Refused(refusal)) => {
+                skipped_item(place, ImportFinding::new(FindingOutcome::Skipped, "bad_session", refusal.to_string()))
+            }
+            Err(error) => return Err(error),
+        };
+        self.read_progress.add_read(usize::try_from(place.bytes).unwrap_or(usize::MAX));
+        self.count_item(told.from_file(&place.name));
+        Ok(())
+    }
+
+    /// Takes it in; answers with what is to say of it.
+    async fn import_own(&mut self, place: &SourceFile) -> Result<ForeignImportItem, ImportError> {
+        let mut lines = ArchiveReader::begin(place.open()?, self.options.limits)?;
+        let Some(ArchiveLine::Session(session)) = lines.next_line()? else {
+            return Err(lines.error("the session is expected here").into());
+        };
+        let (owner, id) = (self.options.owner, session.id);
+        let read = move |reader: &mut StoreReader<'_>| Ok::<_, ImportError>(existing_session(reader, owner, id)?);
+        let seen = self.dry_run.source(&source_name(id)).map(|_| (id, SessionPresence::Present));
+        let found = match seen {
+            Some(seen) => seen,
+            None => self.store.read(read).await?,
+        };
+        match found {
+            (is, SessionPresence::Present) => {
+                self.result.totals.unchanged += 1;
+                let words = "it is here already and stays as it is; by itself the file becomes a copy beside it";
+                let mut item = ForeignImportItem::new("session", session.title, is);
+                item.fate = FindingOutcome::Kept;
+                Ok(item.with(vec![ImportFinding::new(FindingOutcome::Kept, "session_here", words)]))
+            }
+            (is, SessionPresence::InTrash) => {
+                let message = "it lies in the trash: bring it back or delete it for good, and import again";
+                let mut item = ForeignImportItem::skipped(
+                    "session",
+                    session.title,
+                    ImportFinding::new(FindingOutcome::Skipped, "in_trash", message),
+                );
+                item.id = Some(is.to_string());
+                Ok(item)
+            }
+            (_, SessionPresence::Deleted) => self.import_checked(place, *session).await,
+        }
+    }
+
+    async fn import_checked(
+        &mut self,
+        place: &SourceFile,
+        session: SessionLine,
+    ) -> Result<ForeignImportItem, ImportError> {
+        let (owner, limits) = (self.options.owner, self.options.limits);
+        let (is, nodes) = if self.options.is_dry {
+            let mut lines = ArchiveReader::begin(place.open()?, limits)?;
+            let nodes = check(&mut lines, || self.check_cancelled())?.counts.nodes;
+            self.dry_run.keep(SourceRecord::new(source_name(session.id), session.id.as_bytes()));
+            (session.id, nodes)
+        } else {
+            let arrival = SessionImportOptions { owner, job: None, title: None };
+            let (told, way) = (&mut self.listener, &self.read_progress);
+            let mut told = |_| told(way.progress());
+            let is = import_from(self.store, place, arrival, self.ids, self.options.at, limits, &mut told).await?;
+            let held = self.store.read(move |reader| Ok::<_, ImportError>(reader.session(owner, is)?)).await?;
+            (is, held.map_or(0, |held| held.counts.nodes))
+        };
+        if is != session.id {
+            let source = SourceRecord::new(source_name(session.id), is.as_bytes());
+            self.store.write(move |tx| tx.put_source(owner, &source)).await?;
+        }
+        let nodes = u64::try_from(nodes).unwrap_or(0);
+        self.result.totals.sessions += 1;
+        self.result.totals.messages += nodes;
+        let words = count_phrase(usize::try_from(nodes).unwrap_or(0), "message, with all", "messages, with all")
+            + " that belongs to them";
+        Ok(ForeignImportItem::new("session", session.title, is).with(vec![ImportFinding::new(
+            FindingOutcome::Works,
+            "messages",
+            words,
+        )]))
+    }
+}
+
+fn skipped_item(place: &SourceFile, why: ImportFinding) -> ForeignImportItem {
+    ForeignImportItem::skipped("session", place.stem(), why)
+}
+
+/// By what a session is known that came in under another id, because somebody else has its own.
+fn source_name(session: SessionId) -> String {
+    format!("session/{session}")
+}
+
+/// What a session is here, and where it is.
+fn existing_session(
+    reader: &mut StoreReader<'_>,
+    owner: UserId,
+    session: SessionId,
+) -> Result<(SessionId, SessionPresence), StoreError> {
+    let copy = reader.source(owner, &source_name(session))?.and_then(|source| SessionId::from_slice(&source.became));
+    for id in [Some(session), copy].into_iter().flatten() {
+        let place = reader.session_presence(owner, id)?;
+        if !matches!(place, SessionPresence::Deleted) {
+            return Ok((id, place));
+        }
+    }
+    Ok((session, SessionPresence::Deleted))
+}

@@ -1,0 +1,216 @@
+//! The ids of a session that comes in: its own where nobody has them, new ones where somebody does. A copy has new ids
+//! everywhere, also inside the JSON of metadata, deltas, traces and the log; what its nodes were is kept as `provenance`.
+
+use std::collections::HashMap;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use clotho_core::ids::{FragmentId, NodeId, SessionId, UserId};
+use clotho_core::oplog::{FragmentInfo, LabelTarget};
+use clotho_store::archive::{ArchiveLine, HistoryNode, NodeLine, OperationLine, SessionLine, TraceLine};
+
+use super::check::{ImportCheck, StashAndLabels};
+
+/// What ids become.
+#[derive(Debug, Clone)]
+pub struct ImportIdMap {
+    session: SessionId,
+    from: UserId,
+    owner: UserId,
+    new: HashMap<Uuid, Uuid>,
+}
+
+impl ImportIdMap {
+    /// Ids stay, but for the owner's: what was his is the one's who imports.
+    pub fn keeping(session: &SessionLine, owner: UserId) -> Self {
+        Self { session: session.id, from: session.owner, owner, new: HashMap::new() }
+    }
+
+    /// New ids for a session, its nodes and its fragments.
+    pub fn copying(checked: &ImportCheck, owner: UserId, mut next: impl FnMut() -> Uuid) -> Self {
+        let nodes = checked.nodes.iter().map(|id| id.uuid());
+        let fragments = checked.fragments.iter().map(|id| id.uuid());
+        let old = std::iter::once(checked.session.id.uuid()).chain(nodes).chain(fragments);
+        let new = old.map(|old| (old, next())).collect();
+        Self { new, ..Self::keeping(&checked.session, owner) }
+    }
+
+    /// Whether it is a copy: what the original was made of is the original's.
+    pub fn is_copy(&self) -> bool {
+        !self.new.is_empty()
+    }
+
+    fn id(&self, id: Uuid) -> Uuid {
+        self.new.get(&id).copied().unwrap_or(id)
+    }
+
+    /// What a node is called.
+    pub fn node(&self, id: NodeId) -> NodeId {
+        NodeId::new(self.id(id.uuid()))
+    }
+
+    fn fragment(&self, id: FragmentId) -> FragmentId {
+        FragmentId::new(self.id(id.uuid()))
+    }
+
+    /// The stash and the labels under their new names.
+    pub fn stash_and_labels(&self, beside: &StashAndLabels) -> StashAndLabels {
+        let cut = |cut: &FragmentInfo| FragmentInfo { fragment: self.fragment(cut.fragment), ..cut.clone() };
+        let mark = |mark: &LabelTarget| LabelTarget { node: self.node(mark.node), ..*mark };
+        StashAndLabels {
+            stash: beside.stash.iter().map(|(top, one)| (self.node(*top), cut(one))).collect(),
+            stashed_nodes: beside
+                .stashed_nodes
+                .iter()
+                .map(|(node, id)| (self.node(*node), self.fragment(*id)))
+                .collect(),
+            labels: beside.labels.iter().map(|(name, one)| (name.clone(), mark(one))).collect(),
+        }
+    }
+
+    fn user(&self, id: UserId) -> UserId {
+        if id == self.from { self.owner } else { id }
+    }
+
+    /// The session under its new name and owner.
+    pub fn session(&self, line: SessionLine) -> SessionLine {
+        SessionLine {
+            id: SessionId::new(self.id(line.id.uuid())),
+            owner: self.owner,
+            root: self.node(line.root),
+            head: self.node(line.head),
+            ..line
+        }
+    }
+
+    /// A line with other ids.
+    ///
+    /// # Errors
+    /// Its JSON does not read: nothing of it may get lost on the way.
+    pub fn line(&self, line: ArchiveLine) -> serde_json::Result<ArchiveLine> {
+        Ok(match line {
+            ArchiveLine::Session(session) => ArchiveLine::Session(Box::new(self.session(*session))),
+            ArchiveLine::Node(node) => ArchiveLine::Node(Box::new(self.node_line(*node)?)),
+            ArchiveLine::Operation(operation) => ArchiveLine::Operation(Box::new(self.operation(*operation)?)),
+            ArchiveLine::Trace(trace) => ArchiveLine::Trace(Box::new(self.trace(*trace))),
+            ArchiveLine::Source(mut source) => {
+                source.node = source.node.map(|node| self.node(node));
+                ArchiveLine::Source(source)
+            }
+            other @ (ArchiveLine::Blob(_) | ArchiveLine::End(_)) => other,
+        })
+    }
+
+    fn node_line(&self, mut line: NodeLine) -> serde_json::Result<NodeLine> {
+        line.author = line.author.map(|id| self.user(id));
+        if self.new.is_empty() {
+            return Ok(line);
+        }
+        line.metadata = self.metadata(&line)?;
+        for delta in &mut line.deltas {
+            delta.body = self.json(&delta.body)?;
+        }
+        line.remembered = line.remembered.map(|id| self.node(id));
+        line.fragment = line.fragment.map(|id| self.fragment(id));
+        line.parent = line.parent.map(|id| self.node(id));
+        line.id = self.node(line.id);
+        Ok(line)
+    }
+
+    /// The metadata of a copy: what it is a copy of stands in it.
+    fn metadata(&self, line: &NodeLine) -> serde_json::Result<Box<RawValue>> {
+        let mut metadata: Map<String, Value> = serde_json::from_str(line.metadata.get())?;
+        metadata.values_mut().for_each(|value| self.value(value));
+        let origin = json!({"sessionId": self.session.to_string(), "nodeId": line.id.to_string()});
+        metadata.insert("provenance".to_owned(), origin);
+        serde_json::value::to_raw_value(&metadata)
+    }
+
+    fn operation(&self, mut line: OperationLine) -> serde_json::Result<OperationLine> {
+        line.actor = line.actor.map(|id| self.user(id));
+        line.effects = self.json(&line.effects)?;
+        Ok(line)
+    }
+
+    fn trace(&self, mut line: TraceLine) -> TraceLine {
+        if self.new.is_empty() {
+            return line;
+        }
+        line.node = self.node(line.node);
+        self.value(&mut line.head);
+        line.blocks.iter_mut().for_each(|(about, _)| self.value(about));
+        line.history.base = line.history.base.map(|id| self.node(id));
+        for sent in line.history.add.iter_mut().flatten() {
+            *sent = sent.here().map_or(HistoryNode::Elsewhere, |id| HistoryNode::Here(self.node(id)));
+        }
+        line
+    }
+
+    fn json(&self, text: &RawValue) -> serde_json::Result<Box<RawValue>> {
+        if self.new.is_empty() {
+            return Ok(text.to_owned());
+        }
+        let mut value: Value = serde_json::from_str(text.get())?;
+        self.value(&mut value);
+        serde_json::value::to_raw_value(&value)
+    }
+
+    /// Other ids wherever a text is one, at any depth: the JSON was read, so it is not deep.
+    fn value(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => {
+                if let Some(new) = self.text(text) {
+                    *text = new;
+                }
+            }
+            Value::Array(list) => list.iter_mut().for_each(|value| self.value(value)),
+            Value::Object(map) => {
+                map.values_mut().for_each(|value| self.value(value));
+                if map.keys().any(|key| self.text(key).is_some()) {
+                    let old = std::mem::take(map);
+                    *map = old.into_iter().map(|(key, value)| (self.text(&key).unwrap_or(key), value)).collect();
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn text(&self, text: &str) -> Option<String> {
+        // Only what has the length of an id is looked at.
+        let id: NodeId = Some(text).filter(|text| text.len() == 36)?.parse().ok()?;
+        self.new.get(&id.uuid()).map(Uuid::to_string)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What cannot be read is a fault of the file, never an empty one in its place.
+    #[test]
+    fn import_copy_malformed_json_returns_error() {
+        let id = |n: u128| Uuid::from_u128(n);
+        let names = ImportIdMap {
+            session: SessionId::new(id(1)),
+            from: UserId::new(id(2)),
+            owner: UserId::new(id(3)),
+            new: HashMap::from([(id(4), id(5))]),
+        };
+        let node = |metadata: &str, delta: &str| {
+            let text = format!(
+                r#"{{"node": {{"id": "{}", "role": "user", "kind": "message", "status": "complete", "content": "Hi.",
+                "metadata": {metadata}, "diceSeed": 1, "revision": 1, "deltas": [{{"revision": 1, "body": {delta}}}], "created": 0}}}}"#,
+                id(4)
+            );
+            names.line(serde_json::from_str(&text).unwrap())
+        };
+        let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
+        let Ok(ArchiveLine::Node(copy)) = node(r#"{"model": "m"}"#, "{}") else { panic!("it reads well") };
+        assert_eq!(copy.id.uuid(), id(5));
+        assert!(copy.metadata.get().contains("\"model\"") && copy.metadata.get().contains("provenance"));
+        assert!(node("[]", "{}").is_err(), "metadata that is no object");
+        assert!(node("{}", &deep).is_err(), "JSON that nobody reads");
+    }
+}

@@ -1,0 +1,127 @@
+//! Lorebooks of other programs in.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use clotho_compat::interop::book::{self, LorebookImportError};
+use clotho_compat::interop::finding::count_phrase;
+use clotho_compat::interop::{FindingOutcome, ImportFinding};
+use clotho_compat::prompt::lore::TitleLabels;
+use clotho_core::clock::{IdGenerator, Time};
+use clotho_core::ids::LorebookId;
+use clotho_core::tree::book::validate_lorebook;
+use clotho_core::tree::card::ValidationError;
+use clotho_plugin::{InitVarText, unread_starts};
+use clotho_store::Lorebook;
+
+use super::report::ForeignImportItem;
+
+/// The most characters of a name.
+const LONGEST_NAME: usize = 200;
+/// So many entries that are none are named.
+const NAMED: usize = 20;
+
+/// Why a book is not kept.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LorebookRejection {
+    /// The file is no book.
+    #[error(transparent)]
+    NoBook(#[from] LorebookImportError),
+    /// It is more than a book may be.
+    #[error(transparent)]
+    Unfit(#[from] ValidationError),
+}
+
+/// Reads a lorebook of another program. One without a name is called like its file.
+///
+/// # Errors
+/// It is no book, or more than a book may be.
+pub fn read_lorebook(
+    file: &[u8],
+    name: Option<&str>,
+    ids: &IdGenerator,
+    now: Time,
+) -> Result<(Lorebook, ForeignImportItem), LorebookRejection> {
+    let stem = name.and_then(|name| Path::new(name).file_stem()?.to_str()).unwrap_or_default();
+    let (book, odd) = book::sorted(file)?;
+    let (book, mut item) = new_lorebook(book, stem, ids, now)?;
+    item.findings.extend(invalid_entries_finding(&odd));
+    item.file = name.map(str::to_owned);
+    Ok((book, item))
+}
+
+/// What to say of what is no entry of a book: the rest of the book comes in.
+pub fn invalid_entries_finding(odd: &[String]) -> Option<ImportFinding> {
+    let named: Vec<&str> = odd.iter().map(String::as_str).take(NAMED).collect();
+    let more = if odd.len() > NAMED { ", …" } else { "" };
+    let words = match odd {
+        [one] => format!("entry {one} is none and is left out"),
+        all => format!("{} of its entries are none and are left out: {}{more}", all.len(), named.join(", ")),
+    };
+    (!odd.is_empty()).then(|| ImportFinding::new(FindingOutcome::Skipped, "bad_entry", words).of(odd.len()))
+}
+
+/// A book in the form of world info as one of this server.
+///
+/// # Errors
+/// It is more than a book may be.
+pub fn new_lorebook(
+    mut book: Map<String, Value>,
+    called: &str,
+    ids: &IdGenerator,
+    now: Time,
+) -> Result<(Lorebook, ForeignImportItem), ValidationError> {
+    let own = book.get("name").and_then(Value::as_str).map(str::trim).filter(|name| !name.is_empty());
+    let called = own.unwrap_or(if called.trim().is_empty() { "Lorebook" } else { called.trim() });
+    let called: String = called.chars().take(LONGEST_NAME).collect();
+    book.insert("name".to_owned(), called.clone().into());
+    validate_lorebook(&book)?;
+    let id = LorebookId::new(ids.next(now));
+    let n = book::entries(&book).len();
+    let words = count_phrase(n, "entry", "entries");
+    let mut findings =
+        if n == 0 { Vec::new() } else { vec![ImportFinding::new(FindingOutcome::Works, "lore", words).of(n)] };
+    let starts =
+        initial_values(&book).into_iter().filter(|start| !unread_starts(std::slice::from_ref(start), "").is_empty());
+    findings.extend(unreadable_values_finding(starts.map(|start| start.name).collect()));
+    let item = ForeignImportItem::new("lorebook", called, id).with(findings);
+    Ok((Lorebook { id, card: book, created: now, updated: now }, item))
+}
+
+/// What a book says that the values of a story begin with, macros out of the way.
+pub fn initial_values(book: &Map<String, Value>) -> Vec<InitVarText> {
+    let entries = match book.get("entries") {
+        Some(Value::Object(map)) => map.values().collect::<Vec<_>>(),
+        Some(Value::Array(list)) => list.iter().collect(),
+        _ => Vec::new(),
+    };
+    let text = |entry: &Value, key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let named = entries.into_iter().map(|entry| (text(entry, "comment"), entry));
+    let begins = named.filter(|(title, _)| TitleLabels::read(title).is_initial_values());
+    begins.map(|(name, entry)| InitVarText { name, text: without_macros(&text(entry, "content")) }).collect()
+}
+
+/// A text with a word in the place of each macro: what it would be where a story begins cannot be known yet.
+pub fn without_macros(text: &str) -> String {
+    let (mut kept, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((before, inside)) = rest.split_once("{{") {
+        let Some((_, after)) = inside.split_once("}}") else { break };
+        kept.push_str(before);
+        kept.push('x');
+        rest = after;
+    }
+    kept.push_str(rest);
+    kept
+}
+
+/// What to say of texts that values should begin with and that cannot be read.
+pub fn unreadable_values_finding(names: Vec<String>) -> Option<ImportFinding> {
+    let texts = count_phrase(names.len(), "text", "texts");
+    let words = format!("{texts} with values to begin with: neither YAML nor JSON nor TOML, so nothing begins by it");
+    let named = ImportFinding {
+        names: names.iter().take(NAMED).cloned().collect(),
+        ..ImportFinding::new(FindingOutcome::Kept, "start_unread", words)
+    };
+    (!names.is_empty()).then(|| named.of(names.len()))
+}

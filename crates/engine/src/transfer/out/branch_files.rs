@@ -1,0 +1,184 @@
+//! Which lines of a session go out when all of it does, and how their files are called: each end of a line is a file, but for
+//! replies that nobody went on from and that are swipes in the file of a sibling.
+
+use std::collections::{HashMap, HashSet};
+
+use clotho_core::ids::NodeId;
+use clotho_core::tree::{Kind, Node, Role, Status};
+use clotho_store::{Label, SourceRecord, StoreError, StoreReader, StoredNode, StoredSession};
+
+use super::chat::is_swipe;
+use super::file_names::{UniqueFileNames, is_plain};
+
+/// So many ends are looked at at once.
+const PIECE: i64 = 64;
+
+/// A line that goes out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BranchFile {
+    /// Its last node.
+    pub leaf: NodeId,
+    /// The name of its file, without ending.
+    pub name: String,
+}
+
+/// The lines of a session, and how they name each other.
+#[derive(Debug, Default)]
+pub struct BranchFiles {
+    /// The lines; the first is the one that the others branch off.
+    pub files: Vec<BranchFile>,
+    /// The message at which a file ends that only keeps a place, with its name.
+    pub bookmarks: HashMap<NodeId, String>,
+    /// The names of nodes, each of which is the end of a line.
+    pub labels: Vec<Label>,
+}
+
+impl BranchFiles {
+    /// The lines of a session. Names are given once in a folder.
+    pub fn of(
+        reader: &mut StoreReader<'_>,
+        held: &StoredSession,
+        sources: &[SourceRecord],
+        names: &mut UniqueFileNames,
+    ) -> Result<Self, StoreError> {
+        let labels: Vec<_> = reader.labels(held)?.into_iter().filter(|label| label.is_in_tree).collect();
+        let head = held.session.head;
+        let named: HashSet<NodeId> = labels.iter().map(|label| label.node).collect();
+        let mut leaves = Vec::new();
+        let mut before = i64::MAX;
+        loop {
+            let branches = reader.branches(held, before, PIECE)?;
+            let Some(last) = branches.last() else { break };
+            before = last.leaf.n;
+            for branch in branches {
+                let is_wanted = branch.leaf.node.id == head || named.contains(&branch.leaf.node.id);
+                if is_wanted || needs_own_file(reader, held, &branch.leaf, head)? {
+                    leaves.push(branch.leaf.node.id);
+                }
+            }
+        }
+        // Oldest first, so that names stay when new lines come.
+        leaves.reverse();
+        for label in &labels {
+            if !leaves.contains(&label.node) {
+                leaves.push(label.node);
+            }
+        }
+        if !leads_to(reader, held, &leaves)? {
+            leaves.push(head);
+        }
+        let came = imported_names(reader, held, sources, &leaves)?;
+        let main = main_leaf(&leaves, sources, &came, head);
+        leaves.sort_by_key(|leaf| *leaf != main);
+        let mut lines = Self::default();
+        for leaf in leaves {
+            let label = labels.iter().find(|label| label.node == leaf);
+            let name = match (came.get(&leaf), label) {
+                (Some(name), _) => name.clone(),
+                (None, Some(label)) if leaf != main => names.unique(&label.name),
+                (None, _) if leaf == main => names.unique(&held.session.title),
+                (None, _) => names.unique(&format!("{} - Branch #{}", held.session.title, lines.files.len())),
+            };
+            if label.is_some_and(|label| !label.following)
+                && let Some(placed) = reader.node(held, leaf)?
+            {
+                let at = if placed.node.kind == Kind::Change { placed.node.parent } else { Some(leaf) };
+                lines.bookmarks.extend(at.map(|at| (at, name.clone())));
+            }
+            lines.files.push(BranchFile { leaf, name });
+        }
+        lines.labels = labels;
+        Ok(lines)
+    }
+
+    /// The name of the file that the others branch off.
+    pub fn main(&self) -> Option<&str> {
+        self.files.first().map(|end| end.name.as_str())
+    }
+}
+
+/// Whether HEAD is on one of some lines.
+fn leads_to(reader: &mut StoreReader<'_>, held: &StoredSession, leaves: &[NodeId]) -> Result<bool, StoreError> {
+    let head = held.session.head;
+    let mut is_there = leaves.contains(&head);
+    for leaf in leaves {
+        is_there = is_there || reader.is_on_path(held, head, *leaf)?;
+    }
+    Ok(is_there)
+}
+
+/// The name of a chat by what it is known again: `chats/Rin/Maintenance.jsonl` is `Maintenance`.
+pub fn file_name(source: &str) -> Option<&str> {
+    source.rsplit('/').next()?.strip_suffix(".jsonl").filter(|name| is_plain(name))
+}
+
+/// The names of files that came in, by the ends of lines that go on from there; the line that is played comes first.
+fn imported_names(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    sources: &[SourceRecord],
+    leaves: &[NodeId],
+) -> Result<HashMap<NodeId, String>, StoreError> {
+    let mut came = HashMap::new();
+    let ends = sources.iter().filter_map(|source| Some((source.node?, file_name(&source.name)?.to_owned())));
+    let (mut exact, mut grown) = (Vec::new(), Vec::new());
+    for (node, name) in ends {
+        if leaves.contains(&node) { exact.push((node, name)) } else { grown.push((node, name)) }
+    }
+    came.extend(exact);
+    for (node, name) in grown {
+        let mut ends: Vec<NodeId> = leaves.iter().copied().filter(|leaf| !came.contains_key(leaf)).collect();
+        ends.sort_by_key(|leaf| *leaf != held.session.head);
+        for leaf in ends {
+            if reader.is_on_path(held, node, leaf)? {
+                came.insert(leaf, name);
+                break;
+            }
+        }
+    }
+    Ok(came)
+}
+
+/// The line that the others branch off: the file that came in first, else the one that is played.
+fn main_leaf(leaves: &[NodeId], sources: &[SourceRecord], came: &HashMap<NodeId, String>, head: NodeId) -> NodeId {
+    let first = sources.iter().find_map(|source| {
+        let name = file_name(&source.name)?;
+        leaves.iter().find(|leaf| came.get(leaf).is_some_and(|own| own == name))
+    });
+    first.copied().or(leaves.contains(&head).then_some(head)).or(leaves.first().copied()).unwrap_or(head)
+}
+
+/// Whether a line has to be a file: its end is no alternative in another.
+fn needs_own_file(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    leaf: &StoredNode,
+    head: NodeId,
+) -> Result<bool, StoreError> {
+    if leaf.node.status == Status::Generating || leaf.node.parent.is_none() {
+        return Ok(false);
+    }
+    let Some(parent) = leaf.node.parent else { return Ok(false) };
+    let family = reader.children(held, parent)?;
+    let others: Vec<&StoredNode> = family.iter().filter(|one| covers(&one.node, &leaf.node)).collect();
+    if others.is_empty() {
+        return Ok(true);
+    }
+    let mut is_last = true;
+    for other in others {
+        let goes_on = other.node.id == head || !reader.children(held, other.node.id)?.is_empty();
+        if goes_on {
+            return Ok(false);
+        }
+        is_last &= other.n < leaf.n;
+    }
+    // Of several that nobody went on from one stands for all.
+    Ok(is_last)
+}
+
+/// Whether the file of a message has another in it, too.
+fn covers(one: &Node, leaf: &Node) -> bool {
+    let is_other = one.id != leaf.id && one.status != Status::Generating;
+    let is_nothing = leaf.kind == Kind::Change || (leaf.status == Status::Error && leaf.content.is_empty());
+    is_other && (is_nothing || (leaf.role == Role::Assistant && is_swipe(leaf, one) && one.status == Status::Complete))
+}

@@ -1,0 +1,185 @@
+//! A node as a message of another program: what `sillytavern/message_to_node.rs` took apart is put together again, and what was
+//! written here becomes what the other program would have made of it.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use clotho_compat::interop::chat::{ChatFileMessage, ChatFileSwipe};
+use clotho_core::clock::Time;
+use clotho_core::ids::NodeId;
+use clotho_core::tree::{Kind, Node, Role, Status};
+use clotho_store::{StoreError, StoreReader, StoredNode, StoredSession};
+
+use super::super::sillytavern::STATE;
+use super::branch::MessageWithSiblings;
+use super::cast::ExportCast;
+
+/// What follows from the state and is not made here.
+const DERIVED: [&str; 2] = ["display_data", "delta_data"];
+/// When a reply was begun and ended: of each alternative, and of the message those of the one that is chosen.
+const TIMES: [&str; 2] = ["gen_started", "gen_finished"];
+
+/// A chat on its way out.
+pub struct ChatExport<'a> {
+    /// The session.
+    pub stored: &'a StoredSession,
+    /// Who speaks.
+    pub cast: &'a ExportCast,
+    /// The chats that keep a place, by the message at which they end.
+    pub bookmarks: Option<&'a HashMap<NodeId, String>>,
+    /// Whether messages have variables.
+    pub has_state: bool,
+    /// The variables of the message before, but for the state.
+    pub before: Option<Map<String, Value>>,
+}
+
+impl ChatExport<'_> {
+    /// A message of a line; none where nothing was said.
+    pub fn row(
+        &mut self,
+        reader: &mut StoreReader<'_>,
+        told: &MessageWithSiblings,
+    ) -> Result<Option<ChatFileMessage>, StoreError> {
+        let own = &told.own.node;
+        if own.content.is_empty() && (own.kind == Kind::Merge || own.status == Status::Error) {
+            return Ok(None);
+        }
+        let alike: Vec<&StoredNode> = told.all.iter().filter(|one| is_swipe(&one.node, own)).collect();
+        let chosen = alike.iter().position(|one| one.node.id == own.id).unwrap_or(0);
+        let mut alternatives = Vec::with_capacity(alike.len());
+        let mut after = None;
+        for one in &alike {
+            let beside = self.other_variables(&one.node);
+            // On this line there may be none, and yet one on that of a sibling.
+            let may_have = self.has_state || beside.is_some();
+            let state = if may_have { reader.world(self.stored, one)?.vars.get(STATE).cloned() } else { None };
+            if one.node.id == own.id {
+                after.clone_from(&beside);
+            }
+            let mut alternative = alternative(&one.node, state, beside);
+            if let Some(name) = self.bookmarks.and_then(|bookmarks| bookmarks.get(&one.node.id)) {
+                alternative.extra.entry("bookmark_link").or_insert_with(|| name.as_str().into());
+            }
+            alternatives.push(alternative);
+        }
+        self.before = after;
+        let kept = imported_metadata(own);
+        Ok(Some(ChatFileMessage {
+            name: self.name(own),
+            is_user: own.role == Role::User || kept.is_some_and(|kept| kept.contains_key("is_user")),
+            is_hidden: !own.is_enabled || own.status == Status::Error,
+            selected: chosen,
+            has_swipes: kept.map_or(own.role == Role::Assistant, |kept| kept.contains_key("swipe")),
+            rest: self.row_extra(own, &alike),
+            swipes: alternatives,
+        }))
+    }
+
+    fn name(&self, node: &Node) -> String {
+        match imported_metadata(node) {
+            Some(kept) => text(kept, "name").or(node.name.as_deref()).unwrap_or_default().to_owned(),
+            None => self.cast.name(node),
+        }
+    }
+
+    /// The variables of a node but for the state. Where nothing is said of them, they are those of the message before.
+    fn other_variables(&self, node: &Node) -> Option<Map<String, Value>> {
+        match imported_metadata(node) {
+            Some(kept) => kept.get("variables").map_or(self.before.clone(), |own| own.as_object().cloned()),
+            None => {
+                let mut before = self.before.clone().or_else(|| self.has_state.then(Map::new))?;
+                before.retain(|key, _| !DERIVED.contains(&key.as_str()));
+                Some(before)
+            }
+        }
+    }
+
+    /// What a line says of a message as a whole.
+    fn row_extra(&self, own: &Node, alike: &[&StoredNode]) -> Map<String, Value> {
+        if let Some(line) = metadata_object(own, "line") {
+            return line.clone();
+        }
+        let mut rest = alike.iter().find_map(|one| metadata_object(&one.node, "line")).cloned().unwrap_or_default();
+        rest.retain(|key, _| !TIMES.contains(&key.as_str()));
+        let several = self.cast.characters.len() > 1 && own.role == Role::Assistant && imported_metadata(own).is_none();
+        if let Some(player) = self.cast.character(own).filter(|_| several) {
+            let file = format!("{}.png", player.file);
+            rest.insert("force_avatar".into(), format!("/thumbnail?type=avatar&file={file}").into());
+            rest.insert("original_avatar".into(), file.into());
+        }
+        let known = swipe_info(own);
+        rest.extend(TIMES.iter().filter_map(|key| known.get_key_value(*key)).map(|(k, v)| (k.clone(), v.clone())));
+        rest
+    }
+}
+
+/// Whether a message is an alternative of another: written in its place by the same speaker. Of messages of the user and of
+/// nobody only those are that were so where they come from.
+pub fn is_swipe(one: &Node, own: &Node) -> bool {
+    let was = |node: &Node| imported_metadata(node).is_some_and(|kept| kept.contains_key("swipe"));
+    let is_whole = one.status == Status::Complete && one.kind != Kind::Merge;
+    let is_by_same = one.name == own.name && one.character == own.character;
+    one.id == own.id || (is_whole && is_by_same && (own.role == Role::Assistant || (was(one) && was(own))))
+}
+
+/// What came in with a message and has no place of its own.
+fn imported_metadata(node: &Node) -> Option<&Map<String, Value>> {
+    node.metadata.get("sillytavern")?.as_object()
+}
+
+fn metadata_object<'a>(node: &'a Node, name: &str) -> Option<&'a Map<String, Value>> {
+    imported_metadata(node)?.get(name)?.as_object()
+}
+
+fn text<'a>(kept: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+    kept.get(name)?.as_str()
+}
+
+fn alternative(node: &Node, state: Option<Value>, beside: Option<Map<String, Value>>) -> ChatFileSwipe {
+    let is_stateless = imported_metadata(node).is_some_and(|kept| kept.contains_key("stateless"));
+    let variables = beside.map(|beside| {
+        let state = state.filter(|_| !is_stateless).map(|state| (STATE.to_owned(), state));
+        state.into_iter().chain(beside).collect()
+    });
+    let date = match imported_metadata(node).and_then(|kept| kept.get("send_date")) {
+        Some(Value::Null) => None,
+        Some(date) => Some(date.clone()),
+        None => Some(node.created.to_string().into()),
+    };
+    ChatFileSwipe { text: node.content.clone(), date, extra: extra(node), info: swipe_info(node), variables }
+}
+
+/// The facts of its making.
+fn extra(node: &Node) -> Map<String, Value> {
+    let mut extra = match (imported_metadata(node), node.role) {
+        (Some(_), _) => metadata_object(node, "extra").cloned().unwrap_or_default(),
+        (None, Role::System) => Map::from_iter([("type".to_owned(), json!("narrator"))]),
+        (None, _) => {
+            let tokens = node.metadata.get("tokenCount").and_then(|count| count.get("completion"));
+            tokens.map(|count| ("token_count".to_owned(), count.clone())).into_iter().collect()
+        }
+    };
+    let own = [("model", node.metadata.get("model").cloned()), ("reasoning", node.reasoning.clone().map(Value::from))];
+    // Where the other program writes them: behind the name of what was asked.
+    let mut at = extra.keys().position(|key| key == "api").map_or(0, |at| at + 1);
+    for (key, value) in own {
+        if let Some(value) = value {
+            extra.shift_insert(at, key.to_owned(), value);
+            at += 1;
+        }
+    }
+    extra
+}
+
+/// What else is said of an alternative.
+fn swipe_info(node: &Node) -> Map<String, Value> {
+    if imported_metadata(node).is_some() {
+        return metadata_object(node, "swipe_info").cloned().unwrap_or_default();
+    }
+    let took = node.metadata.get("latencyMs").and_then(Value::as_i64);
+    let Some(took) = took.filter(|_| node.role == Role::Assistant) else { return Map::new() };
+    let ended = Time(node.created.0.saturating_add(took));
+    let times = [node.created, ended].map(|time| Value::from(time.to_string()));
+    TIMES.iter().map(|key| (*key).to_owned()).zip(times).collect()
+}

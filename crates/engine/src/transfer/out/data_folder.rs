@@ -1,0 +1,287 @@
+//! Everything of a user as a folder of data that the other program opens: cards, chats and groups, lorebooks, personas, presets.
+//!
+//! What came in from such a folder goes back under its own name, so that it is known there and here.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{Seek, Write};
+
+use serde_json::{Map, Value, json};
+
+use clotho_compat::interop::{FindingOutcome, ImportFinding, card, picture};
+use clotho_compat::prompt::lore;
+use clotho_core::ids::{CharacterId, LorebookId, PersonaId, UserId};
+use clotho_store::{
+    BindingTarget, CardFile, DatabaseSnapshot, PersonaCard, SessionExportError, StoreError, StoreReader,
+};
+
+use super::super::cards::{card_sheet, lorebook_of};
+use super::super::personas::persona_fingerprint;
+use super::super::report::{ForeignImportItem, ForeignImportReport};
+use super::super::sillytavern::{FOLDERS, LIST, preset_fingerprint, regex_key};
+use super::export_index::ExportIndexWriter;
+use super::export_target::ExportTarget;
+use super::file_names::{UniqueFileNames, is_plain, safe_file_name};
+use super::sessions::{ExportFileNames, ImportedGroups, OpenChats};
+use super::settings::SettingsWriter;
+
+/// So many things are read at once.
+const PAGE: i64 = 100;
+
+/// How much went out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ExportOutcome {
+    /// Characters.
+    pub characters: u64,
+    /// Lorebooks that are no character's own.
+    pub lorebooks: u64,
+    /// Personas.
+    pub personas: u64,
+    /// Presets, regular expressions and groups.
+    pub presets: u64,
+    /// Sessions.
+    pub sessions: u64,
+    /// Chats: a session has one for each of its lines.
+    pub chats: u64,
+    /// What did not go out as it should.
+    pub report: ForeignImportReport,
+}
+
+/// Writes everything of a user. `told` hears after each session how many there are so far.
+///
+/// # Errors
+/// The database or the bytes fail.
+pub fn export_all<W: Write + Seek>(
+    snapshot: &mut DatabaseSnapshot,
+    owner: UserId,
+    shelf: ExportTarget<W>,
+    told: impl FnMut(u64),
+) -> Result<(Option<W>, ExportOutcome), SessionExportError> {
+    let reader = snapshot.reader();
+    let (list, gone, settings) = Default::default();
+    let mut house = DataFolderWriter { reader, owner, target: shelf, list, gone, settings };
+    let cards = house.cards()?;
+    house.lorebooks(&cards)?;
+    house.lore_settings()?;
+    let personas = house.personas()?;
+    let groups = house.presets()?;
+    let files = ExportFileNames { cards: &cards.files, personas: &personas };
+    let open = house.sessions(files, groups, told)?;
+    // A card names the chat that was open last.
+    house.characters(&cards, &open)?;
+    let DataFolderWriter { target: mut shelf, list, gone, settings, .. } = house;
+    let mut put = |name: &str, text: String| shelf.put(name, |out| Ok(out.write_all(text.as_bytes())?));
+    put("settings.json", settings.text())?;
+    put(LIST, list.text(&gone.report))?;
+    Ok((shelf.finish()?, gone))
+}
+
+/// A folder while it is written.
+pub struct DataFolderWriter<'a, W: Write + Seek> {
+    pub reader: StoreReader<'a>,
+    pub owner: UserId,
+    pub target: ExportTarget<W>,
+    pub list: ExportIndexWriter,
+    pub gone: ExportOutcome,
+    settings: SettingsWriter,
+}
+
+/// The files of the cards, and which lorebooks are in them.
+#[derive(Default)]
+struct CardFileNames {
+    files: HashMap<CharacterId, String>,
+    books: Vec<LorebookId>,
+}
+
+impl<W: Write + Seek> DataFolderWriter<'_, W> {
+    /// A small file.
+    pub fn put(&mut self, name: &str, bytes: &[u8]) -> Result<blake3::Hash, SessionExportError> {
+        self.target.put(name, |out| Ok(out.write_all(bytes)?))
+    }
+
+    /// The names under which things of a kind came in, and which they may have.
+    fn imported_names(&mut self, became: &[u8; 16], folder: &str) -> Result<Option<String>, StoreError> {
+        let sources = self.reader.sources_of(self.owner, became)?;
+        let name = sources.iter().find_map(|source| source.name.strip_prefix(folder)?.strip_prefix('/'));
+        Ok(name.filter(|name| is_plain(name)).map(str::to_owned))
+    }
+
+    /// How lorebooks are looked through.
+    fn lore_settings(&mut self) -> Result<(), StoreError> {
+        let kept = self.reader.lore_settings(self.owner)?;
+        if kept.is_some() {
+            self.settings.lore(lore::WorldInfoSettings::from_stored(kept));
+        }
+        Ok(())
+    }
+
+    /// The files of the cards: of what came in its own, of the others their names.
+    fn cards(&mut self) -> Result<CardFileNames, SessionExportError> {
+        let (mut cards, mut names, mut new) = (CardFileNames::default(), UniqueFileNames::default(), Vec::new());
+        self.for_each_page(
+            |reader, owner, skip, most| reader.characters(owner, skip, most),
+            |house, card| {
+                cards.books.extend(lorebook_of(&card));
+                match house.imported_names(card.id.as_bytes(), "characters")?.filter(|name| names.take(name)) {
+                    Some(name) => _ = cards.files.insert(card.id, name),
+                    None => new
+                        .push((card.id, card.card.get("name").and_then(Value::as_str).unwrap_or_default().to_owned())),
+                }
+                Ok(())
+            },
+        )?;
+        cards.files.extend(new.into_iter().map(|(id, name)| (id, names.unique(&name))));
+        Ok(cards)
+    }
+
+    fn characters(&mut self, cards: &CardFileNames, open: &OpenChats) -> Result<(), SessionExportError> {
+        self.for_each_page(
+            |reader, owner, skip, most| reader.characters(owner, skip, most),
+            |house, character| {
+                let Some(name) = cards.files.get(&character.id) else { return Ok(()) };
+                let files = house.reader.card_files(house.owner, character.id.uuid())?;
+                let book =
+                    lorebook_of(&character).map(|id| house.reader.lorebook(house.owner, id)).transpose()?.flatten();
+                let mut sheet = card_sheet(&character, &files, book.as_ref());
+                sheet.is_favourite = character.card.get("isFavourite") == Some(&json!(true));
+                sheet.open_chat = open.get(&character.id).cloned().flatten().map(|(_, chat)| chat);
+                if let Some(error) = sheet.picture.and_then(|picture| picture::to_png(picture).err()) {
+                    let words = format!("its picture goes out as a plain one: {error}");
+                    let finding = ImportFinding::new(FindingOutcome::Skipped, "picture_damaged", words);
+                    let title = character.card.get("name").and_then(Value::as_str).unwrap_or_default();
+                    house
+                        .gone
+                        .report
+                        .items
+                        .push(ForeignImportItem::new("character", title, character.id).with(vec![finding]));
+                }
+                let hash = house.put(&format!("characters/{name}.png"), &card::write_png(&sheet))?;
+                house.list.add_file(&format!("characters/{name}"), hash, character.id);
+                let tags = character.card.get("tags").and_then(Value::as_array).into_iter().flatten();
+                let tags: Vec<&str> = tags.filter_map(Value::as_str).collect();
+                if !tags.is_empty() {
+                    house.settings.tags(&format!("{name}.png"), &tags);
+                }
+                let said = character.card.get("metadata").and_then(|metadata| metadata.get("sillytavern")?.as_object());
+                if let Some(said) = said {
+                    house.settings.card(name, said);
+                }
+                house.gone.characters += 1;
+                Ok(())
+            },
+        )
+    }
+
+    fn lorebooks(&mut self, cards: &CardFileNames) -> Result<(), SessionExportError> {
+        let mut names = UniqueFileNames::default();
+        let for_all = self.reader.bound_lorebooks(self.owner, BindingTarget::Everything)?;
+        self.for_each_page(
+            |reader, owner, skip, most| reader.lorebooks(owner, skip, most),
+            |house, book| {
+                let came = house.imported_names(book.id.as_bytes(), "worlds")?;
+                if came.is_none() && cards.books.contains(&book.id) {
+                    return Ok(());
+                }
+                let title = book.card.get("name").and_then(Value::as_str).unwrap_or_default();
+                let name = names.unique(came.as_deref().unwrap_or(title));
+                let path = format!("worlds/{name}.json");
+                let hash = house.put(&path, json!(book.card).to_string().as_bytes())?;
+                house.list.add_file(&format!("worlds/{name}"), hash, book.id);
+                if for_all.iter().any(|held| held.id == book.id) {
+                    house.settings.global_lorebook(&name);
+                }
+                house.gone.lorebooks += 1;
+                Ok(())
+            },
+        )
+    }
+
+    /// Writes the personas; answers with their files.
+    fn personas(&mut self) -> Result<HashMap<PersonaId, String>, SessionExportError> {
+        let (mut files, mut names) = (HashMap::new(), UniqueFileNames::default());
+        self.for_each_page(
+            |reader, owner, skip, most| reader.personas(owner, skip, most),
+            |house, persona| {
+                let file = house.persona_file(&persona, &mut names)?;
+                let text = |key: &str| persona.card.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+                let came = persona_field(&persona, "about").and_then(Value::as_object).cloned();
+                let mut about = Map::from_iter([("description".to_owned(), text("description").into())]);
+                about.extend(came.unwrap_or_else(|| Map::from_iter([("position".to_owned(), json!(0))])));
+                let is_default = persona_field(&persona, "isDefault") == Some(&json!(true));
+                house.settings.persona(&file, text("name").into(), about, is_default);
+                let picture = house.reader.card_file(house.owner, persona.id.uuid(), CardFile::PICTURE)?;
+                if let Some(picture) = picture {
+                    house.put(&format!("User Avatars/{file}"), &picture.bytes)?;
+                }
+                house.list.add_file(&format!("personas/{file}"), persona_fingerprint(&persona.card), persona.id);
+                files.insert(persona.id, file);
+                house.gone.personas += 1;
+                Ok(())
+            },
+        )?;
+        Ok(files)
+    }
+
+    /// Presets go back as they came: the groups for those who write them, and what stood in the settings.
+    fn presets(&mut self) -> Result<ImportedGroups, SessionExportError> {
+        let (mut groups, mut names, mut known) =
+            (ImportedGroups::new(), HashMap::<&str, UniqueFileNames>::new(), HashSet::new());
+        self.for_each_page(
+            |reader, owner, skip, most| reader.presets(owner, None, skip, most),
+            |house, head| {
+                let Some(preset) = house.reader.preset(house.owner, head.id)? else { return Ok(()) };
+                let body = preset.card.get("body").and_then(Value::as_object).cloned().unwrap_or_default();
+                let came = house.imported_names(head.id.as_bytes(), &head.kind)?;
+                let name = came.unwrap_or_else(|| safe_file_name(&head.name));
+                if head.kind == "group" {
+                    groups.insert(name, (head.id.to_string(), body));
+                } else if head.kind == "regex" {
+                    let key = regex_key(&body, house.settings.regex_count(), &mut known);
+                    house.list.add_file(&key, preset_fingerprint(&body), head.id);
+                    house.settings.regex(body);
+                } else if head.kind == "variables" {
+                    house.list.add_file("variables/global", preset_fingerprint(&body), head.id);
+                    house.settings.variables(body);
+                } else if let Some((folder, _)) = FOLDERS.iter().find(|(_, kind)| *kind == head.kind) {
+                    let name = names.entry(folder).or_default().unique(&name);
+                    house.put(&format!("{folder}/{name}.json"), Value::from(body.clone()).to_string().as_bytes())?;
+                    house.list.add_file(&format!("{}/{name}", head.kind), preset_fingerprint(&body), head.id);
+                }
+                house.gone.presets += 1;
+                Ok(())
+            },
+        )?;
+        Ok(groups)
+    }
+
+    fn persona_file(&mut self, persona: &PersonaCard, names: &mut UniqueFileNames) -> Result<String, StoreError> {
+        let came = self.imported_names(persona.id.as_bytes(), "personas")?;
+        if let Some(came) = came.filter(|came| names.take(came)) {
+            return Ok(came);
+        }
+        let name = persona.card.get("name").and_then(Value::as_str).unwrap_or_default();
+        Ok(format!("{}.png", names.unique(name)))
+    }
+
+    /// Hands everything of a kind on, page by page.
+    pub fn for_each_page<T>(
+        &mut self,
+        mut page: impl FnMut(&mut StoreReader<'_>, UserId, i64, i64) -> Result<Vec<T>, StoreError>,
+        mut each: impl FnMut(&mut Self, T) -> Result<(), SessionExportError>,
+    ) -> Result<(), SessionExportError> {
+        let mut skip = 0;
+        loop {
+            let some = page(&mut self.reader, self.owner, skip, PAGE)?;
+            if some.is_empty() {
+                return Ok(());
+            }
+            for one in some {
+                each(self, one)?;
+            }
+            skip += PAGE;
+        }
+    }
+}
+
+fn persona_field<'a>(persona: &'a PersonaCard, name: &str) -> Option<&'a Value> {
+    persona.card.get("metadata")?.get("sillytavern")?.get(name)
+}

@@ -1,0 +1,91 @@
+//! A line as a file for readers: who plays, when it was, and what was said. Fixed words there are none, so that it reads well
+//! in any language.
+
+use std::collections::HashSet;
+use std::io::Write;
+
+use clotho_compat::interop::text;
+use clotho_compat::prompt::tags;
+use clotho_core::clock::Time;
+use clotho_core::tree::{Node, Role};
+use clotho_store::{CardFile, SessionExportError, StoreError, StoreReader};
+
+use super::branch::ExportBranch;
+use super::cast::ExportCast;
+use super::{BranchExportFormat, BranchExportOptions, html, markdown};
+
+/// What stands before the messages.
+pub struct ReadableHeader {
+    /// What the story is called.
+    pub name: String,
+    /// Who plays, each with a small picture where there is one.
+    pub cast: Vec<(String, Option<CardFile>)>,
+    /// The days from the first to the last message: one, two, or none.
+    pub days: Vec<String>,
+}
+
+/// A message as readers see it.
+pub struct ReadableMessage<'a> {
+    /// Who speaks.
+    pub name: String,
+    /// As whom.
+    pub role: Role,
+    /// The text, without what readers never see.
+    pub text: &'a str,
+}
+
+/// Writes a line in a form for readers.
+pub fn write<W: Write>(
+    reader: &mut StoreReader<'_>,
+    line: &ExportBranch,
+    cast: &ExportCast,
+    wish: &BranchExportOptions<'_>,
+    out: &mut W,
+) -> Result<(), SessionExportError> {
+    let title = title(reader, line, cast)?;
+    let is_html = wish.format == BranchExportFormat::Html;
+    out.write_all(if is_html { html::header(&title) } else { markdown::header(&title) }.as_bytes())?;
+    line.messages(reader, |_, placed| {
+        let node = &placed.node;
+        let hidden = tags::hide_for_reader(&node.content, wish.hide_tags);
+        let text = text::trim_blank_lines(hidden.as_deref().unwrap_or(&node.content));
+        if text.is_empty() {
+            return Ok::<_, SessionExportError>(());
+        }
+        let passage = ReadableMessage { name: name(cast, node), role: node.role, text };
+        let written = if is_html { html::message(&passage) } else { markdown::message(&passage) };
+        Ok(out.write_all(written.as_bytes())?)
+    })?;
+    Ok(out.write_all(if is_html { html::END } else { "" }.as_bytes())?)
+}
+
+/// Nobody's words have no name over them, unless they came with one.
+fn name(cast: &ExportCast, node: &Node) -> String {
+    let is_nobody = node.role == Role::System && node.name.is_none();
+    if is_nobody { String::new() } else { one_line(&cast.name(node)) }
+}
+
+fn title(reader: &mut StoreReader<'_>, line: &ExportBranch, cast: &ExportCast) -> Result<ReadableHeader, StoreError> {
+    let owner = line.stored.session.owner;
+    let mut all = Vec::new();
+    for player in &cast.characters {
+        all.push((one_line(&player.name), reader.card_file(owner, player.id.uuid(), CardFile::THUMBNAIL)?));
+    }
+    if let (Some(name), Some(persona)) = (&cast.persona, &line.stored.session.persona) {
+        all.push((one_line(name), reader.card_file(owner, persona.id.uuid(), CardFile::THUMBNAIL)?));
+    }
+    let mut seen = HashSet::new();
+    all.retain(|(name, _)| !name.is_empty() && seen.insert(name.clone()));
+    let ends = line.span(reader)?;
+    let mut days: Vec<String> = ends.into_iter().flat_map(|(first, last)| [day(first), day(last)]).collect();
+    days.dedup();
+    Ok(ReadableHeader { name: one_line(&line.stored.session.title), cast: all, days })
+}
+
+fn day(time: Time) -> String {
+    time.to_string().chars().take_while(|c| *c != 'T').collect()
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,252 @@
+//! The sessions of a user as chats and groups in the folder that goes out.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{Seek, Write};
+
+use serde_json::{Map, Value, json};
+
+use clotho_compat::interop::{FindingOutcome, ImportFinding};
+use clotho_core::clock::Time;
+use clotho_core::ids::{CharacterId, NodeId, PersonaId};
+use clotho_core::tree::Kind;
+use clotho_store::{SessionExportError, SourceRecord, StoreError, StoredSession, exported_settings};
+
+use super::super::report::ForeignImportItem;
+use super::branch::ExportBranch;
+use super::branch_files::{BranchFile, BranchFiles, file_name};
+use super::cast::ExportCast;
+use super::data_folder::DataFolderWriter;
+use super::export_index::ExportIndexSessionWriter;
+use super::file_names::{UniqueFileNames, safe_file_name};
+use super::sillytavern::{self, ChatLinks};
+
+/// Where the chats of groups lie.
+const GROUP_CHATS: &str = "group chats";
+
+/// Groups as they came in, by their files, each with the id of its preset.
+pub type ImportedGroups = BTreeMap<String, (String, Map<String, Value>)>;
+
+/// What chats name.
+pub struct ExportFileNames<'a> {
+    /// The files of the cards, without ending.
+    pub cards: &'a HashMap<CharacterId, String>,
+    /// The files of the personas.
+    pub personas: &'a HashMap<PersonaId, String>,
+}
+
+/// The chat of each character that was open last, with its moment.
+pub type OpenChats = HashMap<CharacterId, Option<(Time, String)>>;
+
+/// A group on its way out.
+#[derive(Default)]
+struct GroupExport {
+    /// The session that it was made of, where it did not come in.
+    source_session: String,
+    name: String,
+    members: Vec<String>,
+    chats: Vec<String>,
+    open: Option<(Time, String)>,
+}
+
+impl GroupExport {
+    /// Its file: what came in says how it plays.
+    fn file(self, id: &str, came: Option<Map<String, Value>>) -> Value {
+        let members: Vec<String> = self.members.iter().map(|member| format!("{member}.png")).collect();
+        let mut group = came.unwrap_or_else(|| {
+            let new = json!({
+                "id": id, "name": self.name, "members": members, "avatar_url": "", "allow_self_responses": false,
+                "activation_strategy": 0, "generation_mode": 0, "disabled_members": [], "fav": false,
+            });
+            new.as_object().cloned().unwrap_or_default()
+        });
+        group.insert("chat_id".to_owned(), self.open.map(|(_, name)| name).into());
+        group.insert("chats".to_owned(), self.chats.into());
+        group.into()
+    }
+}
+
+/// What is known of all sessions while each of them goes out.
+struct SessionsExport<'a> {
+    files: ExportFileNames<'a>,
+    /// The names that are given in each folder.
+    names: HashMap<String, UniqueFileNames>,
+    groups: BTreeMap<String, GroupExport>,
+    open_chats: OpenChats,
+}
+
+/// Takes what was open, if it was so later than what is known.
+fn keep_later(known: &mut Option<(Time, String)>, open: Option<(Time, String)>) {
+    let moment = |open: &Option<(Time, String)>| open.as_ref().map(|(at, _)| *at);
+    if moment(&open) > moment(known) {
+        *known = open;
+    }
+}
+
+impl SessionsExport<'_> {
+    /// A chat of the first who plays was open.
+    fn mark_open(&mut self, cast: &ExportCast, open: Option<(Time, String)>) {
+        if let Some(player) = cast.characters.first() {
+            keep_later(self.open_chats.entry(player.id).or_default(), open);
+        }
+    }
+
+    /// A session is played by a group.
+    fn add_group_session(
+        &mut self,
+        id: String,
+        held: &StoredSession,
+        cast: &ExportCast,
+        lines: BranchFiles,
+        open: Option<(Time, String)>,
+    ) {
+        let group = self.groups.entry(id).or_default();
+        group.source_session = held.session.id.to_string();
+        group.name.clone_from(&held.session.title);
+        keep_later(&mut group.open, open);
+        for player in &cast.characters {
+            if !group.members.contains(&player.file) {
+                group.members.push(player.file.clone());
+            }
+        }
+        group.chats.extend(lines.files.into_iter().map(|end| end.name));
+    }
+}
+
+impl<W: Write + Seek> DataFolderWriter<'_, W> {
+    /// Writes all sessions, and the groups that play some of them. Answers with what was open last.
+    pub fn sessions(
+        &mut self,
+        files: ExportFileNames<'_>,
+        mut kept: ImportedGroups,
+        mut told: impl FnMut(u64),
+    ) -> Result<OpenChats, SessionExportError> {
+        let mut shared =
+            SessionsExport { files, names: HashMap::new(), groups: BTreeMap::new(), open_chats: OpenChats::new() };
+        // The names of what came in are given first, so that nothing new takes them.
+        self.for_each_page(
+            |reader, owner, skip, most| reader.sessions(owner, skip, most),
+            |house, held| {
+                for source in house.files_of(&held)? {
+                    let (folder, _) = source.name.rsplit_once('/').unwrap_or_default();
+                    let folder = if folder.starts_with(GROUP_CHATS) { GROUP_CHATS } else { folder };
+                    let names = shared.names.entry(folder.to_owned()).or_default();
+                    names.take(file_name(&source.name).unwrap_or_default());
+                }
+                Ok(())
+            },
+        )?;
+        self.for_each_page(
+            |reader, owner, skip, most| reader.sessions(owner, skip, most),
+            |house, held| {
+                house.session(&held, &mut shared)?;
+                house.gone.sessions += 1;
+                told(house.gone.sessions);
+                Ok(())
+            },
+        )?;
+        for (id, group) in shared.groups {
+            let (is, came) =
+                kept.remove(&id).map_or((group.source_session.clone(), None), |(is, came)| (is, Some(came)));
+            self.group(&id, &is, &group.file(&id, came))?;
+        }
+        // Groups without a story, too.
+        for (id, (is, group)) in kept {
+            self.group(&id, &is, &group.into())?;
+        }
+        Ok(shared.open_chats)
+    }
+
+    fn group(&mut self, id: &str, is: &str, group: &Value) -> Result<(), SessionExportError> {
+        let hash = self.put(&format!("groups/{id}.json"), group.to_string().as_bytes())?;
+        self.list.add_file(&format!("group/{id}"), hash, is);
+        Ok(())
+    }
+
+    /// The files of which a session was made.
+    fn files_of(&mut self, held: &StoredSession) -> Result<Vec<SourceRecord>, StoreError> {
+        let mut sources = self.reader.sources_of(self.owner, held.session.id.as_bytes())?;
+        sources.retain(|source| source.header.is_some() && source.node.is_some() && file_name(&source.name).is_some());
+        Ok(sources)
+    }
+
+    fn session(&mut self, held: &StoredSession, shared: &mut SessionsExport<'_>) -> Result<(), SessionExportError> {
+        let sources = self.files_of(held)?;
+        let cast = ExportCast::of(&mut self.reader, held)?.with_files(shared.files.cards);
+        self.report_damage(held, &cast);
+        let came = sources.iter().find_map(|source| Some(source.name.rsplit_once('/')?.0.to_owned()));
+        let first = cast.characters.first().map_or("Somebody", |player| player.file.as_str());
+        let group = match &came {
+            Some(folder) => folder.strip_prefix("group chats/").map(str::to_owned),
+            None => (cast.characters.len() > 1).then(|| held.session.id.to_string()),
+        };
+        let folder = if group.is_some() { GROUP_CHATS.to_owned() } else { format!("chats/{}", safe_file_name(first)) };
+        let key = group.as_ref().map_or(folder.clone(), |id| format!("{folder}/{id}"));
+        let lines = BranchFiles::of(&mut self.reader, held, &sources, shared.names.entry(folder.clone()).or_default())?;
+        let persona = held.session.persona.as_ref().and_then(|persona| shared.files.personas.get(&persona.id));
+        let (head, mut open) = (self.last_message(held)?, None);
+        let mut settings = exported_settings(&held.session);
+        settings.extend(held.session.preset.map(|id| ("preset".to_owned(), id.to_string().into())));
+        let mut story = ExportIndexSessionWriter::of(settings);
+        for BranchFile { leaf, name } in &lines.files {
+            let Some(end) = self.reader.node(held, *leaf)? else { continue };
+            let line = ExportBranch::all_messages(&mut self.reader, held, end)?;
+            let links = ChatLinks {
+                parent: lines.main().filter(|main| main != name),
+                bookmarks: Some(&lines.bookmarks),
+                persona: persona.map(String::as_str),
+                wanted: head,
+            };
+            let (reader, mut written) = (&mut self.reader, sillytavern::ChatWriteResult::default());
+            let hash = self.target.put(&format!("{folder}/{name}.jsonl"), |mut out| {
+                written = sillytavern::write(reader, &line, &cast, &links, &mut out)?;
+                Ok(())
+            })?;
+            let file = format!("{key}/{name}.jsonl");
+            self.list.add_file(&file, hash, held.session.id);
+            for label in lines.labels.iter().filter(|label| label.node == *leaf) {
+                story.label(label, &file, written.messages);
+            }
+            let at = head.map_or(Some(0), |_| written.wanted);
+            if let Some(message) = at.filter(|_| !story.has_head() || *leaf == held.session.head) {
+                story.head(&file, message);
+                open = Some((held.session.updated, name.clone()));
+            }
+            self.gone.chats += 1;
+        }
+        self.list.add_session(held.session.id, story);
+        match group {
+            Some(id) => shared.add_group_session(id, held, &cast, lines, open),
+            None => shared.mark_open(&cast, open),
+        }
+        Ok(())
+    }
+
+    /// The message that HEAD shows last: a change is no message. Nothing where it stands before the first.
+    fn last_message(&mut self, held: &StoredSession) -> Result<Option<NodeId>, StoreError> {
+        let mut at = Some(held.session.head);
+        while let Some(placed) = at.map(|at| self.reader.node(held, at)).transpose()?.flatten() {
+            match placed.node.kind {
+                Kind::Root => return Ok(None),
+                Kind::Change => at = placed.node.parent,
+                _ => return Ok(Some(placed.node.id)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Says which cards of a session cannot be read.
+    fn report_damage(&mut self, held: &StoredSession, cast: &ExportCast) {
+        if cast.damaged.is_empty() {
+            return;
+        }
+        let words = format!(
+            "the card that it plays with cannot be read: {} goes out as it is in the library now",
+            cast.damaged.join(", ")
+        );
+        let finding = ImportFinding::new(FindingOutcome::Translated, "card_damaged", words).of(cast.damaged.len());
+        self.gone
+            .report
+            .items
+            .push(ForeignImportItem::new("session", &held.session.title, held.session.id).with(vec![finding]));
+    }
+}

@@ -1,0 +1,118 @@
+//! The settings that go out: personas, tags, regular expressions, global variables, which lorebooks hold for all chats
+//! or belong to a card beside its own, how lorebooks are looked through, and the notes of cards. Whatever else the
+//! other program sets there is its own business.
+
+use serde_json::{Map, Value, json};
+
+use clotho_compat::prompt::lore;
+
+/// The settings while they come together.
+#[derive(Debug, Default)]
+pub struct SettingsWriter {
+    personas: Map<String, Value>,
+    descriptions: Map<String, Value>,
+    default: Option<String>,
+    tags: Vec<Value>,
+    tag_map: Map<String, Value>,
+    regex: Vec<Value>,
+    global_lorebooks: Vec<String>,
+    extra_books: Vec<Value>,
+    notes: Vec<Value>,
+    variables: Map<String, Value>,
+    lore: Option<lore::WorldInfoSettings>,
+}
+
+impl SettingsWriter {
+    /// A persona, by the file of its picture.
+    pub fn persona(&mut self, file: &str, name: Value, about: Map<String, Value>, is_default: bool) {
+        self.personas.insert(file.to_owned(), name);
+        self.descriptions.insert(file.to_owned(), about.into());
+        if is_default {
+            self.default.get_or_insert_with(|| file.to_owned());
+        }
+    }
+
+    /// The tags of a character, by the file of its card. However a tag is written, it is one.
+    pub fn tags(&mut self, file: &str, tags: &[&str]) {
+        let mut ids: Vec<Value> = Vec::with_capacity(tags.len());
+        for tag in tags {
+            let id = Value::from(id_of(tag));
+            if !self.tags.iter().any(|known| known.get("id") == Some(&id)) {
+                self.tags.push(json!({
+                    "id": id, "name": tag, "folder_type": "NONE", "filter_state": "UNDEFINED",
+                    "sort_order": self.tags.len(), "color": "", "color2": "",
+                }));
+            }
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        self.tag_map.insert(file.to_owned(), ids.into());
+    }
+
+    /// A regular expression that holds for all chats.
+    pub fn regex(&mut self, body: Map<String, Value>) {
+        self.regex.push(body.into());
+    }
+
+    /// How many regular expressions there are so far.
+    pub const fn regex_count(&self) -> usize {
+        self.regex.len()
+    }
+
+    /// A lorebook that holds for all chats.
+    pub fn global_lorebook(&mut self, book: &str) {
+        self.global_lorebooks.push(book.to_owned());
+    }
+
+    /// What the settings said of a card where it came from, by its file without ending.
+    pub fn card(&mut self, card: &str, said: &Map<String, Value>) {
+        if let Some(books) = said.get("extraBooks").filter(|books| books.is_array()) {
+            self.extra_books.push(json!({"name": card, "extraBooks": books}));
+        }
+        if let Some(mut note) = said.get("note").and_then(Value::as_object).cloned() {
+            note.insert("name".to_owned(), card.into());
+            self.notes.push(note.into());
+        }
+    }
+
+    /// Variables that hold for all chats.
+    pub fn variables(&mut self, variables: Map<String, Value>) {
+        self.variables.extend(variables);
+    }
+
+    /// How lorebooks are looked through, where somebody said it.
+    pub fn lore(&mut self, settings: lore::WorldInfoSettings) {
+        self.lore = Some(settings);
+    }
+
+    /// As they are written.
+    pub fn text(self) -> String {
+        let Self { personas, descriptions, default, tags, tag_map, .. } = self;
+        let mut lore = Map::new();
+        lore.insert("world_info".into(), json!({"globalSelect": self.global_lorebooks, "charLore": self.extra_books}));
+        let (mut extensions, rules) = (Map::new(), self.lore.map(|rules| rules.written()));
+        extensions.insert("regex".into(), self.regex.into());
+        extensions.insert("note".into(), json!({"chara": self.notes}));
+        extensions.insert("variables".into(), json!({"global": self.variables}));
+        if let Some((rules, vectors)) = rules {
+            lore.extend(rules);
+            extensions.insert("vectors".into(), vectors.into());
+        }
+        json!({
+            "power_user": {"personas": personas, "persona_descriptions": descriptions, "default_persona": default},
+            "tags": tags,
+            "tag_map": tag_map,
+            "world_info_settings": lore,
+            "extension_settings": extensions,
+        })
+        .to_string()
+    }
+}
+
+/// The id of a tag follows from what it says, so that it is the same each time.
+fn id_of(tag: &str) -> String {
+    let mut bytes = [0; 16];
+    blake3::Hasher::new().update(tag.to_lowercase().as_bytes()).finalize_xof().fill(&mut bytes);
+    uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
+}

@@ -1,0 +1,82 @@
+//! A line as a chat of SillyTavern: the header, then one message a line, and nothing after the last.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use serde_json::{Map, Value};
+
+use clotho_compat::interop::chat;
+use clotho_core::ids::NodeId;
+use clotho_store::{SessionExportError, StoreReader};
+
+use super::super::sillytavern::STATE;
+use super::branch::ExportBranch;
+use super::cast::ExportCast;
+use super::chat::ChatExport;
+use super::header;
+
+/// How the chats of one folder name each other.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ChatLinks<'a> {
+    /// The chat that this one branches off.
+    pub parent: Option<&'a str>,
+    /// The chats that keep a place, by the message at which they end.
+    pub bookmarks: Option<&'a HashMap<NodeId, String>>,
+    /// The file of the persona that plays.
+    pub persona: Option<&'a str>,
+    /// The message whose place is wanted.
+    pub wanted: Option<NodeId>,
+}
+
+/// A chat that was written.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ChatWriteResult {
+    /// So many messages are in it.
+    pub messages: u64,
+    /// So many of them go up to and with the one whose place was wanted.
+    pub wanted: Option<u64>,
+}
+
+impl ChatLinks<'_> {
+    /// Says in a header what it does not say itself.
+    fn fill_header(&self, header: &mut Map<String, Value>) {
+        let Some(metadata) = header.get_mut("chat_metadata").and_then(Value::as_object_mut) else { return };
+        for (key, value) in [("main_chat", self.parent), ("persona", self.persona)] {
+            if let Some(value) = value {
+                metadata.entry(key).or_insert_with(|| value.into());
+            }
+        }
+    }
+}
+
+/// Writes a chat.
+pub fn write<W: Write>(
+    reader: &mut StoreReader<'_>,
+    line: &ExportBranch,
+    cast: &ExportCast,
+    links: &ChatLinks<'_>,
+    out: &mut W,
+) -> Result<ChatWriteResult, SessionExportError> {
+    let mut header = header::of(reader, line)?;
+    links.fill_header(&mut header);
+    put(out, &Value::Object(header))?;
+    let has_state = reader.world(&line.stored, &line.leaf)?.vars.contains_key(STATE);
+    let mut chat = ChatExport { stored: &line.stored, cast, bookmarks: links.bookmarks, has_state, before: None };
+    let mut written = ChatWriteResult::default();
+    line.told(reader, |reader, told| {
+        if let Some(row) = chat.row(reader, &told)? {
+            out.write_all(b"\n")?;
+            put(out, &Value::Object(chat::line(&row)))?;
+            written.messages += 1;
+        }
+        if links.wanted == Some(told.own.node.id) {
+            written.wanted = Some(written.messages);
+        }
+        Ok::<_, SessionExportError>(())
+    })?;
+    Ok(written)
+}
+
+fn put<W: Write>(out: &mut W, line: &Value) -> io::Result<()> {
+    Ok(serde_json::to_writer(out, line)?)
+}

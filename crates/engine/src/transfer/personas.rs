@@ -1,0 +1,105 @@
+//! Personas of other programs in.
+
+use serde_json::{Map, Value};
+
+use clotho_compat::interop::persona::{self, PersonaError};
+use clotho_compat::interop::{FindingOutcome, ImportFinding};
+use clotho_core::clock::{IdGenerator, Time};
+use clotho_core::ids::{PersonaId, UserId};
+use clotho_core::tree::card::validate_card;
+use clotho_core::tree::limits::MAX_SPEAKER_CHARS;
+use clotho_store::{CardFile, PersonaCard, Tx, WriteError};
+
+use super::pictures::{picture_files, picture_url};
+use super::report::{ForeignImportItem, ForeignImportReport};
+
+/// A persona on its way in.
+#[derive(Debug, Clone)]
+pub struct PersonaImport {
+    /// The persona.
+    pub persona: PersonaCard,
+    /// Its picture.
+    pub files: Vec<CardFile>,
+    /// What is to say of it.
+    pub item: ForeignImportItem,
+}
+
+/// Reads the personas of a file, and what is to say of each. One that cannot be kept stays behind, the others come.
+///
+/// # Errors
+/// There are none in it.
+pub fn read_personas(
+    file: &[u8],
+    name: Option<&str>,
+    ids: &IdGenerator,
+    now: Time,
+) -> Result<(Vec<PersonaCard>, ForeignImportReport), PersonaError> {
+    let (mut personas, mut report) = (Vec::new(), ForeignImportReport::default());
+    for read in persona::read(file)? {
+        let mut item = match new_persona(read, None, PersonaId::new(ids.next(now)), now) {
+            Ok(PersonaImport { persona, item, .. }) => {
+                personas.push(persona);
+                item
+            }
+            Err(item) => *item,
+        };
+        item.file = name.map(str::to_owned);
+        report.items.push(item);
+    }
+    Ok((personas, report))
+}
+
+/// A persona that was read as one of this server, with its picture where there is one.
+///
+/// # Errors
+/// It is more than a persona may be; the item says so.
+pub fn new_persona(
+    read: persona::ImportedPersona,
+    picture: Option<Vec<u8>>,
+    id: PersonaId,
+    now: Time,
+) -> Result<PersonaImport, Box<ForeignImportItem>> {
+    let persona::ImportedPersona { mut card, mut findings, .. } = read;
+    let called = card.get("name").and_then(|name| name.as_str()).unwrap_or_default();
+    let called: String = called.chars().take(MAX_SPEAKER_CHARS).collect();
+    card.insert("name".to_owned(), called.clone().into());
+    let mut files = Vec::new();
+    if let Some(bytes) = picture {
+        let address = picture_url("personas", id, &bytes);
+        match picture_files(bytes) {
+            Ok(both) => {
+                files.extend(both);
+                card.insert("avatar".to_owned(), address.into());
+            }
+            Err(error) => {
+                findings.push(ImportFinding::new(FindingOutcome::Skipped, "picture", format!("its picture: {error}")))
+            }
+        }
+    }
+    if let Err(unfit) = validate_card(&card) {
+        return Err(Box::new(ForeignImportItem::skipped(
+            "persona",
+            called,
+            ImportFinding::new(FindingOutcome::Skipped, "unfit", unfit.message),
+        )));
+    }
+    let persona = PersonaCard { id, card, created: now, updated: now };
+    Ok(PersonaImport { persona, files, item: ForeignImportItem::new("persona", called, id).with(findings) })
+}
+
+/// By what it is seen that nobody has changed what a persona says.
+pub fn persona_fingerprint(card: &Map<String, Value>) -> blake3::Hash {
+    let said = ["name", "description"].map(|key| card.get(key).cloned().unwrap_or_default());
+    blake3::hash(Value::from(said.to_vec()).to_string().as_bytes())
+}
+
+impl PersonaImport {
+    /// Keeps the persona with its picture, in the place of the one with its id where there is one.
+    ///
+    /// # Errors
+    /// The database fails, or the one in whose place it comes is not there.
+    pub fn keep(&self, tx: &mut Tx<'_>, owner: UserId, is_new: bool) -> Result<(), WriteError> {
+        if is_new { tx.put_persona(owner, &self.persona) } else { tx.update_persona(owner, &self.persona) }?;
+        self.files.iter().try_for_each(|file| tx.put_card_file(self.persona.id.uuid(), file))
+    }
+}

@@ -1,0 +1,60 @@
+//! Presets of other programs in, each by itself.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use clotho_compat::interop::FindingOutcome;
+use clotho_compat::interop::preset::{self, PresetImportError, import_findings};
+use clotho_core::clock::{IdGenerator, Time};
+use clotho_core::ids::PresetId;
+use clotho_core::tree::card::ValidationError;
+use clotho_core::tree::preset::{MAX_NAME_CHARS, validate_preset};
+use clotho_store::StoredPreset;
+
+use super::report::{ForeignImportItem, ForeignImportReport};
+
+/// Why presets are not kept.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PresetRejection {
+    /// The file is none.
+    #[error(transparent)]
+    NoPreset(#[from] PresetImportError),
+    /// One is more than a preset may be.
+    #[error(transparent)]
+    Unfit(#[from] ValidationError),
+}
+
+/// Reads the presets of a file of another program. Those that do not say what they are for are of `kind`; those without a name are
+/// called like the file.
+///
+/// # Errors
+/// It has none, one whose kind nobody says, or one that is more than a preset may be.
+pub fn read_presets(
+    file: &[u8],
+    name: Option<&str>,
+    kind: Option<&str>,
+    ids: &IdGenerator,
+    now: Time,
+) -> Result<(Vec<StoredPreset>, ForeignImportReport), PresetRejection> {
+    let stem = name.and_then(|name| Path::new(name).file_stem()?.to_str()).map(str::trim).unwrap_or_default();
+    let (mut presets, mut report) = (Vec::new(), ForeignImportReport::default());
+    for body in preset::read(file)? {
+        let kind = kind.or_else(|| preset::kind_of(&body)).ok_or(PresetImportError::NoKind)?;
+        let called = preset::embedded_name(&body).unwrap_or(if stem.is_empty() { "Preset" } else { stem });
+        let called: String = called.chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect();
+        let findings = import_findings(kind, &body);
+        let card = [("kind", Value::from(kind)), ("name", called.clone().into()), ("body", body.into())];
+        let mut card: Map<String, Value> = card.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        card.extend(name.map(|name| ("file".to_owned(), name.into())));
+        validate_preset(&card)?;
+        let id = PresetId::new(ids.next(now));
+        let mut item =
+            ForeignImportItem::new(if kind == "regex" { "regex" } else { "preset" }, called, id).with(findings);
+        item.fate = item.findings.first().map_or(FindingOutcome::Kept, |finding| finding.fate);
+        item.file = name.map(str::to_owned);
+        report.items.push(item);
+        presets.push(StoredPreset { id, card, created: now, updated: now });
+    }
+    Ok((presets, report))
+}

@@ -1,0 +1,104 @@
+//! A session that is begun for a story which comes in from another program.
+
+use serde_json::{Map, Value};
+
+use clotho_core::clock::{IdGenerator, Time};
+use clotho_core::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
+use clotho_core::tree::edit::TreeError;
+use clotho_core::tree::{AllowedScripts, CardRef, Kind, PersonaRef, RecallSettings, Role, Session, SummarySettings};
+use clotho_store::{NodeDraft, SourceRecord, Store, apply_settings};
+
+use super::import::ImportError;
+
+/// The longest title, in characters.
+const LONGEST_TITLE: usize = 300;
+
+/// What is known of a session before its first message.
+#[derive(Debug)]
+pub struct NewImportedSession {
+    /// Its id.
+    pub session: SessionId,
+    /// The id of its root.
+    pub root: NodeId,
+    /// Whose it is.
+    pub owner: UserId,
+    /// The moment.
+    pub at: Time,
+    /// What it may be called: the first that says something.
+    pub titles: Vec<String>,
+    /// When the story began.
+    pub first_message_at: Option<Time>,
+    /// Who plays, in speaking order.
+    pub characters: Vec<CharacterId>,
+    /// Who the player is.
+    pub persona: Option<PersonaId>,
+    /// By what the story is known again.
+    pub sources: Vec<SourceRecord>,
+    /// The settings that came along with it, by name.
+    pub settings: Map<String, Value>,
+}
+
+impl NewImportedSession {
+    /// Writes the session with its root, in one commit with what it is known by.
+    ///
+    /// # Errors
+    /// A character is not there, or the store fails.
+    pub async fn write(self, store: &Store, ids: &IdGenerator) -> Result<Option<PersonaRef>, ImportError> {
+        let Self { owner, at, characters: players, persona, sources, settings, .. } = self;
+        let (cards, persona) = store
+            .read(move |reader| {
+                let mut cards = Vec::new();
+                for id in players {
+                    let card = reader.character(owner, id)?.ok_or(TreeError::NotFound("the character"))?;
+                    cards.push((id, Value::Object(card.card).to_string()));
+                }
+                let persona = persona.map(|id| reader.persona(owner, id)).transpose()?.flatten();
+                Ok::<_, ImportError>((cards, persona.map(|card| (card.id, Value::Object(card.card).to_string()))))
+            })
+            .await?;
+        let begun = self.first_message_at.filter(|time| time.has_date()).unwrap_or(at);
+        let titles =
+            self.titles.iter().map(|title| title.chars().filter(|c| !c.is_control()).take(LONGEST_TITLE).collect());
+        let title = titles.into_iter().find(|title: &String| !title.trim().is_empty()).unwrap_or_default();
+        let mut session = Session {
+            id: self.session,
+            owner,
+            title,
+            cards: Vec::new(),
+            persona: None,
+            root: self.root,
+            head: self.root,
+            op: 0,
+            head_op: 0,
+            mode: "tree".into(),
+            model: None,
+            params: Map::new(),
+            preset: None,
+            scripts: AllowedScripts::default(),
+            recall: RecallSettings::default(),
+            note: None,
+            summaries: SummarySettings::default(),
+            values_model: None,
+            plugins: Vec::new(),
+            seed: ids.next_seed(),
+            edits: 0,
+            created: begun,
+            updated: at,
+        };
+        apply_settings(&mut session, &settings);
+        let root = NodeDraft::new(self.root, Role::System, Kind::Root, ids.next_seed(), begun);
+        let write = store.write(move |tx| {
+            let mut session = session.clone();
+            for (id, card) in &cards {
+                session.cards.push(CardRef { id: *id, hash: tx.put_blob(card.as_bytes())? });
+            }
+            if let Some((id, card)) = &persona {
+                session.persona = Some(PersonaRef { id: *id, hash: tx.put_blob(card.as_bytes())? });
+            }
+            tx.begin_session(&session, &root, &[], at)?;
+            sources.iter().try_for_each(|source| tx.put_source(owner, source))?;
+            Ok(session.persona)
+        });
+        Ok(write.await?)
+    }
+}

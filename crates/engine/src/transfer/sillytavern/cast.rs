@@ -1,0 +1,351 @@
+//! Who plays: the cards of a folder become characters. A card that has changed since changes its character, unless somebody
+//! has edited that here.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use clotho_compat::interop::{FindingOutcome, ImportFinding};
+use clotho_core::ids::{CharacterId, LorebookId, PersonaId};
+use clotho_core::tree::card::trim_to_limits;
+use clotho_core::tree::limits::MAX_SPEAKER_CHARS;
+use clotho_store::{CharacterCard, SourceRecord, Tx};
+
+use super::super::ForeignImportItem;
+use super::super::cards::{
+    CharacterImport, bind_extra_lorebooks, bind_lorebook, lorebook_of, read_card, take_suggestions,
+};
+use super::super::file_container::SourceFile;
+use super::super::import::ImportError;
+use super::data_folder::DataFolder;
+use super::import_match::ImportDecision;
+use super::{ForeignImport, unreadable};
+
+/// The most bytes of a note that is kept with a card.
+const LONGEST_NOTE: usize = 64 << 10;
+
+/// Everybody who may play in a chat.
+#[derive(Debug, Default)]
+pub struct ImportCast {
+    /// Characters by the file of their card, without ending.
+    pub characters: HashMap<String, FolderCharacter>,
+    /// Personas by their file, and by their name.
+    pub personas: HashMap<String, PersonaId>,
+    /// Personas by the file of a card that they are bound to, without ending.
+    pub card_personas: HashMap<String, PersonaId>,
+    /// The persona that new chats begin with.
+    pub default: Option<PersonaId>,
+}
+
+/// A character.
+#[derive(Debug, Clone)]
+pub struct FolderCharacter {
+    pub id: CharacterId,
+    /// The chat that was open last.
+    pub open_chat: Option<String>,
+}
+
+impl ForeignImport<'_> {
+    /// Brings the characters in.
+    pub async fn characters(&mut self, root: &DataFolder, cast: &mut ImportCast) -> Result<(), ImportError> {
+        for place in &root.cards {
+            self.check_cancelled()?;
+            match place.read() {
+                Ok(bytes) => {
+                    if let Some(player) = self.character(place, &bytes).await? {
+                        cast.characters.insert(place.stem().to_owned(), player);
+                    }
+                }
+                Err(error) => self.count_item(unreadable(&place.name, &error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps a card, or finds that it is kept already.
+    pub(in crate::transfer) async fn character(
+        &mut self,
+        place: &SourceFile,
+        bytes: &[u8],
+    ) -> Result<Option<FolderCharacter>, ImportError> {
+        let name = format!("characters/{}", place.stem());
+        if let Some(id) = self.existing_export::<CharacterId>(&name, &blake3::hash(bytes)).await? {
+            return Ok(Some(FolderCharacter { id, open_chat: None }));
+        }
+        let known = self.known::<CharacterId>(name).await?;
+        let at = self.options.at;
+        let id = known.id_or(|| CharacterId::new(self.ids.next(at)));
+        let mut arriving = match read_card(bytes, Some(&place.name), id, self.ids, at) {
+            Ok(arriving) => arriving,
+            Err(error) => {
+                let why = ImportFinding::new(FindingOutcome::Skipped, "no_card", error.to_string());
+                self.count_item(ForeignImportItem::skipped("character", place.stem(), why).from_file(&place.name));
+                return Ok(None);
+            }
+        };
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(bytes);
+        self.apply_owner_settings(&mut arriving, place, &mut hasher);
+        let is_of_ours = self.export_index.names(&known.name);
+        if is_of_ours {
+            take_suggestions(&mut arriving.character.card);
+        }
+        let (player, hash) = (FolderCharacter { id, open_chat: arriving.open_chat.take() }, hasher.finalize());
+        match self.decide(&known, &hash, (place.stem(), &place.name)) {
+            ImportDecision::Import => {}
+            ImportDecision::KeepExisting => return Ok(Some(player)),
+            ImportDecision::Deleted => return Ok(None),
+        }
+        if is_of_ours
+            && known.stored.is_none()
+            && let Some(same) = self.equal_character(&arriving).await?
+        {
+            let source = known.source(same.id.as_bytes(), Some(hash), &same.card);
+            self.store_with_source(source, |_, _| Ok(())).await?;
+            self.result.totals.known += 1;
+            return Ok(Some(FolderCharacter { id: same.id, ..player }));
+        }
+        if let Some(held) = &known.stored {
+            arriving.character.created = held.created;
+            self.same_book(held, &mut arriving).await?;
+        }
+        self.result.totals.characters += 1;
+        self.result.totals.lorebooks += u64::from(arriving.book.is_some());
+        std::mem::take(&mut arriving.items).into_iter().for_each(|item| self.count_item(item));
+        let source = known.source(id.as_bytes(), Some(hash), &arriving.character.card);
+        self.keep_character(arriving, known.stored.is_none(), source).await?;
+        Ok(Some(player))
+    }
+
+    /// What stands beside a card: the tags that its owner gave it, that it is a favourite, and the lorebook that it names.
+    fn apply_owner_settings(
+        &mut self,
+        arriving: &mut CharacterImport,
+        place: &SourceFile,
+        hasher: &mut blake3::Hasher,
+    ) {
+        let tags = self.settings.tags_of(place.file());
+        let (card, mut findings) = (&mut arriving.character.card, Vec::new());
+        for tag in &tags {
+            hasher.update(tag.as_bytes()).update(b"\n");
+        }
+        add_tags(card, tags);
+        findings.extend(
+            trim_to_limits(card)
+                .into_iter()
+                .map(|words| ImportFinding::new(FindingOutcome::Skipped, "too_many", words)),
+        );
+        if arriving.is_favourite {
+            card.insert("isFavourite".to_owned(), true.into());
+            let words = "it is one of your favourites, and stands before the others";
+            findings.push(ImportFinding::new(FindingOutcome::Kept, "favourite", words));
+        }
+        let world = card.get("metadata").and_then(|metadata| metadata.pointer("/extensions/world"));
+        if let Some(world) = world.and_then(Value::as_str).filter(|world| !world.is_empty()).map(str::to_owned) {
+            findings.push(self.bind_card_lorebook(arriving, &world, hasher));
+        }
+        findings.extend(self.extra_books(arriving, place.stem(), hasher));
+        findings.extend(self.character_note(arriving, place.stem(), hasher));
+        if let Some(item) = arriving.items.first_mut() {
+            item.findings.extend(findings);
+        }
+    }
+
+    /// Gives a character the lorebooks that its owner gave to the card beside its own.
+    fn extra_books(
+        &self,
+        arriving: &mut CharacterImport,
+        card: &str,
+        hasher: &mut blake3::Hasher,
+    ) -> Vec<ImportFinding> {
+        let names = self.settings.extra_books_of(card);
+        if names.is_empty() {
+            return Vec::new();
+        }
+        let there = |name: &&str| self.books.get(*name).map(|book| book.id);
+        let ids: Vec<LorebookId> = names.iter().filter_map(there).collect();
+        names.iter().for_each(|name| _ = hasher.update(name.as_bytes()).update(b"\n"));
+        ids.iter().for_each(|id| _ = hasher.update(id.as_bytes()));
+        bind_extra_lorebooks(&mut arriving.character, &ids);
+        keep_card_setting(&mut arriving.character.card, "extraBooks", names.as_slice().into());
+        let told = names.iter().map(|name| match self.books.contains_key(*name) {
+            true => ImportFinding::new(
+                FindingOutcome::Works,
+                "extra_lorebook",
+                format!("the lorebook \"{name}\" belongs to it as well"),
+            ),
+            false => {
+                let words = format!("the lorebook \"{name}\" that belongs to it as well is not there");
+                ImportFinding::new(FindingOutcome::Kept, "lorebook_missing", words)
+            }
+        });
+        told.collect()
+    }
+
+    /// Keeps the note that stood in every chat of a card.
+    fn character_note(
+        &self,
+        arriving: &mut CharacterImport,
+        card: &str,
+        hasher: &mut blake3::Hasher,
+    ) -> Option<ImportFinding> {
+        let note = Value::Object(self.settings.note_of(card)?.clone());
+        let text = note.to_string();
+        hasher.update(text.as_bytes());
+        if text.len() > LONGEST_NOTE {
+            let words = format!("its note has more than {LONGEST_NOTE} bytes");
+            return Some(ImportFinding::new(FindingOutcome::Skipped, "character_note", words));
+        }
+        let is_on = note.get("useChara").and_then(Value::as_bool).unwrap_or(false);
+        keep_card_setting(&mut arriving.character.card, "note", note);
+        Some(match is_on {
+            true => ImportFinding::new(
+                FindingOutcome::Works,
+                "character_note",
+                "its note goes with the author's note of its stories",
+            ),
+            false => {
+                ImportFinding::new(FindingOutcome::Kept, "character_note", "its note was switched off: it is kept")
+            }
+        })
+    }
+
+    /// Gives a character the lorebook that its card names. The book inside the card is a copy that is made anew each time the
+    /// card is saved there; one that says something else stays, as a book of its own.
+    fn bind_card_lorebook(
+        &self,
+        arriving: &mut CharacterImport,
+        world: &str,
+        hasher: &mut blake3::Hasher,
+    ) -> ImportFinding {
+        let Some(shelved) = self.books.get(world) else {
+            let words = format!("the lorebook \"{world}\" that belongs to it is not there");
+            return ImportFinding::new(FindingOutcome::Kept, "lorebook_missing", words);
+        };
+        hasher.update(shelved.id.as_bytes());
+        bind_lorebook(&mut arriving.character, shelved.id);
+        if arriving.book.take_if(|copy| shelved.has_all(&copy.card)).is_some() {
+            arriving.items.retain(|item| item.kind != "lorebook");
+            let words =
+                format!("the book inside the card is a copy of the lorebook \"{world}\", which is its lorebook");
+            return ImportFinding::new(FindingOutcome::Translated, "book_copied", words);
+        }
+        let words = match &arriving.book {
+            Some(_) => {
+                format!(
+                    "its lorebook is \"{world}\", as there; the book inside the card says other things and is kept too"
+                )
+            }
+            None => format!("its lorebook is \"{world}\""),
+        };
+        ImportFinding::new(FindingOutcome::Works, "lorebook", words)
+    }
+
+    /// A card that comes again brings its book only if that has changed.
+    async fn same_book(&self, held: &CharacterCard, arriving: &mut CharacterImport) -> Result<(), ImportError> {
+        let (owner, Some(before), Some(book)) = (self.options.owner, lorebook_of(held), &arriving.book) else {
+            return Ok(());
+        };
+        if lorebook_of(&arriving.character) != Some(book.id) {
+            return Ok(());
+        }
+        let before = self.store.read(move |reader| Ok::<_, ImportError>(reader.lorebook(owner, before)?)).await?;
+        if let Some(before) = before.filter(|before| before.card == book.card) {
+            arriving.book = None;
+            arriving.items.retain(|item| item.kind != "lorebook");
+            bind_lorebook(&mut arriving.character, before.id);
+        }
+        Ok(())
+    }
+
+    /// A character for a chat whose card is not there: it has a name and nothing else.
+    pub async fn placeholder_character(
+        &mut self,
+        stem: &str,
+        cast: &mut ImportCast,
+    ) -> Result<FolderCharacter, ImportError> {
+        if let Some(player) = cast.characters.get(stem) {
+            return Ok(player.clone());
+        }
+        let name: String = stem.chars().filter(|c| !c.is_control()).take(MAX_SPEAKER_CHARS).collect();
+        let name = if name.trim().is_empty() { "Somebody".to_owned() } else { name };
+        let card = Map::from_iter([("name".to_owned(), Value::from(name))]);
+        let message = "its card is not there: the character has only a name; import again when it is";
+        let why = ImportFinding::new(FindingOutcome::Kept, "card_missing", message);
+        let id = self.named_character(format!("characters/{stem}"), card, why).await?;
+        let player = FolderCharacter { id, open_chat: None };
+        cast.characters.insert(stem.to_owned(), player.clone());
+        Ok(player)
+    }
+
+    /// A character who is known by a name among the sources; else the only one here who is called so, whose card may have come
+    /// by itself; else one made of this card.
+    pub(in crate::transfer) async fn named_character(
+        &mut self,
+        known_by: String,
+        card: Map<String, Value>,
+        why: ImportFinding,
+    ) -> Result<CharacterId, ImportError> {
+        let known = self.known::<CharacterId>(known_by).await?;
+        if let Some(id) = known.here() {
+            return Ok(id);
+        }
+        let name = card.get("name").and_then(Value::as_str).unwrap_or_default();
+        if let Some(id) = self.only_namesake(name).await? {
+            let why = ImportFinding::new(
+                FindingOutcome::Works,
+                "namesake",
+                "its chats belong to the character of that name who is here",
+            );
+            self.count_item(ForeignImportItem::new("character", name, id).with(vec![why]));
+            return Ok(id);
+        }
+        let id = CharacterId::new(self.ids.next(self.options.at));
+        self.count_item(ForeignImportItem::new("character", name, id).with(vec![why]));
+        self.result.totals.characters += 1;
+        let source = known.source(id.as_bytes(), None, &card);
+        let at = self.options.at;
+        let character = CharacterCard { id, card, created: at, updated: at };
+        self.keep_character(CharacterImport::without_files(character), true, source).await?;
+        Ok(id)
+    }
+
+    async fn keep_character(
+        &mut self,
+        arriving: CharacterImport,
+        is_new: bool,
+        source: SourceRecord,
+    ) -> Result<(), ImportError> {
+        self.store_with_source(
+            source,
+            move |tx: &mut Tx<'_>, owner| {
+                if is_new { arriving.keep(tx, owner) } else { arriving.replace(tx, owner) }
+            },
+        )
+        .await
+    }
+}
+
+/// Keeps with a card what the settings say of it.
+fn keep_card_setting(card: &mut Map<String, Value>, key: &str, value: Value) {
+    let metadata = card.entry("metadata").or_insert_with(|| Map::new().into());
+    let own =
+        metadata.as_object_mut().map(|metadata| metadata.entry("sillytavern").or_insert_with(|| Map::new().into()));
+    own.and_then(Value::as_object_mut).map(|own| own.insert(key.to_owned(), value));
+}
+
+/// Tags that a card does not have yet, however they are written.
+fn add_tags(card: &mut Map<String, Value>, tags: Vec<&str>) {
+    let Some(list) =
+        (!tags.is_empty()).then(|| card.entry("tags").or_insert_with(|| Value::from(Vec::<String>::new())))
+    else {
+        return;
+    };
+    let Some(list) = list.as_array_mut() else { return };
+    for tag in tags {
+        let is_there = |one: &Value| one.as_str().is_some_and(|one| one.to_lowercase() == tag.to_lowercase());
+        if !list.iter().any(is_there) {
+            list.push(tag.into());
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! What of a folder of data is imported: cards, chats, groups, lorebooks, presets, and the settings that name personas and tags.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::Path;
+
+use serde_json::Value;
+
+use clotho_compat::interop::finding::count_phrase;
+use clotho_compat::interop::{FindingOutcome, ImportFinding};
+
+use super::super::ForeignImportItem;
+use super::super::file_container::{ContainerEntry, ContainerEntryKind, FileContainer, MAX_ENTRIES, SourceFile, stem};
+use super::super::import::ImportError;
+use super::presets::FOLDERS;
+use super::settings::SETTINGS;
+
+/// So many entries of an archive are named that are not read.
+const NAMED: usize = 1_000;
+/// So many files of a folder that are left aside are named.
+const EXAMPLES: usize = 5;
+/// How the names of cards end.
+const CARDS: [&str; 5] = ["png", "json", "charx", "yaml", "yml"];
+
+/// The list of a folder that went out from here (`export_index.rs`).
+pub const LIST: &str = "clotho.json";
+/// How the names of pictures end.
+const PICTURES: [&str; 5] = ["png", "jpg", "jpeg", "webp", "gif"];
+
+/// The chats of one card, or of one group.
+#[derive(Debug, Clone, Default)]
+pub struct ChatFolder {
+    /// By what they are known again: `chats/Rin`.
+    pub key: String,
+    /// The files of the cards that play, without ending.
+    pub cards: Vec<String>,
+    /// The chats, by name.
+    pub chats: Vec<SourceFile>,
+    /// What a group is called.
+    pub title: Option<String>,
+    /// The chat of a group that was open last.
+    pub open: Option<String>,
+}
+
+/// Everything that is imported.
+#[derive(Debug, Default)]
+pub struct DataFolder {
+    /// Cards.
+    pub cards: Vec<SourceFile>,
+    /// Chats.
+    pub folders: Vec<ChatFolder>,
+    /// Lorebooks.
+    pub worlds: Vec<SourceFile>,
+    /// The pictures of personas, by their files.
+    pub avatars: BTreeMap<String, SourceFile>,
+    /// Presets, with their kinds.
+    pub presets: Vec<(&'static str, SourceFile)>,
+    /// What is left aside, and why.
+    pub aside: Vec<ForeignImportItem>,
+    /// What else lies there, and has nothing to do with it.
+    pub others: Vec<ContainerEntry>,
+    /// The settings, which name personas and tags.
+    pub settings: Option<SourceFile>,
+    /// What went out from here or from another house, or why that is not read.
+    pub list: Option<Result<SourceFile, &'static str>>,
+    /// What is not even looked at, and why.
+    pub left_out: Vec<ForeignImportItem>,
+    /// Where the data lies below what was named.
+    prefix: String,
+}
+
+impl DataFolder {
+    /// Looks at a folder of data or at an archive of one, also at one that has a single such folder inside, or at a single
+    /// chat.
+    ///
+    /// # Errors
+    /// There is nothing that is known.
+    pub fn find(path: &Path) -> Result<Self, ImportError> {
+        let kind = fs::metadata(path)?;
+        if kind.is_dir() {
+            return Self::of(&FileContainer::Folder(path.to_owned()));
+        }
+        if !kind.is_file() {
+            return Err(unknown_source("it is neither a file nor a folder"));
+        }
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        Self::of_file(File::open(path)?, &name)
+    }
+
+    /// Looks at an archive or a single chat, which its name tells apart.
+    ///
+    /// # Errors
+    /// There is nothing that is known in it, or it is none.
+    pub fn of_file(file: File, name: &str) -> Result<Self, ImportError> {
+        if !name.to_ascii_lowercase().ends_with(".jsonl") {
+            let bad = |error| {
+                unknown_source(&format!("it is no archive that can be read, and a chat ends in .jsonl: {error}"))
+            };
+            return Self::of(&SourceFile::from_file(file, name)?.archive().map_err(bad)?);
+        }
+        let chats = vec![SourceFile::from_file(file, name.rsplit(['/', '\\']).next().unwrap_or_default())?];
+        let folder = ChatFolder { key: "chats".into(), chats, ..ChatFolder::default() };
+        Ok(Self { folders: vec![folder], ..Self::default() })
+    }
+
+    /// Looks at a folder or an archive.
+    ///
+    /// # Errors
+    /// There is no data in it, or several people's.
+    pub fn of(house: &FileContainer) -> Result<Self, ImportError> {
+        let homes = house.data_folders()?;
+        let home = match homes.as_slice() {
+            [] => {
+                return Err(unknown_source(
+                    "no folder characters or chats lies in it: name the one that has them, such as data/default-user",
+                ));
+            }
+            [home] => home.clone(),
+            several => {
+                let names = several.join(", ");
+                return Err(unknown_source(&format!("it holds several people's data; name one of them: {names}")));
+            }
+        };
+        let mut root = Self { prefix: home, ..Self::default() };
+        root.left_out = unread(house);
+        root.cards = root.files(house, "characters", &CARDS);
+        root.chats(house);
+        root.groups(house);
+        root.worlds = root.files(house, "worlds", &["json"]);
+        let pictures = root.files(house, "User Avatars", &PICTURES);
+        root.avatars = pictures.into_iter().map(|place| (place.file().to_owned(), place)).collect();
+        for (folder, kind) in FOLDERS {
+            let files = root.files(house, folder, &["json"]);
+            root.presets.extend(files.into_iter().map(|place| (kind, place)));
+        }
+        root.scan_siblings(house);
+        root.scan_top(house);
+        // What an archive has and cannot give is listed nowhere else.
+        let list =
+            [root.prefix.as_str(), LIST].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
+        if let Some((_, why)) = house.unread().find(|(name, _)| *name == list) {
+            root.list = Some(Err(why));
+        }
+        Ok(root)
+    }
+
+    /// The chats of cards: a folder for each.
+    fn chats(&mut self, house: &FileContainer) {
+        let (folders, others) =
+            self.list(house, "chats").into_iter().partition(|found| matches!(found.kind, ContainerEntryKind::Folder));
+        self.skip_entries(house, "chats", "in no folder of a card", others);
+        let folders: Vec<ContainerEntry> = folders;
+        for found in folders {
+            let card = found.name.rsplit('/').next().unwrap_or_default().to_owned();
+            let key = format!("chats/{card}");
+            let chats = self.files(house, &key, &["jsonl"]);
+            self.folders.push(ChatFolder { key, cards: vec![card], chats, ..ChatFolder::default() });
+        }
+    }
+
+    /// The chats of groups: a file of its own says which chats a group has, and who plays in it.
+    fn groups(&mut self, house: &FileContainer) {
+        let chats = self.files(house, "group chats", &["jsonl"]);
+        let mut chats: BTreeMap<String, SourceFile> =
+            chats.into_iter().map(|chat| (chat.stem().to_owned(), chat)).collect();
+        for group in self.files(house, "groups", &["json"]) {
+            let read = group.read().map_err(|error| error.to_string());
+            let value: Result<Value, String> =
+                read.and_then(|bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string()));
+            match value {
+                Ok(value) => {
+                    let texts = |key: &str| {
+                        let list = value.get(key).and_then(Value::as_array).into_iter().flatten();
+                        list.filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
+                    };
+                    let own = texts("chats").iter().filter_map(|chat| chats.remove(chat)).collect();
+                    let cards = texts("members").iter().map(|file| stem(file).to_owned()).collect();
+                    self.presets.push(("group", group.clone()));
+                    let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+                    let (key, title, open) = (format!("group chats/{}", group.stem()), text("name"), text("chat_id"));
+                    self.folders.push(ChatFolder { key, cards, chats: own, title, open });
+                }
+                Err(why) => self.leave_out(&group.name, "bad_group", &format!("it is no group: {why}")),
+            }
+        }
+        if !chats.is_empty() {
+            let chats = chats.into_values().collect();
+            self.folders.push(ChatFolder { key: "group chats".into(), chats, ..ChatFolder::default() });
+        }
+    }
+
+    /// What else lies at the top. Some of it has nothing to do with stories, or is made anew from them: it is counted by name
+    /// and stays there.
+    fn scan_top(&mut self, house: &FileContainer) {
+        let read = ["characters", "chats", "groups", "group chats", "worlds", "User Avatars"];
+        let is_read = |name: &str| read.contains(&name) || FOLDERS.iter().any(|(folder, _)| *folder == name);
+        for ContainerEntry { name, kind } in self.list(house, "") {
+            let own = name.rsplit('/').next().unwrap_or_default();
+            let is_settings = own.eq_ignore_ascii_case(SETTINGS);
+            match kind {
+                ContainerEntryKind::NotReadable(why) if is_settings => self.leave_out(&name, "unread", why),
+                ContainerEntryKind::File(place) if is_settings && self.settings.is_none() => {
+                    self.settings = Some(place)
+                }
+                ContainerEntryKind::File(place) if own == LIST => self.list = Some(Ok(place)),
+                ContainerEntryKind::NotReadable(why) if own == LIST => self.list = Some(Err(why)),
+                _ if is_read(own) => {}
+                kind => match skip_reason(own) {
+                    Some(meaning) => self.aside.push(aside(own, count(house, &name, &kind), meaning)),
+                    None => self.others.push(ContainerEntry { name, kind }),
+                },
+            }
+        }
+    }
+
+    /// What lies beside the folder of data, and beside what that lies in, is looked at as anything else is; but where the folder
+    /// lies inside the program that it is of, that is only counted.
+    fn scan_siblings(&mut self, house: &FileContainer) {
+        let home = self.prefix.clone();
+        let parts: Vec<&str> = home.split('/').filter(|part| !part.is_empty()).collect();
+        let program = parts.iter().position(|part| *part == "data");
+        let (mut above, mut count_of_program) = (String::new(), 0);
+        for (depth, part) in parts.iter().enumerate() {
+            let found = house.list(&above).map(|(found, _)| found).unwrap_or_default();
+            above = if above.is_empty() { (*part).to_owned() } else { format!("{above}/{part}") };
+            let others = found.into_iter().filter(|found| found.name != above);
+            if program.is_some_and(|program| depth >= program) {
+                count_of_program +=
+                    others.map(|ContainerEntry { name, kind }| count(house, &name, &kind)).sum::<usize>();
+            } else {
+                self.others.extend(others);
+            }
+        }
+        if count_of_program > 0 {
+            let meaning = format!("they lie outside of {home}, which alone is read");
+            self.aside.push(aside(parts.first().copied().unwrap_or_default(), count_of_program, &meaning));
+        }
+    }
+
+    /// The files of a folder with some endings, by name; the others are left aside.
+    fn files(&mut self, house: &FileContainer, folder: &str, endings: &[&str]) -> Vec<SourceFile> {
+        let (mut files, mut others) = (Vec::new(), Vec::new());
+        for found in self.list(house, folder) {
+            match found.kind {
+                ContainerEntryKind::File(place) if endings.contains(&place.ending().as_str()) => files.push(place),
+                _ => others.push(found),
+            }
+        }
+        self.skip_entries(house, folder, "of another kind", others);
+        files
+    }
+
+    /// Says what of a folder is left where it is: some of it by name.
+    fn skip_entries(&mut self, house: &FileContainer, folder: &str, what: &str, others: Vec<ContainerEntry>) {
+        let (mut count, mut moods, mut names) = (0, 0, Vec::new());
+        for ContainerEntry { name, kind } in others {
+            let own = name.rsplit('/').next().unwrap_or_default();
+            match kind {
+                ContainerEntryKind::NotReadable(_) => {}
+                ContainerEntryKind::Folder if folder == "characters" => moods += house.count(&name),
+                ContainerEntryKind::Folder => {
+                    count += house.count(&name);
+                    names.push(format!("{own}/"));
+                }
+                ContainerEntryKind::File(_) => {
+                    count += 1;
+                    names.push(own.to_owned());
+                }
+            }
+        }
+        if count > 0 {
+            let more = if names.len() > EXAMPLES { ", …" } else { "" };
+            names.truncate(EXAMPLES);
+            let words =
+                format!("left aside: {} {what}: {}{more}", count_phrase(count, "file", "files"), names.join(", "));
+            let why = ImportFinding::new(FindingOutcome::Skipped, "left_aside", words).of(count);
+            self.aside.push(ForeignImportItem::skipped("file", folder, why).from_file(folder));
+        }
+        if moods > 0 {
+            self.aside.push(aside(
+                folder,
+                moods,
+                "pictures of moods and what else lies with them, which nothing here shows",
+            ));
+        }
+    }
+
+    /// What lies in a folder, by name; what is not read is named.
+    fn list(&mut self, house: &FileContainer, folder: &str) -> Vec<ContainerEntry> {
+        let path =
+            [self.prefix.as_str(), folder].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
+        let (found, is_more) = match house.list(&path) {
+            Ok(found) => found,
+            Err(error) => {
+                self.leave_out(folder, "unreadable", &error.to_string());
+                return Vec::new();
+            }
+        };
+        if is_more {
+            self.leave_out(folder, "too_many_files", &format!("only {MAX_ENTRIES} of its files are read"));
+        }
+        for found in found.iter().filter(|_| !folder.is_empty()) {
+            if let ContainerEntryKind::NotReadable(why) = found.kind {
+                self.leave_out(&found.name, "unread", why);
+            }
+        }
+        found
+    }
+
+    fn leave_out(&mut self, name: &str, code: &'static str, why: &str) {
+        let why = ImportFinding::new(FindingOutcome::Skipped, code, why);
+        self.left_out.push(ForeignImportItem::skipped("file", name, why).from_file(name));
+    }
+
+    /// The bytes of all chats.
+    pub fn chat_bytes(&self) -> u64 {
+        self.folders.iter().flat_map(|folder| &folder.chats).map(|chat| chat.bytes).sum()
+    }
+}
+
+/// What of an archive is not read.
+pub fn unread(house: &FileContainer) -> Vec<ForeignImportItem> {
+    let leave = |name: &str, why: &str| {
+        ForeignImportItem::skipped("file", name, ImportFinding::new(FindingOutcome::Skipped, "unread", why))
+            .from_file(name)
+    };
+    let mut items: Vec<ForeignImportItem> = house.unread().take(NAMED).map(|(name, why)| leave(name, why)).collect();
+    let more = house.unread().skip(NAMED).count();
+    if more > 0 {
+        let why = ImportFinding::new(
+            FindingOutcome::Skipped,
+            "unread",
+            format!("{more} more entries of the archive are not read"),
+        );
+        items.push(ForeignImportItem::skipped("file", "more entries", why.of(more)));
+    }
+    items.extend(house.missing_entries().map(|why| {
+        ForeignImportItem::skipped("file", "entries", ImportFinding::new(FindingOutcome::Skipped, "lost", why))
+    }));
+    items
+}
+
+/// How many files something is.
+fn count(house: &FileContainer, name: &str, kind: &ContainerEntryKind) -> usize {
+    if matches!(kind, ContainerEntryKind::Folder) { house.count(name) } else { 1 }
+}
+
+/// Something of which so much is left where it is.
+pub fn aside(name: &str, count: usize, meaning: &str) -> ForeignImportItem {
+    let words = format!("left aside, {}: {meaning}", count_phrase(count, "file", "files"));
+    ForeignImportItem::skipped("file", name, ImportFinding::new(FindingOutcome::Skipped, "left_aside", words).of(count))
+        .from_file(name)
+}
+
+/// Why something of such a folder is left aside.
+fn skip_reason(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "backgrounds" => "pictures behind the chat, which nothing here shows",
+        "backups" => "copies of chats that are read from their own folder",
+        "thumbnails" => "small copies of pictures, made anew here",
+        "vectors" => "an index of texts, which are indexed anew here",
+        "extensions" => "programs for another page, which run nowhere else",
+        "movingUI" => "where the panels of another page stand",
+        "secrets.json" => "keys of model servers: give them to this server yourself",
+        "stats.json" | "content.log" | "image-metadata.json" => "what the other program counted for itself",
+        "assets" | "user" => "files that other programs made or were given",
+        _ => return None,
+    })
+}
+
+fn unknown_source(why: &str) -> ImportError {
+    ImportError::Unknown(why.to_owned())
+}

@@ -1,0 +1,274 @@
+//! What this server or another of its kind wrote into a folder (`transfer/out/export_index.rs`): a list of its files, each with its hash and
+//! with what it is there, and what goes along with each session. A file that is still as it went out, of something that is still
+//! here, brings nothing; in another house the list says which chats are one story, how it is called, and where it stands.
+//!
+//! The list is a stranger's word like all else in a folder: it only says where to look, and who owns a thing is looked up. What
+//! it says of a session is taken as far as a session can have it.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use clotho_core::ids::{CharacterId, PresetId, SessionId};
+use clotho_store::{CharacterCard, SessionPresence, StoreReader};
+
+use super::super::cards::{CharacterImport, is_same_character, lorebook_of};
+use super::super::import::ImportError;
+use super::ForeignImport;
+use super::data_folder::{ChatFolder, DataFolder};
+use super::import_match::ImportableId;
+use super::scan::ChatScan;
+
+/// So many characters are read at once.
+const PAGE: i64 = 100;
+/// How files of presets that make prompts are noted.
+const PROMPTS: &str = "openai/";
+/// So many labels of a session are taken.
+const MOST_LABELS: usize = 1_000;
+
+/// The files of a folder that went out from here or from another house.
+#[derive(Debug, Default)]
+pub struct ExportIndex {
+    files: HashMap<String, (String, Uuid)>,
+    sessions: HashMap<Uuid, ExportIndexSession>,
+}
+
+/// What goes along with a session beside its chats.
+#[derive(Debug, Clone, Default)]
+pub struct ExportIndexSession {
+    /// Its settings, by name.
+    pub settings: Map<String, Value>,
+    /// Where it stands.
+    pub head: Option<ChatFilePosition>,
+    /// Its labels, each with whether it moves along.
+    pub labels: Vec<(String, bool, ChatFilePosition)>,
+}
+
+/// A message of a file, counted from 1; 0 is before the first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChatFilePosition {
+    /// The file, by what it is known again.
+    pub file: String,
+    /// The message.
+    pub message: u64,
+}
+
+impl ExportIndexSession {
+    fn of(told: &Value) -> Self {
+        let labels = told.get("labels").and_then(Value::as_array).into_iter().flatten();
+        let label = |label: &Value| {
+            let following = label.get("isFollowing")?.as_bool()?;
+            Some((label.get("name")?.as_str()?.to_owned(), following, ChatFilePosition::of(label)?))
+        };
+        Self {
+            settings: told.get("settings").and_then(Value::as_object).cloned().unwrap_or_default(),
+            head: told.get("head").and_then(ChatFilePosition::of),
+            labels: labels.filter_map(label).take(MOST_LABELS).collect(),
+        }
+    }
+
+    /// The places in a file that are named.
+    pub fn positions_in(&self, file: &str) -> Vec<u64> {
+        let all = self.labels.iter().map(|(.., spot)| spot).chain(&self.head);
+        all.filter(|spot| spot.file == file).map(|spot| spot.message).collect()
+    }
+}
+
+impl ChatFilePosition {
+    fn of(value: &Value) -> Option<Self> {
+        Some(Self { file: value.get("file")?.as_str()?.to_owned(), message: value.get("message")?.as_u64()? })
+    }
+}
+
+impl ExportIndex {
+    /// Whether nothing is known to have gone out.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// The list of a folder. One that is not there says nothing.
+    ///
+    /// # Errors
+    /// It cannot be read as a whole. What it would have kept apart must not come in without it: stories that begin alike would
+    /// be one for good.
+    pub fn of(root: &DataFolder) -> Result<Self, ImportError> {
+        let Some(place) = &root.list else { return Ok(Self::default()) };
+        let bad = |why: String| ImportError::BadList(why);
+        let bytes =
+            place.as_ref().map_err(|why| bad((*why).to_owned()))?.read().map_err(|error| bad(error.to_string()))?;
+        let value: Value = serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string()))?;
+        Self::read(&value).ok_or_else(|| bad("it is no list of what went out".to_owned()))
+    }
+
+    /// What a list says; nothing where a part of it is none.
+    fn read(value: &Value) -> Option<Self> {
+        let all = |key: &str| value.get(key).and_then(Value::as_object);
+        let file = |(name, file): (&String, &Value)| {
+            let text = |key: &str| file.get(key).and_then(Value::as_str);
+            Some((name.clone(), (text("hash")?.to_owned(), text("is")?.parse().ok()?)))
+        };
+        let story = |(id, told): (&String, &Value)| Some((id.parse().ok()?, ExportIndexSession::of(told)));
+        Some(Self {
+            files: all("files")?.into_iter().map(file).collect::<Option<_>>()?,
+            sessions: all("sessions")?.into_iter().map(story).collect::<Option<_>>()?,
+        })
+    }
+
+    /// What went out as a file that has this hash.
+    fn exported_id(&self, name: &str, hash: &blake3::Hash) -> Option<Uuid> {
+        let (listed, is) = self.files.get(name)?;
+        (*listed == hash.to_hex().as_str()).then_some(*is)
+    }
+
+    /// Whether a file is as it went out, from whichever house.
+    pub fn has(&self, name: &str, hash: &blake3::Hash) -> bool {
+        self.exported_id(name, hash).is_some()
+    }
+
+    /// Whether a file went out from a house of our kind, whatever has become of it since.
+    pub fn names(&self, name: &str) -> bool {
+        self.files.contains_key(name)
+    }
+
+    /// Of which session a chat was a line, whether or not it has grown since.
+    pub fn story_of(&self, name: &str) -> Option<Uuid> {
+        self.files.get(name).map(|(_, is)| *is).filter(|is| self.sessions.contains_key(is))
+    }
+
+    /// The file of presets as which something went out.
+    fn preset(&self, is: Uuid) -> Option<&str> {
+        let mut files = self.files.iter().filter(|(_, (_, one))| *one == is);
+        files.find(|(name, _)| name.starts_with(PROMPTS)).map(|(name, _)| name.as_str())
+    }
+
+    /// What goes along with a session.
+    pub fn story(&self, id: Uuid) -> Option<&ExportIndexSession> {
+        self.sessions.get(&id)
+    }
+}
+
+impl ForeignImport<'_> {
+    /// The thing of the owner's that went out as this file.
+    pub async fn existing_export<Id: ImportableId>(
+        &mut self,
+        name: &str,
+        hash: &blake3::Hash,
+    ) -> Result<Option<Id>, ImportError> {
+        let Some(id) = self.export_index.exported_id(name, hash).and_then(|id| Id::from_slice(id.as_bytes())) else {
+            return Ok(None);
+        };
+        let owner = self.options.owner;
+        let held = self.store.read(move |reader| Ok::<_, ImportError>(id.held(reader, owner)?)).await?;
+        self.result.totals.known += u64::from(held.is_some());
+        Ok(held.map(|held| held.id))
+    }
+
+    /// The preset that a session chose there becomes what it is here; one that is not here is chosen by nobody.
+    pub async fn choose_preset(&self, settings: &mut Map<String, Value>) -> Result<(), ImportError> {
+        let told = settings.shift_remove("preset").and_then(|id| id.as_str()?.parse::<Uuid>().ok());
+        let Some((id, file)) = told.and_then(|id| Some((id, self.export_index.preset(id)?.to_owned()))) else {
+            return Ok(());
+        };
+        let here = match self.known::<PresetId>(file).await?.here() {
+            Some(here) => Some(here),
+            None => {
+                let owner = self.options.owner;
+                let own = move |reader: &mut StoreReader<'_>| {
+                    let held = PresetId::from_slice(id.as_bytes()).map(|id| id.held(reader, owner)).transpose()?;
+                    Ok::<_, ImportError>(held.flatten().map(|held| held.id))
+                };
+                self.store.read(own).await?
+            }
+        };
+        settings.extend(here.map(|here| ("preset".to_owned(), here.to_string().into())));
+        Ok(())
+    }
+
+    /// Whether a group is one that is here, or was made of a session that is here, as it went out.
+    pub async fn is_same_group(&mut self, name: &str, hash: &blake3::Hash) -> Result<bool, ImportError> {
+        if self.existing_export::<PresetId>(name, hash).await?.is_some() {
+            return Ok(true);
+        }
+        let Some(id) = self.export_index.exported_id(name, hash).and_then(|id| SessionId::from_slice(id.as_bytes()))
+        else {
+            return Ok(false);
+        };
+        let owner = self.options.owner;
+        let place = self.store.read(move |reader| Ok::<_, ImportError>(reader.session_presence(owner, id)?)).await?;
+        self.result.totals.known += u64::from(place != SessionPresence::Deleted);
+        Ok(place != SessionPresence::Deleted)
+    }
+
+    /// Learns who is here: before anybody of another house comes in, or when the first chat comes without its card.
+    pub async fn load_namesakes(&mut self) -> Result<(), ImportError> {
+        let owner = self.options.owner;
+        let read = move |reader: &mut StoreReader<'_>| {
+            let (mut names, mut skip): (HashMap<String, Vec<CharacterId>>, _) = (HashMap::new(), 0);
+            loop {
+                let some = reader.characters(owner, skip, PAGE)?;
+                if some.is_empty() {
+                    return Ok::<_, ImportError>(names);
+                }
+                for one in some {
+                    let name = one.card.get("name").and_then(Value::as_str).unwrap_or_default();
+                    names.entry(name.to_owned()).or_default().push(one.id);
+                }
+                skip += PAGE;
+            }
+        };
+        self.namesakes = Some(self.store.read(read).await?);
+        Ok(())
+    }
+
+    /// Who is called so here, unless several are.
+    pub async fn only_namesake(&mut self, name: &str) -> Result<Option<CharacterId>, ImportError> {
+        if self.namesakes.is_none() {
+            self.load_namesakes().await?;
+        }
+        let called = self.namesakes.as_ref().and_then(|names| names.get(name));
+        Ok(called.and_then(|ids| if let [only] = ids.as_slice() { Some(*only) } else { None }))
+    }
+
+    /// The character that is here and is no other than one that comes from another house: both have it from the same hand.
+    pub async fn equal_character(&self, arriving: &CharacterImport) -> Result<Option<CharacterCard>, ImportError> {
+        let name = arriving.character.card.get("name").and_then(Value::as_str).unwrap_or_default();
+        let Some(namesakes) = self.namesakes.as_ref().and_then(|names| names.get(name)).cloned() else {
+            return Ok(None);
+        };
+        let (owner, arriving) = (self.options.owner, arriving.clone());
+        let read = move |reader: &mut StoreReader<'_>| {
+            for id in namesakes {
+                let Some(one) = reader.character(owner, id)? else { continue };
+                let files = reader.card_files(owner, id.uuid())?;
+                let book = lorebook_of(&one).map(|id| reader.lorebook(owner, id)).transpose()?.flatten();
+                let other = (&arriving.character, arriving.files.as_slice(), arriving.book.as_ref());
+                if is_same_character((&one, &files, book.as_ref()), other) {
+                    return Ok::<_, ImportError>(Some(one));
+                }
+            }
+            Ok(None)
+        };
+        self.store.read(read).await
+    }
+
+    /// Whether a chat is a line of a session that is here, as it went out; then it is counted as known.
+    pub async fn is_known_line(&mut self, folder: &ChatFolder, file: &ChatScan) -> Result<bool, ImportError> {
+        let name = super::import_target::file_key(folder, file);
+        let Some(id) =
+            self.export_index.exported_id(&name, &file.hash).and_then(|id| SessionId::from_slice(id.as_bytes()))
+        else {
+            return Ok(false);
+        };
+        let owner = self.options.owner;
+        let place = self.store.read(move |reader| Ok::<_, ImportError>(reader.session_presence(owner, id)?)).await?;
+        match place {
+            SessionPresence::Deleted => return Ok(false),
+            SessionPresence::InTrash => self.skip_story(file, id),
+            SessionPresence::Present => self.result.totals.unchanged += 1,
+        }
+        self.result.totals.chats += 1;
+        self.read_progress.add_read(usize::try_from(file.place.bytes).unwrap_or(0));
+        Ok(true)
+    }
+}

@@ -1,0 +1,516 @@
+//! The second reading: the files of one story, written into its session piece by piece.
+
+use std::collections::{HashMap, HashSet};
+use std::io::BufReader;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use clotho_compat::interop::chat::{self, ChatFileLine, ChatFileMessage, ChatFileReader};
+use clotho_compat::interop::chat_tree::PathHash;
+use clotho_compat::interop::{FindingOutcome, ImportFinding};
+use clotho_core::clock::Time;
+use clotho_core::ids::{LorebookId, NodeId, SessionId};
+use clotho_core::oplog::LabelTarget;
+use clotho_core::tree::arrange::MAX_NAME_CHARS;
+use clotho_core::tree::edit::TreeError;
+use clotho_core::tree::{Kind, Role};
+use clotho_core::world::World;
+use clotho_store::{Actor, BindingTarget, ImportedNode, NodeDraft, NodeImportEnd, SourceRecord};
+
+use super::super::ForeignImportItem;
+use super::super::file_container::stem;
+use super::super::import::{BATCH, BATCH_BYTES, ImportError};
+use super::cast::ImportCast;
+use super::data_folder::ChatFolder;
+use super::export_index::{ChatFilePosition, ExportIndexSession};
+use super::import_target::{ImportTarget, StoryMatch, file_key, story_key};
+use super::message_to_node::{ImportAlternative, ImportContext, non_state_variables};
+use super::scan::{ChatScan, HashingReader};
+use super::{ForeignImport, unreadable, worlds};
+
+/// Where a file ends.
+struct ImportedChatEnd {
+    node: NodeId,
+    /// Whether it was not there before.
+    is_new: bool,
+    /// The hash of what was read.
+    hash: blake3::Hash,
+    imported: u64,
+    /// How many hang below what was taken out of the tree.
+    stashed: usize,
+    /// How many messages the file has, and the nodes of those that are asked for.
+    messages: u64,
+    requested_nodes: HashMap<u64, NodeId>,
+}
+
+impl ImportedChatEnd {
+    /// The node of a message, counted from 1; what the file says of its end belongs to the last.
+    fn at(&self, message: u64) -> Option<NodeId> {
+        if message >= self.messages { Some(self.node) } else { self.requested_nodes.get(&message).copied() }
+    }
+}
+
+/// Where a reading stands.
+struct ChatReadPosition {
+    node: NodeId,
+    address: PathHash,
+    /// The world there; unknown below what was there before.
+    world: Option<World>,
+    date: Time,
+    /// The variables of the last message, but for the state.
+    variables: Option<Map<String, Value>>,
+}
+
+impl ForeignImport<'_> {
+    /// Takes the files of one story in.
+    pub async fn import_story(
+        &mut self,
+        folder: &ChatFolder,
+        files: &[&ChatScan],
+        is_only: bool,
+        cast: &mut ImportCast,
+    ) -> Result<(), ImportError> {
+        let count = u64::try_from(files.len()).unwrap_or(0);
+        self.result.totals.chats += count;
+        let (session, sources) = match self.find(folder, files).await? {
+            StoryMatch::InTrash(session) => {
+                for file in files {
+                    self.skip_story(file, session);
+                }
+                return Ok(());
+            }
+            StoryMatch::Existing(session, sources) => {
+                let is_same = |file: &&&ChatScan| {
+                    let known = sources.get(&file_key(folder, file)).and_then(|source| source.hash.as_ref());
+                    known.is_some_and(|hash| hash == file.hash.as_bytes())
+                };
+                if files.iter().all(|file| is_same(&file)) {
+                    self.result.totals.unchanged += count;
+                    files
+                        .iter()
+                        .for_each(|file| self.read_progress.add_read(usize::try_from(file.place.bytes).unwrap_or(0)));
+                    return self.add_sources(folder, files, &sources).await;
+                }
+                (Some(session), sources)
+            }
+            StoryMatch::New => (None, HashMap::new()),
+        };
+        let mut files = files.to_vec();
+        // What goes further comes first, so that a bookmark ends where something stands already.
+        let is_branch = |file: &&ChatScan| file.outline.parent.is_some();
+        files.sort_by_key(|file| (is_branch(file), std::cmp::Reverse(file.messages)));
+        files.retain(|file| self.is_readable(file));
+        if files.is_empty() {
+            return Ok(());
+        }
+        let titles = titles(folder, &files, is_only);
+        let mut bed = self.open_target(session, folder, &files, titles, cast).await?;
+        let story = self.story(&files);
+        let mut ends = Vec::with_capacity(files.len());
+        for file in &files {
+            let wanted = story.as_ref().map(|story| story.positions_in(&file_key(folder, file))).unwrap_or_default();
+            match self.import_file(file, &mut bed, &wanted).await {
+                Ok(end) => ends.push(Some(end)),
+                Err(ImportError::Read(why)) => {
+                    let why =
+                        ImportFinding::new(FindingOutcome::Skipped, "unreadable", format!("it cannot be read: {why}"));
+                    self.count_item(
+                        ForeignImportItem::skipped("session", file.place.stem(), why).from_file(&file.place.name),
+                    );
+                    ends.push(None);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let whole: Vec<(&ChatScan, &ImportedChatEnd)> =
+            files.iter().zip(&ends).filter_map(|(file, end)| Some((*file, end.as_ref()?))).collect();
+        let is_as_it_went = files.iter().all(|file| self.export_index.has(&file_key(folder, file), &file.hash));
+        // A story that was stopped on its way in, with nothing said yet of where it ends, is a new one.
+        let is_begun =
+            |file: &&ChatScan| sources.get(&file_key(folder, file)).is_some_and(|known| known.node.is_none());
+        let is_new = bed.is_new || files.iter().any(is_begun);
+        let mut wanted = match story.filter(|_| is_as_it_went) {
+            Some(story) => exported_ends(folder, &whole, &story, &sources),
+            None => {
+                let of_card = || folder.cards.first().and_then(|card| cast.characters.get(card)?.open_chat.as_deref());
+                played_ends(folder, &whole, &sources, (folder.open.as_deref().or_else(of_card), is_new))
+            }
+        };
+        if !is_new && whole.iter().all(|(_, end)| end.imported == 0 && !end.is_new) {
+            wanted.head = None;
+        }
+        self.finish(folder, &whole, &bed, wanted).await?;
+        if self.options.is_dry {
+            self.dry_run.keep_session(bed);
+        }
+        Ok(())
+    }
+
+    /// What another house says of the story of some files.
+    pub fn story(&self, files: &[&ChatScan]) -> Option<ExportIndexSession> {
+        let story = files.iter().find_map(|file| file.outline.story)?;
+        self.export_index.story(story).cloned()
+    }
+
+    /// Whether a file can still be read: a story of which nothing is left begins no session.
+    fn is_readable(&mut self, file: &ChatScan) -> bool {
+        match file.place.open() {
+            Ok(_) => true,
+            Err(error) => {
+                self.count_item(unreadable(&file.place.name, &error));
+                false
+            }
+        }
+    }
+
+    /// Says why the story of a file is left where it is.
+    pub fn skip_story(&mut self, file: &ChatScan, session: SessionId) {
+        let message = "its story lies in the trash: bring it back or delete it for good, and import again";
+        let mut item = ForeignImportItem::skipped(
+            "session",
+            file.place.stem(),
+            ImportFinding::new(FindingOutcome::Skipped, "in_trash", message),
+        );
+        item.id = Some(session.to_string());
+        self.count_item(item.from_file(&file.place.name));
+    }
+
+    /// Writes what a file has and the session has not.
+    async fn import_file(
+        &mut self,
+        file: &ChatScan,
+        bed: &mut ImportTarget,
+        wanted: &[u64],
+    ) -> Result<ImportedChatEnd, ImportError> {
+        let input = HashingReader::open(&file.place, &self.read_progress)?;
+        let mut lines = ChatFileReader::new(BufReader::with_capacity(1 << 16, input));
+        let date = Time(file.oldest.unwrap_or(self.options.at.0));
+        let world = Some(World::default());
+        let mut here = ChatReadPosition { node: bed.root, address: PathHash::ROOT, world, date, variables: None };
+        let before = (self.result.totals.messages, bed.left);
+        bed.new_nodes.clear();
+        let (mut messages, mut places) = (0, HashMap::from([(0, bed.root)]));
+        while let Some((number, line)) = lines.next_line()? {
+            let Ok(line) = line else { continue };
+            let hash = blake3::hash(line).to_hex();
+            let Ok(ChatFileLine::Row(row)) = chat::read(line) else { continue };
+            let hash = hash.as_str().get(..32).unwrap_or_default();
+            self.import_row(file, bed, &mut here, (&row, number, hash)).await?;
+            messages += 1;
+            if wanted.contains(&messages) {
+                places.insert(messages, here.node);
+            }
+        }
+        let node = self.write_end(file, bed, here).await?;
+        self.flush(bed).await?;
+        let hash = lines.into_input().into_inner().hash();
+        let (come, left) = (self.result.totals.messages - before.0, bed.left - before.1);
+        Ok(ImportedChatEnd {
+            node,
+            is_new: bed.new_nodes.contains(&node),
+            hash,
+            imported: come,
+            stashed: left,
+            messages,
+            requested_nodes: places,
+        })
+    }
+
+    /// Writes one message, and goes there.
+    async fn import_row(
+        &mut self,
+        file: &ChatScan,
+        bed: &mut ImportTarget,
+        here: &mut ChatReadPosition,
+        (row, line, hash): (&ChatFileMessage, u64, &str),
+    ) -> Result<(), ImportError> {
+        if bed.piece.len() >= BATCH || bed.batch_bytes >= BATCH_BYTES {
+            self.flush(bed).await?;
+            self.check_cancelled()?;
+        }
+        let soil = ImportContext {
+            session: bed.session,
+            owner: self.options.owner,
+            persona: bed.persona.as_ref().map(|persona| persona.id),
+            file: &file.place.name,
+        };
+        let addresses = here.address.of(row);
+        let (mut after, mut date) = (None, here.date);
+        for (place, (alternative, address)) in row.swipes.iter().zip(&addresses).enumerate() {
+            let moment = alternative.date.as_ref().and_then(|date| chat::date::read(date, &self.options.zone));
+            let created = moment.map(Time).filter(|time| time.has_date()).unwrap_or(here.date);
+            let is_chosen = place == row.selected;
+            if is_chosen {
+                date = created;
+            }
+            if !bed.known.insert(soil.id(address)) {
+                continue;
+            }
+            bed.new_nodes.insert(soil.id(address));
+            let delta = match bed.has_worlds {
+                true => {
+                    let mut world = self.world_at(bed, here).await?;
+                    let delta = worlds::step(&mut world, alternative);
+                    if is_chosen {
+                        after = Some(world);
+                    }
+                    delta
+                }
+                false => Default::default(),
+            };
+            let speaker = row.speaker_card_file().and_then(|file| bed.speakers.get(stem(file)).copied()).or(bed.first);
+            let sprout = ImportAlternative {
+                row,
+                place,
+                alternative,
+                address: *address,
+                line,
+                hash,
+                speaker,
+                is_first: here.node == bed.root,
+                created,
+                before: here.variables.as_ref(),
+            };
+            let draft = soil.node(&sprout, delta);
+            bed.batch_bytes += draft.content.len() + 1_000;
+            bed.piece.push(ImportedNode {
+                parent: here.node,
+                draft,
+                is_enabled: !row.is_hidden,
+                is_remembered: is_chosen,
+            });
+        }
+        if let Some(address) = addresses.get(row.selected) {
+            (here.node, here.address) = (soil.id(address), *address);
+        }
+        (here.world, here.date) = (after, date);
+        here.variables = row.shown().and_then(non_state_variables);
+        Ok(())
+    }
+
+    /// The world at the place where a reading stands. Below what was there before only the store knows it.
+    async fn world_at(&mut self, bed: &mut ImportTarget, here: &mut ChatReadPosition) -> Result<World, ImportError> {
+        if let Some(world) = &here.world {
+            return Ok(world.clone());
+        }
+        let world = if self.options.is_dry { World::default() } else { self.read_world(bed, here.node).await? };
+        here.world = Some(world.clone());
+        Ok(world)
+    }
+
+    async fn read_world(&mut self, bed: &mut ImportTarget, node: NodeId) -> Result<World, ImportError> {
+        self.flush(bed).await?;
+        let (owner, session) = (self.options.owner, bed.session);
+        self.store
+            .read(move |reader| {
+                let held = reader.session(owner, session)?.ok_or(TreeError::NotFound("the session"))?;
+                let placed = reader.node_or_stashed(&held, node)?;
+                let world = placed.map(|placed| reader.world(&held, &placed)).transpose()?;
+                Ok::<_, ImportError>(world.map(|world| (*world).clone()).unwrap_or_default())
+            })
+            .await
+    }
+
+    /// Where a file ends its variables are those of the chat: a part of its last message, where that is new.
+    async fn write_end(
+        &mut self,
+        file: &ChatScan,
+        bed: &mut ImportTarget,
+        mut here: ChatReadPosition,
+    ) -> Result<NodeId, ImportError> {
+        let Some(variables) = file.header.variables() else { return Ok(here.node) };
+        let mut world = self.world_at(bed, &mut here).await?;
+        let delta = worlds::delta_to(&mut world, variables);
+        if delta.is_empty() || here.node == bed.root {
+            return Ok(here.node);
+        }
+        if let Some(last) = bed.piece.iter_mut().rev().find(|seedling| seedling.draft.id == here.node) {
+            last.draft.delta.operations.extend(delta.operations);
+            last.draft.delta.problems.extend(delta.problems);
+            last.draft.delta.notes.extend(delta.notes);
+            return Ok(here.node);
+        }
+        let address = here.address.child(false, "variables", &Value::Object(variables.clone()).to_string(), 0);
+        let id = NodeId::new(super::message_to_node::id(bed.session, &address));
+        if bed.known.insert(id) {
+            bed.new_nodes.insert(id);
+            let mut draft = NodeDraft::new(id, Role::System, Kind::Change, 0, here.date);
+            (draft.author, draft.delta) = (Some(self.options.owner), delta);
+            bed.piece.push(ImportedNode { parent: here.node, draft, is_enabled: true, is_remembered: false });
+        }
+        Ok(id)
+    }
+
+    /// Writes what has come together.
+    pub(in crate::transfer) async fn flush(&mut self, bed: &mut ImportTarget) -> Result<(), ImportError> {
+        let piece = std::mem::take(&mut bed.piece);
+        bed.batch_bytes = 0;
+        let messages = |kind: Kind| u64::from(kind != Kind::Change);
+        if self.options.is_dry {
+            self.result.totals.messages += piece.iter().map(|seedling| messages(seedling.draft.kind)).sum::<u64>();
+        } else if !piece.is_empty() {
+            let (actor, session, piece) = (self.actor(), bed.session, Arc::new(piece));
+            let grown = self.store.write(move |tx| tx.import_nodes(&actor, session, &piece)).await?;
+            self.result.totals.messages += u64::try_from(grown.added).unwrap_or(0);
+            bed.left += grown.left;
+        }
+        Ok(())
+    }
+
+    pub(in crate::transfer) fn actor(&self) -> Actor {
+        Actor { user: self.options.owner, at: self.options.at, expected_leaf: None }
+    }
+
+    /// All of a story is in: its lines get their names, HEAD goes where it belongs, and the files are known.
+    async fn finish(
+        &mut self,
+        folder: &ChatFolder,
+        whole: &[(&ChatScan, &ImportedChatEnd)],
+        bed: &ImportTarget,
+        mut wanted: NodeImportEnd,
+    ) -> Result<(), ImportError> {
+        wanted.last_played = wanted.last_played.filter(|time| bed.is_new && time.has_date());
+        let mut rows = Vec::with_capacity(whole.len());
+        for (position, (file, end)) in whole.iter().enumerate() {
+            let mut row = SourceRecord::new(file_key(folder, file), bed.session.as_bytes());
+            row.hash = (end.hash == file.hash).then(|| file.hash.as_bytes().to_vec());
+            row.node = Some(end.node);
+            row.header = Some(Value::Object(file.header.0.clone()).to_string());
+            rows.push(row);
+            rows.extend(story_key(folder, file).map(|key| SourceRecord::new(key, bed.session.as_bytes())));
+            let joined = if position == 0 { joined_files(whole) } else { None };
+            self.report_file(file, end, bed, joined);
+        }
+        if self.options.is_dry {
+            rows.into_iter().for_each(|row| self.dry_run.keep(row));
+            return Ok(());
+        }
+        let (owner, actor, session) = (self.options.owner, self.actor(), bed.session);
+        let named = whole.iter().filter_map(|(file, _)| file.header.text("world_info"));
+        let books: Vec<LorebookId> = named.filter_map(|name| self.lore_of("", name).0).collect();
+        self.store
+            .write(move |tx| {
+                tx.finish_node_import(&actor, session, &wanted)?;
+                books.iter().try_for_each(|book| tx.bind_lorebook(owner, *book, BindingTarget::Session(session)))?;
+                rows.iter().try_for_each(|row| tx.put_source(owner, row))
+            })
+            .await?;
+        Ok(())
+    }
+
+    /// What is to say of a file.
+    fn report_file(
+        &mut self,
+        file: &ChatScan,
+        end: &ImportedChatEnd,
+        bed: &ImportTarget,
+        joined: Option<ImportFinding>,
+    ) {
+        let mut item = ForeignImportItem::new("session", file.place.stem(), bed.session).from_file(&file.place.name);
+        let message = format!("{} messages; with all alternatives {} are new", file.messages, end.imported);
+        item.findings.push(ImportFinding::new(FindingOutcome::Works, "messages", message));
+        item.findings.extend(joined);
+        if file.has_state {
+            let message = "the variables of its messages are the world, which goes back and forth with them";
+            item.findings.push(ImportFinding::new(FindingOutcome::Translated, "variables", message));
+        }
+        if end.stashed > 0 {
+            let message =
+                format!("{} messages go on below what was taken out of the tree here, and were left out", end.stashed);
+            item.findings.push(ImportFinding::new(FindingOutcome::Skipped, "below_taken_out", message).of(end.stashed));
+        }
+        item.findings.extend(file.note().map(|note| match bed.note == Some(note) {
+            true => ImportFinding::new(
+                FindingOutcome::Works,
+                "author_note",
+                "its author's note goes with the prompts of the story",
+            ),
+            false => ImportFinding::new(
+                FindingOutcome::Kept,
+                "author_note",
+                "the story has another author's note: this one is kept",
+            ),
+        }));
+        item.findings.extend(file.kept());
+        if let Some(book) = file.header.text("world_info") {
+            let (_, fate, words) = self.lore_of("the chat", book);
+            item.findings.push(ImportFinding::new(fate, "chat_lorebook", words));
+        }
+        if end.hash != file.hash {
+            let message = "it changed while it was read: import it again to have all of it";
+            item.findings.push(ImportFinding::new(FindingOutcome::Skipped, "changed_meanwhile", message));
+        }
+        item.findings.extend(file.findings.iter().cloned());
+        self.count_item(item);
+    }
+}
+
+/// What a story may be called: a group gives its name to its story, and to each of several with that of the file.
+fn titles(folder: &ChatFolder, files: &[&ChatScan], is_only: bool) -> Vec<String> {
+    let file = files.first().map(|file| file.place.stem().to_owned()).unwrap_or_default();
+    let group = folder.title.as_deref().map(str::trim).filter(|group| !group.is_empty());
+    let group = group.map(|group| if is_only { group.to_owned() } else { format!("{group} - {file}") });
+    group.into_iter().chain([file, folder.key.clone()]).collect()
+}
+
+/// How a story stood in the house that it comes from.
+fn exported_ends(
+    folder: &ChatFolder,
+    whole: &[(&ChatScan, &ImportedChatEnd)],
+    story: &ExportIndexSession,
+    sources: &HashMap<String, SourceRecord>,
+) -> NodeImportEnd {
+    let find = |spot: &ChatFilePosition| {
+        let (file, end) = whole.iter().find(|(file, _)| file_key(folder, file) == spot.file)?;
+        Some((*file, end.at(spot.message)?))
+    };
+    let head = story.head.as_ref().and_then(find);
+    let label = |(name, following, spot): &(String, bool, ChatFilePosition)| {
+        let (_, node) = find(spot)?;
+        let before = sources.get(&spot.file).and_then(|source| source.node);
+        Some((name.clone(), LabelTarget { node, following: *following }, before))
+    };
+    NodeImportEnd {
+        head: head.map(|(_, node)| node),
+        labels: story.labels.iter().filter_map(label).collect(),
+        last_played: head.and_then(|(file, _)| file.newest).map(Time),
+    }
+}
+
+/// How a story stands that was played elsewhere: at the chat that was open last, else the one that was played last; each of
+/// its files gives its name to its end. In a story that was here the end of an old file is nowhere to go.
+fn played_ends(
+    folder: &ChatFolder,
+    whole: &[(&ChatScan, &ImportedChatEnd)],
+    sources: &HashMap<String, SourceRecord>,
+    (open, is_new): (Option<&str>, bool),
+) -> NodeImportEnd {
+    let is_open = |file: &ChatScan| Some(file.place.stem()) == open;
+    let ends = whole.iter().filter(|(file, end)| is_new || end.is_new || is_open(file));
+    let head = ends.max_by_key(|(file, _)| (is_open(file), file.newest));
+    let bookmarks: HashSet<&str> = whole.iter().flat_map(|(file, _)| &file.bookmarks).map(String::as_str).collect();
+    let label = |(file, end): &(&ChatScan, &ImportedChatEnd)| {
+        let before = sources.get(&file_key(folder, file)).and_then(|source| source.node);
+        let name: String = file.place.stem().chars().take(MAX_NAME_CHARS).collect();
+        (name, LabelTarget { node: end.node, following: !bookmarks.contains(file.place.stem()) }, before)
+    };
+    NodeImportEnd {
+        head: head.map(|(_, end)| end.node),
+        labels: whole.iter().skip(1).map(label).collect(),
+        last_played: head.and_then(|(file, _)| file.newest).map(Time),
+    }
+}
+
+/// So many files of a story are named.
+const NAMED_FILES: usize = 40;
+
+/// Which files are one story now.
+fn joined_files(whole: &[(&ChatScan, &ImportedChatEnd)]) -> Option<ImportFinding> {
+    let names: Vec<String> = whole.iter().map(|(file, _)| file.place.file().to_owned()).take(NAMED_FILES).collect();
+    let more = whole.len() - names.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let words = format!("{} files are one story: {}{more}", whole.len(), names.join(", "));
+    let finding = || ImportFinding::new(FindingOutcome::Translated, "joined", words).of(whole.len()).with_names(names);
+    (whole.len() > 1).then(finding)
+}

@@ -1,0 +1,325 @@
+//! The session that a story is written into: found again if it is there, begun if it is new.
+
+use std::collections::{HashMap, HashSet};
+
+use clotho_compat::interop::chat_tree::{ChatOutline, PathHash};
+use clotho_core::clock::Time;
+use clotho_core::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
+use clotho_core::tree::edit::TreeError;
+use clotho_core::tree::limits::MAX_CHARACTERS;
+use clotho_core::tree::{AuthorsNote, PersonaRef, Session};
+use clotho_store::{ImportedNode, SessionPresence, SourceRecord, StoreReader};
+
+use super::super::file_container::stem;
+use super::super::import::ImportError;
+use super::super::session_start::NewImportedSession;
+use super::cast::{FolderCharacter, ImportCast};
+use super::data_folder::ChatFolder;
+use super::scan::ChatScan;
+use super::{ForeignImport, message_to_node};
+
+/// What the story of some files is here.
+pub enum StoryMatch {
+    /// Nothing yet.
+    New,
+    /// A session, with what is known of each file.
+    Existing(SessionId, HashMap<String, SourceRecord>),
+    /// A session that was thrown away.
+    InTrash(SessionId),
+}
+
+/// The session of a story while it grows.
+pub struct ImportTarget {
+    pub session: SessionId,
+    pub root: NodeId,
+    pub persona: Option<PersonaRef>,
+    /// The nodes that are there, or on their way.
+    pub known: HashSet<NodeId>,
+    /// Those of them that the file brought which is read.
+    pub new_nodes: HashSet<NodeId>,
+    /// Whether worlds have to be followed.
+    pub has_worlds: bool,
+    pub is_new: bool,
+    pub piece: Vec<ImportedNode>,
+    pub batch_bytes: usize,
+    /// So many messages were left out.
+    pub left: usize,
+    /// Who speaks: by the file of the card; nothing stands for the first.
+    pub speakers: HashMap<String, CharacterId>,
+    pub first: Option<CharacterId>,
+    /// The note of its author.
+    pub note: Option<AuthorsNote>,
+}
+
+impl ForeignImport<'_> {
+    /// The session that a story has become already.
+    pub async fn find(&self, folder: &ChatFolder, files: &[&ChatScan]) -> Result<StoryMatch, ImportError> {
+        let owner = self.options.owner;
+        let names: Vec<(String, bool, Option<PathHash>)> = files
+            .iter()
+            .flat_map(|file| {
+                let story = story_key(folder, file).map(|key| (key, false, None));
+                story.into_iter().chain([(file_key(folder, file), true, file.outline.first)])
+            })
+            .collect();
+        let same: Vec<(String, String, blake3::Hash)> =
+            files.iter().map(|file| (file_key(folder, file), file.place.stem().to_owned(), file.hash)).collect();
+        let is_loose = folder.key == LOOSE;
+        let seen: HashMap<String, (Option<SessionId>, SourceRecord)> = names
+            .iter()
+            .filter_map(|(name, is_file, first)| {
+                let source = self.dry_run.source(name)?;
+                Some((name.clone(), (self.dry_run.session_of(source, first.filter(|_| *is_file)), source.clone())))
+            })
+            .chain(same.iter().filter_map(|(key, stem, hash)| {
+                let source = self.dry_run.same_chat(is_loose, stem, hash)?;
+                Some((format!("={key}"), (self.dry_run.session_of(source, None), source.clone())))
+            }))
+            .collect();
+        self.store
+            .read(move |reader| {
+                let (mut sources, mut session, mut in_trash) = (HashMap::new(), None, None);
+                for (name, is_file, first) in names {
+                    if let Some((id, source)) = seen.get(&name) {
+                        session = session.or(*id);
+                        sources.extend(id.map(|_| (name, source.clone())));
+                        continue;
+                    }
+                    let Some(source) = reader.source(owner, &name)? else { continue };
+                    let Some(id) = SessionId::from_slice(&source.became) else { continue };
+                    match reader.session_presence(owner, id)? {
+                        SessionPresence::Deleted => continue,
+                        SessionPresence::InTrash => {
+                            in_trash = Some(id);
+                            continue;
+                        }
+                        SessionPresence::Present => {}
+                    }
+                    // Another story may have the name of this file, elsewhere.
+                    if is_file
+                        && let Some(first) = first
+                        && let Some(held) = reader.session(owner, id)?
+                        && reader.node_or_stashed(&held, NodeId::new(message_to_node::id(id, &first)))?.is_none()
+                    {
+                        continue;
+                    }
+                    session = session.or(Some(id));
+                    sources.insert(name, source);
+                }
+                let is_new = session.is_none() && in_trash.is_none();
+                for (key, stem, hash) in same.into_iter().filter(|_| is_new) {
+                    if let Some((Some(id), source)) = seen.get(&format!("={key}")) {
+                        session = session.or(Some(*id));
+                        sources.insert(key, source.clone());
+                        continue;
+                    }
+                    if let Some((id, source)) = same_chat(reader, owner, (is_loose, &stem, &hash))? {
+                        session = session.or(Some(id));
+                        sources.insert(key, source);
+                    }
+                }
+                Ok::<_, ImportError>(match (session, in_trash) {
+                    (Some(session), _) => StoryMatch::Existing(session, sources),
+                    (None, Some(session)) => StoryMatch::InTrash(session),
+                    (None, None) => StoryMatch::New,
+                })
+            })
+            .await
+    }
+
+    /// Files that came in under other names are known by these, too.
+    pub async fn add_sources(
+        &mut self,
+        folder: &ChatFolder,
+        files: &[&ChatScan],
+        sources: &HashMap<String, SourceRecord>,
+    ) -> Result<(), ImportError> {
+        for file in files {
+            let key = file_key(folder, file);
+            let Some(source) = sources.get(&key).filter(|source| source.name != key) else { continue };
+            let story = story_key(folder, file);
+            let mut own = source.clone();
+            own.name = key;
+            let became = own.became.clone();
+            let story = story.map(|name| SourceRecord { name, became, ..SourceRecord::new("", &[0; 16]) });
+            if self.options.is_dry {
+                story.clone().into_iter().for_each(|story| self.dry_run.keep(story));
+            }
+            self.store_with_source(own, move |tx, owner| {
+                story.iter().try_for_each(|source| tx.put_source(owner, source))
+            })
+            .await?;
+        }
+        Ok(())
+    }
+
+    /// The session of a story, begun if it is new.
+    pub async fn open_target(
+        &mut self,
+        session: Option<SessionId>,
+        folder: &ChatFolder,
+        files: &[&ChatScan],
+        titles: Vec<String>,
+        cast: &mut ImportCast,
+    ) -> Result<ImportTarget, ImportError> {
+        let players = self.story_characters(folder, files, cast).await?;
+        let mut bed = ImportTarget {
+            session: session.unwrap_or_else(|| SessionId::new(self.ids.next(self.options.at))),
+            root: NodeId::new(self.ids.next(self.options.at)),
+            persona: None,
+            known: HashSet::new(),
+            new_nodes: HashSet::new(),
+            has_worlds: files.iter().any(|file| file.has_state || file.header.variables().is_some()),
+            is_new: session.is_none(),
+            piece: Vec::new(),
+            batch_bytes: 0,
+            left: 0,
+            speakers: players.iter().map(|(file, player)| (file.clone(), player.id)).collect(),
+            first: players.first().map(|(_, player)| player.id),
+            note: files.iter().find_map(|file| file.note()),
+        };
+        match session {
+            Some(_) => self.load_nodes(&mut bed).await?,
+            None => self.begin_session(&mut bed, folder, files, &players, titles, cast).await?,
+        }
+        Ok(bed)
+    }
+
+    /// Learns what is there of a session.
+    pub(in crate::transfer) async fn load_nodes(&self, bed: &mut ImportTarget) -> Result<(), ImportError> {
+        let (owner, id) = (self.options.owner, bed.session);
+        if let Some((root, known)) = self.dry_run.session(id) {
+            (bed.root, bed.known) = (*root, known.clone());
+            return Ok(());
+        }
+        let (root, persona, note, known) = self
+            .store
+            .read(move |reader| {
+                let held = reader.session(owner, id)?.ok_or(TreeError::NotFound("the session"))?;
+                let known = reader.node_ids(&held)?;
+                let Session { root, persona, note, .. } = held.session;
+                Ok::<_, ImportError>((root, persona, note, known))
+            })
+            .await?;
+        (bed.root, bed.persona, bed.note, bed.known) = (root, persona, note, known.into_iter().collect());
+        Ok(())
+    }
+
+    /// Who plays in some files, in speaking order.
+    async fn story_characters(
+        &mut self,
+        folder: &ChatFolder,
+        files: &[&ChatScan],
+        cast: &mut ImportCast,
+    ) -> Result<Vec<(String, FolderCharacter)>, ImportError> {
+        let mut names: Vec<String> = folder.cards.clone();
+        for speaker in files.iter().flat_map(|file| &file.speakers) {
+            let speaker = stem(speaker).to_owned();
+            if !names.contains(&speaker) {
+                names.push(speaker);
+            }
+        }
+        if names.is_empty() {
+            let spoken = files.iter().find_map(|file| file.first_speaker.clone());
+            names.push(spoken.unwrap_or_else(|| "Somebody".into()));
+        }
+        let mut players = Vec::with_capacity(names.len());
+        for name in names.into_iter().take(MAX_CHARACTERS) {
+            let player = self.placeholder_character(&name, cast).await?;
+            players.push((name, player));
+        }
+        Ok(players)
+    }
+
+    async fn begin_session(
+        &mut self,
+        bed: &mut ImportTarget,
+        folder: &ChatFolder,
+        files: &[&ChatScan],
+        players: &[(String, FolderCharacter)],
+        titles: Vec<String>,
+        cast: &ImportCast,
+    ) -> Result<(), ImportError> {
+        self.result.totals.sessions += 1;
+        if self.options.is_dry {
+            return Ok(());
+        }
+        let persona = user_persona(folder, files, cast);
+        let mut sources: Vec<SourceRecord> = Vec::new();
+        for file in files {
+            sources.extend(
+                [story_key(folder, file), Some(file_key(folder, file))]
+                    .into_iter()
+                    .flatten()
+                    .map(|name| SourceRecord::new(name, bed.session.as_bytes())),
+            );
+        }
+        let mut settings = self.story(files).map(|story| story.settings).unwrap_or_default();
+        if let Some(note) = &bed.note {
+            settings.entry("note").or_insert_with(|| note.to_json());
+        }
+        self.choose_preset(&mut settings).await?;
+        let beginning = NewImportedSession {
+            session: bed.session,
+            root: bed.root,
+            owner: self.options.owner,
+            at: self.options.at,
+            titles,
+            first_message_at: files.iter().filter_map(|file| file.oldest).min().map(Time),
+            characters: players.iter().map(|(_, player)| player.id).collect(),
+            persona,
+            sources,
+            settings,
+        };
+        bed.persona = beginning.write(self.store, self.ids).await?;
+        Ok(())
+    }
+}
+
+/// Who the user is: the persona that a chat names, else the one that its messages name, else the one that is bound to the card,
+/// else the one that new chats begin with.
+fn user_persona(folder: &ChatFolder, files: &[&ChatScan], cast: &ImportCast) -> Option<PersonaId> {
+    let named = files.iter().find_map(|file| {
+        let by_file = file.header.text("persona").and_then(|file| cast.personas.get(file));
+        by_file.or_else(|| cast.personas.get(file.user.as_ref()?))
+    });
+    let bound = || folder.cards.iter().find_map(|card| cast.card_personas.get(card));
+    named.or_else(bound).copied().or(cast.default)
+}
+
+/// By what a file is known again.
+pub fn file_key(folder: &ChatFolder, file: &ChatScan) -> String {
+    format!("{}/{}.jsonl", folder.key, file.place.stem())
+}
+
+/// By what the story of a file is known again: of which session it was a line, where that is known, else the first message of
+/// the user and all before it.
+pub fn story_key(folder: &ChatFolder, file: &ChatScan) -> Option<String> {
+    let ChatOutline { story, first_user: stem, .. } = &file.outline;
+    let of_house = story.map(|story| format!("{}@{story}", folder.key));
+    of_house.or_else(|| Some(format!("{}#{}", folder.key, stem.as_ref()?.hex())))
+}
+
+/// By what chats are known again that came by themselves.
+pub const LOOSE: &str = "chats";
+
+/// A chat that came in before with the same bytes and name: by itself, where it comes in a folder now, or the other way round.
+fn same_chat(
+    reader: &mut StoreReader<'_>,
+    owner: UserId,
+    (is_loose, stem, hash): (bool, &str, &blake3::Hash),
+) -> Result<Option<(SessionId, SourceRecord)>, ImportError> {
+    let found = match is_loose {
+        true => reader.chats_of_hash(owner, hash.as_bytes())?,
+        false => reader.source(owner, &format!("{LOOSE}/{stem}.jsonl"))?.into_iter().collect(),
+    };
+    let end = format!("/{stem}.jsonl");
+    for source in found {
+        let is_same = source.hash.as_deref() == Some(hash.as_bytes()) && source.name.ends_with(&end);
+        let Some(id) = SessionId::from_slice(&source.became).filter(|_| is_same) else { continue };
+        if reader.session_presence(owner, id)? == SessionPresence::Present {
+            return Ok(Some((id, source)));
+        }
+    }
+    Ok(None)
+}

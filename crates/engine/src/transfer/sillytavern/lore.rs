@@ -1,0 +1,144 @@
+//! Lorebooks: each file of the folder `worlds` becomes one. Cards, personas and chats name them by their files.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use clotho_compat::interop::book;
+use clotho_compat::interop::{FindingOutcome, ImportFinding};
+use clotho_compat::prompt::lore;
+use clotho_core::ids::LorebookId;
+use clotho_store::{BindingTarget, StoreError};
+
+use super::super::ForeignImportItem;
+use super::super::file_container::SourceFile;
+use super::super::import::ImportError;
+use super::super::lorebooks::read_lorebook;
+use super::data_folder::DataFolder;
+use super::import_match::ImportDecision;
+use super::settings::SETTINGS;
+use super::{ForeignImport, unreadable};
+
+/// A book that came in.
+#[derive(Debug)]
+pub struct FolderLorebook {
+    /// What it has become.
+    pub id: LorebookId,
+    file: SourceFile,
+}
+
+impl FolderLorebook {
+    /// Whether it has every entry of another, by keys and text.
+    pub fn has_all(&self, other: &Map<String, Value>) -> bool {
+        let Some(own) = self.file.read().ok().and_then(|bytes| book::read(&bytes).ok()) else { return false };
+        let said =
+            |entry: &Map<String, Value>| [entry.get("key"), entry.get("content")].map(|one| one.map(Value::to_string));
+        let own: HashSet<_> = book::entries(&own).into_iter().map(said).collect();
+        book::entries(other).into_iter().all(|entry| own.contains(&said(entry)))
+    }
+}
+
+impl ForeignImport<'_> {
+    /// Brings the lorebooks in.
+    pub async fn lorebooks(&mut self, root: &DataFolder) -> Result<(), ImportError> {
+        for place in &root.worlds {
+            self.check_cancelled()?;
+            match place.read() {
+                Ok(bytes) => {
+                    if let Some(id) = self.lorebook(place, &bytes).await? {
+                        self.books.insert(place.stem().to_owned(), FolderLorebook { id, file: place.clone() });
+                    }
+                }
+                Err(error) => self.count_item(unreadable(&place.name, &error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps a book, or finds that it is kept already.
+    pub(in crate::transfer) async fn lorebook(
+        &mut self,
+        place: &SourceFile,
+        bytes: &[u8],
+    ) -> Result<Option<LorebookId>, ImportError> {
+        let (name, hash) = (format!("worlds/{}", place.stem()), blake3::hash(bytes));
+        if let Some(id) = self.existing_export::<LorebookId>(&name, &hash).await? {
+            return Ok(Some(id));
+        }
+        let known = self.known::<LorebookId>(name).await?;
+        let (mut book, mut item) = match read_lorebook(bytes, Some(&place.name), self.ids, self.options.at) {
+            Ok(arriving) => arriving,
+            Err(error) => {
+                let why = ImportFinding::new(FindingOutcome::Skipped, "no_lorebook", error.to_string());
+                self.count_item(ForeignImportItem::skipped("lorebook", place.stem(), why).from_file(&place.name));
+                return Ok(None);
+            }
+        };
+        book.id = known.id_or(|| book.id);
+        match self.decide(&known, &hash, (place.stem(), &place.name)) {
+            ImportDecision::Import => {}
+            ImportDecision::KeepExisting => return Ok(Some(book.id)),
+            ImportDecision::Deleted => return Ok(None),
+        }
+        let (id, is_new) = (book.id, known.stored.is_none());
+        if let Some(held) = &known.stored {
+            book.created = held.created;
+        }
+        item.id = Some(id.to_string());
+        let is_for_all = self.settings.is_for_all(place.stem());
+        if is_for_all {
+            let words = "it held for all chats, and holds for everything here";
+            item.findings.push(ImportFinding::new(FindingOutcome::Works, "lore_for_all", words));
+        }
+        let source = known.source(id.as_bytes(), Some(hash), &book.card);
+        self.result.totals.lorebooks += 1;
+        self.count_item(item);
+        self.store_with_source(source, move |tx, owner| {
+            if is_new { tx.put_lorebook(owner, &book) } else { tx.update_lorebook(owner, &book) }?;
+            if is_for_all { tx.bind_lorebook(owner, id, BindingTarget::Everything) } else { Ok(()) }
+        })
+        .await?;
+        Ok(Some(id))
+    }
+
+    /// How lorebooks were looked through: that holds here too, unless somebody has said it here already.
+    pub async fn lore_settings(&mut self) -> Result<(), ImportError> {
+        let Some(wanted) = self.settings.lore() else { return Ok(()) };
+        let owner = self.options.owner;
+        let kept = self.store.read::<_, StoreError, _>(move |reader| reader.lore_settings(owner)).await?;
+        if lore::WorldInfoSettings::from_stored(kept.clone()) == wanted {
+            return Ok(());
+        }
+        let finding = if kept.is_some() {
+            let words = "how lorebooks are looked through was said here already, and stays as it is";
+            ImportFinding::new(FindingOutcome::Skipped, "lore_settings_own", words)
+        } else {
+            let words = "how lorebooks were looked through there (depth, budget, recursion and so on) holds here too";
+            ImportFinding::new(FindingOutcome::Works, "lore_settings", words)
+        };
+        let (fate, file) = (finding.fate, self.settings.file().to_owned());
+        self.add_item(ForeignImportItem {
+            fate,
+            ..ForeignImportItem::skipped("file", SETTINGS, finding).from_file(file)
+        });
+        if fate == FindingOutcome::Works && !self.options.is_dry {
+            self.store.write(move |tx| tx.set_lore_settings(owner, Some(&wanted.to_stored()))).await?;
+        }
+        Ok(())
+    }
+
+    /// A book that belongs to somebody, and what is to say of that.
+    pub fn lore_of(&self, whose: &str, name: &str) -> (Option<LorebookId>, FindingOutcome, String) {
+        match self.books.get(name) {
+            Some(book) => {
+                let words =
+                    format!("the lorebook \"{name}\" that belongs to {whose} is among your lorebooks and holds for it");
+                (Some(book.id), FindingOutcome::Works, words)
+            }
+            None => {
+                let words = format!("the lorebook \"{name}\" that belongs to {whose} is not there; its name is kept");
+                (None, FindingOutcome::Kept, words)
+            }
+        }
+    }
+}

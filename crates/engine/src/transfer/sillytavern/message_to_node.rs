@@ -1,0 +1,155 @@
+//! A message as a node. What has a place here goes there; everything else stays beside it in the metadata, under
+//! `sillytavern`, so that it can be written back.
+
+use serde_json::{Map, Value, json};
+
+use clotho_compat::interop::chat::{ChatFileMessage, ChatFileSwipe};
+use clotho_compat::interop::chat_tree::PathHash;
+use clotho_core::clock::Time;
+use clotho_core::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
+use clotho_core::tree::limits::MAX_SPEAKER_CHARS;
+use clotho_core::tree::{Delta, Kind, Role};
+use clotho_store::NodeDraft;
+
+use super::worlds::STATE;
+
+/// What all nodes of a file have in common.
+pub struct ImportContext<'a> {
+    pub session: SessionId,
+    pub owner: UserId,
+    pub persona: Option<PersonaId>,
+    /// The file, as the report names it.
+    pub file: &'a str,
+}
+
+/// One alternative of a message, and where it stands.
+pub struct ImportAlternative<'a> {
+    pub row: &'a ChatFileMessage,
+    pub place: usize,
+    pub alternative: &'a ChatFileSwipe,
+    pub address: PathHash,
+    pub line: u64,
+    /// The hash of the line.
+    pub hash: &'a str,
+    pub speaker: Option<CharacterId>,
+    pub is_first: bool,
+    pub created: Time,
+    /// The variables of the message before, but for the state that became operations.
+    pub before: Option<&'a Map<String, Value>>,
+}
+
+impl ImportContext<'_> {
+    /// The id that a place in the story has in its session: time-ordered as the session is, so that its rows lie together.
+    pub fn id(&self, address: &PathHash) -> NodeId {
+        NodeId::new(id(self.session, address))
+    }
+
+    /// The node of an alternative.
+    pub fn node(&self, sprout: &ImportAlternative<'_>, delta: Delta) -> NodeDraft {
+        let ImportAlternative { row, alternative, .. } = *sprout;
+        let role = match (row.is_narration(), row.is_user) {
+            (true, _) => Role::System,
+            (false, true) => Role::User,
+            (false, false) => Role::Assistant,
+        };
+        let kind = if sprout.is_first && role == Role::Assistant { Kind::Greeting } else { Kind::Message };
+        let seed = uuid::Uuid::from_bytes(*sprout.address.bytes()).as_u64_pair().1;
+        let mut draft = NodeDraft::new(self.id(&sprout.address), role, kind, seed, sprout.created);
+        draft.author = (role == Role::User).then_some(self.owner);
+        draft.persona = self.persona.filter(|_| role == Role::User);
+        draft.character = sprout.speaker.filter(|_| role == Role::Assistant);
+        let name = short_name(&row.name);
+        draft.name = (!name.is_empty()).then_some(name);
+        draft.content = strip_nul(&alternative.text);
+        draft.reasoning = reasoning(alternative).map(strip_nul);
+        draft.metadata = self.metadata(sprout);
+        draft.delta = delta;
+        draft
+    }
+
+    fn metadata(&self, sprout: &ImportAlternative<'_>) -> Map<String, Value> {
+        let ImportAlternative { alternative, .. } = *sprout;
+        let mut metadata = Map::new();
+        if let Some(model) = alternative.extra.get("model").filter(|model| model.is_string()) {
+            metadata.insert("model".into(), model.clone());
+        }
+        let provenance = json!({"file": self.file, "line": sprout.line, "hash": sprout.hash});
+        metadata.insert("provenance".into(), provenance);
+        metadata.insert("sillytavern".into(), Value::Object(extra_metadata(sprout)));
+        metadata
+    }
+}
+
+/// What has no place of its own here; `transfer/out/chat.rs` puts it back where it was.
+fn extra_metadata(sprout: &ImportAlternative<'_>) -> Map<String, Value> {
+    let ImportAlternative { row, alternative, .. } = *sprout;
+    let mut kept = Map::new();
+    let is_chosen = sprout.place == row.selected;
+    if row.has_swipes || row.swipes.len() > 1 {
+        kept.insert("swipe".into(), sprout.place.into());
+    }
+    let mut extra = alternative.extra.clone();
+    if extra.get("model").is_some_and(Value::is_string) {
+        extra.shift_remove("model");
+    }
+    if reasoning(alternative).is_some() {
+        extra.shift_remove("reasoning");
+    }
+    let parts = [("extra", extra), ("swipe_info", alternative.info.clone())];
+    let rest = if is_chosen { row.rest.clone() } else { Map::new() };
+    for (name, part) in parts.into_iter().chain([("line", rest)]).filter(|(_, part)| !part.is_empty()) {
+        kept.insert(name.into(), Value::Object(part));
+    }
+    // The moment in its own words, where the node's would be written otherwise; none where there was none.
+    if alternative.date.as_ref().and_then(Value::as_str) != Some(sprout.created.to_string().as_str()) {
+        kept.insert("send_date".into(), alternative.date.clone().unwrap_or(Value::Null));
+    }
+    let variables = non_state_variables(alternative);
+    if variables.as_ref() != sprout.before {
+        kept.insert("variables".into(), variables.map_or(Value::Null, Value::Object));
+    }
+    if alternative.variables.as_ref().is_some_and(|variables| !variables.contains_key(STATE)) {
+        kept.insert("stateless".into(), true.into());
+    }
+    if row.name != short_name(&row.name) {
+        kept.insert("name".into(), row.name.clone().into());
+    }
+    if row.is_user && row.is_narration() {
+        kept.insert("is_user".into(), true.into());
+    }
+    kept
+}
+
+/// A name as a node has it.
+fn short_name(name: &str) -> String {
+    name.trim().chars().filter(|c| *c != '\0').take(MAX_SPEAKER_CHARS).collect()
+}
+
+/// The variables of a message but for the state, which has become operations.
+pub fn non_state_variables(alternative: &ChatFileSwipe) -> Option<Map<String, Value>> {
+    let mut variables = alternative.variables.clone()?;
+    variables.shift_remove(STATE);
+    Some(variables)
+}
+
+fn reasoning(alternative: &ChatFileSwipe) -> Option<&str> {
+    alternative.extra.get("reasoning")?.as_str().filter(|text| !text.is_empty())
+}
+
+/// No database keeps U+0000 in a text.
+pub fn strip_nul(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
+}
+
+/// Forty-eight bits of time from the session, and the rest from what is named in it.
+pub fn id(session: SessionId, address: &PathHash) -> uuid::Uuid {
+    const TIME: u128 = 0xffff_ffff_ffff << 80;
+    const VERSION: u128 = 0xf << 76;
+    const VARIANT: u128 = 0b11 << 62;
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(session.as_bytes()).update(address.bytes());
+    let mut hash = [0; 16];
+    hasher.finalize_xof().fill(&mut hash);
+    let (time, hash) = (u128::from_be_bytes(*session.as_bytes()) & TIME, u128::from_be_bytes(hash));
+    uuid::Uuid::from_u128(time | (hash & !(TIME | VERSION | VARIANT)) | (7 << 76) | (0b10 << 62))
+}

@@ -1,0 +1,146 @@
+//! Who the user plays there: the settings name the personas, by the files of their pictures.
+
+use serde_json::Value;
+
+use clotho_compat::interop::persona::{self, ImportedPersona, PersonaError};
+use clotho_compat::interop::{FindingOutcome, ImportFinding};
+use clotho_core::ids::{LorebookId, PersonaId};
+use clotho_store::{BindingTarget, Tx};
+
+use super::super::ForeignImportItem;
+use super::super::file_container::{SourceFile, stem};
+use super::super::import::ImportError;
+use super::super::personas::{PersonaImport, new_persona, persona_fingerprint};
+use super::cast::ImportCast;
+use super::data_folder::DataFolder;
+use super::import_match::ImportDecision;
+use super::settings::SillyTavernSettings;
+use super::{ForeignImport, unreadable};
+
+impl ForeignImport<'_> {
+    /// Brings the personas in of a file that lies by itself: settings, or a backup of personas.
+    pub(in crate::transfer) async fn personas_of(
+        &mut self,
+        place: &SourceFile,
+        value: Value,
+    ) -> Result<(), ImportError> {
+        let is_settings = value.get("power_user").is_some();
+        if !is_settings && persona::of(&value) == Err(PersonaError::None) {
+            let why = ImportFinding::new(FindingOutcome::Skipped, "personas", PersonaError::None.to_string());
+            self.count_item(ForeignImportItem::skipped("file", place.stem(), why).from_file(&place.name));
+        }
+        let outside = std::mem::replace(&mut self.settings, SillyTavernSettings::new(value, &place.name));
+        let took = self.personas(&DataFolder::default(), &mut ImportCast::default()).await;
+        self.settings = outside;
+        if is_settings {
+            let words =
+                "of settings that lie by themselves only personas come in: name the folder of data for the rest";
+            let why = ImportFinding::new(FindingOutcome::Skipped, "left_aside", words);
+            self.add_item(ForeignImportItem::skipped("file", place.stem(), why).from_file(&place.name));
+        }
+        took
+    }
+
+    /// Brings the personas in that the settings name.
+    pub async fn personas(&mut self, root: &DataFolder, cast: &mut ImportCast) -> Result<(), ImportError> {
+        let all = match persona::of(self.settings.all()) {
+            Ok(all) => all,
+            Err(PersonaError::None) => return Ok(()),
+            Err(error) => {
+                let why = ImportFinding::new(FindingOutcome::Skipped, "personas", error.to_string());
+                let file = self.settings.file().to_owned();
+                self.count_item(ForeignImportItem::skipped("file", &file, why).from_file(&file));
+                return Ok(());
+            }
+        };
+        for read in all {
+            self.check_cancelled()?;
+            if !read.is_named {
+                let why = ImportFinding::new(
+                    FindingOutcome::Skipped,
+                    "no_name",
+                    "it has no name, by which a message would say who speaks",
+                );
+                let from = self.settings.file().to_owned();
+                self.count_item(ForeignImportItem::skipped("persona", &read.file, why).from_file(from));
+                continue;
+            }
+            let (file, is_default, bound) = (read.file.clone(), read.is_default, read.bound_cards.clone());
+            let name = read.card.get("name").and_then(|name| name.as_str()).unwrap_or_default().to_owned();
+            let Some(id) = self.persona(root, read).await? else { continue };
+            cast.personas.insert(file, id);
+            cast.personas.entry(name).or_insert(id);
+            cast.default = cast.default.or(is_default.then_some(id));
+            for card in bound {
+                cast.card_personas.entry(stem(&card).to_owned()).or_insert(id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps a persona, or finds that it is kept already.
+    async fn persona(
+        &mut self,
+        root: &DataFolder,
+        mut read: ImportedPersona,
+    ) -> Result<Option<PersonaId>, ImportError> {
+        let (file, at) = (read.file.clone(), self.options.at);
+        let picture = match root.avatars.get(&file).map(|place| (place, place.read())) {
+            Some((_, Ok(bytes))) => Some(bytes),
+            Some((place, Err(error))) => {
+                self.count_item(unreadable(&place.name, &error));
+                None
+            }
+            None => None,
+        };
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(serde_json::Value::from(read.card.clone()).to_string().as_bytes());
+        hasher.update(picture.as_deref().unwrap_or_default());
+        let hash = hasher.finalize();
+        let name = format!("personas/{file}");
+        if let Some(id) = self.existing_export::<PersonaId>(&name, &persona_fingerprint(&read.card)).await? {
+            return Ok(Some(id));
+        }
+        let known = self.known::<PersonaId>(name).await?;
+        let id = known.id_or(|| PersonaId::new(self.ids.next(at)));
+        let called = read.card.get("name").and_then(|name| name.as_str()).unwrap_or_default().to_owned();
+        let from = self.settings.file().to_owned();
+        match self.decide(&known, &hash, (&called, &from)) {
+            ImportDecision::Import => {}
+            ImportDecision::KeepExisting => return Ok(Some(id)),
+            ImportDecision::Deleted => return Ok(None),
+        }
+        let book = self.name_book(&mut read);
+        let mut arriving = match new_persona(read, picture, id, at) {
+            Ok(arriving) => arriving,
+            Err(item) => {
+                self.count_item(item.from_file(from));
+                return Ok(None);
+            }
+        };
+        let is_new = known.stored.is_none();
+        if let Some(held) = &known.stored {
+            arriving.persona.created = held.created;
+        }
+        let PersonaImport { persona, item, .. } = &arriving;
+        let source = known.source(id.as_bytes(), Some(hash), &persona.card);
+        self.result.totals.personas += 1;
+        self.count_item(item.clone().from_file(from));
+        let keep = move |tx: &mut Tx<'_>, owner| {
+            arriving.keep(tx, owner, is_new)?;
+            book.map_or(Ok(()), |book| tx.bind_lorebook(owner, book, BindingTarget::Persona(id)))
+        };
+        self.store_with_source(source, keep).await?;
+        Ok(Some(id))
+    }
+
+    /// Which of the books that came in belongs to a persona; the persona says so.
+    fn name_book(&self, read: &mut ImportedPersona) -> Option<LorebookId> {
+        let card = serde_json::Value::from(read.card.clone());
+        let name = card.pointer("/metadata/sillytavern/about/lorebook").and_then(|name| name.as_str());
+        let about = read.findings.iter_mut().find(|finding| finding.code == "persona_lorebook")?;
+        let (book, fate, words) = self.lore_of("it", name?);
+        (about.fate, about.message) = (fate, words);
+        book
+    }
+}

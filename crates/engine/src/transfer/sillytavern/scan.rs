@@ -1,0 +1,244 @@
+//! The first reading of a chat: what has to be known to find its story, and nothing else, however long it is.
+
+use std::io::{self, BufReader, Read};
+
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+use clotho_compat::interop::chat::{self, ChatFileHeader, ChatFileLine, ChatFileReader};
+use clotho_compat::interop::chat_tree::{ChatOutline, PathHash};
+use clotho_compat::interop::finding::count_phrase;
+use clotho_compat::interop::{FindingOutcome, ImportFinding, text};
+use clotho_core::tree::AuthorsNote;
+use clotho_core::tree::limits::MAX_CHARACTERS;
+
+use super::super::ForeignImportItem;
+use super::super::file_container::SourceFile;
+use super::ReadProgress;
+
+/// So many bad lines of a file are named one by one; the rest are counted.
+const NAMED_LINES: usize = 20;
+
+/// So many settings of a chat are named.
+const NAMED_KEYS: usize = 40;
+
+/// What is known of a chat.
+#[derive(Debug)]
+pub struct ChatScan {
+    pub place: SourceFile,
+    pub header: ChatFileHeader,
+    pub outline: ChatOutline,
+    /// The hash of its bytes.
+    pub hash: blake3::Hash,
+    /// The newest moment in it, in milliseconds.
+    pub newest: Option<i64>,
+    /// The oldest.
+    pub oldest: Option<i64>,
+    /// Whether it has variables that belong to messages.
+    pub has_state: bool,
+    /// The files that are bookmarks of places in this one.
+    pub bookmarks: Vec<String>,
+    /// The files of the cards that speak, in a chat of several.
+    pub speakers: Vec<String>,
+    /// Who speaks first that is no user.
+    pub first_speaker: Option<String>,
+    /// The name of the user.
+    pub user: Option<String>,
+    /// How many messages there are.
+    pub messages: u64,
+    pub findings: Vec<ImportFinding>,
+}
+
+impl ChatScan {
+    /// Reads a chat.
+    pub fn read(place: &SourceFile, zone: &TimeZone, way: &ReadProgress) -> io::Result<Self> {
+        let mut found = Self {
+            place: place.clone(),
+            header: ChatFileHeader::default(),
+            outline: ChatOutline { name: place.stem().to_owned(), ..ChatOutline::default() },
+            hash: blake3::hash(b""),
+            newest: None,
+            oldest: None,
+            has_state: false,
+            bookmarks: Vec::new(),
+            speakers: Vec::new(),
+            first_speaker: None,
+            user: None,
+            messages: 0,
+            findings: Vec::new(),
+        };
+        let mut bad = SkippedLines::default();
+        let input = HashingReader::open(place, way)?;
+        let mut lines = ChatFileReader::new(BufReader::with_capacity(1 << 16, input));
+        let mut at = PathHash::ROOT;
+        let mut halves = LoneSurrogates::default();
+        while let Some((number, line)) = lines.next_line()? {
+            halves.scan_line(number, line.as_deref().unwrap_or_default());
+            match line.and_then(chat::read) {
+                Ok(ChatFileLine::Header(header)) if number == 1 => {
+                    found.outline.parent = header.parent().map(str::to_owned);
+                    found.header = header;
+                }
+                Ok(ChatFileLine::Header(_)) => {
+                    bad.add(number, "a header in the middle: the messages after it are read on".into())
+                }
+                Ok(ChatFileLine::Row(row)) => {
+                    let addresses = found.outline.push_message(at, &row);
+                    at = addresses.get(row.selected).copied().unwrap_or(at);
+                    found.add_row(&row, zone);
+                }
+                Err(fault) => bad.add(number, fault.0),
+            }
+        }
+        found.hash = lines.into_input().into_inner().hash();
+        found.findings = bad.findings();
+        found.findings.extend(halves.finding());
+        Ok(found)
+    }
+
+    fn add_row(&mut self, row: &chat::ChatFileMessage, zone: &TimeZone) {
+        self.messages += 1;
+        self.has_state |= row.swipes.iter().any(|one| one.variables.is_some());
+        let date = row.shown().and_then(|shown| chat::date::read(shown.date.as_ref()?, zone));
+        self.newest = self.newest.max(date);
+        self.oldest = self.oldest.into_iter().chain(date).min();
+        let name = (!row.name.trim().is_empty() && !row.is_narration()).then(|| row.name.trim().to_owned());
+        if row.is_user {
+            self.user = self.user.take().or(name);
+        } else {
+            self.first_speaker = self.first_speaker.take().or(name);
+        }
+        if let Some(speaker) = row.speaker_card_file().filter(|file| !self.speakers.iter().any(|known| known == file))
+            && self.speakers.len() < MAX_CHARACTERS
+        {
+            self.speakers.push(speaker.to_owned());
+        }
+        if let Some(bookmark) = row.bookmark().filter(|name| !self.bookmarks.iter().any(|known| known == name)) {
+            self.bookmarks.push(bookmark.to_owned());
+        }
+    }
+}
+
+/// What the header of a chat may say that does something here, is told of by itself, or does nothing anywhere.
+const UNDERSTOOD: [&str; 9] = [
+    "integrity",
+    "main_chat",
+    "variables",
+    "tainted",
+    "persona",
+    "world_info",
+    "chat_id_hash",
+    "lastInContextMessageId",
+    "pick_reroll_seed",
+];
+
+/// What it says of the author's note.
+const NOTE: [&str; 5] = ["note_prompt", "note_interval", "note_position", "note_depth", "note_role"];
+
+impl ChatScan {
+    /// The author's note of the chat.
+    pub fn note(&self) -> Option<AuthorsNote> {
+        AuthorsNote::from_chat_metadata(self.header.0.get("chat_metadata")?.as_object()?)
+    }
+
+    /// What is to say of a chat in which nobody says anything.
+    pub fn empty_chat_item(self) -> ForeignImportItem {
+        let why = ImportFinding::new(FindingOutcome::Skipped, "empty", "there is no message in it");
+        ForeignImportItem::skipped("session", self.place.stem(), why).from_file(&self.place.name).with(self.findings)
+    }
+
+    /// What the header says that is kept and does nothing here.
+    pub fn kept(&self) -> Option<ImportFinding> {
+        let metadata = self.header.0.get("chat_metadata")?.as_object()?;
+        let says = |value: &Value| match value {
+            Value::Null => false,
+            Value::String(text) => !text.is_empty(),
+            Value::Array(list) => !list.is_empty(),
+            Value::Object(map) => !map.is_empty(),
+            _ => true,
+        };
+        let is_noted = self.note().is_some() || !metadata.get("note_prompt").is_some_and(says);
+        let is_understood = |key: &str| UNDERSTOOD.contains(&key) || (is_noted && NOTE.contains(&key));
+        let keys = metadata.iter().filter(|(key, value)| !is_understood(key) && says(value));
+        let keys: Vec<&str> = keys.map(|(key, _)| key.as_str()).take(NAMED_KEYS).collect();
+        let message = format!("kept, but does nothing here: {}", keys.join(", "));
+        (!keys.is_empty()).then(|| ImportFinding::new(FindingOutcome::Kept, "chat_settings", message).of(keys.len()))
+    }
+}
+
+/// Lines that are left out.
+#[derive(Default)]
+struct SkippedLines {
+    named: Vec<ImportFinding>,
+    more: usize,
+}
+
+impl SkippedLines {
+    fn add(&mut self, line: u64, why: String) {
+        if self.named.len() < NAMED_LINES {
+            self.named.push(ImportFinding::new(FindingOutcome::Skipped, "bad_line", why).at(line));
+        } else {
+            self.more += 1;
+        }
+    }
+
+    fn findings(mut self) -> Vec<ImportFinding> {
+        if self.more > 0 {
+            let more = format!("{} more lines could not be read", self.more);
+            self.named.push(ImportFinding::new(FindingOutcome::Skipped, "bad_lines", more).of(self.more));
+        }
+        self.named
+    }
+}
+
+/// Halves of characters in the lines of a file.
+#[derive(Default)]
+struct LoneSurrogates {
+    first: u64,
+    count: usize,
+}
+
+impl LoneSurrogates {
+    fn scan_line(&mut self, number: u64, line: &[u8]) {
+        let here = std::str::from_utf8(line).map_or(0, text::count_lone_surrogates);
+        if here > 0 && self.count == 0 {
+            self.first = number;
+        }
+        self.count += here;
+    }
+
+    fn finding(&self) -> Option<ImportFinding> {
+        let words = count_phrase(self.count, "half of a character stands", "halves of characters stand");
+        let words = format!("{words} in it, first here: U+FFFD takes their place");
+        (self.count > 0)
+            .then(|| ImportFinding::new(FindingOutcome::Translated, "halves", words).at(self.first).of(self.count))
+    }
+}
+
+/// A file that is hashed and counted as it is read.
+pub struct HashingReader {
+    file: Box<dyn Read>,
+    hasher: blake3::Hasher,
+    read_progress: ReadProgress,
+}
+
+impl HashingReader {
+    /// Begins to read.
+    pub fn open(place: &SourceFile, way: &ReadProgress) -> io::Result<Self> {
+        Ok(Self { file: place.open()?, hasher: blake3::Hasher::new(), read_progress: way.clone() })
+    }
+
+    /// The hash of what was read.
+    pub fn hash(&self) -> blake3::Hash {
+        self.hasher.finalize()
+    }
+}
+
+impl Read for HashingReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.hasher.update(buffer.get(..count).unwrap_or_default());
+        self.read_progress.add_read(count);
+        Ok(count)
+    }
+}

@@ -1,0 +1,97 @@
+//! Lorebooks that were read already: reading a large one takes longer than looking through it. They are known by their
+//! id and by when they last changed, so an old one is never taken for a new one; those that nobody asked for the
+//! longest go first.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use clotho_compat::prompt::lore::ScanBook;
+use clotho_core::clock::Time;
+use clotho_core::ids::LorebookId;
+
+/// Books of so many bytes in all are kept, roughly counted.
+const MAX_BYTES: usize = 128 << 20;
+
+/// The shelf.
+#[derive(Default)]
+pub struct LorebookCache(Mutex<LorebookCacheState>);
+
+#[derive(Default)]
+struct LorebookCacheState {
+    books: HashMap<LorebookId, LorebookCacheEntry>,
+    bytes: usize,
+    /// Counts how often somebody asked.
+    asked: u64,
+}
+
+struct LorebookCacheEntry {
+    updated: Time,
+    book: Arc<ScanBook>,
+    bytes: usize,
+    asked: u64,
+}
+
+impl fmt::Debug for LorebookCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shelf").finish_non_exhaustive()
+    }
+}
+
+impl LorebookCache {
+    /// A book as it was at its last change, if it is here.
+    pub fn take(&self, id: LorebookId, updated: Time) -> Option<Arc<ScanBook>> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.asked += 1;
+        let asked = kept.asked;
+        let own = kept.books.get_mut(&id).filter(|own| own.updated == updated)?;
+        own.asked = asked;
+        Some(Arc::clone(&own.book))
+    }
+
+    /// Keeps a book. One that is larger than everything that may be kept is not.
+    pub fn put(&self, id: LorebookId, updated: Time, book: &Arc<ScanBook>) {
+        let bytes = book.bytes();
+        if bytes > MAX_BYTES {
+            return;
+        }
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let asked = kept.asked;
+        let before = kept.books.insert(id, LorebookCacheEntry { updated, book: Arc::clone(book), bytes, asked });
+        kept.bytes = (kept.bytes + bytes).saturating_sub(before.map_or(0, |before| before.bytes));
+        while kept.bytes > MAX_BYTES {
+            let oldest = kept.books.iter().filter(|(other, _)| **other != id).min_by_key(|(_, one)| one.asked);
+            let Some(oldest) = oldest.map(|(id, _)| *id) else { return };
+            let gone = kept.books.remove(&oldest).map_or(0, |one| one.bytes);
+            kept.bytes = kept.bytes.saturating_sub(gone);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn book(bytes: usize) -> Arc<ScanBook> {
+        let book = json!({"entries": {"0": {"key": ["a"], "content": "x".repeat(bytes)}}});
+        Arc::new(ScanBook::read("b", "B", book.as_object().unwrap()))
+    }
+
+    /// A book that changed is read anew, and no more is kept than there is room for.
+    #[test]
+    fn lorebook_cache_changed_or_oldest_book_is_evicted() {
+        let shelf = LorebookCache::default();
+        let id = |n: u8| LorebookId::from_slice(&[n; 16]).unwrap();
+        shelf.put(id(1), Time(1), &book(10));
+        assert!(shelf.take(id(1), Time(1)).is_some() && shelf.take(id(1), Time(2)).is_none());
+        let large = book(MAX_BYTES / 3);
+        for n in 2..=3 {
+            shelf.put(id(n), Time(1), &large);
+        }
+        assert!(shelf.take(id(2), Time(1)).is_some(), "asked for last");
+        shelf.put(id(4), Time(1), &large);
+        let left: Vec<bool> = (1..=4).map(|n| shelf.take(id(n), Time(1)).is_some()).collect();
+        assert_eq!(left, [false, true, false, true]);
+    }
+}

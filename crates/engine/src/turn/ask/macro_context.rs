@@ -1,0 +1,263 @@
+//! What macros know at a scene, and what becomes of what they wrote (`docs/domain.md` 6.4).
+//!
+//! Everything comes from the scene, so that a preview and the send after it are filled alike: the time is that of the message
+//! that is answered, chance is seeded by the session, that message and the number of the reply, and variables are a copy of
+//! the world there. What is written goes with the copy, but for values that the session's schemas declare.
+
+use serde_json::{Map, Value};
+
+use clotho_compat::prompt::PromptCast;
+use clotho_compat::prompt::lore::LoreAudience;
+use clotho_compat::prompt::macros::{
+    MacroContext, MacroEngine, MacroHistory, MacroTime, MacroTokenLimits, MacroVariables,
+};
+use clotho_core::clock::{SplitMix64, Time};
+use clotho_core::ids::UserId;
+use clotho_core::tree::{Node, Role};
+use clotho_core::world::{self, SchemaSet, StateChange, StateOperation, World, diff};
+use clotho_store::{StoreError, StoreReader};
+
+use super::note;
+use crate::turn::rules::hooks::SERVER;
+use crate::turn::snapshot::TurnSnapshot;
+
+/// The kind of the presets that are variables of all sessions.
+const VARIABLES: &str = "variables";
+/// Why operations of macros are there.
+const WHY: &str = "a macro in the prompt";
+
+/// What is wanted of a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GenerationTask {
+    /// A reply.
+    Reply,
+    /// More of a reply, of which there is this text.
+    Continue(String),
+    /// The user's next message, in the user's own voice.
+    Impersonate,
+}
+
+/// What a prompt is made for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptPurpose {
+    /// What is wanted.
+    pub generation_task: GenerationTask,
+    /// The number of the reply among those to the same message, from 0: each has its own chance.
+    pub number: usize,
+}
+
+impl PromptPurpose {
+    /// The first reply to a message.
+    pub const FIRST: Self = Self { generation_task: GenerationTask::Reply, number: 0 };
+
+    /// What the model is to write of the story's values: there is one call, which writes all of it.
+    pub const fn values_call(&self) -> LoreAudience {
+        match self.generation_task {
+            GenerationTask::Reply | GenerationTask::Continue(_) => LoreAudience::StoryAndValues,
+            GenerationTask::Impersonate => LoreAudience::Story,
+        }
+    }
+
+    /// The word for it: `normal`, `swipe`, `continue`, `impersonate`.
+    pub const fn word(&self) -> &'static str {
+        match self.generation_task {
+            GenerationTask::Continue(_) => "continue",
+            GenerationTask::Impersonate => "impersonate",
+            GenerationTask::Reply if self.number > 0 => "swipe",
+            GenerationTask::Reply => "normal",
+        }
+    }
+}
+
+/// What macros know at a scene.
+pub fn macro_facts(
+    scene: &TurnSnapshot,
+    sizes: MacroTokenLimits,
+    model: &str,
+    purpose: &PromptPurpose,
+) -> MacroContext {
+    let at = &scene.at.node;
+    MacroContext {
+        said: MacroHistory { version: swipe_position(purpose), ..last_message(scene) },
+        time: MacroTime { ms: at.created.0, ..MacroTime::default() },
+        token_limits: sizes,
+        model: model.to_owned(),
+        note: note::of(scene.session(), &scene.cast).text,
+        summary: scene.world.summary.clone(),
+        generation_type: purpose.word().to_owned(),
+        seed: scene.session().seed,
+        ..scene.cast.macro_context()
+    }
+}
+
+/// Which reply to the same message is written, from 1, and how many there are before it; none for the first.
+fn swipe_position(purpose: &PromptPurpose) -> Option<(u64, u64)> {
+    let before = u64::try_from(purpose.number).ok().filter(|before| *before > 0)?;
+    Some((before + 1, before))
+}
+
+/// The variables of all sessions, as their owner keeps them. What macros write into them goes with the prompt.
+///
+/// # Errors
+/// The database fails.
+pub fn globals(reader: &mut StoreReader<'_>, owner: UserId) -> Result<Map<String, Value>, StoreError> {
+    let kept = reader.preset_bodies(owner, VARIABLES)?.all.into_iter();
+    Ok(kept.filter_map(|body| if let Value::Object(body) = body { Some(body) } else { None }).flatten().collect())
+}
+
+/// What was said last on this path.
+fn last_message(scene: &TurnSnapshot) -> MacroHistory {
+    let sent = || scene.page.nodes.iter().rev().map(|placed| &placed.node).filter(|node| node.is_in_prompt());
+    let text = |found: Option<&Node>| found.map(|node| node.content.clone()).unwrap_or_default();
+    let is = |role: Role| move |node: &&Node| node.role == role;
+    MacroHistory {
+        last: text(sent().next()),
+        last_user: text(sent().find(is(Role::User))),
+        last_character: text(sent().find(is(Role::Assistant))),
+        // The root is no message.
+        last_id: sent().next().and_then(|node| u64::try_from(node.depth).ok()?.checked_sub(1)),
+        user_spoke: sent().skip(1).find(is(Role::User)).map(|node| node.created.0),
+        ..MacroHistory::default()
+    }
+}
+
+/// Chance at a scene, for one reply there.
+pub fn seeded_random(scene: &TurnSnapshot, purpose: &PromptPurpose) -> impl FnMut() -> f64 + use<> {
+    seeded_random_for(scene, purpose, "")
+}
+
+/// The same for somebody who draws by himself: what he draws moves nobody else's dice.
+pub fn seeded_random_for(scene: &TurnSnapshot, purpose: &PromptPurpose, who: &str) -> impl FnMut() -> f64 + use<> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&scene.session().seed.to_le_bytes());
+    hasher.update(&scene.at.node.turn.to_le_bytes());
+    hasher.update(&purpose.number.to_le_bytes());
+    hasher.update(scene.said.0.as_bytes());
+    hasher.update(who.as_bytes());
+    random_sequence(seed_from_hash(&hasher))
+}
+
+/// A message that is told again, filled in. It has its own chance in each session, whoever asks and when, and what it writes
+/// goes nowhere.
+pub fn recalled(scene: &TurnSnapshot, node: &Node, text: &str) -> String {
+    if !text.contains(['{', '}', '<']) {
+        return text.to_owned();
+    }
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&scene.session().seed.to_le_bytes());
+    hasher.update(node.id.as_bytes());
+    let time = MacroTime { ms: scene.at.node.created.0, ..MacroTime::default() };
+    let facts = MacroContext {
+        time,
+        seed: scene.session().seed,
+        generation_type: "normal".into(),
+        ..scene.cast.macro_context()
+    };
+    MacroEngine::new(&facts, scene.world.vars.clone(), Map::new(), &mut random_sequence(seed_from_hash(&hasher)))
+        .fill(text)
+}
+
+/// The first bytes of a hash, as a seed.
+fn seed_from_hash(hasher: &blake3::Hasher) -> u64 {
+    hasher.finalize().as_bytes().first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+/// Numbers from 0 up to but not including 1.
+fn random_sequence(seed: u64) -> impl FnMut() -> f64 + use<> {
+    let mut random = SplitMix64::new(seed);
+    move || f64::from(u32::try_from(random.next_u64() >> 32).unwrap_or(0)) / 4_294_967_296.0
+}
+
+/// A text of the beginning, filled in for good.
+pub fn greeting(cast: &PromptCast, text: &str, globals: &Map<String, Value>, seed: u64, now: Time) -> String {
+    fill_greeting_in(&World::default(), cast, text, globals, seed, now)
+}
+
+/// The same in the world that a story begins with.
+pub fn fill_greeting_in(
+    world: &World,
+    cast: &PromptCast,
+    text: &str,
+    globals: &Map<String, Value>,
+    seed: u64,
+    now: Time,
+) -> String {
+    let facts = MacroContext {
+        time: MacroTime { ms: now.0, ..MacroTime::default() },
+        seed,
+        generation_type: "normal".into(),
+        ..cast.macro_context()
+    };
+    MacroEngine::new(&facts, world.vars.clone(), globals.clone(), &mut random_sequence(seed)).fill(text)
+}
+
+/// What was written into variables that the schemas declare, as operations.
+pub fn operations(world: &World, rules: &SchemaSet, local: &MacroVariables) -> Vec<StateOperation> {
+    let only = |vars: &Map<String, Value>| {
+        let own = local.changed().iter().filter_map(|name| Some((name.clone(), vars.get(name)?.clone())));
+        World { vars: own.collect(), ..World::default() }
+    };
+    let changes = diff(&only(&world.vars), &only(local.map())).into_iter();
+    let declared = changes.filter_map(|change| {
+        let (root, schema) = rules.schema_for(&change.path)?;
+        let node = schema.at(change.path.below(root)?)?;
+        let change_there = match change.after {
+            Some(value) if accepts_text(node) => StateChange::Set(value),
+            Some(value) => StateChange::Set(parse_scalar(value)),
+            None => StateChange::Remove,
+        };
+        Some(StateOperation::new(change.path, change_there, WHY, SERVER))
+    });
+    declared.collect()
+}
+
+/// Whether a text may stand there.
+fn accepts_text(node: &world::SchemaNode) -> bool {
+    node.kinds().is_empty() || node.kinds().iter().any(|kind| kind.word() == "string")
+}
+
+/// Macros write texts. Where none may stand, a text that is a number, a truth, a list or a map is one.
+fn parse_scalar(value: Value) -> Value {
+    let Value::String(text) = &value else { return value };
+    serde_json::from_str(text.trim()).unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clotho_core::world::{Pointer, Schema};
+    use serde_json::json;
+    use std::sync::Arc;
+
+    fn rules() -> SchemaSet {
+        let schema = json!({"type": "object", "properties": {
+            "hp": {"type": "integer"}, "name": {"type": "string"}, "bag": {"type": "object", "additionalProperties": {"type": "integer"}}}});
+        SchemaSet::new(vec![(Pointer::from_keys(["combat"]), Arc::new(Schema::parse(schema).unwrap()))]).unwrap()
+    }
+
+    /// `domain.md` 6.4: only what a schema declares becomes an operation, as the schema wants it.
+    #[test]
+    fn macros_declared_variable_writes_become_operations() {
+        let vars = json!({"combat": {"hp": 20, "name": "7", "bag": {}, "loose": 1}, "mood": "grey"});
+        let world = World { vars: vars.as_object().unwrap().clone(), ..World::default() };
+        let facts = MacroContext::default();
+        let mut draw = || 0.0;
+        let mut macros = MacroEngine::new(&facts, world.vars.clone(), Map::new(), &mut draw);
+        macros.fill("{{setvar::mood::blue}}{{setvar::new::1}}{{addvar::combat.hp::-5}}{{setvar::combat.name::8}}");
+        macros.fill("{{setvarkey::combat.bag::rope::2}}{{setvar::combat.loose::2}}");
+        let told: Vec<Value> =
+            operations(&world, &rules(), &macros.local).iter().map(StateOperation::to_json).collect();
+        let set =
+            |path: &str, value: Value| json!({"op": "set", "path": path, "value": value, "why": WHY, "by": SERVER});
+        assert_eq!(
+            told,
+            [set("/combat/hp", json!(15)), set("/combat/name", json!("8")), set("/combat/bag/rope", json!(2))]
+        );
+    }
+
+    #[test]
+    fn macros_seeded_random_stays_in_unit_interval() {
+        let mut draw = random_sequence(7);
+        assert!((0..1_000).map(|_| draw()).all(|one| (0.0..1.0).contains(&one)));
+    }
+}

@@ -1,0 +1,104 @@
+//! What plugins plan of a prompt (`docs/modders.md`): `plan` of each in force, whenever one is made, on the thread that reads
+//! for it. So one snapshot serves both, and what is only looked at is made like what is sent. Nothing is written: a hook that
+//! fails takes only its own texts with it.
+
+use serde_json::{Map, Value, json};
+
+use clotho_compat::prompt::preset::PromptInsert;
+use clotho_core::tree::NodeProblem;
+use clotho_plugin::{Hook, HookNodeInfo, HookOutcome, LoreSelection};
+use clotho_store::{StoreError, StoreReader};
+
+use crate::turn::TurnServices;
+use crate::turn::rules::hooks::{self, ActivePlugin, in_order};
+use crate::turn::rules::violations;
+use crate::turn::snapshot::TurnSnapshot;
+
+/// What plugins want of one prompt.
+#[derive(Debug, Clone, Default)]
+pub struct PromptPlan {
+    /// Their texts.
+    pub inserts: Vec<PromptInsert>,
+    /// What they wish of lore: by the place of its run, who, and what.
+    pub lore_requests: Vec<(usize, String, LoreSelection)>,
+    /// What each did, thought and cost.
+    pub runs: Vec<Map<String, Value>>,
+    /// What failed, for the reply.
+    pub problems: Vec<NodeProblem>,
+}
+
+/// Lets the plugins in force at a scene plan the prompt there. The reply is not there yet: it has a place and no id.
+///
+/// # Errors
+/// The database fails.
+pub fn plan(
+    parts: &TurnServices,
+    reader: &mut StoreReader<'_>,
+    scene: &TurnSnapshot,
+) -> Result<PromptPlan, StoreError> {
+    let mut planned = PromptPlan::default();
+    if !crate::turn::rules::rules_in_force::active_plugins(&scene.rules.plugins, &scene.catalogue)
+        .iter()
+        .any(|one| one.plugin.has(Hook::Plan))
+    {
+        return Ok(planned);
+    }
+    let at = &scene.at.node;
+    let count = |n: i32| u64::try_from(n).unwrap_or(0);
+    let facts =
+        HookNodeInfo { id: String::new(), depth: count(at.depth) + 1, turn: count(at.turn), time: Some(at.created) };
+    let stage = scene.stage(&scene.rules, facts, 0);
+    for player in in_order(&stage.plugins).into_iter().filter(|player| player.plugin.has(Hook::Plan)) {
+        match parts.hooks.run_read_only_here(reader, Hook::Plan, &stage, &player, &scene.world)? {
+            Some(outcome) => planned.add_outcome(&player, outcome),
+            None => planned.problems.push(violations::off(player.plugin.id())),
+        }
+    }
+    Ok(planned)
+}
+
+impl PromptPlan {
+    fn add_outcome(&mut self, player: &ActivePlugin, outcome: HookOutcome) {
+        let id = player.plugin.id();
+        let mut run = hooks::run_record(Hook::Plan, player, &outcome);
+        let slots: Vec<&str> = outcome.plan.injections.iter().map(|one| one.slot.as_str()).collect();
+        run.insert("injected".into(), json!(slots));
+        for (key, is_in) in [("lore", true), ("unlore", false)] {
+            let named =
+                outcome.plan.lore.iter().filter(|wish| wish.is_included == is_in).map(|wish| wish.entry.as_str());
+            run.insert(key.into(), named.collect());
+        }
+        if let Some(error) = &outcome.error {
+            self.problems.push(hooks::failed(id, error));
+        }
+        let place = self.runs.len();
+        self.lore_requests.extend(outcome.plan.lore.into_iter().map(|wish| (place, id.to_owned(), wish)));
+        self.inserts.extend(outcome.plan.injections.into_iter().map(|one| PromptInsert {
+            slot: format!("plugin:{id}:{}", one.slot),
+            depth: one.depth,
+            priority: one.priority,
+            text: one.text,
+        }));
+        self.runs.push(run);
+    }
+
+    /// Tells the author of a wish something about it.
+    pub fn warn(&mut self, run: usize, line: &str) {
+        let warnings = self.runs.get_mut(run).and_then(|run| run.get_mut("warnings")).and_then(Value::as_array_mut);
+        warnings.into_iter().for_each(|warnings| warnings.push(line.into()));
+    }
+
+    /// What went wrong or was thought, a line each: for who tries lore.
+    pub fn log_lines(&self) -> Vec<String> {
+        let said = self.runs.iter().flat_map(|run| {
+            let plugin = run.get("plugin").and_then(Value::as_str).unwrap_or_default();
+            let lines = run.get("warnings").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+            lines.map(move |line| format!("{plugin}: {line}"))
+        });
+        let failed = self.problems.iter().map(|one| match &one.plugin {
+            Some(plugin) => format!("{plugin}: {}", one.message),
+            None => one.message.clone(),
+        });
+        said.chain(failed).collect()
+    }
+}

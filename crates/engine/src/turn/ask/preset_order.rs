@@ -1,0 +1,367 @@
+//! The prompt in the order of a preset, our own where nobody chose one: what [`clotho_compat::prompt::preset`] asks for is read here.
+
+use clotho_compat::prompt::macros::MacroEngine;
+use clotho_compat::prompt::preset::{
+    self, GenerationType, HistoryMessage, HistoryTruncation, PositionedText as Text, Preset, PromptAssembly,
+    PromptInput, PromptLayout, PromptLore, PromptOverflow, PromptPosition, PromptRenderer, SpeakerNaming, TraceLayout,
+    TracePiece,
+};
+use clotho_compat::prompt::{self, OutgoingMessage, PromptCast, PromptLine, TokenMeasure};
+use clotho_core::tree::Role;
+use clotho_store::{PathFilter, StoreError, StoreReader, StoredNode};
+
+use super::lore::{ActiveLorebooks, LoreScanContext};
+use super::macro_context::{GenerationTask, PromptPurpose};
+use super::note;
+use super::plan::PromptPlan;
+use super::preset_selection::{PresetReason, PresetSelection, select_preset};
+use super::prompt_bounds::{self, PAGE, PromptBounds};
+use super::recall::{self, RecallBlock};
+use super::regex_scripts::PromptScripts;
+use super::summary_block::{self, SummaryBlock};
+use super::trace::{self, BuiltPrompt, PromptBlueprint, PromptMacroResult};
+use crate::turn::snapshot::TurnSnapshot;
+
+/// The prompt at a node, in the order of its preset.
+///
+/// # Errors
+/// The database fails.
+pub(in crate::turn) fn build_prompt(
+    reader: &mut StoreReader<'_>,
+    scene: &mut TurnSnapshot,
+    bounds: PromptBounds,
+    (purpose, mut planned): (&PromptPurpose, PromptPlan),
+    macros: &mut MacroEngine<'_>,
+) -> Result<BuiltPrompt, StoreError> {
+    let PresetSelection { mut preset, reason: by } = select_preset(reader, scene.session(), &bounds.names)?;
+    let (context, reply, tokens) = all_token_limits(&preset, &bounds);
+    let for_recall = recall::recall_budget(scene, &bounds.recall, tokens).min(preset.own.shares.for_recalled(tokens));
+    let known = summary_block::BranchSummaries::for_snapshot(reader, scene, &bounds.measure)?;
+    let for_summaries = known.as_ref().map_or(0, |known| known.summary_budget(bounds.summaries.share, tokens));
+    let books = ActiveLorebooks::read(reader, scene, &bounds.lorebook_cache)?;
+    let wishes = books.plugin_requests(&mut planned);
+    let mut scripted = PromptScripts::read(reader, scene, &preset, macros)?;
+    let newest = newest_messages(reader, scene, &bounds, (context, books.scan_depth()), &mut scripted)?;
+    let (newest_first, mut history) = (newest.stored, newest.scripted);
+    history.reverse();
+    let last = prompt_bounds::last(reader, newest_first.iter().map(|(placed, _)| placed))?;
+    let place = |first: i64| newest_first.iter().rev().position(|(placed, _)| placed.n == first);
+    let cut = HistoryTruncation::Steps(last.as_ref().and_then(|last| place(last.first)));
+    let (placed, lines): (Vec<StoredNode>, Vec<PromptLine>) = newest_first.into_iter().rev().unzip();
+    if preset.settings.naming == SpeakerNaming::AsNeeded {
+        preset.settings.naming = naming(&lines);
+    }
+    if let GenerationTask::Continue(text) = &purpose.generation_task {
+        let (name, text) = (scene.cast.character.clone(), text.clone());
+        history.push(scripted.apply_to_continued(HistoryMessage {
+            role: Role::Assistant,
+            name,
+            is_other: false,
+            text,
+        }));
+    }
+    let own = note::of(scene.session(), &scene.cast);
+    let open = note::open(&own, scene, scripted.macros);
+    let most = preset.own.shares.for_lore(tokens, for_recall);
+    let (measure, cue) = (&bounds.measure, &bounds.recall);
+    let heard = LoreScanContext {
+        said: &history,
+        open: &open,
+        prompt_tokens: tokens,
+        lore_limit: most,
+        purpose,
+        measure,
+        recall_query: cue,
+        requests: &wishes,
+    };
+    let called = books.activate(reader, scene, &heard, &mut scripted)?;
+    scripted.macros.outlets = Some(called.outlets);
+    let status = prompt::status::block(&scene.world, &scene.rules.rules);
+    let given = PromptInput {
+        kind: preset_kind(purpose),
+        world: &status,
+        injected: &planned.inserts,
+        cut,
+        default_budget: (context, reply),
+        prompt_tokens: tokens,
+        history: &history,
+        filler: &bounds.filler_message,
+        lore: &called.lore,
+        note: note::placed_note(&own, scene, &called.lore),
+        has_prefill: bounds.supports_prefill,
+        aside: for_summaries + for_recall,
+        ..preset_input(&scene.cast)
+    };
+    let mut words = MacroTextFiller { macros: &mut *scripted.macros, measure: &bounds.measure };
+    let assembled = match preset::assemble(&preset, &given, &mut words) {
+        Ok(assembled) => assembled,
+        Err(overflow) => {
+            let made =
+                BuiltPrompt { scripts: scripted.told(), lore: called.told, plan: planned, ..BuiltPrompt::default() };
+            return Ok(too_large(overflow, by, made));
+        }
+    };
+    // What a server is told does not change with the preset: one that loads a model for it would load it anew.
+    let PromptBounds { context_tokens: context, hide_tags, recall: cue, measure, .. } = bounds;
+    let first = lines.len().saturating_sub(assembled.kept);
+    let begin = placed.get(first).map(|placed| placed.n);
+    let for_summaries = for_summaries.min(assembled.aside);
+    let summed = match known {
+        Some(known) => known.told(reader, scene, &measure, (for_summaries, tokens), (begin, last.as_ref()))?,
+        None => SummaryBlock::default(),
+    };
+    let for_recall = for_recall.min(assembled.aside.saturating_sub(summed.tokens));
+    let looked = (&*placed, &*lines, first);
+    let recalled =
+        recall::recall_block(reader, scene, &cue, (for_recall, &measure), looked, &hide_tags, &mut scripted)?;
+    let scripts = scripted.told();
+    let mut made = built_prompt(&preset, by, assembled, (&lines, &placed), &scene.cast, (&summed, &recalled));
+    made.macro_result.operations = called.operations.into_iter().chain(summed.operation).collect();
+    (made.summary_trace, made.recalled) = (summed.told, recalled.told);
+    (made.samplers, made.plan) = (preset.samplers, planned);
+    Ok(BuiltPrompt {
+        reply,
+        context_tokens: context,
+        hide_tags,
+        scripts,
+        lore: called.told,
+        values_prompt: called.values_prompt,
+        measure,
+        ..made
+    })
+}
+
+/// A prompt whose texts do not fit, with the blueprint that shows what there was no room for.
+fn too_large(overflow: PromptOverflow, by: PresetReason, made: BuiltPrompt) -> BuiltPrompt {
+    let order = Some(PromptBlueprint { left: overflow.left, preset_reason: by, ..PromptBlueprint::default() });
+    BuiltPrompt { blueprint: order, too_large: Some(overflow.too_large), ..made }
+}
+
+const fn preset_kind(purpose: &PromptPurpose) -> GenerationType {
+    match purpose.generation_task {
+        GenerationTask::Reply if purpose.number > 0 => GenerationType::Swipe,
+        GenerationTask::Continue(_) => GenerationType::Continue,
+        GenerationTask::Impersonate => GenerationType::Impersonate,
+        GenerationTask::Reply => GenerationType::Normal,
+    }
+}
+
+/// What was assembled, with what a trace keeps of it.
+fn built_prompt(
+    preset: &Preset,
+    by: PresetReason,
+    assembled: PromptAssembly,
+    (lines, placed): (&[PromptLine], &[StoredNode]),
+    cast: &PromptCast,
+    (summed, recalled): (&SummaryBlock, &RecallBlock),
+) -> BuiltPrompt {
+    let first = lines.len().saturating_sub(assembled.kept);
+    let names = cast.names();
+    let named = |line: &PromptLine| PromptLine { text: names.fill(&line.text), ..line.clone() };
+    let went: Vec<PromptLine> = lines.iter().skip(first).map(named).collect();
+    let is_named = preset.settings.naming == SpeakerNaming::Before;
+    let shape = TraceLayout { is_named, is_joined: preset.settings.layout == PromptLayout::Turns };
+    let mut pieces = preset::to_pieces(&assembled.messages_with_prefill(), &went, first, shape);
+    summed.join(&mut pieces);
+    recalled.join(&mut pieces, went.len());
+    let messages = preset::rebuild(&pieces, &went, shape);
+    BuiltPrompt {
+        stable_prefix: stable_prefix(&pieces, &went, shape, &messages),
+        messages,
+        history: placed.iter().skip(first).map(|placed| placed.n).collect(),
+        cut: first.checked_sub(1).and_then(|at| placed.get(at)).map(|placed| placed.node.id),
+        tokens: assembled.tokens + summed.tokens + recalled.tokens,
+        macro_result: PromptMacroResult { names: Some(names), ..PromptMacroResult::default() },
+        blueprint: Some(PromptBlueprint { pieces, shape, left: assembled.left, preset_reason: by }),
+        ..BuiltPrompt::default()
+    }
+}
+
+/// Names stand before texts as soon as two people or two characters are on the path (`domain.md` 2.4).
+fn naming(lines: &[PromptLine]) -> SpeakerNaming {
+    let has_several = [Role::User, Role::Assistant].into_iter().any(|role| {
+        let said = lines.iter().filter(|line| line.role == role && !line.text.trim().is_empty());
+        let mut names = said.filter_map(|line| line.name.as_deref());
+        names.next().is_some_and(|first| names.any(|name| name != first))
+    });
+    if has_several { SpeakerNaming::Before } else { SpeakerNaming::Never }
+}
+
+/// What was said before a position, oldest first, as far as lore looks; and the tokens that a prompt there may take.
+///
+/// # Errors
+/// The database fails.
+pub(in crate::turn) fn messages_before(
+    reader: &mut StoreReader<'_>,
+    scene: &mut TurnSnapshot,
+    bounds: &PromptBounds,
+    least: usize,
+    scripted: &mut PromptScripts<'_, '_>,
+) -> Result<(usize, Vec<HistoryMessage>), StoreError> {
+    let PresetSelection { preset, .. } = select_preset(reader, scene.session(), &bounds.names)?;
+    let (context, reply) = token_limits(&preset, bounds);
+    let NewestMessages { scripted: said, .. } = newest_messages(reader, scene, bounds, (0, least), scripted)?;
+    Ok((context.saturating_sub(reply), said.into_iter().rev().collect()))
+}
+
+/// How many of the first messages are expected to begin the next prompt too: up to the first part that stands between lines of
+/// the history, for such parts move with it, or to its last line.
+fn stable_prefix(pieces: &[TracePiece], lines: &[PromptLine], shape: TraceLayout, sent: &[OutgoingMessage]) -> usize {
+    let moving = pieces.iter().filter(|piece| piece.at > 0 && !piece.replaces_line).map(|piece| piece.at).min();
+    let last = lines.len().saturating_sub(1);
+    let edge = moving.unwrap_or(last).min(last);
+    let stays = |piece: &&TracePiece| piece.at < edge || (piece.at == 0 && !piece.replaces_line);
+    let before: Vec<TracePiece> = pieces.iter().filter(stays).cloned().collect();
+    let stays = preset::rebuild(&before, lines.get(..edge).unwrap_or_default(), shape);
+    stays.iter().zip(sent).take_while(|(stays, sent)| stays == sent).count()
+}
+
+/// The same, and the tokens of the prompt.
+fn all_token_limits(preset: &Preset, bounds: &PromptBounds) -> (usize, usize, usize) {
+    let (context, reply) = token_limits(preset, bounds);
+    (context, reply, context.saturating_sub(reply))
+}
+
+/// Tokens of context and of the reply: no more than the preset wants, and no more than the model has.
+fn token_limits(preset: &Preset, bounds: &PromptBounds) -> (usize, usize) {
+    let context = bounds.budget.saturating_add(bounds.reply);
+    let context = preset.settings.context.map_or(context, |wanted| wanted.min(context));
+    let reply = preset.settings.reply.filter(|_| !bounds.is_reply_length_set).unwrap_or(bounds.reply);
+    (context, reply.min(context / 2))
+}
+
+/// Messages, the newest first.
+#[derive(Default)]
+struct NewestMessages {
+    /// As they are kept.
+    stored: Vec<(StoredNode, PromptLine)>,
+    /// As scripts have them.
+    scripted: Vec<HistoryMessage>,
+}
+
+/// The newest messages, until there are more than fit, and as many as lore looks at.
+fn newest_messages(
+    reader: &mut StoreReader<'_>,
+    scene: &mut TurnSnapshot,
+    bounds: &PromptBounds,
+    (context, least): (usize, usize),
+    scripted: &mut PromptScripts<'_, '_>,
+) -> Result<NewestMessages, StoreError> {
+    let mut newest = NewestMessages::default();
+    let mut tokens = 0_usize;
+    let mut page = std::mem::take(&mut scene.page);
+    loop {
+        let before = page.next;
+        for placed in page.nodes.into_iter().rev().filter(|placed| placed.node.is_in_prompt()) {
+            let line = trace::line(&placed.node, &bounds.hide_tags);
+            let said = preset_message(&line, &scene.cast);
+            let said = scripted.said(reader, &scene.stored, &placed.node, said, newest.scripted.len())?;
+            tokens = tokens.saturating_add(bounds.measure.message(&said.text));
+            newest.scripted.push(said);
+            newest.stored.push((placed, line));
+        }
+        if before.is_none() || (tokens > context && newest.stored.len() >= least) {
+            return Ok(newest);
+        }
+        page = reader.page(&scene.stored, scene.at.node.id, before, PAGE, PathFilter::Enabled)?;
+    }
+}
+
+fn preset_message(line: &PromptLine, cast: &PromptCast) -> HistoryMessage {
+    let own = if line.role == Role::Assistant { &cast.character } else { &cast.user };
+    let name = line.name.clone().unwrap_or_else(|| own.clone());
+    HistoryMessage {
+        role: line.role,
+        is_other: line.role != Role::System && name != *own,
+        name,
+        text: line.text.clone(),
+    }
+}
+
+/// What the card wants to stand between the last messages.
+fn card_depth_text(cast: &PromptCast) -> Option<Text> {
+    let (depth, role) = cast.depth_prompt_position.unwrap_or(prompt::DEFAULT_DEPTH);
+    let text = cast.depth_prompt.clone();
+    (!text.trim().is_empty()).then_some(Text { text, place: PromptPosition::Depth(depth), role })
+}
+
+fn preset_input(cast: &PromptCast) -> PromptInput<'_> {
+    const NONE: &PromptLore = &PromptLore::NONE;
+    PromptInput {
+        kind: GenerationType::Normal,
+        user: &cast.user,
+        character: &cast.character,
+        description: &cast.description,
+        personality: &cast.personality,
+        scenario: &cast.scenario,
+        examples: &cast.examples,
+        card_main: &cast.system,
+        card_post_history: &cast.post_history,
+        card_depth: card_depth_text(cast),
+        persona: Text { text: cast.persona.clone(), place: PromptPosition::Prompt, role: Role::System },
+        note: None,
+        lore: NONE,
+        history: &[],
+        world: "",
+        injected: &[],
+        filler: "",
+        cut: HistoryTruncation::Exact,
+        strips_examples: false,
+        pins_examples: false,
+        has_prefill: false,
+        aside: 0,
+        default_budget: (0, 0),
+        prompt_tokens: 0,
+    }
+}
+
+/// The words of a request, filled in by macros.
+struct MacroTextFiller<'m, 'a> {
+    macros: &'m mut MacroEngine<'a>,
+    measure: &'m TokenMeasure,
+}
+
+impl PromptRenderer for MacroTextFiller<'_, '_> {
+    fn fill(&mut self, text: &str) -> String {
+        self.macros.fill(text)
+    }
+
+    fn fill_over(&mut self, text: &str, original: &str) -> String {
+        // What nobody names does not run.
+        let is_named = text.to_ascii_lowercase().contains("original");
+        let original = if is_named { self.macros.fill(original) } else { String::new() };
+        self.macros.fill_over(text, &original)
+    }
+
+    fn count(&self, text: &str) -> usize {
+        self.measure.message(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(at: usize, is_over: bool, text: &str) -> TracePiece {
+        let sent = OutgoingMessage { role: Role::System, name: None, text: text.to_owned() };
+        TracePiece { slot: String::new(), at, replaces_line: is_over, sent }
+    }
+
+    /// `domain.md` 6.3: what a provider is told to keep ends before the first part that moves with the history.
+    #[test]
+    fn prompt_stable_prefix_ends_before_moving_blocks() {
+        let line = |text: &str| PromptLine { role: Role::User, name: None, text: text.to_owned() };
+        let lines = ["one", "two", "three", "four"].map(line);
+        let check = |pieces: &[TracePiece], expected: usize| {
+            let shape = TraceLayout::default();
+            let sent = preset::rebuild(pieces, &lines, shape);
+            assert_eq!(stable_prefix(pieces, &lines, shape, &sent), expected, "{sent:?}");
+        };
+        check(&[piece(0, false, "card")], 4);
+        check(&[piece(0, false, "card"), piece(4, false, "last word")], 4);
+        check(&[piece(0, false, "card"), piece(2, false, "note"), piece(4, false, "last word")], 3);
+        check(&[piece(0, false, "card"), piece(1, true, "TWO"), piece(4, false, "last word")], 4);
+        check(&[], 3);
+        assert_eq!(stable_prefix(&[piece(0, false, "card")], &[], TraceLayout::default(), &[]), 0);
+    }
+}

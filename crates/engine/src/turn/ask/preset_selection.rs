@@ -1,0 +1,93 @@
+//! By which preset prompts are made, and why: the one that the session chose, else the one that is for the model, else our own.
+
+use serde_json::{Map, Value};
+
+use clotho_compat::prompt::preset::{Preset, PresetReadError, best_match};
+use clotho_core::tree::Session;
+use clotho_store::{self as store, StoreError, StoreReader};
+
+/// The kind of the presets that make prompts.
+const KIND: &str = "openai";
+
+/// A preset that makes prompts; `None` for one of another kind.
+pub fn parse_preset(kept: &store::StoredPreset) -> Option<Result<Preset, PresetReadError>> {
+    let is_kind = kept.card.get("kind").and_then(Value::as_str) == Some(KIND);
+    let body = kept.card.get("body").and_then(Value::as_object).filter(|_| is_kind)?;
+    Some(Preset::read(body))
+}
+
+/// A preset, and why it is used.
+pub struct PresetSelection {
+    /// The preset as it is now.
+    pub preset: Preset,
+    /// Why.
+    pub reason: PresetReason,
+}
+
+/// Why a preset is used.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PresetReason {
+    /// Its id and name; `None` = our own.
+    pub kept: Option<(String, String)>,
+    /// Which of its names of models it is, where the session chose none.
+    pub model: Option<String>,
+}
+
+impl PresetReason {
+    /// Whether it is one that somebody keeps.
+    pub const fn is_stored(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    /// As a trace tells of it.
+    pub fn told(&self) -> Map<String, Value> {
+        let by = match (&self.kept, &self.model) {
+            (None, _) => "own",
+            (Some(_), None) => "session",
+            (Some(_), Some(_)) => "model",
+        };
+        let mut told = Map::from_iter([("by".to_owned(), by.into())]);
+        if let Some((id, name)) = &self.kept {
+            told.insert("id".to_owned(), id.as_str().into());
+            told.insert("name".to_owned(), name.as_str().into());
+        }
+        told.extend(self.model.as_ref().map(|model| ("model".to_owned(), model.as_str().into())));
+        told
+    }
+}
+
+/// The preset for a session's prompts to a model that has these names. One that is gone, or no preset any more, is as none.
+pub fn select_preset(
+    reader: &mut StoreReader<'_>,
+    session: &Session,
+    names: &[String],
+) -> Result<PresetSelection, StoreError> {
+    if let Some(id) = session.preset {
+        let kept = reader.preset(session.owner, id)?;
+        if let Some((preset, kept)) = kept.and_then(|kept| Some((parse_preset(&kept)?.ok()?, id_and_name(&kept)))) {
+            return Ok(PresetSelection { preset, reason: PresetReason { kept: Some(kept), model: None } });
+        }
+    }
+    // Those that name the model most closely first; of those that do alike the oldest.
+    let fitting = reader.presets_for_models(session.owner)?;
+    let mut close: Vec<_> = fitting
+        .iter()
+        .filter_map(|(id, models)| {
+            let (closeness, pattern) = best_match(models, names)?;
+            Some((closeness, *id, pattern.to_owned()))
+        })
+        .collect();
+    close.sort_by(|(one, ..), (other, ..)| other.cmp(one));
+    for (_, id, model) in close {
+        let kept = reader.preset(session.owner, id)?;
+        if let Some((preset, kept)) = kept.and_then(|kept| Some((parse_preset(&kept)?.ok()?, id_and_name(&kept)))) {
+            return Ok(PresetSelection { preset, reason: PresetReason { kept: Some(kept), model: Some(model) } });
+        }
+    }
+    Ok(PresetSelection { preset: Preset::built_in(), reason: PresetReason::default() })
+}
+
+fn id_and_name(kept: &store::StoredPreset) -> (String, String) {
+    let name = kept.card.get("name").and_then(Value::as_str).unwrap_or_default();
+    (kept.id.to_string(), name.to_owned())
+}

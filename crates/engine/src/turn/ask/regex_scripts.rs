@@ -1,0 +1,267 @@
+//! What regex scripts make of the texts of a prompt (`docs/prompts.md`): the user's own, those of the preset and those of
+//! the character's card, as far as the session allows them. What a script does says [`clotho_compat::prompt::scripts`]; here is
+//! which there are at a scene, and what each text is to them. No node changes.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use clotho_compat::prompt::macros::MacroEngine;
+use clotho_compat::prompt::preset::{HistoryMessage, Preset};
+use clotho_compat::prompt::scripts::{
+    MAX_SCRIPTS, RegexScript, RegexScriptSet, ScriptNote, ScriptPlacement, ScriptScope, ScriptSkipReason, TextOrigin,
+    placement,
+};
+use clotho_core::ids::CharacterId;
+use clotho_core::tree::{Kind, Node, Role, Session};
+use clotho_store::{StoreError, StoreReader, StoredSession};
+
+use super::macro_context;
+use super::preset_selection::{PresetSelection, select_preset};
+use crate::turn::cast::{self, UserPersona};
+use crate::turn::snapshot::TurnSnapshot;
+
+/// The kind of the presets that are scripts of a user's own.
+const KIND: &str = "regex";
+/// So many scripts are told of in a trace.
+const MAX_LISTED: usize = 200;
+/// A name is told up to here, in letters.
+const MAX_NAME_CHARS: usize = 100;
+/// So many versions of a message are gone back to see where the first one came from.
+const VERSIONS: usize = 16;
+
+/// The scripts of one prompt, with its macros.
+pub struct PromptScripts<'m, 'a> {
+    scripts: RegexScriptSet,
+    /// Whether some of the user's own were not read, because there are too many.
+    is_truncated: bool,
+    /// The macros of the same prompt.
+    pub macros: &'m mut MacroEngine<'a>,
+}
+
+impl<'m, 'a> PromptScripts<'m, 'a> {
+    /// The scripts at a scene, whose prompt is made by this preset.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn read(
+        reader: &mut StoreReader<'_>,
+        scene: &TurnSnapshot,
+        preset: &Preset,
+        macros: &'m mut MacroEngine<'a>,
+    ) -> Result<Self, StoreError> {
+        let session = scene.session();
+        let own = reader.preset_bodies(session.owner, KIND)?;
+        let mut scripts = RegexScriptSet::default();
+        scripts.add(ScriptScope::Global, true, &own.all);
+        scripts.add(ScriptScope::Preset, session.scripts.preset, &preset.scripts);
+        scripts.add(ScriptScope::Card, session.scripts.card, &scene.cast.scripts);
+        Ok(Self { scripts, is_truncated: own.is_truncated, macros })
+    }
+
+    /// No scripts at all, where there is no story.
+    pub fn empty(macros: &'m mut MacroEngine<'a>) -> Self {
+        Self { scripts: RegexScriptSet::default(), is_truncated: false, macros }
+    }
+
+    /// A message of the history as it is sent; `depth` messages that are sent stand behind it.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn said(
+        &mut self,
+        reader: &mut StoreReader<'_>,
+        held: &StoredSession,
+        node: &Node,
+        said: HistoryMessage,
+        depth: usize,
+    ) -> Result<HistoryMessage, StoreError> {
+        if self.scripts.is_empty() {
+            return Ok(said);
+        }
+        let came = message_origin(reader, held, node)?;
+        Ok(self.apply(said, came, i64::try_from(depth).unwrap_or(i64::MAX)))
+    }
+
+    /// The reply that is gone on from, which stands behind all that counts.
+    pub fn apply_to_continued(&mut self, said: HistoryMessage) -> HistoryMessage {
+        self.apply(said, TextOrigin::Written, -1)
+    }
+
+    /// What an entry of a lorebook says, macros filled in; only what stands in the history has a depth.
+    pub fn lore(&mut self, text: String, depth: Option<i64>) -> String {
+        let place = ScriptPlacement { placement: placement::LORE, depth, speaker: None };
+        self.scripts.sent(&text, TextOrigin::Processed, place, &mut *self.macros).unwrap_or(text)
+    }
+
+    fn apply(&mut self, said: HistoryMessage, came: TextOrigin, depth: i64) -> HistoryMessage {
+        let placement = if said.role == Role::User { placement::USER } else { placement::REPLY };
+        let speaker = Some(said.name.as_str()).filter(|_| said.is_other && said.role == Role::Assistant);
+        let place = ScriptPlacement { placement, depth: Some(depth), speaker };
+        match self.scripts.sent(&said.text, came, place, &mut *self.macros) {
+            Some(text) => HistoryMessage { text, ..said },
+            None => said,
+        }
+    }
+
+    /// Which scripts changed how many texts, and which were left out and why; as a trace keeps it.
+    pub fn told(&self) -> Vec<Value> {
+        let mut told: Vec<Value> = self.scripts.notes().take(MAX_LISTED).map(note_trace).collect();
+        if self.is_truncated {
+            let message = "there are more megabytes of scripts than are read: the newest are left out";
+            let why = ScriptSkipReason::TooMany.word();
+            told.push(json!({"scope": ScriptScope::Global.word(), "changed": 0, "why": why, "message": message}));
+        }
+        told
+    }
+}
+
+/// A script that has a part in a session, or would have if it were allowed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScopedScript {
+    /// Where it comes from.
+    pub scope: ScriptScope,
+    /// The character whose card it came with; `None` = it came with none.
+    pub character: Option<CharacterId>,
+    /// The name of the preset or character that it came with; empty for the user's own.
+    pub source_name: String,
+    /// What it says.
+    pub script: RegexScript,
+}
+
+/// The scripts that have a part in a session whose model has these names, in the order in which they run, those of each of its
+/// characters.
+///
+/// # Errors
+/// The database fails, or a card that the session keeps is not there any more.
+pub fn known(
+    reader: &mut StoreReader<'_>,
+    session: &Session,
+    names: &[String],
+) -> Result<Vec<ScopedScript>, StoreError> {
+    let mut all = Vec::new();
+    let mut take = |scope: ScriptScope, character: Option<CharacterId>, whose: &str, list: &[Value]| {
+        let known = |script| ScopedScript { scope, character, source_name: whose.to_owned(), script };
+        let more = MAX_SCRIPTS.saturating_sub(all.len());
+        all.extend(list.iter().filter_map(RegexScript::read).take(more).map(known));
+    };
+    take(ScriptScope::Global, None, "", &reader.preset_bodies(session.owner, KIND)?.all);
+    let PresetSelection { preset, reason: by } = select_preset(reader, session, names)?;
+    let name = by.kept.map(|(_, name)| name).unwrap_or_default();
+    take(ScriptScope::Preset, None, &name, &preset.scripts);
+    for card in &session.cards {
+        let cast = cast::cast_of_cards(&cast::card_object(&reader.blob(&card.hash)?), &Map::new());
+        take(ScriptScope::Card, Some(card.id), &cast.character, &cast.scripts);
+    }
+    Ok(all)
+}
+
+/// What macros say, each under its name.
+pub type MacroValues = BTreeMap<&'static str, String>;
+
+/// What a page needs to show messages as scripts have them.
+#[derive(Debug, Clone, Default)]
+pub struct DisplayScripts {
+    /// The scripts that change what is shown, in the order in which they run.
+    pub scripts: Vec<ScopedScript>,
+    /// What macros of names and cards say where one of the characters speaks; the first speaks where nobody of them does.
+    pub casts: Vec<(Option<CharacterId>, MacroValues)>,
+    /// The variables of all sessions, where a script names one.
+    pub globals: Map<String, Value>,
+}
+
+/// Macros that any text may have captured.
+const NAMES: [&str; 5] = ["user", "char", "group", "charIfNotGroup", "notChar"];
+/// Macros that are told of only where a script names them, as what they say may be long.
+const TEXTS: [&str; 10] = [
+    "persona",
+    "description",
+    "charDescription",
+    "personality",
+    "charPersonality",
+    "scenario",
+    "charScenario",
+    "charVersion",
+    "char_version",
+    "creatorNotes",
+];
+
+/// What shows the messages of a session whose model has these names; nothing where no script does.
+///
+/// # Errors
+/// The database fails, or a card that the session keeps is not there any more.
+pub fn shown(reader: &mut StoreReader<'_>, session: &Session, names: &[String]) -> Result<DisplayScripts, StoreError> {
+    let mut scripts = known(reader, session, names)?;
+    scripts.retain(|known| known.is_allowed(session) && known.script.affects_display());
+    if scripts.is_empty() {
+        return Ok(DisplayScripts::default());
+    }
+    let said = |name: &str| scripts.iter().any(|known| known.script.contains_text(name));
+    let wanted: Vec<&'static str> =
+        NAMES.into_iter().chain(TEXTS.into_iter().filter(|name| said(&name.to_lowercase()))).collect();
+    let globals =
+        if said("global") || said("{{$") { macro_context::globals(reader, session.owner)? } else { Map::new() };
+    let mut speakers: Vec<Option<CharacterId>> = session.cards.iter().map(|card| Some(card.id)).collect();
+    if speakers.is_empty() {
+        speakers.push(None);
+    }
+    let mut casts = Vec::with_capacity(speakers.len());
+    for speaker in speakers {
+        let facts = cast::read(reader, session, speaker, &UserPersona::default())?.macro_context();
+        let mut draw = || 0.0;
+        let mut macros = MacroEngine::new(&facts, Map::new(), globals.clone(), &mut draw);
+        let values = wanted.iter().map(|name| (*name, macros.fill(&format!("{{{{{name}}}}}"))));
+        casts.push((speaker, values.collect()));
+    }
+    Ok(DisplayScripts { scripts, casts, globals })
+}
+
+impl ScopedScript {
+    /// Whether a session has it run.
+    pub const fn is_allowed(&self, session: &Session) -> bool {
+        match self.scope {
+            ScriptScope::Global => true,
+            ScriptScope::Preset => session.scripts.preset,
+            ScriptScope::Card => session.scripts.card,
+        }
+    }
+}
+
+fn note_trace(note: &ScriptNote) -> Value {
+    let name: String = note.name.chars().take(MAX_NAME_CHARS).collect();
+    let mut told = json!({"name": name, "scope": note.scope.word(), "changed": note.changed});
+    if let (Some(why), Some(map)) = (&note.why, told.as_object_mut()) {
+        map.insert("why".into(), why.word().into());
+        map.insert("message".into(), why.to_string().into());
+    }
+    told
+}
+
+/// How a message came to be as it is kept. Here texts stay as they were said, so that what another program does once when
+/// they come is still to be done; but one that has come from there has that behind it, and a later version of such a one
+/// was edited.
+fn message_origin(reader: &mut StoreReader<'_>, held: &StoredSession, node: &Node) -> Result<TextOrigin, StoreError> {
+    if node.kind == Kind::Summary || is_imported(node) {
+        return Ok(TextOrigin::Processed);
+    }
+    let mut before = edited_from(node);
+    for _ in 0..VERSIONS {
+        let Some(id) = before else { break };
+        let Some(version) = reader.node(held, id)? else { break };
+        if is_imported(&version.node) {
+            return Ok(TextOrigin::Edited);
+        }
+        before = edited_from(&version.node);
+    }
+    Ok(TextOrigin::Written)
+}
+
+/// The version that one was made from.
+fn edited_from(node: &Node) -> Option<clotho_core::ids::NodeId> {
+    node.metadata.get("editedFrom")?.as_str()?.parse().ok()
+}
+
+/// Whether a message came in a file of another program.
+fn is_imported(node: &Node) -> bool {
+    node.metadata.get("provenance").is_some_and(|provenance| provenance.get("file").is_some())
+}

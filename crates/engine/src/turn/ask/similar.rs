@@ -1,0 +1,159 @@
+//! Entries of lorebooks that fit what was said last, without any of their keys (`docs/lore.md`): by vectors where there
+//! are any, else by the words that both share. What is found goes through all other steps of a scan.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use clotho_compat::prompt::lore::{LoreReason, LoreScore, ScanBook, SimilarEntry, SimilaritySettings};
+use clotho_compat::prompt::recall::{self, NearestVectors, RecallQuery, TermCounts};
+use clotho_search::TermAnalyzer;
+use clotho_store::{StoreError, StoreReader};
+
+use super::recall::PromptRecallQuery;
+
+/// So many entries are compared by their vectors.
+const MAX_ENTRIES: usize = 5_000;
+/// What was said before the last word weighs less.
+const BEFORE: f32 = 0.5;
+/// English words, in their ground forms, that everybody says.
+const STOP_WORDS: [&str; 67] = [
+    "about", "after", "again", "all", "also", "and", "ani", "are", "away", "back", "been", "befor", "but", "can",
+    "could", "did", "down", "for", "from", "get", "had", "has", "have", "her", "here", "him", "his", "how", "into",
+    "just", "let", "like", "may", "more", "not", "now", "off", "one", "our", "out", "over", "say", "see", "she",
+    "some", "that", "the", "their", "them", "then", "there", "they", "this", "too", "veri", "was", "were", "what",
+    "when", "where", "which", "who", "will", "with", "would", "you", "your",
+];
+
+/// What was found.
+#[derive(Debug, Clone, Default)]
+pub struct SimilarEntries {
+    /// The entries.
+    pub near: Vec<SimilarEntry>,
+    /// How, for a trace; `None` where nothing may be called up so.
+    pub told: Option<Value>,
+}
+
+/// One that may be found: the place of its book, and its own.
+type LoreEntryPosition = (usize, usize);
+
+/// The entries that fit what was said; `newest_first` are the last messages.
+///
+/// # Errors
+/// The database fails.
+pub fn find_similar(
+    reader: &mut StoreReader<'_>,
+    books: &[&Arc<ScanBook>],
+    rules: &SimilaritySettings,
+    newest_first: &[&str],
+    cue: &PromptRecallQuery,
+) -> Result<SimilarEntries, StoreError> {
+    let first = |at: usize, book: &ScanBook| books.iter().position(|other| other.id == book.id) == Some(at);
+    let places: Vec<LoreEntryPosition> = books
+        .iter()
+        .enumerate()
+        .filter(|(at, book)| rules.entries > 0 && first(*at, book))
+        .flat_map(|(at, book)| book.content_matched_entries(rules.all).map(move |entry| (at, entry)))
+        .collect();
+    if places.is_empty() {
+        return Ok(SimilarEntries::default());
+    }
+    let (mut near, known) = by_vectors(reader, books, rules, &places, cue)?;
+    let has_vectors = !known.is_empty();
+    let left = rules.entries.saturating_sub(near.len());
+    let (looked, is_whole) = (places.len(), known.len() == places.len());
+    if left > 0 && !is_whole {
+        near.extend(by_words(books, rules, newest_first, &known, left));
+    }
+    let by: Vec<&str> =
+        [("vectors", has_vectors), ("words", !is_whole)].iter().filter(|by| by.1).map(|by| by.0).collect();
+    let mut told = json!({"by": by, "looked": looked, "found": near.len()});
+    if let (Some(problem), Some(told)) = (cue.lore.problem.as_deref(), told.as_object_mut()) {
+        told.insert("problem".into(), problem.into());
+    }
+    Ok(SimilarEntries { near, told: Some(told) })
+}
+
+/// Those whose vectors are near, the nearest first; and all that have one.
+fn by_vectors(
+    reader: &mut StoreReader<'_>,
+    books: &[&Arc<ScanBook>],
+    rules: &SimilaritySettings,
+    places: &[LoreEntryPosition],
+    cue: &PromptRecallQuery,
+) -> Result<(Vec<SimilarEntry>, Vec<LoreEntryPosition>), StoreError> {
+    let Some((model, vector)) = &cue.lore.vector else { return Ok((Vec::new(), Vec::new())) };
+    let hash = |(book, entry): &LoreEntryPosition| {
+        let entry = books.get(*book)?.entries.get(*entry)?;
+        Some(recall::hash(&entry.content, cue.chars()))
+    };
+    let hashes: Vec<blake3::Hash> = places.iter().take(MAX_ENTRIES).filter_map(hash).collect();
+    let ranked = reader.vectors(model).nearest(vector, &hashes, -1.0, hashes.len())?;
+    let least = f32::from(rules.threshold) / 100.0;
+    let near = ranked.iter().take_while(|(_, score)| *score >= least).take(rules.entries);
+    let near = near.filter_map(|(at, score)| {
+        let (book, entry) = *places.get(*at)?;
+        Some(SimilarEntry { book, entry, why: LoreReason::Vectors { score: LoreScore::from_score(*score) } })
+    });
+    let mut known: Vec<LoreEntryPosition> = ranked.iter().filter_map(|(at, _)| places.get(*at).copied()).collect();
+    known.sort_unstable();
+    Ok((near.collect(), known))
+}
+
+/// Those that share the most words with what was said, but for the ones that have vectors.
+fn by_words(
+    books: &[&Arc<ScanBook>],
+    rules: &SimilaritySettings,
+    newest_first: &[&str],
+    known: &[LoreEntryPosition],
+    most: usize,
+) -> Vec<SimilarEntry> {
+    let (mut terms, mut query, mut weight) = (TermAnalyzer::default(), RecallQuery::default(), 1.0);
+    for text in newest_first.iter().take(rules.messages) {
+        terms.for_each_term(text, |term| {
+            if is_meaningful(term) {
+                query.ask(term, weight);
+            }
+        });
+        weight = BEFORE;
+    }
+    let (mut places, mut counted): (Vec<LoreEntryPosition>, Vec<TermCounts>) = (Vec::new(), Vec::new());
+    for (at, book) in books.iter().enumerate() {
+        if books.iter().position(|other| other.id == book.id) != Some(at) {
+            continue;
+        }
+        let mut cut = |text: &str, take: &mut dyn FnMut(&str)| terms.for_each_term(text, take);
+        let own = book.words(rules.all, &mut cut).match_counts(&query);
+        for (entry, counts) in book.content_matched_entries(rules.all).zip(own) {
+            let is_known = known.binary_search(&(at, entry)).is_ok();
+            places.push((at, entry));
+            counted.push(if is_known { TermCounts::default() } else { counts });
+        }
+    }
+    let near = |(at, score): (usize, f32)| {
+        let (book, entry) = *places.get(at)?;
+        Some(SimilarEntry { book, entry, why: LoreReason::Words { score: LoreScore::from_score(score) } })
+    };
+    query.rank(&counted, most).into_iter().filter_map(near).collect()
+}
+
+/// Whether sharing a word means anything: a single letter or sign, and what everybody says, does not.
+fn is_meaningful(term: &str) -> bool {
+    term.chars().nth(1).is_some() && STOP_WORDS.binary_search(&term).is_err()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lore_similarity_ignores_common_words() {
+        assert!(STOP_WORDS.is_sorted());
+        for (term, says) in [("the", false), ("灯", false), ("灯塔", true), ("lantern", true), ("with", false)] {
+            assert_eq!(is_meaningful(term), says, "{term}");
+        }
+        let mut stems = Vec::new();
+        TermAnalyzer::default().for_each_term(&STOP_WORDS.join(" "), |term| stems.push(term.to_owned()));
+        assert_eq!(stems, STOP_WORDS, "they are ground forms");
+    }
+}

@@ -1,0 +1,315 @@
+//! What a prompt tells summed up of what it does not hold any more (`docs/memory.md`): summaries whose messages all stand on this
+//! line, one after the other as they did when it was made, and before where the history begins. A summary of another timeline, or
+//! of messages that were switched off or moved since, is none here.
+//!
+//! The block changes where the history is cut anew and stays as it is in between, so that what a provider keeps of the beginning
+//! still holds; unless it tells of less than half of what could be told by now. A reply that is made with other summaries than the world tells of writes them there, so they go back with it.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value, json};
+
+use clotho_compat::prompt::preset::TracePiece;
+use clotho_compat::prompt::summaries::{self, SummarySpan};
+use clotho_compat::prompt::{OutgoingMessage, TokenMeasure};
+use clotho_core::ids::{NodeId, SummaryId};
+use clotho_core::tree::Role;
+use clotho_core::world::{Pointer, StateChange, StateOperation, WorldSection};
+use clotho_plugin::Permission;
+use clotho_store::{PathFilter, StoreError, StoreReader, StoredNode, StoredSession, StoredSummary, hash_of_rows};
+
+use super::prompt_bounds::LastPrompt;
+use super::trace::SUMMARIES;
+use crate::turn::rules::hooks::SERVER;
+use crate::turn::snapshot::TurnSnapshot;
+
+/// What names the block in a trace.
+pub const SLOT: &str = "summary";
+/// Why operations of summaries are there.
+const WHY: &str = "summary";
+
+/// The summaries that hold on a line.
+pub struct BranchSummaries {
+    /// The rows of the line, oldest first.
+    pub rows: Vec<i64>,
+    /// Where each stands.
+    pub places: HashMap<i64, usize>,
+    /// The summaries.
+    pub all: Vec<StoredSummary>,
+    /// Where each of these stands.
+    pub spans: Vec<SummarySpan>,
+}
+
+/// What is told of them.
+#[derive(Debug, Clone, Default)]
+pub struct SummaryBlock {
+    text: String,
+    /// Tokens that it takes.
+    pub tokens: usize,
+    /// What a trace tells of it; null where the session does not sum itself up.
+    pub told: Value,
+    /// The summary that the world has from now on, where it is another one.
+    pub operation: Option<StateOperation>,
+}
+
+impl BranchSummaries {
+    /// Those that hold at a node.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn at_node(
+        reader: &mut StoreReader<'_>,
+        held: &StoredSession,
+        at: &StoredNode,
+        measure: &TokenMeasure,
+    ) -> Result<Self, StoreError> {
+        // A message that a preview pretends to be written stands in no row.
+        let written = match (at.n, at.node.parent) {
+            (0, Some(parent)) => reader.node(held, parent)?,
+            _ => Some(at.clone()),
+        };
+        let rows = written.map(|at| reader.line(&at, PathFilter::Enabled)).transpose()?.unwrap_or_default();
+        let places: HashMap<i64, usize> = rows.iter().enumerate().map(|(place, row)| (*row, place)).collect();
+        let mut holding: Vec<(i64, SummarySpan)> = Vec::new();
+        for sources in reader.summary_sources(held)? {
+            let ends = places.get(&sources.first).zip(places.get(&sources.last));
+            let Some((&first, &last)) = ends.filter(|(first, last)| first <= last) else { continue };
+            if rows.get(first..=last).map(hash_of_rows) == Some(sources.hash) {
+                holding.push((sources.n, SummarySpan { level: sources.level, first, last, tokens: 0 }));
+            }
+        }
+        let all = reader.summaries(&holding.iter().map(|(n, _)| *n).collect::<Vec<_>>())?;
+        let tokens = |text: &str| if text.trim().is_empty() { 0 } else { measure.message(text) };
+        let spans =
+            holding.iter().zip(&all).map(|((_, span), one)| SummarySpan { tokens: tokens(&one.content), ..*span });
+        let spans = spans.collect();
+        Ok(Self { rows, places, all, spans })
+    }
+
+    /// Those of a scene whose session sums itself up; of another one those that plugins proposed which may and play there.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn for_snapshot(
+        reader: &mut StoreReader<'_>,
+        scene: &TurnSnapshot,
+        measure: &TokenMeasure,
+    ) -> Result<Option<Self>, StoreError> {
+        if scene.session().summaries.is_on {
+            return Self::at_node(reader, &scene.stored, &scene.at, measure).map(Some);
+        }
+        let word = Permission::TreeSummarise.to_string();
+        let proposes = scene.rules.plugins.iter().filter(|plugin| plugin.grants.contains(&word));
+        let proposers: Vec<&str> = proposes.map(|plugin| plugin.id.as_str()).collect();
+        if proposers.is_empty() {
+            return Ok(None);
+        }
+        let known = Self::at_node(reader, &scene.stored, &scene.at, measure)?;
+        Ok(Some(known.filter(|one| one.plugin().is_some_and(|plugin| proposers.contains(&plugin)))))
+    }
+
+    /// Without those that are not wanted.
+    fn filter(self, is_wanted: impl Fn(&StoredSummary) -> bool) -> Self {
+        let both = self.all.into_iter().zip(self.spans).filter(|(one, _)| is_wanted(one));
+        let (all, spans) = both.unzip();
+        Self { all, spans, ..self }
+    }
+
+    /// Tokens of a prompt that are kept free for them, of so many.
+    pub fn summary_budget(&self, share: usize, prompt: usize) -> usize {
+        if self.all.is_empty() { 0 } else { prompt.saturating_mul(share) / 100 }
+    }
+
+    /// What a prompt tells of them whose history begins at a row, 0 for one that is not written.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn told(
+        &self,
+        reader: &mut StoreReader<'_>,
+        scene: &TurnSnapshot,
+        measure: &TokenMeasure,
+        (room, prompt): (usize, usize),
+        (begin, before): (Option<i64>, Option<&LastPrompt>),
+    ) -> Result<SummaryBlock, StoreError> {
+        let place = begin.and_then(|row| self.places.get(&row).copied()).unwrap_or(self.rows.len());
+        let room = room.saturating_sub(measure.message(summaries::head()));
+        let named = before.map(|last| traced_ids(&last.head)).unwrap_or_default();
+        let is_same_cut = before.is_some_and(|last| Some(last.first) == begin);
+        let best = summaries::told(&self.spans, place, room);
+        let as_before = self.reuse_previous(&named, place, room).filter(|_| is_same_cut);
+        let chosen = as_before.filter(|those| summaries::covers_half(&self.spans, those, &best)).unwrap_or(best);
+        let told: Vec<(&StoredSummary, &SummarySpan)> =
+            chosen.iter().filter_map(|at| Some((self.all.get(*at)?, self.spans.get(*at)?))).collect();
+        let left: Vec<String> = self.uncovered(&told, place).map(|one| one.id.to_string()).collect();
+        let texts = || told.iter().map(|(one, _)| one.content.as_str());
+        let block = summaries::block(texts());
+        let plain: Vec<&str> = texts().map(str::trim).filter(|text| !text.is_empty()).collect();
+        let operation = summary_operation(&scene.world.summary, plain.join("\n"), !named.is_empty());
+        let mut items = Vec::new();
+        for (one, span) in told.iter().filter(|(_, span)| span.tokens > 0) {
+            items.push(source_trace(reader, &scene.stored, one, span)?);
+        }
+        let tokens = if block.is_empty() { 0 } else { measure.message(&block) };
+        Ok(SummaryBlock {
+            text: block,
+            tokens,
+            told: json!({"texts": items, "leftOut": left, "budget": prompt}),
+            operation,
+        })
+    }
+
+    /// Those of messages before a place of which nothing that is told tells: there was no room.
+    fn uncovered<'k>(
+        &'k self,
+        told: &[(&StoredSummary, &SummarySpan)],
+        place: usize,
+    ) -> impl Iterator<Item = &'k StoredSummary> {
+        let is_told = |span: &SummarySpan| told.iter().any(|(_, one)| one.first <= span.first && span.last <= one.last);
+        let both = self.all.iter().zip(&self.spans);
+        let left = both.filter(|(_, span)| span.level == 1 && span.tokens > 0 && span.last < place && !is_told(span));
+        left.map(|(one, _)| one).collect::<Vec<_>>().into_iter()
+    }
+
+    /// The summaries that the prompt before this one told, as long as all of them may still be told.
+    fn reuse_previous(&self, named: &[String], place: usize, room: usize) -> Option<Vec<usize>> {
+        let find = |id: &String| self.all.iter().position(|one| one.id.to_string() == *id);
+        let found: Vec<usize> = named.iter().map(find).collect::<Option<_>>()?;
+        let spans = || found.iter().filter_map(|at| self.spans.get(*at));
+        let fits = spans().all(|span| span.last < place) && spans().map(|span| span.tokens).sum::<usize>() <= room;
+        (fits && !found.is_empty()).then_some(found)
+    }
+}
+
+/// A summary that was made of messages of a line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BranchSummary {
+    /// The summary.
+    pub summary: StoredSummary,
+    /// Its messages, oldest first, as far as they are there.
+    pub nodes: Vec<NodeId>,
+    /// Whether these stand otherwise now than when it was made: then it is told nowhere.
+    pub is_stale: bool,
+}
+
+/// The summaries whose last message stands on the line to a node, the oldest first, what was made of them behind them.
+///
+/// # Errors
+/// The database fails.
+pub fn of_branch(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    at: &StoredNode,
+) -> Result<Vec<BranchSummary>, StoreError> {
+    let known = BranchSummaries::at_node(reader, held, at, &TokenMeasure::default())?;
+    let everywhere: HashSet<i64> = reader.line(at, PathFilter::All)?.into_iter().collect();
+    let sources = reader.summary_sources(held)?;
+    let own = sources.into_iter().filter(|one| everywhere.contains(&one.last));
+    let rows: Vec<i64> = own.map(|one| one.n).collect();
+    let mut found = Vec::new();
+    for summary in reader.summaries(&rows)? {
+        let nodes = reader.summarised_messages(summary.sources.n)?;
+        let is_stale = !known.all.iter().any(|one| one.sources.n == summary.sources.n);
+        found.push(BranchSummary { summary, nodes, is_stale });
+    }
+    let place = |one: &BranchSummary| known.places.get(&one.summary.sources.last).copied().unwrap_or_default();
+    found.sort_by_key(|one| (place(one), one.summary.sources.level, one.summary.sources.n));
+    Ok(found)
+}
+
+/// A summary of a session, as it stands on the line to HEAD.
+///
+/// # Errors
+/// The database fails.
+pub fn one(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    id: SummaryId,
+) -> Result<Option<BranchSummary>, StoreError> {
+    let Some(summary) = reader.summary(held, id)? else { return Ok(None) };
+    let nodes = reader.summarised_messages(summary.sources.n)?;
+    let head = reader.node(held, held.session.head)?;
+    let known = head.map(|head| BranchSummaries::at_node(reader, held, &head, &TokenMeasure::default())).transpose()?;
+    let is_stale = !known.is_some_and(|known| known.all.iter().any(|one| one.id == id));
+    Ok(Some(BranchSummary { summary, nodes, is_stale }))
+}
+
+/// The summaries that a trace names.
+fn traced_ids(head: &Map<String, Value>) -> Vec<String> {
+    let texts = head.get(SUMMARIES).and_then(|told| told.get("texts")?.as_array()).into_iter().flatten();
+    texts.filter_map(|text| text.get("id")?.as_str().map(str::to_owned)).collect()
+}
+
+/// What a trace tells of one: from which message to which.
+fn source_trace(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    one: &StoredSummary,
+    span: &SummarySpan,
+) -> Result<Value, StoreError> {
+    let ends = reader.nodes_by_row(held, &[one.sources.first, one.sources.last])?;
+    let id = |row: i64| ends.iter().find(|placed| placed.n == row).map(|placed| placed.node.id.to_string());
+    Ok(json!({
+        "id": one.id.to_string(), "level": span.level, "tokens": span.tokens, "messages": span.last - span.first + 1,
+        "firstId": id(one.sources.first), "lastId": id(one.sources.last),
+    }))
+}
+
+/// The summary that the world has from now on. What came with a file of elsewhere stays until there is one of ours.
+fn summary_operation(now: &str, text: String, had_any: bool) -> Option<StateOperation> {
+    let is_other = now != text && (had_any || !text.is_empty());
+    let change = StateChange::Set(text.into());
+    let set = || StateOperation {
+        section: WorldSection::Summary,
+        ..StateOperation::new(Pointer::default(), change, WHY, SERVER)
+    };
+    is_other.then(set)
+}
+
+impl SummaryBlock {
+    /// Puts it into a prompt, behind all that stands before the history.
+    pub fn join(&self, pieces: &mut Vec<TracePiece>) {
+        if self.text.is_empty() {
+            return;
+        }
+        let place = pieces.iter().position(|piece| piece.at > 0 || piece.replaces_line).unwrap_or(pieces.len());
+        let sent = OutgoingMessage { role: Role::System, name: None, text: self.text.clone() };
+        pieces.insert(place, TracePiece { slot: SLOT.to_owned(), at: 0, replaces_line: false, sent });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn summary_block_is_inserted_before_history() {
+        let piece = |at: usize, is_over: bool| {
+            let sent = OutgoingMessage { role: Role::System, name: None, text: "x".into() };
+            TracePiece { slot: "p".into(), at, replaces_line: is_over, sent }
+        };
+        let summed = SummaryBlock { text: "long ago".into(), ..SummaryBlock::default() };
+        for (mut pieces, expected) in [
+            (vec![piece(0, false), piece(0, false), piece(3, false)], 2),
+            (vec![piece(0, false), piece(0, true)], 1),
+            (vec![piece(1, false)], 0),
+            (Vec::new(), 0),
+        ] {
+            summed.join(&mut pieces);
+            assert_eq!(pieces.iter().position(|piece| piece.slot == SLOT), Some(expected), "{pieces:?}");
+        }
+    }
+
+    /// S3-09: the world tells what the prompt did; what came from elsewhere stays until there is something.
+    #[test]
+    fn summary_block_updates_world_summary() {
+        let set = |now: &str, text: &str, had_any: bool| {
+            summary_operation(now, text.to_owned(), had_any).map(|set| set.to_json())
+        };
+        assert_eq!(set("a", "a", true), None);
+        assert_eq!(set("from elsewhere", "", false), None);
+        assert_eq!(set("a", "", true).unwrap()["value"], "");
+        let told = set("", "b", false).unwrap();
+        assert_eq!((&told["in"], &told["op"], &told["value"]), (&json!("summary"), &json!("set"), &json!("b")));
+    }
+}

@@ -1,0 +1,359 @@
+//! Why a reply exists: what is kept of its prompt, and the prompt rebuilt from it byte for byte.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value, json};
+
+use clotho_compat::prompt::macros::MacroReport;
+use clotho_compat::prompt::preset::{OmittedText, TraceLayout, TracePiece, rebuild};
+use clotho_compat::prompt::refill::{HistoryNames, LinePatch};
+use clotho_compat::prompt::{
+    OmitReason, OutgoingMessage, PromptLine, TokenMeasure, TokenOverflow, TraceBlock, TraceSlot, rebuild_messages, tags,
+};
+use clotho_core::ids::NodeId;
+use clotho_core::tree::{Node, Role};
+use clotho_core::world::StateOperation;
+use clotho_store::{MissingNode, StoreReader, StoredNode, StoredSession, Trace};
+
+use super::plan::PromptPlan;
+use super::preset_selection::PresetReason;
+use crate::turn::TurnError;
+use crate::turn::tools::ToolOffers;
+
+/// What the head of a trace has where a preset made the prompt: all but the oldest.
+const PRESET: &str = "preset";
+/// What the head of a trace tells of summaries by.
+pub const SUMMARIES: &str = "summaries";
+
+/// A trace with its prompt; empty where no prompt was made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RebuiltPrompt {
+    /// Model, parameters, timings, usage.
+    pub head: serde_json::Map<String, Value>,
+    /// The blocks: `{slot, role, source, tokens, kept, why?}` with their texts; `why` says why one was not sent.
+    pub blueprint: Vec<Value>,
+    /// The messages as they were sent.
+    pub messages: Vec<OutgoingMessage>,
+    /// The nodes whose texts were sent, oldest first.
+    pub history: Vec<NodeId>,
+    /// Those of them that are not there: the place of each among all that were sent, from 0, and where it is.
+    pub missing: Vec<(usize, MissingNode)>,
+    /// Whether the rebuilt messages are those that were sent, byte for byte.
+    pub is_exact: bool,
+}
+
+impl Default for RebuiltPrompt {
+    fn default() -> Self {
+        rebuild_prompt(Trace::default(), &[])
+    }
+}
+
+impl RebuiltPrompt {
+    /// A prompt that nobody has sent; `history` are the nodes whose texts are in it.
+    pub fn unsent(made: BuiltPrompt, history: Vec<NodeId>) -> Self {
+        let Trace { head, blocks, .. } = made.trace();
+        let blueprint = display_blocks(&blocks);
+        Self { head, blueprint, messages: made.messages, history, missing: Vec::new(), is_exact: true }
+    }
+}
+
+/// What a preset made of a prompt, beside the history.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PromptBlueprint {
+    /// The pieces.
+    pub pieces: Vec<TracePiece>,
+    /// How they and the history become messages.
+    pub shape: TraceLayout,
+    /// What did not go.
+    pub left: Vec<OmittedText>,
+    /// Which preset it was, and why.
+    pub preset_reason: PresetReason,
+}
+
+/// What a prompt was made of.
+#[derive(Debug, Clone, Default)]
+pub struct BuiltPrompt {
+    /// The rows of the nodes sent, oldest first.
+    pub history: Vec<i64>,
+    /// What else, and in which order; `None` = what is asked is no part of the story.
+    pub blueprint: Option<PromptBlueprint>,
+    /// What the preset says to the model server.
+    pub samplers: Map<String, Value>,
+    /// The messages.
+    pub messages: Vec<OutgoingMessage>,
+    /// So many of them are expected to begin the next prompt too.
+    pub stable_prefix: usize,
+    /// Tokens, as far as they can be counted.
+    pub tokens: usize,
+    /// What its texts were measured by.
+    pub measure: TokenMeasure,
+    /// Tokens of the whole, where the model server has counted them.
+    pub counted_tokens: Option<usize>,
+    /// The newest message that did not fit: neither did those before it.
+    pub cut: Option<NodeId>,
+    /// Tokens that are kept free for the reply.
+    pub reply: usize,
+    /// Tokens of prompt and reply together that it was made for.
+    pub context_tokens: usize,
+    /// The tags hidden from models, as they were then.
+    pub hide_tags: Vec<String>,
+    /// What macros did.
+    pub macro_result: PromptMacroResult,
+    /// What regex scripts did: `{name, scope, changed, why?, message?}`.
+    pub scripts: Vec<Value>,
+    /// What lorebooks called up, and what was stopped; nothing where none holds.
+    pub lore: Option<Value>,
+    /// What lore says only to the model that keeps the values, where that is another one.
+    pub values_prompt: Vec<String>,
+    /// What plugins planned.
+    pub plan: PromptPlan,
+    /// What was told summed up; null where the session does not sum itself up.
+    pub summary_trace: Value,
+    /// What was recalled and why; null where nothing is.
+    pub recalled: Value,
+    /// The tools that the model may use.
+    pub tools: ToolOffers,
+    /// The blocks that may not be left out do not fit: nothing can be sent.
+    pub too_large: Option<TokenOverflow>,
+}
+
+/// What macros did while a prompt was made.
+#[derive(Debug, Clone, Default)]
+pub struct PromptMacroResult {
+    /// The names that were filled into the history; `None` = the trace has what was filled in as texts of its own.
+    pub names: Option<HistoryNames>,
+    /// The lines of the history with more than names filled in, by their places, in older traces.
+    pub differences: Vec<(usize, LinePatch)>,
+    /// What is to be told.
+    pub noted: MacroReport,
+    /// What they wrote that the schemas declare, and what lore leaves in the world.
+    pub operations: Vec<StateOperation>,
+}
+
+impl PromptMacroResult {
+    /// As a trace keeps it: `{names?: [user, character], left?, problems?}`.
+    fn to_json(&self) -> Value {
+        let mut kept = Map::new();
+        kept.extend(self.names.as_ref().map(|names| ("names".to_owned(), json!([names.user, names.character]))));
+        let noted = [("left", json!(self.noted.left)), ("problems", json!(self.noted.problems))];
+        let told = noted.into_iter().filter(|(_, told)| told != &json!([]));
+        kept.extend(told.map(|(key, told)| (key.to_owned(), told)));
+        kept.into()
+    }
+
+    /// Reads what is needed to fill the history again.
+    fn from_json(kept: &Value) -> Self {
+        let name = |at: usize| kept.get("names")?.get(at)?.as_str().map(str::to_owned);
+        let names = name(0).zip(name(1)).map(|(user, character)| HistoryNames { user, character });
+        let lines = kept.get("lines").and_then(Value::as_array).into_iter().flatten();
+        let line =
+            |one: &Value| Some((usize::try_from(one.get(0)?.as_u64()?).ok()?, LinePatch::from_json(one.get(1)?)?));
+        Self { names, differences: lines.filter_map(line).collect(), ..Self::default() }
+    }
+
+    /// A line of the history, filled again.
+    fn refill(&self, at: Option<usize>, line: PromptLine) -> PromptLine {
+        let Some(names) = &self.names else { return line };
+        let named = names.fill(&line.text);
+        let own = self.differences.iter().find(|(place, _)| Some(*place) == at);
+        let text = own.and_then(|(_, difference)| difference.onto(&named)).unwrap_or(named);
+        PromptLine { text, ..line }
+    }
+}
+
+impl BuiltPrompt {
+    /// Whether it was made by a preset that somebody chose.
+    pub fn has_preset(&self) -> bool {
+        self.blueprint.as_ref().is_some_and(|order| order.preset_reason.is_stored())
+    }
+
+    /// How large it is, and who says so: a tokenizer, the model server, or an estimate.
+    fn token_counts(&self) -> Value {
+        match self.counted_tokens {
+            Some(counted) => json!({"count": counted, "by": "server"}),
+            None => json!({"count": self.tokens, "by": self.measure.counter_name()}),
+        }
+    }
+
+    /// The part of the trace that tells of the prompt.
+    pub fn trace(&self) -> Trace {
+        let order = self.blueprint.iter();
+        let went = order.clone().flat_map(|order| &order.pieces).map(|piece| piece_trace(piece, &self.measure));
+        let blocks =
+            went.chain(order.flat_map(|order| &order.left).map(|left| omission_trace(left, &self.measure))).collect();
+        let mut head = serde_json::Map::new();
+        if !self.plan.runs.is_empty() {
+            head.insert("plan".into(), self.plan.runs.iter().cloned().map(Value::Object).collect());
+        }
+        if !self.scripts.is_empty() {
+            head.insert("scripts".into(), self.scripts.clone().into());
+        }
+        if self.too_large.is_none() {
+            let cut = self.cut.map(|through| json!({"why": OmitReason::Budget.word(), "through": through.to_string()}));
+            head.insert("hash".into(), digest(&self.messages).into());
+            head.insert("tokensEstimated".into(), self.tokens.into());
+            head.insert("tokens".into(), self.token_counts());
+            head.insert("historyCut".into(), cut.into());
+            head.insert("hideTags".into(), self.hide_tags.clone().into());
+            head.insert("macros".into(), self.macro_result.to_json());
+            let told = [(SUMMARIES, &self.summary_trace), ("recall", &self.recalled)].into_iter();
+            head.extend(told.filter(|(_, told)| !told.is_null()).map(|(key, told)| (key.to_owned(), told.clone())));
+            head.extend(self.blueprint.as_ref().map(|order| (PRESET.to_owned(), shape_trace(order))));
+        }
+        if !self.tools.is_empty() {
+            head.insert("tools".into(), self.tools.names().into());
+        }
+        head.extend(self.lore.clone().map(|lore| ("lore".to_owned(), lore)));
+        Trace { head, blocks, history: self.history.clone() }
+    }
+}
+
+/// A line of the history, as a model is sent it.
+pub fn line(node: &Node, hide_tags: &[String]) -> PromptLine {
+    let text = tags::sent(node.role, &node.content, hide_tags).into_owned();
+    PromptLine { role: node.role, name: node.name.clone(), text }
+}
+
+fn digest(messages: &[OutgoingMessage]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for message in messages {
+        hasher.update(message.role.word().as_bytes());
+        if let Some(name) = &message.name {
+            hasher.update(&[1]);
+            hasher.update(name.as_bytes());
+        }
+        hasher.update(&[0]);
+        hasher.update(message.text.as_bytes());
+        hasher.update(&[0]);
+    }
+    hasher.finalize().to_hex().to_string()
+}
+
+/// The trace of a node with its prompt rebuilt; `None` where no model wrote it.
+///
+/// # Errors
+/// The database fails.
+pub fn read_trace(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    placed: &StoredNode,
+) -> Result<Option<RebuiltPrompt>, TurnError> {
+    let Some(trace) = reader.trace(placed)? else { return Ok(None) };
+    let history = reader.nodes_by_row(held, &trace.history)?;
+    let there: HashSet<i64> = history.iter().map(|placed| placed.n).collect();
+    let mut missing = Vec::new();
+    for (at, n) in trace.history.iter().enumerate().filter(|(_, n)| !there.contains(n)) {
+        missing.push((at, reader.missing_node(*n)?));
+    }
+    Ok(Some(RebuiltPrompt { missing, ..rebuild_prompt(trace, &history) }))
+}
+
+fn rebuild_prompt(trace: Trace, history: &[StoredNode]) -> RebuiltPrompt {
+    let hide = trace.head.get("hideTags").and_then(Value::as_array).into_iter().flatten();
+    let hide: Vec<String> = hide.filter_map(Value::as_str).map(str::to_owned).collect();
+    let filled = trace.head.get("macros").map(PromptMacroResult::from_json).unwrap_or_default();
+    let place = |n: i64| trace.history.iter().position(|row| *row == n);
+    let again = |placed: &StoredNode| filled.refill(place(placed.n), line(&placed.node, &hide));
+    let lines: Vec<PromptLine> = history.iter().map(again).collect();
+    let messages = match (trace.head.get(PRESET), trace.head.contains_key("hash")) {
+        (_, false) => Vec::new(),
+        (None, true) => {
+            let blocks: Vec<TraceBlock> = trace.blocks.iter().filter_map(|(about, text)| block(about, text)).collect();
+            rebuild_messages(&blocks, &lines)
+        }
+        (Some(order), true) => {
+            let pieces: Vec<TracePiece> = trace.blocks.iter().filter_map(|(about, text)| piece(about, text)).collect();
+            let is = |key: &str| order.get(key).and_then(Value::as_bool).unwrap_or_default();
+            rebuild(&pieces, &lines, TraceLayout { is_named: is("named"), is_joined: is("joined") })
+        }
+    };
+    let is_exact = trace.head.get("hash").is_none_or(|hash| hash.as_str() == Some(digest(&messages).as_str()));
+    let blueprint = display_blocks(&trace.blocks);
+    RebuiltPrompt {
+        head: trace.head,
+        blueprint,
+        messages,
+        history: history.iter().map(|one| one.node.id).collect(),
+        missing: Vec::new(),
+        is_exact,
+    }
+}
+
+/// The blocks as people are shown them.
+fn display_blocks(blocks: &[(Value, String)]) -> Vec<Value> {
+    let one = |(about, text): &(Value, String)| {
+        let mut about = about.clone();
+        if let Some(map) = about.as_object_mut() {
+            map.insert("text".into(), text.as_str().into());
+            map.entry("tokens").or_insert_with(|| clotho_compat::prompt::tokens(text).into());
+            map.insert("kept".into(), (!map.contains_key("why")).into());
+        }
+        about
+    };
+    blocks.iter().map(one).collect()
+}
+
+/// A piece of a preset's prompt, as it is kept.
+fn piece_trace(piece: &TracePiece, measure: &TokenMeasure) -> (Value, String) {
+    let TracePiece { slot, at, replaces_line: is_over, sent } = piece;
+    let mut about = json!({"slot": slot, "role": sent.role.word(), "source": source(slot), "at": at,
+        "tokens": measure.message(&sent.text)});
+    if let Some(map) = about.as_object_mut() {
+        map.extend(sent.name.as_ref().map(|name| ("name".to_owned(), name.as_str().into())));
+        map.extend(is_over.then(|| ("over".to_owned(), true.into())));
+    }
+    (about, sent.text.clone())
+}
+
+/// A text that did not go.
+fn omission_trace(left: &OmittedText, measure: &TokenMeasure) -> (Value, String) {
+    let OmittedText { slot, role, text, why } = left;
+    (
+        json!({"slot": slot, "role": role.word(), "source": source(slot), "why": why.word(),
+        "tokens": measure.message(text)}),
+        text.clone(),
+    )
+}
+
+fn shape_trace(PromptBlueprint { shape, preset_reason: by, .. }: &PromptBlueprint) -> Value {
+    let shape = [("named", shape.is_named), ("joined", shape.is_joined), ("chosen", by.is_stored())];
+    shape.into_iter().map(|(key, is)| (key.to_owned(), is.into())).chain(by.told()).collect()
+}
+
+/// Where a text comes from, by its first part.
+fn source(slot: &str) -> &'static str {
+    match slot.split_once('+').map_or(slot, |(first, _)| first) {
+        "charDescription" | "charPersonality" | "scenario" | "dialogueExamples" | "cardDepth" => "card",
+        "personaDescription" => "persona",
+        "world" => "world",
+        "worldInfoBefore" | "worldInfoAfter" | "lore" => "lore",
+        "authorsNote" => "session",
+        "history" => "history",
+        "tools" => "plugin",
+        plugin if plugin.starts_with("plugin:") => "plugin",
+        "filler" => "settings",
+        _ => "preset",
+    }
+}
+
+/// A piece that went.
+fn piece(about: &Value, text: &str) -> Option<TracePiece> {
+    let word = |key: &str| about.get(key).and_then(Value::as_str);
+    let role = Role::from_word(word("role")?)?;
+    Some(TracePiece {
+        slot: word("slot")?.to_owned(),
+        at: usize::try_from(about.get("at")?.as_u64()?).ok()?,
+        replaces_line: about.get("over").is_some(),
+        sent: OutgoingMessage { role, name: word("name").map(str::to_owned), text: text.to_owned() },
+    })
+}
+
+fn block(about: &Value, text: &str) -> Option<TraceBlock> {
+    let word = |key: &str| about.get(key).and_then(Value::as_str);
+    Some(TraceBlock {
+        slot: TraceSlot::parse(word("slot")?)?,
+        role: Role::from_word(word("role")?)?,
+        text: text.to_owned(),
+        is_left_out: word("why").is_some(),
+    })
+}

@@ -1,0 +1,133 @@
+//! Who plays at a position of a session: the cards in the versions that the session keeps.
+
+use serde_json::{Map, Value};
+
+use clotho_compat::prompt::{CardAuthorsNote, CardNotePosition, DEFAULT_DEPTH, PromptCast};
+use clotho_core::ids::{CharacterId, PersonaId};
+use clotho_core::tree::{CardRef, Role, Session};
+use clotho_store::{StoreError, StoreReader};
+
+/// The name of a user without a persona.
+const DEFAULT_USER_NAME: &str = "You";
+
+/// Whose voice the user's is: that of the newest user's message on the path, or of the one about to be written.
+#[derive(Debug, Clone, Default)]
+pub struct UserPersona {
+    /// The persona; `None` = the session's.
+    pub persona: Option<PersonaId>,
+    /// The name under which the message stands, for a persona that is gone.
+    pub name: Option<String>,
+}
+
+/// The cast with `speaker`, or the session's first character.
+///
+/// # Errors
+/// A card that the session keeps is not there any more.
+pub fn read(
+    reader: &mut StoreReader<'_>,
+    session: &Session,
+    speaker: Option<CharacterId>,
+    voice: &UserPersona,
+) -> Result<PromptCast, StoreError> {
+    let character = match self::speaker(session, speaker) {
+        Some(card) => card_object(&reader.blob(&card.hash)?),
+        None => Map::new(),
+    };
+    let persona = persona(reader, session, voice)?;
+    Ok(cast_of_cards(&character, &persona))
+}
+
+/// Who answers: the character that is asked for, else the first.
+pub fn speaker(session: &Session, wanted: Option<CharacterId>) -> Option<&CardRef> {
+    session.cards.iter().find(|card| Some(card.id) == wanted).or(session.cards.first())
+}
+
+/// The session keeps its own persona's version; any other is taken as it is now.
+fn persona(
+    reader: &mut StoreReader<'_>,
+    session: &Session,
+    voice: &UserPersona,
+) -> Result<Map<String, Value>, StoreError> {
+    let own = session.persona.as_ref().filter(|own| voice.persona.is_none_or(|wanted| wanted == own.id));
+    let mut card = match (own, voice.persona) {
+        (Some(own), _) => card_object(&reader.blob(&own.hash)?),
+        (None, Some(other)) => reader.persona(session.owner, other)?.map(|persona| persona.card).unwrap_or_default(),
+        (None, None) => Map::new(),
+    };
+    let is_named = card.get("name").and_then(Value::as_str).is_some_and(|name| !name.is_empty());
+    if let Some(name) = voice.name.clone().filter(|_| !is_named) {
+        card.insert("name".into(), name.into());
+    }
+    Ok(card)
+}
+
+/// The cast of two cards.
+pub fn cast_of_cards(character: &Map<String, Value>, persona: &Map<String, Value>) -> PromptCast {
+    let text =
+        |card: &Map<String, Value>, key: &str| card.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let user = text(persona, "name");
+    PromptCast {
+        user: if user.is_empty() { DEFAULT_USER_NAME.to_owned() } else { user },
+        persona: text(persona, "description"),
+        character: text(character, "name"),
+        description: text(character, "description"),
+        personality: text(character, "personality"),
+        scenario: text(character, "scenario"),
+        examples: text(character, "exampleMessages"),
+        system: text(character, "systemPrompt"),
+        post_history: text(character, "postHistoryInstructions"),
+        greetings: greetings(character),
+        depth_prompt: extension_text(character, "/extensions/depth_prompt/prompt"),
+        depth_prompt_position: Some(depth_position(character)),
+        creator_notes: text(character, "creatorNotes"),
+        version: extension_text(character, "/character_version"),
+        scripts: card_scripts(character),
+        author_note: card_note(character),
+    }
+}
+
+/// The first messages of a card, the empty ones too: macros count them.
+pub fn greetings(card: &Map<String, Value>) -> Vec<String> {
+    let first = card.get("firstMessage").and_then(Value::as_str).unwrap_or_default();
+    let others = card.get("alternateGreetings").and_then(Value::as_array).into_iter().flatten();
+    [first].into_iter().chain(others.filter_map(Value::as_str)).map(str::to_owned).collect()
+}
+
+/// A text that another program's card brought along.
+fn extension_text(card: &Map<String, Value>, path: &str) -> String {
+    let text = card.get("metadata").and_then(|metadata| metadata.pointer(path)?.as_str());
+    text.unwrap_or_default().to_owned()
+}
+
+/// Where the text of a card between the messages stands.
+fn depth_position(card: &Map<String, Value>) -> (usize, Role) {
+    let own = card.get("metadata").and_then(|metadata| metadata.pointer("/extensions/depth_prompt"));
+    let said = |key: &str| own.and_then(|own| own.get(key));
+    let depth = said("depth").and_then(Value::as_u64).and_then(|depth| usize::try_from(depth).ok());
+    let role = said("role").and_then(Value::as_str).and_then(Role::from_word);
+    (depth.unwrap_or(DEFAULT_DEPTH.0), role.unwrap_or(DEFAULT_DEPTH.1))
+}
+
+/// The note that stood in every chat of a card, where it was switched on there.
+fn card_note(card: &Map<String, Value>) -> Option<CardAuthorsNote> {
+    let own = card.get("metadata")?.pointer("/sillytavern/note")?;
+    let is_on = own.get("useChara").and_then(Value::as_bool).unwrap_or(false);
+    let text = own.get("prompt").and_then(Value::as_str).filter(|text| is_on && !text.trim().is_empty())?.to_owned();
+    let place = match own.get("position").and_then(Value::as_u64) {
+        Some(1) => CardNotePosition::Above,
+        Some(2) => CardNotePosition::Below,
+        _ => CardNotePosition::Instead,
+    };
+    Some(CardAuthorsNote { text, place })
+}
+
+/// The regex scripts that another program's card brought along.
+fn card_scripts(card: &Map<String, Value>) -> Vec<Value> {
+    let list = card.get("metadata").and_then(|metadata| metadata.pointer("/extensions/regex_scripts")?.as_array());
+    list.cloned().unwrap_or_default()
+}
+
+/// A card's bytes as an object; what is no object is an empty one.
+pub fn card_object(bytes: &[u8]) -> Map<String, Value> {
+    serde_json::from_slice(bytes).unwrap_or_default()
+}

@@ -1,0 +1,266 @@
+//! Drafts: a model writes for somebody what becomes no node by itself. A message in the user's own voice, and a summary of a
+//! run of messages. They wait for their turn like replies; nothing of them is kept on disk.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use futures_util::FutureExt;
+use serde_json::{Map, Value};
+
+use crate::live::{Draft, DraftFailure, DraftKind};
+use clotho_compat::prompt;
+use clotho_core::ids::{DraftId, NodeId, SessionId, UserId};
+use clotho_core::tree::edit::{self, TreeError};
+use clotho_core::tree::run::{self, RunNode};
+use clotho_core::tree::{Kind, Node, Session};
+use clotho_store::{StoreReader, StoredSession};
+
+use crate::turn::ask;
+use crate::turn::ask::macro_context::{GenerationTask, PromptPurpose};
+use crate::turn::ask::prompt_bounds::PromptBounds;
+use crate::turn::ask::trace::{self, BuiltPrompt};
+use crate::turn::machine::{ReplyEvent, ReplyFault, ReplyMachine};
+use crate::turn::models::{ModelSelection, ReplyWriter};
+use crate::turn::reply::fallback::{self, FallbackRequest};
+use crate::turn::snapshot::{self, SnapshotQuery};
+use crate::turn::{
+    GenerationSpec, ImpersonateSpec, SummarySpec, TurnEngine, TurnError, TurnServices, ask::prompt_bounds,
+    reply::runner, start,
+};
+
+/// Begins to draft a message in the user's own voice.
+pub async fn impersonate(
+    turns: &TurnEngine,
+    caller: UserId,
+    session: SessionId,
+    asked: ImpersonateSpec,
+) -> Result<DraftId, TurnError> {
+    let leaf = asked.leaf;
+    let look = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
+        let leaf = leaf.unwrap_or(held.session.head);
+        let at = reader.node(held, leaf)?.ok_or(TreeError::NotFound("the message"))?;
+        edit::check_parent(&at.node)?;
+        Ok(DraftTask::Impersonate { leaf })
+    };
+    begin_draft(
+        turns,
+        caller,
+        session,
+        GenerationSpec { n: 1, model: asked.model, params: asked.params, character: None },
+        look,
+    )
+    .await
+}
+
+/// Begins to draft a summary of a run of messages.
+pub async fn summarise(
+    turns: &TurnEngine,
+    caller: UserId,
+    session: SessionId,
+    asked: SummarySpec,
+) -> Result<DraftId, TurnError> {
+    let nodes = asked.nodes;
+    let look = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
+        let run = summary_run(reader, held, &nodes)?;
+        if !run.iter().any(|node| node.is_in_prompt() && !node.content.trim().is_empty()) {
+            let message = "there is no text in these messages that a model would read".to_owned();
+            return Err(TurnError::Invalid { field: "nodeIds", message });
+        }
+        Ok(DraftTask::Summarise { run })
+    };
+    begin_draft(
+        turns,
+        caller,
+        session,
+        GenerationSpec { n: 1, model: asked.model, params: asked.params, character: None },
+        look,
+    )
+    .await
+}
+
+/// What is to be drafted.
+enum DraftTask {
+    Impersonate { leaf: NodeId },
+    Summarise { run: Vec<Node> },
+}
+
+impl DraftTask {
+    const fn kind(&self) -> DraftKind {
+        match self {
+            Self::Impersonate { .. } => DraftKind::Impersonate,
+            Self::Summarise { .. } => DraftKind::Summarise,
+        }
+    }
+}
+
+struct DraftJob {
+    draft: Arc<Draft>,
+    task: DraftTask,
+    choice: ModelSelection,
+    params: Map<String, Value>,
+}
+
+async fn begin_draft(
+    turns: &TurnEngine,
+    caller: UserId,
+    session: SessionId,
+    generate: GenerationSpec,
+    look: impl FnOnce(&mut StoreReader<'_>, &StoredSession) -> Result<DraftTask, TurnError> + Send + 'static,
+) -> Result<DraftId, TurnError> {
+    let parts = &turns.services;
+    let (session, task) = parts
+        .store
+        .read(move |reader| {
+            let held = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
+            let task = look(reader, &held)?;
+            Ok::<_, TurnError>((held.session, task))
+        })
+        .await?;
+    let choice = select_model(parts, &session, &generate)?;
+    let id = DraftId::new(parts.ids.next(parts.clock.now()));
+    let named = start::model(parts, &session, &generate);
+    let draft = parts.live.enqueue_draft(id, session.id, caller, task.kind(), &named).ok_or(TurnError::TooMany)?;
+    let job = DraftJob { draft, task, choice, params: start::merged_params(&session, &generate) };
+    turns.runtime.spawn(write(Arc::clone(parts), job));
+    Ok(id)
+}
+
+/// Who is to be asked: a model server, since a plugin writes replies and nothing else.
+pub fn select_model(
+    parts: &TurnServices,
+    session: &Session,
+    generate: &GenerationSpec,
+) -> Result<ModelSelection, TurnError> {
+    let invalid = |message: String| TurnError::Invalid { field: "model", message };
+    match parts.models.find(&start::model(parts, session, generate)) {
+        Ok(ReplyWriter::Model(choice)) => Ok(choice),
+        Ok(ReplyWriter::Narrator(plugin)) => {
+            Err(invalid(format!("the plugin \"{}\" writes replies and nothing else: name a model", plugin.id())))
+        }
+        Err(error) => Err(invalid(error.to_string())),
+    }
+}
+
+/// The messages of a run, the oldest first, in whatever order they are named.
+fn summary_run(reader: &mut StoreReader<'_>, held: &StoredSession, ids: &[NodeId]) -> Result<Vec<Node>, TurnError> {
+    let mut node = |id| Ok::<_, TurnError>(reader.node(held, id)?.ok_or(TreeError::NotFound("the message"))?.node);
+    let named: Vec<RunNode<NodeId>> = ids.iter().map(|id| Ok(member(&node(*id)?))).collect::<Result<_, TurnError>>()?;
+    let (first, last) = run::run_ends(&named)?;
+    let (mut line, mut next) = (Vec::new(), Some(last.id));
+    while let Some(id) = next {
+        let node = node(id)?;
+        next = node.parent.filter(|_| node.depth > first.depth);
+        line.push(node);
+    }
+    line.reverse();
+    run::check_contiguous(&named, &line.iter().map(member).collect::<Vec<_>>())?;
+    line.retain(|node| node.kind != Kind::Change);
+    Ok(line)
+}
+
+fn member(node: &Node) -> RunNode<NodeId> {
+    RunNode { id: node.id, depth: node.depth, kind: node.kind, status: node.status }
+}
+
+/// Writes a draft to its end, whatever happens in between.
+async fn write(parts: Arc<TurnServices>, job: DraftJob) {
+    let draft = Arc::clone(&job.draft);
+    let written = std::panic::AssertUnwindSafe(stream(&parts, job)).catch_unwind().await;
+    let fault = match written {
+        Ok(Ok(machine)) => machine.fault().cloned(),
+        Ok(Err(error)) => Some(internal_fault(&draft, &error.to_string())),
+        Err(_) => Some(internal_fault(&draft, "its task panicked")),
+    };
+    let failed = fault.map(|ReplyFault { code, message, hint }| DraftFailure { code, message, hint });
+    parts.live.end_draft(&draft, failed);
+}
+
+fn internal_fault(draft: &Draft, cause: &str) -> ReplyFault {
+    tracing::error!(session = %draft.generation.session, "a draft could not be written: {cause}");
+    ReplyFault::new("internal", "the server failed while writing this draft", "try again")
+}
+
+async fn stream(parts: &Arc<TurnServices>, job: DraftJob) -> Result<ReplyMachine, TurnError> {
+    let now = parts.clock.now();
+    let mut machine = ReplyMachine::new(now);
+    let writing = &job.draft.generation;
+    let stop = match writing.turn().await {
+        Err(stop) => Some(stop),
+        Ok(()) if parts.is_stopping.load(Ordering::SeqCst) => Some(crate::live::StopReason::Interrupted),
+        Ok(()) => None,
+    };
+    if let Some(stop) = stop {
+        machine.on(fallback::stop_event(stop), now);
+        return Ok(machine);
+    }
+    let bounds = bounds(parts, &job).await;
+    let (task, kind, hide_tags) = (job.task, job.draft.kind, bounds.hide_tags.clone());
+    let (caller, session) = (writing.user, writing.session);
+    let (catalogue, inside) = (parts.catalogue.now(), Arc::clone(parts));
+    let look =
+        move |node| SnapshotQuery { caller, session, node, speaker: None, user_persona: None, hide_tags, catalogue };
+    let made = parts.store.read(move |reader| build_prompt(&inside, reader, look, task, bounds)).await?;
+    if let Some(too_large) = made.too_large {
+        machine.on(ReplyEvent::Failed(too_long(kind, too_large, made.has_preset())), now);
+        return Ok(machine);
+    }
+    let wish =
+        FallbackRequest { choice: &job.choice, made: &made, params: &job.params, dice_seed: parts.ids.next_seed() };
+    // It offers no tools, so none can be refused.
+    let _ = fallback::stream_with_fallback(parts, writing, &mut machine, &wish, None, |_| {}).await;
+    Ok(machine)
+}
+
+/// What the prompt has to keep to; only one that goes on with the story recalls anything.
+async fn bounds(parts: &TurnServices, job: &DraftJob) -> PromptBounds {
+    let bounds = prompt_bounds::prompt_bounds(parts, &job.choice, &job.params);
+    let DraftTask::Impersonate { leaf } = job.task else { return bounds };
+    let place = (job.draft.generation.user, job.draft.generation.session, leaf);
+    let recall = parts.query_embedder.ask(&parts.store, parts.clock.now(), place, None).await;
+    PromptBounds { recall, ..bounds }
+}
+
+fn build_prompt(
+    parts: &TurnServices,
+    reader: &mut StoreReader<'_>,
+    look: impl FnOnce(NodeId) -> SnapshotQuery,
+    task: DraftTask,
+    bounds: PromptBounds,
+) -> Result<BuiltPrompt, TurnError> {
+    match task {
+        DraftTask::Impersonate { leaf } => {
+            let mut scene = snapshot::read(reader, &look(leaf))?;
+            let purpose = PromptPurpose { generation_task: GenerationTask::Impersonate, number: 0 };
+            Ok(ask::build_prompt(parts, reader, &mut scene, bounds, &purpose)?)
+        }
+        DraftTask::Summarise { run } => {
+            let read = run.iter().filter(|node| node.is_in_prompt());
+            let lines: Vec<_> = read.map(|node| trace::line(node, &bounds.hide_tags)).collect();
+            let messages = prompt::summary_messages(&lines);
+            let needed = messages.iter().map(|sent| prompt::tokens(&sent.text)).sum();
+            let budget = bounds.budget;
+            let too_large = (needed > budget).then_some(prompt::TokenOverflow { needed, budget });
+            Ok(BuiltPrompt {
+                messages,
+                reply: bounds.reply,
+                context_tokens: bounds.context_tokens,
+                too_large,
+                ..BuiltPrompt::default()
+            })
+        }
+    }
+}
+
+fn too_long(kind: DraftKind, too_large: prompt::TokenOverflow, has_preset: bool) -> ReplyFault {
+    if kind == DraftKind::Impersonate {
+        return runner::prompt_too_large(too_large, has_preset);
+    }
+    let prompt::TokenOverflow { needed, budget } = too_large;
+    let message =
+        format!("the messages take about {needed} tokens, and the model's context has {budget} for the prompt");
+    ReplyFault::new(
+        "prompt_too_large",
+        message,
+        "summarise fewer messages at once, or choose a model with a longer context",
+    )
+}

@@ -1,0 +1,231 @@
+//! A hook or tool that its author tries on a message of a story: with code that is not saved, as it would run there, with the dice that
+//! fell there. Nothing is written, and what goes wrong is nobody's strike.
+//!
+//! `replay.rs` does so along a line, and writes what is accepted.
+
+pub(super) mod replay;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use clotho_core::ids::{NodeId, SessionId, UserId};
+use clotho_core::tree::edit::TreeError;
+use clotho_core::tree::{Delta, Kind, Node, Role};
+use clotho_core::world::World;
+use clotho_plugin::{
+    Hook, HookAnswer, HookNodeInfo, HookOutcome, LoadedPlugin, ModelCallAnswer, Permission, ToolInvocation,
+};
+use clotho_store::{ActiveRules, PluginRecord, StoreReader};
+
+use crate::turn::rules::hooks::{self, ActivePlugin, HookContext};
+use crate::turn::snapshot::{self, SnapshotQuery, TurnSnapshot};
+use crate::turn::{TurnError, TurnServices, display, side_calls, tools};
+
+/// What is to be tried.
+pub struct HookTrialSpec {
+    /// The plugin, perhaps with code that is in no file.
+    pub plugin: Arc<LoadedPlugin>,
+    /// The hook.
+    pub hook: Hook,
+    /// With [`Hook::Tool`], which one, and what it is called with.
+    pub tool: Option<(String, Value)>,
+    /// The session.
+    pub session: SessionId,
+    /// The message.
+    pub node: NodeId,
+    /// A text in the place of the message's own.
+    pub text: Option<String>,
+}
+
+/// What came of it.
+pub struct HookTrialOutcome {
+    /// What the hook did.
+    pub outcome: HookOutcome,
+    /// The world before it.
+    pub before: Arc<World>,
+}
+
+/// Tries a hook or tool.
+///
+/// # Errors
+/// The session or message is not the caller's or not there, the plugin has no such tool, the settings of the session do not fit
+/// the plugin, or the database fails.
+pub async fn try_hook(
+    parts: &Arc<TurnServices>,
+    caller: UserId,
+    trial: HookTrialSpec,
+) -> Result<HookTrialOutcome, TurnError> {
+    let look = SnapshotQuery::at_node(parts, caller, trial.session, trial.node);
+    let hook = trial.hook;
+    let place = parts.store.read(move |reader| read_position(reader, hook, &look)).await?;
+    let mut set = hook_context(&trial.plugin, hook, &place)?;
+    let mut world = Arc::clone(&place.snapshot.world);
+    if place.reads_message && matches!(hook, Hook::OnReply | Hook::OnEdit) {
+        world = hooks::streamed_proposal(&place.delta, world, &set.context.rules).world;
+    }
+    if let Some(text) = trial.text {
+        set.context.text = Arc::from(text);
+    }
+    if hook == Hook::OnAnswer {
+        let (text, turn) = (set.context.text.to_string(), set.context.node.turn);
+        let said = || ModelCallAnswer { text, turn, ..ModelCallAnswer::default() };
+        set.context.answer = Some(hooks::recorded_answer(&place.delta, trial.plugin.id()).unwrap_or_else(said));
+    }
+    let mut outcome = match trial.tool {
+        Some((name, arguments)) => call_tool(parts, &set, &name, arguments, &world).await?,
+        None => parts.hooks.aside(hook, &set.context, &set.plugin, Arc::clone(&world)).await,
+    };
+    if hook == Hook::OnDisplay && !display::is_displayable(&place.node) {
+        let line = "nobody sees this: only replies that are whole, and greetings, are shown by plugins";
+        outcome.warnings.push(line.to_owned());
+    }
+    Ok(HookTrialOutcome { outcome, before: world })
+}
+
+/// Calls a tool as a model would. Arguments that it does not take are refused in the words that the model would be told.
+async fn call_tool(
+    parts: &TurnServices,
+    set: &TrialHookContext,
+    name: &str,
+    mut arguments: Value,
+    world: &Arc<World>,
+) -> Result<HookOutcome, TurnError> {
+    let manifest = set.plugin.plugin.manifest();
+    let tool = manifest.tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
+        let known: Vec<&str> = manifest.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let there = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        TurnError::Invalid { field: "tool", message: format!("the plugin has no tool \"{name}\"; there are: {there}") }
+    })?;
+    let mut outcome = HookOutcome::empty(Arc::clone(world));
+    let mut lines = Vec::new();
+    match tools::repair_arguments(tool, &mut arguments) {
+        Ok(mended) => {
+            lines.extend(tools::repair_lines(&mended));
+            let called = ToolInvocation { name: tool.name.clone(), arguments, before: 0 };
+            outcome = parts.hooks.try_tool(called, &set.context, &set.plugin, Arc::clone(world)).await;
+        }
+        Err(why) => outcome.answer = HookAnswer::Refused(why),
+    }
+    if !set.plugin.has_permission(&Permission::Tools) {
+        lines.push("no model is offered this tool here: the story does not grant \"tools\"".to_owned());
+    }
+    outcome.warnings.splice(0..0, lines);
+    Ok(outcome)
+}
+
+/// A message and what is known of its place.
+pub(in crate::turn) struct TrialPosition {
+    /// The message.
+    pub(in crate::turn) node: Node,
+    /// What it did.
+    pub(in crate::turn) delta: Delta,
+    /// Where the hook looks from: above the message, if it is the one that the hook reads; else the message itself.
+    pub(in crate::turn) snapshot: TurnSnapshot,
+    /// Tags whose blocks nobody is shown.
+    hide_tags: Vec<String>,
+    /// Whether the hook reads the message.
+    pub(in crate::turn) reads_message: bool,
+    /// The world before the message.
+    pub(in crate::turn) world_before: Arc<World>,
+    /// The world after it.
+    pub(in crate::turn) world_after: Arc<World>,
+}
+
+/// Reads the place at which a hook is tried.
+pub(in crate::turn) fn read_position(
+    reader: &mut StoreReader<'_>,
+    hook: Hook,
+    look: &SnapshotQuery,
+) -> Result<TrialPosition, TurnError> {
+    let held = reader.session(look.caller, look.session)?.ok_or(TreeError::NotFound("the session"))?;
+    let placed = reader.node(&held, look.node)?.ok_or(TreeError::NotFound("the message"))?;
+    let (before, after) = (reader.world_before(&held, &placed)?, reader.world(&held, &placed)?);
+    let (delta, node) = (reader.delta(&placed)?, placed.node);
+    let reads = match hook {
+        Hook::OnInput => Some(Role::User),
+        Hook::OnReply | Hook::OnEdit | Hook::OnGreeting | Hook::Narrate | Hook::Tool => Some(Role::Assistant),
+        _ => None,
+    };
+    let kind = if hook == Hook::OnGreeting { Kind::Greeting } else { Kind::Message };
+    let is_own = reads == Some(node.role) && node.kind == kind;
+    let parent = node.parent.filter(|_| is_own);
+    let hide_tags = look.hide_tags.clone();
+    let look = SnapshotQuery { node: parent.unwrap_or(node.id), ..look.clone() };
+    let scene = snapshot::read_in(reader, held, &look)?;
+    // A narrator reads what it answers, which is the message above.
+    let is_read = parent.is_some() && hook != Hook::Narrate;
+    Ok(TrialPosition {
+        node,
+        delta,
+        snapshot: scene,
+        hide_tags,
+        reads_message: is_read,
+        world_before: before,
+        world_after: after,
+    })
+}
+
+/// What a hook is called with.
+pub(in crate::turn) struct TrialHookContext {
+    pub(in crate::turn) context: HookContext,
+    pub(in crate::turn) plugin: ActivePlugin,
+}
+
+/// The stage at a place for a plugin, under its own schema and with the dice that fell there.
+pub(in crate::turn) fn hook_context(
+    plugin: &Arc<LoadedPlugin>,
+    hook: Hook,
+    place: &TrialPosition,
+) -> Result<TrialHookContext, TurnError> {
+    let TrialPosition { node, delta, snapshot: scene, hide_tags, reads_message: is_read, world_before: before, .. } =
+        place;
+    let in_force = plugin_in_force(plugin, scene)?;
+    let there = scene.rules.plugins.iter().find(|other| other.id == in_force.id);
+    let from = there.map_or(in_force.state_version, |there| there.state_version);
+    let others = scene.rules.plugins.iter().filter(|other| other.id != in_force.id).cloned();
+    let together = others.chain([in_force.clone()]).collect();
+    let invalid = |message| TurnError::Invalid { field: "plugin", message };
+    let rules = ActiveRules::new(together).map_err(invalid)?;
+    let facts = if *is_read { scene.next(node.id, node.created, hook == Hook::OnInput) } else { node_facts(scene) };
+    let mut stage = scene.stage(&rules, facts, node.dice_seed);
+    if *is_read {
+        stage.recorded = hooks::recorded_rolls(delta);
+        stage.is_command_only = hooks::is_command_only(delta);
+    }
+    // A tool is called while the reply is written: what it reads is the message above.
+    if *is_read && hook != Hook::Tool {
+        stage.role = node.role.word();
+        stage.text = side_calls::with_values(hide_tags, node.role, &node.content, &node.metadata);
+    } else if !*is_read {
+        stage.world = Arc::clone(before);
+    }
+    Ok(TrialHookContext { context: stage, plugin: ActivePlugin { plugin: Arc::clone(plugin), in_force, from } })
+}
+
+/// The facts of the message at which a scene is.
+fn node_facts(scene: &TurnSnapshot) -> HookNodeInfo {
+    let at = &scene.at.node;
+    let count = |n: i32| u64::try_from(n).unwrap_or(0);
+    HookNodeInfo { id: at.id.to_string(), depth: count(at.depth), turn: count(at.turn), time: Some(at.created) }
+}
+
+/// The plugin with the settings and grants that it has there, else with its own defaults.
+fn plugin_in_force(plugin: &LoadedPlugin, scene: &TurnSnapshot) -> Result<PluginRecord, TurnError> {
+    let manifest = plugin.manifest();
+    let there = scene.rules.plugins.iter().find(|other| other.id == plugin.id());
+    let config = there.map(|there| there.config.clone()).unwrap_or_default();
+    // Settings that the new code cannot take are those that it begins with.
+    let config = manifest.check_settings(&config).or_else(|_| manifest.check_settings(&serde_json::Map::new()));
+    let asked_for = || manifest.permissions.iter().map(ToString::to_string).collect();
+    Ok(PluginRecord {
+        id: plugin.id().to_owned(),
+        version: manifest.version.to_string(),
+        code_hash: plugin.code_hash().to_owned(),
+        config: config.map_err(|error| TurnError::Invalid { field: "plugin", message: error.to_string() })?,
+        grants: there.map_or_else(asked_for, |there| there.grants.clone()),
+        root: plugin.schema().map(|_| manifest.state.root.clone()),
+        schema: plugin.schema().map(|schema| schema.source().clone()),
+        state_version: manifest.state.version,
+    })
+}

@@ -1,0 +1,379 @@
+//! New rules over an old line: `on_input` and `on_reply` of one plugin, and the rules of its manifest, run again along it, in a
+//! world beside the story's own, so that an author sees what they would have done. The dice that fell fall again; what models,
+//! narrators and tools did stays. Nothing is written, unless it is accepted: then the messages do what the rules say now, in one
+//! step that can be taken back.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use clotho_core::ids::{NodeId, SessionId, UserId};
+use clotho_core::tree::edit::TreeError;
+use clotho_core::tree::{Delta, Effects, Kind, NodeNote, NodeProblem, Role};
+use clotho_core::world::{PathChange, StateOperation, World, diff, fold};
+use clotho_plugin::manifest_rules::RULE_PREFIX;
+use clotho_plugin::{Hook, LoadedPlugin, ScriptError, SummaryProposal};
+use clotho_store::{Actor, ArrangeResult, DeltaRevision, PathFilter, WriteError};
+
+use super::{TrialHookContext, TrialPosition};
+use crate::turn::rules::hooks::{ActivePlugin, HookProposal};
+use crate::turn::snapshot::SnapshotQuery;
+use crate::turn::{TurnError, TurnServices, rules::summary_proposals};
+
+/// So many nodes of a line are replayed at once.
+const MAX_MESSAGES: usize = 200;
+
+/// What is to be replayed.
+pub struct ReplaySpec {
+    /// The plugin, perhaps with code that is in no file.
+    pub plugin: Arc<LoadedPlugin>,
+    /// The session.
+    pub session: SessionId,
+    /// Where the line ends; HEAD if it is left out.
+    pub leaf: Option<NodeId>,
+    /// The message at which it begins; as far back as may be if it is left out.
+    pub from: Option<NodeId>,
+}
+
+/// A line whose rules ran again.
+pub struct ReplayOutcome {
+    /// The messages at which they ran, oldest first.
+    pub rows: Vec<ReplayStep>,
+    /// Whether the plugin plays where the line ends.
+    pub is_active: bool,
+    /// The newest operation of the session when they ran.
+    expected_op: i64,
+    /// What the messages would do now, of those that would do something else.
+    deltas: Vec<(NodeId, Delta)>,
+    /// The summaries that they would propose, each with its message and its plugin.
+    summaries: Vec<(NodeId, (String, SummaryProposal))>,
+    /// The first message at which the rules are not those that the line was played by.
+    first_mismatch: Option<NodeId>,
+}
+
+/// One message of a line whose rules ran again.
+pub struct ReplayStep {
+    /// The message.
+    pub node: NodeId,
+    /// The hook.
+    pub hook: Hook,
+    /// What the plugin proposed there.
+    pub old: Vec<StateOperation>,
+    /// What it would propose.
+    pub new: Vec<StateOperation>,
+    /// The lines that it would say under the message.
+    pub notes: Vec<String>,
+    /// The summary that it would propose.
+    pub summary: Option<SummaryProposal>,
+    /// Why it would fail.
+    pub error: Option<ScriptError>,
+    /// Where the world after the message would differ from the story's.
+    pub world: Vec<PathChange>,
+}
+
+/// Replays a line.
+///
+/// # Errors
+/// The session or a message is not the caller's or not there, `from` is not on the line or too far up, or the database fails.
+pub async fn replay(parts: &Arc<TurnServices>, caller: UserId, asked: ReplaySpec) -> Result<ReplayOutcome, TurnError> {
+    let (seen, line) = branch_nodes(parts, caller, &asked).await?;
+    let mut made = ReplayOutcome {
+        rows: Vec::new(),
+        is_active: false,
+        expected_op: seen,
+        deltas: Vec::new(),
+        summaries: Vec::new(),
+        first_mismatch: None,
+    };
+    let mut world: Option<Arc<World>> = None;
+    for (node, role) in line {
+        let hook = if role == Role::User { Hook::OnInput } else { Hook::OnReply };
+        let look = SnapshotQuery::at_node(parts, caller, asked.session, node);
+        let place = parts.store.read(move |reader| super::read_position(reader, hook, &look)).await?;
+        let before = world.unwrap_or_else(|| Arc::clone(&place.world_before));
+        made.is_active = place.snapshot.rules.plugins.iter().any(|other| other.id == asked.plugin.id());
+        world = Some(replay_node(parts, &asked.plugin, hook, &place, before, &mut made).await?);
+    }
+    Ok(made)
+}
+
+/// Lets the messages of a line do what its rules say now.
+///
+/// # Errors
+/// As [`replay`]; somewhere on the line other rules are in force, a rule fails, or something was done in the session meanwhile.
+pub async fn accept(
+    parts: &Arc<TurnServices>,
+    caller: UserId,
+    asked: ReplaySpec,
+) -> Result<(ReplayOutcome, ArrangeResult), TurnError> {
+    let session = asked.session;
+    let made = replay(parts, caller, asked).await?;
+    if let Some(node) = made.first_mismatch {
+        let message = format!(
+            "the message {node} was played without this plugin, or with another shape of its values; begin below it (fromNodeId)"
+        );
+        return Err(TreeError::Conflict(message).into());
+    }
+    if let Some((node, error)) = made.rows.iter().find_map(|row| row.error.as_ref().map(|error| (row.node, error))) {
+        let message = format!("the rules fail at the message {node}: {}", error.message);
+        return Err(TreeError::Conflict(message).into());
+    }
+    let revision = DeltaRevision { seen: made.expected_op, deltas: made.deltas.clone() };
+    let actor = Actor { user: caller, at: parts.clock.now(), expected_leaf: None };
+    let summaries = summary_proposals::proposed_summaries_at(parts, made.summaries.clone());
+    let write = move |tx: &mut clotho_store::Tx<'_>| {
+        let arranged = tx.revise_deltas(&actor, session, &revision)?;
+        summaries.iter().try_for_each(|(node, one)| tx.propose_summary(session, *node, one).map(drop))?;
+        Ok::<_, WriteError>(arranged)
+    };
+    let arranged = parts.store.write(write).await?;
+    Ok((made, arranged))
+}
+
+/// The nodes to go along, oldest first.
+async fn branch_nodes(
+    parts: &Arc<TurnServices>,
+    caller: UserId,
+    asked: &ReplaySpec,
+) -> Result<(i64, Vec<(NodeId, Role)>), TurnError> {
+    let (session, leaf, from) = (asked.session, asked.leaf, asked.from);
+    let read = move |reader: &mut clotho_store::StoreReader<'_>| {
+        let held = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
+        let leaf = reader.node(&held, leaf.unwrap_or(held.session.head))?.ok_or(TreeError::NotFound("the message"))?;
+        if let Some(from) = from {
+            reader.node(&held, from)?.ok_or(TreeError::NotFound("the message"))?;
+        }
+        let most = i64::try_from(MAX_MESSAGES).unwrap_or(i64::MAX);
+        let page = reader.newest_page(&held, &leaf, most, PathFilter::All)?;
+        let nodes: Vec<(NodeId, Role)> = page.nodes.iter().map(|placed| (placed.node.id, placed.node.role)).collect();
+        let seen = held.session.op;
+        let Some(from) = from else { return Ok((seen, nodes)) };
+        match nodes.iter().position(|(node, _)| *node == from) {
+            Some(at) => Ok((seen, nodes.into_iter().skip(at).collect())),
+            None => Err(TurnError::Invalid {
+                field: "fromNodeId",
+                message: format!("this message is not among the last {MAX_MESSAGES} of the line"),
+            }),
+        }
+    };
+    parts.store.read(read).await
+}
+
+/// One node: what it did with the plugin's part made anew. Answers the world after it.
+async fn replay_node(
+    parts: &Arc<TurnServices>,
+    plugin: &Arc<LoadedPlugin>,
+    hook: Hook,
+    place: &TrialPosition,
+    before: Arc<World>,
+    made: &mut ReplayOutcome,
+) -> Result<Arc<World>, TurnError> {
+    let TrialPosition { node, delta, .. } = place;
+    let TrialHookContext { context: mut stage, plugin: player } = super::hook_context(plugin, hook, place)?;
+    let rules = Arc::clone(&stage.rules);
+    let mut world = Arc::clone(&before);
+    let is_muted = node.effects == Effects::Muted;
+    let acts = plugin.has(hook) || !plugin.manifest().rules.is_empty();
+    if !(place.reads_message && node.kind == Kind::Message && acts && !is_muted) {
+        if !is_muted {
+            fold(Arc::make_mut(&mut world), &delta.operations, &rules);
+        }
+        return Ok(world);
+    }
+    let part = HookDeltaSlice::of(delta, plugin.id(), hook);
+    fold(Arc::make_mut(&mut world), part.operations_before(delta), &rules);
+    stage.world = before;
+    if let Some(typed) = node.metadata.get("originalContent").and_then(Value::as_str) {
+        stage.text = Arc::from(typed);
+    }
+    let mut proposal = HookProposal::starting_at(world);
+    let error = parts.hooks.again(hook, &stage, &player, &mut proposal).await;
+    let HookProposal { delta: new, mut world, summaries, .. } = proposal;
+    fold(Arc::make_mut(&mut world), part.operations_after(delta), &rules);
+    let old = part.own_operations(delta).to_vec();
+    if made.first_mismatch.is_none() && !is_comparable(plugin, &player, place) {
+        made.first_mismatch = Some(node.id);
+    }
+    let notes = new.notes.iter().map(|note| note.text.clone()).collect();
+    let row = ReplayStep {
+        node: node.id,
+        hook,
+        old,
+        new: new.operations.clone(),
+        notes,
+        summary: summaries.first().map(|(_, summary)| summary.clone()),
+        error,
+        world: diff(&place.world_after, &world),
+    };
+    made.summaries.extend(summaries.into_iter().map(|one| (node.id, one)));
+    if part.differs(delta, &new) {
+        made.deltas.push((node.id, part.with_replacement(delta, new)));
+    }
+    made.rows.push(row);
+    Ok(world)
+}
+
+/// Whether a message was played with the plugin, and folds as it did here.
+fn is_comparable(plugin: &LoadedPlugin, player: &ActivePlugin, place: &TrialPosition) -> bool {
+    let there = place.snapshot.rules.plugins.iter().find(|other| other.id == plugin.id());
+    there.is_some_and(|there| there.schema == player.in_force.schema && there.root == player.in_force.root)
+}
+
+/// Where the part of one plugin's hook, with the rules of its manifest that fired after it, stands in what a node did. What a
+/// narrator or a tool did while the reply was written is another hook's.
+struct HookDeltaSlice {
+    plugin: String,
+    /// Its runs.
+    runs: Range<usize>,
+    /// Its operations.
+    operations: Range<usize>,
+    /// Its hook, as its dice name it.
+    hook: &'static str,
+    /// How many notes of the plugin other runs wrote before it.
+    notes_before: usize,
+}
+
+impl HookDeltaSlice {
+    fn of(delta: &Delta, plugin: &str, hook: Hook) -> Self {
+        let number =
+            |run: &Value, what: &str| run.get(what).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
+        let is = |run: &Value, what: &str, word: &str| run.get(what).and_then(Value::as_str) == Some(word);
+        let is_rule =
+            |run: &Value| run.get("hook").and_then(Value::as_str).is_some_and(|name| name.starts_with(RULE_PREFIX));
+        let is_own = |run: &Value| is(run, "plugin", plugin) && (is(run, "hook", hook.name()) || is_rule(run));
+        let first = delta.runs.iter().position(is_own).unwrap_or(delta.runs.len());
+        let own = delta.runs.iter().skip(first).take_while(|run| is_own(run)).count();
+        let ops = |runs: Range<usize>| -> usize {
+            delta.runs.iter().skip(runs.start).take(runs.len()).filter_map(|run| number(run, "ops")).sum()
+        };
+        // What the server itself did stands before all runs and is counted by none.
+        let begin = delta.operations.len().saturating_sub(ops(0..delta.runs.len())) + ops(0..first);
+        let before = delta.runs.iter().take(first).filter(|run| is(run, "plugin", plugin));
+        Self {
+            plugin: plugin.to_owned(),
+            operations: begin..begin + ops(first..first + own),
+            hook: hook.name(),
+            notes_before: before.filter_map(|run| number(run, "notes")).sum(),
+            runs: first..first + own,
+        }
+    }
+
+    fn operations_before<'a>(&self, delta: &'a Delta) -> &'a [StateOperation] {
+        delta.operations.get(..self.operations.start).unwrap_or_default()
+    }
+
+    fn own_operations<'a>(&self, delta: &'a Delta) -> &'a [StateOperation] {
+        delta.operations.get(self.operations.clone()).unwrap_or_default()
+    }
+
+    fn operations_after<'a>(&self, delta: &'a Delta) -> &'a [StateOperation] {
+        delta.operations.get(self.operations.end..).unwrap_or_default()
+    }
+
+    /// Whether the part says or does something else than it did; what it cost is nobody's concern.
+    fn differs(&self, old: &Delta, new: &Delta) -> bool {
+        let notes = old.notes.iter().filter(|note| note.plugin == self.plugin).skip(self.notes_before);
+        let rolls = old.rolls.iter().filter(|roll| self.is_own_roll(roll));
+        self.own_operations(old) != new.operations || !notes.eq(&new.notes) || !rolls.eq(&new.rolls)
+    }
+
+    fn is_own_roll(&self, roll: &Value) -> bool {
+        let is = |what: &str, word: &str| roll.get(what).and_then(Value::as_str) == Some(word);
+        is("plugin", &self.plugin) && is("hook", self.hook)
+    }
+
+    /// What a node did, with this part as it is now.
+    fn with_replacement(&self, old: &Delta, new: Delta) -> Delta {
+        let mut seen = 0;
+        let is_kept_note = |note: &&NodeNote| {
+            let is_own = note.plugin == self.plugin;
+            seen += usize::from(is_own);
+            !is_own || seen <= self.notes_before
+        };
+        let mut notes: Vec<NodeNote> = old.notes.iter().filter(is_kept_note).cloned().collect();
+        notes.extend(new.notes);
+        let is_others = |trouble: &&NodeProblem| trouble.plugin.as_ref() != Some(&self.plugin);
+        let mut runs = old.runs.clone();
+        runs.splice(self.runs.clone(), new.runs);
+        Delta {
+            operations: [self.operations_before(old), &new.operations, self.operations_after(old)].concat(),
+            notes,
+            problems: old.problems.iter().filter(is_others).cloned().chain(new.problems).collect(),
+            rolls: old.rolls.iter().filter(|roll| !self.is_own_roll(roll)).cloned().chain(new.rolls).collect(),
+            runs,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use clotho_core::world::{Pointer, StateChange};
+
+    fn op(by: &str, n: i64) -> StateOperation {
+        StateOperation::new("/a".parse::<Pointer>().unwrap(), StateChange::Set(n.into()), "", by)
+    }
+
+    fn old() -> Delta {
+        let note = |plugin: &str, text: &str| NodeNote { plugin: plugin.into(), text: text.into() };
+        Delta {
+            operations: vec![op("server", 0), op("a", 1), op("b", 2), op("b", 3), op("b", 4), op("c", 5)],
+            runs: vec![
+                json!({"plugin": "a", "hook": "on_reply", "ops": 1}),
+                json!({"plugin": "b", "hook": "narrate", "ops": 1, "notes": 1}),
+                json!({"plugin": "b", "hook": "on_reply", "ops": 1, "notes": 1}),
+                json!({"plugin": "b", "hook": "rule:tide", "ops": 1}),
+                json!({"plugin": "c", "hook": "on_reply", "ops": 1}),
+            ],
+            notes: vec![note("b", "told"), note("a", "a"), note("b", "done")],
+            rolls: vec![json!({"plugin": "b", "hook": "narrate"}), json!({"plugin": "b", "hook": "on_reply"})],
+            problems: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn replay_delta_slice_finds_plugin_runs() {
+        let delta = old();
+        let check = |plugin: &str, expected: [usize; 3]| {
+            let part = HookDeltaSlice::of(&delta, plugin, Hook::OnReply);
+            assert_eq!(
+                [
+                    part.operations_before(&delta).len(),
+                    part.own_operations(&delta).len(),
+                    part.operations_after(&delta).len()
+                ],
+                expected,
+                "{plugin}"
+            );
+        };
+        check("a", [1, 1, 4]);
+        check("b", [3, 2, 1]);
+        check("nobody", [6, 0, 0]);
+    }
+
+    #[test]
+    fn replay_replaces_only_rerun_slice() {
+        let delta = old();
+        let part = HookDeltaSlice::of(&delta, "b", Hook::OnReply);
+        let new = Delta {
+            operations: vec![op("b", 9)],
+            runs: vec![json!({"plugin": "b", "hook": "on_reply", "ops": 1, "notes": 1})],
+            notes: vec![NodeNote { plugin: "b".into(), text: "new".into() }],
+            ..Delta::default()
+        };
+        let renewed = part.with_replacement(&delta, new.clone());
+        let values: Vec<_> = renewed.operations.iter().map(|operation| operation.to_json()["value"].clone()).collect();
+        assert_eq!(values, [0, 1, 2, 9, 5]);
+        let hooks: Vec<_> = renewed.runs.iter().map(|run| run["hook"].clone()).collect();
+        assert_eq!(hooks, ["on_reply", "narrate", "on_reply", "on_reply"]);
+        let said: Vec<_> = renewed.notes.iter().map(|note| note.text.as_str()).collect();
+        assert_eq!(said, ["told", "a", "new"]);
+        assert_eq!(renewed.rolls, [json!({"plugin": "b", "hook": "narrate"})]);
+        assert!(part.differs(&delta, &new));
+        let again = HookDeltaSlice::of(&renewed, "b", Hook::OnReply);
+        assert!(!again.differs(&renewed, &new), "the same once more changes nothing");
+    }
+}

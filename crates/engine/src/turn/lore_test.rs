@@ -1,0 +1,221 @@
+//! Lore that somebody tries: which entries would fire in a session, or in a text by itself, and why the others would
+//! not.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use clotho_compat::prompt::TokenMeasure;
+use clotho_compat::prompt::lore::{LoreTimers, LorebookScope, ScanMessage, ScanRequest};
+use clotho_compat::prompt::macros::{MacroContext, MacroEngine, MacroTokenLimits};
+use clotho_core::ids::{LorebookId, NodeId, UserId};
+use clotho_core::tree::Session;
+use clotho_core::tree::edit::{self, TreeError};
+use clotho_store::StoreReader;
+
+use crate::turn::ask::lore::{ActiveLorebooks, LoreScanContext, LoreScanReport, PromptScanHost, verdict_trace};
+use crate::turn::ask::macro_context::{self, PromptPurpose};
+use crate::turn::ask::note;
+use crate::turn::ask::preset_selection::select_preset;
+use crate::turn::ask::prompt_bounds::PromptBounds;
+use crate::turn::ask::recall::PromptRecallQuery;
+use crate::turn::ask::regex_scripts::PromptScripts;
+use crate::turn::ask::similar::SimilarEntries;
+use crate::turn::requests::LoreTestSpec;
+use crate::turn::snapshot::{self, SnapshotQuery};
+use crate::turn::{
+    GenerationSpec, TurnError, TurnServices, ask::plan, ask::preset_order, ask::prompt_bounds, draft, preview, start,
+};
+
+/// Of each list so many entries are told.
+const MAX_LISTED: usize = 1_000;
+
+/// What would fire, and why the rest would not.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LoreTestOutcome {
+    /// The books: `{id, name, scope}`.
+    pub books: Vec<Value>,
+    /// The entries that fire, in their order: what they are, why, `tokens` and `text`.
+    pub fired: Vec<Value>,
+    /// Those that something spoke for and that do not.
+    pub stopped: Vec<Value>,
+    /// The first of the others.
+    pub silent: Vec<Value>,
+    /// How many those are in all.
+    pub silent_count: usize,
+    /// Tokens that lore may take.
+    pub budget: usize,
+    /// Whether there was more than that.
+    pub overflowed: bool,
+    /// How often the books were looked through.
+    pub passes: usize,
+    /// How entries were found that fit what was said; nothing where none may be.
+    pub similar: Option<Value>,
+    /// What was given up or could not be read.
+    pub notes: Vec<String>,
+}
+
+/// Tries lore.
+pub async fn test_lore(
+    parts: &Arc<TurnServices>,
+    caller: UserId,
+    asked: LoreTestSpec,
+) -> Result<LoreTestOutcome, TurnError> {
+    let now = parts.clock.now();
+    let new = NodeId::new(parts.ids.next(now));
+    let inside = Arc::clone(parts);
+    let cue = recall_query(parts, caller, &asked).await?;
+    parts
+        .store
+        .read(move |reader| {
+            let Some(session) = asked.session else { return test_text(&inside, reader, caller, &asked, &cue) };
+            let held = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
+            let bounds = PromptBounds { recall: cue, ..bounds(&inside, &held.session)? };
+            let look = SnapshotQuery::at_node(&inside, caller, session, asked.node.unwrap_or(held.session.head));
+            let mut scene = snapshot::read_in(reader, held, &look)?;
+            if let Some(text) = asked.text {
+                edit::check_parent(&scene.at.node)?;
+                preview::say(reader, &mut scene, new, text, now, &look.hide_tags)?;
+            }
+            let mut books = ActiveLorebooks::read(reader, &scene, &bounds.lorebook_cache)?;
+            add_books(reader, &mut books, &inside, caller, &asked.books)?;
+            let mut planned = plan::plan(&inside, reader, &scene)?;
+            let wishes = books.plugin_requests(&mut planned);
+            let purpose = &PromptPurpose::FIRST;
+            let sizes = MacroTokenLimits { context: bounds.context_tokens, reply: bounds.reply };
+            let facts = macro_context::macro_facts(&scene, sizes, &bounds.model, purpose);
+            let mut draw = macro_context::seeded_random(&scene, purpose);
+            let mut macros =
+                MacroEngine::new(&facts, scene.world.vars.clone(), macro_context::globals(reader, caller)?, &mut draw);
+            let preset = select_preset(reader, scene.session(), &bounds.names)?.preset;
+            let mut scripted = PromptScripts::read(reader, &scene, &preset, &mut macros)?;
+            let least = books.scan_depth();
+            let (prompt, said) = preset_order::messages_before(reader, &mut scene, &bounds, least, &mut scripted)?;
+            let open = note::open(&note::of(scene.session(), &scene.cast), &scene, scripted.macros);
+            let most = preset.own.shares.for_lore(prompt, 0);
+            let (measure, cue) = (&bounds.measure, &bounds.recall);
+            let heard = LoreScanContext {
+                said: &said,
+                open: &open,
+                prompt_tokens: prompt,
+                lore_limit: most,
+                purpose,
+                measure,
+                recall_query: cue,
+                requests: &wishes,
+            };
+            let looked = books.outcome(reader, &scene, &heard, &mut scripted)?;
+            let mut tested = to_outcome(&books, looked, &bounds.measure);
+            tested.notes.extend(planned.log_lines());
+            Ok(tested)
+        })
+        .await
+}
+
+/// What entries may be found by that fit what is said there.
+async fn recall_query(
+    parts: &Arc<TurnServices>,
+    caller: UserId,
+    asked: &LoreTestSpec,
+) -> Result<PromptRecallQuery, TurnError> {
+    let (now, text) = (parts.clock.now(), asked.text.as_deref());
+    let Some(session) = asked.session else {
+        return Ok(parts.query_embedder.lore_query(&parts.store, now, caller, text.unwrap_or_default()).await);
+    };
+    let held = parts.store.read(move |reader| Ok::<_, TurnError>(reader.session(caller, session)?)).await?;
+    let held = held.ok_or(TreeError::NotFound("the session"))?;
+    let leaf = asked.node.unwrap_or(held.session.head);
+    Ok(parts.query_embedder.ask(&parts.store, now, (caller, session, leaf), text).await)
+}
+
+fn bounds(parts: &TurnServices, session: &Session) -> Result<PromptBounds, TurnError> {
+    let generate = GenerationSpec { n: 1, model: None, params: Map::new(), character: None };
+    let choice = draft::select_model(parts, session, &generate)?;
+    Ok(prompt_bounds::prompt_bounds(parts, &choice, &start::merged_params(session, &generate)))
+}
+
+/// A text that nobody said anywhere: no story, no world, no times.
+fn test_text(
+    parts: &TurnServices,
+    reader: &mut StoreReader<'_>,
+    caller: UserId,
+    asked: &LoreTestSpec,
+    cue: &PromptRecallQuery,
+) -> Result<LoreTestOutcome, TurnError> {
+    let mut books = ActiveLorebooks::default();
+    add_books(reader, &mut books, parts, caller, &asked.books)?;
+    let facts = MacroContext::default();
+    let (mut draw, mut luck) = (|| 0.0, || 0.0);
+    let mut macros = MacroEngine::new(&facts, Map::new(), macro_context::globals(reader, caller)?, &mut draw);
+    let generation = &parts.config.generation;
+    let prompt = generation.context_tokens.saturating_sub(generation.reply_tokens);
+    let text = asked.text.clone().unwrap_or_default();
+    let SimilarEntries { near, told: similar } = books.similar_entries(reader, &[text.as_str()], cue)?;
+    let scanned = ScanRequest {
+        messages: vec![ScanMessage { name: String::new(), text }],
+        similar: near,
+        count: 1,
+        trigger: PromptPurpose::FIRST.word().to_owned(),
+        prompt: usize::try_from(prompt).unwrap_or(usize::MAX),
+        ..ScanRequest::default()
+    };
+    // No model is asked, so nobody counts.
+    let measure = TokenMeasure::default();
+    let mut scripted = PromptScripts::empty(&mut macros);
+    let outcome =
+        books.scan(&scanned, &LoreTimers::default(), &mut PromptScanHost::new(&mut scripted, &mut luck, &measure));
+    Ok(to_outcome(&books, LoreScanReport { outcome, similar }, &measure))
+}
+
+/// The books that are named; each has to be the caller's.
+fn add_books(
+    reader: &mut StoreReader<'_>,
+    books: &mut ActiveLorebooks,
+    parts: &TurnServices,
+    caller: UserId,
+    named: &[LorebookId],
+) -> Result<(), TurnError> {
+    for id in named {
+        let held = reader.lorebook_version(caller, *id)?.ok_or(TreeError::NotFound("the lorebook"))?;
+        books.take(reader, caller, &parts.lorebook_cache, [(LorebookScope::Global, held)])?;
+    }
+    Ok(())
+}
+
+fn to_outcome(
+    books: &ActiveLorebooks,
+    LoreScanReport { outcome, similar }: LoreScanReport,
+    measure: &TokenMeasure,
+) -> LoreTestOutcome {
+    let verdicts = outcome.active.iter().map(|fired| &fired.verdict).chain(&outcome.stopped);
+    let spoken: HashSet<(&str, &str)> = verdicts.map(|verdict| (verdict.book.as_str(), verdict.uid.as_str())).collect();
+    let mut known: Vec<&str> = Vec::new();
+    let mut silent = Vec::new();
+    for (_, book) in books.books() {
+        if known.contains(&book.id.as_str()) {
+            continue;
+        }
+        known.push(&book.id);
+        let others = book.entries.iter().filter(|entry| !spoken.contains(&(book.id.as_str(), entry.uid.as_str())));
+        let left = MAX_LISTED.saturating_sub(silent.len());
+        silent.extend(others.take(left).map(|entry| entry.silent_verdict(&book.id)));
+    }
+    let fired = outcome.active.iter().take(MAX_LISTED).map(|fired| {
+        let mut told = crate::turn::ask::lore::told(fired, measure);
+        told.insert("text".to_owned(), fired.text.as_str().into());
+        Value::Object(told)
+    });
+    LoreTestOutcome {
+        books: books.named(),
+        fired: fired.collect(),
+        stopped: outcome.stopped.iter().take(MAX_LISTED).map(verdict_trace).collect(),
+        silent: silent.iter().map(verdict_trace).collect(),
+        silent_count: outcome.silent,
+        budget: outcome.budget,
+        overflowed: outcome.overflowed,
+        passes: outcome.passes,
+        similar,
+        notes: outcome.notes,
+    }
+}

@@ -1,0 +1,289 @@
+//! The providers of the settings become clients: what each speaks, its key, its place in the lane of that key.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Number;
+
+use crate::keyring::{Keyring, KeyringError};
+use clotho_config::{ApiKey, Config, ConfigError, ModelPrices, ProviderConfig, ProviderConnection, Secret, ToolMode};
+use clotho_core::clock::Time;
+use clotho_provider::{
+    self as provider, ChatTemplate, Endpoint, Lane, ModelInfo, ProviderClient, ProviderKind, Timeouts, Usage,
+};
+use clotho_store::ConnectedProvider;
+
+use super::token_counters::TokenCounters;
+
+/// One provider that can be asked, or cannot and why.
+pub(in crate::turn) struct ProviderEntry {
+    pub id: String,
+    /// The models that the settings name; none = what the server tells.
+    pub models: Vec<String>,
+    pub client: ProviderClient,
+    /// Why it cannot be asked: its key is not there, or nobody speaks its kind.
+    pub unusable: Option<String>,
+    prices: indexmap::IndexMap<String, ModelPrices>,
+    /// How many tokens texts are to its models.
+    pub counters: TokenCounters,
+    model_list: Mutex<ProviderModelList>,
+    tools: ToolMode,
+    /// The models whose server refused to be told of tools, while this process lives.
+    text_tool_models: Mutex<HashSet<String>>,
+}
+
+/// What a provider has told.
+#[derive(Default)]
+pub(in crate::turn) struct ProviderModelList {
+    pub models: Vec<ModelInfo>,
+    /// When it was last asked.
+    pub asked: Option<Time>,
+}
+
+/// What a reply costs, and who says so.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReplyCost {
+    /// Money, in the currency of the prices.
+    pub cost: Number,
+    /// What the provider's memory saved of it; `None` = nothing, or not known.
+    pub saved: Option<Number>,
+    /// `settings` or `prices`.
+    pub from: &'static str,
+}
+
+impl ProviderEntry {
+    pub fn told(&self) -> MutexGuard<'_, ProviderModelList> {
+        self.model_list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How a model is told of tools.
+    pub fn tools(&self, model: &str) -> ToolMode {
+        let is_in_words = || !self.client.supports_tools() || self.text_tool_models().contains(model);
+        if self.tools == ToolMode::RequestField && is_in_words() { ToolMode::PromptText } else { self.tools }
+    }
+
+    /// From now on a model is told of tools in words.
+    pub fn use_text_tools(&self, model: &str) {
+        self.text_tool_models().insert(model.to_owned());
+    }
+
+    fn text_tool_models(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.text_tool_models.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it offers a model of that name: as the settings say, or where they say nothing, as it told itself.
+    pub fn offers(&self, name: &str) -> bool {
+        if self.models.is_empty() {
+            return self.told().models.iter().any(|info| info.id == name);
+        }
+        self.models.iter().any(|model| model == name)
+    }
+
+    /// What a reply costs by the prices of the settings, else by those that the provider has told.
+    pub fn cost(&self, model: &str, usage: &Usage) -> Option<ReplyCost> {
+        let (info, from) = match self.prices.get(model) {
+            Some(prices) => (priced_model(prices), "settings"),
+            None => (self.told().models.iter().find(|info| info.id == model)?.clone(), "prices"),
+        };
+        Some(ReplyCost { cost: provider::cost(usage, &info)?, saved: provider::cache_savings(usage, &info), from })
+    }
+}
+
+fn priced_model(prices: &ModelPrices) -> ModelInfo {
+    ModelInfo {
+        prompt_price: Some(per_token(prices.prompt)),
+        completion_price: Some(per_token(prices.completion)),
+        cached_price: prices.cached.map(per_token),
+        written_price: prices.written.map(per_token),
+        ..ModelInfo::default()
+    }
+}
+
+/// The price of one token from that of a million, to the last digit: a division would leave a binary fraction.
+fn per_token(million: f64) -> f64 {
+    format!("{million}e-6").parse().unwrap_or(million / 1e6)
+}
+
+/// Every provider of the settings. What keeps one from being asked is a log line now and an honest error when it is used.
+pub(in crate::turn) fn provider_entries(config: &Config) -> Vec<ProviderEntry> {
+    let keys: Vec<_> = config.providers.iter().map(ProviderConfig::key).collect();
+    let of = |key: &Result<Option<Secret>, _>| key.as_ref().ok().cloned().flatten();
+    let lanes = lanes(&config.providers, &keys.iter().map(of).collect::<Vec<_>>());
+    let parts = config.providers.iter().zip(keys).zip(lanes);
+    parts
+        .map(|((provider, key), lane)| provider_entry(provider, config, key.map_err(|error| error.to_string()), lane))
+        .collect()
+}
+
+fn provider_entry(
+    provider: &ProviderConfig,
+    config: &Config,
+    key: Result<Option<Secret>, String>,
+    lane: Lane,
+) -> ProviderEntry {
+    let kind = ProviderKind::from_name(&provider.kind).ok_or_else(|| unknown_kind(&provider.kind));
+    let unusable = kind.as_ref().err().or(key.as_ref().err()).cloned();
+    if let Some(why) = &unusable {
+        tracing::warn!(provider = %provider.id, "none of its models can be used: {why}");
+    }
+    let template = ChatTemplate::from_setting(&provider.template);
+    if let Some(why) = template.problem() {
+        tracing::warn!(provider = %provider.id, "{why}; prompts are written in ChatML");
+    }
+    let generation = &config.generation;
+    let endpoint = Endpoint {
+        key: key.ok().flatten(),
+        extra: provider.extra.clone(),
+        timeouts: Timeouts {
+            connect: generation.connect_timeout,
+            first_token: generation.first_token_timeout,
+            idle: generation.idle_timeout,
+            ..Timeouts::default()
+        },
+        max_reply_bytes: config.limits.reply_bytes,
+        lane,
+        template,
+        ..Endpoint::new(&provider.id, &provider.base_url)
+    };
+    ProviderEntry {
+        id: provider.id.clone(),
+        models: provider.models.clone(),
+        client: ProviderClient::new(kind.unwrap_or_default(), endpoint),
+        unusable,
+        prices: provider.prices.clone(),
+        counters: TokenCounters::new(provider),
+        model_list: Mutex::default(),
+        tools: provider.tools,
+        text_tool_models: Mutex::default(),
+    }
+}
+
+/// A provider that was connected while the server runs. It stands in the lane of whoever has its key already.
+pub(in crate::turn) fn connected_entry<'a>(
+    one: &ConnectedProvider,
+    config: &Config,
+    keyring: &Keyring,
+    mut others: impl Iterator<Item = &'a Arc<ProviderEntry>>,
+) -> ProviderEntry {
+    let connection = connection(one);
+    let bound_to = key_context(&connection);
+    let provider = connection.into_config(api_key(one.sealed_key.as_ref().map(|key| keyring.open(key, &bound_to))));
+    let key = provider.key();
+    let own = key.as_ref().ok().cloned().flatten();
+    let is_same = |other: &&Arc<ProviderEntry>| {
+        let endpoint = other.client.endpoint();
+        endpoint.key == own && (own.is_some() || endpoint.base_url == provider.base_url)
+    };
+    let lane = others.find(is_same).map(|other| other.client.endpoint().lane.clone()).unwrap_or_default();
+    provider_entry(&provider, config, key.map_err(|error| error.to_string()), lane)
+}
+
+/// What a key is bound to: whose it is, and whom it is shown.
+pub(in crate::turn) fn key_context(connection: &ProviderConnection) -> String {
+    format!("{} {}", connection.id, connection.origin())
+}
+
+/// A key as it is kept in memory.
+fn api_key(opened: Option<Result<Secret, KeyringError>>) -> ApiKey {
+    match opened {
+        None => ApiKey::None,
+        Some(Ok(secret)) => ApiKey::Value(secret),
+        Some(Err(error)) => ApiKey::Undecryptable(error.to_string()),
+    }
+}
+
+/// What is kept of one, as the settings would say it.
+pub(in crate::turn) fn connection(one: &ConnectedProvider) -> ProviderConnection {
+    ProviderConnection {
+        id: one.id.clone(),
+        kind: one.kind.clone(),
+        base_url: one.base_url.clone(),
+        models: one.models.clone(),
+    }
+}
+
+/// A lane for each provider; those that share a key (or, without keys, an address) share the narrowest of theirs.
+fn lanes(providers: &[ProviderConfig], keys: &[Option<Secret>]) -> Vec<Lane> {
+    let name = |provider: &ProviderConfig, key: &Option<Secret>| match key {
+        Some(key) => format!("key {}", key.expose()),
+        None => format!("address {}", provider.base_url),
+    };
+    let mut most: HashMap<String, u32> = HashMap::new();
+    for (provider, key) in providers.iter().zip(keys).filter(|(provider, _)| provider.concurrent > 0) {
+        let least = most.entry(name(provider, key)).or_insert(provider.concurrent);
+        *least = provider.concurrent.min(*least);
+    }
+    let lanes: HashMap<String, Lane> = most.into_iter().map(|(name, most)| (name, Lane::new(most))).collect();
+    let lane = |(provider, key)| lanes.get(&name(provider, key)).cloned().unwrap_or_default();
+    providers.iter().zip(keys).map(lane).collect()
+}
+
+pub(in crate::turn) fn unknown_kind(kind: &str) -> String {
+    let known: Vec<String> = ProviderKind::all().map(|kind| format!("{:?}", kind.word())).collect();
+    format!("expected one of {}, got {kind:?}", known.join(", "))
+}
+
+/// The kinds of the settings that nobody speaks, each at its place.
+pub(in crate::turn) fn unknown_kinds(config: &Config) -> impl Iterator<Item = ConfigError> {
+    let wrong = config.providers.iter().filter(|provider| ProviderKind::from_name(&provider.kind).is_none());
+    wrong.filter_map(|provider| provider.refuse_kind(unknown_kind(&provider.kind)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clotho_provider::Lane;
+
+    fn config(text: &str) -> Config {
+        Config::load(None, Some(text.to_owned()), std::iter::empty()).unwrap()
+    }
+
+    /// A price is what the settings say, to the last digit, and counts before what the server tells.
+    #[test]
+    fn provider_config_prices_take_precedence() {
+        let entries = provider_entries(&config(
+            "[[providers]]\nid = \"a\"\nbase_url = \"http://a\"\n\
+             prices = {m = {prompt = 3, completion = 15, cached = 0.3}}\n",
+        ));
+        let usage = Usage { prompt: 1_000, completion: 10, cached: Some(800), ..Usage::default() };
+        let cost = entries[0].cost("m", &usage).unwrap();
+        assert_eq!((cost.cost.to_string(), cost.from), ("0.00099".to_owned(), "settings"));
+        assert_eq!(cost.saved.map(|saved| saved.to_string()).as_deref(), Some("0.00216"));
+        assert_eq!(entries[0].cost("other", &usage), None);
+        entries[0].told().models = vec![ModelInfo {
+            id: "other".into(),
+            prompt_price: Some(0.1),
+            completion_price: Some(0.2),
+            ..ModelInfo::default()
+        }];
+        assert_eq!(entries[0].cost("other", &usage).map(|cost| cost.from), Some("prices"));
+    }
+
+    /// Ranked idea 9: the limit is the key's, in however many blocks it stands.
+    #[test]
+    fn provider_shared_key_shares_lane() {
+        let config = config(
+            "[[providers]]\nid = \"a\"\nbase_url = \"http://a\"\napi_key = \"k\"\nconcurrent = 3\n\
+             [[providers]]\nid = \"b\"\nbase_url = \"http://b\"\napi_key = \"k\"\nconcurrent = 1\n\
+             [[providers]]\nid = \"c\"\nbase_url = \"http://c\"\n\
+             [[providers]]\nid = \"d\"\nbase_url = \"http://c\"\nconcurrent = 2\n",
+        );
+        let shown = |entry: &ProviderEntry| format!("{:?}", entry.client.endpoint().lane);
+        let shown: Vec<String> = provider_entries(&config).iter().map(shown).collect();
+        assert!(shown[0].contains("permits: 1") && shown[1] == shown[0], "{shown:?}");
+        assert!(shown[2].contains("permits: 2") && shown[3] == shown[2], "{shown:?}");
+        assert_ne!(shown[0], format!("{:?}", Lane::default()));
+    }
+
+    #[test]
+    fn provider_unknown_kind_returns_config_error() {
+        let config = config("[[providers]]\nid = \"a\"\nbase_url = \"http://a\"\nkind = \"claude\"\n");
+        let said = ConfigError::combine(unknown_kinds(&config)).unwrap().to_string();
+        assert_eq!(
+            said,
+            "config.toml:4:1: [[providers]] kind: expected one of \"openai\", \"anthropic\", \"gemini\", \"ollama\", \
+             \"koboldcpp\", \"llamacpp\", got \"claude\""
+        );
+        assert!(provider_entries(&config)[0].unusable.is_some());
+    }
+}

@@ -1,0 +1,118 @@
+//! A prompt that nobody sends (`docs/domain.md` 6.6): made like any other, from the same snapshot, with nothing written. What
+//! a plugin's `on_input` would do to the message is not done: it may have effects.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use clotho_core::clock::Time;
+use clotho_core::ids::{NodeId, SessionId, UserId};
+use clotho_core::tree::edit::{self, TreeError};
+use clotho_core::tree::{Kind, Role, Status};
+use clotho_store::{StoreReader, StoredNode, StoredSession};
+
+use crate::turn::ask;
+use crate::turn::ask::macro_context::{GenerationTask, PromptPurpose};
+use crate::turn::ask::prompt_bounds::PromptBounds;
+use crate::turn::ask::trace::{BuiltPrompt, RebuiltPrompt};
+use crate::turn::cast::{self, UserPersona};
+use crate::turn::snapshot::{self, SnapshotQuery, TurnSnapshot};
+use crate::turn::{
+    GenerationSpec, PreviewSpec, TurnError, TurnServices, ask::prompt_bounds, draft, reply::runner, start,
+};
+
+/// The prompt that a send would make.
+pub async fn preview(
+    parts: &Arc<TurnServices>,
+    caller: UserId,
+    session: SessionId,
+    asked: PreviewSpec,
+) -> Result<RebuiltPrompt, TurnError> {
+    let held = parts.store.read(move |reader| Ok::<_, TurnError>(reader.session(caller, session)?)).await?;
+    let held = held.ok_or(TreeError::NotFound("the session"))?;
+    let generate = GenerationSpec { n: 1, model: asked.model, params: asked.params, character: None };
+    let choice = draft::select_model(parts, &held.session, &generate)?;
+    let bounds = prompt_bounds::prompt_bounds(parts, &choice, &start::merged_params(&held.session, &generate));
+    let now = parts.clock.now();
+    let place = (caller, session, asked.parent);
+    let recall = parts.query_embedder.ask(&parts.store, now, place, asked.content.as_deref()).await;
+    let bounds = PromptBounds { recall, ..bounds };
+    let look = SnapshotQuery::at_node(parts, caller, session, asked.parent);
+    let (id, content) = (NodeId::new(parts.ids.next(now)), asked.content);
+    let inside = Arc::clone(parts);
+    parts
+        .store
+        .read(move |reader| {
+            let mut scene = snapshot::read(reader, &look)?;
+            scene.stored.session.preset = asked.preset.or(scene.stored.session.preset);
+            edit::check_parent(&scene.at.node)?;
+            let number = match content {
+                Some(content) => {
+                    say(reader, &mut scene, id, content, now, &look.hide_tags)?;
+                    0
+                }
+                None => pending_replies(reader, &scene.stored, &scene.at)?,
+            };
+            let purpose = PromptPurpose { generation_task: GenerationTask::Reply, number };
+            let made = ask::build_prompt(&inside, reader, &mut scene, bounds, &purpose)?;
+            to_rebuilt(reader, &scene.stored, made)
+        })
+        .await
+}
+
+/// How many replies a message has that waits for another.
+fn pending_replies(reader: &mut StoreReader<'_>, held: &StoredSession, at: &StoredNode) -> Result<usize, TurnError> {
+    if at.node.role == Role::Assistant || at.node.kind == Kind::Root {
+        let message = "the last word is a reply's: say what would be written below it".to_owned();
+        return Err(TurnError::Invalid { field: "content", message });
+    }
+    let replies = reader.children(held, at.node.id)?;
+    Ok(replies.iter().filter(|reply| reply.node.role == Role::Assistant && reply.node.kind != Kind::Change).count())
+}
+
+/// Goes on to a message that is not written, as if it were.
+pub fn say(
+    reader: &mut StoreReader<'_>,
+    scene: &mut TurnSnapshot,
+    id: NodeId,
+    content: String,
+    now: Time,
+    hide_tags: &[String],
+) -> Result<(), TurnError> {
+    let persona = scene.session().persona.as_ref().map(|persona| persona.id);
+    let voice = UserPersona { persona, name: None };
+    scene.cast = cast::read(reader, &scene.stored.session, None, &voice)?;
+    let mut node = scene.at.node.clone();
+    node.parent = Some(node.id);
+    (node.id, node.role, node.kind, node.status) = (id, Role::User, Kind::Message, Status::Complete);
+    (node.persona, node.character, node.name) = (persona, None, Some(scene.cast.user.clone()));
+    (node.content, node.is_enabled, node.created) = (content, true, now);
+    node.depth += 1;
+    node.turn += 1;
+    scene.said = (Arc::from(node.content.as_str()), Role::User.word());
+    // No row is 0: nobody finds it in the store.
+    scene.at = StoredNode { node, n: 0 };
+    scene.page.nodes.push(scene.at.clone());
+    scene.heard(hide_tags);
+    Ok(())
+}
+
+fn to_rebuilt(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    made: BuiltPrompt,
+) -> Result<RebuiltPrompt, TurnError> {
+    let rows: Vec<i64> = made.history.iter().copied().filter(|n| *n != 0).collect();
+    let history = reader.nodes_by_row(held, &rows)?.into_iter().map(|placed| placed.node.id).collect();
+    let fault = made.too_large.map(|too_large| runner::prompt_too_large(too_large, made.has_preset()));
+    let tools = made.tools.to_wire();
+    let mut rebuilt = RebuiltPrompt::unsent(made, history);
+    if !tools.is_empty() {
+        rebuilt.head.insert("tools".into(), tools.into());
+    }
+    if let Some(fault) = fault {
+        let error = json!({"code": fault.code, "message": fault.message, "hint": fault.hint});
+        rebuilt.head.insert("error".into(), error);
+    }
+    Ok(rebuilt)
+}

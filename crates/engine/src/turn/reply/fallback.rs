@@ -1,0 +1,227 @@
+//! Models are asked in turn: the preferred one, and where it fails before it has said anything, the next. One that wants
+//! tools called is asked again with what came of them.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use crate::live::{StopReason, TextGeneration};
+use clotho_provider::{FrameStream, ProviderFailure, Request, TemplatedPrompt, ToolRound};
+
+use super::endings;
+use crate::turn::ask::trace::BuiltPrompt;
+use crate::turn::machine::{ReplyAction, ReplyEvent, ReplyFault, ReplyMachine};
+use crate::turn::models::{ModelCandidate, ModelSelection, SkippedModel};
+use crate::turn::tools::ToolRunner;
+use crate::turn::{TurnServices, ask, tools, tools::text_tools};
+
+/// What is to be asked.
+pub struct FallbackRequest<'a> {
+    /// Of whom.
+    pub choice: &'a ModelSelection,
+    /// The prompt.
+    pub made: &'a BuiltPrompt,
+    /// Parameters of the session and of this request.
+    pub params: &'a Map<String, Value>,
+    /// What the reply's dice come from, and its seed.
+    pub dice_seed: u64,
+}
+
+/// One model that is asked.
+pub struct ModelAttempt<'a> {
+    /// Who.
+    pub candidate: &'a ModelCandidate,
+    /// The parameters that go with the request.
+    pub params: Map<String, Value>,
+    /// What wrote the prompt as one text, where it goes as one: `{name, problem?}`.
+    pub template: Option<Value>,
+    /// Who could not answer before.
+    pub skipped: &'a [SkippedModel],
+}
+
+impl ModelAttempt<'_> {
+    /// Those who could not answer, as the trace tells them; `None` = nobody.
+    pub fn skipped_models(&self) -> Option<Value> {
+        let told =
+            |passed: &SkippedModel| json!({"model": passed.model, "code": passed.code, "message": passed.message});
+        (!self.skipped.is_empty()).then(|| self.skipped.iter().map(told).collect())
+    }
+}
+
+/// A model whose server refused the request because it tells of tools. Nothing has been said.
+pub struct ToolsRefusal {
+    /// Who.
+    pub candidate: ModelCandidate,
+    /// The server's words.
+    pub why: String,
+}
+
+/// Asks one model after another until one has begun to answer, and hears it to its end. `asked` is told of each before it is
+/// asked. All of them together, with the tools that they use, have the time that a reply may take. Where a server refuses to be
+/// told of tools, that is handed back: the prompt has to be another one.
+pub async fn stream_with_fallback<T>(
+    parts: &Arc<TurnServices>,
+    writing: &TextGeneration<T>,
+    machine: &mut ReplyMachine,
+    wish: &FallbackRequest<'_>,
+    mut tools: Option<&mut ToolRunner<'_>>,
+    mut asked: impl FnMut(&ModelAttempt<'_>),
+) -> Option<ToolsRefusal> {
+    let mut passed = wish.choice.skipped.clone();
+    let mut left = wish.choice.others.len();
+    let deadline = Instant::now() + parts.config.limits.generation;
+    let mut rounds = Vec::new();
+    for candidate in wish.choice.candidates() {
+        let mut request = build_request(wish, candidate);
+        let params = candidate.client.wire_params(&request);
+        let template = candidate.client.written(&request).map(|written| template_trace(&written));
+        asked(&ModelAttempt { candidate, params, template, skipped: &passed });
+        parts.refresh_if_due(&candidate.client);
+        if let Some(wire) = tools.as_ref().and_then(|tools| tools.to_wire()) {
+            add_tools(&mut request, wire);
+        }
+        let prompt = request.messages.len();
+        let failure = loop {
+            append_tool_rounds(&mut request, &rounds, prompt, tools.as_deref());
+            let frames = candidate.client.stream(&request);
+            let is_told = rounds.is_empty() && tools.as_ref().is_some_and(|tools| tools.to_wire().is_some());
+            let may = FailureHandling { next_model: left > 0, without_tools: is_told };
+            if let Some(failure) = stream_frames(parts, writing, machine, frames, deadline, may).await {
+                if may.retries_without_tools(&failure) {
+                    return Some(ToolsRefusal { candidate: candidate.clone(), why: failure.to_string() });
+                }
+                break failure;
+            }
+            let (calls, said) = machine.pending_tools();
+            match &mut tools {
+                Some(tools) if !machine.is_finished() => rounds.push(tools.answer(said, calls).await),
+                _ => return None,
+            }
+            machine.continue_after_tools();
+        };
+        tracing::warn!(model = candidate.name, code = failure.code(), "the next model is asked: {failure}");
+        passed.push(SkippedModel::from_failure(&candidate.name, &failure));
+        left = left.saturating_sub(1);
+    }
+    None
+}
+
+/// What may become of a failure before the first word.
+#[derive(Clone, Copy)]
+struct FailureHandling {
+    /// Another model may be asked.
+    next_model: bool,
+    /// The same may be asked without being told of tools in a field of the request.
+    without_tools: bool,
+}
+
+impl FailureHandling {
+    fn retries_without_tools(self, failure: &ProviderFailure) -> bool {
+        self.without_tools && failure.refuses_tools()
+    }
+
+    fn tries_next_model(self, failure: &ProviderFailure) -> bool {
+        self.retries_without_tools(failure) || (self.next_model && failure.should_try_fallback())
+    }
+}
+
+/// Tells a model of the tools that it may use, besides those that the request's own parameters name.
+fn add_tools(request: &mut Request, tools: Vec<Value>) {
+    let own = request.params.shift_remove("tools");
+    let own = own.and_then(|own| if let Value::Array(own) = own { Some(own) } else { None }).unwrap_or_default();
+    request.params.insert("tools".into(), own.into_iter().chain(tools).collect());
+}
+
+/// Tells it what came of those that it has used. The last time it is asked it may use none: it has to say something.
+fn append_tool_rounds(request: &mut Request, rounds: &[ToolRound], prompt: usize, tools: Option<&ToolRunner<'_>>) {
+    let is_last = rounds.len() >= tools::MAX_ROUNDS;
+    if tools.is_some_and(|tools| tools.to_wire().is_none()) {
+        request.messages.truncate(prompt);
+        request.messages.extend(text_tools::messages(rounds, is_last));
+        return;
+    }
+    if is_last {
+        request.params.insert("tool_choice".into(), "none".into());
+    }
+    request.rounds = rounds.to_vec();
+}
+
+/// A template, as the trace tells of it.
+fn template_trace(written: &TemplatedPrompt) -> Value {
+    match &written.problem {
+        Some(problem) => json!({"name": written.template, "problem": problem}),
+        None => json!({"name": written.template}),
+    }
+}
+
+fn build_request(wish: &FallbackRequest<'_>, candidate: &ModelCandidate) -> Request {
+    let endpoint = candidate.client.endpoint();
+    ask::request(wish.params, wish.dice_seed, candidate.model.clone(), wish.made, endpoint)
+}
+
+/// Feeds the machine until the text is over or the model waits for its tools, and shows watchers what comes. Where somebody may be asked
+/// instead, a failure before the first word is not the end: it is handed back.
+async fn stream_frames<T>(
+    parts: &Arc<TurnServices>,
+    writing: &TextGeneration<T>,
+    machine: &mut ReplyMachine,
+    mut frames: FrameStream,
+    deadline: Instant,
+    may: FailureHandling,
+) -> Option<ProviderFailure> {
+    let limit = parts.config.limits.generation;
+    let late = tokio::time::sleep_until(deadline);
+    tokio::pin!(late);
+    while !machine.is_finished() {
+        let event = tokio::select! {
+            biased;
+            stop = writing.wait_for_stop() => stop_event(stop),
+            () = &mut late => {
+                let message = format!("the reply took longer than {} s", limit.as_secs());
+                ReplyEvent::Failed(ReplyFault::new("provider_timeout", message, "raise `limits.generation_s` or ask for less"))
+            }
+            frame = frames.next() => match frame {
+                Some(Ok(frame)) => ReplyEvent::Frame(frame),
+                Some(Err(failure)) if machine.is_empty() && may.tries_next_model(&failure) => {
+                    machine.switch_model();
+                    return Some(failure);
+                }
+                Some(Err(failure)) => ReplyEvent::Failed(failure_to_fault(&failure)),
+                None => ReplyEvent::Ended,
+            },
+        };
+        if hear(parts, writing, machine, event) {
+            return None;
+        }
+    }
+    None
+}
+
+/// What it means to the machine that somebody stops a text.
+pub fn stop_event(stop: StopReason) -> ReplyEvent {
+    match stop {
+        StopReason::Cancelled => ReplyEvent::Cancelled,
+        StopReason::Interrupted => ReplyEvent::Failed(endings::interrupted_fault()),
+    }
+}
+
+/// Tells the machine, and shows what is new to whoever watches. Answers whether the model waits for its tools.
+pub fn hear<T>(
+    parts: &Arc<TurnServices>,
+    writing: &TextGeneration<T>,
+    machine: &mut ReplyMachine,
+    event: ReplyEvent,
+) -> bool {
+    match machine.on(event, parts.clock.now()) {
+        Some(ReplyAction::Show { content, reasoning, phase }) => parts.live.write(writing, &content, &reasoning, phase),
+        Some(ReplyAction::CallTools) => return true,
+        Some(ReplyAction::Finish) | None => {}
+    }
+    false
+}
+
+fn failure_to_fault(failure: &ProviderFailure) -> ReplyFault {
+    ReplyFault::new(failure.code(), failure.to_string(), failure.hint())
+}

@@ -1,0 +1,567 @@
+//! One reply, from its placeholder to commit 2: read, build the prompt, stream, run the rules, commit. The only async part
+//! of the journey; what happens when is decided by the machine.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use serde_json::{Map, Value, json};
+
+use crate::live::{RunningReply, StopReason};
+use clotho_compat::prompt::TokenOverflow;
+use clotho_core::ids::{SessionId, UserId};
+use clotho_core::tree::edit::{HeadRequest, TreeError};
+use clotho_core::tree::{Delta, Role};
+use clotho_plugin::{Hook, HookAnswer, mvu};
+use clotho_provider::{self as provider, Frame};
+use clotho_store::{NodeDraft, ReplyCompletion, StoreReader, Trace, VALUES_KEY};
+
+use super::endings;
+use super::fallback::{self, FallbackRequest, ModelAttempt, ToolsRefusal};
+use super::requests::RunningRequest;
+use crate::turn::ask::macro_context::{GenerationTask, PromptPurpose};
+use crate::turn::ask::prompt_bounds::{self, PromptBounds};
+use crate::turn::ask::recount;
+use crate::turn::ask::trace::BuiltPrompt;
+use crate::turn::machine::{self, ReplyEvent, ReplyFault, ReplyMachine};
+use crate::turn::models::{ModelSelection, ReplyWriter};
+use crate::turn::rules::hooks::HookProposal;
+use crate::turn::snapshot::{self, SnapshotQuery, TurnSnapshot};
+use crate::turn::tools::ToolRunner;
+use crate::turn::{TurnError, TurnServices, rules::rules_in_force};
+use crate::turn::{ask, models::token_counters, rules::summary_proposals, side_calls, tools};
+
+/// Who writes the reply.
+#[derive(Debug, Clone)]
+pub enum ReplyJobSource {
+    /// A model by name.
+    Model(String),
+    /// A plugin has said it already (`on_input` with a reply).
+    PluginText(String),
+}
+
+/// One reply to be written.
+pub struct ReplyJob {
+    pub session: SessionId,
+    pub user: UserId,
+    /// The placeholder.
+    pub draft: NodeDraft,
+    pub source: ReplyJobSource,
+    pub params: Map<String, Value>,
+    /// The text that it goes on from.
+    pub prefix: String,
+    pub asked: Option<HeadRequest>,
+    /// The operation that asked for it.
+    pub step: i64,
+    pub running: Arc<RunningReply>,
+}
+
+/// Runs a reply to its end. Whatever happens in between, also a panic, the node does not stay generating.
+pub async fn run(parts: Arc<TurnServices>, job: ReplyJob) {
+    let (session, node, step) = (job.session, job.draft.id, job.step);
+    let (metadata, name) = (job.draft.metadata.clone(), job.draft.name.clone());
+    let running = Arc::clone(&job.running);
+    let work = std::panic::AssertUnwindSafe(write_reply(&parts, job)).catch_unwind().await;
+    let sent = parts.requests.take(node);
+    let failed = match work {
+        Ok(Ok(())) => None,
+        // The session went to the trash, or the node was ended by somebody else: there is nothing left to end.
+        Ok(Err(TurnError::Refused(refusal))) => {
+            tracing::info!(%session, %node, "a reply came to nothing: {refusal}");
+            None
+        }
+        Ok(Err(error)) => Some(error.to_string()),
+        Err(_) => Some("the reply's task panicked".to_owned()),
+    };
+    if let Some(cause) = failed {
+        tracing::error!(%session, %node, "a reply could not be committed: {cause}");
+        let fault = ReplyFault::new("internal", "the server failed while writing this reply", "try again");
+        let written = running.written();
+        parts.live.close(&running);
+        let metadata = sent.as_ref().map_or(metadata, |sent| sent.metadata.clone());
+        let trace = sent.map(|sent| sent.trace.clone()).unwrap_or_default();
+        let ending = endings::failed(metadata, trace, &fault, written.content, written.reasoning);
+        let ending = ReplyCompletion { name, ..ending };
+        if let Err(error) = endings::commit_reply(&parts, session, node, step, ending).await {
+            tracing::error!(%session, %node, "nor could its failure: {error}; the sweeper will try again");
+        }
+    }
+    parts.live.end(node);
+}
+
+/// Who writes, once the name is understood.
+enum ReplySource {
+    PluginText(String),
+    Narrator { name: String, plugin: String },
+    Model { name: String, choice: ModelSelection },
+    Unavailable(ReplyFault),
+}
+
+fn reply_source(parts: &TurnServices, source: &ReplyJobSource) -> ReplySource {
+    let name = match source {
+        ReplyJobSource::PluginText(text) => return ReplySource::PluginText(text.clone()),
+        ReplyJobSource::Model(name) => name.clone(),
+    };
+    match parts.models.find(&name) {
+        Ok(ReplyWriter::Narrator(plugin)) => ReplySource::Narrator { name, plugin: plugin.id().to_owned() },
+        Ok(ReplyWriter::Model(choice)) => ReplySource::Model { name, choice },
+        Err(error) => {
+            let hint = "choose another model, or look at the configuration";
+            ReplySource::Unavailable(ReplyFault::new("provider_misconfigured", error.to_string(), hint))
+        }
+    }
+}
+
+/// What is known of a reply besides its text.
+#[derive(Default)]
+struct ReplyRecord {
+    proposal: HookProposal,
+    metadata: Map<String, Value>,
+    trace: Trace,
+    /// The provider that was asked, and its model.
+    asked_model: Option<(String, String)>,
+    /// What its prompt was estimated at, before anything was learned.
+    estimated_tokens: usize,
+    /// What lore says to the model that keeps the values.
+    values_prompt: Vec<String>,
+}
+
+impl ReplyRecord {
+    /// Nothing yet.
+    fn new(job: &ReplyJob, scene: &TurnSnapshot) -> Self {
+        let proposal = HookProposal::starting_at(Arc::clone(&scene.world));
+        Self { proposal, metadata: job.draft.metadata.clone(), ..Self::default() }
+    }
+
+    /// Keeps what is known before the reply, for the case that it never ends by itself.
+    fn save_request(&self, parts: &TurnServices, job: &ReplyJob) {
+        let request = RunningRequest { metadata: self.metadata.clone(), trace: self.trace.clone() };
+        parts.requests.keep(job.draft.id, request);
+    }
+}
+
+async fn write_reply(parts: &Arc<TurnServices>, job: ReplyJob) -> Result<(), TurnError> {
+    let is_queued = job.running.is_queued();
+    if let Err(stop) = job.running.turn().await {
+        return end_queued(parts, &job, stop).await;
+    }
+    let mut machine = ReplyMachine::new(job.draft.created).continuing_from(&job.prefix);
+    let waited = is_queued.then(|| parts.clock.now().millis_since(job.draft.created));
+    let (scene, mut known) = compose_text(parts, &job, &mut machine, waited).await?;
+    if machine.runs_rules() {
+        let text = text_for_rules(parts, &job, &scene, &machine, &mut known).await;
+        known.proposal = run_rules(parts, &job, &scene, text, known.proposal, &known.metadata).await;
+        known.proposal.delta.problems.extend(rules_in_force::changed_plugins(&scene.rules.plugins, &scene.catalogue));
+    }
+    let (asks, summaries) = match machine.runs_rules() {
+        true => (std::mem::take(&mut known.proposal.asks), std::mem::take(&mut known.proposal.summaries)),
+        false => Default::default(),
+    };
+    let summaries = summary_proposals::all(parts, summaries);
+    let ending = reply_ending(parts, &job, &scene, &machine, known);
+    log_failure(&job, &ending);
+    parts.live.close(&job.running);
+    endings::commit_with_summaries(parts, job.session, (job.draft.id, job.step), ending, summaries).await?;
+    side_calls::PluginModelCalls::spawn(parts, job.session, job.user, job.draft.id, asks);
+    if scene.session().summaries.is_on {
+        parts.summarizer.schedule(job.session, job.draft.id);
+    }
+    Ok(())
+}
+
+/// Reads the scene and has the text written; once more, with another prompt, where a model's server refuses to be told of tools.
+async fn compose_text(
+    parts: &Arc<TurnServices>,
+    job: &ReplyJob,
+    machine: &mut ReplyMachine,
+    waited: Option<u64>,
+) -> Result<(TurnSnapshot, ReplyRecord), TurnError> {
+    let mut refused: Option<ToolsRefusal> = None;
+    loop {
+        let pen = reply_source(parts, &job.source);
+        let (scene, made) = read_to_fit(parts, job, &pen).await?;
+        let written = made.as_ref().map(|made| made.macro_result.operations.clone()).unwrap_or_default();
+        let mut known = ReplyRecord::new(job, &scene);
+        known.metadata.extend(waited.map(|waited| ("queuedMs".to_owned(), waited.into())));
+        known.proposal.apply_first(written, &scene.rules.rules);
+        match open_text(parts, job, &scene, pen, made, &mut known).await {
+            Ok(ReplyText::Whole(pieces)) => feed_whole_text(parts, job, machine, pieces),
+            Ok(ReplyText::Asked { choice, made }) => {
+                known.trace.head.extend(refused.as_ref().map(refusal_trace));
+                let again = stream_reply(parts, job, &scene, machine, (&choice, &made), &mut known).await;
+                if let Some(again) = again {
+                    match refused {
+                        None => {
+                            remember_refusal(parts, &again);
+                            refused = Some(again);
+                            continue;
+                        }
+                        // It was told in words by now, so this cannot be; nobody is asked for ever.
+                        Some(_) => {
+                            let fault = ReplyFault::new("provider_refused", again.why, "set `tools = \"none\"` there");
+                            machine.on(ReplyEvent::Failed(fault), parts.clock.now());
+                        }
+                    }
+                }
+            }
+            Err(fault) => _ = machine.on(ReplyEvent::Failed(fault), parts.clock.now()),
+        }
+        return Ok((scene, known));
+    }
+}
+
+/// From now on the model is told of tools in words.
+fn remember_refusal(parts: &TurnServices, ToolsRefusal { candidate, why }: &ToolsRefusal) {
+    tracing::info!(model = candidate.name, "from now on it is told of tools in words: {why}");
+    parts.models.use_text_tools(&candidate.client.endpoint().id, &candidate.model);
+}
+
+/// What the trace tells of that.
+fn refusal_trace(ToolsRefusal { candidate, why }: &ToolsRefusal) -> (String, Value) {
+    ("toolsInWords".to_owned(), json!({"model": candidate.name, "why": why}))
+}
+
+/// Ends a reply whose turn never came.
+async fn end_queued(parts: &Arc<TurnServices>, job: &ReplyJob, stop: StopReason) -> Result<(), TurnError> {
+    let fault = match stop {
+        StopReason::Cancelled => machine::cancelled_before_text(),
+        StopReason::Interrupted => endings::interrupted_fault(),
+    };
+    let so_far = job.running.written().content;
+    let ending = endings::failed(job.draft.metadata.clone(), Trace::default(), &fault, so_far, String::new());
+    let ending = ReplyCompletion { name: job.draft.name.clone(), ..ending };
+    log_failure(job, &ending);
+    parts.live.close(&job.running);
+    Ok(endings::commit_reply(parts, job.session, job.draft.id, job.step, ending).await?)
+}
+
+/// Reads, and once more where the model server says that the prompt is too large: by then it is known how it counts.
+async fn read_to_fit(
+    parts: &Arc<TurnServices>,
+    job: &ReplyJob,
+    pen: &ReplySource,
+) -> Result<(TurnSnapshot, Option<BuiltPrompt>), TurnError> {
+    let (scene, mut made) = read_snapshot(parts, job, pen).await?;
+    let (ReplySource::Model { choice, .. }, Some(first)) = (pen, &mut made) else { return Ok((scene, made)) };
+    if recount::recount_and_check(parts, &choice.first, &job.params, first).await {
+        return Ok((scene, made));
+    }
+    let (scene, mut made) = read_snapshot(parts, job, pen).await?;
+    if let Some(again) = &mut made {
+        recount::recount_and_check(parts, &choice.first, &job.params, again).await;
+    }
+    Ok((scene, made))
+}
+
+/// The scene at the context node, which is the world just before the reply, and the prompt there if a model is asked: one
+/// snapshot for both.
+async fn read_snapshot(
+    parts: &Arc<TurnServices>,
+    job: &ReplyJob,
+    pen: &ReplySource,
+) -> Result<(TurnSnapshot, Option<BuiltPrompt>), TurnError> {
+    let bounds = match pen {
+        ReplySource::Model { choice, .. } => {
+            let place = (job.user, job.session, job.draft.id);
+            let recall = parts.query_embedder.ask(&parts.store, parts.clock.now(), place, None).await;
+            Some(PromptBounds { recall, ..prompt_bounds::prompt_bounds(parts, choice, &job.params) })
+        }
+        _ => None,
+    };
+    let wanted = match job.prefix.as_str() {
+        "" => GenerationTask::Reply,
+        text => GenerationTask::Continue(text.to_owned()),
+    };
+    let look = SnapshotQuery {
+        speaker: job.draft.character,
+        ..SnapshotQuery::at_node(parts, job.user, job.session, job.draft.id)
+    };
+    let inside = Arc::clone(parts);
+    parts
+        .store
+        .read(move |reader: &mut StoreReader<'_>| {
+            let held = reader.session(look.caller, look.session)?.ok_or(TreeError::NotFound("the session"))?;
+            let placeholder = reader.node(&held, look.node)?.ok_or(TreeError::NotFound("the message"))?;
+            let context = placeholder.node.parent.ok_or(TreeError::NotFound("the message"))?;
+            let mut scene = snapshot::read_in(reader, held, &SnapshotQuery { node: context, ..look })?;
+            let purpose = PromptPurpose { generation_task: wanted, number: reader.siblings(&placeholder)?.index };
+            let made =
+                bounds.map(|bounds| ask::build_prompt(&inside, reader, &mut scene, bounds, &purpose)).transpose()?;
+            Ok((scene, made))
+        })
+        .await
+}
+
+/// Opens the text: of models, of a narrating plugin, or what was said already.
+async fn open_text(
+    parts: &Arc<TurnServices>,
+    job: &ReplyJob,
+    scene: &TurnSnapshot,
+    pen: ReplySource,
+    made: Option<BuiltPrompt>,
+    known: &mut ReplyRecord,
+) -> Result<ReplyText, ReplyFault> {
+    match (pen, made) {
+        (ReplySource::PluginText(text), _) => Ok(ReplyText::Whole(vec![text])),
+        (ReplySource::Unavailable(fault), _) => Err(fault),
+        (ReplySource::Narrator { name, plugin }, _) => {
+            known.trace.head.insert("model".into(), name.into());
+            known.save_request(parts, job);
+            narrate(parts, job, scene, &plugin, &mut known.proposal).await.map(ReplyText::Whole)
+        }
+        (ReplySource::Model { name, choice }, made) => {
+            let made = made.unwrap_or_default();
+            known.trace = made.trace();
+            known.values_prompt.clone_from(&made.values_prompt);
+            known.proposal.delta.problems.extend(made.plan.problems.clone());
+            known.trace.head.insert("model".into(), name.as_str().into());
+            if let Some(too_large) = made.too_large {
+                return Err(prompt_too_large(too_large, made.has_preset()));
+            }
+            if name != choice.first.name && name != choice.first.model {
+                known.metadata.insert("alias".into(), name.into());
+            }
+            Ok(ReplyText::Asked { choice, made: Box::new(made) })
+        }
+    }
+}
+
+/// The text of a reply.
+enum ReplyText {
+    /// It is there: somebody gave it, or a narrator wrote it together with what it does to the world.
+    Whole(Vec<String>),
+    /// Models are asked for it.
+    Asked { choice: ModelSelection, made: Box<BuiltPrompt> },
+}
+
+/// Hears the one of the models that answers, and notes each that is asked before it is. Hands back that a server refused to be told
+/// of tools.
+async fn stream_reply(
+    parts: &Arc<TurnServices>,
+    job: &ReplyJob,
+    scene: &TurnSnapshot,
+    machine: &mut ReplyMachine,
+    (choice, made): (&ModelSelection, &BuiltPrompt),
+    known: &mut ReplyRecord,
+) -> Option<ToolsRefusal> {
+    let wish = FallbackRequest { choice, made, params: &job.params, dice_seed: job.draft.dice_seed };
+    known.estimated_tokens = token_counters::estimate_messages(&made.messages);
+    let is_many = known.metadata.contains_key("alias");
+    let mut proposal = std::mem::take(&mut known.proposal);
+    let facts = scene.next(job.draft.id, job.draft.created, false);
+    let stage = scene.stage(&scene.rules, facts, job.draft.dice_seed);
+    let mut at_work = ToolRunner::new(parts, &made.tools, stage, &mut proposal);
+    let at_work = (!made.tools.is_empty()).then_some(&mut at_work);
+    if at_work.is_some() {
+        machine.allow_tools(tools::MAX_ROUNDS, made.tools.are_in_text);
+    }
+    let note = |attempt: &ModelAttempt<'_>| {
+        let candidate = attempt.candidate;
+        if is_many {
+            known.metadata.insert("model".into(), candidate.name.as_str().into());
+        }
+        known.metadata.extend(attempt.skipped_models().map(|passed| ("passedOver".to_owned(), passed)));
+        known.trace.head.extend(attempt.template.clone().map(|template| ("template".to_owned(), template)));
+        known.metadata.insert("seed".into(), attempt.params.get("seed").cloned().unwrap_or_default());
+        known.metadata.insert("params".into(), Value::Object(attempt.params.clone()));
+        known.trace.head.insert("params".into(), Value::Object(attempt.params.clone()));
+        known.asked_model = Some((candidate.client.endpoint().id.clone(), candidate.model.clone()));
+        known.save_request(parts, job);
+    };
+    let refused = fallback::stream_with_fallback(parts, &job.running, machine, &wish, at_work, note).await;
+    known.proposal = proposal;
+    refused
+}
+
+/// Takes a text that is there whole; or, where the reply was stopped before, nothing of it, since what a narrator did goes
+/// with all of its words.
+fn feed_whole_text(parts: &Arc<TurnServices>, job: &ReplyJob, machine: &mut ReplyMachine, pieces: Vec<String>) {
+    let events = match job.running.wait_for_stop().now_or_never() {
+        Some(stop) => vec![fallback::stop_event(stop)],
+        None => {
+            let finish = Frame::Finish(provider::FinishReason::Stop);
+            pieces
+                .into_iter()
+                .map(Frame::Text)
+                .chain([finish])
+                .map(ReplyEvent::Frame)
+                .chain([ReplyEvent::Ended])
+                .collect()
+        }
+    };
+    for event in events {
+        if !machine.is_finished() {
+            fallback::hear(parts, &job.running, machine, event);
+        }
+    }
+}
+
+/// Lets a plugin write the reply. Its operations and dice belong to the reply like those of `on_reply`.
+async fn narrate(
+    parts: &Arc<TurnServices>,
+    job: &ReplyJob,
+    scene: &TurnSnapshot,
+    id: &str,
+    proposal: &mut HookProposal,
+) -> Result<Vec<String>, ReplyFault> {
+    let facts = scene.next(job.draft.id, job.draft.created, false);
+    let stage = scene.stage(&scene.rules, facts, job.draft.dice_seed);
+    let hint = "switch the plugin on in this session, or choose another model";
+    let absent = || ReplyFault::new("provider_misconfigured", format!("\"{id}\" does not play in this session"), hint);
+    let player = stage.plugins.iter().find(|player| player.plugin.id() == id).cloned().ok_or_else(absent)?;
+    parts.hooks.one(Hook::Narrate, &stage, &player, proposal).await;
+    let hint = "try again; if it stays, tell the plugin's author";
+    match proposal.answers.pop() {
+        Some((_, HookAnswer::Narration(pieces))) if pieces.iter().any(|piece| !piece.trim().is_empty()) => Ok(pieces),
+        Some((_, HookAnswer::Narration(_))) => {
+            Err(ReplyFault::new("empty_reply", format!("the plugin \"{id}\" answered without any text"), hint))
+        }
+        Some((_, HookAnswer::Refused(message))) => {
+            Err(ReplyFault::new("plugin_refused", format!("the plugin \"{id}\": {message}"), "say something else"))
+        }
+        _ => {
+            let said = proposal.delta.problems.iter().rev().find(|problem| problem.plugin.as_deref() == Some(id));
+            let why = said.map_or("it said nothing", |problem| problem.message.as_str());
+            Err(ReplyFault::new("plugin_failed", format!("the plugin \"{id}\" failed: {why}"), hint))
+        }
+    }
+}
+
+/// A prompt that cannot be made: what says who plays takes more than there is.
+pub fn prompt_too_large(TokenOverflow { needed, budget }: TokenOverflow, has_preset: bool) -> ReplyFault {
+    let whose = if has_preset { "of the preset and the character" } else { "of the character" };
+    let message =
+        format!("the texts {whose} take about {needed} tokens, and the model's context has {budget} for the prompt");
+    let hint = if has_preset {
+        "shorten the preset or the card, or give the preset (`openai_max_context`) and the model a longer context"
+    } else {
+        "shorten the card, give the model a longer context, or raise `generation.context_tokens`"
+    };
+    ReplyFault::new("prompt_too_large", message, hint)
+}
+
+/// The text as rules read it: where the session wants its values kept by another model, with what that says. Who stops the reply by
+/// then stops only that.
+async fn text_for_rules(
+    parts: &Arc<TurnServices>,
+    job: &ReplyJob,
+    scene: &TurnSnapshot,
+    machine: &ReplyMachine,
+    known: &mut ReplyRecord,
+) -> Arc<str> {
+    let plain = machine.content();
+    let hide_tags = &parts.config.generation.hide_tags;
+    let read = |metadata: &Map<String, Value>| side_calls::with_values(hide_tags, Role::Assistant, plain, metadata);
+    let Some(model) = scene.values_model() else { return read(&known.metadata) };
+    parts.live.write(&job.running, "", "", "values");
+    let kept = tokio::select! {
+        biased;
+        _ = job.running.wait_for_stop() => side_calls::ValuesModelResult::failure(model, "it was stopped"),
+        kept = side_calls::request_values(parts, scene, (&known.values_prompt, &known.proposal.world), model, plain) => kept,
+    };
+    let mut traced = kept.told.clone();
+    traced.insert("messages".into(), kept.messages.into());
+    traced.extend(kept.answer.map(|answer| ("answer".to_owned(), answer.into())));
+    let own = mvu::count_commands(plain);
+    if own > 0 {
+        let told = format!("the commands of the reply itself ({own}) count for nothing: {model} keeps the values");
+        traced.insert("ignored".into(), told.into());
+    }
+    known.trace.head.insert(VALUES_KEY.into(), traced.into());
+    known.metadata.insert(VALUES_KEY.into(), kept.told.into());
+    known.proposal.delta.problems.extend(kept.problem);
+    read(&known.metadata)
+}
+
+/// `on_reply` of every plugin in force, on the finished text, after what the model that keeps the values says of those that do not
+/// read it.
+async fn run_rules(
+    parts: &Arc<TurnServices>,
+    job: &ReplyJob,
+    scene: &TurnSnapshot,
+    text: Arc<str>,
+    mut proposal: HookProposal,
+    metadata: &Map<String, Value>,
+) -> HookProposal {
+    let facts = scene.next(job.draft.id, job.draft.created, false);
+    let mut stage = scene.stage(&scene.rules, facts, job.draft.dice_seed);
+    stage.text = text;
+    stage.role = Role::Assistant.word();
+    side_calls::keep(&stage, metadata, &mut proposal);
+    parts.hooks.run(Hook::OnReply, &stage, proposal).await
+}
+
+/// What failed, for the host: never what people wrote.
+fn log_failure(job: &ReplyJob, ending: &ReplyCompletion) {
+    let Some(code) = ending.metadata.get("error").and_then(|error| error.get("code")?.as_str()) else { return };
+    let (session, node) = (job.session, job.draft.id);
+    let model = ending.metadata.get("model").and_then(Value::as_str).unwrap_or_default();
+    match code {
+        "cancelled" | "interrupted" => tracing::info!(%session, %node, model, code, "a reply was stopped"),
+        _ => tracing::warn!(%session, %node, model, code, "a reply failed"),
+    }
+}
+
+/// What a node's metadata say that its trace says too.
+const TRACE_KEYS: [&str; 15] = [
+    "model",
+    "alias",
+    "passedOver",
+    "params",
+    "queuedMs",
+    "latencyMs",
+    "firstTokenMs",
+    "tokenCount",
+    "cachedTokens",
+    "cost",
+    "costFrom",
+    "saved",
+    "toolCalls",
+    "finishReason",
+    "error",
+];
+
+fn reply_ending(
+    parts: &TurnServices,
+    job: &ReplyJob,
+    scene: &TurnSnapshot,
+    machine: &ReplyMachine,
+    known: ReplyRecord,
+) -> ReplyCompletion {
+    let ReplyRecord {
+        proposal: HookProposal { delta, .. },
+        mut metadata,
+        mut trace,
+        asked_model: asked,
+        estimated_tokens: estimated,
+        ..
+    } = known;
+    metadata.extend(machine.metadata());
+    if let (Some((provider, model)), Some(usage)) = (&asked, machine.usage()) {
+        // Of several requests only the sum is known.
+        if !machine.has_called() {
+            parts.models.learn_token_count(provider, model, estimated, usage.prompt);
+        }
+        side_calls::add_cost(parts, &mut metadata, (provider, model), &usage);
+    }
+    for key in TRACE_KEYS {
+        if let Some(value) = metadata.get(key) {
+            trace.head.insert(key.into(), value.clone());
+        }
+    }
+    // A reply that failed or was stopped changes no world; what its rules said stays in the trace of the failure only.
+    let delta = if machine.runs_rules() {
+        delta
+    } else {
+        Delta { problems: delta.problems, runs: delta.runs, ..Delta::default() }
+    };
+    ReplyCompletion {
+        status: machine.status(),
+        content: machine.content().to_owned(),
+        reasoning: machine.reasoning().map(str::to_owned),
+        name: Some(scene.cast.character.clone()).filter(|name| !name.is_empty()),
+        metadata,
+        delta,
+        trace: Some(trace),
+        asked: job.asked,
+    }
+}

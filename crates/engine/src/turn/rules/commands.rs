@@ -1,0 +1,24 @@
+//! Slash commands that several plugins of one story have: the first in the order in which they run gets them.
+
+use std::sync::Arc;
+
+use clotho_core::tree::PluginSetting;
+use clotho_plugin::{Catalogue, Hook, LoadedPlugin, load_order};
+
+/// What is said of each command that another plugin gets.
+pub fn duplicate_command_warnings(plugins: &[PluginSetting], catalogue: &Catalogue) -> Vec<String> {
+    let on = plugins.iter().filter(|plugin| plugin.enabled).filter_map(|plugin| catalogue.get(&plugin.id));
+    let playing: Vec<Arc<LoadedPlugin>> = on.filter(|plugin| plugin.has(Hook::OnInput)).cloned().collect();
+    let playing = load_order(&playing);
+    let mut told = Vec::new();
+    for (n, later) in playing.iter().enumerate() {
+        let commands = later.manifest().commands.iter();
+        for word in commands.flat_map(|command| std::iter::once(&command.name).chain(&command.aliases)) {
+            let mut before = playing.iter().take(n);
+            if let Some(first) = before.find(|first| first.manifest().command(word).is_some()) {
+                told.push(format!("/{word}: {} gets it, {} does not", first.id(), later.id()));
+            }
+        }
+    }
+    told
+}

@@ -1,0 +1,91 @@
+//! The rules of a manifest, which need no script, after the hook of their plugin: each that fires is recorded as a run of its
+//! own.
+
+use serde_json::{Map, Value, json};
+
+use clotho_core::tree::{Delta, NodeNote, NodeProblem};
+use clotho_plugin::manifest_rules::{RULE_PREFIX, RuleFiring, RuleInput, fire};
+use clotho_plugin::{Hook, Permission};
+
+use clotho_core::world::{SchemaSet, World};
+
+use super::hooks::{ActivePlugin, HookContext, HookProposal, HookRunner, visible_problems};
+
+impl HookRunner {
+    /// Lets the rules of one plugin act on what a message has done so far. Only what is said moves them: a message before it is
+    /// sent, and a reply.
+    pub async fn run_manifest_rules(
+        &self,
+        hook: Hook,
+        stage: &HookContext,
+        player: &ActivePlugin,
+        proposal: &mut HookProposal,
+    ) {
+        let manifest = player.plugin.manifest();
+        let is_reply = hook == Hook::OnReply;
+        if manifest.rules.is_empty() || !(is_reply || hook == Hook::OnInput) {
+            return;
+        }
+        if self.is_disabled(stage.session, &player.plugin).await {
+            return;
+        }
+        let in_force = &player.in_force;
+        let grants: Vec<Permission> = in_force.grants.iter().filter_map(|grant| grant.parse().ok()).collect();
+        let occasion = RuleInput {
+            plugin: &manifest.id,
+            root: &manifest.state.root,
+            rules: &manifest.rules,
+            before: &stage.world,
+            is_reply,
+            is_side_call: stage.is_command_only,
+            turn: stage.node.turn,
+            replies: stage.replies.saturating_add(u64::from(is_reply)),
+            schemas: &stage.rules,
+            grants: &grants,
+            language: in_force.config.get("language").and_then(Value::as_str).unwrap_or("en"),
+        };
+        let ran = fire(&occasion, &mut proposal.world);
+        let troubles = ran.problem_messages();
+        let version = manifest.version.to_string();
+        for fired in ran.fired {
+            let about = (manifest.id.as_str(), version.as_str());
+            take_rule_effects(about, fired, (&proposal.world, &stage.rules), &mut proposal.delta);
+        }
+        let told = troubles.into_iter().map(|(code, message)| {
+            let plugin = Some(manifest.id.clone());
+            NodeProblem { code: code.to_owned(), message, plugin }
+        });
+        proposal.delta.problems.extend(told);
+    }
+}
+
+/// Puts what a rule did into a delta.
+fn take_rule_effects(
+    (plugin, version): (&str, &str),
+    fired: RuleFiring,
+    (world, rules): (&World, &SchemaSet),
+    delta: &mut Delta,
+) {
+    let said = fired.notes.iter().map(|text| NodeNote { plugin: plugin.to_owned(), text: text.clone() }).collect();
+    let mut own = Delta { operations: fired.operations, notes: said, ..Delta::default() };
+    let told = [
+        ("plugin", json!(plugin)),
+        ("version", json!(version)),
+        ("hook", json!(format!("{RULE_PREFIX}{}", fired.rule))),
+        ("because", json!(fired.reason)),
+        ("ops", json!(own.operations.len())),
+        ("rolls", json!(0)),
+        ("notes", json!(fired.notes.len())),
+        ("warnings", json!(fired.warnings)),
+        ("log", json!([])),
+        ("micros", json!(0)),
+        ("operations", json!(0)),
+        ("error", Value::Null),
+    ];
+    let mut run: Map<String, Value> = told.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    own.record_problems(&visible_problems(&fired.problems, world, rules, &mut run));
+    delta.runs.push(run.into());
+    delta.operations.extend(own.operations);
+    delta.problems.extend(own.problems);
+    delta.notes.extend(own.notes);
+}

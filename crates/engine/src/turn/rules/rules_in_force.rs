@@ -1,0 +1,185 @@
+//! Which rules a turn runs under: those in force on the path, and those the session wants now. Where they differ, a change
+//! node comes first that records the new ones with what their `init` does (`docs/domain.md` 3.2), so that nothing ever rewrites
+//! the past.
+
+use std::sync::Arc;
+
+use clotho_core::tree::{Delta, NodeProblem, PluginSetting};
+use clotho_core::world::{StateChange, StateOperation, World};
+use clotho_plugin::{Catalogue, Hook, LoadedPlugin};
+use clotho_store::{ActiveRules, PluginRecord};
+
+use super::hooks::ActivePlugin;
+
+/// The rules that a session wants, and the plugins among them that begin.
+pub struct WantedRules {
+    /// The rules.
+    pub rules: Arc<ActiveRules>,
+    /// The plugins that were not in force before: their `init` runs.
+    pub to_init: Vec<ActivePlugin>,
+    /// The plugins among them whose values are of an older version: their `migrate` runs.
+    pub to_migrate: Vec<ActivePlugin>,
+    /// What cannot play, and why.
+    pub problems: Vec<NodeProblem>,
+}
+
+/// What a session's settings mean after the rules in force; `None` when nothing changes.
+pub fn wanted_rules(settings: &[PluginSetting], before: &ActiveRules, catalogue: &Catalogue) -> Option<WantedRules> {
+    let mut problems = Vec::new();
+    let mut plugins = Vec::new();
+    for setting in settings.iter().filter(|setting| setting.enabled) {
+        let known = before.plugins.iter().find(|plugin| plugin.id == setting.id);
+        match (catalogue.get(&setting.id), known) {
+            (Some(loaded), known) => match plugin_in_force(loaded, setting) {
+                Ok(plugin) => plugins.push(with_state_version(plugin, known, &mut problems)),
+                Err(message) => problems.push(trouble("plugin_settings", message, &setting.id)),
+            },
+            // A plugin that is gone for now stays in force: its values keep their schema.
+            (None, Some(known)) => plugins.push(known.clone()),
+            (None, None) => {
+                let message = catalogue.broken(&setting.id).unwrap_or_else(|| "is not installed".into());
+                problems.push(trouble("plugin_missing", format!("it {message}"), &setting.id));
+            }
+        }
+    }
+    if plugins == before.plugins {
+        return None;
+    }
+    let rules = compatible_rules(plugins, &mut problems);
+    if rules.is_same(before) {
+        return None;
+    }
+    let is_new = |plugin: &&PluginRecord| !before.plugins.iter().any(|old| old.id == plugin.id);
+    let new: Vec<PluginRecord> = rules.plugins.iter().filter(is_new).cloned().collect();
+    let beginning = active_plugins(&new, catalogue);
+    let older = |player: ActivePlugin| {
+        let old = before.plugins.iter().find(|old| old.id == player.in_force.id)?;
+        (old.state_version < player.in_force.state_version)
+            .then_some(ActivePlugin { from: old.state_version, ..player })
+    };
+    let migrating = active_plugins(&rules.plugins, catalogue).into_iter().filter_map(older).collect();
+    Some(WantedRules { rules: Arc::new(rules), to_init: beginning, to_migrate: migrating, problems })
+}
+
+/// A plugin with the version of the values that it finds. Code that could not carry them over is not asked again, and newer
+/// values than it knows stay what they are.
+fn with_state_version(
+    plugin: PluginRecord,
+    known: Option<&PluginRecord>,
+    problems: &mut Vec<NodeProblem>,
+) -> PluginRecord {
+    let Some(known) = known else { return plugin };
+    let (now, there) = (plugin.state_version, known.state_version);
+    if there > now {
+        let message = format!("its values here are of version {there}, and this code knows version {now}");
+        problems.push(trouble("plugin_older", message, &plugin.id));
+    }
+    let is_tried = known.code_hash == plugin.code_hash;
+    PluginRecord { state_version: if is_tried { there } else { now.max(there) }, ..plugin }
+}
+
+impl WantedRules {
+    /// Who begins in a world: not who comes back to the values that it left there. Answers what those begin with who have no
+    /// `init` to say it: the defaults of their schemas.
+    pub fn init_in(&mut self, world: &World) -> Vec<StateOperation> {
+        self.to_init.retain(|player| world.get(&player.plugin.manifest().state.root).is_none());
+        let mut first = Vec::new();
+        for ActivePlugin { plugin, .. } in self.to_init.iter().filter(|player| !player.plugin.has(Hook::Init)) {
+            let root = &plugin.manifest().state.root;
+            let values = plugin.schema().map(|schema| schema.default_values()).unwrap_or_default();
+            let begins = |(key, value)| {
+                StateOperation::new(root.child(key), StateChange::Set(value), "where it begins", plugin.id())
+            };
+            first.extend(values.into_iter().map(begins));
+        }
+        first
+    }
+
+    /// The rules after plugins have carried their values over; where one could not, they are what they were.
+    pub fn after(mut self, migrated: &Delta) -> (Arc<ActiveRules>, Vec<NodeProblem>) {
+        let hook = Hook::Migrate;
+        for player in self.to_migrate.iter().filter(|player| player.plugin.has(hook)) {
+            if migrated.hook_succeeded(player.plugin.id(), hook.name()) {
+                continue;
+            }
+            let mut own = Arc::make_mut(&mut self.rules).plugins.iter_mut();
+            let own = own.find(|plugin| plugin.id == player.in_force.id);
+            own.into_iter().for_each(|own| own.state_version = player.from);
+        }
+        (self.rules, self.problems)
+    }
+}
+
+/// The rules of those plugins whose roots leave each other alone; of two that do not, the later one is left out.
+fn compatible_rules(plugins: Vec<PluginRecord>, problems: &mut Vec<NodeProblem>) -> ActiveRules {
+    let mut agreed = ActiveRules::default();
+    for plugin in plugins {
+        let id = plugin.id.clone();
+        let mut together = agreed.plugins.clone();
+        together.push(plugin);
+        match ActiveRules::new(together) {
+            Ok(rules) => agreed = rules,
+            Err(message) => problems.push(trouble("plugin_conflict", message, &id)),
+        }
+    }
+    agreed
+}
+
+/// Whether the roots of plugins that are switched on leave each other alone.
+///
+/// # Errors
+/// Says which two do not.
+pub fn check_roots(settings: &[PluginSetting], catalogue: &Catalogue) -> Result<(), String> {
+    let on = settings.iter().filter(|setting| setting.enabled);
+    let loaded = on.filter_map(|setting| catalogue.get(&setting.id).map(|loaded| (loaded, setting)));
+    let plugins = loaded.map(|(loaded, setting)| plugin_in_force(loaded, setting)).collect::<Result<Vec<_>, _>>()?;
+    ActiveRules::new(plugins).map(drop)
+}
+
+/// The plugins in force that are loaded.
+pub fn active_plugins(in_force: &[PluginRecord], catalogue: &Catalogue) -> Vec<ActivePlugin> {
+    let player = |plugin: &PluginRecord| {
+        catalogue.get(&plugin.id).map(|loaded| ActivePlugin {
+            plugin: Arc::clone(loaded),
+            in_force: plugin.clone(),
+            from: plugin.state_version,
+        })
+    };
+    in_force.iter().filter_map(player).collect()
+}
+
+/// The plugins in force that are not loaded, or with other code than the one recorded, as problems.
+pub fn changed_plugins(in_force: &[PluginRecord], catalogue: &Catalogue) -> Vec<NodeProblem> {
+    let problem = |plugin: &PluginRecord| match catalogue.get(&plugin.id) {
+        None => {
+            let now = catalogue.broken(&plugin.id).unwrap_or_else(|| "is not installed now".into());
+            Some(trouble("plugin_missing", format!("it is in force here but {now}"), &plugin.id))
+        }
+        Some(loaded) if loaded.code_hash() != plugin.code_hash => {
+            let now = &loaded.manifest().version;
+            let message = format!("version {} is in force here, but other code ran: version {now}", plugin.version);
+            Some(trouble("plugin_changed", message, &plugin.id))
+        }
+        Some(_) => None,
+    };
+    in_force.iter().filter_map(problem).collect()
+}
+
+fn plugin_in_force(loaded: &Arc<LoadedPlugin>, setting: &PluginSetting) -> Result<PluginRecord, String> {
+    let manifest = loaded.manifest();
+    let config = manifest.check_settings(&setting.config).map_err(|error| error.to_string())?;
+    Ok(PluginRecord {
+        id: loaded.id().to_owned(),
+        version: manifest.version.to_string(),
+        code_hash: loaded.code_hash().to_owned(),
+        config,
+        grants: setting.grants.clone(),
+        root: loaded.schema().map(|_| manifest.state.root.clone()),
+        schema: loaded.schema().map(|schema| schema.source().clone()),
+        state_version: manifest.state.version,
+    })
+}
+
+fn trouble(code: &str, message: String, plugin: &str) -> NodeProblem {
+    NodeProblem { code: code.to_owned(), message: format!("{plugin}: {message}"), plugin: Some(plugin.to_owned()) }
+}

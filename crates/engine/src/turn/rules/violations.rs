@@ -1,0 +1,220 @@
+//! Plugins that keep running into their limits, by session. What counts is what was recorded: the runs of the last nodes.
+//! The counts here are a cache of it, read when a session is first played, and may be forgotten at any time.
+//!
+//! Offering replies, planning prompts and showing replies record nothing, so those failures are counted here alone, and begin anew
+//! with the server.
+//!
+//! Strikes are those of some code: where a plugin's files are others than when it was last seen here, it begins anew.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+
+use clotho_core::ids::SessionId;
+use clotho_core::tree::{Delta, NodeProblem};
+use clotho_plugin::manifest_rules::RULE_PREFIX;
+use clotho_plugin::{Hook, LimitViolations, LoadedPlugin, ScriptErrorKind};
+use clotho_store::{Store, StoreError, StoreReader};
+
+/// How many nodes are looked back to: [`LimitViolations::WINDOW`] calls of a plugin that has its say at each message and reply.
+const LOOK_BACK: i64 = 100;
+/// So many sessions are kept in mind.
+const MAX_SESSIONS: usize = 10_000;
+/// The word under which a node records that a plugin was not asked.
+pub const DISABLED_CODE: &str = "plugin_off";
+
+/// What is said of a plugin that is not asked.
+pub fn off(plugin: &str) -> NodeProblem {
+    let message = "switched off in this session: it ran into its limits too often".to_owned();
+    NodeProblem { code: DISABLED_CODE.into(), message, plugin: Some(plugin.to_owned()) }
+}
+
+/// The counts of all sessions that were played lately.
+pub struct ViolationCounter {
+    store: Arc<Store>,
+    sessions: Mutex<HashMap<SessionId, HashMap<String, PluginViolations>>>,
+}
+
+/// One plugin in one session.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct PluginViolations {
+    recorded: LimitViolations,
+    unrecorded: LimitViolations,
+    is_disabled: bool,
+    /// The code that it was seen with here; what was recorded says none.
+    code: Option<String>,
+}
+
+impl PluginViolations {
+    /// That of some code: another one's strikes are forgotten.
+    fn for_code(&mut self, code: &str) -> &mut Self {
+        if self.code.as_deref().is_some_and(|known| known != code) {
+            *self = Self::default();
+        }
+        self.code.get_or_insert_with(|| code.to_owned());
+        self
+    }
+}
+
+impl ViolationCounter {
+    /// Counts of what a store has recorded.
+    pub fn new(store: Arc<Store>) -> Self {
+        Self { store, sessions: Mutex::default() }
+    }
+
+    /// Whether a plugin is switched off in a session.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn is_disabled(&self, session: SessionId, plugin: &LoadedPlugin) -> Result<bool, StoreError> {
+        if !self.lock().contains_key(&session) {
+            let recorded = self.store.read(move |reader| reader.newest_deltas(session, LOOK_BACK)).await?;
+            self.remember_counts(session, count_violations(&recorded));
+        }
+        Ok(self.knows_disabled(session, plugin))
+    }
+
+    /// The same from a thread that reads the database already: it must not wait for another one.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn is_disabled_here(
+        &self,
+        reader: &mut StoreReader<'_>,
+        session: SessionId,
+        plugin: &LoadedPlugin,
+    ) -> Result<bool, StoreError> {
+        if !self.lock().contains_key(&session) {
+            let recorded = reader.newest_deltas(session, LOOK_BACK)?;
+            self.remember_counts(session, count_violations(&recorded));
+        }
+        Ok(self.knows_disabled(session, plugin))
+    }
+
+    /// The plugins that are known to be switched off in a session, in order: what is shown depends on them.
+    pub fn known_disabled(&self, session: SessionId) -> Vec<String> {
+        let sessions = self.lock();
+        let counts = sessions.get(&session).into_iter().flatten();
+        let mut out: Vec<String> =
+            counts.filter(|(_, count)| count.is_disabled).map(|(plugin, _)| plugin.clone()).collect();
+        out.sort();
+        out
+    }
+
+    fn knows_disabled(&self, session: SessionId, plugin: &LoadedPlugin) -> bool {
+        let mut sessions = self.lock();
+        let count = sessions.get_mut(&session).and_then(|plugins| plugins.get_mut(plugin.id()));
+        count.is_some_and(|count| count.for_code(plugin.code_hash()).is_disabled)
+    }
+
+    fn remember_counts(&self, session: SessionId, counts: HashMap<String, PluginViolations>) {
+        let mut sessions = self.lock();
+        if sessions.len() >= MAX_SESSIONS {
+            sessions.clear();
+        }
+        // Somebody may have read and counted on meanwhile.
+        sessions.entry(session).or_insert(counts);
+    }
+
+    /// Counts a call.
+    pub fn record(&self, session: SessionId, plugin: &LoadedPlugin, hook: Hook, hit_limit: bool) {
+        let (plugin, code) = (plugin.id(), plugin.code_hash());
+        let mut sessions = self.lock();
+        let Some(plugins) = sessions.get_mut(&session) else { return };
+        // A plugin that has never hit a limit needs no entry.
+        if !hit_limit && !plugins.contains_key(plugin) {
+            return;
+        }
+        let count = plugins.entry(plugin.to_owned()).or_default().for_code(code);
+        let strikes = if hook.may_write() { &mut count.recorded } else { &mut count.unrecorded };
+        if strikes.record(hit_limit) && !count.is_disabled {
+            count.is_disabled = true;
+            tracing::warn!(%session, plugin, code = DISABLED_CODE, "a plugin is switched off: it ran into its limits too often");
+        }
+    }
+
+    /// Begins anew with one plugin of a session: its code is another one.
+    pub fn reset_plugin(&self, session: SessionId, plugin: &str) {
+        if let Some(plugins) = self.lock().get_mut(&session) {
+            plugins.remove(plugin);
+        }
+    }
+
+    /// Begins anew with a session: its plugins were set.
+    pub fn reset_session(&self, session: SessionId) {
+        self.lock().insert(session, HashMap::new());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, HashMap<String, PluginViolations>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What deltas, oldest first, say of their plugins. Who was off and yet ran again was forgiven in between.
+fn count_violations(recorded: &[Delta]) -> HashMap<String, PluginViolations> {
+    let mut counts: HashMap<String, PluginViolations> = HashMap::new();
+    for delta in recorded {
+        for (plugin, hit_limit) in delta.runs.iter().filter_map(plugin_run) {
+            let count = counts.entry(plugin.to_owned()).or_default();
+            if count.is_disabled {
+                *count = PluginViolations::default();
+            }
+            count.is_disabled = count.recorded.record(hit_limit);
+        }
+        for off in delta.problems.iter().filter(|problem| problem.code == DISABLED_CODE) {
+            counts.entry(off.plugin.clone().unwrap_or_default()).or_default().is_disabled = true;
+        }
+    }
+    counts.retain(|_, count| *count != PluginViolations::default());
+    counts
+}
+
+/// The plugin of a run, and whether a limit ended it.
+fn plugin_run(run: &Value) -> Option<(&str, bool)> {
+    let plugin = run.get("plugin")?.as_str()?;
+    // A rule of the manifest runs no script: it can hit no limit, and is no call.
+    if run.get("hook").and_then(Value::as_str).is_some_and(|hook| hook.starts_with(RULE_PREFIX)) {
+        return None;
+    }
+    let kind = run.get("error").and_then(|error| error.get("kind")).and_then(Value::as_str);
+    Some((plugin, kind == Some(ScriptErrorKind::Limit.word())))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn ran(limit: bool) -> Delta {
+        let error = if limit { json!({"kind": "limit"}) } else { json!(null) };
+        Delta { runs: vec![json!({"plugin": "a", "error": error})], ..Delta::default() }
+    }
+
+    fn off() -> Delta {
+        let problem = NodeProblem { code: DISABLED_CODE.into(), message: "off".into(), plugin: Some("a".into()) };
+        Delta { problems: vec![problem], ..Delta::default() }
+    }
+
+    /// `modders.md`, limits: strikes are forgotten with the code that they were given to.
+    #[test]
+    fn violations_changed_code_resets_count() {
+        let mut count = PluginViolations { is_disabled: true, ..PluginViolations::default() };
+        assert!(count.for_code("old").is_disabled && count.for_code("old").is_disabled);
+        assert!(!count.for_code("new").is_disabled && !count.for_code("old").is_disabled);
+    }
+
+    #[test]
+    fn violations_recorded_runs_disable_plugin() {
+        let out = |deltas: &[Delta]| count_violations(deltas).get("a").is_some_and(|count| count.is_disabled);
+        let (four, five) = (vec![ran(true); 4], vec![ran(true); 5]);
+        assert!(!out(&four) && out(&five));
+        assert!(out(&[four.clone(), vec![ran(false); 40], vec![ran(true)]].concat()), "five in fifty");
+        assert!(!out(&[four, vec![ran(false); 47], vec![ran(true)]].concat()), "the first fell out of the window");
+        assert!(out(&[off()]), "also when the strikes themselves are long ago");
+        assert!(!out(&[five.clone(), vec![ran(false)]].concat()), "it ran again, so it was forgiven");
+        assert!(!out(&[five, vec![off(), ran(true)]].concat()));
+        assert!(count_violations(&[ran(false)]).is_empty());
+    }
+}

@@ -1,0 +1,304 @@
+//! Model calls that plugins ask for, and their answers.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Map, Value, json};
+use tokio::sync::Semaphore;
+
+use clotho_compat::prompt::{OutgoingMessage, tags};
+use clotho_core::ids::{NodeId, SessionId, UserId};
+use clotho_core::oplog::OperationKind;
+use clotho_core::tree::edit::TreeError;
+use clotho_core::tree::{Kind, Role, Session, Status};
+use clotho_plugin::{Hook, ModelCallAnswer, PluginModelCall};
+use clotho_store::{Actor, ExpectedVersion, NodeDraft, StoreError, StoreReader, StoredNode, WriteError};
+
+use super::{ANSWERS, call};
+use crate::turn::ask::prompt_bounds::{self, REPLY_LIMIT_KEYS};
+use crate::turn::ask::trace::BuiltPrompt;
+use crate::turn::models::{ModelSelection, ReplyWriter};
+use crate::turn::rules::hooks::HookProposal;
+use crate::turn::snapshot::{self, SnapshotQuery, TurnSnapshot};
+use crate::turn::{TurnError, TurnServices, rules::rules_in_force, rules::summary_proposals};
+
+/// So many calls run at once for all sessions together.
+const MAX_CONCURRENT: usize = 4;
+/// So many calls of one session wait or run at most.
+const MAX_PER_SESSION: usize = 16;
+/// How often it is tried to write down what an answer did, when HEAD moves meanwhile.
+const MAX_ATTEMPTS: usize = 64;
+/// Characters of an answer; what is longer is cut.
+const MAX_ANSWER_BYTES: usize = 16 << 10;
+
+/// Who asks for plugins.
+#[derive(Debug)]
+pub struct PluginModelCalls {
+    /// How many calls of each session wait or run.
+    pending: Mutex<HashMap<SessionId, usize>>,
+    slots: Semaphore,
+}
+
+impl Default for PluginModelCalls {
+    fn default() -> Self {
+        Self { pending: Mutex::default(), slots: Semaphore::new(MAX_CONCURRENT) }
+    }
+}
+
+/// The message that asked.
+#[derive(Debug, Clone, Copy)]
+struct AskOrigin {
+    session: SessionId,
+    user: UserId,
+    node: NodeId,
+}
+
+/// What came of a call: the words, and what is known of it; or why there are none.
+type ModelAnswer = Result<(String, Map<String, Value>), String>;
+
+impl PluginModelCalls {
+    /// Has the calls made that the plugins of a message ask for: one after the other, in the order in which they asked. The message
+    /// is written by now.
+    pub fn spawn(
+        parts: &Arc<TurnServices>,
+        session: SessionId,
+        user: UserId,
+        node: NodeId,
+        asks: Vec<(String, PluginModelCall)>,
+    ) {
+        if asks.is_empty() {
+            return;
+        }
+        let (parts, asker) = (Arc::clone(parts), AskOrigin { session, user, node });
+        let mut now = asks;
+        let late = parts.plugin_calls.reserve_slots(session, &mut now);
+        tokio::spawn(async move {
+            for (plugin, ask) in now {
+                run_ask(&parts, asker, &plugin, &ask).await;
+                parts.plugin_calls.release_slot(session);
+            }
+            for (plugin, ask) in late {
+                let why = format!("{MAX_PER_SESSION} calls of this session wait already");
+                deliver_answer(&parts, asker, &plugin, &ask, Err(why)).await;
+            }
+        });
+    }
+
+    /// Takes a place for each call that has room in its session, and takes those out that have none.
+    fn reserve_slots(
+        &self,
+        session: SessionId,
+        asks: &mut Vec<(String, PluginModelCall)>,
+    ) -> Vec<(String, PluginModelCall)> {
+        let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = waiting.entry(session).or_default();
+        let late = asks.split_off(asks.len().min(MAX_PER_SESSION.saturating_sub(*count)));
+        *count += asks.len();
+        late
+    }
+
+    fn release_slot(&self, session: SessionId) {
+        let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = waiting.get(&session).copied().unwrap_or_default().saturating_sub(1);
+        if left == 0 {
+            waiting.remove(&session);
+        } else {
+            waiting.insert(session, left);
+        }
+    }
+}
+
+/// Makes one call, and lets the plugin read what came.
+async fn run_ask(parts: &Arc<TurnServices>, asker: AskOrigin, plugin: &str, ask: &PluginModelCall) {
+    let came = {
+        let Ok(_place) = parts.plugin_calls.slots.acquire().await else { return };
+        if parts.is_stopping.load(Ordering::SeqCst) {
+            return;
+        }
+        let AskOrigin { session, user, node } = asker;
+        let read = move |reader: &mut StoreReader<'_>| {
+            let Some(held) = reader.session(user, session)? else { return Ok(None) };
+            Ok(reader.node(&held, node)?.map(|_| held.session))
+        };
+        match parts.store.read::<_, StoreError, _>(read).await {
+            // Who asked is gone: nobody waits for an answer.
+            Ok(None) => return,
+            Ok(Some(session)) => call_model(parts, &session, ask).await,
+            Err(error) => Err(error.to_string()),
+        }
+    };
+    if let Err(why) = &came {
+        let (session, node, name) = (asker.session, asker.node, &ask.name);
+        tracing::warn!(%session, %node, plugin, name, "a model that a plugin asked gave no answer: {why}");
+    }
+    deliver_answer(parts, asker, plugin, ask, came).await;
+}
+
+/// Asks the model.
+async fn call_model(parts: &Arc<TurnServices>, session: &Session, ask: &PluginModelCall) -> ModelAnswer {
+    let choice = select_model(parts, session, ask)?;
+    // What the session says to its model goes with it; how long an answer may be, the plugin says.
+    let mut params = if ask.model.is_none() { session.params.clone() } else { Map::new() };
+    REPLY_LIMIT_KEYS.iter().for_each(|key| _ = params.shift_remove(*key));
+    let bounds = prompt_bounds::prompt_bounds(parts, &choice, &params);
+    let messages: Vec<OutgoingMessage> = ask.messages.iter().map(to_sent).collect();
+    let needed: usize = messages.iter().map(|sent| bounds.measure.message(&sent.text)).sum();
+    if needed > bounds.budget {
+        return Err(format!("the messages take about {needed} tokens, and the model has room for {}", bounds.budget));
+    }
+    let reply = usize::try_from(ask.max_tokens).unwrap_or(usize::MAX).min(bounds.context_tokens.saturating_sub(needed));
+    let made = BuiltPrompt { messages, reply, context_tokens: bounds.context_tokens, ..BuiltPrompt::default() };
+    let (content, metadata) = call::ask(parts, &choice, &params, &made).await?;
+    let content = tags::hide_for_reader(&content, &bounds.hide_tags).unwrap_or(content);
+    let content = clotho_compat::prompt::recall::embed_prefix(content.trim(), MAX_ANSWER_BYTES).to_owned();
+    if content.is_empty() { Err("the model answered without any text".to_owned()) } else { Ok((content, metadata)) }
+}
+
+fn select_model(parts: &TurnServices, session: &Session, ask: &PluginModelCall) -> Result<ModelSelection, String> {
+    let named = ask.model.as_ref().or(session.model.as_ref()).cloned();
+    let named = &named.unwrap_or_else(|| parts.models.default_name());
+    match parts.models.find(named) {
+        Ok(ReplyWriter::Model(choice)) => Ok(choice),
+        Ok(ReplyWriter::Narrator(_)) => Err(format!("\"{named}\" is a plugin and writes replies only: name a model")),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn to_sent(line: &clotho_plugin::ask::ModelCallMessage) -> OutgoingMessage {
+    let role = Role::from_word(&line.role).unwrap_or(Role::User);
+    OutgoingMessage { role, name: None, text: line.text.clone() }
+}
+
+/// Where an answer lands.
+enum AnswerTarget {
+    /// Nowhere: what asked for it is gone.
+    Gone,
+    /// Something is being written there.
+    Busy,
+    /// With the turn of the message that asked.
+    Ready(Box<TurnSnapshot>, u64),
+}
+
+/// Lets the plugin read what came, and writes down what it does. It waits for as long as the end of the line is being written.
+async fn deliver_answer(
+    parts: &Arc<TurnServices>,
+    asker: AskOrigin,
+    plugin: &str,
+    ask: &PluginModelCall,
+    came: ModelAnswer,
+) {
+    let mut counting = parts.live.watch_count();
+    let mut tries = 0;
+    while tries < MAX_ATTEMPTS {
+        if parts.is_stopping.load(Ordering::SeqCst) {
+            return;
+        }
+        counting.borrow_and_update();
+        let look = SnapshotQuery::at_node(parts, asker.user, asker.session, asker.node);
+        let written = match parts.store.read(move |reader| answer_target(reader, &look)).await {
+            Ok(AnswerTarget::Gone) => return,
+            Ok(AnswerTarget::Busy) => {
+                if counting.changed().await.is_err() {
+                    return;
+                }
+                continue;
+            }
+            Ok(AnswerTarget::Ready(scene, turn)) => {
+                write_answer(parts, asker, (&scene, turn), plugin, ask, &came).await
+            }
+            Err(error) => Err(error),
+        };
+        match written {
+            Ok(()) => return,
+            Err(TurnError::Refused(TreeError::HeadMoved { .. } | TreeError::Generating)) => tries += 1,
+            Err(TurnError::Refused(refusal)) => {
+                let (session, node) = (asker.session, asker.node);
+                tracing::info!(%session, %node, plugin, "an answer came to nothing: {refusal}");
+                return;
+            }
+            Err(error) => {
+                let (session, node) = (asker.session, asker.node);
+                tracing::error!(%session, %node, plugin, "what an answer did could not be written: {error}");
+                return;
+            }
+        }
+    }
+}
+
+/// The end of the line on which the asking message stands: HEAD, or the one last visited below it.
+fn answer_target(reader: &mut StoreReader<'_>, look: &SnapshotQuery) -> Result<AnswerTarget, TurnError> {
+    let Some(held) = reader.session(look.caller, look.session)? else { return Ok(AnswerTarget::Gone) };
+    let Some(asking) = reader.node(&held, look.node)? else { return Ok(AnswerTarget::Gone) };
+    let head = held.session.head;
+    let turn = u64::try_from(asking.node.turn).unwrap_or(0);
+    let mut at: StoredNode = asking;
+    if reader.is_on_path(&held, at.node.id, head)? {
+        at = reader.node(&held, head)?.ok_or(TreeError::NotFound("HEAD"))?;
+    } else {
+        while let Some(child) = at.node.remembered
+            && let Some(below) = reader.node(&held, child)?
+        {
+            at = below;
+        }
+    }
+    // Nothing goes on from a reply that failed.
+    while at.node.status == Status::Error
+        && let Some(parent) = at.node.parent
+        && let Some(above) = reader.node(&held, parent)?
+    {
+        at = above;
+    }
+    if at.node.status == Status::Generating || reader.has_pending_reply(&at)? {
+        return Ok(AnswerTarget::Busy);
+    }
+    let look = SnapshotQuery { node: at.node.id, ..look.clone() };
+    Ok(AnswerTarget::Ready(Box::new(snapshot::read_in(reader, held, &look)?), turn))
+}
+
+/// Runs `on_answer` at a scene and writes a node below it.
+async fn write_answer(
+    parts: &Arc<TurnServices>,
+    asker: AskOrigin,
+    (scene, asked_at): (&TurnSnapshot, u64),
+    plugin: &str,
+    ask: &PluginModelCall,
+    came: &ModelAnswer,
+) -> Result<(), TurnError> {
+    let now = parts.clock.now();
+    let mut draft =
+        NodeDraft::new(NodeId::new(parts.ids.next(now)), Role::System, Kind::Change, parts.ids.next_seed(), now);
+    let answered = ModelCallAnswer {
+        name: ask.name.clone(),
+        text: came.as_ref().map(|(text, _)| text.clone()).unwrap_or_default(),
+        error: came.as_ref().err().cloned(),
+        turn: asked_at,
+    };
+    let mut stage = scene.stage(&scene.rules, scene.next(draft.id, now, false), draft.dice_seed);
+    (stage.text, stage.role) = (Arc::from(answered.text.as_str()), Role::Assistant.word());
+    stage.answer = Some(answered);
+    let player = stage.plugins.iter().find(|player| player.plugin.id() == plugin).cloned();
+    // It was switched off meanwhile: its answer has no reader, and its values none who keeps them.
+    let player = player.ok_or(TreeError::NotFound("the plugin, in force there"))?;
+    let mut proposal = HookProposal::starting_at(Arc::clone(&stage.world));
+    parts.hooks.one(Hook::OnAnswer, &stage, &player, &mut proposal).await;
+    draft.delta = proposal.delta;
+    draft.delta.problems.extend(rules_in_force::changed_plugins(&scene.rules.plugins, &scene.catalogue));
+    let mut told = json!({"plugin": plugin, "name": ask.name, "nodeId": asker.node.to_string()});
+    match (came, told.as_object_mut()) {
+        (Err(why), Some(told)) => _ = told.insert("error".into(), why.as_str().into()),
+        (Ok((_, known)), _) => draft.metadata.clone_from(known),
+        _ => {}
+    }
+    draft.metadata.insert(ANSWERS.into(), told);
+    let head = scene.session().head;
+    let actor = Actor { user: asker.user, at: now, expected_leaf: Some(ExpectedVersion::Leaf(head)) };
+    let (session, parent) = (asker.session, scene.at.node.id);
+    let summaries = summary_proposals::all(parts, proposal.summaries);
+    let write = move |tx: &mut clotho_store::Tx<'_>| {
+        tx.change(&actor, session, parent, &draft, OperationKind::Answer)?;
+        summaries.iter().try_for_each(|one| tx.propose_summary(session, draft.id, one).map(drop))?;
+        Ok::<_, WriteError>(())
+    };
+    Ok(parts.store.write(write).await?)
+}

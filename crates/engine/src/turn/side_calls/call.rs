@@ -1,0 +1,81 @@
+//! One call of a model whose answer nobody watches, heard to its end.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+
+use crate::turn::TurnServices;
+use crate::turn::ask::trace::BuiltPrompt;
+use crate::turn::machine::{ReplyEvent, ReplyFault, ReplyMachine};
+use crate::turn::models::providers::ReplyCost;
+use crate::turn::models::{ModelCandidate, ModelSelection};
+use clotho_provider::Usage;
+
+/// The answer of the first model that gives one, and what is known of it.
+pub async fn ask(
+    parts: &Arc<TurnServices>,
+    choice: &ModelSelection,
+    params: &Map<String, Value>,
+    made: &BuiltPrompt,
+) -> Result<(String, Map<String, Value>), String> {
+    let deadline = Instant::now() + parts.config.limits.generation;
+    let mut why = "no model can be asked".to_owned();
+    for candidate in choice.candidates() {
+        let machine = collect_answer(parts, candidate, params, made, deadline).await;
+        if let Some(ReplyFault { message, .. }) = machine.fault() {
+            why = format!("{}: {message}", candidate.name);
+            continue;
+        }
+        let mut metadata = machine.metadata();
+        metadata.insert("model".into(), candidate.name.as_str().into());
+        if let Some(usage) = machine.usage() {
+            add_cost(parts, &mut metadata, (&candidate.client.endpoint().id, &candidate.model), &usage);
+        }
+        return Ok((machine.content().to_owned(), metadata));
+    }
+    Err(why)
+}
+
+/// Hears one model to its end.
+async fn collect_answer(
+    parts: &Arc<TurnServices>,
+    candidate: &ModelCandidate,
+    params: &Map<String, Value>,
+    made: &BuiltPrompt,
+    deadline: Instant,
+) -> ReplyMachine {
+    let endpoint = candidate.client.endpoint();
+    let request = crate::turn::ask::request(params, parts.ids.next_seed(), candidate.model.clone(), made, endpoint);
+    let mut machine = ReplyMachine::new(parts.clock.now());
+    let mut frames = candidate.client.stream_side_call(&request);
+    while !machine.is_finished() {
+        let event = match tokio::time::timeout_at(deadline, frames.next()).await {
+            Ok(Some(Ok(frame))) => ReplyEvent::Frame(frame),
+            Ok(Some(Err(failure))) => {
+                ReplyEvent::Failed(ReplyFault::new(failure.code(), failure.to_string(), failure.hint()))
+            }
+            Ok(None) => ReplyEvent::Ended,
+            Err(_) => ReplyEvent::Failed(ReplyFault::new("provider_timeout", "it took too long", "ask for less")),
+        };
+        machine.on(event, parts.clock.now());
+    }
+    machine
+}
+
+/// Says what a text cost, where the model server did not.
+pub fn add_cost(
+    parts: &TurnServices,
+    metadata: &mut Map<String, Value>,
+    (provider, model): (&str, &str),
+    usage: &Usage,
+) {
+    let is_unknown = metadata.get("cost").is_some_and(Value::is_null);
+    let Some(ReplyCost { cost, saved, from }) = parts.models.cost(provider, model, usage).filter(|_| is_unknown) else {
+        return;
+    };
+    metadata.insert("cost".into(), Value::Number(cost));
+    metadata.insert("costFrom".into(), from.into());
+    metadata.extend(saved.map(|saved| ("saved".to_owned(), Value::Number(saved))));
+}

@@ -1,0 +1,70 @@
+//! What the model that keeps the values says of values whose plugins read no commands: the host does it for them, under their
+//! schemas, on the same node and before any hook.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use clotho_core::tree::{Delta, NodeProblem};
+use clotho_core::world::{SchemaSet, World};
+use clotho_plugin::mvu::{self, MvuTarget};
+use clotho_store::VALUES_KEY;
+
+use crate::turn::rules::hooks::{ActivePlugin, HookContext, HookProposal, visible_problems};
+
+/// The hook under whose name it is recorded.
+const HOOK: &str = "values";
+/// So many of what was left out are named in the line under the message.
+const NAMED: usize = 3;
+
+/// Does what the model that keeps the values said, as far as nobody else reads it.
+pub fn keep(stage: &HookContext, metadata: &Map<String, Value>, proposal: &mut HookProposal) {
+    let kept = metadata.get(VALUES_KEY);
+    let Some(text) = kept.and_then(|kept| kept.get("text")?.as_str()) else { return };
+    let (readers, others): (Vec<&ActivePlugin>, Vec<&ActivePlugin>) =
+        stage.plugins.iter().partition(|player| player.plugin.reads_commands());
+    let holders: Vec<MvuTarget> = others.iter().map(|player| holder(player)).collect();
+    let (done, nobodys) = mvu::keep(text, &holders, Arc::make_mut(&mut proposal.world), &stage.rules);
+    // What is nobody's here may be a reader's, who says so.
+    let mut left_out = if readers.is_empty() { nobodys } else { Vec::new() };
+    for (player, own) in others.into_iter().zip(done) {
+        if !(own.operations.is_empty() && own.skipped.is_empty()) {
+            left_out.extend(own.skipped.iter().cloned());
+            record(player, own, (&proposal.world, &stage.rules), &mut proposal.delta);
+        }
+    }
+    if left_out.is_empty() {
+        return;
+    }
+    let model = kept.and_then(|kept| kept.get("model")?.as_str()).unwrap_or_default();
+    let named: Vec<&str> = left_out.iter().take(NAMED).map(String::as_str).collect();
+    let more = if left_out.len() > NAMED { "; …" } else { "" };
+    let message = format!("{} of the changes by {model} left out: {}{more}", left_out.len(), named.join("; "));
+    proposal.delta.problems.push(NodeProblem { code: "values_left_out".into(), message, plugin: None });
+}
+
+fn holder(player: &ActivePlugin) -> MvuTarget {
+    let plugin = &player.plugin;
+    let root = plugin.manifest().state.root.clone();
+    MvuTarget { id: plugin.id().to_owned(), root, schema: plugin.schema().cloned() }
+}
+
+fn record(player: &ActivePlugin, kept: mvu::MvuChanges, (world, rules): (&World, &SchemaSet), delta: &mut Delta) {
+    let manifest = player.plugin.manifest();
+    let warnings: Vec<String> =
+        kept.mended.into_iter().chain(kept.skipped.into_iter().map(|line| format!("left out: {line}"))).collect();
+    let mut own = Delta { operations: kept.operations, ..Delta::default() };
+    let mut hidden = Map::new();
+    own.record_problems(&visible_problems(&kept.problems, world, rules, &mut hidden));
+    let mut run = json!({
+        "plugin": manifest.id, "version": manifest.version.to_string(), "hook": HOOK, "ops": own.operations.len(),
+        "rolls": 0, "notes": own.notes.len(), "warnings": warnings, "log": [], "micros": 0, "operations": 0, "error": null,
+    });
+    if let Value::Object(run) = &mut run {
+        run.extend(hidden);
+    }
+    delta.runs.push(run);
+    delta.operations.extend(own.operations);
+    delta.problems.extend(own.problems);
+    delta.notes.extend(own.notes);
+}

@@ -1,0 +1,275 @@
+//! The scene at a node: everything that hooks and prompts are told, read in one snapshot.
+
+use std::sync::Arc;
+
+use clotho_compat::prompt::{PromptCast, tags};
+use clotho_core::ids::{CharacterId, NodeId, SessionId, UserId};
+use clotho_core::tree::edit::TreeError;
+use clotho_core::tree::{Kind, Node, NodeProblem, Role, Session};
+use clotho_core::world::World;
+use clotho_plugin::{Catalogue, DiceSeeds, Hook, HookAnswer, HookNodeInfo, RecentMessage};
+use clotho_store::{ActiveRules, NodePage, PathFilter, StoreReader, StoredNode, StoredSession};
+
+use crate::turn::cast::{self, UserPersona};
+use crate::turn::rules::hooks::{HookContext, HookProposal};
+use crate::turn::{TurnError, TurnServices, rules::rules_in_force};
+
+/// How many messages before a node scripts may look at.
+const RECENT: i64 = 50;
+
+/// One position of a session.
+pub struct TurnSnapshot {
+    /// The session as it stands.
+    pub stored: StoredSession,
+    /// The node.
+    pub at: StoredNode,
+    /// The world after it.
+    pub world: Arc<World>,
+    /// What was said last, and by whom: the node itself, or what stands above a change node.
+    pub said: (Arc<str>, &'static str),
+    /// The rules in force there.
+    pub rules: Arc<ActiveRules>,
+    /// Who plays.
+    pub cast: PromptCast,
+    /// Whose voice the user's is.
+    pub user_persona: UserPersona,
+    /// Who answers, of those that play.
+    pub speaker: Option<CharacterId>,
+    /// The newest messages up to it; none where nobody looks at them.
+    pub page: NodePage,
+    /// What scripts may know of them, oldest first.
+    pub recent: Arc<[RecentMessage]>,
+    /// Replies from the root to it; 0 where no rule asks.
+    pub replies: u64,
+    /// 1 where a change node that is yet to be written stands between this position and what comes next.
+    pub pending_changes: u64,
+    /// The plugins as they were when this was read: what is made of it is made with these.
+    pub catalogue: Arc<Catalogue>,
+}
+
+impl TurnSnapshot {
+    /// The session.
+    pub fn session(&self) -> &Session {
+        &self.stored.session
+    }
+
+    /// The model that keeps the values here beside the one that tells the story, where rules read them.
+    pub fn values_model(&self) -> Option<&str> {
+        self.session().values_model.as_deref().filter(|_| !self.rules.plugins.is_empty())
+    }
+
+    /// The stage for hooks that run *after* this position, for a node that comes next below it.
+    pub fn stage(&self, rules: &ActiveRules, next: HookNodeInfo, dice_seed: u64) -> HookContext {
+        HookContext {
+            session: self.session().id,
+            plugins: rules_in_force::active_plugins(&rules.plugins, &self.catalogue),
+            rules: Arc::new(rules.rules.clone()),
+            world: Arc::clone(&self.world),
+            text: Arc::clone(&self.said.0),
+            role: self.said.1,
+            user: self.cast.user.clone(),
+            character: self.cast.character.clone(),
+            node: next,
+            recent: Arc::clone(&self.recent),
+            seeds: DiceSeeds { session: self.session().seed, node: dice_seed },
+            recorded: Arc::from([]),
+            answer: None,
+            initial_values: Arc::from([]),
+            replies: self.replies,
+            is_command_only: false,
+        }
+    }
+
+    /// What scripts may know of the newest messages, with the last one of them.
+    pub fn heard(&mut self, hide_tags: &[String]) {
+        let sent = self.page.nodes.iter().map(|placed| &placed.node).filter(|node| node.is_in_prompt());
+        self.recent = sent.map(|node| recent_message(node, hide_tags, &self.cast)).collect();
+    }
+
+    /// The facts of a node that comes below this position.
+    pub fn next(&self, id: NodeId, time: clotho_core::clock::Time, speaks: bool) -> HookNodeInfo {
+        let count = |n: i32| u64::try_from(n).unwrap_or(0);
+        HookNodeInfo {
+            id: id.to_string(),
+            depth: count(self.at.node.depth) + 1 + self.pending_changes,
+            turn: count(self.at.node.turn) + u64::from(speaks),
+            time: Some(time),
+        }
+    }
+}
+
+/// Where to look, and for whom.
+#[derive(Debug, Clone)]
+pub struct SnapshotQuery {
+    /// The caller: only their sessions are seen.
+    pub caller: UserId,
+    /// The session.
+    pub session: SessionId,
+    /// The node.
+    pub node: NodeId,
+    /// Who answers; `None` = the session's first character.
+    pub speaker: Option<CharacterId>,
+    /// Whose voice the user's is; `None` = that of the newest user's message on the path.
+    pub user_persona: Option<UserPersona>,
+    /// Tags whose blocks scripts and models are not shown.
+    pub hide_tags: Vec<String>,
+    /// The plugins.
+    pub catalogue: Arc<Catalogue>,
+}
+
+impl SnapshotQuery {
+    /// A look at a node as it stands.
+    pub fn at_node(parts: &TurnServices, caller: UserId, session: SessionId, node: NodeId) -> Self {
+        let hide_tags = parts.config.generation.hide_tags.clone();
+        let catalogue = parts.catalogue.now();
+        Self { caller, session, node, speaker: None, user_persona: None, hide_tags, catalogue }
+    }
+}
+
+/// Reads the scene at a node of one of the caller's sessions.
+///
+/// # Errors
+/// The session or node is not there, or the database fails.
+pub fn read(reader: &mut StoreReader<'_>, look: &SnapshotQuery) -> Result<TurnSnapshot, TurnError> {
+    let held = reader.session(look.caller, look.session)?.ok_or(TreeError::NotFound("the session"))?;
+    read_in(reader, held, look)
+}
+
+/// Reads the scene at a node of a session that was read in this snapshot.
+///
+/// # Errors
+/// The node is not there, or the database fails.
+pub fn read_in(
+    reader: &mut StoreReader<'_>,
+    held: StoredSession,
+    look: &SnapshotQuery,
+) -> Result<TurnSnapshot, TurnError> {
+    let at = reader.node(&held, look.node)?.ok_or(TreeError::NotFound("the message"))?;
+    let world = reader.world(&held, &at)?;
+    let rules = reader.rules(&at)?;
+    let page = match needs_recent_messages(&held, &at, &rules, look) {
+        true => reader.newest_page(&held, &at, RECENT, PathFilter::Enabled)?,
+        false => NodePage::default(),
+    };
+    let last = page.nodes.last().filter(|_| at.node.kind == Kind::Change).unwrap_or(&at);
+    let said = (Arc::from(tags::heard(last.node.role, &last.node.content, &look.hide_tags)), last.node.role.word());
+    let sent = || page.nodes.iter().map(|placed| &placed.node).filter(|node| node.is_in_prompt());
+    let voice = look.user_persona.clone().unwrap_or_else(|| newest_user_persona(sent()));
+    let cast = cast::read(reader, &held.session, look.speaker, &voice)?;
+    let recent = sent().map(|node| recent_message(node, &look.hide_tags, &cast)).collect();
+    let speaker = cast::speaker(&held.session, look.speaker).map(|card| card.id);
+    let replies = if needs_reply_count(&held, &rules, look) { reader.count_replies_to(&at)? } else { 0 };
+    Ok(TurnSnapshot {
+        stored: held,
+        at,
+        world,
+        said,
+        rules,
+        cast,
+        user_persona: voice,
+        speaker,
+        page,
+        recent,
+        replies,
+        pending_changes: 0,
+        catalogue: Arc::clone(&look.catalogue),
+    })
+}
+
+/// Whether a plugin that plays or is to play asks how many replies there were.
+fn needs_reply_count(held: &StoredSession, rules: &ActiveRules, look: &SnapshotQuery) -> bool {
+    let wanted = held.session.plugins.iter().filter(|plugin| plugin.enabled).map(|plugin| &plugin.id);
+    let playing = rules.plugins.iter().map(|plugin| &plugin.id).chain(wanted);
+    let mut playing = playing.filter_map(|id| look.catalogue.get(id));
+    playing.any(|plugin| plugin.manifest().counts_replies())
+}
+
+/// Whether anybody looks at what was said before. A reply does, which has no voice of its own; for a message that is about to
+/// be written only scripts do, those in force and those that the session wants, and a change node looks for what it stands
+/// below.
+fn needs_recent_messages(held: &StoredSession, at: &StoredNode, rules: &ActiveRules, look: &SnapshotQuery) -> bool {
+    let wants_scripts = held.session.plugins.iter().any(|plugin| plugin.enabled);
+    look.user_persona.is_none() || at.node.kind == Kind::Change || !rules.plugins.is_empty() || wants_scripts
+}
+
+fn newest_user_persona<'a>(sent: impl DoubleEndedIterator<Item = &'a Node>) -> UserPersona {
+    let newest = sent.rev().find(|node| node.role == Role::User);
+    newest.map(|node| UserPersona { persona: node.persona, name: node.name.clone() }).unwrap_or_default()
+}
+
+fn recent_message(node: &Node, hide_tags: &[String], cast: &PromptCast) -> RecentMessage {
+    let fallback = if node.role == Role::Assistant { &cast.character } else { &cast.user };
+    RecentMessage {
+        role: node.role.word().to_owned(),
+        name: node.name.clone().unwrap_or_else(|| fallback.clone()),
+        text: tags::hide_for_reader(&node.content, hide_tags).unwrap_or_else(|| node.content.clone()),
+    }
+}
+
+/// A reply that a plugin offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SuggestedReply {
+    /// The plugin.
+    pub plugin: String,
+    /// What the button says.
+    pub label: String,
+    /// What is sent.
+    pub send: String,
+}
+
+/// What plugins offer at a leaf.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReplySuggestions {
+    /// The replies.
+    pub replies: Vec<SuggestedReply>,
+    /// Why some plugin offers none.
+    pub problems: Vec<NodeProblem>,
+}
+
+/// The end of a line, where plugins are asked what they offer.
+pub struct LeafSnapshot {
+    snapshot: TurnSnapshot,
+    /// The world before it.
+    world_before: Arc<World>,
+}
+
+/// Reads the tip of a line.
+///
+/// # Errors
+/// As [`read`].
+pub(in crate::turn) fn read_leaf(
+    reader: &mut StoreReader<'_>,
+    look: &SnapshotQuery,
+) -> Result<LeafSnapshot, TurnError> {
+    let scene = read(reader, look)?;
+    let before = reader.world_before(&scene.stored, &scene.at)?;
+    Ok(LeafSnapshot { snapshot: scene, world_before: before })
+}
+
+/// What plugins offer at a tip. Nothing is written: what goes wrong here stands in no node.
+pub(in crate::turn) async fn suggest_replies(parts: &TurnServices, tip: LeafSnapshot) -> ReplySuggestions {
+    let LeafSnapshot { snapshot: scene, world_before: before } = tip;
+    let at = &scene.at.node;
+    let count = |n: i32| u64::try_from(n).unwrap_or(0);
+    let facts =
+        HookNodeInfo { id: at.id.to_string(), depth: count(at.depth), turn: count(at.turn), time: Some(at.created) };
+    let mut stage = scene.stage(&scene.rules, facts, at.dice_seed);
+    stage.world = before;
+    // The messages before the tip: not the tip itself.
+    let earlier = scene.recent.len() - usize::from(at.is_in_prompt() && !scene.recent.is_empty());
+    stage.recent = scene.recent.iter().take(earlier).cloned().collect();
+    let so_far = HookProposal::starting_at(Arc::clone(&scene.world));
+    let proposal = parts.hooks.run(Hook::QuickReplies, &stage, so_far).await;
+    let mut replies = Vec::new();
+    for (plugin, answer) in proposal.answers {
+        if let HookAnswer::QuickReplies(offered) = answer {
+            let own = |reply: clotho_plugin::PluginQuickReply| SuggestedReply {
+                plugin: plugin.clone(),
+                label: reply.label,
+                send: reply.send,
+            };
+            replies.extend(offered.into_iter().map(own));
+        }
+    }
+    ReplySuggestions { replies, problems: proposal.delta.problems }
+}

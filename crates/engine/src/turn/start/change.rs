@@ -1,0 +1,274 @@
+//! Change nodes: the world changed by hand, and rules that begin.
+//!
+//! Which rules are in force is a fact of the path (`docs/domain.md` 3.2). Where a session wants others than those at a place, a
+//! change node comes between that place and what is written next. Messages from one place share it: they stay siblings.
+
+use std::sync::Arc;
+
+use clotho_core::clock::Time;
+use clotho_core::ids::{NodeId, SessionId, UserId};
+use clotho_core::oplog::OperationKind;
+use clotho_core::tree::edit::{self, TreeError};
+use clotho_core::tree::{Kind, PluginSetting, Role};
+use clotho_core::world::{ProblemKind, StateOperation, WorldSection, fold};
+use clotho_plugin::{Hook, InitVarText};
+use clotho_store::{ActiveRules, Actor, ExpectedVersion, IdempotencyClaim, NodeDraft, RulesStart, StoreReader, Tx};
+
+use super::initial_values::{self, InitialValueScope};
+use crate::turn::rules::hooks::{ActivePlugin, HookProposal};
+use crate::turn::rules::rules_in_force::{self, WantedRules};
+use crate::turn::snapshot::{self, SnapshotQuery, TurnSnapshot};
+use crate::turn::{PluginChoice, TurnError, TurnReceipt, TurnServices, ask::macro_context, cast, rules::commands};
+
+/// Changes the world by hand.
+pub async fn change(
+    parts: &Arc<TurnServices>,
+    caller: UserId,
+    session: SessionId,
+    node: NodeId,
+    operations: Vec<StateOperation>,
+    expected_leaf: Option<ExpectedVersion>,
+) -> Result<TurnReceipt, TurnError> {
+    check_manual_operations(&operations)?;
+    let look = SnapshotQuery::at_node(parts, caller, session, node);
+    let scene = parts.store.read(move |reader| snapshot::read(reader, &look)).await?;
+    edit::check_parent(&scene.at.node)?;
+    let now = parts.clock.now();
+    let mut draft =
+        NodeDraft::new(NodeId::new(parts.ids.next(now)), Role::System, Kind::Change, parts.ids.next_seed(), now);
+    draft.author = Some(caller);
+    draft.delta.operations = operations;
+    let mut world = (*scene.world).clone();
+    let problems = fold(&mut world, &draft.delta.operations, &scene.rules.rules);
+    if let Some(refused) = problems.iter().find(|problem| problem.kind == ProblemKind::Refused) {
+        return Err(TurnError::Invalid { field: "operations", message: refused.message.clone() });
+    }
+    draft.delta.record_problems(&problems);
+    let actor = Actor { user: caller, at: now, expected_leaf };
+    let id = draft.id;
+    let claim = IdempotencyClaim::current();
+    let write = move |tx: &mut Tx<'_>| {
+        let op = tx.change(&actor, session, node, &draft, OperationKind::Change)?.op;
+        let made = TurnReceipt { node: Some(id), generations: Vec::new(), op };
+        tx.record_claim(claim.as_ref(), &made)?;
+        Ok(made)
+    };
+    Ok(parts.store.write(write).await?)
+}
+
+/// People change variables; lore, summary and events are the server's own (`docs/domain.md` 3.3).
+fn check_manual_operations(operations: &[StateOperation]) -> Result<(), TurnError> {
+    let invalid = |message: &str| Err(TurnError::Invalid { field: "operations", message: message.to_owned() });
+    if operations.is_empty() {
+        return invalid("at least one operation is expected");
+    }
+    if operations.iter().any(|operation| operation.section != WorldSection::Vars) {
+        return invalid("only variables can be changed by hand");
+    }
+    Ok(())
+}
+
+/// Sets the plugins of a session and lets them begin at HEAD. While a reply to HEAD is being written they begin with the
+/// next message: HEAD must not move away under it.
+pub async fn set_plugins(
+    parts: &Arc<TurnServices>,
+    caller: UserId,
+    session: SessionId,
+    plugins: Vec<PluginChoice>,
+) -> Result<PluginsUpdate, TurnError> {
+    let held = parts.store.read(move |reader| reader.session(caller, session)).await?;
+    let held = held.ok_or(TreeError::NotFound("the session"))?;
+    let model = &held.session.model.clone().unwrap_or_else(|| parts.models.default_name());
+    let unsaid: Vec<String> =
+        plugins.iter().filter(|choice| choice.refused.is_none()).map(|choice| choice.id.clone()).collect();
+    let mut plugins = super::new_session::plugin_settings(parts, plugins, model)?;
+    keep_refused_permissions(&mut plugins, &unsaid, &held.session.plugins);
+    parts.hooks.reset_violations(session);
+    let now = parts.clock.now();
+    let look = SnapshotQuery::at_node(parts, caller, session, held.session.head);
+    let read = move |reader: &mut StoreReader<'_>| {
+        let scene = snapshot::read(reader, &look)?;
+        let is_answered = reader.has_pending_reply(&scene.at)?;
+        Ok::<_, TurnError>((scene, is_answered))
+    };
+    let (mut scene, is_answered) = parts.store.read(read).await?;
+    scene.stored.session.plugins.clone_from(&plugins);
+    let crossing = if is_answered { RulesChange::None } else { find_rules_change(parts, caller, &scene, now).await? };
+    let warnings = commands::duplicate_command_warnings(&plugins, &parts.catalogue.now());
+    let actor = Actor { user: caller, at: now, expected_leaf: None };
+    let head = scene.at.node.id;
+    let write = move |tx: &mut Tx<'_>| {
+        let beginning = match &crossing {
+            RulesChange::New(draft) => RulesStart::NewNode(draft),
+            RulesChange::Existing(bridge) => RulesStart::ExistingNode(bridge.at.node.id),
+            RulesChange::None => RulesStart::NextMessage,
+        };
+        tx.set_plugins(&actor, session, &plugins, head, beginning)
+    };
+    Ok(PluginsUpdate { op: parts.store.write(write).await?, warnings })
+}
+
+/// Where a choice does not say what was refused, that is as it was.
+fn keep_refused_permissions(plugins: &mut [PluginSetting], unsaid: &[String], before: &[PluginSetting]) {
+    for plugin in plugins.iter_mut().filter(|plugin| unsaid.contains(&plugin.id)) {
+        let known = before.iter().find(|old| old.id == plugin.id).map(|old| old.refused.clone());
+        plugin.refused = known.unwrap_or_default();
+        plugin.refused.retain(|name| !plugin.grants.contains(name));
+    }
+}
+
+/// The plugins of a session as they were set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PluginsUpdate {
+    /// The operation.
+    pub op: i64,
+    /// What is probably not meant so, though it plays.
+    pub warnings: Vec<String>,
+}
+
+/// What lies between a place and what is written below it.
+pub enum RulesChange {
+    /// Nothing: the rules in force are those the session wants.
+    None,
+    /// A change node that is there already, and the scene at it.
+    Existing(Box<TurnSnapshot>),
+    /// A change node to be written.
+    New(Box<NodeDraft>),
+}
+
+/// How the rules that the session wants begin below a scene.
+pub async fn find_rules_change(
+    parts: &Arc<TurnServices>,
+    caller: UserId,
+    scene: &TurnSnapshot,
+    now: Time,
+) -> Result<RulesChange, TurnError> {
+    let Some(wanted) = rules_in_force::wanted_rules(&scene.session().plugins, &scene.rules, &scene.catalogue) else {
+        return Ok(RulesChange::None);
+    };
+    let (held, at, rules) = (scene.stored.clone(), scene.at.clone(), Arc::clone(&wanted.rules));
+    let look = SnapshotQuery {
+        user_persona: Some(scene.user_persona.clone()),
+        ..SnapshotQuery::at_node(parts, caller, held.session.id, at.node.id)
+    };
+    let there = parts
+        .store
+        .read(move |reader| match reader.find_rules_change(&held, &at, &rules)? {
+            Some(bridge) => snapshot::read(reader, &SnapshotQuery { node: bridge.node.id, ..look }).map(Some),
+            None => Ok::<_, TurnError>(None),
+        })
+        .await?;
+    match there {
+        Some(there) => Ok(RulesChange::Existing(Box::new(there))),
+        None => Ok(RulesChange::New(Box::new(rules_change_draft(parts, scene, wanted, None, now).await))),
+    }
+}
+
+/// The record to be written below an edited message that is yet to be written itself: its place is beside the old version, so
+/// the rules begin between it and its reply. The scene is then as they make it, for the hooks that read the message.
+pub async fn rules_change_below(
+    parts: &Arc<TurnServices>,
+    scene: &mut TurnSnapshot,
+    message: &NodeDraft,
+    now: Time,
+) -> Option<NodeDraft> {
+    let wanted = rules_in_force::wanted_rules(&scene.session().plugins, &scene.rules, &scene.catalogue)?;
+    let record = rules_change_draft(parts, scene, wanted, Some(message), now).await;
+    apply_rules_change(scene, &record);
+    Some(record)
+}
+
+/// The scene after the rules of a record have begun.
+fn apply_rules_change(scene: &mut TurnSnapshot, record: &NodeDraft) {
+    scene.rules = record.rules.clone().unwrap_or_default();
+    fold(Arc::make_mut(&mut scene.world), &record.delta.operations, &scene.rules.rules);
+}
+
+/// The record of rules that begin at a scene, or below a message that comes next there.
+async fn rules_change_draft(
+    parts: &Arc<TurnServices>,
+    scene: &TurnSnapshot,
+    mut wanted: WantedRules,
+    below: Option<&NodeDraft>,
+    now: Time,
+) -> NodeDraft {
+    let id = NodeId::new(parts.ids.next(now));
+    let mut draft = NodeDraft::new(id, Role::System, Kind::Change, parts.ids.next_seed(), now);
+    let in_force = ActiveRules { plugins: Vec::new(), rules: wanted.rules.rules.clone() };
+    let mut stage = scene.stage(&in_force, scene.next(id, now, below.is_some()), draft.dice_seed);
+    if let Some(message) = below {
+        (stage.text, stage.role) = (Arc::from(message.content.as_str()), message.role.word());
+        stage.node.depth += 1;
+    }
+    let mut so_far = HookProposal::starting_at(Arc::clone(&stage.world));
+    so_far.apply_first(wanted.init_in(&stage.world), &stage.rules);
+    parts.hooks.reset_changed_plugins(stage.session, &scene.rules.plugins, &wanted.rules.plugins);
+    stage.plugins = std::mem::take(&mut wanted.to_init);
+    stage.initial_values = initial_values(parts, scene, &stage.plugins, now).await;
+    let unread = initial_values::unreadable_values(&stage.plugins, &stage.initial_values, "");
+    let begun = parts.hooks.run(Hook::Init, &stage, so_far).await;
+    stage.plugins.clone_from(&wanted.to_migrate);
+    draft.delta = parts.hooks.run(Hook::Migrate, &stage, begun).await.delta;
+    let (rules, problems) = wanted.after(&draft.delta);
+    draft.delta.problems.extend(unread);
+    draft.delta.problems.extend(problems);
+    draft.rules = Some(rules);
+    draft
+}
+
+/// What the lorebooks of those who play say that values begin with, where a plugin asks for it.
+async fn initial_values(
+    parts: &Arc<TurnServices>,
+    scene: &TurnSnapshot,
+    beginning: &[ActivePlugin],
+    now: Time,
+) -> Arc<[InitVarText]> {
+    if !beginning.iter().any(|player| player.plugin.has(Hook::Init)) {
+        return Arc::from([]);
+    }
+    let (session, persona, inside) = (scene.session().clone(), scene.user_persona.persona, Arc::clone(parts));
+    let found = parts.store.read(move |reader| {
+        let mut cards = Vec::new();
+        for card in &session.cards {
+            let now = reader.character(session.owner, card.id)?.map(|character| character.card);
+            cards
+                .push((card.id, now.map_or_else(|| reader.blob(&card.hash).map(|kept| cast::card_object(&kept)), Ok)?));
+        }
+        let cards: Vec<_> = cards.iter().map(|(id, card)| (*id, card)).collect();
+        let persona = persona.or(session.persona.as_ref().map(|persona| persona.id));
+        let whose = InitialValueScope { owner: session.owner, characters: &cards, persona, session: Some(session.id) };
+        Ok::<_, TurnError>((
+            initial_values::read_initial_values(reader, &whose, &inside.lorebook_cache)?,
+            macro_context::globals(reader, session.owner)?,
+        ))
+    });
+    // Values that cannot be read begin nothing: what the story says by itself goes on.
+    let (starts, globals) = found.await.unwrap_or_else(|error| {
+        tracing::error!(session = %scene.session().id, "what values begin with cannot be read: {error}");
+        Default::default()
+    });
+    let filled = starts.into_iter().map(|start| InitVarText {
+        text: macro_context::greeting(&scene.cast, &start.text, &globals, scene.session().seed, now),
+        ..start
+    });
+    filled.collect()
+}
+
+/// The bridge to be written below a scene, if one is, and the scene on its far side.
+pub async fn resolve_rules_change(
+    parts: &Arc<TurnServices>,
+    caller: UserId,
+    mut scene: TurnSnapshot,
+    now: Time,
+) -> Result<(Option<NodeDraft>, TurnSnapshot), TurnError> {
+    match find_rules_change(parts, caller, &scene, now).await? {
+        RulesChange::None => Ok((None, scene)),
+        RulesChange::Existing(there) => Ok((None, *there)),
+        RulesChange::New(draft) => {
+            apply_rules_change(&mut scene, &draft);
+            // What comes next stands below the bridge, not below the place itself.
+            scene.pending_changes = 1;
+            Ok((Some(*draft), scene))
+        }
+    }
+}

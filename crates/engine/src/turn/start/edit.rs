@@ -1,0 +1,93 @@
+//! An edited version of a message: a sibling with the new text. Where a reply is asked for, a new turn begins: plugins see the
+//! text under the rules that the session wants now, and the record of those stands between message and reply. A version that
+//! only takes the old one's place keeps the rules in force there.
+
+use clotho_core::ids::{NodeId, SessionId, UserId};
+use clotho_core::oplog::OperationKind;
+use clotho_core::tree::Role;
+use clotho_core::tree::edit::{self, TreeError};
+use clotho_store::{MessageWrite, NodeDraft, VALUES_KEY};
+
+use super::GenerateOptions;
+use super::change;
+use super::input::{self, InputHookResult};
+use crate::turn::cast::UserPersona;
+use crate::turn::rules::rules_in_force;
+use crate::turn::snapshot::{self, SnapshotQuery};
+use crate::turn::{EditSpec, GenerationSpec, TurnEngine, TurnError, TurnReceipt};
+
+/// Where a summary says which messages it stands for.
+const SUMMARIZED: &str = "summarizedFrom";
+
+/// Writes an edited version of a message beside it.
+pub async fn edit(
+    turns: &TurnEngine,
+    caller: UserId,
+    session: SessionId,
+    node: NodeId,
+    asked: EditSpec,
+) -> Result<TurnReceipt, TurnError> {
+    let parts = &turns.services;
+    let look = SnapshotQuery::at_node(parts, caller, session, node);
+    let (old, mut scene, before) = parts
+        .store
+        .read(move |reader| {
+            let held = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
+            let placed = reader.node(&held, node)?.ok_or(TreeError::NotFound("the message"))?;
+            let before = reader.delta(&placed)?;
+            let old = placed.node;
+            let parent = old.parent.ok_or_else(|| TreeError::Conflict("the root has no text to edit".into()))?;
+            let voice = (old.role == Role::User).then(|| UserPersona { persona: old.persona, name: old.name.clone() });
+            let look = SnapshotQuery { node: parent, speaker: old.character, user_persona: voice, ..look };
+            Ok::<_, TurnError>((old, snapshot::read(reader, &look)?, before))
+        })
+        .await?;
+    super::stale(&scene.stored, asked.expected_leaf)?;
+    let fits = edit::edit_requests_reply(&old, asked.move_children).then(GenerationSpec::default);
+    let generate = asked.generate.unwrap_or(fits);
+    edit::check_editable(&old, asked.move_children, generate.is_some())?;
+    super::check_content_length(parts, scene.session(), generate.as_ref(), &asked.content)?;
+    let now = parts.clock.now();
+    let mut draft = NodeDraft::new(NodeId::new(parts.ids.next(now)), old.role, old.kind, old.dice_seed, now);
+    (draft.author, draft.persona, draft.character) = (Some(caller), old.persona, old.character);
+    (draft.name, draft.content) = (old.name.clone(), asked.content);
+    draft.metadata.insert("editedFrom".into(), old.id.to_string().into());
+    // What another model said that it changes, it still changes.
+    draft.metadata.extend(old.metadata.get(VALUES_KEY).map(|kept| (VALUES_KEY.to_owned(), kept.clone())));
+    // Other words for a summary stand for the same messages.
+    draft.metadata.extend(old.metadata.get(SUMMARIZED).map(|ids| (SUMMARIZED.to_owned(), ids.clone())));
+    // Only who is asked for a reply begins a turn; what is carried on has been played under its own rules.
+    let mut bridge =
+        if generate.is_some() { change::rules_change_below(parts, &mut scene, &draft, now).await } else { None };
+    let input = input::read(parts, &scene, &mut draft, Some(&before)).await?;
+    if let Some(bridge) = &mut bridge {
+        // They fold under the new rules, which begin below the message.
+        bridge.delta.operations.append(&mut draft.delta.operations);
+    }
+    let generate = generate.filter(|_| input.is_answered());
+    let InputHookResult { plugin_reply: given, asks, summaries, .. } = input;
+    let wish = GenerateOptions {
+        generate,
+        plugin_reply: given,
+        asks,
+        summaries,
+        move_head: asked.move_head,
+        ..GenerateOptions::default()
+    };
+    draft.delta.problems.extend(rules_in_force::changed_plugins(&scene.rules.plugins, &scene.catalogue));
+    let replies = super::replies(parts, &scene.stored.session, caller, &scene.cast.character, &wish, now)?;
+    let message = MessageWrite {
+        session,
+        parent: scene.at.node.id,
+        rules_change: bridge,
+        draft: Some(draft),
+        move_children_from: asked.move_children.then_some(old.id),
+        replies,
+        move_head: asked.move_head,
+        kind: OperationKind::Edit,
+    };
+    let actor = super::actor(caller, now, asked.expected_leaf);
+    let started = super::commit_message(turns, actor, message, scene.session(), wish).await?;
+    // Only a bridge is ever written by somebody else first.
+    started.ok_or(TurnError::Stopped)
+}

@@ -1,0 +1,183 @@
+//! What plugins make of a text before it is committed: `on_input` of a user's words, `on_reply` of a reply that a person
+//! wrote, `on_edit` of one that was edited.
+
+use std::sync::Arc;
+
+use clotho_core::tree::{Delta, Kind, Role};
+use clotho_plugin::manifest_rules::ManifestRule;
+use clotho_plugin::{Hook, HookAnswer, LoadedPlugin, PluginModelCall, Roll, SlashCommand, SummaryProposal};
+use clotho_store::NodeDraft;
+
+use crate::turn::rules::hooks::{self, ActivePlugin, HookContext, HookProposal, in_order};
+use crate::turn::snapshot::TurnSnapshot;
+use crate::turn::{TurnError, TurnServices, side_calls};
+
+/// What plugins made of the input.
+#[derive(Debug, Default)]
+pub struct InputHookResult {
+    /// A plugin's own reply: no model is called.
+    pub plugin_reply: Option<PluginReply>,
+    /// No model is asked.
+    pub stop: bool,
+    /// The models that plugins want asked when it is written.
+    pub asks: Vec<(String, PluginModelCall)>,
+    /// The summaries that plugins propose.
+    pub summaries: Vec<(String, SummaryProposal)>,
+}
+
+impl InputHookResult {
+    /// Whether a reply is written: stopping means that no model is asked, and a reply that is there needs none.
+    pub fn is_answered(&self) -> bool {
+        self.plugin_reply.is_some() || !self.stop
+    }
+}
+
+/// A reply that a plugin has given in place of a model.
+#[derive(Debug, Clone)]
+pub struct PluginReply {
+    /// The plugin.
+    pub plugin: String,
+    /// The text.
+    pub text: String,
+}
+
+/// Lets plugins see a text that is about to be written, and puts what they propose onto the draft. `before` is the delta of
+/// the version that is edited; `None` for a new message.
+///
+/// # Errors
+/// A plugin refuses it.
+pub async fn read(
+    parts: &TurnServices,
+    scene: &TurnSnapshot,
+    draft: &mut NodeDraft,
+    before: Option<&Delta>,
+) -> Result<InputHookResult, TurnError> {
+    if draft.kind != Kind::Message {
+        return Ok(InputHookResult::default());
+    }
+    if draft.role == Role::Assistant {
+        let HookProposal { delta, asks, summaries, .. } = run_on_reply(parts, scene, draft, before).await;
+        draft.delta = delta;
+        return Ok(InputHookResult { asks, summaries, ..InputHookResult::default() });
+    }
+    run_on_input(parts, scene, draft, before.map(hooks::recorded_rolls).unwrap_or_default()).await
+}
+
+/// `on_input` of every plugin in order. Each sees what earlier ones made of the text; the first refusal ends it all.
+async fn run_on_input(
+    parts: &TurnServices,
+    scene: &TurnSnapshot,
+    draft: &mut NodeDraft,
+    recorded: Arc<[Roll]>,
+) -> Result<InputHookResult, TurnError> {
+    let facts = scene.next(draft.id, draft.created, true);
+    let mut stage = scene.stage(&scene.rules, facts, draft.dice_seed);
+    stage.role = draft.role.word();
+    stage.recorded = recorded;
+    let original = draft.content.clone();
+    let mut heard = run_input_hooks(parts, scene, &mut stage, &original).await?;
+    // That a plugin answers its command is known at the end, and rules that count turns come before: all of it once more.
+    if !heard.command_plugins.is_empty() && has_turn_rules(&stage.plugins) {
+        stage.is_command_only = true;
+        heard = run_input_hooks(parts, scene, &mut stage, &original).await?;
+    }
+    let InputHookRun { text, mut input, mut proposal, command_plugins: aside } = heard;
+    hooks::mark_command_only(&mut proposal.delta, &aside);
+    if text != original {
+        draft.metadata.insert("originalContent".into(), original.into());
+        draft.content = text;
+    }
+    draft.delta = proposal.delta;
+    input.asks = proposal.asks;
+    Ok(input)
+}
+
+/// What came of a text.
+struct InputHookRun {
+    /// The text as plugins left it.
+    text: String,
+    input: InputHookResult,
+    proposal: HookProposal,
+    /// The plugins that answered a command of their own, which the text was.
+    command_plugins: Vec<String>,
+}
+
+async fn run_input_hooks(
+    parts: &TurnServices,
+    scene: &TurnSnapshot,
+    stage: &mut HookContext,
+    original: &str,
+) -> Result<InputHookRun, TurnError> {
+    let proposal = HookProposal::starting_at(Arc::clone(&scene.world));
+    let mut heard = InputHookRun {
+        text: original.to_owned(),
+        input: InputHookResult::default(),
+        proposal,
+        command_plugins: Vec::new(),
+    };
+    let InputHookRun { text, input, proposal, command_plugins: aside } = &mut heard;
+    for player in in_order(&stage.plugins) {
+        check_length(&player.plugin, text)?;
+        stage.text = Arc::from(text.as_str());
+        parts.hooks.one(Hook::OnInput, stage, &player, proposal).await;
+        for (plugin, answer) in std::mem::take(&mut proposal.answers) {
+            match answer {
+                HookAnswer::Refused(message) => return Err(TurnError::InputRefused { plugin, message }),
+                HookAnswer::Input { text: other, reply, stop } => {
+                    let is_answer = reply.is_some() || stop;
+                    aside.extend((is_answer && is_command(&player.plugin, original)).then(|| plugin.clone()));
+                    *text = other.unwrap_or_else(|| std::mem::take(text));
+                    input.plugin_reply = reply.map(|text| PluginReply { plugin, text }).or(input.plugin_reply.take());
+                    input.stop |= stop;
+                }
+                _ => {}
+            }
+        }
+        parts.hooks.run_manifest_rules(Hook::OnInput, stage, &player, proposal).await;
+    }
+    Ok(heard)
+}
+
+/// Whether a text is a command of a plugin.
+fn is_command(plugin: &LoadedPlugin, text: &str) -> bool {
+    SlashCommand::parse(text).is_some_and(|typed| plugin.manifest().command(typed.word).is_some())
+}
+
+/// Whether a rule of those who play counts messages.
+fn has_turn_rules(players: &[ActivePlugin]) -> bool {
+    players.iter().any(|player| player.plugin.manifest().rules.iter().any(ManifestRule::counts_messages))
+}
+
+/// A text of which a plugin sees only a part could be refused or written anew for the wrong reason.
+fn check_length(plugin: &LoadedPlugin, content: &str) -> Result<(), TurnError> {
+    let most = plugin.longest_input();
+    if !plugin.has(Hook::OnInput) || content.len() <= most {
+        return Ok(());
+    }
+    Err(TurnError::TooLong { plugin: plugin.id().to_owned(), most })
+}
+
+/// The rules read a reply that a person wrote as they read a model's. An edited one keeps what its narrator did, and its
+/// dice are those of the version before (`docs/modders.md`).
+async fn run_on_reply(
+    parts: &TurnServices,
+    scene: &TurnSnapshot,
+    draft: &NodeDraft,
+    before: Option<&Delta>,
+) -> HookProposal {
+    let facts = scene.next(draft.id, draft.created, false);
+    let mut stage = scene.stage(&scene.rules, facts, draft.dice_seed);
+    stage.text =
+        side_calls::with_values(&parts.config.generation.hide_tags, Role::Assistant, &draft.content, &draft.metadata);
+    stage.role = Role::Assistant.word();
+    stage.recorded = before.map(hooks::recorded_rolls).unwrap_or_default();
+    let mut proposal =
+        hooks::streamed_proposal(before.unwrap_or(&Delta::default()), Arc::clone(&scene.world), &stage.rules);
+    side_calls::keep(&stage, &draft.metadata, &mut proposal);
+    for player in in_order(&stage.plugins) {
+        let hook = if before.is_some() && player.plugin.has(Hook::OnEdit) { Hook::OnEdit } else { Hook::OnReply };
+        parts.hooks.one(hook, &stage, &player, &mut proposal).await;
+        parts.hooks.run_manifest_rules(Hook::OnReply, &stage, &player, &mut proposal).await;
+    }
+    proposal
+}

@@ -1,0 +1,338 @@
+//! Beginning a session: its cards in their present version, its root with the rules in force from the start, its greetings.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use clotho_compat::prompt::{PromptCast, tags};
+use clotho_core::clock::Time;
+use clotho_core::ids::{CharacterId, NodeId, SessionId, UserId};
+use clotho_core::tree::edit::TreeError;
+use clotho_core::tree::{
+    AllowedScripts, CardRef, Kind, PersonaRef, PluginSetting, RecallSettings, Role, Session, SummarySettings,
+};
+use clotho_core::world::World;
+use clotho_plugin::{Catalogue, DiceSeeds, Hook, HookNodeInfo, InitVarText};
+use clotho_store::{ActiveRules, CharacterCard, IdempotencyClaim, NodeDraft, PersonaCard};
+
+use super::initial_values::{self, InitialValueScope};
+use crate::turn::rules::hooks::{HookContext, HookProposal};
+use crate::turn::{
+    PluginChoice, SessionSpec, TurnError, TurnServices, ask::macro_context, cast, rules::rules_in_force,
+};
+
+/// The plugin that keeps values in the way of MVU.
+const MVU_PLUGIN: &str = "mvu";
+
+/// Begins a session.
+pub async fn begin(parts: &Arc<TurnServices>, caller: UserId, new: SessionSpec) -> Result<SessionId, TurnError> {
+    let mode = new.mode.clone().unwrap_or_else(|| "tree".into());
+    if !matches!(mode.as_str(), "tree" | "linear") {
+        let message = format!("\"tree\" or \"linear\" is expected, not \"{mode}\"");
+        return Err(TurnError::Invalid { field: "mode", message });
+    }
+    let SessionCards { characters, persona, globals, initial_values: starts } = read_cards(parts, caller, &new).await?;
+    let first = characters.first().ok_or_else(|| TurnError::Invalid {
+        field: "characterIds",
+        message: "a session needs at least one character".into(),
+    })?;
+    let now = parts.clock.now();
+    if let Some(model) = &new.model {
+        parts.models.find(model).map_err(|error| TurnError::Invalid { field: "model", message: error.to_string() })?;
+    }
+    let suggested = CardSuggestions::from_card(&first.card, &starts, parts);
+    let model = new.model.clone().or(suggested.model);
+    let narrator = &model.clone().unwrap_or_else(|| parts.models.default_name());
+    let plugins = plugin_settings(parts, new.plugins.clone().unwrap_or(suggested.plugins), narrator)?;
+    let empty = Map::new();
+    let own = persona.as_ref().map_or(&empty, |persona| &persona.card);
+    let cast = cast::cast_of_cards(&first.card, own);
+    let session = Session {
+        id: SessionId::new(parts.ids.next(now)),
+        owner: caller,
+        title: new.title.clone().unwrap_or_else(|| cast.character.clone()),
+        cards: Vec::new(),
+        persona: None,
+        root: NodeId::new(parts.ids.next(now)),
+        head: NodeId::new(parts.ids.next(now)),
+        op: 0,
+        head_op: 0,
+        mode,
+        model,
+        params: new.params.clone(),
+        preset: None,
+        scripts: AllowedScripts::default(),
+        summaries: SummarySettings::default(),
+        values_model: None,
+        recall: RecallSettings::default(),
+        note: None,
+        plugins,
+        seed: parts.ids.next_seed(),
+        edits: 0,
+        created: now,
+        updated: now,
+    };
+    let starts = starts.into_iter().map(|start| {
+        let text = macro_context::greeting(&cast, &start.text, &globals, session.seed, now);
+        InitVarText { text, ..start }
+    });
+    let starts: Arc<[InitVarText]> = starts.collect();
+    let (mut root, mut stage) = root_draft(parts, &session, &cast, Arc::clone(&starts), now).await;
+    let mut greetings = greetings(parts, &characters, own, &globals, &stage.world, now);
+    if greetings.is_empty() {
+        root.delta.problems.extend(initial_values::unreadable_values(&stage.plugins, &starts, ""));
+    }
+    for greeting in &mut greetings {
+        run_greeting_hooks(parts, &mut stage, greeting).await;
+        // The root is never shown: what could not be read there is told where the story begins.
+        greeting.delta.problems.extend(initial_values::unreadable_values(&stage.plugins, &starts, &greeting.content));
+    }
+    write_session(parts, session, characters, persona, root, greetings, now).await
+}
+
+/// What a session begins with.
+struct SessionCards {
+    characters: Vec<CharacterCard>,
+    persona: Option<PersonaCard>,
+    /// The caller's variables of all sessions.
+    globals: Map<String, Value>,
+    /// What their lorebooks say that values begin with.
+    initial_values: Vec<InitVarText>,
+}
+
+async fn read_cards(parts: &Arc<TurnServices>, caller: UserId, new: &SessionSpec) -> Result<SessionCards, TurnError> {
+    let (ids, persona, inside) = (new.character_ids.clone(), new.persona_id, Arc::clone(parts));
+    parts
+        .store
+        .read(move |reader| {
+            let mut characters = Vec::new();
+            for id in ids {
+                characters.push(reader.character(caller, id)?.ok_or(TreeError::NotFound("the character"))?);
+            }
+            let persona = match persona {
+                Some(id) => Some(reader.persona(caller, id)?.ok_or(TreeError::NotFound("the persona"))?),
+                None => None,
+            };
+            let own: Vec<_> = characters.iter().map(|character| (character.id, &character.card)).collect();
+            let persona_id = persona.as_ref().map(|persona| persona.id);
+            let whose = InitialValueScope { owner: caller, characters: &own, persona: persona_id, session: None };
+            let starts = initial_values::read_initial_values(reader, &whose, &inside.lorebook_cache)?;
+            Ok(SessionCards {
+                characters,
+                persona,
+                globals: macro_context::globals(reader, caller)?,
+                initial_values: starts,
+            })
+        })
+        .await
+}
+
+/// What a card suggests for its sessions: `metadata.clotho = {model, plugins: [{id, config}]}`. Cards travel: what this
+/// server does not have is left out. Only plugins that are installed here can be meant; code inside a card never runs. A card
+/// that says nothing of it and brings values in the way of MVU suggests the plugin that keeps them.
+struct CardSuggestions {
+    model: Option<String>,
+    plugins: Vec<PluginChoice>,
+}
+
+impl CardSuggestions {
+    fn from_card(card: &Map<String, Value>, starts: &[InitVarText], parts: &TurnServices) -> Self {
+        let clotho = card.get("metadata").and_then(|metadata| metadata.get("clotho"));
+        let model = clotho.and_then(|c| c.get("model")).and_then(Value::as_str);
+        let model = model.filter(|model| parts.models.find(model).is_ok()).map(str::to_owned);
+        let plugins = clotho.and_then(|c| c.get("plugins")).and_then(Value::as_array);
+        let catalogue = parts.catalogue.now();
+        if plugins.is_none() && model.is_none() && !starts.is_empty() && catalogue.get(MVU_PLUGIN).is_some() {
+            return Self { model, plugins: vec![PluginChoice::enable(MVU_PLUGIN, Map::new())] };
+        }
+        let plugins = plugins.into_iter().flatten().filter_map(|plugin| {
+            let loaded = catalogue.get(plugin.get("id")?.as_str()?)?;
+            let config = plugin.get("config").and_then(Value::as_object).cloned().unwrap_or_default();
+            let config = loaded.manifest().check_settings(&config).map(|_| config).unwrap_or_default();
+            Some(PluginChoice::enable(loaded.id(), config))
+        });
+        Self { model, plugins: plugins.collect() }
+    }
+}
+
+/// Checked plugin settings: each plugin can run, its settings and grants fit, and they get on with each other; a narrator
+/// plays in its own session.
+pub fn plugin_settings(
+    parts: &TurnServices,
+    mut plugins: Vec<PluginChoice>,
+    model: &str,
+) -> Result<Vec<PluginSetting>, TurnError> {
+    let catalogue = parts.catalogue.now();
+    let narrator = model.strip_prefix("plugin:").filter(|id| catalogue.get(id).is_some());
+    if let Some(id) = narrator.filter(|id| !plugins.iter().any(|plugin| plugin.id == *id)) {
+        plugins.insert(0, PluginChoice::enable(id, Map::new()));
+    }
+    for (i, plugin) in plugins.iter().enumerate() {
+        if plugins.iter().take(i).any(|other| other.id == plugin.id) {
+            return Err(invalid(format!("\"{}\" is named twice", plugin.id)));
+        }
+    }
+    let plugins =
+        plugins.into_iter().map(|plugin| plugin_setting(&catalogue, plugin)).collect::<Result<Vec<_>, _>>()?;
+    check_plugins_compatible(&catalogue, &plugins)?;
+    Ok(plugins)
+}
+
+fn invalid(message: String) -> TurnError {
+    TurnError::Invalid { field: "plugins", message }
+}
+
+/// What comes of a choice, if the plugin can run and takes its settings and grants.
+fn plugin_setting(catalogue: &Catalogue, choice: PluginChoice) -> Result<PluginSetting, TurnError> {
+    let PluginChoice { id, enabled, config, grants, refused } = choice;
+    let absent = || match catalogue.broken(&id) {
+        Some(broken) => invalid(format!("the plugin \"{id}\" {broken}")),
+        None => invalid(format!("no plugin \"{id}\" is installed")),
+    };
+    let manifest = catalogue.get(&id).ok_or_else(absent)?.manifest();
+    manifest.check_settings(&config).map_err(|error| invalid(format!("{id}: {error}")))?;
+    let asked_for: Vec<String> = manifest.permissions.iter().map(ToString::to_string).collect();
+    if let Some(grant) = grants.iter().flatten().find(|grant| !asked_for.contains(grant)) {
+        return Err(invalid(format!("{id}: it does not ask for the permission \"{grant}\"")));
+    }
+    let (grants, refused) = (grants.unwrap_or_else(|| asked_for.clone()), refused.unwrap_or_default());
+    if let Some(name) = refused.iter().find(|name| !asked_for.contains(name) || grants.contains(name)) {
+        let why = if grants.contains(name) { "it is granted" } else { "it does not ask for it" };
+        return Err(invalid(format!("{id}: \"{name}\" is not refused: {why}")));
+    }
+    Ok(PluginSetting { id, enabled, config, grants, refused })
+}
+
+/// Whether those that are switched on can play together.
+fn check_plugins_compatible(catalogue: &Catalogue, plugins: &[PluginSetting]) -> Result<(), TurnError> {
+    let on = || plugins.iter().filter(|plugin| plugin.enabled).filter_map(|plugin| catalogue.get(&plugin.id));
+    for manifest in on().map(|loaded| loaded.manifest()) {
+        for (id, requirement) in &manifest.requires {
+            let other = on().find(|other| other.id() == id);
+            if !other.is_some_and(|other| requirement.allows(&other.manifest().version)) {
+                return Err(invalid(format!("{} needs the plugin \"{id}\" {requirement}", manifest.id)));
+            }
+        }
+        if let Some(id) = manifest.conflicts.iter().find(|id| on().any(|other| other.id() == id.as_str())) {
+            return Err(invalid(format!("{} does not get on with the plugin \"{id}\"", manifest.id)));
+        }
+    }
+    rules_in_force::check_roots(plugins, catalogue).map_err(invalid)
+}
+
+/// The root: the first record of which rules are in force, with what their `init` does.
+async fn root_draft(
+    parts: &Arc<TurnServices>,
+    session: &Session,
+    cast: &PromptCast,
+    starts: Arc<[InitVarText]>,
+    now: Time,
+) -> (NodeDraft, HookContext) {
+    let mut root = NodeDraft::new(session.root, Role::System, Kind::Root, parts.ids.next_seed(), now);
+    let mut wanted = rules_in_force::wanted_rules(&session.plugins, &ActiveRules::default(), &parts.catalogue.now());
+    let first = wanted.as_mut().map(|wanted| wanted.init_in(&World::default())).unwrap_or_default();
+    let (players, rules) = match &wanted {
+        Some(wanted) => (wanted.to_init.clone(), Arc::new(wanted.rules.rules.clone())),
+        None => Default::default(),
+    };
+    let mut stage = HookContext {
+        session: session.id,
+        plugins: players,
+        rules,
+        world: Arc::default(),
+        text: Arc::from(""),
+        role: Role::System.word(),
+        user: cast.user.clone(),
+        character: cast.character.clone(),
+        node: HookNodeInfo { id: root.id.to_string(), depth: 0, turn: 0, time: Some(now) },
+        recent: Arc::from([]),
+        seeds: DiceSeeds { session: session.seed, node: root.dice_seed },
+        recorded: Arc::from([]),
+        answer: None,
+        initial_values: starts,
+        replies: 0,
+        is_command_only: false,
+    };
+    let Some(wanted) = wanted else { return (root, stage) };
+    let mut so_far = HookProposal::default();
+    so_far.apply_first(first, &stage.rules);
+    let proposal = parts.hooks.run(Hook::Init, &stage, so_far).await;
+    root.delta = proposal.delta;
+    root.delta.problems.extend(wanted.problems);
+    root.rules = Some(wanted.rules);
+    (stage.world, stage.initial_values) = (proposal.world, Arc::from([]));
+    (root, stage)
+}
+
+/// Lets plugins read a greeting, each from the same world: the one that the story begins with.
+async fn run_greeting_hooks(parts: &Arc<TurnServices>, stage: &mut HookContext, greeting: &mut NodeDraft) {
+    let heard = tags::heard(greeting.role, &greeting.content, &parts.config.generation.hide_tags);
+    (stage.text, stage.role) = (Arc::from(heard), greeting.role.word());
+    stage.character = greeting.name.clone().unwrap_or_default();
+    stage.node = HookNodeInfo { id: greeting.id.to_string(), depth: 1, turn: 0, time: Some(greeting.created) };
+    stage.seeds.node = greeting.dice_seed;
+    let so_far = HookProposal::starting_at(Arc::clone(&stage.world));
+    greeting.delta = parts.hooks.run(Hook::OnGreeting, stage, so_far).await.delta;
+}
+
+/// The greetings of all characters: the first messages, then the alternate ones, macros filled in. A greeting is a fact: what
+/// its macros drew is drawn once, and what they would write into variables goes with the filling.
+fn greetings(
+    parts: &TurnServices,
+    characters: &[CharacterCard],
+    persona: &Map<String, Value>,
+    globals: &Map<String, Value>,
+    world: &World,
+    now: Time,
+) -> Vec<NodeDraft> {
+    let mut drafts = Vec::new();
+    for character in characters {
+        let cast = cast::cast_of_cards(&character.card, persona);
+        for text in cast.greetings.iter().filter(|text| !text.trim().is_empty()) {
+            let id = NodeId::new(parts.ids.next(now));
+            let mut draft = NodeDraft::new(id, Role::Assistant, Kind::Greeting, parts.ids.next_seed(), now);
+            draft.character = Some(character.id);
+            draft.name = Some(cast.character.clone());
+            draft.content = macro_context::fill_greeting_in(world, &cast, text, globals, draft.dice_seed, now);
+            drafts.push(draft);
+        }
+    }
+    drafts
+}
+
+async fn write_session(
+    parts: &Arc<TurnServices>,
+    session: Session,
+    characters: Vec<CharacterCard>,
+    persona: Option<PersonaCard>,
+    root: NodeDraft,
+    greetings: Vec<NodeDraft>,
+    now: Time,
+) -> Result<SessionId, TurnError> {
+    let id = session.id;
+    let claim = IdempotencyClaim::current();
+    parts
+        .store
+        .write(move |tx| {
+            let mut session = session.clone();
+            for character in &characters {
+                session.cards.push(CardRef { id: character.id, hash: tx.put_blob(&card_bytes(&character.card))? });
+            }
+            if let Some(persona) = &persona {
+                session.persona = Some(PersonaRef { id: persona.id, hash: tx.put_blob(&card_bytes(&persona.card))? });
+            }
+            tx.begin_session(&session, &root, &greetings, now)?;
+            tx.record_claim(claim.as_ref(), &session.id)
+        })
+        .await?;
+    Ok(id)
+}
+
+fn card_bytes(card: &Map<String, Value>) -> Vec<u8> {
+    Value::Object(card.clone()).to_string().into_bytes()
+}
+
+/// Whether a session plays a character.
+pub fn has_character(session: &Session, character: CharacterId) -> bool {
+    session.cards.iter().any(|card| card.id == character)
+}

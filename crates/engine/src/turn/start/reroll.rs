@@ -1,0 +1,179 @@
+//! Other replies to what was answered already: beside a reply, or going on from its text.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use clotho_core::ids::{NodeId, SessionId, UserId};
+use clotho_core::oplog::OperationKind;
+use clotho_core::tree::edit::{self, TreeError};
+use clotho_core::tree::{Kind, Node, Role, Session, Status};
+use clotho_store::{ExpectedVersion, MessageWrite, StoreReader, StoredSession};
+
+use super::{ContinuedReply, GenerateOptions};
+use crate::turn::cast::{self, UserPersona};
+use crate::turn::models::ReplyWriter;
+use crate::turn::{ContinueSpec, GenerationSpec, RerollSpec, TurnEngine, TurnError, TurnReceipt, TurnServices};
+
+/// Where other replies belong, and as what they are asked for.
+struct RerollTarget {
+    held: StoredSession,
+    /// The node that was named.
+    named_node: Node,
+    /// What the replies answer.
+    context: Node,
+    generate: GenerationSpec,
+    /// The speaker's name.
+    speaker_name: String,
+}
+
+/// Begins other replies beside an assistant node, or under a context node.
+pub async fn reroll(
+    turns: &TurnEngine,
+    caller: UserId,
+    session: SessionId,
+    asked: RerollSpec,
+) -> Result<TurnReceipt, TurnError> {
+    let place = find_target(&turns.services, caller, session, asked.node, asked.generate).await?;
+    let wish = GenerateOptions {
+        generate: Some(place.generate.clone()),
+        move_head: asked.move_head,
+        ..GenerateOptions::default()
+    };
+    begin_replies(turns, caller, &place, wish, asked.expected_leaf).await
+}
+
+/// Begins another reply that goes on from the text of one (`docs/domain.md` 5.8).
+pub async fn continue_reply(
+    turns: &TurnEngine,
+    caller: UserId,
+    session: SessionId,
+    asked: ContinueSpec,
+) -> Result<TurnReceipt, TurnError> {
+    let parts = &turns.services;
+    let generate = GenerationSpec { n: 1, model: asked.model, params: asked.params, character: None };
+    let place = find_target(parts, caller, session, asked.node, generate).await?;
+    super::stale(&place.held, asked.expected_leaf)?;
+    check_continuable(&place.named_node)?;
+    if let Ok(ReplyWriter::Narrator(plugin)) =
+        parts.models.find(&super::model(parts, &place.held.session, &place.generate))
+    {
+        let message = format!("the plugin \"{}\" writes its replies whole and cannot go on from a text", plugin.id());
+        return Err(TurnError::Invalid { field: "model", message });
+    }
+    let wish = GenerateOptions {
+        generate: Some(place.generate.clone()),
+        plugin_reply: None,
+        asks: Vec::new(),
+        summaries: Vec::new(),
+        move_head: asked.move_head,
+        continued: Some(ContinuedReply { node: place.named_node.id, text: place.named_node.content.clone() }),
+    };
+    begin_replies(turns, caller, &place, wish, asked.expected_leaf).await
+}
+
+/// Whether there is a text to go on from, also that of a reply which broke off.
+fn check_continuable(at: &Node) -> Result<(), TreeError> {
+    if at.status == Status::Generating {
+        return Err(TreeError::Generating);
+    }
+    if at.role != Role::Assistant {
+        return Err(TreeError::Conflict("only a reply can be continued: edit what you wrote yourself".into()));
+    }
+    if at.content.trim().is_empty() {
+        return Err(TreeError::Conflict("there is no text to go on from: ask for another reply".into()));
+    }
+    Ok(())
+}
+
+async fn find_target(
+    parts: &Arc<TurnServices>,
+    caller: UserId,
+    session: SessionId,
+    node: NodeId,
+    wanted: GenerationSpec,
+) -> Result<RerollTarget, TurnError> {
+    let known = Arc::clone(parts);
+    parts
+        .store
+        .read(move |reader| {
+            let held = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
+            let at = reader.node(&held, node)?.ok_or(TreeError::NotFound("the message"))?.node;
+            let context = context_node(reader, &held, &at)?;
+            let generate = repeat_generation(&known, &held.session, &at, wanted);
+            let name = cast::read(reader, &held.session, generate.character, &UserPersona::default())?.character;
+            Ok(RerollTarget { held, named_node: at, context, generate, speaker_name: name })
+        })
+        .await
+}
+
+async fn begin_replies(
+    turns: &TurnEngine,
+    caller: UserId,
+    place: &RerollTarget,
+    wish: GenerateOptions,
+    expected_leaf: Option<ExpectedVersion>,
+) -> Result<TurnReceipt, TurnError> {
+    let parts = &turns.services;
+    let session = &place.held.session;
+    edit::check_parent(&place.context)?;
+    super::check_content_length(parts, session, wish.generate.as_ref(), &place.context.content)?;
+    let now = parts.clock.now();
+    let message = MessageWrite {
+        session: session.id,
+        parent: place.context.id,
+        rules_change: None,
+        draft: None,
+        move_children_from: None,
+        replies: super::replies(parts, session, caller, &place.speaker_name, &wish, now)?,
+        move_head: false,
+        kind: OperationKind::Reroll,
+    };
+    let started =
+        super::commit_message(turns, super::actor(caller, now, expected_leaf), message, session, wish).await?;
+    // Only a bridge is ever written by somebody else first.
+    started.ok_or(TurnError::Stopped)
+}
+
+/// What a new reply answers: a reply beside a reply answers the same message; below anything else it answers that. A
+/// change node is answered where the message above it waits for an answer.
+fn context_node(reader: &mut StoreReader<'_>, held: &StoredSession, at: &Node) -> Result<Node, TurnError> {
+    let nothing = |message: &str| TurnError::from(TreeError::Conflict(message.to_owned()));
+    let above = |reader: &mut StoreReader<'_>, node: &Node| {
+        let parent = node.parent.ok_or_else(|| nothing("there is nothing to answer"))?;
+        let placed = reader.node(held, parent)?.ok_or(TreeError::NotFound("the message"))?;
+        Ok::<_, TurnError>(placed.node)
+    };
+    let context = if at.role == Role::Assistant { above(reader, at)? } else { at.clone() };
+    let mut said = context.clone();
+    while at.role != Role::Assistant && said.kind == Kind::Change {
+        said = above(reader, &said)?;
+    }
+    if said.kind == Kind::Root {
+        return Err(nothing("a greeting has no message to answer: write one, or choose another greeting"));
+    }
+    if at.role != Role::Assistant && said.role == Role::Assistant {
+        return Err(nothing("the last word is a reply's: write a message, or choose the reply itself"));
+    }
+    Ok(context)
+}
+
+/// A reply again: as the one it stands beside was asked for, unless told otherwise. Its seed is its own.
+fn repeat_generation(parts: &TurnServices, session: &Session, beside: &Node, asked: GenerationSpec) -> GenerationSpec {
+    if beside.role != Role::Assistant {
+        return asked;
+    }
+    let before = beside.metadata.get("override");
+    let model = before.and_then(|before| before.get("model")).and_then(Value::as_str);
+    let model = model.filter(|model| parts.models.find(model).is_ok()).map(str::to_owned);
+    let mut params =
+        before.and_then(|before| before.get("params")).and_then(Value::as_object).cloned().unwrap_or_default();
+    params.shift_remove("seed");
+    params.extend(asked.params);
+    GenerationSpec {
+        n: asked.n,
+        model: asked.model.or(model),
+        params,
+        character: asked.character.or(beside.character.filter(|id| super::new_session::has_character(session, *id))),
+    }
+}

@@ -1,0 +1,304 @@
+//! Summing up in the background (`docs/memory.md`): after a turn of a session that wants it, a model is asked for a summary of what
+//! has slid, or will soon slide, out of its prompts and has none yet; and for a chapter where there are enough of them.
+//!
+//! No turn waits for any of this. Of one session one call runs at a time, of all of them [`MAX_CONCURRENT`]; a model that fails is left
+//! alone for a while, longer each time, and at last until the next turn. Nothing is written before an answer is whole, so a server
+//! that was stopped goes on by itself: what is to be done follows from what is there.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tokio::sync::{Notify, Semaphore};
+
+use clotho_compat::prompt::recall::embed_prefix;
+use clotho_compat::prompt::{self, OutgoingMessage, PromptLine, summaries, tags};
+use clotho_core::ids::{NodeId, SessionId, SummaryId};
+use clotho_core::tree::Session;
+use clotho_store::{NewSummary, PathFilter, StoreError, StoreReader, StoredNode, StoredSession};
+
+use crate::turn::ask::prompt_bounds::{LastPrompt, PromptBounds};
+use crate::turn::ask::summary_block::BranchSummaries;
+use crate::turn::ask::trace::{BuiltPrompt, SUMMARIES};
+use crate::turn::models::ModelSelection;
+use crate::turn::{GenerationSpec, TurnServices, ask::prompt_bounds, ask::trace, draft, side_calls, start};
+
+/// So many calls run at once for all sessions together.
+const MAX_CONCURRENT: usize = 2;
+/// So many summaries are made after one turn; the next turn has more of them made.
+const AT_A_TIME: usize = 32;
+/// So many ends of lines of one session wait at most; the oldest is dropped, and its next turn brings it back.
+const LINES: usize = 8;
+/// How long it rests after the first failure, and at most; twice as long each time.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+/// After so many failures in a row it rests until the next turn.
+const MAX_ATTEMPTS: u32 = 6;
+/// Messages that are read at once.
+const PIECE: usize = 32;
+/// So many newest messages are looked at for the last prompt.
+const NEWEST: i64 = 16;
+/// Tokens that a summary may take in any case.
+const SHORTEST: usize = 64;
+/// What lies between two summaries is left out where it is less than this part of what becomes one.
+const SMALLEST: usize = 8;
+
+/// Who sums up.
+#[derive(Debug)]
+pub struct Summarizer {
+    /// The ends of lines that are to be looked at; a session that is here has its task.
+    pending: Mutex<HashMap<SessionId, VecDeque<NodeId>>>,
+    /// Those of them whose task has not begun.
+    new: Mutex<Vec<SessionId>>,
+    wake: Notify,
+    /// Why nothing comes of it in some sessions.
+    problems: Mutex<HashMap<SessionId, String>>,
+    slots: Semaphore,
+}
+
+impl Default for Summarizer {
+    fn default() -> Self {
+        Self {
+            pending: Mutex::default(),
+            new: Mutex::default(),
+            wake: Notify::new(),
+            problems: Mutex::default(),
+            slots: Semaphore::new(MAX_CONCURRENT),
+        }
+    }
+}
+
+impl Summarizer {
+    fn pending(&self) -> MutexGuard<'_, HashMap<SessionId, VecDeque<NodeId>>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn problems(&self) -> MutexGuard<'_, HashMap<SessionId, String>> {
+        self.problems.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether something is being summed up in a session, and why nothing comes of it.
+    pub fn state(&self, session: SessionId) -> (bool, Option<String>) {
+        let is_working = self.pending().contains_key(&session);
+        (is_working, self.problems().get(&session).cloned())
+    }
+
+    /// Has the line to a node looked at.
+    pub fn schedule(&self, session: SessionId, leaf: NodeId) {
+        let mut waiting = self.pending();
+        let is_new = !waiting.contains_key(&session);
+        let lines = waiting.entry(session).or_default();
+        lines.retain(|line| *line != leaf);
+        lines.push_back(leaf);
+        let surplus = lines.len().saturating_sub(LINES);
+        lines.drain(..surplus);
+        if is_new {
+            self.new.lock().unwrap_or_else(PoisonError::into_inner).push(session);
+            self.wake.notify_one();
+        }
+    }
+
+    fn take_new(&self) -> Vec<SessionId> {
+        std::mem::take(&mut *self.new.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The next end of a line; at the last one the session has no task any more.
+    fn next(&self, session: SessionId) -> Option<NodeId> {
+        let mut waiting = self.pending();
+        let next = waiting.get_mut(&session).and_then(VecDeque::pop_front);
+        if next.is_none() {
+            waiting.remove(&session);
+        }
+        next
+    }
+}
+
+/// Sums up for as long as the runtime lives: first what the last stop left, then what is asked for.
+pub async fn run_summarizer(parts: &Arc<TurnServices>) {
+    match parts.store.read::<_, StoreError, _>(|reader| reader.sessions_with_summaries()).await {
+        Ok(all) => all.into_iter().for_each(|(session, head)| parts.summarizer.schedule(session, head)),
+        Err(error) => tracing::error!("what is to be summed up could not be read: {error}"),
+    }
+    loop {
+        for session in parts.summarizer.take_new() {
+            tokio::spawn(run_session(Arc::clone(parts), session));
+        }
+        parts.summarizer.wake.notified().await;
+    }
+}
+
+async fn run_session(parts: Arc<TurnServices>, session: SessionId) {
+    let (mut pause, mut failures) = (FIRST_PAUSE, 0);
+    while let Some(leaf) = parts.summarizer.next(session) {
+        // A long story that begins to sum itself up is not paid for all at once.
+        for _ in 0..AT_A_TIME {
+            if parts.is_stopping.load(Ordering::SeqCst) {
+                return;
+            }
+            match summarize_step(&parts, session, leaf).await {
+                Ok(is_more) => {
+                    parts.summarizer.problems().remove(&session);
+                    (pause, failures) = (FIRST_PAUSE, 0);
+                    if !is_more {
+                        break;
+                    }
+                }
+                Err(why) => {
+                    failures += 1;
+                    tracing::warn!(%session, ?pause, "nothing is summed up for a while: {why}");
+                    parts.summarizer.problems().insert(session, why);
+                    if failures >= MAX_ATTEMPTS {
+                        parts.summarizer.pending().remove(&session);
+                        return;
+                    }
+                    tokio::time::sleep(pause).await;
+                    pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+                }
+            }
+        }
+    }
+}
+
+/// What is to be asked for.
+struct SummaryTask {
+    level: i16,
+    /// The rows of the messages, oldest first.
+    rows: Vec<i64>,
+    messages: Vec<OutgoingMessage>,
+}
+
+/// Makes one summary; `true` if there may be more to do.
+async fn summarize_step(parts: &Arc<TurnServices>, session: SessionId, leaf: NodeId) -> Result<bool, String> {
+    let read = move |reader: &mut StoreReader<'_>| Ok(reader.any_session(session)?.map(|held| held.session));
+    let session = parts.store.read::<_, StoreError, _>(read).await.map_err(error_text)?;
+    let Some(session) = session.filter(|session| session.summaries.is_on) else { return Ok(false) };
+    let (choice, params) = select_model(parts, &session)?;
+    let bounds = prompt_bounds::prompt_bounds(parts, &choice, &params);
+    let id = session.id;
+    let look = bounds.clone();
+    let task = parts
+        .store
+        .read::<_, StoreError, _>(move |reader| next_task(reader, id, leaf, &look))
+        .await
+        .map_err(error_text)?;
+    let Some(SummaryTask { level, rows, messages }) = task else { return Ok(false) };
+    // A longer one than all of them may take would never be told.
+    let most = bounds.budget.saturating_mul(bounds.summaries.share) / 100;
+    let reply = bounds.reply.min(most.max(SHORTEST));
+    let made = BuiltPrompt { messages, reply, context_tokens: bounds.context_tokens, ..BuiltPrompt::default() };
+    let _place = parts.summarizer.slots.acquire().await.map_err(error_text)?;
+    let (content, metadata) = side_calls::ask(parts, &choice, &params, &made).await?;
+    let content = tags::hide_for_reader(&content, &bounds.hide_tags).unwrap_or(content).trim().to_owned();
+    let created = parts.clock.now();
+    let new = NewSummary { id: SummaryId::new(parts.ids.next(created)), level, rows, content, metadata, created };
+    if new.content.is_empty() {
+        return Err("the model wrote nothing that may be told".to_owned());
+    }
+    parts.store.write(move |tx| tx.put_summary(id, &new)).await.map_err(error_text)?;
+    Ok(true)
+}
+
+fn error_text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// Who is asked, and with which parameters: those of the session are for its own model.
+fn select_model(parts: &TurnServices, session: &Session) -> Result<(ModelSelection, Map<String, Value>), String> {
+    let model = session.summaries.model.clone();
+    let is_own = model.is_none();
+    let generate = GenerationSpec { n: 1, model, params: Map::new(), character: None };
+    let choice = draft::select_model(parts, session, &generate).map_err(error_text)?;
+    let params = if is_own { start::merged_params(session, &generate) } else { Map::new() };
+    Ok((choice, params))
+}
+
+/// What is to be summed up next on the line to a node.
+fn next_task(
+    reader: &mut StoreReader<'_>,
+    session: SessionId,
+    leaf: NodeId,
+    bounds: &PromptBounds,
+) -> Result<Option<SummaryTask>, StoreError> {
+    let Some(held) = reader.any_session(session)? else { return Ok(None) };
+    let Some(at) = reader.node(&held, leaf)? else { return Ok(None) };
+    let newest = reader.newest_page(&held, &at, NEWEST, PathFilter::Enabled)?.nodes;
+    let Some(last) = prompt_bounds::last(reader, newest.iter().rev())? else { return Ok(None) };
+    let known = BranchSummaries::at_node(reader, &held, &at, &bounds.measure)?;
+    if let Some(end) = hidden_end(&last, &known)
+        && let Some(task) = message_task(reader, &held, &known, end, bounds)?
+    {
+        return Ok(Some(task));
+    }
+    Ok(chapter_task(&known, bounds))
+}
+
+/// The place before which messages have slid, or will soon slide, out of prompts: all that the last one did not hold, and of what
+/// it did the older half, if it was nearly full.
+fn hidden_end(last: &LastPrompt, known: &BranchSummaries) -> Option<usize> {
+    let begin = last.history.iter().find_map(|row| known.places.get(row))?;
+    let is_cut = last.head.get("historyCut").is_some_and(|cut| !cut.is_null());
+    let number = |value: Option<&Value>| value.and_then(Value::as_u64);
+    let tokens = number(last.head.get("tokens").and_then(|tokens| tokens.get("count")));
+    let budget = number(last.head.get(SUMMARIES).and_then(|told| told.get("budget")));
+    let is_full = tokens.zip(budget).is_some_and(|(tokens, budget)| tokens > budget / 4 * 3);
+    (is_cut || is_full).then(|| begin + last.history.len() / 2)
+}
+
+/// Tokens of messages that become one summary.
+fn chunk_tokens(session: &Session, bounds: &PromptBounds) -> usize {
+    let wanted = session.summaries.every.and_then(|every| usize::try_from(every).ok());
+    wanted.unwrap_or(bounds.summaries.every).min(bounds.budget / 4).max(1)
+}
+
+/// The oldest messages before a place that no summary has, if they are enough.
+fn message_task(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    known: &BranchSummaries,
+    end: usize,
+    bounds: &PromptBounds,
+) -> Result<Option<SummaryTask>, StoreError> {
+    let every = chunk_tokens(&held.session, bounds);
+    for gap in summaries::gaps(&known.spans, end) {
+        let rows = known.rows.get(gap.first..gap.end).unwrap_or_default();
+        let (mut tokens, mut taken, mut lines) = (0, 0, Vec::new());
+        'reading: for some in rows.chunks(PIECE) {
+            for placed in reader.nodes_by_row(held, some)? {
+                taken += 1;
+                if let Some(line) = message_line(&placed, bounds) {
+                    tokens += bounds.measure.message(&line.text);
+                    lines.push(line);
+                }
+                if tokens >= every {
+                    break 'reading;
+                }
+            }
+        }
+        let is_enough = tokens >= every || (gap.is_closed && tokens > every / SMALLEST);
+        if is_enough && !lines.is_empty() {
+            let rows = rows.get(..taken).unwrap_or_default().to_vec();
+            return Ok(Some(SummaryTask { level: 1, rows, messages: prompt::summary_messages(&lines) }));
+        }
+    }
+    Ok(None)
+}
+
+/// A message as it is shown to who sums it up; nothing of one that models are not sent.
+fn message_line(placed: &StoredNode, bounds: &PromptBounds) -> Option<PromptLine> {
+    let line = trace::line(&placed.node, &bounds.hide_tags);
+    let text = embed_prefix(&line.text, bounds.budget / 2).to_owned();
+    (placed.node.is_in_prompt() && !text.trim().is_empty()).then_some(PromptLine { text, ..line })
+}
+
+/// A chapter of the oldest summaries that are in none, if there are enough.
+fn chapter_task(known: &BranchSummaries, bounds: &PromptBounds) -> Option<SummaryTask> {
+    let chosen = summaries::next_chapter(&known.spans, bounds.summaries.chapter)?;
+    let spans = || chosen.iter().filter_map(|at| known.spans.get(*at));
+    let rows = known.rows.get(spans().next()?.first..=spans().next_back()?.last)?.to_vec();
+    let texts = chosen.iter().filter_map(|at| known.all.get(*at)).map(|one| one.content.clone());
+    let texts: Vec<String> = texts.filter(|text| !text.trim().is_empty()).collect();
+    let level = spans().next()?.level + 1;
+    (!texts.is_empty()).then(|| SummaryTask { level, rows, messages: summaries::chapter_messages(&texts) })
+}

@@ -1,0 +1,330 @@
+//! A plugin that is ready to run: everything that can be checked without running a hook has been. Its scripts are in `code.rs`.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use super::call::{Hook, HookCall};
+use super::check;
+use super::code::{self, PluginCode};
+use super::error::{ScriptError, ScriptErrorKind};
+use super::explain::ErrorExplainer;
+use super::json_position;
+use super::limits::ScriptLimits;
+use super::manifest::{self, Manifest};
+use super::manifest_rules;
+use super::script::ScriptFiles;
+use super::source::{PluginOrigin, PluginSource};
+use super::thread::on_script_thread;
+use clotho_core::world::Schema;
+
+/// What explains errors of a plugin whose scripts nobody has compiled yet.
+static NO_SCRIPTS: ScriptFiles = ScriptFiles::new();
+
+/// A plugin that is ready to run. Immutable: a reload makes another one, and calls under way finish on theirs.
+pub struct LoadedPlugin {
+    manifest: Arc<Manifest>,
+    schema: Option<Arc<Schema>>,
+    hooks: BTreeSet<Hook>,
+    source: PluginSource,
+    code_hash: OnceLock<String>,
+    code: OnceLock<Result<PluginCode, Box<ScriptError>>>,
+    warnings: OnceLock<Vec<ScriptError>>,
+}
+
+impl std::fmt::Debug for LoadedPlugin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Loaded({} {} {})", self.id(), self.manifest.version, self.code_hash())
+    }
+}
+
+impl LoadedPlugin {
+    /// Bytes of the longest message that it is asked to narrate an answer to: half of a text, so that a script has as much
+    /// again for what it makes of it.
+    pub fn longest_message(&self) -> usize {
+        self.manifest.limits.string / 2
+    }
+
+    /// Bytes of the longest message that it reads whole before it is sent.
+    pub fn longest_input(&self) -> usize {
+        self.manifest.limits.string
+    }
+
+    /// Reads, compiles and checks a plugin; `server` are the limits that its manifest may lower.
+    ///
+    /// # Errors
+    /// The first thing that keeps it from running: the manifest, the schema, a script that does not parse, a hook with
+    /// the wrong parameters, a file over its size.
+    pub fn load(source: PluginSource, server: &ScriptLimits) -> Result<Self, Box<ScriptError>> {
+        let name = source.name.clone();
+        on_script_stack(&name, || {
+            let read = Self::read(source, server)?;
+            let code = PluginCode::compile(&read.source, &read.manifest)?;
+            Ok(Self { hooks: code.hooks(), code: OnceLock::from(Ok(code)), ..read })
+        })
+    }
+
+    /// Reads a plugin that the program brings. Its scripts are compiled when they are first called: they take more memory than a
+    /// server that does not play them, and are known to be in order.
+    ///
+    /// # Errors
+    /// What keeps it from running: the manifest or the schema.
+    pub fn load_lazily(source: PluginSource, server: &ScriptLimits) -> Result<Self, Box<ScriptError>> {
+        let read = Self::read(source, server)?;
+        let hooks = read.source.text(&read.manifest.entry).map(code::scan_hooks).unwrap_or_default();
+        Ok(Self { hooks, warnings: OnceLock::from(Vec::new()), ..read })
+    }
+
+    /// A plugin without its scripts.
+    fn read(source: PluginSource, server: &ScriptLimits) -> Result<Self, Box<ScriptError>> {
+        let manifest = Arc::new(read_manifest(&source, server)?);
+        let schema = schema(&source, &manifest)?;
+        check_rules(&source, &manifest, schema.as_deref())?;
+        Ok(Self {
+            manifest,
+            schema,
+            hooks: BTreeSet::new(),
+            source,
+            code_hash: OnceLock::new(),
+            code: OnceLock::new(),
+            warnings: OnceLock::new(),
+        })
+    }
+
+    /// The id.
+    pub fn id(&self) -> &str {
+        &self.manifest.id
+    }
+
+    /// The manifest.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Where it was found.
+    pub fn origin(&self) -> PluginOrigin {
+        self.source.origin
+    }
+
+    /// blake3 over all files, in lower-case hex: grants are given to exactly this code.
+    pub fn code_hash(&self) -> &str {
+        self.code_hash.get_or_init(|| code_hash(&self.source))
+    }
+
+    /// The schema of its root, if it has one.
+    pub fn schema(&self) -> Option<&Arc<Schema>> {
+        self.schema.as_ref()
+    }
+
+    /// Whether the script defines a hook. If not, calling it costs nothing.
+    pub fn has(&self, hook: Hook) -> bool {
+        self.hooks.contains(&hook)
+    }
+
+    /// The hooks that the script defines.
+    pub fn hooks(&self) -> impl Iterator<Item = Hook> + '_ {
+        self.hooks.iter().copied()
+    }
+
+    /// What does not keep it from running but is probably a mistake: calls of functions that nobody defines, patterns
+    /// that do not compile. Looking for that takes longer than loading, so it is done when somebody first asks; by the way the
+    /// patterns that stand in the script are compiled.
+    pub fn warnings(&self) -> &[ScriptError] {
+        self.warnings.get_or_init(|| {
+            on_script_thread(|| self.find_warnings()).unwrap_or_else(|error| {
+                let message = format!("the plugin could not be looked through: {error}");
+                vec![ScriptError::new(self.id(), &self.manifest().version.to_string(), ScriptErrorKind::Host, message)]
+            })
+        })
+    }
+
+    fn find_warnings(&self) -> Vec<ScriptError> {
+        let (schema, source, manifest) = (self.schema.as_deref(), &self.source, self.manifest());
+        let mut warnings = match self.code() {
+            Ok(code) => check::check_scripts(&code.runtime, &self.explainer(), &code.files, schema),
+            Err(error) => vec![*error],
+        };
+        warnings.extend(skipped_link_warnings(source, manifest));
+        warnings.extend(rule_warnings(source, manifest, schema));
+        warnings.extend(schema_warnings(source, manifest, schema));
+        warnings
+    }
+
+    /// Its files.
+    pub fn source(&self) -> &PluginSource {
+        &self.source
+    }
+
+    /// Whether its scripts look for the commands that models write into replies.
+    pub fn reads_commands(&self) -> bool {
+        self.mentions(&["mvu_commands", "UpdateVariable", "JSONPatch"])
+    }
+
+    /// Whether its scripts look for what lorebooks and greetings say that values begin with.
+    pub fn reads_init_vars(&self) -> bool {
+        self.mentions(&["mvu_start", "mvu_begin"])
+    }
+
+    fn mentions(&self, words: &[&str]) -> bool {
+        let scripts = self.source.files.keys().filter(|path| path.ends_with(".rhai"));
+        let mut texts = scripts.filter_map(|path| self.source.text(path));
+        texts.any(|text| words.iter().any(|word| text.contains(word)))
+    }
+
+    /// Whether the script defines what a call runs.
+    pub(super) fn defines_call(&self, call: &HookCall) -> bool {
+        match &call.tool {
+            Some(tool) => self.manifest.tools.iter().any(|known| known.name == tool.name),
+            None => self.has(call.hook),
+        }
+    }
+
+    /// Its scripts, compiled by whoever first asks.
+    ///
+    /// # Errors
+    /// They cannot be compiled; only of one that was read to be compiled later. That no thread was to be had for it is not kept: the
+    /// next one who asks tries again.
+    pub(super) fn code(&self) -> Result<&PluginCode, Box<ScriptError>> {
+        let known = match self.code.get() {
+            Some(known) => known,
+            None => match on_script_stack(self.id(), || PluginCode::compile(&self.source, &self.manifest)) {
+                Err(error) if error.kind == ScriptErrorKind::Host => return Err(error),
+                compiled => self.code.get_or_init(|| compiled),
+            },
+        };
+        known.as_ref().map_err(Clone::clone)
+    }
+
+    pub(super) fn explainer(&self) -> ErrorExplainer<'_> {
+        let scripts = match self.code.get() {
+            Some(Ok(code)) => &code.runtime.scripts,
+            _ => &NO_SCRIPTS,
+        };
+        ErrorExplainer { manifest: &self.manifest, scripts }
+    }
+}
+
+/// Reads something of a plugin on a thread with a script's stack: parsing goes as deep as a script does, and a parser that fails on
+/// strange text must not take the server along.
+fn on_script_stack<T: Send>(
+    name: &str,
+    read: impl FnOnce() -> Result<T, Box<ScriptError>> + Send,
+) -> Result<T, Box<ScriptError>> {
+    on_script_thread(read).unwrap_or_else(|error| {
+        let message = format!("the plugin could not be read: {error}");
+        Err(Box::new(ScriptError::new(name, "", ScriptErrorKind::Host, message)))
+    })
+}
+
+fn read_manifest(source: &PluginSource, server: &ScriptLimits) -> Result<Manifest, Box<ScriptError>> {
+    let fault = |message: &str| {
+        let error = ScriptError::new(&source.name, "", ScriptErrorKind::Parse, message);
+        Box::new(error.at(manifest::MANIFEST_FILE, None, None, None))
+    };
+    let text = source.text(manifest::MANIFEST_FILE).ok_or_else(|| fault("the file is missing or not UTF-8"))?;
+    let manifest = Manifest::parse(text, &source.name, server)?;
+    if manifest.id == source.name {
+        Ok(manifest)
+    } else {
+        Err(fault(&format!("the id is \"{}\" but the folder is called \"{}\"", manifest.id, source.name)))
+    }
+}
+
+/// The rules of the manifest wait for and change what the schema knows.
+fn check_rules(source: &PluginSource, manifest: &Manifest, schema: Option<&Schema>) -> Result<(), Box<ScriptError>> {
+    let (rules, root) = (&manifest.rules, &manifest.state.root);
+    let wrong = schema.and_then(|schema| {
+        manifest_rules::undeclared_path(rules, root, schema)
+            .or_else(|| manifest_rules::ambiguous_comparison(rules, root, schema))
+    });
+    wrong.map_or(Ok(()), |(span, message)| Err(Box::new(error_in_manifest(source, manifest, span.start, message))))
+}
+
+/// Files that are not read because they are links: what they lead to may lie outside of the folder.
+fn skipped_link_warnings(source: &PluginSource, manifest: &Manifest) -> Vec<ScriptError> {
+    let one = |path: &String| {
+        let message = "a symbolic link is left out: put the file itself into the folder";
+        let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ScriptErrorKind::Parse, message);
+        error.at(path, None, None, None)
+    };
+    source.links.iter().map(one).collect()
+}
+
+/// What of the rules can be seen to come to nothing.
+fn rule_warnings(source: &PluginSource, manifest: &Manifest, schema: Option<&Schema>) -> Vec<ScriptError> {
+    let slips = schema.map(|schema| manifest_rules::rule_warnings(&manifest.rules, &manifest.state.root, schema));
+    let one =
+        |(span, message): (std::ops::Range<usize>, String)| error_in_manifest(source, manifest, span.start, message);
+    slips.into_iter().flatten().map(one).collect()
+}
+
+fn error_in_manifest(source: &PluginSource, manifest: &Manifest, offset: usize, message: String) -> ScriptError {
+    let text = source.text(manifest::MANIFEST_FILE).unwrap_or_default();
+    let (line, column) = manifest::line_and_column(text, offset);
+    let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ScriptErrorKind::Schema, message);
+    error.at(manifest::MANIFEST_FILE, line, column, Some(text))
+}
+
+fn schema(source: &PluginSource, manifest: &Manifest) -> Result<Option<Arc<Schema>>, Box<ScriptError>> {
+    let Some(path) = &manifest.state.schema else { return Ok(None) };
+    let missing =
+        || Box::new(error_in_schema(source, manifest, path, None, "the file is missing or not UTF-8".to_owned()));
+    let text = source.text(path).ok_or_else(missing)?;
+    let json = serde_json::from_str(text).map_err(|error| {
+        let lines: usize = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+        let offset = lines.saturating_add(error.column().saturating_sub(1));
+        Box::new(error_in_schema(source, manifest, path, Some(offset), format!("not JSON: {error}")))
+    })?;
+    let schema = Schema::parse(json).map_err(|error| {
+        Box::new(error_in_schema(
+            source,
+            manifest,
+            path,
+            json_position::offset_of(text, &error.path),
+            error.to_string(),
+        ))
+    })?;
+    Ok(Some(Arc::new(schema)))
+}
+
+/// What of the schema cannot be meant so, though it can be used.
+fn schema_warnings(source: &PluginSource, manifest: &Manifest, schema: Option<&Schema>) -> Vec<ScriptError> {
+    let (Some(schema), Some(path)) = (schema, &manifest.state.schema) else { return Vec::new() };
+    let text = source.text(path).unwrap_or_default();
+    let twice = json_position::duplicate_keys(text).into_iter().map(|(key, at)| {
+        let message = format!("\"{key}\" stands here for the second time: what was said of it before is lost");
+        (Some(at), message)
+    });
+    let advice = schema.advice().into_iter().map(|odd| (json_position::offset_of(text, &odd.path), odd.to_string()));
+    twice.chain(advice).map(|(at, message)| error_in_schema(source, manifest, path, at, message)).collect()
+}
+
+fn error_in_schema(
+    source: &PluginSource,
+    manifest: &Manifest,
+    path: &str,
+    offset: Option<usize>,
+    message: String,
+) -> ScriptError {
+    let text = source.text(path);
+    let (line, column) =
+        offset.zip(text).map_or((None, None), |(offset, text)| manifest::line_and_column(text, offset));
+    let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ScriptErrorKind::Schema, message);
+    error.at(path, line, column, text)
+}
+
+fn code_hash(source: &PluginSource) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for (path, bytes) in source.files.iter().filter(|(path, _)| affects_behavior(path)) {
+        for part in [path.as_bytes(), bytes] {
+            hasher.update(&u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes()).update(part);
+        }
+    }
+    hasher.finalize().to_hex().to_string()
+}
+
+/// Whether a file may change what the plugin does: not what people read, and not its tests.
+fn affects_behavior(path: &str) -> bool {
+    let is_text = Path::new(path).extension().is_some_and(|end| end.eq_ignore_ascii_case("md"));
+    !is_text && !path.starts_with("tests/")
+}

@@ -1,0 +1,167 @@
+//! What the commands of a text do to variables that a chat of another program keeps, as operations on the world: so a story
+//! goes on from the last state that is written down, through the messages whose state was thrown away.
+
+use serde_json::Value;
+
+use clotho_core::world::{Pointer, SchemaSet, StateChange, StateOperation, World, fold};
+
+use super::{MvuCommand, MvuOp, parse};
+
+/// So many commands of one text are carried out.
+const MAX_COMMANDS: usize = 1_000;
+
+/// What a text does.
+#[derive(Debug, Default)]
+pub struct MvuReplay {
+    /// The operations, in the order of the text.
+    pub operations: Vec<StateOperation>,
+    /// How many commands were not understood, or could not be carried out.
+    pub skipped: usize,
+}
+
+/// Carries the commands of a text out on a world, below a place in it.
+pub fn replay(text: &str, root: &Pointer, world: &mut World) -> MvuReplay {
+    let parsed = parse(text, MAX_COMMANDS);
+    let mut replayed = MvuReplay { operations: Vec::new(), skipped: parsed.skipped.len() };
+    for command in &parsed.commands {
+        let made = operations(command, root, world);
+        let problems = fold(world, &made, &SchemaSet::default());
+        if made.is_empty() || !problems.is_empty() {
+            replayed.skipped += 1;
+        }
+        replayed.operations.extend(made);
+    }
+    replayed
+}
+
+fn operations(command: &MvuCommand, root: &Pointer, world: &World) -> Vec<StateOperation> {
+    let path = pointer_below(root, &command.path);
+    let change =
+        |path: Pointer, change: StateChange| vec![StateOperation::new(path, change, command.reason.clone(), "server")];
+    match (command.op, &command.value) {
+        (MvuOp::Set, Some(value)) => {
+            let path = if value.is_array() { path } else { value_of(path, world) };
+            change(path, StateChange::Set(value.clone()))
+        }
+        (MvuOp::Add, Some(Value::Number(number))) => change(value_of(path, world), StateChange::Add(number.clone())),
+        (MvuOp::Insert, Some(value)) => insert_changes(command, &path, value, world)
+            .into_iter()
+            .map(|(path, change)| StateOperation::new(path, change, command.reason.clone(), "server"))
+            .collect(),
+        (MvuOp::Remove, what) => {
+            let path = what.as_ref().map_or(Some(path.clone()), |what| find_inside(&path, what, world));
+            let removal = path.and_then(|path| remove_change(&path, world));
+            removal.map(|(path, removal)| change(path, removal)).unwrap_or_default()
+        }
+        (MvuOp::Move, _) => match &command.from {
+            Some(from) => change(path, StateChange::Move { from: pointer_below(root, from) }),
+            None => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+pub(super) fn pointer_below(root: &Pointer, path: &str) -> Pointer {
+    let unescaped = |key: &str| key.replace("~1", "/").replace("~0", "~");
+    let below = path.split('/').filter(|key| !key.is_empty()).map(unescaped);
+    Pointer::from_keys(root.keys().iter().cloned().chain(below))
+}
+
+/// A value with its description, `[value, "what it is"]`, is changed in its first place.
+fn value_of(path: Pointer, world: &World) -> Pointer {
+    match world.get(&path) {
+        Some(Value::Array(pair)) if matches!(pair.as_slice(), [first, Value::String(_)] if !first.is_object()) => {
+            path.child("0")
+        }
+        _ => path,
+    }
+}
+
+/// Puts a value into what stands at a place: at the end of a list, under a key, or key by key.
+pub(super) fn insert_changes(
+    command: &MvuCommand,
+    path: &Pointer,
+    value: &Value,
+    world: &World,
+) -> Vec<(Pointer, StateChange)> {
+    match (world.get(path), &command.key, value) {
+        (Some(Value::Array(list)), Some(key), _) => {
+            let mut list = list.clone();
+            let at = key.parse().unwrap_or(list.len()).min(list.len());
+            list.insert(at, value.clone());
+            vec![(path.clone(), StateChange::Set(Value::Array(list)))]
+        }
+        (Some(Value::Array(_)), None, _) => vec![(path.clone(), StateChange::Append(value.clone()))],
+        (_, Some(key), _) => vec![(path.clone(), StateChange::Insert { key: key.clone(), value: value.clone() })],
+        (Some(Value::Object(_)), None, Value::Object(map)) => {
+            let each = map.iter().map(|(key, value)| (path.child(key.clone()), StateChange::Set(value.clone())));
+            each.collect()
+        }
+        (None, None, _) => vec![(path.clone(), StateChange::Set(value.clone()))],
+        _ => Vec::new(),
+    }
+}
+
+/// Where something lies in what stands at a place: in a list by its position or by what it is, in a map by its key or by
+/// its position.
+pub(super) fn find_inside(path: &Pointer, what: &Value, world: &World) -> Option<Pointer> {
+    let position = what.as_u64().and_then(|position| usize::try_from(position).ok());
+    match world.get(path)? {
+        Value::Array(list) => {
+            let at = position.or_else(|| list.iter().position(|value| value == what))?;
+            Some(path.child(at.to_string()))
+        }
+        Value::Object(map) => {
+            let key = what.as_str().or_else(|| map.keys().nth(position?).map(String::as_str))?;
+            Some(path.child(key))
+        }
+        _ => None,
+    }
+}
+
+/// Takes a value away. A list without it is put anew: nothing takes a position out of a list.
+pub(super) fn remove_change(path: &Pointer, world: &World) -> Option<(Pointer, StateChange)> {
+    let (above, key) = path.split_last()?;
+    match world.get(&above) {
+        Some(Value::Array(list)) => {
+            let at = key.parse().ok().filter(|at| *at < list.len())?;
+            let mut list = list.clone();
+            list.remove(at);
+            Some((above, StateChange::Set(Value::Array(list))))
+        }
+        _ => Some((path.clone(), StateChange::Remove)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Domain 3: what a text does is the same whether it is played or replayed.
+    #[test]
+    fn mvu_replay_commands_change_values() {
+        let check = |text: &str, before: Value, after: Value, skipped: usize| {
+            let mut world =
+                World { vars: json!({ "stat_data": before }).as_object().unwrap().clone(), ..World::default() };
+            let first = world.clone();
+            let replayed = replay(text, &Pointer::from_keys(["stat_data"]), &mut world);
+            assert_eq!((&world.vars["stat_data"], replayed.skipped), (&after, skipped), "{text}");
+            let mut folded = first;
+            fold(&mut folded, &replayed.operations, &SchemaSet::default());
+            assert_eq!(folded, world, "{text}");
+        };
+        check("_.set('hp', 10, 7);//hit", json!({"hp": 10}), json!({"hp": 7}), 0);
+        check("_.set('hp', 7);", json!({"hp": [10, "health"]}), json!({"hp": [7, "health"]}), 0);
+        check("_.add('hp', -3);_.add('mood', 1);", json!({"hp": 10, "mood": "x"}), json!({"hp": 7, "mood": "x"}), 1);
+        check("_.insert('bag', 'rope');", json!({"bag": ["coin"]}), json!({"bag": ["coin", "rope"]}), 0);
+        check("_.insert('bag', 0, 'rope');", json!({"bag": ["coin"]}), json!({"bag": ["rope", "coin"]}), 0);
+        check("_.insert('npc', 'Rin', {\"hp\": 1});", json!({"npc": {}}), json!({"npc": {"Rin": {"hp": 1}}}), 0);
+        check("_.insert('npc', {\"b\": 2});", json!({"npc": {"a": 1}}), json!({"npc": {"a": 1, "b": 2}}), 0);
+        check("_.remove('bag[0]');", json!({"bag": ["coin", "rope"]}), json!({"bag": ["rope"]}), 0);
+        check("_.remove('bag', 'coin');", json!({"bag": ["coin", "rope"]}), json!({"bag": ["rope"]}), 0);
+        let patch = "<JSONPatch>[{\"op\":\"replace\",\"path\":\"/hero/hp/0\",\"value\":9}]</JSONPatch>";
+        check(patch, json!({"hero": {"hp": [8, "health"]}}), json!({"hero": {"hp": [9, "health"]}}), 0);
+        check("She smiles.", json!({"hp": 1}), json!({"hp": 1}), 0);
+    }
+}

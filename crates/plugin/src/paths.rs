@@ -1,0 +1,54 @@
+//! Paths that a script spells out, against the schema: `ctx.add("glod", 1)` would be refused on every message, so it is
+//! said before the first.
+
+use rhai::{AST, ASTNode, Expr, FnCallExpr, Position};
+
+use super::suggest::did_you_mean;
+use clotho_core::world::{Pointer, Schema};
+
+/// Functions of `ctx` whose first argument is a path; of `move` the second is one, too.
+const PATH_FUNCTIONS: [&str; 11] =
+    ["get", "has", "keys", "before", "add", "set", "remove", "insert", "append", "take", "move"];
+
+/// Every path spelled out that the schema closes, with what might have been meant.
+pub(super) fn unknown_paths(ast: &AST, schema: &Schema) -> Vec<(Position, String)> {
+    let mut found = Vec::new();
+    ast.walk(&mut |nodes: &[ASTNode<'_>]| {
+        if let Some(ASTNode::Expr(Expr::Dot(parts, ..))) = nodes.last()
+            && is_ctx(&parts.lhs)
+            && let Some((call, _)) = called_method(&parts.rhs)
+            && PATH_FUNCTIONS.contains(&call.name.as_str())
+        {
+            let paths = if call.name == "move" { 2 } else { 1 };
+            found.extend(call.args.iter().take(paths).filter_map(|path| unknown_path(path, schema)));
+        }
+        true
+    });
+    found
+}
+
+/// Whether it is the context, by the name that it usually has.
+pub(super) fn is_ctx(expression: &Expr) -> bool {
+    matches!(expression, Expr::Variable(variable, ..) if variable.1 == "ctx")
+}
+
+/// What is called first behind the dot: `ctx.get("a").len()` calls `get`.
+pub(super) fn called_method(expression: &Expr) -> Option<(&FnCallExpr, Position)> {
+    match expression {
+        Expr::MethodCall(call, at) => Some((call, *at)),
+        Expr::Dot(parts, ..) | Expr::Index(parts, ..) => called_method(&parts.lhs),
+        _ => None,
+    }
+}
+
+/// A path into the plugin's own values that leads out of what the schema allows.
+fn unknown_path(path: &Expr, schema: &Schema) -> Option<(Position, String)> {
+    let Expr::StringConstant(text, position) = path else { return None };
+    if text.is_empty() || text.starts_with('/') {
+        return None;
+    }
+    let path: Pointer = format!("/{text}").parse().ok()?;
+    let (depth, node) = schema.top().first_undeclared(path.keys())?;
+    let hint = did_you_mean(path.keys().get(depth)?, node.properties().map(|(name, _)| name));
+    node.is_closed().then(|| (*position, format!("the schema knows no \"{text}\"{hint}")))
+}

@@ -1,0 +1,250 @@
+//! What a test expects of a hook, and how it is compared. Only what is written is looked at.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::failure::PluginTestFailure;
+use super::from_toml;
+use crate::ask::PluginModelCall;
+use crate::call::{HookAnswer, HookOutcome};
+use crate::loaded::LoadedPlugin;
+use crate::manifest_rules::RulesOutcome;
+use crate::plan::TextInjection;
+use crate::summary::SummaryProposal;
+use clotho_core::world::{Pointer, ProblemKind};
+
+/// `[expect]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Expectation {
+    /// All operations in order; of each, the fields that are written. Paths as in scripts.
+    ops: Option<Vec<toml::Table>>,
+    /// The plugin's values afterwards; of each map, the keys that are written.
+    state: Option<toml::Table>,
+    notes: Option<Vec<String>>,
+    warnings: Option<Vec<String>>,
+    /// The rules of the manifest that fire, in order.
+    rules: Option<Vec<String>>,
+    /// Neither a warning nor an operation that the schema refuses.
+    no_warnings: bool,
+    /// The totals of the rolls, in order.
+    rolls: Option<Vec<i64>>,
+    /// `on_input`: the text instead of the user's. `narrate`: the whole reply. `on_display`: the text as shown.
+    text: Option<String>,
+    /// Each of these stands in that text.
+    contains: Vec<String>,
+    reply: Option<String>,
+    stop: Option<bool>,
+    /// `ctx.fail` said this, or something that contains it.
+    refused: Option<String>,
+    /// `plan`: all texts for the prompt in order; of each, the fields that are written.
+    inject: Option<Vec<toml::Table>>,
+    /// `plan`: the entries of lorebooks that it calls up, in order.
+    lore: Option<Vec<String>>,
+    /// `plan`: those that it keeps out.
+    unlore: Option<Vec<String>>,
+    /// The models that are to be asked, in order; of each, the fields that are written.
+    asks: Option<Vec<toml::Table>>,
+    /// The summary that it proposes; of it, the fields that are written. `false` for none.
+    summary: Option<toml::Value>,
+    /// `quick_replies`: the labels in order.
+    labels: Option<Vec<String>>,
+    /// `quick_replies`: what they send, in order.
+    sends: Option<Vec<String>>,
+    /// A tool: what the model is told; of each map, the keys that are written.
+    answer: Option<toml::Value>,
+    /// The hook fails with a message that contains this.
+    error: Option<String>,
+}
+
+/// What is not as expected.
+pub(super) fn compare_outcome(
+    plugin: &LoadedPlugin,
+    expect: &Expectation,
+    outcome: &HookOutcome,
+    ran: &RulesOutcome,
+) -> Vec<PluginTestFailure> {
+    let mut compare = ExpectationCheck { failures: Vec::new() };
+    match (&outcome.error, &expect.error) {
+        (Some(error), None) => return vec![error.clone().into()],
+        (Some(error), Some(part)) => compare.contains("error", part, &error.message),
+        (None, Some(part)) => compare.fail("error", part, "no error"),
+        (None, None) => {}
+    }
+    compare.answer(expect, &outcome.answer);
+    compare.operations(plugin, expect, outcome);
+    compare.compare_messages(expect, outcome);
+    compare.plan(expect, outcome);
+    compare.equal("rules", expect.rules.as_ref(), &ran.fired.iter().map(|fired| fired.rule.clone()).collect());
+    if let Some(state) = &expect.state {
+        let root = &plugin.manifest().state.root;
+        let actual = outcome.world.as_ref().and_then(|world| world.get(root)).cloned().unwrap_or(Value::Null);
+        compare.compare_value("state", &from_toml(&toml::Value::Table(state.clone())), &actual, &Pointer::default());
+    }
+    compare.failures
+}
+
+struct ExpectationCheck {
+    failures: Vec<PluginTestFailure>,
+}
+
+impl ExpectationCheck {
+    fn fail(&mut self, what: &str, expected: impl std::fmt::Display, found: impl std::fmt::Display) {
+        self.failures.push(PluginTestFailure::difference(what, expected, found));
+    }
+
+    fn equal<T: PartialEq + std::fmt::Debug>(&mut self, what: &str, expected: Option<&T>, found: &T) {
+        if let Some(expected) = expected.filter(|expected| *expected != found) {
+            self.fail(what, format!("{expected:?}"), format!("{found:?}"));
+        }
+    }
+
+    fn contains(&mut self, what: &str, part: &str, whole: &str) {
+        if !whole.contains(part) {
+            self.fail(what, format!("something with {part:?}"), format!("{whole:?}"));
+        }
+    }
+
+    fn answer(&mut self, expect: &Expectation, answer: &HookAnswer) {
+        let mut text = None;
+        let (mut reply, mut stop, mut refused) = (None, false, None);
+        let (mut labels, mut sends, mut told) = (Vec::new(), Vec::new(), Value::Null);
+        match answer {
+            HookAnswer::Nothing => {}
+            HookAnswer::Input { text: new, reply: own, stop: ends } => {
+                (text, reply, stop) = (new.clone(), own.clone(), *ends)
+            }
+            HookAnswer::Refused(why) => refused = Some(why.clone()),
+            HookAnswer::Narration(parts) => text = Some(parts.concat()),
+            HookAnswer::Display(shown) => text = Some(shown.clone()),
+            HookAnswer::QuickReplies(replies) => {
+                (labels, sends) = replies.iter().map(|reply| (reply.label.clone(), reply.send.clone())).unzip();
+            }
+            HookAnswer::Value(value) => told = value.clone(),
+        }
+        if let Some(expected) = &expect.answer {
+            self.compare_value("answer", &from_toml(expected), &told, &Pointer::default());
+        }
+        match (&expect.refused, &refused) {
+            (Some(part), Some(why)) => self.contains("refused", part, why),
+            (Some(part), None) => self.fail("refused", format!("{part:?}"), "no refusal"),
+            (None, Some(why)) => self.fail("refused", "no refusal", format!("{why:?}")),
+            (None, None) => {}
+        }
+        if let Some(expected) = &expect.text {
+            self.equal("text", Some(&Some(expected.clone())), &text);
+        }
+        for part in &expect.contains {
+            self.contains("contains", part, text.as_deref().unwrap_or_default());
+        }
+        if let Some(expected) = &expect.reply {
+            self.equal("reply", Some(&Some(expected.clone())), &reply);
+        }
+        self.equal("stop", expect.stop.as_ref(), &stop);
+        self.equal("labels", expect.labels.as_ref(), &labels);
+        self.equal("sends", expect.sends.as_ref(), &sends);
+    }
+
+    fn compare_messages(&mut self, expect: &Expectation, outcome: &HookOutcome) {
+        self.equal("notes", expect.notes.as_ref(), &outcome.notes);
+        self.equal("warnings", expect.warnings.as_ref(), &outcome.warnings);
+        self.equal("rolls", expect.rolls.as_ref(), &outcome.rolls.iter().map(|roll| roll.total).collect());
+        if expect.no_warnings {
+            for warning in &outcome.warnings {
+                self.fail("no_warnings", "none", format!("{warning:?}"));
+            }
+            let refused = outcome.problems.iter().filter(|problem| problem.kind == ProblemKind::Refused);
+            for problem in refused {
+                self.fail("no_warnings", "none", format!("{}: {}", problem.path, problem.message));
+            }
+        }
+    }
+
+    fn operations(&mut self, plugin: &LoadedPlugin, expect: &Expectation, outcome: &HookOutcome) {
+        let Some(expected) = &expect.ops else { return };
+        let root = &plugin.manifest().state.root;
+        let found: Vec<Value> =
+            outcome.operations.iter().map(|operation| as_in_scripts(operation.to_json(), root)).collect();
+        self.compare_list("ops", expected, &found);
+    }
+
+    /// All of a list, of each the fields that are written.
+    fn compare_list(&mut self, what: &str, expected: &[toml::Table], found: &[Value]) {
+        let fits = |(expected, found): (&toml::Table, &Value)| {
+            expected.iter().all(|(key, value)| found.get(key).is_some_and(|found| equal(&from_toml(value), found)))
+        };
+        if expected.len() != found.len() || !expected.iter().zip(found).all(fits) {
+            let expected = expected.iter().map(|table| from_toml(&toml::Value::Table(table.clone())).to_string());
+            let found: Vec<String> = found.iter().map(Value::to_string).collect();
+            self.failures.push(PluginTestFailure::list_difference(what, &expected.collect::<Vec<_>>(), &found));
+        }
+    }
+
+    fn plan(&mut self, expect: &Expectation, outcome: &HookOutcome) {
+        if let Some(expected) = &expect.inject {
+            let one = |one: &TextInjection| {
+                let TextInjection { slot, text, depth, priority } = one;
+                json!({"slot": slot, "text": text, "depth": depth, "priority": priority})
+            };
+            self.compare_list("inject", expected, &outcome.plan.injections.iter().map(one).collect::<Vec<_>>());
+        }
+        if let Some(expected) = &expect.asks {
+            self.compare_list("asks", expected, &outcome.asks.iter().map(PluginModelCall::to_json).collect::<Vec<_>>());
+        }
+        if let Some(expected) = &expect.summary {
+            let found = outcome.summary.as_ref().map_or(Value::Bool(false), SummaryProposal::to_json);
+            self.compare_value("summary", &from_toml(expected), &found, &Pointer::default());
+        }
+        let named = |is_in: bool| {
+            let wishes = outcome.plan.lore.iter().filter(|wish| wish.is_included == is_in);
+            wishes.map(|wish| wish.entry.clone()).collect::<Vec<_>>()
+        };
+        self.equal("lore", expect.lore.as_ref(), &named(true));
+        self.equal("unlore", expect.unlore.as_ref(), &named(false));
+    }
+
+    /// Every key that is written, as deep as it is written.
+    fn compare_value(&mut self, of: &str, expected: &Value, found: &Value, place: &Pointer) {
+        match (expected, found) {
+            (Value::Object(expected), Value::Object(found)) => {
+                for (key, value) in expected {
+                    self.compare_value(of, value, found.get(key).unwrap_or(&Value::Null), &place.child(key.as_str()));
+                }
+            }
+            _ if equal(expected, found) => {}
+            _ => {
+                let what = format!("{of} {}", place.to_string().trim_start_matches('/'));
+                self.fail(&what, expected, found);
+            }
+        }
+    }
+}
+
+/// Numbers are equal by value: 2 and 2.0 are.
+fn equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(x), Value::Number(y)) => x == y || x.as_f64().zip(y.as_f64()).is_some_and(|(x, y)| x == y),
+        (Value::Array(x), Value::Array(y)) => x.len() == y.len() && x.iter().zip(y).all(|(x, y)| equal(x, y)),
+        (Value::Object(x), Value::Object(y)) => {
+            x.len() == y.len() && x.iter().all(|(key, x)| y.get(key).is_some_and(|y| equal(x, y)))
+        }
+        _ => a == b,
+    }
+}
+
+/// An operation with the paths that its script wrote.
+pub(super) fn as_in_scripts(mut operation: Value, root: &Pointer) -> Value {
+    if let Some(map) = operation.as_object_mut() {
+        map.shift_remove("by");
+        for key in ["path", "from"] {
+            if let Some(Value::String(path)) = map.get_mut(key)
+                && let Ok(pointer) = path.parse::<Pointer>()
+                && let Some(below) = pointer.below(root)
+            {
+                let keys: Vec<String> = below.iter().map(|key| key.replace('~', "~0").replace('/', "~1")).collect();
+                *path = keys.join("/");
+            }
+        }
+    }
+    operation
+}

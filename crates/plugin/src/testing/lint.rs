@@ -1,0 +1,73 @@
+//! What of a case is probably a mistake though the hook does not stumble over it: values that no story holds, rules and
+//! commands that the manifest does not have.
+
+use serde_json::{Map, Value};
+
+use super::CaseRunner;
+use crate::slash_command::SlashCommand;
+use crate::suggest::did_you_mean;
+use clotho_core::world::{StateChange, StateOperation, World, fold};
+
+impl CaseRunner<'_> {
+    /// What a case says that cannot be meant so.
+    pub(super) fn suspicious_parts(&self) -> Vec<String> {
+        let given = [("state", self.case.state.clone()), ("before", self.case.before())];
+        let states = given.into_iter().flat_map(|(name, state)| self.schema_conflicts(name, state.unwrap_or_default()));
+        states.chain(self.unknown_rules()).chain(self.unknown_command()).collect()
+    }
+
+    /// Values that the schema has otherwise. Each key is looked at alone: a case need not give them all.
+    fn schema_conflicts(&self, name: &str, state: Map<String, Value>) -> Vec<String> {
+        let Some(schema) = self.plugin.schema() else { return Vec::new() };
+        let root = &self.plugin.manifest().state.root;
+        let mut world = World::default();
+        super::put(&mut world, root, Value::Object(state.clone()));
+        let mut odd = Vec::new();
+        for (key, value) in state {
+            // What is computed is as it follows from the rest, whatever a case says.
+            if schema.top().properties().any(|(known, node)| known == key && node.is_computed()) {
+                continue;
+            }
+            let set = StateOperation::new(root.child(key.as_str()), StateChange::Set(value), "", "");
+            for problem in fold(&mut world, &[set], &self.rules) {
+                let keys = problem.path.below(root).unwrap_or_default();
+                odd.push(format!("no story has such a \"{name}\": {}{}", problem.message, self.key_suggestion(keys)));
+            }
+        }
+        odd
+    }
+
+    /// What a key that the schema closes might have been.
+    fn key_suggestion(&self, keys: &[String]) -> String {
+        let stray = self.plugin.schema().and_then(|schema| schema.top().first_undeclared(keys));
+        let hint = stray
+            .filter(|(_, node)| node.is_closed())
+            .and_then(|(depth, node)| Some(did_you_mean(keys.get(depth)?, node.properties().map(|(known, _)| known))));
+        hint.unwrap_or_default()
+    }
+
+    fn unknown_rules(&self) -> Vec<String> {
+        let rules = &self.plugin.manifest().rules;
+        let names = || rules.iter().map(|rule| rule.name.as_str());
+        let unknown = self.case.fired().filter(|(fired, _)| !names().any(|name| name == *fired));
+        let say =
+            |(fired, _)| format!("\"fired\" names no rule of the manifest: {fired}{}", did_you_mean(fired, names()));
+        unknown.map(say).collect()
+    }
+
+    fn unknown_command(&self) -> Option<String> {
+        let manifest = self.plugin.manifest();
+        let typed = self.case.command()?;
+        let word = SlashCommand::parse(typed).map_or(typed, |typed| typed.word);
+        let known = manifest.commands.iter();
+        let known = known.flat_map(|one| std::iter::once(&one.name).chain(&one.aliases)).map(String::as_str);
+        let hint = did_you_mean(word, known);
+        manifest.command(word).is_none().then(|| format!("the manifest has no command \"{word}\"{hint}"))
+    }
+}
+
+/// Rules of the manifest alone read these as well.
+pub(super) const fn is_rule_hook(hook: crate::Hook) -> bool {
+    use crate::Hook::{OnEdit, OnInput, OnReply};
+    matches!(hook, OnInput | OnReply | OnEdit)
+}

@@ -1,0 +1,137 @@
+//! The provider's own words, made fit to be shown: found in whatever shape an error has, bounded, on one line, without
+//! control characters and without the key.
+
+use clotho_config::Secret;
+use serde_json::Value;
+
+/// The most characters of a provider's words that are kept.
+const MAX_CHARS: usize = 500;
+
+/// A shorter key is a placeholder such as `none`, and taking it out would only spoil the sentence.
+const MIN_KEY_CHARS: usize = 8;
+
+/// Cleans words; knows the key that must not be in them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ErrorScrubber {
+    key: Option<Secret>,
+}
+
+impl ErrorScrubber {
+    pub(super) fn new(key: Option<Secret>) -> Self {
+        Self { key: key.filter(|key| key.expose().len() >= MIN_KEY_CHARS) }
+    }
+
+    /// One line of at most [`MAX_CHARS`] characters.
+    pub(super) fn clean(&self, text: &str) -> String {
+        let without_key = match &self.key {
+            Some(key) => text.replace(key.expose(), "[key]"),
+            None => text.to_owned(),
+        };
+        let shown = without_key
+            .chars()
+            .filter(|char| !is_invisible(*char))
+            .map(|char| if char.is_control() { ' ' } else { char });
+        let shown: String = shown.take(8 * MAX_CHARS).collect();
+        let line = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        match line.char_indices().nth(MAX_CHARS) {
+            Some((end, _)) => line.get(..end).unwrap_or_default().to_owned() + "…",
+            None if line.is_empty() => "it gave no reason".to_owned(),
+            None => line,
+        }
+    }
+
+    /// The words in the body of an error.
+    pub(super) fn text_of_body(&self, body: &[u8]) -> String {
+        let text = String::from_utf8_lossy(body);
+        match serde_json::from_str(&text) {
+            Ok(value) => self.clean(&json_error_text(&value)),
+            Err(_) if text.trim_start().starts_with('<') => self.clean(&html_error_text(&text)),
+            Err(_) => self.clean(&text),
+        }
+    }
+
+    /// The words in an error that is JSON.
+    pub(super) fn text_of_json(&self, value: &Value) -> String {
+        self.clean(&json_error_text(value))
+    }
+}
+
+/// Characters that show nothing but can reorder or hide what stands around them.
+fn is_invisible(char: char) -> bool {
+    matches!(char, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+fn json_error_text(value: &Value) -> String {
+    match value {
+        Value::String(words) => words.clone(),
+        Value::Array(items) => items.first().map(json_error_text).unwrap_or_default(),
+        Value::Object(fields) => {
+            let names = ["message", "error", "detail", "msg", "error_description", "title"];
+            let said = names.iter().filter_map(|name| fields.get(*name)).find(|said| !said.is_null());
+            let words = said.map_or_else(|| value.to_string(), json_error_text);
+            // Aggregators keep here what the vendor behind them said.
+            match value.pointer("/metadata/raw").and_then(Value::as_str) {
+                Some(raw) => format!("{words}: {raw}"),
+                None => words,
+            }
+        }
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+fn html_error_text(page: &str) -> String {
+    let lower = page.to_ascii_lowercase();
+    let title = lower.find("<title>").zip(lower.find("</title>"));
+    let title = title.and_then(|(start, end)| page.get(start.saturating_add("<title>".len())..end));
+    title.map_or_else(|| "an HTML page".to_owned(), |title| format!("an HTML page, “{}”", title.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn error_text_any_body_shape_is_extracted() {
+        for (body, expected) in [
+            (r#"{"error":{"message":"no such model","type":"x","code":404}}"#, "no such model"),
+            (r#"{"error":"plain"}"#, "plain"),
+            (r#"{"object":"error","message":"too long"}"#, "too long"),
+            (r#"{"detail":[{"loc":["body"],"msg":"field required"}]}"#, "field required"),
+            (r#"[{"error":{"code":400,"message":"from a list"}}]"#, "from a list"),
+            (
+                r#"{"error":{"message":"Provider returned error","metadata":{"raw":"overloaded"}}}"#,
+                "Provider returned error: overloaded",
+            ),
+            (r#"{"error":null,"detail":"other"}"#, "other"),
+            (r#"{"status":7}"#, r#"{"status":7}"#),
+            ("null", "it gave no reason"),
+            ("  ", "it gave no reason"),
+            ("upstream gone\n", "upstream gone"),
+            ("<html><head><TITLE>502 Bad Gateway</TITLE></head></html>", "an HTML page, “502 Bad Gateway”"),
+            ("<p>oops</p>", "an HTML page"),
+            ("</title><title>", "an HTML page"),
+        ] {
+            assert_eq!(ErrorScrubber::default().text_of_body(body.as_bytes()), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn error_text_is_one_bounded_line() {
+        let scrub = ErrorScrubber::default();
+        assert_eq!(scrub.clean("a\u{0}\u{1b}[31mb\r\n c\u{202e}d\u{feff}"), "a [31mb cd");
+        let long = scrub.clean(&"夜".repeat(10_000));
+        assert_eq!(long.chars().count(), MAX_CHARS + 1);
+        assert!(long.ends_with('…'));
+    }
+
+    /// A provider that echoes the key does not put it into an error, also where the words are cut.
+    #[test]
+    fn error_text_key_is_removed() {
+        let key = Secret::new("sk-very-secret");
+        let scrub = ErrorScrubber::new(Some(key));
+        assert_eq!(scrub.clean("bad key: sk-very-secret!"), "bad key: [key]!");
+        assert!(!scrub.clean(&format!("{}sk-very-secret", "x".repeat(MAX_CHARS - 5))).contains("sk-"));
+        assert_eq!(ErrorScrubber::new(Some(Secret::new("none"))).clean("none left"), "none left");
+    }
+}

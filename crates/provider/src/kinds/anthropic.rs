@@ -1,0 +1,490 @@
+//! Anthropic's Messages: `POST …/v1/messages`, streamed, and `GET …/v1/parse_models`.
+//!
+//! Instructions stand apart and the player begins ([`turns`]). The prompt is kept by the vendor up to two marks: the end of
+//! the instructions and the last message that the next prompt will have too. What the model thinks comes in blocks of its
+//! own; signatures and what is encrypted are left out.
+
+use crate::{
+    Endpoint, FinishReason, Frame, ModelInfo, ProviderFailure, Request, ToolCall, ToolRound, Usage,
+    alternation::{self, AlternatingPrompt, AlternatingTurnPart, alternate},
+    dialect::{ChunkReader, ChunkStatus, ProviderDialect},
+    error_report,
+    error_text::ErrorScrubber,
+    json::{count_at, parse_object, strip_nul, text},
+    params,
+    stream_state::{ModelNameTracker, ToolCallAssembler},
+};
+use reqwest::Url;
+use serde_json::{Map, Value, json};
+
+/// Tokens of a reply where nobody says a number: the API wants one.
+const DEFAULT_MAX_TOKENS: u64 = 4096;
+
+/// The version of the API that this file speaks.
+const API_VERSION: &str = "2023-06-01";
+
+/// What other servers take and this one refuses.
+const OMITTED_PARAMS: [&str; 15] = [
+    "seed",
+    "frequency_penalty",
+    "presence_penalty",
+    "repetition_penalty",
+    "repeat_penalty",
+    "rep_pen",
+    "logit_bias",
+    "logprobs",
+    "top_logprobs",
+    "min_p",
+    "top_a",
+    "typical_p",
+    "user",
+    "response_format",
+    "reasoning_effort",
+];
+
+/// The kind.
+pub(super) struct AnthropicDialect;
+
+impl ProviderDialect for AnthropicDialect {
+    fn name(&self) -> &'static str {
+        "anthropic"
+    }
+
+    fn reply_url(&self, endpoint: &Endpoint, _model: &str) -> Result<Url, ProviderFailure> {
+        endpoint.url_with_api_prefix(&["v1"], &["messages"])
+    }
+
+    fn body(&self, request: &Request, endpoint: &Endpoint) -> Value {
+        let mut params = params::merge(request, endpoint, &OMITTED_PARAMS);
+        let mark = take_cache_control(&mut params);
+        params::rename(&mut params, &[("max_completion_tokens", "max_tokens")]);
+        let mut body = Map::new();
+        body.insert("model".into(), request.model.as_str().into());
+        body.insert("max_tokens".into(), DEFAULT_MAX_TOKENS.into());
+        if !request.rounds.is_empty() {
+            // What was thought before the tools were called would have to be sent back, and is not kept.
+            params.shift_remove("thinking");
+        }
+        let thinks = reserve_thinking_tokens(&mut params);
+        let story =
+            if thinks { alternate(&alternation::with_continue_instruction(request)) } else { alternate(request) };
+        if !story.system.is_empty() {
+            body.insert("system".into(), system(&story, mark.as_ref()));
+        }
+        body.insert("messages".into(), messages(&story, &request.rounds, mark.as_ref()));
+        body.insert("stream".into(), true.into());
+        let stops: Vec<String> =
+            params::take_stop_strings(&mut params, "stop").into_iter().filter(|stop| !stop.trim().is_empty()).collect();
+        if !stops.is_empty() && !params.contains_key("stop_sequences") {
+            params.insert("stop_sequences".into(), stops.into());
+        }
+        if let Some(tools) = params::tools(&mut params, tool_definition) {
+            params.insert("tools".into(), tools.into());
+        }
+        if let Some(choice) = params.get("tool_choice").and_then(Value::as_str).map(tool_choice) {
+            params.insert("tool_choice".into(), choice);
+        }
+        body.extend(params);
+        Value::Object(body)
+    }
+
+    fn params(&self, request: &Request, endpoint: &Endpoint) -> Map<String, Value> {
+        let mut params = params::merge(request, endpoint, &OMITTED_PARAMS);
+        params.shift_remove("cache_control");
+        params
+    }
+
+    /// Not a model that thinks first.
+    fn supports_prefill(&self, params: &Map<String, Value>, endpoint: &Endpoint) -> bool {
+        let thinking = params.get("thinking").or_else(|| endpoint.extra.get("thinking"));
+        thinking.and_then(|thinking| text(thinking, "type")).is_none_or(|kind| kind == "disabled")
+    }
+
+    fn key_header(&self) -> (&'static str, &'static str) {
+        ("x-api-key", "")
+    }
+
+    fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[("anthropic-version", API_VERSION)]
+    }
+
+    fn reader(&self, request: &Request) -> Box<dyn ChunkReader> {
+        let ends_blank = |text: &str| text.ends_with(char::is_whitespace);
+        let begun = request.messages.last().filter(|_| alternation::has_prefill(request));
+        Box::new(AnthropicReader {
+            skips_blank: begun.is_some_and(|begun| ends_blank(&begun.content)),
+            ..AnthropicReader::default()
+        })
+    }
+
+    fn model_list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure> {
+        let mut url = endpoint.url_with_api_prefix(&["v1"], &["models"])?;
+        url.query_pairs_mut().append_pair("limit", "1000");
+        Ok(vec![url])
+    }
+
+    fn parse_models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
+        let list = told.first()?.get("data")?.as_array()?;
+        let model = |entry: &Value| {
+            let context_length = count_at(entry, &["/max_input_tokens"]).filter(|tokens| *tokens > 0);
+            Some(ModelInfo { id: text(entry, "id")?.to_owned(), context_length, ..ModelInfo::default() })
+        };
+        Some(list.iter().filter_map(model).collect())
+    }
+}
+
+/// What is put where the vendor shall keep the prompt; the setting `cache_control` says something else or, with `false`,
+/// that nothing shall be kept.
+fn take_cache_control(params: &mut Map<String, Value>) -> Option<Value> {
+    match params.shift_remove("cache_control") {
+        Some(Value::Bool(false)) => None,
+        Some(own @ Value::Object(_)) => Some(own),
+        _ => Some(json!({"type": "ephemeral"})),
+    }
+}
+
+/// Whether the model is to think. Then the vendor refuses some parameters, and what it thinks counts as part of the reply:
+/// room for it is added to what the reply may have.
+fn reserve_thinking_tokens(params: &mut Map<String, Value>) -> bool {
+    let Some(thinking) = params.get("thinking") else { return false };
+    if text(thinking, "type").is_none_or(|kind| kind == "disabled") {
+        return false;
+    }
+    let budget = thinking.get("budget_tokens").and_then(Value::as_u64).unwrap_or_default();
+    let most = params.get("max_tokens").and_then(Value::as_u64).unwrap_or(DEFAULT_MAX_TOKENS);
+    if budget >= most {
+        params.insert("max_tokens".into(), budget.saturating_add(most).into());
+    }
+    params.shift_remove("temperature");
+    params.shift_remove("top_k");
+    true
+}
+
+fn system(story: &AlternatingPrompt, mark: Option<&Value>) -> Value {
+    let goes_on = story.turns.iter().any(|turn| turn.parts.iter().any(|part| part.is_cache_breakpoint));
+    let last = story.system.len().saturating_sub(1);
+    let block = |(nth, part): (usize, &AlternatingTurnPart)| {
+        text_block(&part.text, mark.filter(|_| part.is_cache_breakpoint || (goes_on && nth == last)))
+    };
+    story.system.iter().enumerate().map(block).collect()
+}
+
+fn messages(story: &AlternatingPrompt, rounds: &[ToolRound], mark: Option<&Value>) -> Value {
+    let last = story.turns.len().saturating_sub(1);
+    let turn = |(nth, turn): (usize, &alternation::AlternatingTurn)| {
+        // The vendor refuses white space at the end of a turn that the model is to go on with.
+        let begun = turn.is_assistant && nth == last && rounds.is_empty();
+        let end = turn.parts.len().saturating_sub(1);
+        let part = |(nth, part): (usize, &AlternatingTurnPart)| {
+            let text = if begun && nth == end { part.text.trim_end() } else { &part.text };
+            text_block(text, mark.filter(|_| part.is_cache_breakpoint))
+        };
+        let content: Vec<Value> = turn.parts.iter().enumerate().map(part).collect();
+        json!({"role": if turn.is_assistant { "assistant" } else { "user" }, "content": content})
+    };
+    // The turn that tools were called in goes on where the model's own words stand last.
+    let mut all: Vec<Value> = story.turns.iter().enumerate().map(turn).collect();
+    for round in rounds {
+        let is_same = all.last().and_then(|last| text(last, "role")) == Some("assistant");
+        match all.last_mut().and_then(|last| last.get_mut("content")?.as_array_mut()).filter(|_| is_same) {
+            Some(content) => content.extend(tool_use_blocks(round)),
+            None => all.push(json!({"role": "assistant", "content": tool_use_blocks(round)})),
+        }
+        let answer =
+            |(call, text): (&ToolCall, &str)| json!({"type": "tool_result", "tool_use_id": call.id, "content": text});
+        all.push(json!({"role": "user", "content": round.calls_with_answers().map(answer).collect::<Vec<_>>()}));
+    }
+    all.into()
+}
+
+/// What the model said and wanted called. The vendor refuses empty texts.
+fn tool_use_blocks(round: &ToolRound) -> Vec<Value> {
+    let said = Some(round.said.trim_end()).filter(|said| !said.is_empty()).map(|said| text_block(said, None));
+    let call = |call: &ToolCall| json!({"type": "tool_use", "id": call.id, "name": call.name, "input": parse_object(&call.arguments)});
+    said.into_iter().chain(round.calls.iter().map(call)).collect()
+}
+
+fn text_block(text: &str, mark: Option<&Value>) -> Value {
+    let mut block = Map::new();
+    block.insert("type".into(), "text".into());
+    block.insert("text".into(), text.into());
+    block.extend(mark.map(|mark| ("cache_control".to_owned(), mark.clone())));
+    Value::Object(block)
+}
+
+fn tool_definition(function: &Map<String, Value>) -> Value {
+    let mut tool = Map::new();
+    for (from, to) in [("name", "name"), ("description", "description"), ("parameters", "input_schema")] {
+        tool.extend(function.get(from).map(|value| (to.to_owned(), value.clone())));
+    }
+    tool.entry("input_schema").or_insert_with(|| json!({"type": "object"}));
+    Value::Object(tool)
+}
+
+fn tool_choice(word: &str) -> Value {
+    json!({"type": if word == "required" { "any" } else { word }})
+}
+
+/// Reads the events of a stream, or a whole message.
+#[derive(Debug, Default)]
+struct AnthropicReader {
+    model: ModelNameTracker,
+    calls: ToolCallAssembler,
+    usage: Usage,
+    /// The text to go on with ended in white space that was not sent: the reply shall not begin with it anew.
+    skips_blank: bool,
+}
+
+impl ChunkReader for AnthropicReader {
+    fn read(
+        &mut self,
+        chunk: &Value,
+        scrub: &ErrorScrubber,
+        frames: &mut Vec<Frame>,
+    ) -> Result<ChunkStatus, ProviderFailure> {
+        let kind = text(chunk, "type").unwrap_or_default();
+        let mut said = ChunkStatus { recognised: true, ..ChunkStatus::default() };
+        match kind {
+            "message_start" => {
+                let message = chunk.get("message").unwrap_or(&Value::Null);
+                frames.extend(text(message, "model").and_then(|model| self.model.update(model, scrub)));
+                self.read_usage(message, frames);
+            }
+            "content_block_start" => self.read_block(chunk, chunk.get("content_block"), frames),
+            "content_block_delta" => self.read_delta(chunk, frames),
+            "message_delta" => {
+                self.read_usage(chunk, frames);
+                said.finished = self.read_stop_reason(chunk.get("delta"), scrub, frames);
+            }
+            "message_stop" => said.done = true,
+            "content_block_stop" | "ping" => {}
+            "message" => {
+                frames.extend(text(chunk, "model").and_then(|model| self.model.update(model, scrub)));
+                for (nth, block) in chunk.get("content").and_then(Value::as_array).into_iter().flatten().enumerate() {
+                    self.read_block(&json!({"index": nth}), Some(block), frames);
+                }
+                self.read_usage(chunk, frames);
+                said.finished = self.read_stop_reason(Some(chunk), scrub, frames);
+                said.done = true;
+            }
+            _ => match error_report::error_of(chunk) {
+                Some(error) => return Err(error_report::failure_of(error, scrub)),
+                // New kinds of events may come at any time, says the vendor.
+                None => said.recognised = !kind.is_empty() && chunk.get("choices").is_none(),
+            },
+        }
+        Ok(said)
+    }
+}
+
+impl AnthropicReader {
+    fn read_block(&mut self, chunk: &Value, block: Option<&Value>, frames: &mut Vec<Frame>) {
+        let Some(block) = block else { return };
+        match text(block, "type") {
+            Some("text") => self.push_text(text(block, "text"), frames),
+            Some("thinking") => push_reasoning(text(block, "thinking"), frames),
+            Some("tool_use") => {
+                // Streamed, the arguments are an empty object here and come in pieces afterwards.
+                let input = block.get("input").filter(|input| input.as_object().is_some_and(|input| !input.is_empty()));
+                let arguments = input.map(Value::to_string).unwrap_or_default();
+                self.calls.push_delta(index(chunk), text(block, "id"), text(block, "name"), &arguments);
+            }
+            _ => {}
+        }
+    }
+
+    fn read_delta(&mut self, chunk: &Value, frames: &mut Vec<Frame>) {
+        let Some(delta) = chunk.get("delta") else { return };
+        match text(delta, "type") {
+            Some("text_delta") => self.push_text(text(delta, "text"), frames),
+            Some("thinking_delta") => push_reasoning(text(delta, "thinking"), frames),
+            Some("input_json_delta") => {
+                self.calls.push_delta(index(chunk), None, None, text(delta, "partial_json").unwrap_or_default());
+            }
+            _ => {}
+        }
+    }
+
+    fn push_text(&mut self, words: Option<&str>, frames: &mut Vec<Frame>) {
+        let words = words.unwrap_or_default();
+        let words = if self.skips_blank { words.trim_start() } else { words };
+        if !words.is_empty() {
+            self.skips_blank = false;
+            frames.push(Frame::Text(strip_nul(words)));
+        }
+    }
+
+    /// Counts come in two halves; a later number is the whole so far and not one more.
+    fn read_usage(&mut self, holder: &Value, frames: &mut Vec<Frame>) {
+        let Some(usage) = holder.get("usage").filter(|usage| usage.is_object()) else { return };
+        let number = |name: &str| count_at(usage, &[name]);
+        if let Some(fresh) = number("/input_tokens") {
+            let (cached, written) = (number("/cache_read_input_tokens"), number("/cache_creation_input_tokens"));
+            let all = [Some(fresh), cached, written].into_iter().flatten().fold(0, u64::saturating_add);
+            if all > 0 {
+                (self.usage.prompt, self.usage.cached, self.usage.written) = (all, cached, written);
+            }
+        }
+        self.usage.completion = number("/output_tokens").unwrap_or(self.usage.completion);
+        frames.push(Frame::Usage(self.usage));
+    }
+
+    fn read_stop_reason(&mut self, holder: Option<&Value>, scrub: &ErrorScrubber, frames: &mut Vec<Frame>) -> bool {
+        let Some(reason) = holder.and_then(|holder| text(holder, "stop_reason")) else { return false };
+        frames.extend(self.calls.finish());
+        frames.push(Frame::Finish(match FinishReason::parse(reason) {
+            FinishReason::Other(reason) => FinishReason::Other(scrub.clean(&reason)),
+            known => known,
+        }));
+        true
+    }
+}
+
+fn push_reasoning(words: Option<&str>, frames: &mut Vec<Frame>) {
+    frames.extend(words.map(|words| Frame::Reasoning(strip_nul(words))));
+}
+
+fn index(chunk: &Value) -> u64 {
+    chunk.get("index").and_then(Value::as_u64).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{RequestMessage, RequestRole, ToolCall};
+
+    fn request(params: Value, stable: usize, messages: &[(RequestRole, &str)]) -> Request {
+        let message = |(role, content): &(RequestRole, &str)| RequestMessage {
+            role: *role,
+            name: None,
+            content: (*content).into(),
+        };
+        let params = params.as_object().unwrap().clone();
+        Request {
+            model: "m".into(),
+            messages: messages.iter().map(message).collect(),
+            params,
+            cacheable_messages: stable,
+            ..Request::default()
+        }
+    }
+
+    fn body(extra: Value, request: &Request) -> Value {
+        let extra = extra.as_object().unwrap().clone();
+        AnthropicDialect.body(request, &Endpoint { extra, ..Endpoint::new("a", "http://a") })
+    }
+
+    const STORY: [(RequestRole, &str); 5] = [
+        (RequestRole::System, "card"),
+        (RequestRole::Assistant, "Hello."),
+        (RequestRole::User, "Hi."),
+        (RequestRole::System, "hp: 3"),
+        (RequestRole::User, "On."),
+    ];
+
+    #[test]
+    fn anthropic_body_matches_wire_format() {
+        let params = json!({"max_tokens": 100, "temperature": 0.7, "stop": ["\n", "Ann:"], "seed": 7, "min_p": 0.1});
+        let sent = body(json!({"top_k": 40, "top_p": null}), &request(params, 3, &STORY));
+        let text = |text: &str| json!({"type": "text", "text": text});
+        let kept = |text: &str| json!({"type": "text", "text": text, "cache_control": {"type": "ephemeral"}});
+        let expected = json!({"model": "m", "max_tokens": 100, "system": [kept("card")], "messages": [
+            {"role": "user", "content": [text("[Begin]")]},
+            {"role": "assistant", "content": [text("Hello.")]},
+            {"role": "user", "content": [kept("Hi."), text("\n\n[hp: 3]"), text("\n\nOn.")]},
+        ], "stream": true, "top_k": 40, "temperature": 0.7, "stop_sequences": ["Ann:"]});
+        assert_eq!(sent, expected);
+        let plain = body(json!({"cache_control": false}), &request(json!({}), 3, &STORY));
+        assert!(!plain.to_string().contains("cache_control") && plain["max_tokens"] == 4096);
+        let long = body(json!({"cache_control": {"type": "ephemeral", "ttl": "1h"}}), &request(json!({}), 1, &STORY));
+        assert_eq!(long.to_string().matches("1h").count(), 1, "one mark where only the card stays");
+    }
+
+    #[test]
+    fn anthropic_prefill_trailing_space_is_trimmed() {
+        let mut story = STORY.to_vec();
+        story.push((RequestRole::Assistant, "She lights \n"));
+        let request = request(json!({}), 0, &story);
+        assert_eq!(body(json!({}), &request)["messages"][3]["content"][0]["text"], "She lights");
+        let mut reader = AnthropicDialect.reader(&request);
+        let mut frames = Vec::new();
+        for words in [" ", " the lamp", " now"] {
+            let delta =
+                json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": words}});
+            reader.read(&delta, &ErrorScrubber::default(), &mut frames).unwrap();
+        }
+        assert_eq!(frames, [Frame::Text("the lamp".into()), Frame::Text(" now".into())]);
+    }
+
+    /// Who thinks takes no beginning of its turn and no temperature, and needs room for both.
+    #[test]
+    fn anthropic_thinking_adjusts_params() {
+        let mut story = STORY.to_vec();
+        story.push((RequestRole::Assistant, "She lights"));
+        let params =
+            json!({"thinking": {"type": "enabled", "budget_tokens": 2000}, "max_tokens": 500, "temperature": 1});
+        let sent = body(json!({}), &request(params, 0, &story));
+        assert_eq!((&sent["max_tokens"], sent.get("temperature")), (&json!(2500), None));
+        assert_eq!(sent["messages"][4]["content"][0]["text"], alternation::CONTINUE_INSTRUCTION);
+        let sent = body(json!({}), &request(json!({"thinking": {"type": "disabled"}, "temperature": 1}), 0, &story));
+        assert_eq!((&sent["temperature"], sent["messages"].as_array().unwrap().len()), (&json!(1), 4));
+    }
+
+    #[test]
+    fn anthropic_tools_are_converted() {
+        let function = json!({"type": "function", "function": {"name": "roll", "description": "dice", "parameters": {"type": "object"}}});
+        let own = json!({"type": "web_search", "name": "web_search"});
+        let sent = body(json!({}), &request(json!({"tools": [function, own], "tool_choice": "required"}), 0, &STORY));
+        let roll = json!({"name": "roll", "description": "dice", "input_schema": {"type": "object"}});
+        assert_eq!((&sent["tools"], &sent["tool_choice"]), (&json!([roll, own]), &json!({"type": "any"})));
+    }
+
+    #[test]
+    fn anthropic_usage_sums_new_and_cached_tokens() {
+        let (mut reader, mut frames) = (AnthropicReader::default(), Vec::new());
+        let start = json!({"type": "message_start", "message": {"model": "m-1", "usage":
+            {"input_tokens": 10, "cache_read_input_tokens": 200, "cache_creation_input_tokens": 30, "output_tokens": 1}}});
+        let end =
+            json!({"type": "message_delta", "delta": {"stop_reason": "max_tokens"}, "usage": {"output_tokens": 7}});
+        reader.read(&start, &ErrorScrubber::default(), &mut frames).unwrap();
+        assert!(reader.read(&end, &ErrorScrubber::default(), &mut frames).unwrap().finished);
+        let usage = Usage { prompt: 240, completion: 7, cached: Some(200), written: Some(30), ..Usage::default() };
+        assert_eq!(frames[frames.len() - 2..], [Frame::Usage(usage), Frame::Finish(FinishReason::Length)]);
+    }
+
+    #[test]
+    fn anthropic_whole_message_returns_text_and_tool_calls() {
+        let whole = json!({"type": "message", "model": "m-1", "content": [
+            {"type": "thinking", "thinking": "hm", "signature": "x"}, {"type": "text", "text": "Yes."},
+            {"type": "tool_use", "id": "t1", "name": "roll", "input": {"sides": 6}}], "stop_reason": "tool_use"});
+        let mut frames = Vec::new();
+        let said = AnthropicReader::default().read(&whole, &ErrorScrubber::default(), &mut frames).unwrap();
+        assert!(said.finished && said.done);
+        let call = ToolCall { id: "t1".into(), name: "roll".into(), arguments: r#"{"sides":6}"#.into() };
+        assert_eq!(
+            frames,
+            [
+                Frame::Model("m-1".into()),
+                Frame::Reasoning("hm".into()),
+                Frame::Text("Yes.".into()),
+                Frame::ToolCall(call),
+                Frame::Finish(FinishReason::ToolCalls),
+            ]
+        );
+    }
+
+    #[test]
+    fn anthropic_error_types_map_to_failures() {
+        for (name, code) in [
+            ("overloaded_error", "provider_failed"),
+            ("rate_limit_error", "provider_rate_limited"),
+            ("permission_error", "provider_refused"),
+            ("api_error", "provider_failed"),
+        ] {
+            let chunk = json!({"type": "error", "error": {"type": name, "message": "w"}});
+            let failure =
+                AnthropicReader::default().read(&chunk, &ErrorScrubber::default(), &mut Vec::new()).unwrap_err();
+            assert_eq!((failure.code(), failure.to_string().ends_with(": w")), (code, true), "{failure}");
+        }
+    }
+}

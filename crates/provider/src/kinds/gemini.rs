@@ -1,0 +1,377 @@
+//! Google's Gemini: `POST …/v1beta/models/MODEL:streamGenerateContent?alt=sse`, and `GET …/v1beta/models`.
+//!
+//! Instructions stand apart and the player begins ([`turns`]). Parameters that we know go into `generationConfig` under its
+//! names, and so does everything else that is no field of the request itself. The stream has no mark of its end: the reason
+//! to finish is the last thing that counts.
+
+use crate::{
+    Endpoint, FinishReason, Frame, ModelInfo, ProviderFailure, Request, ToolCall, ToolRound, Usage,
+    alternation::{AlternatingTurnPart, alternate},
+    dialect::{ChunkReader, ChunkStatus, ProviderDialect},
+    error_report,
+    error_text::ErrorScrubber,
+    json::{count_at, parse, parse_object, strip_nul, text},
+    params,
+    stream_state::ModelNameTracker,
+};
+use reqwest::Url;
+use serde_json::{Map, Value, json};
+
+/// The versions of the API, the usual one first.
+const API_VERSIONS: [&str; 3] = ["v1beta", "v1", "v1alpha"];
+
+/// So many texts to stop at are taken, not more.
+const MAX_STOPS: usize = 5;
+
+/// What other servers take and this one refuses.
+const OMITTED_PARAMS: [&str; 13] = [
+    "repetition_penalty",
+    "repeat_penalty",
+    "rep_pen",
+    "logit_bias",
+    "logprobs",
+    "top_logprobs",
+    "min_p",
+    "top_a",
+    "typical_p",
+    "user",
+    "response_format",
+    "reasoning_effort",
+    "tool_choice",
+];
+
+/// Our names and those of `generationConfig`.
+const PARAM_NAMES: [(&str, &str); 8] = [
+    ("max_completion_tokens", "maxOutputTokens"),
+    ("max_tokens", "maxOutputTokens"),
+    ("top_p", "topP"),
+    ("top_k", "topK"),
+    ("presence_penalty", "presencePenalty"),
+    ("frequency_penalty", "frequencyPenalty"),
+    ("temperature", "temperature"),
+    ("seed", "seed"),
+];
+
+/// Fields of the request that are not in `generationConfig`.
+const TOP_LEVEL_PARAMS: [&str; 6] = ["safetySettings", "tools", "toolConfig", "cachedContent", "labels", "serviceTier"];
+
+/// The kind.
+pub(super) struct GeminiDialect;
+
+impl ProviderDialect for GeminiDialect {
+    fn name(&self) -> &'static str {
+        "gemini"
+    }
+
+    fn reply_url(&self, endpoint: &Endpoint, model: &str) -> Result<Url, ProviderFailure> {
+        let model = model.strip_prefix("models/").unwrap_or(model);
+        let mut url =
+            endpoint.url_with_api_prefix(&API_VERSIONS, &["models", &format!("{model}:streamGenerateContent")])?;
+        url.query_pairs_mut().append_pair("alt", "sse");
+        Ok(url)
+    }
+
+    fn body(&self, request: &Request, endpoint: &Endpoint) -> Value {
+        let mut params = params::merge(request, endpoint, &OMITTED_PARAMS);
+        let story = alternate(request);
+        let mut body = Map::new();
+        if !story.system.is_empty() {
+            body.insert("systemInstruction".into(), json!({"parts": parts(&story.system)}));
+        }
+        let contents = story
+            .turns
+            .iter()
+            .map(|turn| json!({"role": if turn.is_assistant { "model" } else { "user" }, "parts": parts(&turn.parts)}));
+        body.insert("contents".into(), contents.chain(request.rounds.iter().flat_map(tool_round_contents)).collect());
+        if let Some(tools) = tools(&mut params) {
+            body.insert("tools".into(), tools);
+        }
+        let config = generation_config(&mut params, &mut body);
+        if !config.is_empty() {
+            body.insert("generationConfig".into(), Value::Object(config));
+        }
+        Value::Object(body)
+    }
+
+    fn params(&self, request: &Request, endpoint: &Endpoint) -> Map<String, Value> {
+        params::merge(request, endpoint, &OMITTED_PARAMS)
+    }
+
+    fn key_header(&self) -> (&'static str, &'static str) {
+        ("x-goog-api-key", "")
+    }
+
+    fn reader(&self, _request: &Request) -> Box<dyn ChunkReader> {
+        Box::new(GeminiReader::default())
+    }
+
+    fn model_list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure> {
+        let mut url = endpoint.url_with_api_prefix(&API_VERSIONS, &["models"])?;
+        url.query_pairs_mut().append_pair("pageSize", "1000");
+        Ok(vec![url])
+    }
+
+    /// Models that write; others embed or paint.
+    fn parse_models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
+        let list = told.first()?.get("models")?.as_array()?;
+        let writes = |entry: &&Value| {
+            let methods = entry.get("supportedGenerationMethods").and_then(Value::as_array);
+            methods.is_none_or(|methods| methods.iter().any(|method| method == "generateContent"))
+        };
+        let model = |entry: &Value| {
+            let name = text(entry, "name")?;
+            let id = name.strip_prefix("models/").unwrap_or(name).to_owned();
+            let context_length = count_at(entry, &["/inputTokenLimit"]).filter(|tokens| *tokens > 0);
+            Some(ModelInfo { id, context_length, ..ModelInfo::default() })
+        };
+        Some(list.iter().filter(writes).filter_map(model).collect())
+    }
+}
+
+/// What the model wanted called, and what came of each.
+fn tool_round_contents(round: &ToolRound) -> [Value; 2] {
+    let said = Some(round.said.as_str()).filter(|said| !said.trim().is_empty()).map(|said| json!({"text": said}));
+    let call = |call: &ToolCall| json!({"functionCall": {"name": call.name, "args": parse_object(&call.arguments)}});
+    let answer = |(call, text): (&ToolCall, &str)| {
+        let response = json!({"result": parse(text).unwrap_or_else(|_| text.into())});
+        json!({"functionResponse": {"name": call.name, "response": response}})
+    };
+    let asked: Vec<Value> = said.into_iter().chain(round.calls.iter().map(call)).collect();
+    let answers: Vec<Value> = round.calls_with_answers().map(answer).collect();
+    [json!({"role": "model", "parts": asked}), json!({"role": "user", "parts": answers})]
+}
+
+fn parts(parts: &[AlternatingTurnPart]) -> Value {
+    parts.iter().map(|part| json!({"text": part.text})).collect()
+}
+
+/// The rest of the parameters under the vendor's names; what stands beside `generationConfig` goes into `body`.
+fn generation_config(params: &mut Map<String, Value>, body: &mut Map<String, Value>) -> Map<String, Value> {
+    let mut config = match params.shift_remove("generationConfig") {
+        Some(Value::Object(own)) => own,
+        _ => Map::new(),
+    };
+    let stops = params::take_stop_strings(params, "stop");
+    if !stops.is_empty() {
+        params.insert("stopSequences".into(), stops.into_iter().take(MAX_STOPS).collect());
+    }
+    for name in TOP_LEVEL_PARAMS {
+        body.extend(params.shift_remove(name).map(|value| (name.to_owned(), value)));
+    }
+    params::rename(params, &PARAM_NAMES);
+    for (name, value) in std::mem::take(params) {
+        config.entry(name).or_insert(value);
+    }
+    config
+}
+
+fn tools(params: &mut Map<String, Value>) -> Option<Value> {
+    let (mut declared, mut own) = (Vec::new(), Vec::new());
+    let tools = params::tools(params, |function| json!({"functionDeclarations": [function]}))?;
+    for mut tool in tools {
+        match tool.get_mut("functionDeclarations").map(Value::take) {
+            Some(Value::Array(functions)) => declared.extend(functions),
+            _ => own.push(tool),
+        }
+    }
+    if !declared.is_empty() {
+        own.insert(0, json!({"functionDeclarations": declared}));
+    }
+    Some(own.into())
+}
+
+/// Reads the chunks of a stream, or a whole answer, which has the same form.
+#[derive(Debug, Default)]
+struct GeminiReader {
+    model: ModelNameTracker,
+    /// The model wants tools called; its reason to finish does not say so.
+    has_calls: bool,
+}
+
+impl ChunkReader for GeminiReader {
+    fn read(
+        &mut self,
+        chunk: &Value,
+        scrub: &ErrorScrubber,
+        frames: &mut Vec<Frame>,
+    ) -> Result<ChunkStatus, ProviderFailure> {
+        if let Some(error) = error_report::error_of(chunk) {
+            return Err(error_report::failure_of(error, scrub));
+        }
+        let known = ["candidates", "promptFeedback", "usageMetadata"];
+        let mut said =
+            ChunkStatus { recognised: known.iter().any(|name| chunk.get(*name).is_some()), ..ChunkStatus::default() };
+        frames.extend(text(chunk, "modelVersion").and_then(|model| self.model.update(model, scrub)));
+        let candidate = chunk.get("candidates").and_then(Value::as_array).and_then(|candidates| candidates.first());
+        if let Some(candidate) = candidate {
+            self.read_parts(candidate, frames);
+        }
+        let blocked = chunk.get("promptFeedback").and_then(|feedback| text(feedback, "blockReason"));
+        let reason = candidate.and_then(|candidate| text(candidate, "finishReason"));
+        let finish = match (blocked, reason) {
+            (Some(reason), _) => Some(FinishReason::ContentFilter(scrub.clean(&format!("the prompt, {reason}")))),
+            (None, Some(reason)) => Some(self.finish(reason, scrub)),
+            (None, None) => None,
+        };
+        said.finished = finish.is_some();
+        frames.extend(finish.map(Frame::Finish));
+        frames.extend(chunk.get("usageMetadata").and_then(usage).map(Frame::Usage));
+        Ok(said)
+    }
+}
+
+impl GeminiReader {
+    fn read_parts(&mut self, candidate: &Value, frames: &mut Vec<Frame>) {
+        for part in candidate.pointer("/content/parts").and_then(Value::as_array).into_iter().flatten() {
+            let is_thought = part.get("thought") == Some(&Value::Bool(true));
+            let words = text(part, "text").map(strip_nul);
+            frames.extend(words.map(|words| if is_thought { Frame::Reasoning(words) } else { Frame::Text(words) }));
+            if let Some(call) = part.get("functionCall") {
+                self.has_calls = true;
+                frames.extend(text(call, "name").map(|name| {
+                    let arguments = call.get("args").map(Value::to_string).unwrap_or_default();
+                    let id = text(call, "id").unwrap_or_default().to_owned();
+                    Frame::ToolCall(ToolCall { id, name: name.to_owned(), arguments })
+                }));
+            }
+        }
+    }
+
+    fn finish(&self, reason: &str, scrub: &ErrorScrubber) -> FinishReason {
+        match reason {
+            "STOP" if self.has_calls => FinishReason::ToolCalls,
+            "STOP" => FinishReason::Stop,
+            "MAX_TOKENS" => FinishReason::Length,
+            "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "IMAGE_SAFETY" => {
+                FinishReason::ContentFilter(reason.to_owned())
+            }
+            other => FinishReason::Other(scrub.clean(other)),
+        }
+    }
+}
+
+/// What the model thinks is counted beside its words.
+fn usage(usage: &Value) -> Option<Usage> {
+    let prompt = count_at(usage, &["/promptTokenCount"]);
+    let (spoken, thought) = (count_at(usage, &["/candidatesTokenCount"]), count_at(usage, &["/thoughtsTokenCount"]));
+    prompt.or(spoken)?;
+    Some(Usage {
+        prompt: prompt.unwrap_or_default(),
+        completion: spoken.unwrap_or_default().saturating_add(thought.unwrap_or_default()),
+        cached: count_at(usage, &["/cachedContentTokenCount"]),
+        reasoning: thought,
+        ..Usage::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{RequestMessage, RequestRole};
+
+    fn body(extra: Value, params: Value) -> Value {
+        let message = |role, content: &str| RequestMessage { role, name: None, content: content.into() };
+        let messages = vec![
+            message(RequestRole::System, "card"),
+            message(RequestRole::User, "Hi."),
+            message(RequestRole::Assistant, "Yes?"),
+            message(RequestRole::System, "hp: 3"),
+        ];
+        let params = params.as_object().unwrap().clone();
+        let extra = extra.as_object().unwrap().clone();
+        let request = Request { model: "m".into(), messages, params, ..Request::default() };
+        GeminiDialect.body(&request, &Endpoint { extra, ..Endpoint::new("a", "http://a") })
+    }
+
+    #[test]
+    fn gemini_body_matches_wire_format() {
+        let extra =
+            json!({"safetySettings": [], "generationConfig": {"thinkingConfig": {"includeThoughts": true}, "seed": 1}});
+        let params =
+            json!({"max_tokens": 100, "top_p": 0.9, "stop": ["a", "b", "c", "d", "e", "f"], "seed": 7, "min_p": 0.1});
+        let expected = json!({"systemInstruction": {"parts": [{"text": "card"}]}, "contents": [
+            {"role": "user", "parts": [{"text": "Hi."}]}, {"role": "model", "parts": [{"text": "Yes?"}]},
+            {"role": "user", "parts": [{"text": "[hp: 3]"}]}], "safetySettings": [],
+            "generationConfig": {"thinkingConfig": {"includeThoughts": true}, "seed": 1, "maxOutputTokens": 100,
+                "topP": 0.9, "stopSequences": ["a", "b", "c", "d", "e"]}});
+        assert_eq!(body(extra, params), expected);
+        assert_eq!(body(json!({}), json!({})).get("generationConfig"), None);
+    }
+
+    #[test]
+    fn gemini_tools_are_converted() {
+        let tool = |name: &str| json!({"type": "function", "function": {"name": name}});
+        let sent = body(json!({}), json!({"tools": [tool("roll"), {"googleSearch": {}}, tool("look")]}));
+        assert_eq!(
+            sent["tools"],
+            json!([{"functionDeclarations": [{"name": "roll"}, {"name": "look"}]}, {"googleSearch": {}}])
+        );
+    }
+
+    #[test]
+    fn gemini_reply_url_contains_model() {
+        for (base, model) in [("http://a", "m-1"), ("http://a/v1beta", "models/m-1"), ("http://a/v1beta/", "m-1")] {
+            let url = GeminiDialect.reply_url(&Endpoint::new("a", base), model).unwrap();
+            assert_eq!(url.as_str(), "http://a/v1beta/models/m-1:streamGenerateContent?alt=sse");
+        }
+        // A name cannot lead to another place.
+        let url = GeminiDialect.reply_url(&Endpoint::new("a", "http://a"), "../../x?y=1#").unwrap();
+        assert_eq!(url.as_str(), "http://a/v1beta/models/..%2F..%2Fx%3Fy=1%23:streamGenerateContent?alt=sse");
+    }
+
+    fn read(chunk: Value) -> (Vec<Frame>, ChunkStatus) {
+        let mut frames = Vec::new();
+        let said = GeminiReader::default().read(&chunk, &ErrorScrubber::default(), &mut frames).unwrap();
+        (frames, said)
+    }
+
+    #[test]
+    fn gemini_chunk_returns_reasoning_text_tools_and_usage() {
+        let (frames, said) = read(
+            json!({"modelVersion": "m-1", "candidates": [{"content": {"role": "model", "parts": [
+            {"text": "hm", "thought": true}, {"text": "Yes."}, {"thoughtSignature": "x"},
+            {"functionCall": {"name": "roll", "args": {"sides": 6}}}]}, "finishReason": "STOP"}],
+            "usageMetadata": {"promptTokenCount": 30, "candidatesTokenCount": 4, "thoughtsTokenCount": 3, "cachedContentTokenCount": 20}}),
+        );
+        assert!(said.recognised && said.finished);
+        let call = ToolCall { id: String::new(), name: "roll".into(), arguments: r#"{"sides":6}"#.into() };
+        let usage = Usage { prompt: 30, completion: 7, cached: Some(20), reasoning: Some(3), ..Usage::default() };
+        assert_eq!(
+            frames,
+            [
+                Frame::Model("m-1".into()),
+                Frame::Reasoning("hm".into()),
+                Frame::Text("Yes.".into()),
+                Frame::ToolCall(call),
+                Frame::Finish(FinishReason::ToolCalls),
+                Frame::Usage(usage),
+            ]
+        );
+    }
+
+    #[test]
+    fn gemini_blocked_reply_reports_content_filter() {
+        let (frames, said) = read(json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}));
+        assert!(said.finished);
+        assert_eq!(frames, [Frame::Finish(FinishReason::ContentFilter("the prompt, PROHIBITED_CONTENT".into()))]);
+        for (reason, expected) in [
+            ("MAX_TOKENS", FinishReason::Length),
+            ("SAFETY", FinishReason::ContentFilter("SAFETY".into())),
+            ("LANGUAGE", FinishReason::Other("LANGUAGE".into())),
+        ] {
+            assert_eq!(read(json!({"candidates": [{"finishReason": reason}]})).0, [Frame::Finish(expected)]);
+        }
+        assert!(!read(json!({"hello": 1})).1.recognised);
+    }
+
+    #[test]
+    fn gemini_model_list_keeps_only_text_models() {
+        let told = json!({"models": [
+            {"name": "models/gemini-x", "inputTokenLimit": 1000, "supportedGenerationMethods": ["generateContent"]},
+            {"name": "models/embed", "supportedGenerationMethods": ["embedContent"]}, {"name": "tuned"}, 7]});
+        let models = GeminiDialect.parse_models(&[told]).unwrap();
+        let shown: Vec<_> = models.iter().map(|info| (info.id.as_str(), info.context_length)).collect();
+        assert_eq!(shown, [("gemini-x", Some(1000)), ("tuned", None)]);
+        assert!(GeminiDialect.parse_models(&[json!({})]).is_none());
+    }
+}

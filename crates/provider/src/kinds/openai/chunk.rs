@@ -1,0 +1,293 @@
+//! One chunk of a reply (or a whole reply that was not streamed) read into frames.
+
+use crate::{
+    FinishReason, Frame, ProviderFailure, Usage,
+    dialect::{ChunkReader, ChunkStatus},
+    error_report,
+    error_text::ErrorScrubber,
+    json::{count_at, first_present, strip_nul, text},
+    stream_state::{ModelNameTracker, ToolCallAssembler},
+};
+use serde_json::Value;
+
+/// Reads chunk after chunk and remembers what they have said so far.
+#[derive(Debug, Default)]
+pub(super) struct OpenAiReader {
+    model: ModelNameTracker,
+    calls: ToolCallAssembler,
+}
+
+impl ChunkReader for OpenAiReader {
+    fn read(
+        &mut self,
+        chunk: &Value,
+        scrub: &ErrorScrubber,
+        frames: &mut Vec<Frame>,
+    ) -> Result<ChunkStatus, ProviderFailure> {
+        let choice = first_choice(chunk);
+        let recognised = chunk.get("choices").is_some_and(Value::is_array);
+        frames.extend(text(chunk, "model").and_then(|model| self.model.update(model, scrub)));
+        if let Some(said) = choice.and_then(|choice| first_present(choice, &["delta", "message"])) {
+            read_message(said, frames);
+            self.read_calls(said);
+        }
+        if let Some(error) = error_report::error_of(chunk).or_else(|| choice.and_then(error_report::error_of)) {
+            return Err(error_report::failure_of(error, scrub));
+        }
+        let end = choice.and_then(|choice| Some((choice, text(choice, "finish_reason")?)));
+        if let Some((choice, reason)) = end {
+            if reason.eq_ignore_ascii_case("error") {
+                return Err(ProviderFailure::Failed { status: None, words: scrub.clean(""), retry_after: None });
+            }
+            frames.extend(self.calls.finish());
+            frames.push(Frame::Finish(finish(choice, reason, scrub)));
+        }
+        frames.extend(chunk.get("usage").and_then(usage).map(Frame::Usage));
+        Ok(ChunkStatus { recognised, finished: end.is_some(), done: false })
+    }
+}
+
+impl OpenAiReader {
+    /// Tools come in pieces: a name first, then its arguments bit by bit.
+    fn read_calls(&mut self, said: &Value) {
+        for (nth, call) in said.get("tool_calls").and_then(Value::as_array).into_iter().flatten().enumerate() {
+            let index = call.get("index").and_then(Value::as_u64).or_else(|| u64::try_from(nth).ok());
+            let function = call.get("function").unwrap_or(call);
+            let (name, arguments) = (text(function, "name"), text(function, "arguments"));
+            self.calls.push_delta(index.unwrap_or_default(), text(call, "id"), name, arguments.unwrap_or_default());
+        }
+    }
+}
+
+/// The first of several replies: index 0, or the first without an index. We never ask for more.
+fn first_choice(chunk: &Value) -> Option<&Value> {
+    let first = |choice: &&Value| choice.get("index").is_none_or(|index| index.is_null() || index.as_u64() == Some(0));
+    chunk.get("choices")?.as_array()?.iter().find(first)
+}
+
+/// What a choice says. Reasoning goes first: that is the order in which a model makes them.
+fn read_message(said: &Value, frames: &mut Vec<Frame>) {
+    let mut thought = reasoning(said);
+    let mut spoken = String::new();
+    match said.get("content") {
+        Some(Value::String(content)) => spoken.push_str(content),
+        Some(Value::Array(parts)) => parts.iter().for_each(|part| read_part(part, &mut spoken, &mut thought)),
+        _ => {}
+    }
+    spoken.push_str(text(said, "refusal").unwrap_or_default());
+    frames.extend((!thought.is_empty()).then(|| Frame::Reasoning(strip_nul(&thought))));
+    frames.extend((!spoken.is_empty()).then(|| Frame::Text(strip_nul(&spoken))));
+}
+
+/// Reasoning in the first of its dialects that is there: aggregators send the same words in several at once.
+fn reasoning(said: &Value) -> String {
+    let plain = text(said, "reasoning_content").or_else(|| text(said, "reasoning"));
+    plain.map_or_else(|| said.get("reasoning_details").map(reasoning_details).unwrap_or_default(), str::to_owned)
+}
+
+fn reasoning_details(details: &Value) -> String {
+    let words = |detail| text(detail, "text").or_else(|| text(detail, "summary"));
+    details.as_array().into_iter().flatten().filter_map(words).collect()
+}
+
+/// One part of a content that is a list.
+fn read_part(part: &Value, spoken: &mut String, thought: &mut String) {
+    match part {
+        Value::String(words) => spoken.push_str(words),
+        _ => {
+            spoken.push_str(text(part, "text").or_else(|| text(part, "refusal")).unwrap_or_default());
+            thought.push_str(text(part, "thinking").unwrap_or_default());
+            thought.push_str(&part.get("thinking").map(reasoning_details).unwrap_or_default());
+        }
+    }
+}
+
+/// The provider's reason; one of its own is bounded like all its words. Aggregators say beside it what the model's own server
+/// called it.
+fn finish(choice: &Value, reason: &str, scrub: &ErrorScrubber) -> FinishReason {
+    match FinishReason::parse(reason) {
+        FinishReason::ContentFilter(reason) => {
+            let native = text(choice, "native_finish_reason").filter(|native| !native.eq_ignore_ascii_case(&reason));
+            let words = native.map_or(reason.clone(), |native| format!("{reason}, {native}"));
+            FinishReason::ContentFilter(scrub.clean(&words))
+        }
+        FinishReason::Other(reason) => FinishReason::Other(scrub.clean(&reason)),
+        known => known,
+    }
+}
+
+fn usage(usage: &Value) -> Option<Usage> {
+    let prompt = count_at(usage, &["/prompt_tokens", "/input_tokens"]);
+    let completion = count_at(usage, &["/completion_tokens", "/output_tokens"]);
+    prompt.or(completion)?;
+    Some(Usage {
+        prompt: prompt.unwrap_or_default(),
+        completion: completion.unwrap_or_default(),
+        cached: count_at(usage, &["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens"]),
+        written: count_at(usage, &["/prompt_tokens_details/cache_write_tokens"]),
+        reasoning: count_at(usage, &["/completion_tokens_details/reasoning_tokens", "/reasoning_tokens"]),
+        cost: usage.get("cost").and_then(Value::as_f64).filter(|cost| cost.is_finite() && *cost >= 0.0),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ToolCall, json::parse};
+    use Frame::{Model, Reasoning, Text};
+    use serde_json::json;
+
+    fn read(chunk: &str) -> (Vec<Frame>, Result<(), ProviderFailure>) {
+        let mut frames = Vec::new();
+        let end = OpenAiReader::default().read(&parse(chunk).unwrap(), &ErrorScrubber::default(), &mut frames);
+        (frames, end.map(drop))
+    }
+
+    fn check_delta(delta: &Value, expected: &[Frame]) {
+        let chunk = json!({"choices": [{"index": 0, "delta": delta}]}).to_string();
+        assert_eq!(read(&chunk), (expected.to_vec(), Ok(())), "{chunk}");
+    }
+
+    fn t(words: &str) -> Frame {
+        Text(words.into())
+    }
+
+    fn r(words: &str) -> Frame {
+        Reasoning(words.into())
+    }
+
+    #[test]
+    fn openai_chunk_content_any_shape_is_read() {
+        check_delta(&json!({"role": "assistant", "content": null}), &[]);
+        check_delta(&json!({"content": ""}), &[]);
+        check_delta(&json!({"content": "夜"}), &[t("夜")]);
+        check_delta(&json!({"content": [{"type": "text", "text": "a"}, {"type": "image_url"}, "b"]}), &[t("ab")]);
+        check_delta(
+            &json!({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]}),
+            &[r("hm")],
+        );
+        check_delta(&json!({"content": 7, "refusal": null}), &[]);
+        check_delta(&json!({"content": null, "refusal": "no"}), &[t("no")]);
+        check_delta(&json!({"content": "a\u{0}b"}), &[t("a\u{fffd}b")]);
+        check_delta(&json!({"tool_calls": [{"index": 0, "function": {"name": "f", "arguments": "{}"}}]}), &[]);
+    }
+
+    #[test]
+    fn openai_chunk_reasoning_any_dialect_is_read_once() {
+        let details = json!([{"type": "reasoning.text", "text": "h"}, {"type": "reasoning.summary", "summary": "m"}, {"type": "reasoning.encrypted", "data": "x"}]);
+        check_delta(&json!({"reasoning": "hm"}), &[r("hm")]);
+        check_delta(&json!({"reasoning_content": "hm"}), &[r("hm")]);
+        check_delta(&json!({"reasoning_details": details}), &[r("hm")]);
+        check_delta(&json!({"reasoning": "hm", "reasoning_content": "hm", "reasoning_details": details}), &[r("hm")]);
+        check_delta(
+            &json!({"reasoning": null, "reasoning_content": "", "reasoning_details": details, "content": "a"}),
+            &[r("hm"), t("a")],
+        );
+        check_delta(&json!({"reasoning": "", "reasoning_details": []}), &[]);
+    }
+
+    #[test]
+    fn openai_chunk_only_first_choice_is_read() {
+        let chunk =
+            json!({"choices": [{"index": 1, "delta": {"content": "b"}}, {"index": 0, "delta": {"content": "a"}}]});
+        assert_eq!(read(&chunk.to_string()).0, [t("a")]);
+        assert_eq!(read(r#"{"choices":[{"index":2,"delta":{"content":"c"},"finish_reason":"stop"}]}"#).0, []);
+        assert_eq!(read(r#"{"choices":[{"message":{"content":"a"}}]}"#).0, [t("a")]);
+    }
+
+    #[test]
+    fn openai_chunk_returns_model_finish_and_usage() {
+        let chunk = r#"{"model":"m-1","choices":[{"index":0,"delta":{},"finish_reason":"length"}],
+            "usage":{"prompt_tokens":12,"completion_tokens":5.0,"cost":0.0015,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":null}}"#;
+        let usage = Usage { prompt: 12, completion: 5, cached: Some(4), cost: Some(0.0015), ..Usage::default() };
+        assert_eq!(read(chunk).0, [Model("m-1".into()), Frame::Finish(FinishReason::Length), Frame::Usage(usage)]);
+        let last = r#"{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2,"completion_tokens_details":{"reasoning_tokens":1},"cost":-1}}"#;
+        let usage = Usage { prompt: 1, completion: 2, reasoning: Some(1), ..Usage::default() };
+        assert_eq!(read(last).0, [Frame::Usage(usage)]);
+        for none in ["null", "{}", "7", r#"{"prompt_tokens":"x"}"#, r#"{"prompt_tokens":-1}"#] {
+            assert_eq!(read(&format!(r#"{{"choices":[],"usage":{none}}}"#)).0, [], "{none}");
+        }
+    }
+
+    #[test]
+    fn openai_chunk_finish_reasons_are_parsed() {
+        for (reason, expected) in [
+            ("stop", FinishReason::Stop),
+            ("STOP", FinishReason::Stop),
+            ("max_tokens", FinishReason::Length),
+            ("content_filter", FinishReason::ContentFilter("content_filter".into())),
+            ("SAFETY", FinishReason::ContentFilter("SAFETY".into())),
+            ("tool_calls", FinishReason::ToolCalls),
+            ("insufficient_system_resource", FinishReason::Other("insufficient_system_resource".into())),
+        ] {
+            let chunk = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]});
+            assert_eq!(read(&chunk.to_string()).0, [Frame::Finish(expected)]);
+        }
+        assert_eq!(read(r#"{"choices":[{"index":0,"delta":{},"finish_reason":""}]}"#).0, []);
+    }
+
+    #[test]
+    fn openai_chunk_errors_any_shape_return_failure() {
+        let failed = |status| ProviderFailure::Failed { status, words: "w".into(), retry_after: None };
+        for (chunk, expected) in [
+            (r#"{"error":{"message":"w"}}"#, failed(None)),
+            (r#"{"error":"w"}"#, failed(None)),
+            (r#"{"error":{"message":"w","code":502}}"#, failed(Some(502))),
+            (r#"{"error":{"message":"w","code":"server_error"}}"#, failed(None)),
+            (r#"{"error":{"message":"w","code":1301}}"#, failed(None)),
+            (
+                r#"{"object":"error","message":"w","code":400}"#,
+                ProviderFailure::Refused { status: 400, words: "w".into() },
+            ),
+            (r#"{"type":"error","error":{"type":"overloaded_error","message":"w"}}"#, failed(Some(529))),
+            (
+                r#"{"error":{"message":"w","code":"429"}}"#,
+                ProviderFailure::RateLimited { words: "w".into(), retry_after: None },
+            ),
+            (
+                r#"{"error":{"message":"w","code":"rate_limit_exceeded"}}"#,
+                ProviderFailure::RateLimited { words: "w".into(), retry_after: None },
+            ),
+            (
+                r#"{"choices":[{"index":0,"error":{"message":"w","code":503},"finish_reason":"error"}]}"#,
+                failed(Some(503)),
+            ),
+        ] {
+            assert_eq!(read(chunk), (vec![], Err(expected)), "{chunk}");
+        }
+        let (frames, end) = read(r#"{"choices":[{"index":0,"delta":{"content":"half"},"finish_reason":"error"}]}"#);
+        assert_eq!((frames, end.unwrap_err().code()), (vec![t("half")], "provider_failed"));
+        for fine in
+            [r#"{"error":null,"choices":[]}"#, r#"{"error":{},"choices":[]}"#, r#"{"error":false}"#, r#"{"error":""}"#]
+        {
+            if fine.contains(r#""error":"""#) {
+                assert!(read(fine).1.is_err());
+            } else {
+                assert_eq!(read(fine), (vec![], Ok(())), "{fine}");
+            }
+        }
+    }
+
+    /// A tool that is wanted is told whole, once everything of it has come.
+    #[test]
+    fn openai_chunk_tool_call_deltas_are_assembled() {
+        let (mut chunks, mut frames) = (OpenAiReader::default(), Vec::new());
+        for chunk in [
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"roll","arguments":""}}]}}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"si"}},{"index":1,"id":"c2","function":{"name":"look"}}]}}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"des\":6}"}}]}}]}"#,
+        ] {
+            chunks.read(&parse(chunk).unwrap(), &ErrorScrubber::default(), &mut frames).unwrap();
+            assert_eq!(frames, []);
+        }
+        let last = json!({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]});
+        assert!(chunks.read(&last, &ErrorScrubber::default(), &mut frames).unwrap().finished);
+        let call = |id: &str, name: &str, arguments: &str| {
+            Frame::ToolCall(ToolCall { id: id.into(), name: name.into(), arguments: arguments.into() })
+        };
+        assert_eq!(
+            frames,
+            [call("c1", "roll", r#"{"sides":6}"#), call("c2", "look", ""), Frame::Finish(FinishReason::ToolCalls)]
+        );
+    }
+}

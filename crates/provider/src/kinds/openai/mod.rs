@@ -1,0 +1,217 @@
+//! OpenAI's chat completions, as most servers speak them: `POST {base_url}/chat/completions`, streamed, and `GET
+//! {base_url}/models`.
+//!
+//! `chunk` reads what comes back. A new field or dialect of such servers: there, with a case in its table of tests.
+
+mod chunk;
+
+use crate::{
+    Endpoint, ModelInfo, ProviderFailure, Request, RequestMessage, ToolCall, ToolRound, alternation,
+    dialect::{ChunkReader, ProviderDialect},
+    models,
+};
+use reqwest::Url;
+use serde_json::{Map, Value, json};
+
+/// The kind.
+pub(super) struct OpenAiDialect;
+
+impl ProviderDialect for OpenAiDialect {
+    fn name(&self) -> &'static str {
+        "openai"
+    }
+
+    fn reply_url(&self, endpoint: &Endpoint, _model: &str) -> Result<Url, ProviderFailure> {
+        endpoint.url(&["chat", "completions"])
+    }
+
+    /// `extra` may set `stream_options` (or take it out with `null`, for servers that refuse it) and may set `stream` to
+    /// false for a server that cannot stream: its answer is read as one piece.
+    fn body(&self, request: &Request, endpoint: &Endpoint) -> Value {
+        let mut messages: Vec<Value> = request.messages.iter().map(message).collect();
+        if let Some(last) =
+            messages.last_mut().filter(|_| alternation::has_prefill(request) && needs_prefix_flag(endpoint))
+        {
+            last.as_object_mut().map(|last| last.insert("prefix".into(), true.into()));
+        }
+        messages.extend(request.rounds.iter().flat_map(tool_round_messages));
+        Value::Object(body_with(request, messages, endpoint))
+    }
+
+    fn params(&self, request: &Request, endpoint: &Endpoint) -> Map<String, Value> {
+        let mut body = body_with(request, Vec::new(), endpoint);
+        body.retain(|name, _| !matches!(name.as_str(), "model" | "messages" | "stream" | "stream_options"));
+        body
+    }
+
+    fn supports_prefill(&self, _params: &Map<String, Value>, endpoint: &Endpoint) -> bool {
+        needs_prefix_flag(endpoint)
+    }
+
+    fn reader(&self, _request: &Request) -> Box<dyn ChunkReader> {
+        Box::new(chunk::OpenAiReader::default())
+    }
+
+    fn embeddings_url(&self, endpoint: &Endpoint) -> Result<Url, ProviderFailure> {
+        endpoint.url(&["embeddings"])
+    }
+
+    fn model_list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure> {
+        Ok(vec![endpoint.url(&["models"])?])
+    }
+
+    fn parse_models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
+        models::parse(told.first()?)
+    }
+}
+
+/// Vendors that go on with a last message of the model's where it says that it is a beginning: Mistral, and DeepSeek below
+/// `/beta`.
+fn needs_prefix_flag(endpoint: &Endpoint) -> bool {
+    let Ok(url) = endpoint.url(&[]) else { return false };
+    match url.host_str() {
+        Some("api.mistral.ai") => true,
+        Some("api.deepseek.com") => url.path().starts_with("/beta"),
+        _ => false,
+    }
+}
+
+/// Fields that a request's parameters cannot change, because the stream is read by them.
+const RESERVED_PARAMS: [&str; 5] = ["model", "messages", "stream", "stream_options", "n"];
+
+fn body_with(request: &Request, messages: Vec<Value>, endpoint: &Endpoint) -> Map<String, Value> {
+    let mut body = Map::new();
+    body.insert("model".into(), request.model.as_str().into());
+    body.insert("messages".into(), messages.into());
+    body.insert("stream".into(), true.into());
+    body.insert("stream_options".into(), json!({"include_usage": true}));
+    let fixed = |name: &str| matches!(name, "model" | "messages" | "n");
+    let extra = endpoint.extra.iter().filter(|(name, _)| !fixed(name));
+    let params = request.params.iter().filter(|(name, _)| !RESERVED_PARAMS.contains(&name.as_str()));
+    for (name, value) in extra.chain(params) {
+        body.insert(name.clone(), value.clone());
+    }
+    if body.get("stream") == Some(&Value::Bool(false)) {
+        body.shift_remove("stream_options");
+    }
+    body.retain(|_, value| !value.is_null());
+    body
+}
+
+/// What the model wanted called, and what came of each.
+fn tool_round_messages(round: &ToolRound) -> Vec<Value> {
+    let call = |call: &ToolCall| {
+        let function = json!({"name": call.name, "arguments": call.arguments});
+        json!({"id": call.id, "type": "function", "function": function})
+    };
+    let calls: Vec<Value> = round.calls.iter().map(call).collect();
+    let asked = json!({"role": "assistant", "content": round.said, "tool_calls": calls});
+    let answer = |(call, text): (&ToolCall, &str)| json!({"role": "tool", "tool_call_id": call.id, "content": text});
+    std::iter::once(asked).chain(round.calls_with_answers().map(answer)).collect()
+}
+
+fn message(message: &RequestMessage) -> Value {
+    let mut fields = Map::new();
+    fields.insert("role".into(), message.role.as_str().into());
+    if let Some(name) = message.name.as_deref().filter(|name| is_valid_name(name)) {
+        fields.insert("name".into(), name.into());
+    }
+    fields.insert("content".into(), message.content.as_str().into());
+    Value::Object(fields)
+}
+
+fn is_valid_name(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RequestRole;
+    use clotho_config::Secret;
+
+    fn endpoint(extra: &Value) -> Endpoint {
+        Endpoint {
+            key: Some(Secret::new("sk-secret")),
+            extra: extra.as_object().unwrap().clone(),
+            ..Endpoint::new("test", "http://127.0.0.1")
+        }
+    }
+
+    fn body(extra: Value, params: Value) -> Value {
+        let endpoint = endpoint(&extra);
+        let message =
+            |role, name: &str, content: &str| RequestMessage { role, name: Some(name.into()), content: content.into() };
+        let request = Request {
+            model: "m".into(),
+            messages: vec![message(RequestRole::User, "Rin_7", "hi"), message(RequestRole::Assistant, "凛", "喂")],
+            params: params.as_object().unwrap().clone(),
+            ..Request::default()
+        };
+        OpenAiDialect.body(&request, &endpoint)
+    }
+
+    /// A beginning is marked where a vendor wants that, and nowhere else.
+    #[test]
+    fn openai_prefill_is_flagged_where_required() {
+        for (base, expected) in [
+            ("https://api.mistral.ai/v1", true),
+            ("https://api.deepseek.com/beta", true),
+            ("https://api.deepseek.com", false),
+            ("http://127.0.0.1:8080/v1", false),
+        ] {
+            let endpoint = Endpoint::new("a", base);
+            let message = |role| RequestMessage { role, name: None, content: "hi".into() };
+            let begun = Request {
+                messages: vec![message(RequestRole::User), message(RequestRole::Assistant)],
+                ..Request::default()
+            };
+            let body = OpenAiDialect.body(&begun, &endpoint);
+            assert_eq!(body["messages"][1].get("prefix").is_some(), expected, "{base}");
+            assert_eq!(body["messages"][0].get("prefix"), None);
+            assert_eq!(OpenAiDialect.supports_prefill(&Map::new(), &endpoint), expected);
+        }
+    }
+
+    #[test]
+    fn openai_body_matches_wire_format() {
+        let sent =
+            body(json!({"temperature": 1.0, "top_k": 40}), json!({"temperature": 0.70, "stop": ["\n"], "seed": 7}));
+        assert_eq!(
+            sent.to_string(),
+            r#"{"model":"m","messages":[{"role":"user","name":"Rin_7","content":"hi"},{"role":"assistant","content":"喂"}],"#
+                .to_owned()
+                + r#""stream":true,"stream_options":{"include_usage":true},"temperature":0.7,"top_k":40,"stop":["\n"],"seed":7}"#
+        );
+    }
+
+    #[test]
+    fn openai_params_match_body() {
+        let endpoint = endpoint(&json!({"top_k": 40, "stream_options": null, "min_p": null}));
+        let params = json!({"seed": 7, "model": "dear", "stop": ["\n"]});
+        let request = Request { model: "m".into(), params: params.as_object().unwrap().clone(), ..Request::default() };
+        let sent = Value::Object(OpenAiDialect.params(&request, &endpoint)).to_string();
+        assert_eq!(sent, r#"{"top_k":40,"seed":7,"stop":["\n"]}"#);
+    }
+
+    #[test]
+    fn openai_params_cannot_override_reserved_fields() {
+        let plain = body(json!({}), json!({}));
+        let params = json!({"model": "dear", "messages": [], "stream": false, "stream_options": null, "n": 5});
+        assert_eq!(body(json!({}), params), plain);
+        assert_eq!(body(json!({"model": "x", "messages": 1, "n": 2}), json!({})), plain);
+    }
+
+    #[test]
+    fn openai_null_param_removes_field() {
+        assert_eq!(body(json!({"top_k": 40}), json!({"top_k": null})), body(json!({}), json!({})));
+        assert_eq!(body(json!({"stream_options": null}), json!({})).get("stream_options"), None);
+    }
+
+    #[test]
+    fn openai_no_streaming_requests_whole_reply() {
+        let sent = body(json!({"stream": false}), json!({}));
+        assert_eq!((sent.get("stream"), sent.get("stream_options")), (Some(&json!(false)), None));
+    }
+}

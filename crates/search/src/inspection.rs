@@ -1,0 +1,63 @@
+//! Looking at an index from outside, without changing anything: what the doctor compares with the tree.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::disk::{self, catch_panic};
+use super::schema;
+use super::stored_fields::StoredFields;
+use super::{IndexSource, SearchDocument, SearchError};
+use clotho_core::ids::NodeId;
+
+/// What stands in an index.
+#[derive(Debug, Default)]
+pub struct IndexContents {
+    /// The cursor of its last commit.
+    pub cursor: i64,
+    /// A number for what is found of each node. Two documents of one node are one too many.
+    pub documents: HashMap<NodeId, u64>,
+    /// Documents in all.
+    pub count: usize,
+}
+
+/// Reads every document; none if there is no index, or one of another format or log: the next start makes it anew.
+///
+/// # Errors
+/// The files are damaged.
+pub fn read_contents(folder: &Path, upstream: IndexSource) -> Result<Option<IndexContents>, SearchError> {
+    // It may be deleted at any time: the next start makes it anew.
+    if !folder.exists() {
+        return Ok(None);
+    }
+    catch_panic(|| {
+        let Some(open) = disk::open_existing(folder, upstream)? else { return Ok(None) };
+        if !disk::is_intact(&open.index) {
+            return Err(SearchError::Unreadable("a file is not as it was written".to_owned()));
+        }
+        let searcher = open.reader.searcher();
+        let mut look = IndexContents { cursor: open.cursor, ..IndexContents::default() };
+        for segment in searcher.segment_readers() {
+            let store = segment.get_store_reader(1).map_err(tantivy::TantivyError::from)?;
+            for stored in store.iter(segment.alive_bitset()) {
+                let stored: StoredFields = stored?;
+                look.count += 1;
+                look.documents.insert(stored.node, content_hash(&stored.name, &stored.text, &stored.sum));
+            }
+        }
+        Ok(Some(look))
+    })
+}
+
+/// A number for what is found of a document.
+pub fn document_hash(document: &SearchDocument) -> u64 {
+    content_hash(&document.name, &document.text, &schema::values_hash(&document.facts))
+}
+
+fn content_hash(name: &str, text: &str, sum: &[u8]) -> u64 {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&name.len().to_le_bytes()).update(name.as_bytes());
+    hasher.update(&text.len().to_le_bytes()).update(text.as_bytes()).update(sum);
+    let mut first = [0; 8];
+    hasher.finalize_xof().fill(&mut first);
+    u64::from_le_bytes(first)
+}

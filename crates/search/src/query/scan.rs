@@ -1,0 +1,278 @@
+//! The text as parts and operators, with their places. Nothing is refused here but what stands behind a colon.
+
+use super::error::QueryError;
+use super::field::SearchField;
+use super::time::LocalNow;
+use super::value_condition::{self, ValueCondition};
+use super::{QueryCondition, QueryExpr, SearchTerms, TermMatch};
+use crate::{analyzer, stemming, values};
+
+/// More characters of a text are not looked for: whoever pastes a page finds what begins like it.
+pub(super) const CHARS_MAX: usize = 1_000;
+/// More parts of a search are not looked for.
+pub(super) const PARTS_MAX: usize = 32;
+/// What is only begun has at least so many characters: fewer would begin every second word.
+const PREFIX_MIN: usize = 2;
+/// Shorter words are only looked for as they stand: with a slip of the finger they would be any word.
+const FUZZY_MIN: usize = 3;
+/// From this length on a word may have two slips of the finger.
+const FUZZY_TWO_MIN: usize = 6;
+
+/// One piece of a search.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum QueryLexeme {
+    Open,
+    Close,
+    And,
+    Or,
+    Not,
+    Part(QueryExpr),
+}
+
+/// What stands behind a colon, or by itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LexemeText<'a> {
+    pub text: &'a str,
+    /// Where it stands.
+    pub at: usize,
+    pub is_quoted: bool,
+    /// Whether a star follows the quotation mark.
+    pub is_prefix: bool,
+    /// Whether it goes on behind the end of what is read.
+    pub is_truncated: bool,
+}
+
+/// The pieces of a text.
+pub(super) struct QueryLexemes {
+    pub pieces: Vec<QueryLexeme>,
+    /// Where it was cut, if it was too long.
+    pub cut: Option<usize>,
+}
+
+/// Cuts a text into pieces.
+pub(super) fn tokenize(text: &str, today: LocalNow) -> Result<QueryLexemes, QueryError> {
+    let end = text.char_indices().nth(CHARS_MAX).map(|(end, _)| end);
+    let read = end.and_then(|end| text.get(..end)).unwrap_or(text);
+    let goes_on = end.and_then(|end| text.get(end..)).is_some_and(|rest| !rest.starts_with(char::is_whitespace));
+    let mut scanner = QueryScanner { rest: read, at: 0, is_truncated: goes_on, depth: 0, today };
+    let (mut pieces, mut parts) = (Vec::new(), 0);
+    loop {
+        scanner.take_while(char::is_whitespace);
+        if scanner.rest.is_empty() {
+            return Ok(QueryLexemes { pieces, cut: end.map(|_| utf16_len(read)) });
+        }
+        let at = scanner.at;
+        if let Some(piece) = scanner.next_token()? {
+            parts += usize::from(matches!(piece, QueryLexeme::Part(_)));
+            if parts > PARTS_MAX {
+                return Ok(QueryLexemes { pieces, cut: Some(at) });
+            }
+            pieces.push(piece);
+        }
+    }
+}
+
+fn utf16_len(text: &str) -> usize {
+    text.encode_utf16().count()
+}
+
+struct QueryScanner<'a> {
+    rest: &'a str,
+    /// Where `rest` begins.
+    at: usize,
+    /// Whether the text goes on behind what is read, in the middle of a word.
+    is_truncated: bool,
+    /// Brackets that are open.
+    depth: usize,
+    today: LocalNow,
+}
+
+impl<'a> QueryScanner<'a> {
+    /// The next piece; `None` for what says nothing (`!?`, `""`).
+    fn next_token(&mut self) -> Result<Option<QueryLexeme>, QueryError> {
+        if self.take('(') || self.take('（') {
+            self.depth += 1;
+            return Ok(Some(QueryLexeme::Open));
+        }
+        if self.rest.starts_with([')', '）']) {
+            self.take_one();
+            self.depth = self.depth.saturating_sub(1);
+            return Ok(Some(QueryLexeme::Close));
+        }
+        if let Some(operator) = self.operator() {
+            return Ok(Some(operator));
+        }
+        if self.rest.starts_with('-') {
+            // A dash by itself parts words, as any other sign does, and so do several.
+            let is_one = self.take_while(|c| c == '-').len() == 1;
+            let stands_alone = self.rest.is_empty() || self.rest.starts_with(char::is_whitespace);
+            return Ok((is_one && !stands_alone).then_some(QueryLexeme::Not));
+        }
+        Ok(self.condition()?.map(QueryLexeme::Part))
+    }
+
+    /// `AND`, `OR`, `NOT`, `&&`, `||` as whole words, in capitals.
+    fn operator(&mut self) -> Option<QueryLexeme> {
+        let is_end = |c: char| c.is_whitespace() || matches!(c, '(' | ')' | '（' | '）');
+        let end = self.rest.find(is_end).unwrap_or(self.rest.len());
+        let word = self.rest.get(..end)?;
+        let piece = match word {
+            "AND" | "&&" => QueryLexeme::And,
+            "OR" | "||" | "|" => QueryLexeme::Or,
+            "NOT" => QueryLexeme::Not,
+            _ => return None,
+        };
+        self.at += utf16_len(word);
+        self.rest = self.rest.get(end..)?;
+        Some(piece)
+    }
+
+    fn condition(&mut self) -> Result<Option<QueryExpr>, QueryError> {
+        let (at, before) = (self.at, self.rest);
+        let Some(name) = self.name() else {
+            let value = self.value();
+            if value.text == "*" && !value.is_quoted {
+                return Ok(Some(QueryExpr::Everything));
+            }
+            return Ok(value.words().map(QueryCondition::Text).map(QueryExpr::Condition));
+        };
+        let value = self.value();
+        match SearchField::from_word(&name.to_lowercase()) {
+            Some(field) => field.read(&value, at, self.today),
+            None if value.is_quoted && value.text.trim().is_empty() => Ok(None),
+            None => {
+                let length = before.len() - self.rest.len();
+                let whole = before.get(..length).unwrap_or_default();
+                // What other languages write before a colon is a word sooner than a value.
+                let otherwise = if name.is_ascii() {
+                    None
+                } else {
+                    SearchTerms::from_typed_text(whole, false, false, value.is_truncated)
+                };
+                match (ValueCondition::read(name, at, &value, otherwise.clone()), otherwise) {
+                    (Ok(condition), _) => Ok(Some(QueryExpr::Condition(QueryCondition::World(condition)))),
+                    (Err(_), Some(words)) => Ok(Some(QueryExpr::Condition(QueryCondition::Text(words)))),
+                    (Err(error), None) => Err(error),
+                }
+            }
+        }
+    }
+
+    /// Takes a name and its colon where what follows may be a value; otherwise it is plain text: `12:30`, `so: yes`, `http://`.
+    fn name(&mut self) -> Option<&'a str> {
+        let fits = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
+        let end = self.rest.find(|c| !fits(c)).unwrap_or(self.rest.len());
+        let (name, tail) = self.rest.split_at_checked(end)?;
+        let value = tail.strip_prefix(':').or_else(|| tail.strip_prefix('：'))?;
+        let is_name = name.chars().next().is_some_and(char::is_alphabetic) && name.chars().count() <= values::KEY_MAX;
+        let begins = |c: char| c.is_alphanumeric() || matches!(c, '"' | '“' | '*' | '-');
+        let is_value = value_condition::is_comparison(word_of(value)) || (name.is_ascii() && value.starts_with(begins));
+        if !is_name || !is_value {
+            return None;
+        }
+        self.at += utf16_len(self.rest) - utf16_len(value);
+        self.rest = value;
+        Some(name)
+    }
+
+    /// A phrase in quotation marks, closed or not, or everything up to the next blank or the end of an open bracket.
+    fn value(&mut self) -> LexemeText<'a> {
+        let at = self.at;
+        let quote = if self.take('"') {
+            '"'
+        } else if self.take('“') {
+            '”'
+        } else {
+            let mut inner = 0_usize;
+            let depth = self.depth;
+            let text = self.take_while(|c| {
+                match c {
+                    '(' | '（' => inner += 1,
+                    ')' | '）' if inner == 0 && depth > 0 => return false,
+                    ')' | '）' => inner = inner.saturating_sub(1),
+                    _ => {}
+                }
+                !c.is_whitespace()
+            });
+            let is_cut = self.rest.is_empty() && self.is_truncated;
+            return LexemeText { text, at, is_quoted: false, is_prefix: false, is_truncated: is_cut };
+        };
+        let text = self.take_while(|c| c != quote);
+        let is_closed = self.take(quote);
+        let is_begun = is_closed && self.take('*');
+        if is_closed && self.rest.starts_with('~') {
+            self.take_while(|c| c == '~' || c.is_ascii_digit());
+        }
+        LexemeText {
+            text,
+            at,
+            is_quoted: true,
+            is_prefix: is_begun,
+            is_truncated: self.rest.is_empty() && self.is_truncated && !is_closed,
+        }
+    }
+
+    fn take(&mut self, c: char) -> bool {
+        let is_there = self.rest.starts_with(c);
+        if is_there {
+            self.take_one();
+        }
+        is_there
+    }
+
+    fn take_one(&mut self) {
+        let mut chars = self.rest.chars();
+        self.at += chars.next().map_or(0, char::len_utf16);
+        self.rest = chars.as_str();
+    }
+
+    fn take_while(&mut self, mut fits: impl FnMut(char) -> bool) -> &'a str {
+        let end = self.rest.find(|c| !fits(c)).unwrap_or(self.rest.len());
+        let (taken, rest) = self.rest.split_at_checked(end).unwrap_or((self.rest, ""));
+        self.rest = rest;
+        self.at += utf16_len(taken);
+        taken
+    }
+}
+
+fn word_of(text: &str) -> &str {
+    text.split(|c: char| c.is_whitespace() || matches!(c, ')' | '）')).next().unwrap_or_default()
+}
+
+impl SearchTerms {
+    /// What a person means by a word or a phrase; `None` if there is nothing in it to look for.
+    pub(super) fn from_typed_text(text: &str, is_quoted: bool, is_begun: bool, is_cut: bool) -> Option<Self> {
+        let (bare, tilde) = if is_quoted { (text, None) } else { split_tilde(text) };
+        let mut words = Self::exact_terms(bare)?;
+        let last = words.terms.last().map(|(_, term)| term.clone())?;
+        let is_word = analyzer::is_word(&last);
+        let length = last.chars().count();
+        if is_cut && is_word && words.terms.len() > 1 {
+            // The rest of its last word is not known.
+            words.terms.pop();
+            return Some(words);
+        }
+        // Stars around words are how people act, not how they search.
+        let has_star = !is_quoted && text.ends_with('*') && !text.starts_with('*');
+        words.how = match tilde {
+            _ if is_word && (is_begun || has_star) && length >= PREFIX_MIN => TermMatch::Prefix,
+            _ if is_quoted || words.terms.len() > 1 => TermMatch::Exact,
+            Some(slips) if is_word && length >= FUZZY_MIN => {
+                TermMatch::Near(slips.unwrap_or(if length < FUZZY_TWO_MIN { 1 } else { 2 }))
+            }
+            _ => stemming::stem(&last).map_or(TermMatch::Exact, TermMatch::Forms),
+        };
+        Some(words)
+    }
+}
+
+/// Parts `word~` or `word~2` from its end, which says how many slips there may be, if it says so.
+fn split_tilde(text: &str) -> (&str, Option<Option<u8>>) {
+    let Some((word, said)) = text.rsplit_once('~') else { return (text, None) };
+    match said {
+        "" => (word, Some(None)),
+        "0" | "1" => (word, Some(Some(1))),
+        digits if digits.bytes().all(|byte| byte.is_ascii_digit()) => (word, Some(Some(2))),
+        _ => (text, None),
+    }
+}

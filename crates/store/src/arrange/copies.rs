@@ -1,0 +1,314 @@
+//! Copies of a part of a tree or of a fragment, also of another session of the same owner. A copy is new: it has its own ids
+//! and its own place; texts, what it does to the world, dice and traces are those of the original, and it says where it
+//! comes from.
+
+use std::collections::{BTreeMap, HashMap};
+
+use diesel::prelude::*;
+use diesel::sql_types::BigInt;
+use serde_json::{Map, Value, json};
+
+use clotho_core::clock::{IdGenerator, Time};
+use clotho_core::ids::{NodeId, SessionId};
+use clotho_core::oplog::Effect;
+use clotho_core::tree::edit::TreeError;
+use clotho_core::tree::{Delta, EditTarget};
+use clotho_core::world::{StateChange, StateOperation, WorldSection};
+
+use super::super::ancestors;
+use super::super::conn::{Conn, IdBytes};
+use super::super::error::{StoreError, WriteError};
+use super::super::prepared::prepared;
+use super::super::read::pad_to_power_of_two;
+use super::super::rows::{NewTextRow, NodeRow, TextRow, object_from_text, object_to_text};
+use super::super::stored::StoredSession;
+use super::super::tables::{nodes, texts};
+use super::super::tree_writes::Actor;
+use super::super::tx::{Tx, row_id, starts_turn};
+use super::super::{traces, worlds};
+use super::ArrangeReport;
+
+/// So many nodes one list of edits may copy: others wait while they are written.
+pub const MAX_COPIES: usize = 20_000;
+
+/// What is copied.
+pub struct CopySource<'a> {
+    /// The session that they are of.
+    pub session: &'a StoredSession,
+    /// Parents before their children, else in the order in which they came.
+    pub rows: Vec<NodeRow>,
+    /// What a copy has in place of what its original has, by the original's row.
+    pub changed: HashMap<i64, CopyOverride>,
+}
+
+/// What of a copy is not as its original.
+pub struct CopyOverride {
+    /// What it does to the world.
+    pub operations: Vec<StateOperation>,
+    /// What it says besides where it comes from.
+    pub metadata: Map<String, Value>,
+}
+
+/// Who is who among the copies.
+struct CopyIds {
+    ids: HashMap<NodeId, NodeId>,
+    /// The rows of the copies by those of the originals.
+    rows: HashMap<i64, NodeRow>,
+}
+
+#[derive(QueryableByName)]
+struct SubtreeRow {
+    #[diesel(sql_type = BigInt)]
+    n: i64,
+}
+
+impl Tx<'_> {
+    /// A session of the caller's that a body names.
+    pub(super) fn source_session(&mut self, actor: &Actor, id: SessionId) -> Result<StoredSession, WriteError> {
+        let missing = TreeError::ReferenceNotFound { what: "the session", field: "fromSessionId" };
+        self.session(actor.user, id).map_err(|error| match error {
+            WriteError::Refused(TreeError::NotFound(_)) => missing.into(),
+            other => other,
+        })
+    }
+
+    /// A piece is copied below a node; answers with what that means, and notes the top of the copy, and what the rules there
+    /// refuse of what comes from another session.
+    pub(super) fn copy(
+        &mut self,
+        held: &StoredSession,
+        source: &StoredSession,
+        piece: EditTarget,
+        target: NodeId,
+        (ids, at): (&IdGenerator, Time),
+        made: &mut ArrangeReport,
+    ) -> Result<Vec<Effect>, WriteError> {
+        let to = self.graft_target(held, target)?;
+        let rows = self.piece_rows(source, piece)?;
+        if let Some(top) = rows.first().filter(|top| top.session_n == held.n && !top.is_hidden)
+            && self.run(|conn| ancestors::ancestor_at(conn, to.n, top.depth))? == Some(top.n)
+        {
+            return Err(TreeError::Cycle.into());
+        }
+        let originals = CopySource { session: source, rows, changed: HashMap::new() };
+        let (effects, copies) = self.copy_all(held, &originals, &to, (ids, at))?;
+        let top = copies.first().map(row_id).transpose()?;
+        made.nodes.push(top.ok_or(TreeError::NotFound("the message"))?);
+        if source.n != held.n {
+            let muted = originals.rows.iter().map(|row| row.is_muted);
+            made.refused.extend(self.copy_refusals(held, &to, &copies.into_iter().zip(muted).collect::<Vec<_>>())?);
+        }
+        Ok(effects)
+    }
+
+    /// All rows of a piece: what stands at and below a node, or what lies in a fragment.
+    fn piece_rows(&mut self, source: &StoredSession, piece: EditTarget) -> Result<Vec<NodeRow>, WriteError> {
+        let (top_n, mut all) = match piece {
+            EditTarget::Node(id) => {
+                let top_n = self.movable_node(source, id)?.n;
+                (top_n, self.run(|conn| subtree_rows(conn, top_n))?)
+            }
+            EditTarget::Fragment(id) => {
+                let fragment = self.fragment(source, id, "fragmentId")?;
+                let lying = nodes::table.filter(nodes::fragment_n.eq(fragment.n)).select(nodes::n);
+                (fragment.top_n, self.run(|conn| Ok(lying.load(conn)?))?)
+            }
+        };
+        if all.len() > MAX_COPIES {
+            let message = format!("a list of edits copies {MAX_COPIES} messages at most");
+            return Err(TreeError::TooLarge { message, most: MAX_COPIES }.into());
+        }
+        all.sort_unstable();
+        let mut rows: Vec<NodeRow> = Vec::with_capacity(all.len());
+        for chunk in all.chunks(512) {
+            let some = nodes::table.filter(nodes::n.eq_any(pad_to_power_of_two(chunk))).select(NodeRow::as_select());
+            rows.extend(self.run(|conn| Ok(prepared(some).load::<NodeRow>(conn)?))?);
+        }
+        Ok(parents_first(rows, top_n))
+    }
+
+    /// Copies rows below a node, O(k); answers with what that means, and with the rows of the copies. No world is folded:
+    /// keyframes that are due are cut by who first looks.
+    pub(super) fn copy_all(
+        &mut self,
+        held: &StoredSession,
+        originals: &CopySource<'_>,
+        to: &NodeRow,
+        (ids, at): (&IdGenerator, Time),
+    ) -> Result<(Vec<Effect>, Vec<NodeRow>), StoreError> {
+        let mut names = CopyIds { ids: HashMap::new(), rows: HashMap::new() };
+        for row in &originals.rows {
+            names.ids.insert(row_id(row)?, NodeId::new(ids.next(at)));
+        }
+        let mut effects = Vec::with_capacity(originals.rows.len());
+        let mut copies = Vec::with_capacity(originals.rows.len());
+        for row in &originals.rows {
+            let above = row.parent_n.and_then(|n| names.rows.get(&n)).unwrap_or(to).clone();
+            let copy = self.copy_one(held, originals, row, &above, &names.ids)?;
+            effects.push(Effect::Added { node: row_id(&copy)?, parent: Some(row_id(&above)?) });
+            names.rows.insert(row.n, copy.clone());
+            copies.push(copy);
+        }
+        for row in &originals.rows {
+            effects.extend(overlay_effects(row, &names)?);
+        }
+        let places: HashMap<i64, i64> = names.rows.iter().map(|(n, copy)| (*n, copy.n)).collect();
+        self.run(|conn| originals.rows.iter().try_for_each(|row| traces::copy(conn, row.n, &places)))?;
+        Ok((effects, copies))
+    }
+
+    fn copy_one(
+        &mut self,
+        held: &StoredSession,
+        originals: &CopySource<'_>,
+        row: &NodeRow,
+        above: &NodeRow,
+        ids: &HashMap<NodeId, NodeId>,
+    ) -> Result<NodeRow, StoreError> {
+        let mut delta = self.run(|conn| worlds::delta(conn, row.n, row.revision))?;
+        let changed = originals.changed.get(&row.n);
+        if let Some(changed) = changed {
+            delta.operations.clone_from(&changed.operations);
+        }
+        rename_ids_in_delta(&mut delta, ids);
+        let text: TextRow =
+            self.run(|conn| Ok(prepared(texts::table.find(row.n).select(TextRow::as_select())).get_result(conn)?))?;
+        let read = object_from_text(&text.metadata);
+        let bad = StoreError::Inconsistent { table: "texts", column: "metadata", row: row.n };
+        let mut metadata = self.run(|_| read.ok_or(bad))?;
+        metadata.values_mut().for_each(|value| rename_ids(value, ids));
+        metadata.extend(changed.into_iter().flat_map(|changed| changed.metadata.clone()));
+        let original = row_id(row)?;
+        let provenance = json!({"sessionId": originals.session.session.id.to_string(), "nodeId": original.to_string()});
+        metadata.insert("provenance".into(), provenance);
+        let id = ids.get(&original).copied().unwrap_or(original);
+        let copy = self.row_of_copy(held, row, above, id, &delta)?;
+        let text = NewTextRow {
+            n: copy.n,
+            name: text.name.as_deref(),
+            content: &text.content,
+            reasoning: text.reasoning.as_deref(),
+            metadata: object_to_text(&metadata),
+        };
+        self.write_node(&copy, &text)?;
+        self.writer_cache.keep_new_node(&copy);
+        self.write_delta(copy.n, copy.revision, &delta)?;
+        Ok(copy)
+    }
+
+    /// The row of a copy: the original's facts, and what follows from where it hangs.
+    fn row_of_copy(
+        &mut self,
+        held: &StoredSession,
+        row: &NodeRow,
+        above: &NodeRow,
+        id: NodeId,
+        delta: &Delta,
+    ) -> Result<NodeRow, StoreError> {
+        let (n, is_first) = self.next_node_number(above.n)?;
+        self.count_changes.nodes += 1;
+        self.count_changes.leaves += i64::from(!is_first);
+        let mut copy = NodeRow {
+            n,
+            id: IdBytes::of(id.as_bytes()),
+            session_n: held.n,
+            parent_n: Some(above.n),
+            is_enabled: true,
+            is_muted: false,
+            is_hidden: false,
+            is_unread: false,
+            remembered_n: None,
+            rating: None,
+            depth: above.depth + 1,
+            turn: above.turn + i32::from(starts_turn(row.role, row.kind)),
+            since_keyframe: above.since_keyframe + 1,
+            rules_n: if row.begins_rules { row.rules_n } else { above.rules_n },
+            revision: i32::from(!delta.is_empty()),
+            fragment_n: None,
+            ..row.clone()
+        };
+        if self.is_keyframe_due(&copy) {
+            copy.since_keyframe = 0;
+        }
+        Ok(copy)
+    }
+}
+
+/// The rows that stand at and below a node.
+fn subtree_rows(conn: &mut Conn, top_n: i64) -> Result<Vec<i64>, StoreError> {
+    let query = diesel::sql_query(
+        "WITH RECURSIVE below (n) AS (SELECT n FROM nodes WHERE n = $1 UNION ALL \
+           SELECT c.n FROM below JOIN nodes c ON c.parent_n = below.n AND NOT c.is_hidden) SELECT n FROM below",
+    );
+    let rows: Vec<SubtreeRow> = prepared(query.bind::<BigInt, _>(top_n)).load(conn)?;
+    Ok(rows.into_iter().map(|row| row.n).collect())
+}
+
+/// Parents before their children, else by number: children of one parent stay in their order.
+fn parents_first(rows: Vec<NodeRow>, top_n: i64) -> Vec<NodeRow> {
+    let mut order = Vec::with_capacity(rows.len());
+    let mut below: HashMap<i64, Vec<NodeRow>> = HashMap::new();
+    let mut next = BTreeMap::new();
+    for row in rows {
+        match row.parent_n.filter(|_| row.n != top_n) {
+            Some(parent_n) => below.entry(parent_n).or_default().push(row),
+            None => _ = next.insert(row.n, row),
+        }
+    }
+    while let Some((n, row)) = next.pop_first() {
+        next.extend(below.remove(&n).into_iter().flatten().map(|row| (row.n, row)));
+        order.push(row);
+    }
+    order
+}
+
+/// What was said of a node besides its facts, said of its copy.
+fn overlay_effects(row: &NodeRow, names: &CopyIds) -> Result<Vec<Effect>, StoreError> {
+    let Some(copy) = names.rows.get(&row.n) else { return Ok(Vec::new()) };
+    let node = row_id(copy)?;
+    let mut effects = Vec::new();
+    if !row.is_enabled {
+        effects.push(Effect::Enabled { node, to: false });
+    }
+    if row.is_muted {
+        effects.push(Effect::Muted { node, to: true });
+    }
+    if let Some(stars) = row.rating.and_then(|stars| u8::try_from(stars).ok()) {
+        effects.push(Effect::Rated { node, from: None, to: Some(stars) });
+    }
+    if let Some(child) = row.remembered_n.and_then(|n| names.rows.get(&n)) {
+        effects.push(Effect::Remembered { node, from: None, to: Some(row_id(child)?) });
+    }
+    Ok(effects)
+}
+
+/// Events and timers name nodes; what came along is named by its copy.
+fn rename_ids_in_delta(delta: &mut Delta, ids: &HashMap<NodeId, NodeId>) {
+    for operation in delta.operations.iter_mut().filter(|operation| operation.section != WorldSection::Vars) {
+        match &mut operation.change {
+            StateChange::Set(value)
+            | StateChange::Append(value)
+            | StateChange::Take(value)
+            | StateChange::Insert { value, .. } => {
+                rename_ids(value, ids);
+            }
+            StateChange::Add(_) | StateChange::Remove | StateChange::Move { .. } => {}
+        }
+    }
+}
+
+fn rename_ids(value: &mut Value, ids: &HashMap<NodeId, NodeId>) {
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(text) => {
+                if let Some(copy) = text.parse().ok().and_then(|id: NodeId| ids.get(&id)) {
+                    *text = copy.to_string();
+                }
+            }
+            Value::Array(list) => open.extend(list.iter_mut()),
+            Value::Object(map) => open.extend(map.values_mut()),
+            _ => {}
+        }
+    }
+}

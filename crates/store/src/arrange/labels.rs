@@ -1,0 +1,170 @@
+//! Names on nodes. A following one moves with what is appended at it: a branch that has a name.
+
+use diesel::prelude::*;
+
+use clotho_core::ids::NodeId;
+use clotho_core::oplog::{Effect, LabelTarget};
+use clotho_core::tree::Status;
+use clotho_core::tree::arrange::{self, normalize_name};
+use clotho_core::tree::edit::TreeError;
+
+use super::super::conn::{Conn, IdBytes};
+use super::super::error::{StoreError, WriteError};
+use super::super::prepared::prepared;
+use super::super::read::StoreReader;
+use super::super::stored::StoredSession;
+use super::super::tables::{labels, nodes};
+use super::super::tx::{Tx, row_id};
+use super::super::writer_cache::{LabelRow, NumberedTable, WriterCache};
+
+/// So many labels a session may have.
+const MAX_LABELS: usize = 1_000;
+
+/// A label, as people see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Label {
+    /// Its name.
+    pub name: String,
+    /// The node that it is on.
+    pub node: NodeId,
+    /// Whether it moves with what is appended there.
+    pub following: bool,
+    /// Whether its node stands in the tree; otherwise it lies in the stash, or was taken back.
+    pub is_in_tree: bool,
+}
+
+impl StoreReader<'_> {
+    /// The labels of a session, by name.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn labels(&mut self, held: &StoredSession) -> Result<Vec<Label>, StoreError> {
+        let of_session = labels::table
+            .inner_join(nodes::table.on(nodes::n.eq(labels::node_n)))
+            .filter(labels::session_n.eq(held.n))
+            .order(labels::name)
+            .select((labels::name, nodes::id, labels::following, nodes::is_hidden, labels::n));
+        let rows: Vec<(String, IdBytes, bool, bool, i64)> = prepared(of_session).load(self.conn)?;
+        let read = |(name, id, following, is_hidden, row): (String, IdBytes, bool, bool, i64)| {
+            let bad = StoreError::Inconsistent { table: "labels", column: "node_n", row };
+            Ok(Label { name, node: NodeId::from_slice(id.bytes()).ok_or(bad)?, following, is_in_tree: !is_hidden })
+        };
+        rows.into_iter().map(read).collect()
+    }
+}
+
+impl Tx<'_> {
+    /// The labels of a session, as they are now.
+    pub(in super::super) fn label_rows(&mut self, held: &StoredSession) -> Result<Vec<LabelRow>, StoreError> {
+        let session_n = held.n;
+        self.run_with_cache(|conn, memory| {
+            memory.labels(session_n, || {
+                let of_session = labels::table.filter(labels::session_n.eq(session_n)).order(labels::name);
+                let rows: Vec<(String, i64, bool)> =
+                    prepared(of_session.select((labels::name, labels::node_n, labels::following))).load(conn)?;
+                let read = |(name, node_n, following)| LabelRow { name, node_n, following };
+                Ok(rows.into_iter().map(read).collect())
+            })
+        })
+    }
+
+    /// A node gets a name. A name that another node has is refused, since it would be lost there.
+    pub(super) fn add_label(
+        &mut self,
+        held: &StoredSession,
+        node: NodeId,
+        name: &str,
+        following: bool,
+    ) -> Result<Vec<Effect>, WriteError> {
+        let row = self.node_in_tree(held, node, "nodeId")?;
+        if row.status == Status::Generating.code() {
+            return Err(TreeError::Generating.into());
+        }
+        let name = arrange::name("name", name)?;
+        let all = self.label_rows(held)?;
+        let known = all.iter().find(|label| normalize_name(&label.name) == name);
+        if let Some(other) = known.filter(|known| known.node_n != row.n) {
+            let node = row_id(&self.row_by_number(other.node_n)?)?;
+            return Err(TreeError::NameTaken { name, node }.into());
+        }
+        // A name that was kept before names had one way of writing stays as it is.
+        let name = known.map_or(name, |known| known.name.clone());
+        if known.is_none() && all.len() >= MAX_LABELS {
+            return Err(TreeError::Conflict(format!("a session has {MAX_LABELS} labels at most")).into());
+        }
+        let from = known.map(|known| LabelTarget { node, following: known.following });
+        let to = Some(LabelTarget { node, following });
+        Ok(if from == to { Vec::new() } else { vec![Effect::Labelled { name, from, to }] })
+    }
+
+    /// A name is given up.
+    pub(super) fn remove_label(&mut self, held: &StoredSession, name: &str) -> Result<Vec<Effect>, WriteError> {
+        let name = normalize_name(name);
+        let known = self.label_rows(held)?.into_iter().find(|label| normalize_name(&label.name) == name);
+        let LabelRow { name, node_n, following } =
+            known.ok_or(TreeError::ReferenceNotFound { what: "the label", field: "name" })?;
+        let node = row_id(&self.row_by_number(node_n)?)?;
+        Ok(vec![Effect::Labelled { name, from: Some(LabelTarget { node, following }), to: None }])
+    }
+
+    /// The following labels at a node move to what is appended there.
+    pub(in super::super) fn move_following_labels(
+        &mut self,
+        held: &StoredSession,
+        at_n: i64,
+        to: NodeId,
+    ) -> Result<Vec<Effect>, StoreError> {
+        let follows = |label: &LabelRow| label.following && label.node_n == at_n;
+        let named: Vec<LabelRow> = self.label_rows(held)?.into_iter().filter(follows).collect();
+        let mut effects = Vec::with_capacity(named.len());
+        for LabelRow { name, .. } in named {
+            let from = Some(LabelTarget { node: row_id(&self.row_by_number(at_n)?)?, following: true });
+            effects.push(Effect::Labelled { name, from, to: Some(LabelTarget { node: to, following: true }) });
+        }
+        Ok(effects)
+    }
+
+    /// Carries out that a label came, moved or went.
+    pub(in super::super) fn apply_label_effect(
+        &mut self,
+        held: &StoredSession,
+        name: &str,
+        to: Option<LabelTarget>,
+    ) -> Result<(), StoreError> {
+        let (session_n, named) = (held.n, labels::name.eq(name));
+        let own = labels::session_n.eq(session_n);
+        let place = match to {
+            Some(mark) => Some((self.node_number(held, mark.node)?, mark.following)),
+            None => None,
+        };
+        self.run_with_cache(|conn, memory| {
+            memory.forget_labels(session_n);
+            let of_name = labels::table.filter(own).filter(named);
+            let Some((node_n, following)) = place else {
+                diesel::delete(of_name).execute(conn)?;
+                return Ok(());
+            };
+            let values = (labels::node_n.eq(node_n), labels::following.eq(following));
+            if diesel::update(of_name).set(values).execute(conn)? == 0 {
+                put_label(conn, memory, session_n, name, (node_n, following))?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Keeps a label that is new: the row of its node, and whether it moves with what is appended there.
+pub fn put_label(
+    conn: &mut Conn,
+    memory: &mut WriterCache,
+    session_n: i64,
+    name: &str,
+    (node_n, following): (i64, bool),
+) -> Result<(), StoreError> {
+    let newest = || labels::table.select(diesel::dsl::max(labels::n)).get_result(conn);
+    let n = memory.next(NumberedTable::Labels, newest)?;
+    let values = (labels::node_n.eq(node_n), labels::following.eq(following));
+    let row = (labels::n.eq(n), labels::session_n.eq(session_n), labels::name.eq(name), values);
+    diesel::insert_into(labels::table).values(row).execute(conn)?;
+    Ok(())
+}

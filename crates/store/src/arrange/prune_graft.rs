@@ -1,0 +1,181 @@
+//! Parts of a tree that leave it and are hung elsewhere.
+
+use clotho_core::clock::Time;
+use clotho_core::ids::{FragmentId, NodeId};
+use clotho_core::oplog::{Effect, FragmentInfo};
+use clotho_core::tree::arrange::{self, EditTarget};
+use clotho_core::tree::edit::{self, TreeError};
+use clotho_core::tree::{Kind, Status};
+
+use super::super::ancestors::{self, AncestorRow};
+use super::super::error::WriteError;
+use super::super::rows::NodeRow;
+use super::super::stored::StoredSession;
+use super::super::tx::{Tx, row_id};
+use super::stash::FragmentRow;
+
+impl Tx<'_> {
+    /// A node in the tree that a body names.
+    pub(super) fn node_in_tree(
+        &mut self,
+        held: &StoredSession,
+        id: NodeId,
+        field: &'static str,
+    ) -> Result<NodeRow, WriteError> {
+        let row = self.any_row(held, id)?;
+        match row {
+            Some(row) if !row.is_hidden => Ok(row),
+            Some(row) if row.fragment_n.is_some() => {
+                Err(TreeError::Conflict("that message lies in the stash: bring its fragment back first".into()).into())
+            }
+            _ => Err(TreeError::ReferenceNotFound { what: "the message", field }.into()),
+        }
+    }
+
+    /// A part of the tree that may leave its place: not the root, and nothing in it is still being written.
+    pub(in super::super) fn movable_node(&mut self, held: &StoredSession, id: NodeId) -> Result<NodeRow, WriteError> {
+        let row = self.node_in_tree(held, id, "nodeId")?;
+        if row.kind == Kind::Root.code() {
+            return Err(TreeError::Conflict("the root holds the tree and stays where it is".into()).into());
+        }
+        if row.status == Status::Generating.code() || self.is_generating_below(held, &row)? {
+            return Err(TreeError::Generating.into());
+        }
+        Ok(row)
+    }
+
+    /// A node below which a piece may hang.
+    pub(super) fn graft_target(&mut self, held: &StoredSession, id: NodeId) -> Result<NodeRow, WriteError> {
+        let row = self.node_in_tree(held, id, "targetId")?;
+        if row.status == Status::Generating.code() {
+            return Err(TreeError::Generating.into());
+        }
+        Ok(row)
+    }
+
+    /// A node leaves the tree with all below it; a HEAD in there goes to the parent of the cut (`docs/domain.md` 2.10).
+    pub(super) fn prune(
+        &mut self,
+        held: &StoredSession,
+        id: NodeId,
+        fragment: FragmentId,
+        name: Option<&str>,
+        since: Time,
+    ) -> Result<Vec<Effect>, WriteError> {
+        let row = self.movable_node(held, id)?;
+        let name = name.map(|name| arrange::name("name", name)).transpose()?;
+        let mut effects = vec![Effect::Detached { node: id, cut: FragmentInfo { fragment, name, since } }];
+        if let Some(parent_n) = row.parent_n
+            && self.contains_head(held, &row)?
+        {
+            let parent = self.row_by_number(parent_n)?;
+            effects.extend(edit::move_head(Some(held.session.head), row_id(&parent)?, &[]));
+        }
+        Ok(effects)
+    }
+
+    /// Whether HEAD stands at a node or below it.
+    pub(super) fn contains_head(&mut self, held: &StoredSession, row: &NodeRow) -> Result<bool, WriteError> {
+        let head_n = held.head_n;
+        Ok(self.run(|conn| ancestors::ancestor_at(conn, head_n, row.depth))? == Some(row.n))
+    }
+
+    /// A piece hangs below another node from now on; a fragment without a target goes back to where it was.
+    pub(super) fn graft(
+        &mut self,
+        held: &StoredSession,
+        piece: EditTarget,
+        target: Option<NodeId>,
+    ) -> Result<Vec<Effect>, WriteError> {
+        match piece {
+            EditTarget::Node(id) => {
+                let row = self.movable_node(held, id)?;
+                let target = target.ok_or(TreeError::Invalid {
+                    field: "targetId",
+                    message: "the node below which it is to hang is expected".into(),
+                })?;
+                let to = self.graft_target(held, target)?;
+                if self.run(|conn| ancestors::ancestor_at(conn, to.n, row.depth))? == Some(row.n) {
+                    return Err(TreeError::Cycle.into());
+                }
+                self.reparent_effects(held, &row, &to)
+            }
+            EditTarget::Fragment(id) => {
+                let fragment = self.fragment(held, id, "fragmentId")?;
+                let row = self.row_by_number(fragment.top_n)?;
+                let to = match target {
+                    Some(target) => self.graft_target(held, target)?,
+                    None => self.fragment_origin(&row)?,
+                };
+                let mut effects = self.reparent_effects(held, &row, &to)?;
+                effects.push(Effect::Attached { node: row_id(&row)?, cut: fragment.cut(id) });
+                Ok(effects)
+            }
+        }
+    }
+
+    /// Where a fragment was, if that still stands in the tree.
+    fn fragment_origin(&mut self, row: &NodeRow) -> Result<NodeRow, WriteError> {
+        let parent = row.parent_n.map(|n| self.row_by_number(n)).transpose()?.filter(|parent| !parent.is_hidden);
+        let gone = "where it was is not in the tree any more: choose a message to hang it below";
+        Ok(parent.ok_or_else(|| TreeError::Conflict(gone.into()))?)
+    }
+
+    /// What it means that a node hangs below another parent; nothing if it does already. A parent remembers no child that
+    /// hangs elsewhere, and the line that people read goes through what moved if HEAD is in it.
+    pub(in super::super) fn reparent_effects(
+        &mut self,
+        held: &StoredSession,
+        row: &NodeRow,
+        to: &NodeRow,
+    ) -> Result<Vec<Effect>, WriteError> {
+        let Some(old_n) = row.parent_n.filter(|n| *n != to.n) else { return Ok(Vec::new()) };
+        let (node, old) = (row_id(row)?, self.row_by_number(old_n)?);
+        let mut effects = vec![Effect::Moved { node, from: row_id(&old)?, to: row_id(to)? }];
+        if old.remembered_n == Some(row.n) {
+            effects.push(Effect::Remembered { node: row_id(&old)?, from: Some(node), to: None });
+        }
+        if self.contains_head(held, row)? {
+            effects.extend(self.remember_path_to(held, row, to)?);
+        }
+        Ok(effects)
+    }
+
+    /// Each fork on the new way down to what moved remembers that.
+    fn remember_path_to(
+        &mut self,
+        held: &StoredSession,
+        row: &NodeRow,
+        to: &NodeRow,
+    ) -> Result<Vec<Effect>, WriteError> {
+        let Some(old_n) = row.parent_n else { return Ok(Vec::new()) };
+        let old = AncestorRow::from_row(&self.row_by_number(old_n)?);
+        let up = self.run(|conn| ancestors::path_from_common_ancestor(conn, old, AncestorRow::from_row(to)))?;
+        let mut way: Vec<(AncestorRow, i64)> = vec![(AncestorRow::from_row(to), row.n)];
+        way.extend(up.iter().zip(up.iter().skip(1)).map(|(child, parent)| (*parent, child.n)));
+        let mut edges = Vec::with_capacity(way.len());
+        for (mut parent, child_n) in
+            way.into_iter().rev().filter(|(parent, child_n)| parent.remembered_n != Some(*child_n))
+        {
+            // Where it hung it is remembered no more: that was said already.
+            if parent.n == old.n && parent.remembered_n == Some(row.n) {
+                parent.remembered_n = None;
+            }
+            edges.push(self.edge(&parent, child_n)?);
+        }
+        Ok(edit::move_head(Some(held.session.head), held.session.head, &edges))
+    }
+
+    /// A fragment gets another name.
+    pub(super) fn rename_fragment(
+        &mut self,
+        held: &StoredSession,
+        id: FragmentId,
+        name: Option<&str>,
+    ) -> Result<Vec<Effect>, WriteError> {
+        let FragmentRow { name: from, .. } = self.fragment(held, id, "fragmentId")?;
+        let to = name.map(|name| arrange::name("name", name)).transpose()?;
+        let renamed = Effect::Renamed { fragment: id, from: from.clone(), to: to.clone() };
+        Ok(if from == to { Vec::new() } else { vec![renamed] })
+    }
+}

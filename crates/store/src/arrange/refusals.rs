@@ -1,0 +1,89 @@
+//! What the rules of a place refuse of what was copied to it from another session. What a node does to the world is a fact and
+//! comes along as it is; the fold there leaves out what does not fit, and whoever copied is told.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use clotho_core::ids::NodeId;
+use clotho_core::world::{Pointer, ProblemKind, World, fold};
+
+use super::super::error::StoreError;
+use super::super::rows::NodeRow;
+use super::super::stored::StoredSession;
+use super::super::tx::{Tx, row_id};
+use super::super::worlds::{self, WorldAccess};
+
+/// So much is told of what was refused; one more says that there is more.
+pub const MAX_REFUSALS: usize = 200;
+
+/// Something that a copy would do and that the rules in force do not let it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CopyRefusal {
+    /// The copy.
+    pub node: NodeId,
+    /// Where in the world.
+    pub path: Pointer,
+    /// One sentence.
+    pub reason: String,
+}
+
+impl Tx<'_> {
+    /// Folds copies below the node that they hang from, parents before their children, and notes what is refused. The world
+    /// of a node is kept only as long as a child of it is to come.
+    pub(super) fn copy_refusals(
+        &mut self,
+        held: &StoredSession,
+        to: &NodeRow,
+        copies: &[(NodeRow, bool)],
+    ) -> Result<Vec<CopyRefusal>, StoreError> {
+        let mut left: HashMap<i64, usize> = HashMap::new();
+        for (copy, _) in copies {
+            *left.entry(copy.parent_n.unwrap_or_default()).or_default() += 1;
+        }
+        let mut worlds = HashMap::from([(to.n, self.world_now(held, to.n)?)]);
+        let mut refused = Vec::new();
+        for (copy, is_muted) in copies {
+            let above = copy.parent_n.unwrap_or_default();
+            let Some(mut world) = take_parent_world(&mut worlds, &mut left, above) else { continue };
+            if copy.revision != 0 && !is_muted {
+                self.fold_copy(copy, &mut world, &mut refused)?;
+            }
+            if refused.len() > MAX_REFUSALS {
+                break;
+            }
+            if left.contains_key(&copy.n) {
+                worlds.insert(copy.n, world);
+            }
+        }
+        Ok(refused)
+    }
+
+    fn fold_copy(
+        &mut self,
+        copy: &NodeRow,
+        world: &mut Arc<World>,
+        refused: &mut Vec<CopyRefusal>,
+    ) -> Result<(), StoreError> {
+        let caches = Arc::clone(&self.context.caches);
+        let delta = self.run(|conn| worlds::delta(conn, copy.n, copy.revision))?;
+        let rules = self.run_with_cache(|conn, memory| {
+            worlds::active_rules(conn, &caches, &mut WorldAccess::Transaction(memory), copy.rules_n)
+        })?;
+        let problems = fold(Arc::make_mut(world), &delta.operations, &rules);
+        let node = row_id(copy)?;
+        let told = problems.into_iter().filter(|problem| problem.kind == ProblemKind::Refused);
+        refused.extend(told.map(|problem| CopyRefusal { node, path: problem.path, reason: problem.message }));
+        Ok(())
+    }
+}
+
+/// The world above a copy; the last child takes it for its own.
+fn take_parent_world(
+    worlds: &mut HashMap<i64, Arc<World>>,
+    left: &mut HashMap<i64, usize>,
+    n: i64,
+) -> Option<Arc<World>> {
+    let more = left.get_mut(&n)?;
+    *more = more.saturating_sub(1);
+    if *more == 0 { worlds.remove(&n) } else { worlds.get(&n).cloned() }
+}

@@ -1,0 +1,98 @@
+//! How the world changed where people look: at HEAD, at labels, and at the tops of what moved.
+
+use std::sync::Arc;
+
+use clotho_core::ids::NodeId;
+use clotho_core::oplog::Effect;
+use clotho_core::world::World;
+
+use super::super::error::StoreError;
+use super::super::stored::StoredSession;
+use super::super::tx::{Tx, row_id};
+use super::super::worlds::{self, WorldAccess};
+
+/// So many labels are looked at.
+const MAX_LABELS: usize = 100;
+
+/// The world at a node before and after an edit.
+#[derive(Debug, Clone)]
+pub struct NodeWorldDiff {
+    /// The node.
+    pub node: NodeId,
+    /// Before; where HEAD moved, that of where it stood.
+    pub before: Arc<World>,
+    /// After.
+    pub after: Arc<World>,
+}
+
+/// The worlds before an edit.
+pub struct WorldBaseline {
+    worlds: Vec<(i64, Arc<World>)>,
+    head: Option<(i64, Arc<World>)>,
+}
+
+impl Tx<'_> {
+    /// Looks at HEAD and at the labels, if an edit can change their worlds.
+    pub(in super::super) fn world_baseline(
+        &mut self,
+        held: &StoredSession,
+        looks: bool,
+    ) -> Result<WorldBaseline, StoreError> {
+        let mut witness = WorldBaseline { worlds: Vec::new(), head: None };
+        if looks {
+            witness.head = Some((held.head_n, self.world_now(held, held.head_n)?));
+            for label in self.label_rows(held)?.into_iter().take(MAX_LABELS) {
+                self.add_to_baseline(held, &mut witness, label.node_n)?;
+            }
+        }
+        Ok(witness)
+    }
+
+    /// Looks at the tops of what is about to move.
+    pub(in super::super) fn add_moved_to_baseline(
+        &mut self,
+        held: &StoredSession,
+        witness: &mut WorldBaseline,
+        plan: &[Effect],
+    ) -> Result<(), StoreError> {
+        for effect in plan {
+            if let Effect::Moved { node, .. } | Effect::Attached { node, .. } = effect {
+                let n = self.node_number(held, *node)?;
+                self.add_to_baseline(held, witness, n)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_to_baseline(&mut self, held: &StoredSession, witness: &mut WorldBaseline, n: i64) -> Result<(), StoreError> {
+        if !witness.worlds.iter().any(|(seen, _)| *seen == n) {
+            witness.worlds.push((n, self.world_now(held, n)?));
+        }
+        Ok(())
+    }
+
+    /// What differs now; nodes that have left the tree are not told of.
+    pub(in super::super) fn world_diffs(
+        &mut self,
+        held: &StoredSession,
+        witness: WorldBaseline,
+    ) -> Result<Vec<NodeWorldDiff>, StoreError> {
+        let head_n = held.head_n;
+        let head = witness.head.map(|(_, before)| (head_n, before));
+        let others = witness.worlds.into_iter().filter(|(n, _)| *n != head_n);
+        let mut changed = Vec::new();
+        for (n, before) in head.into_iter().chain(others) {
+            let Some(row) = self.find_row_by_number(n)?.filter(|row| !row.is_hidden) else { continue };
+            let after = self.world_now(held, n)?;
+            if before != after {
+                changed.push(NodeWorldDiff { node: row_id(&row)?, before, after });
+            }
+        }
+        Ok(changed)
+    }
+
+    pub(super) fn world_now(&mut self, held: &StoredSession, n: i64) -> Result<Arc<World>, StoreError> {
+        let (caches, edits) = (Arc::clone(&self.context.caches), held.session.edits);
+        self.run_with_cache(|conn, memory| worlds::at(conn, &caches, &mut WorldAccess::Transaction(memory), n, edits))
+    }
+}

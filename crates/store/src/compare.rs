@@ -1,0 +1,119 @@
+//! Two lines of one tree side by side: where they part, what each has since, and what each did to the world. The cost is that
+//! of the two ways from where they part, never of the depth or of the tree.
+
+use diesel::connection::DefaultLoadingMode;
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary, Integer, Text};
+
+use clotho_core::ids::NodeId;
+use clotho_core::tree::Status;
+use clotho_core::world::StateOperation;
+
+use super::ancestors::{AncestorRow, path_from_common_ancestor};
+use super::error::StoreError;
+use super::page::{NodePage, PathFilter};
+use super::prepared::prepared;
+use super::read::{StoreReader, load_nodes, node_row};
+use super::stored::{StoredNode, StoredSession};
+use super::worlds::read_delta;
+
+/// What one node did, on the way up.
+#[derive(QueryableByName)]
+struct NodeOperationsRow {
+    #[diesel(sql_type = BigInt)]
+    n: i64,
+    #[diesel(sql_type = Binary)]
+    id: Vec<u8>,
+    #[diesel(sql_type = Integer)]
+    depth: i32,
+    #[diesel(sql_type = Text)]
+    body: String,
+}
+
+impl StoreReader<'_> {
+    /// The lowest node that lies on the lines to both.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn common_ancestor(
+        &mut self,
+        held: &StoredSession,
+        from: &StoredNode,
+        to: &StoredNode,
+    ) -> Result<StoredNode, StoreError> {
+        let mut rung = |placed: &StoredNode| {
+            let row = node_row(self.conn, held.n, placed.node.id)?;
+            row.as_ref().map(AncestorRow::from_row).ok_or(StoreError::Inconsistent {
+                table: "nodes",
+                column: "n",
+                row: placed.n,
+            })
+        };
+        let (from, to) = (rung(from)?, rung(to)?);
+        let meeting = path_from_common_ancestor(self.conn, from, to)?.last().map_or(to.n, |rung| rung.n);
+        let found = load_nodes(self.conn, held.session.id, &[meeting])?.pop();
+        found.ok_or(StoreError::Inconsistent { table: "nodes", column: "parent_n", row: to.n })
+    }
+
+    /// How many nodes lead from below `above` to `leaf`, placeholders left out, and the newest `limit` of them: everything,
+    /// disabled and change nodes too. The page says where older ones are.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn path_page_below(
+        &mut self,
+        held: &StoredSession,
+        above: &StoredNode,
+        leaf: &StoredNode,
+        limit: i64,
+    ) -> Result<(i32, NodePage), StoreError> {
+        let placeholder = i32::from(leaf.node.status == Status::Generating);
+        let nodes = (leaf.node.depth - above.node.depth - placeholder).max(0);
+        let wanted = limit.min(nodes.into());
+        if wanted == 0 {
+            return Ok((nodes, NodePage::default()));
+        }
+        let mut page = self.page_from(held, leaf.n, wanted, PathFilter::All)?;
+        page.next = page.next.filter(|_| limit < nodes.into());
+        Ok((nodes, page))
+    }
+
+    /// What the nodes below `above` on the way to `leaf` do to the world, the newest node first, each with its operations in
+    /// order; muted nodes do nothing. `each` says whether to go on.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn path_operations(
+        &mut self,
+        above: &StoredNode,
+        leaf: &StoredNode,
+        mut each: impl FnMut(NodeId, Vec<StateOperation>) -> bool,
+    ) -> Result<(), StoreError> {
+        if leaf.node.depth <= above.node.depth {
+            return Ok(());
+        }
+        let query = diesel::sql_query(
+            "WITH RECURSIVE up (n, parent_n, depth) AS (SELECT n, parent_n, depth FROM nodes WHERE n = $1 UNION ALL \
+               SELECT p.n, p.parent_n, p.depth FROM up JOIN nodes p ON p.n = up.parent_n \
+               WHERE p.depth > $2 AND p.depth < up.depth) \
+             SELECT s.n, s.id, s.depth, d.body FROM up CROSS JOIN nodes s CROSS JOIN deltas d \
+             WHERE s.n = up.n AND NOT s.is_muted AND d.node_n = s.n AND d.revision = s.revision",
+        );
+        let query = query.bind::<BigInt, _>(leaf.n).bind::<Integer, _>(above.node.depth);
+        let mut depth = i32::MAX;
+        for deed in prepared(query).load_iter::<NodeOperationsRow, DefaultLoadingMode>(self.conn)? {
+            let deed = deed?;
+            // No order can be asked for without reading the whole way: whoever joins must keep that of the climb.
+            if deed.depth >= depth {
+                return Err(StoreError::Database(format!("the way up to {} came out of order", leaf.n)));
+            }
+            depth = deed.depth;
+            let bad = StoreError::Inconsistent { table: "nodes", column: "id", row: deed.n };
+            let id = NodeId::from_slice(&deed.id).ok_or(bad)?;
+            if !each(id, read_delta(deed.n, Some(&deed.body))?.operations) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,147 @@
+//! Model servers that were connected while the server runs, and the model that was chosen as its own. They are the whole
+//! server's and no story's: the log of operations does not tell of them.
+
+use diesel::prelude::*;
+
+use clotho_core::clock::Time;
+use clotho_core::tree::edit::TreeError;
+
+use super::error::{StoreError, WriteError};
+use super::read::StoreReader;
+use super::tables::{choices, providers};
+use super::tx::Tx;
+
+/// The name under which the chosen model is kept.
+const MODEL_KEY: &str = "model";
+
+/// A model server that was connected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectedProvider {
+    /// How models name it: `id/model`.
+    pub id: String,
+    /// What it speaks.
+    pub kind: String,
+    /// Where its API begins.
+    pub base_url: String,
+    /// Its key, sealed; `None` = it asks for none.
+    pub sealed_key: Option<Vec<u8>>,
+    /// The names of its models; empty = ask it.
+    pub models: Vec<String>,
+    /// When it came.
+    pub created: Time,
+    /// When it last changed.
+    pub updated: Time,
+}
+
+type ProviderRow = (i64, String, String, String, Option<Vec<u8>>, String, i64, i64);
+
+impl StoreReader<'_> {
+    /// Every connected model server, in the order in which they came.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn connected_providers(&mut self) -> Result<Vec<ConnectedProvider>, StoreError> {
+        let rows: Vec<ProviderRow> = providers::table.order(providers::n).load(self.conn)?;
+        rows.into_iter().map(provider_from_row).collect()
+    }
+
+    /// The model that was chosen for sessions that name none.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn chosen_model(&mut self) -> Result<Option<String>, StoreError> {
+        Ok(choices::table.find(MODEL_KEY).select(choices::value).get_result(self.conn).optional()?)
+    }
+}
+
+fn provider_from_row(
+    (n, id, kind, base_url, sealed_key, models, created, updated): ProviderRow,
+) -> Result<ConnectedProvider, StoreError> {
+    let damaged = |_| StoreError::Inconsistent { table: "providers", column: "models", row: n };
+    let models = serde_json::from_str(&models).map_err(damaged)?;
+    Ok(ConnectedProvider { id, kind, base_url, sealed_key, models, created: Time(created), updated: Time(updated) })
+}
+
+impl Tx<'_> {
+    /// Keeps a new model server.
+    ///
+    /// # Errors
+    /// One of that id is there, or the database fails.
+    pub fn put_provider(&mut self, new: &ConnectedProvider) -> Result<(), WriteError> {
+        let known: i64 =
+            self.run(|conn| Ok(providers::table.filter(providers::id.eq(&new.id)).count().get_result(conn)?))?;
+        if known > 0 {
+            let message = format!("a provider is called {:?} already", new.id);
+            return Err(TreeError::Invalid { field: "id", message }.into());
+        }
+        self.run(|conn| {
+            let row = (
+                providers::id.eq(&new.id),
+                providers::kind.eq(&new.kind),
+                providers::base_url.eq(&new.base_url),
+                providers::sealed_key.eq(&new.sealed_key),
+                providers::models.eq(models_to_text(&new.models)),
+                providers::created.eq(new.created.0),
+                providers::updated.eq(new.updated.0),
+            );
+            diesel::insert_into(providers::table).values(row).execute(conn)?;
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// Replaces what is known of one, its id apart.
+    ///
+    /// # Errors
+    /// It is not there, or the database fails.
+    pub fn update_provider(&mut self, new: &ConnectedProvider) -> Result<(), WriteError> {
+        let changed = self.run(|conn| {
+            let set = (
+                providers::kind.eq(&new.kind),
+                providers::base_url.eq(&new.base_url),
+                providers::sealed_key.eq(&new.sealed_key),
+                providers::models.eq(models_to_text(&new.models)),
+                providers::updated.eq(new.updated.0),
+            );
+            Ok(diesel::update(providers::table.filter(providers::id.eq(&new.id))).set(set).execute(conn)?)
+        })?;
+        if changed == 1 { Ok(()) } else { Err(TreeError::NotFound("the provider").into()) }
+    }
+
+    /// Takes one away, its key with it. A model of its that was chosen is chosen no more.
+    ///
+    /// # Errors
+    /// It is not there, or the database fails.
+    pub fn delete_provider(&mut self, id: &str) -> Result<(), WriteError> {
+        let gone = self.run(|conn| Ok(diesel::delete(providers::table.filter(providers::id.eq(id))).execute(conn)?))?;
+        if gone != 1 {
+            return Err(TreeError::NotFound("the provider").into());
+        }
+        let chosen: Option<String> =
+            self.run(|conn| Ok(choices::table.find(MODEL_KEY).select(choices::value).get_result(conn).optional()?))?;
+        if chosen.is_some_and(|model| model.split_once('/').is_some_and(|(provider, _)| provider == id)) {
+            self.choose_model(None)?;
+        }
+        Ok(())
+    }
+
+    /// Chooses the model of sessions that name none; `None` = as the settings say.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn choose_model(&mut self, model: Option<&str>) -> Result<(), WriteError> {
+        self.run(|conn| {
+            diesel::delete(choices::table.find(MODEL_KEY)).execute(conn)?;
+            if let Some(model) = model {
+                let row = (choices::name.eq(MODEL_KEY), choices::value.eq(model));
+                diesel::insert_into(choices::table).values(row).execute(conn)?;
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+}
+
+fn models_to_text(models: &[String]) -> String {
+    serde_json::Value::from(models).to_string()
+}

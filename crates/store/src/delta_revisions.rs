@@ -1,0 +1,75 @@
+//! Deltas made anew: a replay that was accepted. What a node did before stays as it was written; which revision is in force is
+//! arrangement, and so it is logged and undone as any other.
+
+use diesel::prelude::*;
+
+use clotho_core::ids::{NodeId, SessionId};
+use clotho_core::oplog::{Effect, OperationKind};
+use clotho_core::tree::Delta;
+use clotho_core::tree::edit::TreeError;
+
+use super::arrange::{ArrangeReport, ArrangeResult};
+use super::error::WriteError;
+use super::tables::deltas;
+use super::tree_writes::Actor;
+use super::tx::{OperationDraft, Tx};
+
+/// A line whose rules ran again.
+#[derive(Debug, Clone)]
+pub struct DeltaRevision {
+    /// The operation of the session that was the newest when they ran: what came since might have changed what they saw.
+    pub seen: i64,
+    /// What the nodes do now.
+    pub deltas: Vec<(NodeId, Delta)>,
+}
+
+impl Tx<'_> {
+    /// Lets nodes do what rules that ran again say, in one operation.
+    ///
+    /// # Errors
+    /// A node is not there, HEAD is not where the actor saw it, or something was done in the session since the rules ran.
+    pub fn revise_deltas(
+        &mut self,
+        actor: &Actor,
+        session: SessionId,
+        revision: &DeltaRevision,
+    ) -> Result<ArrangeResult, WriteError> {
+        self.all_or_nothing(|tx| tx.write_revisions(actor, session, revision))
+    }
+
+    fn write_revisions(
+        &mut self,
+        actor: &Actor,
+        session: SessionId,
+        wanted: &DeltaRevision,
+    ) -> Result<ArrangeResult, WriteError> {
+        let mut held = self.session(actor.user, session)?;
+        super::tree_writes::check_expected_version(&held, actor.expected_leaf)?;
+        if held.session.op != wanted.seen {
+            let message = "something was done in the story while its rules ran again; replay once more";
+            return Err(TreeError::Conflict(message.into()).into());
+        }
+        let mut effects = Vec::with_capacity(wanted.deltas.len());
+        for (node, delta) in &wanted.deltas {
+            let row = self.row_in_tree(&held, *node)?;
+            let to = if delta.is_empty() { 0 } else { self.next_revision(row.n)? };
+            self.write_delta(row.n, to, delta)?;
+            effects.push(Effect::Revised { node: *node, from: row.revision, to });
+        }
+        if effects.is_empty() {
+            return Ok(ArrangeResult { op: held.session.op, worlds: Vec::new(), made: ArrangeReport::default() });
+        }
+        let witness = self.world_baseline(&held, true)?;
+        let entry =
+            OperationDraft { kind: OperationKind::Replay, actor: Some(actor.user), at: actor.at, step: None, effects };
+        let op = self.log_operation(&mut held, entry)?;
+        Ok(ArrangeResult { op, worlds: self.world_diffs(&held, witness)?, made: ArrangeReport::default() })
+    }
+
+    fn next_revision(&mut self, node_n: i64) -> Result<i32, WriteError> {
+        let newest = diesel::dsl::max(deltas::revision);
+        let of_node = deltas::table.filter(deltas::node_n.eq(node_n));
+        let newest: Option<i32> = self.run(|conn| Ok(of_node.select(newest).get_result(conn)?))?;
+        Ok(newest.unwrap_or(0).saturating_add(1))
+    }
+}

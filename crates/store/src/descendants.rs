@@ -1,0 +1,57 @@
+//! What hangs below a node, for those who must look at all of it again.
+
+use std::collections::HashMap;
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary, Nullable};
+
+use clotho_core::ids::NodeId;
+
+use super::error::StoreError;
+use super::prepared::prepared;
+use super::read::StoreReader;
+use super::rules::{self, ActiveRules};
+use super::stored::StoredSession;
+
+#[derive(QueryableByName)]
+struct NodeRulesRow {
+    #[diesel(sql_type = Binary)]
+    id: Vec<u8>,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    rules_n: Option<i64>,
+}
+
+impl StoreReader<'_> {
+    /// The nodes at and below a node that stand under rules of which `fits` is true.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn descendants_with_rules(
+        &mut self,
+        held: &StoredSession,
+        node: NodeId,
+        fits: fn(&ActiveRules) -> bool,
+    ) -> Result<Vec<NodeId>, StoreError> {
+        let query = diesel::sql_query(
+            "WITH RECURSIVE down (n) AS (SELECT n FROM nodes WHERE session_n = $1 AND id = $2 UNION ALL \
+               SELECT c.n FROM down JOIN nodes c ON c.parent_n = down.n) \
+             SELECT nodes.id, nodes.rules_n FROM down JOIN nodes ON nodes.n = down.n",
+        );
+        let query = query.bind::<BigInt, _>(held.n).bind::<Binary, _>(node.as_bytes().to_vec());
+        let rows: Vec<NodeRulesRow> = prepared(query).load(self.conn)?;
+        let mut known: HashMap<i64, bool> = HashMap::new();
+        let mut found = Vec::new();
+        for NodeRulesRow { id, rules_n } in rows {
+            let Some(n) = rules_n else { continue };
+            let is_wanted = match known.get(&n) {
+                Some(is_wanted) => *is_wanted,
+                None => {
+                    let rules = self.caches.rules(n, || rules::read(self.conn, n))?;
+                    *known.entry(n).or_insert(fits(&rules))
+                }
+            };
+            found.extend(NodeId::from_slice(&id).filter(|_| is_wanted));
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,228 @@
+//! Carrying out the effects of an operation on the overlay columns: one arm for each.
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Integer, Nullable};
+use serde_json::Value;
+
+use clotho_core::ids::NodeId;
+use clotho_core::oplog::Effect;
+
+use super::ancestors;
+use super::conn::Conn;
+use super::error::StoreError;
+use super::prepared::update;
+use super::stored::StoredSession;
+use super::tables::{nodes, sessions};
+use super::tx::{Tx, has_other_child};
+
+impl Tx<'_> {
+    /// Changes the rows as one effect says. `Added` and `Completed` were written with the node itself.
+    pub(super) fn apply_effect(
+        &mut self,
+        held: &mut StoredSession,
+        op: i64,
+        effect: &Effect,
+    ) -> Result<(), StoreError> {
+        match effect {
+            Effect::Added { .. } | Effect::Completed { .. } => Ok(()),
+            Effect::Head { to, .. } => {
+                held.head_n = self.node_number(held, *to)?;
+                held.session.head = *to;
+                held.session.head_op = op;
+                Ok(())
+            }
+            Effect::Remembered { node, to, .. } => {
+                let n = self.node_number(held, *node)?;
+                let child = to.map(|child| self.node_number(held, child)).transpose()?;
+                self.update_row(|conn| {
+                    update(nodes::table, nodes::remembered_n.eq(child), nodes::n.eq(n)).execute(conn)
+                })?;
+                self.writer_cache.change_node(n, |row| row.remembered_n = child);
+                Ok(())
+            }
+            Effect::Moved { node, to, .. } => self.reparent(held, *node, *to),
+            Effect::Shown { node, to } => self.set_in_tree(held, *node, *to),
+            Effect::Enabled { node, to } => {
+                let n = self.node_number(held, *node)?;
+                self.update_row(|conn| update(nodes::table, nodes::is_enabled.eq(*to), nodes::n.eq(n)).execute(conn))?;
+                self.writer_cache.change_node(n, |row| row.is_enabled = *to);
+                Ok(())
+            }
+            Effect::Muted { node, to } => {
+                let n = self.node_number(held, *node)?;
+                self.update_row(|conn| update(nodes::table, nodes::is_muted.eq(*to), nodes::n.eq(n)).execute(conn))?;
+                self.writer_cache.change_node(n, |row| row.is_muted = *to);
+                self.edited_nodes.push(n);
+                Ok(())
+            }
+            Effect::Revised { node, to, .. } => {
+                let n = self.node_number(held, *node)?;
+                self.update_row(|conn| update(nodes::table, nodes::revision.eq(*to), nodes::n.eq(n)).execute(conn))?;
+                self.writer_cache.change_node(n, |row| row.revision = *to);
+                self.edited_nodes.push(n);
+                Ok(())
+            }
+            Effect::Unread { node, to } => {
+                let n = self.node_number(held, *node)?;
+                self.update_row(|conn| update(nodes::table, nodes::is_unread.eq(*to), nodes::n.eq(n)).execute(conn))?;
+                self.writer_cache.change_node(n, |row| row.is_unread = *to);
+                Ok(())
+            }
+            Effect::Rated { node, to, .. } => {
+                let (n, stars) = (self.node_number(held, *node)?, to.map(i16::from));
+                self.update_row(|conn| update(nodes::table, nodes::rating.eq(stars), nodes::n.eq(n)).execute(conn))?;
+                self.writer_cache.change_node(n, |row| row.rating = stars);
+                Ok(())
+            }
+            Effect::Purged { node, .. } => self.apply_purge(held, *node),
+            Effect::Detached { .. } | Effect::Attached { .. } | Effect::Renamed { .. } => {
+                self.apply_stash_effect(held, effect)
+            }
+            Effect::Labelled { name, to, .. } => self.apply_label_effect(held, name, *to),
+            Effect::Setting { name, to, .. } => self.apply_setting(held, name, to),
+        }
+    }
+
+    /// One row must change; anything else means that the tree and the log went apart.
+    pub(super) fn update_row(
+        &mut self,
+        work: impl FnOnce(&mut Conn) -> Result<usize, diesel::result::Error>,
+    ) -> Result<(), StoreError> {
+        self.run(|conn| match work(conn)? {
+            1 => Ok(()),
+            n => Err(StoreError::Database(format!("{n} rows changed where one should"))),
+        })
+    }
+
+    /// A node leaves the tree or rejoins it.
+    fn set_in_tree(&mut self, held: &StoredSession, node: NodeId, to: bool) -> Result<(), StoreError> {
+        let row = self.logged_row(held, node)?;
+        let n = row.n;
+        self.update_row(|conn| update(nodes::table, nodes::is_hidden.eq(!to), nodes::n.eq(n)).execute(conn))?;
+        self.writer_cache.change_node(n, |row| row.is_hidden = !to);
+        if let Some(parent_n) = row.parent_n.filter(|_| row.is_hidden == to) {
+            let sign = if to { 1 } else { -1 };
+            let has_below = self.run(|conn| Ok(has_other_child(conn, n, 0)?))?;
+            self.count_changes.nodes += sign;
+            self.count_changes.leaves += sign * i64::from(!has_below);
+            self.count_changes.leaves -= sign * self.leaf_count_without(parent_n, n)?;
+            self.writer_cache.forget_children(parent_n);
+        }
+        Ok(())
+    }
+
+    /// 1 for a row in the tree that is a leaf as far as one of its children is not counted, else 0.
+    fn leaf_count_without(&mut self, n: i64, child_n: i64) -> Result<i64, StoreError> {
+        let is_hidden = self.row_by_number(n)?.is_hidden;
+        let has_others = self.run(|conn| Ok(has_other_child(conn, n, child_n)?))?;
+        Ok(i64::from(!is_hidden && !has_others))
+    }
+
+    /// A node hangs below another parent, in the order it has; what is derived from the path is derived anew below it.
+    fn reparent(&mut self, held: &StoredSession, node: NodeId, to: NodeId) -> Result<(), StoreError> {
+        let (row, above) = (self.logged_row(held, node)?, self.logged_row(held, to)?);
+        let Some(old_n) = row.parent_n else {
+            return self.run(|_| Err(StoreError::Database(format!("{node} is the root and cannot be moved"))));
+        };
+        if self.run(|conn| ancestors::ancestor_at(conn, above.n, row.depth))? == Some(row.n) {
+            return self.run(|_| Err(StoreError::Database(format!("{node} cannot hang below itself"))));
+        }
+        let old = self.row_by_number(old_n)?;
+        if !row.is_hidden && old.n != above.n {
+            self.count_changes.leaves +=
+                self.leaf_count_without(old.n, row.n)? - self.leaf_count_without(above.n, row.n)?;
+        }
+        let (parent_n, own) = (nodes::parent_n.eq(Some(above.n)), nodes::n.eq(row.n));
+        self.update_row(|conn| update(nodes::table, parent_n, own).execute(conn))?;
+        self.writer_cache.forget_nodes();
+        self.edited_nodes.push(row.n);
+        let (deeper, later) = (above.depth - old.depth, above.turn - old.turn);
+        if (deeper, later) != (0, 0) {
+            self.run(|conn| shift_depth_and_turn(conn, row.n, deeper, later))?;
+        }
+        let farther = above.since_keyframe + 1 - row.since_keyframe;
+        if row.since_keyframe != 0 && farther != 0 {
+            self.run(|conn| shift_keyframe_distance(conn, row.n, farther))?;
+        }
+        if !row.begins_rules && row.rules_n != above.rules_n {
+            self.run(|conn| propagate_rules(conn, row.n, above.rules_n))?;
+        }
+        Ok(())
+    }
+
+    fn apply_setting(&mut self, held: &mut StoredSession, name: &str, to: &Value) -> Result<(), StoreError> {
+        let row = sessions::table.find(held.n);
+        let text = to.as_str().map(str::to_owned);
+        let json = to.to_string();
+        match name {
+            "title" => {
+                let title = text.unwrap_or_default();
+                self.update_row(|conn| diesel::update(row).set(sessions::title.eq(title)).execute(conn))
+            }
+            "mode" => {
+                let mode = text.unwrap_or_default();
+                self.update_row(|conn| diesel::update(row).set(sessions::mode.eq(mode)).execute(conn))
+            }
+            "model" => self.update_row(|conn| diesel::update(row).set(sessions::model.eq(text)).execute(conn)),
+            "valuesModel" => {
+                self.update_row(|conn| diesel::update(row).set(sessions::values_model.eq(text)).execute(conn))
+            }
+            "preset" => self.update_row(|conn| diesel::update(row).set(sessions::preset.eq(text)).execute(conn)),
+            "scripts" => self.update_row(|conn| diesel::update(row).set(sessions::scripts.eq(json)).execute(conn)),
+            "recall" => {
+                let recall = if to.is_null() { None } else { Some(json) };
+                self.update_row(|conn| diesel::update(row).set(sessions::recall.eq(recall)).execute(conn))
+            }
+            "note" => {
+                let note = if to.is_null() { None } else { Some(json) };
+                self.update_row(|conn| diesel::update(row).set(sessions::note.eq(note)).execute(conn))
+            }
+            "summaries" => {
+                let summaries = if to.is_null() { None } else { Some(json) };
+                self.update_row(|conn| diesel::update(row).set(sessions::summaries.eq(summaries)).execute(conn))
+            }
+            "params" => self.update_row(|conn| diesel::update(row).set(sessions::params.eq(json)).execute(conn)),
+            "plugins" => self.update_row(|conn| diesel::update(row).set(sessions::plugins.eq(json)).execute(conn)),
+            "persona" => {
+                let persona = if to.is_null() { None } else { Some(json) };
+                self.update_row(|conn| diesel::update(row).set(sessions::persona.eq(persona)).execute(conn))
+            }
+            // The row itself is written by the act, which knows the time.
+            "trashed" => Ok(()),
+            other => self.run(|_| Err(StoreError::Database(format!("no setting is named {other}")))),
+        }
+    }
+}
+
+/// Rewrites depth and turn at and below a node that was moved.
+fn shift_depth_and_turn(conn: &mut Conn, n: i64, deeper: i32, later: i32) -> Result<(), StoreError> {
+    let query = diesel::sql_query(
+        "UPDATE nodes SET depth = depth + $1, turn = turn + $2 WHERE n IN ( \
+           WITH RECURSIVE below (n) AS (SELECT n FROM nodes WHERE n = $3 UNION ALL \
+             SELECT c.n FROM below JOIN nodes c ON c.parent_n = below.n) SELECT n FROM below)",
+    );
+    query.bind::<Integer, _>(deeper).bind::<Integer, _>(later).bind::<BigInt, _>(n).execute(conn)?;
+    Ok(())
+}
+
+/// Rewrites the distance to the last keyframe at and below a node that was moved, down to where others were cut.
+fn shift_keyframe_distance(conn: &mut Conn, n: i64, farther: i32) -> Result<(), StoreError> {
+    let query = diesel::sql_query(
+        "UPDATE nodes SET since_keyframe = since_keyframe + $1 WHERE n IN ( \
+           WITH RECURSIVE below (n) AS (SELECT n FROM nodes WHERE n = $2 UNION ALL \
+             SELECT c.n FROM below JOIN nodes c ON c.parent_n = below.n AND c.since_keyframe <> 0) SELECT n FROM below)",
+    );
+    query.bind::<Integer, _>(farther).bind::<BigInt, _>(n).execute(conn)?;
+    Ok(())
+}
+
+/// Rewrites the rules in force at and below a node that was moved, down to where others begin.
+fn propagate_rules(conn: &mut Conn, n: i64, rules_n: Option<i64>) -> Result<(), StoreError> {
+    let query = diesel::sql_query(
+        "UPDATE nodes SET rules_n = $1 WHERE n IN ( \
+           WITH RECURSIVE below (n) AS (SELECT n FROM nodes WHERE n = $2 UNION ALL \
+             SELECT c.n FROM below JOIN nodes c ON c.parent_n = below.n AND NOT c.begins_rules) SELECT n FROM below)",
+    );
+    query.bind::<Nullable<BigInt>, _>(rules_n).bind::<BigInt, _>(n).execute(conn)?;
+    Ok(())
+}

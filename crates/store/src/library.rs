@@ -1,0 +1,375 @@
+//! Users, characters, personas and lorebooks, and the answers kept for repeated requests.
+
+use diesel::prelude::*;
+use serde_json::{Map, Value};
+
+use clotho_core::clock::Time;
+use clotho_core::ids::{CharacterId, LorebookId, PersonaId, UserId};
+use clotho_core::oplog::{Effect, OperationKind};
+use clotho_core::tree::edit::TreeError;
+
+use super::blobs;
+use super::error::{StoreError, WriteError};
+use super::read::StoreReader;
+use super::tables::{answers, characters, lorebooks, personas, sessions, users};
+use super::tx::{OperationDraft, Tx};
+
+/// A user of this server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UserAccount {
+    /// Its id.
+    pub id: UserId,
+    /// The name.
+    pub name: String,
+    /// `owner`, `admin` or `user`.
+    pub role: String,
+}
+
+/// A character, persona or lorebook: a JSON object (`docs/api.md`).
+#[derive(Debug, Clone, PartialEq)]
+pub struct LibraryItem<Id> {
+    /// Its id.
+    pub id: Id,
+    /// The fields.
+    pub card: Map<String, Value>,
+    /// When it came.
+    pub created: Time,
+    /// When it last changed.
+    pub updated: Time,
+}
+
+/// A card of a character.
+pub type CharacterCard = LibraryItem<CharacterId>;
+/// A card of a persona.
+pub type PersonaCard = LibraryItem<PersonaId>;
+/// A lorebook: its JSON is its card.
+pub type Lorebook = LibraryItem<LorebookId>;
+
+/// The first answer to a request that carried an Idempotency-Key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SavedResponse {
+    /// The hash of method, path and body.
+    pub request: Vec<u8>,
+    /// The HTTP status, or [`SavedResponse::LOST`].
+    pub status: u16,
+    /// The body; what was made, as JSON, where the answer is lost.
+    pub body: String,
+}
+
+impl SavedResponse {
+    /// The status where what was made is gone for good.
+    pub const PURGED: u16 = 410;
+
+    /// Stands for the status while nobody has been answered: the act was done, and what it made is the body.
+    pub const LOST: u16 = 0;
+}
+
+macro_rules! cards {
+    ($table:ident.$column:ident, $id:ty, $card:ty, $what:literal, $list:ident, $get:ident, $put:ident, $update:ident, $trash:ident) => {
+        impl StoreReader<'_> {
+            #[doc = concat!("The caller's ", $what, "s, oldest first, after `skip` of them.")]
+            ///
+            /// # Errors
+            /// The database fails or a row is damaged.
+            pub fn $list(&mut self, caller: UserId, skip: i64, limit: i64) -> Result<Vec<$card>, StoreError> {
+                let rows: Vec<(i64, Vec<u8>, String, i64, i64)> = $table::table
+                    .inner_join(users::table.on(users::n.eq($table::owner_n)))
+                    .filter(users::id.eq(caller.as_bytes().to_vec()))
+                    .filter($table::trashed.is_null())
+                    .order($table::n)
+                    .offset(skip)
+                    .limit(limit)
+                    .select(($table::n, $table::id, $table::$column, $table::created, $table::updated))
+                    .load(self.conn)?;
+                rows.into_iter().map(|row| card(stringify!($table), row, <$id>::from_slice)).collect()
+            }
+
+            #[doc = concat!("One of the caller's ", $what, "s.")]
+            ///
+            /// # Errors
+            /// The database fails or a row is damaged.
+            pub fn $get(&mut self, caller: UserId, id: $id) -> Result<Option<$card>, StoreError> {
+                let row: Option<(i64, Vec<u8>, String, i64, i64)> = $table::table
+                    .inner_join(users::table.on(users::n.eq($table::owner_n)))
+                    .filter(users::id.eq(caller.as_bytes().to_vec()))
+                    .filter($table::id.eq(id.as_bytes().to_vec()))
+                    .filter($table::trashed.is_null())
+                    .select(($table::n, $table::id, $table::$column, $table::created, $table::updated))
+                    .get_result(self.conn)
+                    .optional()?;
+                row.map(|row| card(stringify!($table), row, <$id>::from_slice)).transpose()
+            }
+        }
+
+        impl Tx<'_> {
+            #[doc = concat!("Keeps a new ", $what, ".")]
+            ///
+            /// # Errors
+            /// The database fails.
+            pub fn $put(&mut self, owner: UserId, new: &$card) -> Result<(), WriteError> {
+                let owner_n = self.user_row(owner)?;
+                self.run(|conn| {
+                    let n: Option<i64> = $table::table.select(diesel::dsl::max($table::n)).get_result(conn)?;
+                    let row = (
+                        $table::n.eq(n.unwrap_or(0) + 1),
+                        $table::id.eq(new.id.as_bytes().to_vec()),
+                        $table::owner_n.eq(owner_n),
+                        $table::$column.eq(Value::Object(new.card.clone()).to_string()),
+                        $table::created.eq(new.created.0),
+                        $table::updated.eq(new.updated.0),
+                    );
+                    diesel::insert_into($table::table).values(row).execute(conn)?;
+                    Ok(())
+                })?;
+                Ok(())
+            }
+
+            #[doc = concat!("Replaces the fields of one of the caller's ", $what, "s.")]
+            ///
+            /// # Errors
+            /// It is not there or somebody else's.
+            pub fn $update(&mut self, owner: UserId, new: &$card) -> Result<(), WriteError> {
+                let owner_n = self.user_row(owner)?;
+                let text = Value::Object(new.card.clone()).to_string();
+                let changed = self.run(|conn| {
+                    let own = $table::table
+                        .filter($table::id.eq(new.id.as_bytes().to_vec()))
+                        .filter($table::owner_n.eq(owner_n))
+                        .filter($table::trashed.is_null());
+                    let set = ($table::$column.eq(text), $table::updated.eq(new.updated.0));
+                    Ok(diesel::update(own).set(set).execute(conn)?)
+                })?;
+                expect_one_row(changed, concat!("the ", $what))
+            }
+
+            #[doc = concat!("Moves one of the caller's ", $what, "s to the trash; sessions that play it keep their version.")]
+            ///
+            /// # Errors
+            /// It is not there or somebody else's.
+            pub fn $trash(&mut self, owner: UserId, id: $id, at: Time) -> Result<(), WriteError> {
+                let owner_n = self.user_row(owner)?;
+                let changed = self.run(|conn| {
+                    let own = $table::table
+                        .filter($table::id.eq(id.as_bytes().to_vec()))
+                        .filter($table::owner_n.eq(owner_n))
+                        .filter($table::trashed.is_null());
+                    Ok(diesel::update(own).set($table::trashed.eq(Some(at.0))).execute(conn)?)
+                })?;
+                expect_one_row(changed, concat!("the ", $what))
+            }
+        }
+    };
+}
+
+cards!(
+    characters.card,
+    CharacterId,
+    CharacterCard,
+    "character",
+    characters,
+    character,
+    put_character,
+    update_character,
+    trash_character
+);
+cards!(personas.card, PersonaId, PersonaCard, "persona", personas, persona, put_persona, update_persona, trash_persona);
+cards!(
+    lorebooks.book,
+    LorebookId,
+    Lorebook,
+    "lorebook",
+    lorebooks,
+    lorebook,
+    put_lorebook,
+    update_lorebook,
+    trash_lorebook
+);
+
+fn card<Id>(
+    table: &'static str,
+    (n, id, text, created, updated): (i64, Vec<u8>, String, i64, i64),
+    read: impl FnOnce(&[u8]) -> Option<Id>,
+) -> Result<LibraryItem<Id>, StoreError> {
+    let id = read(&id).ok_or(StoreError::Inconsistent { table, column: "id", row: n })?;
+    let card = serde_json::from_str(&text).map_err(|_| StoreError::Inconsistent { table, column: "card", row: n })?;
+    Ok(LibraryItem { id, card, created: Time(created), updated: Time(updated) })
+}
+
+impl Tx<'_> {
+    /// Replaces one of the caller's lorebooks, if it is still as it was at that moment. Each change gives it a later one.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn swap_lorebook(&mut self, owner: UserId, seen: Time, new: &Lorebook) -> Result<bool, WriteError> {
+        let owner_n = self.user_row(owner)?;
+        let text = Value::Object(new.card.clone()).to_string();
+        let changed = self.run(|conn| {
+            let own = lorebooks::table
+                .filter(lorebooks::id.eq(new.id.as_bytes().to_vec()))
+                .filter(lorebooks::owner_n.eq(owner_n))
+                .filter(lorebooks::trashed.is_null())
+                .filter(lorebooks::updated.eq(seen.0));
+            Ok(diesel::update(own)
+                .set((lorebooks::book.eq(text), lorebooks::updated.eq(new.updated.0)))
+                .execute(conn)?)
+        })?;
+        Ok(changed == 1)
+    }
+}
+
+/// A write to one thing must have changed one row.
+fn expect_one_row(changed: usize, what: &'static str) -> Result<(), WriteError> {
+    if changed == 1 { Ok(()) } else { Err(TreeError::NotFound(what).into()) }
+}
+
+impl StoreReader<'_> {
+    /// All users, oldest first.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn users(&mut self) -> Result<Vec<UserAccount>, StoreError> {
+        let rows: Vec<(i64, Vec<u8>, String, String)> =
+            users::table.order(users::n).select((users::n, users::id, users::name, users::role)).load(self.conn)?;
+        let read = |(n, id, name, role): (i64, Vec<u8>, String, String)| {
+            let bad = StoreError::Inconsistent { table: "users", column: "id", row: n };
+            Ok(UserAccount { id: UserId::from_slice(&id).ok_or(bad)?, name, role })
+        };
+        rows.into_iter().map(read).collect()
+    }
+
+    /// The bytes of a blob by its hash in hex: a card as it was when a session began.
+    ///
+    /// # Errors
+    /// The database fails or the blob is not there.
+    pub fn blob(&mut self, hash: &str) -> Result<Vec<u8>, StoreError> {
+        blobs::by_hash(self.conn, hash)
+    }
+
+    /// The answer kept under a caller's key since `after`.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn answer(&mut self, caller: UserId, key: &str, after: Time) -> Result<Option<SavedResponse>, StoreError> {
+        let row: Option<(Vec<u8>, i16, String)> = answers::table
+            .inner_join(users::table.on(users::n.eq(answers::caller_n)))
+            .filter(users::id.eq(caller.as_bytes().to_vec()))
+            .filter(answers::key.eq(key))
+            .filter(answers::created.ge(after.0))
+            .select((answers::request, answers::status, answers::body))
+            .get_result(self.conn)
+            .optional()?;
+        Ok(row.map(|(request, status, body)| SavedResponse {
+            request,
+            status: u16::try_from(status).unwrap_or(0),
+            body,
+        }))
+    }
+}
+
+impl Tx<'_> {
+    /// Keeps a new user.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn put_user(&mut self, user: &UserAccount, at: Time) -> Result<(), WriteError> {
+        self.run(|conn| {
+            let n: Option<i64> = users::table.select(diesel::dsl::max(users::n)).get_result(conn)?;
+            let row = (
+                users::n.eq(n.unwrap_or(0) + 1),
+                users::id.eq(user.id.as_bytes().to_vec()),
+                users::name.eq(&user.name),
+                users::role.eq(&user.role),
+                users::created.eq(at.0),
+            );
+            diesel::insert_into(users::table).values(row).execute(conn)?;
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    pub(super) fn user_row(&mut self, id: UserId) -> Result<i64, WriteError> {
+        let found: Option<i64> = self.run(|conn| {
+            let of_id = users::table.filter(users::id.eq(id.as_bytes().to_vec()));
+            Ok(of_id.select(users::n).get_result(conn).optional()?)
+        })?;
+        found.ok_or(WriteError::Refused(TreeError::NotFound("the user")))
+    }
+
+    /// Keeps bytes by their content; answers with the hash in hex.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn put_blob(&mut self, bytes: &[u8]) -> Result<String, WriteError> {
+        Ok(self.run(|conn| blobs::put(conn, bytes))?.1)
+    }
+
+    /// Moves a session to the trash.
+    ///
+    /// # Errors
+    /// It is not there or somebody else's.
+    pub fn trash_session(
+        &mut self,
+        owner: UserId,
+        id: clotho_core::ids::SessionId,
+        at: Time,
+    ) -> Result<(), WriteError> {
+        let mut held = self.session(owner, id)?;
+        // Logged like everything else, so that whoever follows the log (search, watchers) hears of it.
+        let effects = vec![Effect::Setting { name: "trashed".into(), from: false.into(), to: true.into() }];
+        self.log_operation(
+            &mut held,
+            OperationDraft { kind: OperationKind::Session, actor: Some(owner), at, step: None, effects },
+        )?;
+        let changed = self.run(|conn| {
+            Ok(diesel::update(sessions::table.find(held.n)).set(sessions::trashed.eq(Some(at.0))).execute(conn)?)
+        })?;
+        expect_one_row(changed, "the session")
+    }
+
+    /// Keeps the answer to a request with an Idempotency-Key, in place of what the act itself kept; older ones than
+    /// `forget_before` go.
+    ///
+    /// # Errors
+    /// Another request with that key was answered first: it is the one that acted.
+    pub fn save_response(
+        &mut self,
+        caller: UserId,
+        key: &str,
+        answer: &SavedResponse,
+        at: Time,
+        forget_before: Time,
+    ) -> Result<(), WriteError> {
+        let caller_n = self.user_row(caller)?;
+        let taken = self.run(|conn| {
+            diesel::delete(answers::table.filter(answers::created.lt(forget_before.0))).execute(conn)?;
+            let own = answers::table.filter(answers::caller_n.eq(caller_n)).filter(answers::key.eq(key));
+            let own = own.select((answers::n, answers::status, answers::request));
+            Ok(own.get_result::<(i64, i16, Vec<u8>)>(conn).optional()?)
+        })?;
+        let status = i16::try_from(answer.status).unwrap_or(0);
+        if let Some((n, kept, request)) = taken {
+            // What an act has kept gives way to its answer, and to nothing else: least of all to a second act.
+            if kept != 0 || status == 0 || request != answer.request {
+                return Err(TreeError::Conflict("that Idempotency-Key has been answered".into()).into());
+            }
+            let row = (answers::status.eq(status), answers::body.eq(&answer.body));
+            self.run(|conn| Ok(diesel::update(answers::table.find(n)).set(row).execute(conn)?))?;
+            return Ok(());
+        }
+        self.run(|conn| {
+            let n: Option<i64> = answers::table.select(diesel::dsl::max(answers::n)).get_result(conn)?;
+            let row = (
+                answers::n.eq(n.unwrap_or(0) + 1),
+                answers::caller_n.eq(caller_n),
+                answers::key.eq(key),
+                answers::request.eq(&answer.request),
+                answers::status.eq(status),
+                answers::body.eq(&answer.body),
+                answers::created.eq(at.0),
+            );
+            diesel::insert_into(answers::table).values(row).execute(conn)?;
+            Ok(())
+        })?;
+        Ok(())
+    }
+}

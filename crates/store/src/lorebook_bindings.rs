@@ -1,0 +1,317 @@
+//! For what lorebooks hold: everything, or a session, a persona, a character. A card names its own books itself, so
+//! what is said of characters is read from cards and rows together, and taken back in both.
+
+use diesel::prelude::*;
+use serde_json::Value;
+
+use clotho_core::clock::Time;
+use clotho_core::ids::{CharacterId, LorebookId, PersonaId, SessionId, UserId};
+use clotho_core::tree::book;
+use clotho_core::tree::edit::TreeError;
+
+use super::conn::Conn;
+use super::error::{StoreError, WriteError};
+use super::read::StoreReader;
+use super::tables::{characters, holds, lorebooks, personas, sessions, users};
+use super::tx::Tx;
+
+/// Something that a lorebook may hold for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BindingTarget {
+    /// Every session.
+    Everything,
+    /// One session.
+    Session(SessionId),
+    /// Sessions in which somebody plays this persona.
+    Persona(PersonaId),
+    /// Replies of this character.
+    Character(CharacterId),
+}
+
+impl BindingTarget {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Everything => "everything",
+            Self::Session(_) => "session",
+            Self::Persona(_) => "persona",
+            Self::Character(_) => "character",
+        }
+    }
+
+    fn target(self) -> Vec<u8> {
+        match self {
+            Self::Everything => Vec::new(),
+            Self::Session(id) => id.as_bytes().to_vec(),
+            Self::Persona(id) => id.as_bytes().to_vec(),
+            Self::Character(id) => id.as_bytes().to_vec(),
+        }
+    }
+}
+
+/// All that a lorebook holds for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BindingSet {
+    /// It holds everywhere.
+    pub everything: bool,
+    /// The sessions.
+    pub sessions: Vec<SessionId>,
+    /// The personas.
+    pub personas: Vec<PersonaId>,
+    /// The characters, those whose cards name it among them.
+    pub characters: Vec<CharacterId>,
+}
+
+impl BindingSet {
+    fn targets(&self) -> Vec<BindingTarget> {
+        let everything = self.everything.then_some(BindingTarget::Everything);
+        let sessions = self.sessions.iter().copied().map(BindingTarget::Session);
+        let personas = self.personas.iter().copied().map(BindingTarget::Persona);
+        let characters = self.characters.iter().copied().map(BindingTarget::Character);
+        everything.into_iter().chain(sessions).chain(personas).chain(characters).collect()
+    }
+}
+
+/// A lorebook that holds, and when it last changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LorebookVersion {
+    /// The book.
+    pub id: LorebookId,
+    /// When it last changed.
+    pub updated: Time,
+}
+
+/// The ids of one table that are the owner's and not in the trash, in the order in which they came.
+macro_rules! living {
+    ($conn:expr, $table:ident, $owner:expr, $ids:expr) => {
+        $table::table
+            .filter($table::owner_n.eq($owner))
+            .filter($table::trashed.is_null())
+            .filter($table::id.eq_any($ids))
+            .order($table::n)
+            .select($table::id)
+            .load::<Vec<u8>>($conn)
+    };
+}
+
+/// What of a list is there for this owner.
+fn existing_targets(conn: &mut Conn, owner_n: i64, wanted: &BindingSet) -> Result<BindingSet, StoreError> {
+    let bytes = |ids: Vec<&[u8; 16]>| ids.into_iter().map(|id| id.to_vec()).collect::<Vec<_>>();
+    let ids = bytes(wanted.sessions.iter().map(SessionId::as_bytes).collect());
+    let sessions = living!(conn, sessions, owner_n, ids)?;
+    let ids = bytes(wanted.personas.iter().map(PersonaId::as_bytes).collect());
+    let personas = living!(conn, personas, owner_n, ids)?;
+    let ids = bytes(wanted.characters.iter().map(CharacterId::as_bytes).collect());
+    let characters = living!(conn, characters, owner_n, ids)?;
+    Ok(BindingSet {
+        everything: wanted.everything,
+        sessions: sessions.iter().filter_map(|id| SessionId::from_slice(id)).collect(),
+        personas: personas.iter().filter_map(|id| PersonaId::from_slice(id)).collect(),
+        characters: characters.iter().filter_map(|id| CharacterId::from_slice(id)).collect(),
+    })
+}
+
+/// A lorebook of an owner that is not in the trash: the rows of both.
+fn own_lorebook(conn: &mut Conn, owner: UserId, book: LorebookId) -> QueryResult<Option<(i64, i64)>> {
+    lorebooks::table
+        .inner_join(users::table.on(users::n.eq(lorebooks::owner_n)))
+        .filter(users::id.eq(owner.as_bytes().to_vec()))
+        .filter(lorebooks::id.eq(book.as_bytes().to_vec()))
+        .filter(lorebooks::trashed.is_null())
+        .select((lorebooks::n, users::n))
+        .get_result(conn)
+        .optional()
+}
+
+/// The characters whose cards name a book: row, id, card.
+fn characters_naming(
+    conn: &mut Conn,
+    owner_n: i64,
+    book: LorebookId,
+) -> Result<Vec<(i64, CharacterId, Value)>, StoreError> {
+    let rows: Vec<(i64, Vec<u8>, String)> = characters::table
+        .filter(characters::owner_n.eq(owner_n))
+        .filter(characters::trashed.is_null())
+        .filter(characters::card.like(format!("%{book}%")))
+        .order(characters::n)
+        .select((characters::n, characters::id, characters::card))
+        .load(conn)?;
+    let read = |(n, id, card): (i64, Vec<u8>, String)| {
+        let card: Value = serde_json::from_str(&card).ok()?;
+        let is_named = book::card_lorebooks(card.as_object()?).contains(&book);
+        Some((n, CharacterId::from_slice(&id)?, card)).filter(|_| is_named)
+    };
+    Ok(rows.into_iter().filter_map(read).collect())
+}
+
+fn read_bindings(conn: &mut Conn, owner_n: i64, book_n: i64, book: LorebookId) -> Result<BindingSet, StoreError> {
+    let own = holds::table.filter(holds::lorebook_n.eq(book_n)).order(holds::n);
+    let rows: Vec<(String, Vec<u8>)> = own.select((holds::scope, holds::target)).load(conn)?;
+    let mut all = BindingSet::default();
+    for (scope, target) in rows {
+        match scope.as_str() {
+            "everything" => all.everything = true,
+            "session" => all.sessions.extend(SessionId::from_slice(&target)),
+            "persona" => all.personas.extend(PersonaId::from_slice(&target)),
+            _ => all.characters.extend(CharacterId::from_slice(&target)),
+        }
+    }
+    for (_, id, _) in characters_naming(conn, owner_n, book)? {
+        if !all.characters.contains(&id) {
+            all.characters.push(id);
+        }
+    }
+    existing_targets(conn, owner_n, &all)
+}
+
+fn insert_binding(conn: &mut Conn, book_n: i64, one: BindingTarget) -> QueryResult<()> {
+    let there = holds::table
+        .filter(holds::lorebook_n.eq(book_n))
+        .filter(holds::scope.eq(one.word()))
+        .filter(holds::target.eq(one.target()));
+    if there.count().get_result::<i64>(conn)? > 0 {
+        return Ok(());
+    }
+    let n: Option<i64> = holds::table.select(diesel::dsl::max(holds::n)).get_result(conn)?;
+    let row = (
+        holds::n.eq(n.unwrap_or(0) + 1),
+        holds::lorebook_n.eq(book_n),
+        holds::scope.eq(one.word()),
+        holds::target.eq(one.target()),
+    );
+    diesel::insert_into(holds::table).values(row).execute(conn)?;
+    Ok(())
+}
+
+impl StoreReader<'_> {
+    /// For what one of the caller's lorebooks holds; `None` where it is not there.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn holds(&mut self, caller: UserId, book: LorebookId) -> Result<Option<BindingSet>, StoreError> {
+        let Some((book_n, owner_n)) = own_lorebook(self.conn, caller, book)? else { return Ok(None) };
+        read_bindings(self.conn, owner_n, book_n, book).map(Some)
+    }
+
+    /// The caller's lorebooks that hold for something, in the order in which that was said. What a card names is not
+    /// here.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn bound_lorebooks(&mut self, caller: UserId, what: BindingTarget) -> Result<Vec<LorebookVersion>, StoreError> {
+        let rows: Vec<(i64, Vec<u8>, i64)> = holds::table
+            .inner_join(lorebooks::table.on(lorebooks::n.eq(holds::lorebook_n)))
+            .inner_join(users::table.on(users::n.eq(lorebooks::owner_n)))
+            .filter(users::id.eq(caller.as_bytes().to_vec()))
+            .filter(holds::scope.eq(what.word()))
+            .filter(holds::target.eq(what.target()))
+            .filter(lorebooks::trashed.is_null())
+            .order(holds::n)
+            .select((lorebooks::n, lorebooks::id, lorebooks::updated))
+            .load(self.conn)?;
+        let read = |(n, id, updated): (i64, Vec<u8>, i64)| {
+            let bad = StoreError::Inconsistent { table: "lorebooks", column: "id", row: n };
+            Ok(LorebookVersion { id: LorebookId::from_slice(&id).ok_or(bad)?, updated: Time(updated) })
+        };
+        rows.into_iter().map(read).collect()
+    }
+
+    /// When one of the caller's lorebooks last changed; `None` where it is not there. Its entries are not read.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn lorebook_version(
+        &mut self,
+        caller: UserId,
+        book: LorebookId,
+    ) -> Result<Option<LorebookVersion>, StoreError> {
+        let Some((n, _)) = own_lorebook(self.conn, caller, book)? else { return Ok(None) };
+        let updated: i64 = lorebooks::table.find(n).select(lorebooks::updated).get_result(self.conn)?;
+        Ok(Some(LorebookVersion { id: book, updated: Time(updated) }))
+    }
+}
+
+impl Tx<'_> {
+    /// Lets one of the caller's lorebooks hold for something more.
+    ///
+    /// # Errors
+    /// It is not there or somebody else's.
+    pub fn bind_lorebook(&mut self, owner: UserId, book: LorebookId, what: BindingTarget) -> Result<(), WriteError> {
+        let (book_n, _) =
+            self.run(|conn| Ok(own_lorebook(conn, owner, book)?))?.ok_or(TreeError::NotFound("the lorebook"))?;
+        Ok(self.run(|conn| Ok(insert_binding(conn, book_n, what)?))?)
+    }
+
+    /// Says for what one of the caller's lorebooks holds, and for nothing else. What lies in the trash keeps its books.
+    ///
+    /// # Errors
+    /// The book or something that it is to hold for is not there or somebody else's.
+    pub fn set_lorebook_bindings(
+        &mut self,
+        owner: UserId,
+        book: LorebookId,
+        wanted: &BindingSet,
+        at: Time,
+    ) -> Result<(), WriteError> {
+        let (book_n, owner_n) =
+            self.run(|conn| Ok(own_lorebook(conn, owner, book)?))?.ok_or(TreeError::NotFound("the lorebook"))?;
+        let there = self.run(|conn| existing_targets(conn, owner_n, wanted))?;
+        for (what, has_all) in [
+            ("the session", wanted.sessions.iter().all(|id| there.sessions.contains(id))),
+            ("the persona", wanted.personas.iter().all(|id| there.personas.contains(id))),
+            ("the character", wanted.characters.iter().all(|id| there.characters.contains(id))),
+        ] {
+            if !has_all {
+                return Err(TreeError::NotFound(what).into());
+            }
+        }
+        self.all_or_nothing(|tx| {
+            let named = tx.run(|conn| characters_naming(conn, owner_n, book))?;
+            tx.run(|conn| {
+                let before = read_bindings(conn, owner_n, book_n, book)?.targets();
+                let wanted = wanted.targets();
+                for gone in before.iter().filter(|one| !wanted.contains(one)) {
+                    let row = holds::table
+                        .filter(holds::lorebook_n.eq(book_n))
+                        .filter(holds::scope.eq(gone.word()))
+                        .filter(holds::target.eq(gone.target()));
+                    diesel::delete(row).execute(conn)?;
+                }
+                for new in wanted.iter().filter(|one| !before.contains(one)) {
+                    insert_binding(conn, book_n, *new)?;
+                }
+                for (n, id, mut card) in named {
+                    let Some(fields) = card.as_object_mut().filter(|_| !wanted.contains(&BindingTarget::Character(id)))
+                    else {
+                        continue;
+                    };
+                    book::unlink_lorebook(fields, book);
+                    let set = (characters::card.eq(card.to_string()), characters::updated.eq(at.0));
+                    diesel::update(characters::table.find(n)).set(set).execute(conn)?;
+                }
+                Ok(())
+            })?;
+            Ok(())
+        })
+    }
+}
+
+/// Forgets what books hold for that are no more, and what is no more itself.
+///
+/// # Errors
+/// The database fails.
+pub(super) fn delete_orphans(conn: &mut Conn) -> QueryResult<usize> {
+    let is_left = holds::scope
+        .eq("everything")
+        .or(holds::target.eq_any(sessions::table.select(sessions::id)))
+        .or(holds::target.eq_any(personas::table.select(personas::id)))
+        .or(holds::target.eq_any(characters::table.select(characters::id)));
+    diesel::delete(holds::table.filter(diesel::dsl::not(is_left))).execute(conn)
+}
+
+/// Forgets for what lorebooks hold that go for good.
+///
+/// # Errors
+/// The database fails.
+pub(super) fn delete_for_lorebooks(conn: &mut Conn, books: &[i64]) -> QueryResult<usize> {
+    diesel::delete(holds::table.filter(holds::lorebook_n.eq_any(books.to_vec()))).execute(conn)
+}

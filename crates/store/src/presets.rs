@@ -1,0 +1,362 @@
+//! Presets: what other programs keep for their prompts, each as JSON of its own kind. They are kept whole and listed by their
+//! kinds without their bodies.
+
+use diesel::connection::DefaultLoadingMode;
+use diesel::prelude::*;
+use serde_json::{Map, Value};
+
+use crate::archive::SessionLine;
+use clotho_compat::interop::preset::remove_secrets;
+use clotho_compat::prompt::preset::models_of;
+use clotho_core::clock::Time;
+use clotho_core::ids::{PresetId, UserId};
+use clotho_core::tree::edit::TreeError;
+use clotho_core::tree::preset::validate_preset;
+
+use super::error::{StoreError, WriteError};
+use super::library::LibraryItem;
+use super::read::StoreReader;
+use super::tables::{presets, users};
+use super::tx::Tx;
+
+/// A preset: `{kind, name, file?, body}` is its card.
+pub type StoredPreset = LibraryItem<PresetId>;
+
+/// A preset in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PresetHead {
+    /// Its id.
+    pub id: PresetId,
+    /// What it is for.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// The file that it came in.
+    pub file: Option<String>,
+    /// When it came.
+    pub created: Time,
+    /// When it last changed.
+    pub updated: Time,
+    /// For which models it is used where a session chose none.
+    pub models: Vec<String>,
+}
+
+/// The bodies of all presets of a kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PresetBodies {
+    /// The bodies, the oldest first.
+    pub all: Vec<Value>,
+    /// Whether there are more than are read at once.
+    pub is_truncated: bool,
+}
+
+/// So many bytes of presets of one kind are read at once, and one more.
+const MAX_BODY_BYTES: usize = 4 << 20;
+
+/// The columns of a list.
+type PresetListColumns = (i64, Vec<u8>, String, String, Option<String>, i64, i64, Option<String>);
+
+/// The columns of a whole one.
+type PresetColumns = (i64, String, String, Option<String>, String, i64, i64);
+
+impl StoreReader<'_> {
+    /// The caller's presets, of one kind if that is named, oldest first, after `skip` of them.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn presets(
+        &mut self,
+        caller: UserId,
+        kind: Option<&str>,
+        skip: i64,
+        limit: i64,
+    ) -> Result<Vec<PresetHead>, StoreError> {
+        let mut own = presets::table
+            .inner_join(users::table.on(users::n.eq(presets::owner_n)))
+            .filter(users::id.eq(caller.as_bytes().to_vec()))
+            .filter(presets::trashed.is_null())
+            .into_boxed();
+        if let Some(kind) = kind {
+            own = own.filter(presets::kind.eq(kind));
+        }
+        let rows: Vec<PresetListColumns> = own
+            .order(presets::n)
+            .offset(skip)
+            .limit(limit)
+            .select((
+                presets::n,
+                presets::id,
+                presets::kind,
+                presets::name,
+                presets::file,
+                presets::created,
+                presets::updated,
+                presets::models,
+            ))
+            .load(self.conn)?;
+        let head = |(n, id, kind, name, file, created, updated, models): PresetListColumns| {
+            let id = PresetId::from_slice(&id).ok_or_else(|| damaged_row("id", n))?;
+            let models = models.map_or(Ok(Vec::new()), |models| serde_json::from_str(&models));
+            let models = models.map_err(|_| damaged_row("models", n))?;
+            Ok(PresetHead { id, kind, name, file, created: Time(created), updated: Time(updated), models })
+        };
+        rows.into_iter().map(head).collect()
+    }
+
+    /// The caller's presets that say for which models they are, oldest first, with the names that they say.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn presets_for_models(&mut self, caller: UserId) -> Result<Vec<(PresetId, Vec<String>)>, StoreError> {
+        let own = presets::table
+            .inner_join(users::table.on(users::n.eq(presets::owner_n)))
+            .filter(users::id.eq(caller.as_bytes().to_vec()))
+            .filter(presets::models.is_not_null())
+            .filter(presets::trashed.is_null())
+            .order(presets::n)
+            .select((presets::n, presets::id, presets::models));
+        let rows: Vec<(i64, Vec<u8>, Option<String>)> = own.load(self.conn)?;
+        let read = |(n, id, models): (i64, Vec<u8>, Option<String>)| {
+            let id = PresetId::from_slice(&id).ok_or_else(|| damaged_row("id", n))?;
+            let models = serde_json::from_str(&models.unwrap_or_default()).map_err(|_| damaged_row("models", n))?;
+            Ok((id, models))
+        };
+        rows.into_iter().map(read).collect()
+    }
+
+    /// What all presets of a kind say of the caller's, oldest first, up to some megabytes.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn preset_bodies(&mut self, caller: UserId, kind: &str) -> Result<PresetBodies, StoreError> {
+        let own = presets::table
+            .inner_join(users::table.on(users::n.eq(presets::owner_n)))
+            .filter(users::id.eq(caller.as_bytes().to_vec()))
+            .filter(presets::kind.eq(kind))
+            .filter(presets::trashed.is_null())
+            .order(presets::n)
+            .select((presets::n, presets::body));
+        let (mut bodies, mut bytes) = (PresetBodies::default(), 0_usize);
+        for row in own.load_iter::<(i64, String), DefaultLoadingMode>(self.conn)? {
+            let (n, body) = row?;
+            if bytes > MAX_BODY_BYTES {
+                bodies.is_truncated = true;
+                break;
+            }
+            bytes = bytes.saturating_add(body.len());
+            bodies.all.push(serde_json::from_str(&body).map_err(|_| damaged_row("body", n))?);
+        }
+        Ok(bodies)
+    }
+
+    /// One of the caller's presets.
+    ///
+    /// # Errors
+    /// The database fails or the row is damaged.
+    pub fn preset(&mut self, caller: UserId, id: PresetId) -> Result<Option<StoredPreset>, StoreError> {
+        let row: Option<PresetColumns> = presets::table
+            .inner_join(users::table.on(users::n.eq(presets::owner_n)))
+            .filter(users::id.eq(caller.as_bytes().to_vec()))
+            .filter(presets::id.eq(id.as_bytes().to_vec()))
+            .filter(presets::trashed.is_null())
+            .select((
+                presets::n,
+                presets::kind,
+                presets::name,
+                presets::file,
+                presets::body,
+                presets::created,
+                presets::updated,
+            ))
+            .get_result(self.conn)
+            .optional()?;
+        let Some((n, kind, name, file, body, created, updated)) = row else { return Ok(None) };
+        let body: Value = serde_json::from_str(&body).map_err(|_| damaged_row("body", n))?;
+        let mut card = Map::from_iter([("kind".to_owned(), kind.into()), ("name".to_owned(), name.into())]);
+        card.extend(file.map(|file| ("file".to_owned(), file.into())));
+        card.insert("body".to_owned(), body);
+        Ok(Some(StoredPreset { id, card, created: Time(created), updated: Time(updated) }))
+    }
+}
+
+/// Name and body of a preset that makes prompts, as it goes along with a session: without what is nobody else's business.
+pub(super) fn exportable_preset(
+    conn: &mut super::conn::Conn,
+    owner: UserId,
+    id: PresetId,
+) -> Result<Option<(String, String)>, StoreError> {
+    let row: Option<(i64, String, String)> = presets::table
+        .inner_join(users::table.on(users::n.eq(presets::owner_n)))
+        .filter(users::id.eq(owner.as_bytes().to_vec()))
+        .filter(presets::id.eq(id.as_bytes().to_vec()))
+        .filter(presets::kind.eq("openai"))
+        .filter(presets::trashed.is_null())
+        .select((presets::n, presets::name, presets::body))
+        .get_result(conn)
+        .optional()?;
+    let Some((n, name, body)) = row else { return Ok(None) };
+    let mut body: Map<String, Value> = serde_json::from_str(&body).map_err(|_| damaged_row("body", n))?;
+    remove_secrets(&mut body);
+    Ok(Some((name, Value::from(body).to_string())))
+}
+
+const fn damaged_row(column: &'static str, row: i64) -> StoreError {
+    StoreError::Inconsistent { table: "presets", column, row }
+}
+
+impl Tx<'_> {
+    /// Keeps a new preset.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn put_preset(&mut self, owner: UserId, new: &StoredPreset) -> Result<(), WriteError> {
+        let owner_n = self.user_row(owner)?;
+        self.run(|conn| {
+            let n: Option<i64> = presets::table.select(diesel::dsl::max(presets::n)).get_result(conn)?;
+            let row = (
+                presets::n.eq(n.unwrap_or(0) + 1),
+                presets::id.eq(new.id.as_bytes().to_vec()),
+                presets::owner_n.eq(owner_n),
+                presets::kind.eq(text(new, "kind")),
+                presets::name.eq(text(new, "name")),
+                presets::file.eq(new.card.get("file").and_then(Value::as_str)),
+                presets::body.eq(body(new)),
+                presets::created.eq(new.created.0),
+                presets::updated.eq(new.updated.0),
+                presets::models.eq(models(new)),
+            );
+            diesel::insert_into(presets::table).values(row).execute(conn)?;
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// Keeps a new preset unless the owner has the same one, and says by which id it is kept.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn put_preset_if_new(&mut self, owner: UserId, new: &StoredPreset) -> Result<PresetId, WriteError> {
+        let owner_n = self.user_row(owner)?;
+        let known: Option<Vec<u8>> = self.run(|conn| {
+            let same = presets::table
+                .filter(presets::owner_n.eq(owner_n))
+                .filter(presets::kind.eq(text(new, "kind")))
+                .filter(presets::name.eq(text(new, "name")))
+                .filter(presets::body.eq(body(new)))
+                .filter(presets::trashed.is_null());
+            Ok(same.order(presets::n).select(presets::id).first(conn).optional()?)
+        })?;
+        if let Some(known) = known.as_deref().and_then(PresetId::from_slice) {
+            return Ok(known);
+        }
+        self.put_preset(owner, new)?;
+        Ok(new.id)
+    }
+
+    /// Keeps the preset that came along with a session, unless somebody has it, or did: it would be another one by now, or was
+    /// thrown away. One that is none stays out.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub(super) fn import_preset(&mut self, owner: UserId, line: &SessionLine) -> Result<(), WriteError> {
+        let (Some(id), Some(kept)) = (line.preset, &line.preset_kept) else { return Ok(()) };
+        let Ok(Value::Object(mut body)) = serde_json::from_str(kept.body.get()) else { return Ok(()) };
+        // It came for this session: what it says of models would take others along.
+        if let Some(own) =
+            body.get_mut("extensions").and_then(|extensions| extensions.get_mut("clotho")?.as_object_mut())
+        {
+            own.shift_remove("models");
+        }
+        let card = [("kind", "openai".into()), ("name", kept.name.clone().into()), ("body", Value::from(body))];
+        let card: Map<String, Value> = card.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        let known: i64 = self.run(|conn| {
+            let same = presets::table.filter(presets::id.eq(id.as_bytes().to_vec()));
+            Ok(same.count().get_result(conn)?)
+        })?;
+        if known > 0 || validate_preset(&card).is_err() {
+            return Ok(());
+        }
+        let at = Time(line.updated);
+        self.put_preset(owner, &StoredPreset { id, card, created: at, updated: at })
+    }
+
+    /// Replaces name and body of one of the caller's presets.
+    ///
+    /// # Errors
+    /// It is not there or somebody else's.
+    pub fn update_preset(&mut self, owner: UserId, new: &StoredPreset) -> Result<(), WriteError> {
+        let set = (
+            presets::name.eq(text(new, "name")),
+            presets::body.eq(body(new)),
+            presets::updated.eq(new.updated.0),
+            presets::models.eq(models(new)),
+        );
+        self.change_preset(owner, new.id, |conn, own| diesel::update(presets::table.find(own)).set(set).execute(conn))
+    }
+
+    /// The same, if it is still as it was at that moment. Each change gives it a later one.
+    ///
+    /// # Errors
+    /// It is not there or somebody else's.
+    pub fn swap_preset(&mut self, owner: UserId, seen: Time, new: &StoredPreset) -> Result<bool, WriteError> {
+        let owner_n = self.user_row(owner)?;
+        let set = (
+            presets::name.eq(text(new, "name")),
+            presets::body.eq(body(new)),
+            presets::updated.eq(new.updated.0),
+            presets::models.eq(models(new)),
+        );
+        let changed = self.run(|conn| {
+            let own = presets::table
+                .filter(presets::id.eq(new.id.as_bytes().to_vec()))
+                .filter(presets::owner_n.eq(owner_n))
+                .filter(presets::trashed.is_null())
+                .filter(presets::updated.eq(seen.0));
+            Ok(diesel::update(own).set(set).execute(conn)?)
+        })?;
+        Ok(changed == 1)
+    }
+
+    /// Moves one of the caller's presets to the trash.
+    ///
+    /// # Errors
+    /// It is not there or somebody else's.
+    pub fn trash_preset(&mut self, owner: UserId, id: PresetId, at: Time) -> Result<(), WriteError> {
+        let set = presets::trashed.eq(Some(at.0));
+        self.change_preset(owner, id, |conn, own| diesel::update(presets::table.find(own)).set(set).execute(conn))
+    }
+
+    fn change_preset(
+        &mut self,
+        owner: UserId,
+        id: PresetId,
+        change: impl FnOnce(&mut super::conn::Conn, i64) -> QueryResult<usize>,
+    ) -> Result<(), WriteError> {
+        let owner_n = self.user_row(owner)?;
+        let own: Option<i64> = self.run(|conn| {
+            let own = presets::table
+                .filter(presets::id.eq(id.as_bytes().to_vec()))
+                .filter(presets::owner_n.eq(owner_n))
+                .filter(presets::trashed.is_null());
+            Ok(own.select(presets::n).get_result(conn).optional()?)
+        })?;
+        let own = own.ok_or(TreeError::NotFound("the preset"))?;
+        self.run(|conn| Ok(change(conn, own)?))?;
+        Ok(())
+    }
+}
+
+fn text<'a>(preset: &'a StoredPreset, key: &str) -> &'a str {
+    preset.card.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// For which models it is, if it says so.
+fn models(preset: &StoredPreset) -> Option<String> {
+    let body = preset.card.get("body")?.as_object().filter(|_| text(preset, "kind") == "openai")?;
+    let models = models_of(body);
+    (!models.is_empty()).then(|| Value::from(models).to_string())
+}
+
+fn body(preset: &StoredPreset) -> String {
+    preset.card.get("body").map(Value::to_string).unwrap_or_default()
+}

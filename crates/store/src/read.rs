@@ -1,0 +1,464 @@
+//! Reading: every method sees the one snapshot of its closure. Lookups answer `None` for what is not there; whether the
+//! caller may see what is there is decided here too, by the owner that each session lookup is given.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary};
+
+use clotho_core::ids::{NodeId, SessionId, UserId};
+use clotho_core::oplog::Operation;
+use clotho_core::tree::{Delta, Role, SiblingPosition};
+use clotho_core::world::World;
+
+use super::ancestors;
+use super::caches::Caches;
+use super::conn::{self, Conn, IdBytes};
+use super::error::StoreError;
+use super::prepared::prepared;
+use super::row_numbers::{self, PermanentTable};
+use super::rows::{NodeRow, NodeViewRow, OperationRow, SessionRow};
+use super::rules::ActiveRules;
+use super::stored::{NodeCounts, StoredNode, StoredSession};
+use super::tables::{nodes, operations, sessions, texts, users};
+use super::traces::{self, MissingNode, Trace, TraceOutline};
+use super::worlds::{self, WorldAccess};
+
+diesel::alias! {
+    const PARENTS: Alias<Parents> = nodes as parents;
+    const REMEMBERED: Alias<Remembered> = nodes as remembered;
+    const ROOTS: Alias<Roots> = nodes as roots;
+    const HEADS: Alias<Heads> = nodes as heads;
+}
+
+/// Nodes with their texts and the ids of their parents and of the children they remember.
+macro_rules! full_nodes {
+    () => {
+        nodes::table
+            .inner_join(texts::table.on(texts::n.eq(nodes::n)))
+            .left_join(PARENTS.on(PARENTS.field(nodes::n).nullable().eq(nodes::parent_n)))
+            .left_join(REMEMBERED.on(REMEMBERED.field(nodes::n).nullable().eq(nodes::remembered_n)))
+            .select((
+                NodeViewRow::as_select(),
+                PARENTS.field(nodes::id).nullable(),
+                REMEMBERED.field(nodes::id).nullable(),
+            ))
+    };
+}
+
+/// A read of one snapshot.
+pub struct StoreReader<'a> {
+    pub(super) conn: &'a mut Conn,
+    pub(super) caches: &'a Arc<Caches>,
+}
+
+impl<'a> StoreReader<'a> {
+    pub(super) fn new(conn: &'a mut Conn, caches: &'a Arc<Caches>) -> Self {
+        Self { conn, caches }
+    }
+
+    pub(super) fn snapshot<T, E: From<StoreError>>(
+        &mut self,
+        closure: impl FnOnce(&mut StoreReader<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        conn::begin_read(self.conn)?;
+        let result = closure(&mut StoreReader { conn: self.conn, caches: self.caches });
+        conn::end_read(self.conn);
+        result
+    }
+
+    /// A session that the caller may see.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn session(&mut self, caller: UserId, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
+        Ok(find_session(self.conn, id)?.filter(|held| held.session.owner == caller))
+    }
+
+    /// A session whoever owns it: for the server's own work, never for a caller.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn any_session(&mut self, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
+        find_session(self.conn, id)
+    }
+
+    /// The caller's sessions, newest change first, after `skip` of them.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn sessions(&mut self, caller: UserId, skip: i64, limit: i64) -> Result<Vec<StoredSession>, StoreError> {
+        let ids: Vec<Vec<u8>> = sessions::table
+            .inner_join(users::table.on(users::n.eq(sessions::owner_n)))
+            .filter(users::id.eq(caller.as_bytes().to_vec()))
+            .filter(sessions::trashed.is_null())
+            .order((sessions::updated.desc(), sessions::n.desc()))
+            .offset(skip)
+            .limit(limit)
+            .select(sessions::id)
+            .load(self.conn)?;
+        let found = ids.iter().filter_map(|id| SessionId::from_slice(id)).map(|id| find_session(self.conn, id));
+        found.filter_map(Result::transpose).collect()
+    }
+
+    /// How many turns lead to the HEAD of each of these sessions.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn turns(&mut self, held: &[StoredSession]) -> Result<Vec<i32>, StoreError> {
+        let heads: Vec<i64> = held.iter().map(|held| held.head_n).collect();
+        let some = nodes::table.filter(nodes::n.eq_any(pad_to_power_of_two(&heads))).select((nodes::n, nodes::turn));
+        let turns: HashMap<i64, i32> = prepared(some).load::<(i64, i32)>(self.conn)?.into_iter().collect();
+        Ok(heads.iter().map(|n| turns.get(n).copied().unwrap_or(0)).collect())
+    }
+
+    /// A node of a session.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn node(&mut self, held: &StoredSession, id: NodeId) -> Result<Option<StoredNode>, StoreError> {
+        let named = nodes::id.eq(id.as_bytes().to_vec());
+        let own = nodes::session_n.eq(held.n).and(nodes::is_hidden.eq(false));
+        let found: Option<NodeColumns> = full_nodes!().filter(named).filter(own).get_result(self.conn).optional()?;
+        found.map(|found| stored_node(held.session.id, found)).transpose()
+    }
+
+    /// The same, also for what lies in the stash.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn node_or_stashed(&mut self, held: &StoredSession, id: NodeId) -> Result<Option<StoredNode>, StoreError> {
+        let row = any_node_row(self.conn, held.n, id)?.filter(|row| !row.is_hidden || row.fragment_n.is_some());
+        let Some(row) = row else { return Ok(None) };
+        Ok(load_nodes(self.conn, held.session.id, &[row.n])?.pop())
+    }
+
+    /// Nodes of a session by id, in the order given; unknown ones are left out.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn nodes(&mut self, held: &StoredSession, ids: &[NodeId]) -> Result<Vec<StoredNode>, StoreError> {
+        let found = ids.iter().map(|id| self.node(held, *id));
+        found.filter_map(Result::transpose).collect()
+    }
+
+    /// Nodes by row number, whatever session they belong to; used to rebuild traces.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn nodes_by_row(&mut self, held: &StoredSession, rows: &[i64]) -> Result<Vec<StoredNode>, StoreError> {
+        load_nodes(self.conn, held.session.id, rows)
+    }
+
+    /// The children of a node that stand in the tree, in creation order.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn children(&mut self, held: &StoredSession, parent: NodeId) -> Result<Vec<StoredNode>, StoreError> {
+        let Some(parent) = node_row(self.conn, held.n, parent)? else { return Ok(Vec::new()) };
+        let rows: Vec<i64> = nodes::table
+            .filter(nodes::parent_n.eq(parent.n))
+            .filter(nodes::is_hidden.eq(false))
+            .order(nodes::n)
+            .select(nodes::n)
+            .load(self.conn)?;
+        load_nodes(self.conn, held.session.id, &rows)
+    }
+
+    /// The siblings of a node: children of its parent with its role, no change nodes (`domain.md` 1).
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn siblings(&mut self, placed: &StoredNode) -> Result<SiblingPosition, StoreError> {
+        let alone = SiblingPosition { index: 0, ids: vec![placed.node.id] };
+        let parent: Option<i64> = nodes::table.find(placed.n).select(nodes::parent_n).get_result(self.conn)?;
+        let Some(parent) = parent else { return Ok(alone) };
+        let ids: Vec<Vec<u8>> = nodes::table
+            .filter(nodes::parent_n.eq(parent))
+            .filter(nodes::role.eq(placed.node.role.code()))
+            .filter(nodes::kind.ne(clotho_core::tree::Kind::Change.code()))
+            .filter(nodes::is_hidden.eq(false))
+            .order(nodes::n)
+            .select(nodes::id)
+            .load(self.conn)?;
+        let ids: Vec<NodeId> = ids.iter().filter_map(|id| NodeId::from_slice(id)).collect();
+        match ids.iter().position(|id| *id == placed.node.id) {
+            Some(index) => Ok(SiblingPosition { index, ids }),
+            None => Ok(alone),
+        }
+    }
+
+    /// The nearest context node at or above a node.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn context_of(&mut self, held: &StoredSession, id: NodeId) -> Result<Option<StoredNode>, StoreError> {
+        let Some(row) = node_row(self.conn, held.n, id)? else { return Ok(None) };
+        match ancestors::nearest_context(self.conn, row.n)? {
+            Some(n) => Ok(load_nodes(self.conn, held.session.id, &[n])?.pop()),
+            None => Ok(None),
+        }
+    }
+
+    /// The generations of a context node in creation order: its assistant children, and those below the change nodes that
+    /// stand between it and them (`domain.md` 1).
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn generations(&mut self, held: &StoredSession, context: NodeId) -> Result<Vec<StoredNode>, StoreError> {
+        let Some(context) = node_row(self.conn, held.n, context)? else { return Ok(Vec::new()) };
+        let (mut replies, mut above) = (Vec::new(), vec![context.n]);
+        // Depth grows with every round, so that even a damaged tree ends the search.
+        let mut depth = context.depth;
+        while !above.is_empty() {
+            let below: Vec<(i64, i32, i16, i16)> = nodes::table
+                .filter(nodes::parent_n.eq_any(&above))
+                .filter(nodes::is_hidden.eq(false))
+                .filter(nodes::depth.gt(depth))
+                .order((nodes::parent_n, nodes::n))
+                .select((nodes::n, nodes::depth, nodes::role, nodes::kind))
+                .load(self.conn)?;
+            let is_change = |kind: i16| kind == clotho_core::tree::Kind::Change.code();
+            above = below.iter().filter(|(.., kind)| is_change(*kind)).map(|(n, ..)| *n).collect();
+            depth = below.iter().map(|(_, depth, ..)| *depth).min().unwrap_or(depth);
+            let is_reply = |role: i16, kind: i16| role == Role::Assistant.code() && !is_change(kind);
+            replies.extend(below.iter().filter(|(.., role, kind)| is_reply(*role, *kind)).map(|(n, ..)| *n));
+        }
+        let mut placed = load_nodes(self.conn, held.session.id, &replies)?;
+        placed.sort_by_key(|one| (one.node.created, one.n));
+        Ok(placed)
+    }
+
+    /// The one among the generations of a context node that the session remembers: the one last visited, also behind
+    /// change nodes.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn remembered_generation(
+        &mut self,
+        held: &StoredSession,
+        context: &StoredNode,
+        generations: &[StoredNode],
+    ) -> Result<Option<NodeId>, StoreError> {
+        let mut next = context.node.remembered;
+        while let Some(id) = next {
+            if generations.iter().any(|one| one.node.id == id) {
+                return Ok(Some(id));
+            }
+            let change = self.node(held, id)?.filter(|placed| placed.node.kind == clotho_core::tree::Kind::Change);
+            next = change.and_then(|change| change.node.remembered);
+        }
+        Ok(None)
+    }
+
+    /// The world after a node.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn world(&mut self, held: &StoredSession, placed: &StoredNode) -> Result<Arc<World>, StoreError> {
+        self.world_of(held, placed.n)
+    }
+
+    /// The world before a node: that of its parent (`domain.md` 3.5).
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn world_before(&mut self, held: &StoredSession, placed: &StoredNode) -> Result<Arc<World>, StoreError> {
+        let parent: Option<i64> = nodes::table.find(placed.n).select(nodes::parent_n).get_result(self.conn)?;
+        match parent {
+            Some(parent) => self.world_of(held, parent),
+            None => Ok(Arc::default()),
+        }
+    }
+
+    /// Under the arrangement of this snapshot: `held` may come from an earlier one.
+    pub(super) fn world_of(&mut self, held: &StoredSession, node_n: i64) -> Result<Arc<World>, StoreError> {
+        let edits = worlds::edits_now(self.conn, held.n)?;
+        worlds::at(self.conn, self.caches, &mut WorldAccess::Snapshot, node_n, edits)
+    }
+
+    /// The rules in force at a node.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn rules(&mut self, placed: &StoredNode) -> Result<Arc<ActiveRules>, StoreError> {
+        let rules_n: Option<i64> = nodes::table.find(placed.n).select(nodes::rules_n).get_result(self.conn)?;
+        match rules_n {
+            Some(n) => self.caches.rules(n, || super::rules::read(self.conn, n)),
+            None => Ok(Arc::default()),
+        }
+    }
+
+    /// The delta of a node in the revision in force.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn delta(&mut self, placed: &StoredNode) -> Result<Delta, StoreError> {
+        let revision: i32 = nodes::table.find(placed.n).select(nodes::revision).get_result(self.conn)?;
+        worlds::delta(self.conn, placed.n, revision)
+    }
+
+    /// The trace of a node.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn trace(&mut self, placed: &StoredNode) -> Result<Option<Trace>, StoreError> {
+        traces::get(self.conn, placed.n)
+    }
+
+    /// The head and the history of the trace of a node; its texts are not looked up.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn trace_outline(&mut self, placed: &StoredNode) -> Result<Option<TraceOutline>, StoreError> {
+        traces::outline(self.conn, placed.n)
+    }
+
+    /// Where a node is that a trace names and that is not there.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn missing_node(&mut self, n: i64) -> Result<MissingNode, StoreError> {
+        traces::missing_node(self.conn, n)
+    }
+
+    /// The operations of a session after number `since`, at most `limit`.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn operations(&mut self, held: &StoredSession, since: i64, limit: i64) -> Result<Vec<Operation>, StoreError> {
+        // They are numbered without gaps, so that no `LIMIT` is needed.
+        let rows: Vec<OperationRow> = operations::table
+            .filter(operations::session_n.eq(held.n))
+            .filter(operations::op.gt(since))
+            .filter(operations::op.le(since.saturating_add(limit)))
+            .order(operations::op)
+            .select(OperationRow::as_select())
+            .load(self.conn)?;
+        rows.into_iter().map(OperationRow::into_operation).collect()
+    }
+
+    /// Operations of all sessions after a global cursor, with their cursors: what the search index is fed from.
+    ///
+    /// # Errors
+    /// The database fails or a row is damaged.
+    pub fn log_after(&mut self, cursor: i64, limit: i64) -> Result<Vec<(i64, SessionId, Operation)>, StoreError> {
+        let query = diesel::sql_query(
+            "SELECT o.n, o.session_n, o.op, o.step, o.act, o.actor, o.at, o.effects, s.id AS session FROM operations o \
+             JOIN sessions s ON s.n = o.session_n WHERE o.n > $1 ORDER BY o.n LIMIT 0 + $2",
+        );
+        let query = query.bind::<BigInt, _>(cursor).bind::<BigInt, _>(limit);
+        let rows: Vec<LogEntryRow> = prepared(query).load(self.conn)?;
+        let read = |LogEntryRow { entry, session }: LogEntryRow| {
+            let n = entry.n;
+            let bad = StoreError::Inconsistent { table: "sessions", column: "id", row: n };
+            Ok((n, SessionId::from_slice(&session).ok_or(bad)?, entry.into_operation()?))
+        };
+        rows.into_iter().map(read).collect()
+    }
+
+    /// The newest global cursor.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn newest_cursor(&mut self) -> Result<i64, StoreError> {
+        Ok(row_numbers::highest(self.conn, PermanentTable::Operations)?.unwrap_or(0).max(0))
+    }
+
+    /// Whether a node lies on the path from the root to `leaf`.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn is_on_path(&mut self, held: &StoredSession, node: NodeId, leaf: NodeId) -> Result<bool, StoreError> {
+        let (Some(node), Some(leaf)) = (node_row(self.conn, held.n, node)?, node_row(self.conn, held.n, leaf)?) else {
+            return Ok(false);
+        };
+        Ok(ancestors::ancestor_at(self.conn, leaf.n, node.depth)? == Some(node.n))
+    }
+}
+
+/// A session with the rows behind it, unless it lies in the trash.
+pub(super) fn find_session(conn: &mut Conn, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
+    Ok(find_any_session(conn, id)?.filter(|held| !held.is_trashed))
+}
+
+/// An entry of the log with the id of its session.
+#[derive(QueryableByName)]
+struct LogEntryRow {
+    #[diesel(embed)]
+    entry: OperationRow,
+    #[diesel(sql_type = Binary)]
+    session: Vec<u8>,
+}
+
+/// A session's row with the ids of its owner, root and HEAD.
+type SessionColumns = (SessionRow, Vec<u8>, Vec<u8>, Vec<u8>);
+/// A node's rows with the ids of its parent and of the child it remembers.
+type NodeColumns = (NodeViewRow, Option<IdBytes>, Option<IdBytes>);
+
+/// A session with the rows behind it, in the trash or not.
+pub(super) fn find_any_session(conn: &mut Conn, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
+    let found: Option<SessionColumns> = sessions::table
+        .inner_join(users::table.on(users::n.eq(sessions::owner_n)))
+        .inner_join(ROOTS.on(ROOTS.field(nodes::n).eq(sessions::root_n)))
+        .inner_join(HEADS.on(HEADS.field(nodes::n).eq(sessions::head_n)))
+        .filter(sessions::id.eq(id.as_bytes().to_vec()))
+        .select((SessionRow::as_select(), users::id, ROOTS.field(nodes::id), HEADS.field(nodes::id)))
+        .get_result(conn)
+        .optional()?;
+    let Some((row, owner, root, head)) = found else { return Ok(None) };
+    let (n, head_n, is_trashed) = (row.n, row.head_n, row.trashed.is_some());
+    let counts = NodeCounts { nodes: row.node_count, leaves: row.leaf_count };
+    let bad = |column| move || StoreError::Inconsistent { table: "sessions", column, row: n };
+    let owner = UserId::from_slice(&owner).ok_or_else(bad("owner_n"))?;
+    let root = NodeId::from_slice(&root).ok_or_else(bad("root_n"))?;
+    let head = NodeId::from_slice(&head).ok_or_else(bad("head_n"))?;
+    Ok(Some(StoredSession { session: row.into_session(owner, root, head)?, counts, n, head_n, is_trashed }))
+}
+
+/// The row of a node of a session that stands in the tree.
+pub(super) fn node_row(conn: &mut Conn, session_n: i64, id: NodeId) -> Result<Option<NodeRow>, StoreError> {
+    Ok(any_node_row(conn, session_n, id)?.filter(|row| !row.is_hidden))
+}
+
+/// The row of a node of a session, also one that was taken out of the tree.
+pub(super) fn any_node_row(conn: &mut Conn, session_n: i64, id: NodeId) -> Result<Option<NodeRow>, StoreError> {
+    Ok(nodes::table
+        .filter(nodes::id.eq(id.as_bytes().to_vec()))
+        .filter(nodes::session_n.eq(session_n))
+        .select(NodeRow::as_select())
+        .get_result(conn)
+        .optional()?)
+}
+
+fn stored_node(session: SessionId, (row, parent, remembered): NodeColumns) -> Result<StoredNode, StoreError> {
+    let n = row.n;
+    Ok(StoredNode { node: row.into_node(session, parent, remembered)?, n })
+}
+
+/// Full nodes in the order of `rows`; one that is named twice comes twice.
+pub(super) fn load_nodes(conn: &mut Conn, session: SessionId, rows: &[i64]) -> Result<Vec<StoredNode>, StoreError> {
+    if let [n] = rows {
+        let one = full_nodes!().filter(nodes::n.eq(*n)).get_result(conn).optional()?;
+        return one.map(|one| stored_node(session, one)).into_iter().collect();
+    }
+    let mut found: HashMap<i64, StoredNode> = HashMap::with_capacity(rows.len());
+    for chunk in rows.chunks(512) {
+        let some = prepared(full_nodes!().filter(nodes::n.eq_any(pad_to_power_of_two(chunk)))).load(conn)?;
+        for one in some {
+            let one = stored_node(session, one)?;
+            found.insert(one.n, one);
+        }
+    }
+    Ok(rows.iter().filter_map(|n| found.get(n).cloned()).collect())
+}
+
+/// The rows once more up to the next power of two, so that there are few different statements and each is prepared once.
+pub(super) fn pad_to_power_of_two(rows: &[i64]) -> Vec<i64> {
+    let mut padded = rows.to_vec();
+    if let Some(last) = rows.last() {
+        padded.resize(rows.len().next_power_of_two(), *last);
+    }
+    padded
+}

@@ -1,0 +1,288 @@
+//! Replies: what has arrived of them, how they end, and those that nobody holds after a crash.
+
+use diesel::dsl::sql;
+use diesel::expression::SqlLiteral;
+use diesel::prelude::*;
+use diesel::sql_types::Bool;
+use serde_json::{Map, Value};
+
+use clotho_core::clock::Time;
+use clotho_core::ids::{NodeId, SessionId};
+use clotho_core::oplog::{Effect, OperationKind};
+use clotho_core::tree::edit::{self, HeadRequest, TreeError};
+use clotho_core::tree::{Delta, Status};
+
+use super::conn::Conn;
+use super::error::{StoreError, WriteError};
+use super::prepared::{prepared, update};
+use super::rows::{NodeRow, object_to_text};
+use super::stored::StoredSession;
+use super::tables::{nodes, segments, sessions, texts};
+use super::traces::{self, Trace};
+use super::tx::{OperationDraft, Tx};
+use super::writer_cache::{NumberedTable, WriterCache};
+
+/// How a reply ended.
+#[derive(Debug, Clone)]
+pub struct ReplyCompletion {
+    /// Complete or error.
+    pub status: Status,
+    /// The text exactly as received, but for U+0000, which no database keeps.
+    pub content: String,
+    /// The thinking.
+    pub reasoning: Option<String>,
+    /// The speaker's name.
+    pub name: Option<String>,
+    /// Everything else known.
+    pub metadata: Map<String, Value>,
+    /// What it does to the world; empty unless complete and not cancelled.
+    pub delta: Delta,
+    /// Why it exists.
+    pub trace: Option<Trace>,
+    /// What it remembers of the moment it was asked for; `None` = never takes HEAD.
+    pub asked: Option<HeadRequest>,
+}
+
+/// A reply that nobody holds.
+#[derive(Debug, Clone)]
+pub struct OrphanReply {
+    /// Its session.
+    pub session: SessionId,
+    /// The node.
+    pub node: NodeId,
+    /// What had arrived.
+    pub content: String,
+    /// The thinking that had arrived.
+    pub reasoning: String,
+    /// What was known about it.
+    pub metadata: Map<String, Value>,
+}
+
+/// Written out, not bound: only so does the database see that the small index of generating nodes answers it. Who asks for
+/// those of one session compares its number as a sum (`session_n + 0`), or the database goes through all of the session.
+pub fn is_generating() -> SqlLiteral<Bool> {
+    sql("nodes.status = 0")
+}
+
+impl Tx<'_> {
+    /// Ends a reply: text, delta, trace, keyframe if due, status and, where the rules say so, HEAD, in one operation.
+    /// `step` is the operation that asked for it. A reply ends also when its session lies in the trash or its node was
+    /// taken out meanwhile: no node stays `generating`.
+    ///
+    /// # Errors
+    /// The node is not generating any more (someone else ended it), or the session is gone.
+    pub fn complete_reply(
+        &mut self,
+        session: SessionId,
+        node: NodeId,
+        step: i64,
+        at: Time,
+        ending: &ReplyCompletion,
+    ) -> Result<i64, WriteError> {
+        self.all_or_nothing(|tx| tx.write_completion(session, node, step, at, ending))
+    }
+
+    fn write_completion(
+        &mut self,
+        session: SessionId,
+        node: NodeId,
+        step: i64,
+        at: Time,
+        ending: &ReplyCompletion,
+    ) -> Result<i64, WriteError> {
+        let mut held = self.any_session(session)?.ok_or(TreeError::NotFound("the session"))?;
+        let row = self.any_row(&held, node)?.ok_or(TreeError::NotFound("the message"))?;
+        if row.status != Status::Generating.code() {
+            return Err(TreeError::Conflict("the reply has ended already".into()).into());
+        }
+        if ending.status == Status::Generating {
+            return Err(TreeError::Conflict("a reply ends complete or failed".into()).into());
+        }
+        let row = self.write_completed_row(held.session.edits, &row, ending)?;
+        let saved =
+            self.run(|conn| Ok(diesel::delete(segments::table.filter(segments::node_n.eq(row.n))).execute(conn)?))?;
+        if let Some(trace) = &ending.trace {
+            // What was saved of a long reply has a trace already; a short one costs no look.
+            if saved > 0 {
+                self.run(|conn| traces::delete(conn, row.n))?;
+            }
+            self.run(|conn| traces::put(conn, row.n, trace))?;
+        }
+        let mut effects = vec![Effect::Completed { node }];
+        if let Some(context_n) = row.parent_n.filter(|_| ending.status == Status::Complete && !row.is_hidden) {
+            effects.extend(self.move_following_labels(&held, context_n, node)?);
+        }
+        if self.moves_head(&held, &row, ending)? {
+            let way = self.remembered_edges(&held, &row)?;
+            effects.extend(edit::move_head(Some(held.session.head), node, &way));
+        }
+        effects.extend(unread_effect(&row, ending, &effects));
+        let entry = OperationDraft { kind: OperationKind::Reply, actor: None, at, step: Some(step), effects };
+        Ok(self.log_operation(&mut held, entry)?)
+    }
+
+    fn write_completed_row(
+        &mut self,
+        edits: i64,
+        row: &NodeRow,
+        ending: &ReplyCompletion,
+    ) -> Result<NodeRow, StoreError> {
+        let is_due = self.is_keyframe_due(row);
+        let row = NodeRow {
+            status: ending.status.code(),
+            revision: i32::from(!ending.delta.is_empty()),
+            since_keyframe: if is_due { 0 } else { row.since_keyframe },
+            ..row.clone()
+        };
+        let places = (
+            nodes::status.eq(row.status),
+            nodes::revision.eq(row.revision),
+            nodes::since_keyframe.eq(row.since_keyframe),
+        );
+        self.update_row(|conn| update(nodes::table, places, nodes::n.eq(row.n)).execute(conn))?;
+        self.writer_cache.keep_node(&row);
+        let text = (
+            texts::content.eq(replace_nul(&ending.content)),
+            texts::reasoning.eq(ending.reasoning.as_deref().map(replace_nul)),
+            texts::name.eq(ending.name.as_deref().map(replace_nul)),
+            texts::metadata.eq(object_to_text(&ending.metadata)),
+        );
+        self.update_row(|conn| update(texts::table, text, texts::n.eq(row.n)).execute(conn))?;
+        self.write_delta(row.n, row.revision, &ending.delta)?;
+        self.advance_world(edits, &row, &ending.delta)?;
+        Ok(row)
+    }
+
+    fn moves_head(
+        &mut self,
+        held: &StoredSession,
+        row: &NodeRow,
+        ending: &ReplyCompletion,
+    ) -> Result<bool, StoreError> {
+        let Some(asked) = ending.asked.filter(|_| ending.status == Status::Complete && !row.is_hidden) else {
+            return Ok(false);
+        };
+        if !edit::reply_takes_head(&asked, held.session.head_op) {
+            return Ok(false);
+        }
+        match row.parent_n {
+            Some(parent) => {
+                let context = self.row_by_number(parent)?;
+                self.is_at_context(held, &context)
+            }
+            None => Ok(false),
+        }
+    }
+
+    /// Keeps what has arrived of running replies; what has ended meanwhile is left alone.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn save_segments(&mut self, arrived: &[(NodeId, String, String)]) -> Result<(), WriteError> {
+        for (node, content, reasoning) in arrived {
+            self.run_with_cache(|conn, memory| match generating_row(conn, *node)? {
+                Some(node_n) => append_segment(conn, memory, node_n, content, reasoning),
+                None => Ok(()),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Keeps what a running reply was asked with, for the case that it never ends by itself. It stands before the reply's
+    /// segments, as an empty one.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn save_request(
+        &mut self,
+        node: NodeId,
+        metadata: &Map<String, Value>,
+        trace: &Trace,
+    ) -> Result<(), WriteError> {
+        self.run_with_cache(|conn, memory| {
+            let Some(node_n) = generating_row(conn, node)? else { return Ok(()) };
+            append_segment(conn, memory, node_n, "", "")?;
+            let known = texts::metadata.eq(object_to_text(metadata));
+            update(texts::table, known, texts::n.eq(node_n)).execute(conn)?;
+            traces::delete(conn, node_n)?;
+            traces::put(conn, node_n, trace)
+        })?;
+        Ok(())
+    }
+
+    /// Replies that are still generating, with what had arrived: those nobody holds after a crash.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn generating_replies(&mut self) -> Result<Vec<OrphanReply>, WriteError> {
+        let rows: Vec<(i64, Vec<u8>, Vec<u8>, String)> = self.run(|conn| {
+            let running = nodes::table
+                .inner_join(sessions::table.on(sessions::n.eq(nodes::session_n)))
+                .inner_join(texts::table.on(texts::n.eq(nodes::n)))
+                .filter(is_generating())
+                .order(nodes::n)
+                .select((nodes::n, nodes::id, sessions::id, texts::metadata));
+            Ok(prepared(running).load(conn)?)
+        })?;
+        rows.into_iter().map(|row| self.orphan_reply(row)).collect()
+    }
+
+    fn orphan_reply(
+        &mut self,
+        (n, id, session, metadata): (i64, Vec<u8>, Vec<u8>, String),
+    ) -> Result<OrphanReply, WriteError> {
+        let parts: Vec<(String, String)> = self.run(|conn| {
+            let of_node = segments::table.filter(segments::node_n.eq(n)).order(segments::n);
+            Ok(of_node.select((segments::content, segments::reasoning)).load(conn)?)
+        })?;
+        let (Some(node), Some(session)) = (NodeId::from_slice(&id), SessionId::from_slice(&session)) else {
+            return Err(StoreError::Inconsistent { table: "nodes", column: "id", row: n }.into());
+        };
+        Ok(OrphanReply {
+            session,
+            node,
+            content: parts.iter().map(|(content, _)| content.as_str()).collect(),
+            reasoning: parts.iter().map(|(_, reasoning)| reasoning.as_str()).collect(),
+            metadata: serde_json::from_str(&metadata).unwrap_or_default(),
+        })
+    }
+}
+
+/// The effect of a reply that ends without HEAD. What failed says so where it was asked for, and is no news.
+fn unread_effect(row: &NodeRow, ending: &ReplyCompletion, effects: &[Effect]) -> Option<Effect> {
+    let Some(Effect::Completed { node }) = effects.first() else { return None };
+    let takes_head = effects.iter().any(|effect| matches!(effect, Effect::Head { .. }));
+    let is_news = ending.status == Status::Complete && !row.is_hidden && !takes_head;
+    is_news.then_some(Effect::Unread { node: *node, to: true })
+}
+
+/// The row of a reply that has not ended.
+fn generating_row(conn: &mut Conn, node: NodeId) -> Result<Option<i64>, StoreError> {
+    let of_id = nodes::table.filter(nodes::id.eq(node.as_bytes().to_vec()));
+    let running = of_id.filter(nodes::status.eq(Status::Generating.code()));
+    Ok(running.select(nodes::n).get_result::<i64>(conn).optional()?)
+}
+
+/// Keeps a piece of what has arrived of a reply.
+pub(super) fn append_segment(
+    conn: &mut Conn,
+    memory: &mut WriterCache,
+    node_n: i64,
+    content: &str,
+    reasoning: &str,
+) -> Result<(), StoreError> {
+    let newest = || segments::table.select(diesel::dsl::max(segments::n)).get_result(conn);
+    let row = (
+        segments::n.eq(memory.next(NumberedTable::Segments, newest)?),
+        segments::node_n.eq(node_n),
+        segments::content.eq(replace_nul(content)),
+        segments::reasoning.eq(replace_nul(reasoning)),
+    );
+    diesel::insert_into(segments::table).values(row).execute(conn)?;
+    Ok(())
+}
+
+/// A model's text with U+0000 shown as what it is: unreadable. A reply is not lost for it.
+fn replace_nul(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
+}

@@ -1,0 +1,478 @@
+//! A session that comes in from a file: written piece by piece, in small transactions between those of others, into a row
+//! without a root. A session without a root is nobody's to see; its last write gives it one, and then all of it is there at
+//! once. What a crash leaves without a root goes at the next start.
+//!
+//! Whoever calls has looked at the whole file before (`transfer/`): here nothing is refused any more, only kept.
+
+use diesel::prelude::*;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::archive::{ArchiveLine, BlobLine, HistoryNode, NodeLine, OperationLine, SessionLine, SourceLine, TraceLine};
+use clotho_core::clock::Time;
+use clotho_core::ids::{FragmentId, NodeId, SessionId, UserId};
+use clotho_core::oplog::{FragmentInfo, LabelTarget};
+use clotho_core::tree::edit::TreeError;
+use clotho_core::tree::{CardRef, Delta, Kind, PersonaRef, Role, Status};
+
+use super::arrange::{put_fragment, put_label};
+use super::blobs;
+use super::conn::{Conn, IdBytes};
+use super::error::{StoreError, WriteError};
+use super::library::LibraryItem;
+use super::prepared::{insert, update};
+use super::read::{StoreReader, any_node_row};
+use super::row_numbers::{self, PermanentTable};
+use super::rows::{NewDeltaRow, NewTextRow, NodeRow, OperationRow, SessionRow, cards_to_text, persona_to_text};
+use super::session_settings::check_setting;
+use super::stored::NodeCounts;
+use super::tables::{characters, deltas, fragments, nodes, operations, personas, sessions, sources};
+use super::traces::{self, RawTrace, put_raw};
+use super::tx::{Tx, turn_below};
+use super::writer_cache::NumberedTable;
+
+/// So many rows are told to the followers of the log, or taken away, in one transaction.
+const BATCH_SIZE: i64 = 256;
+/// The root of a session that is not whole.
+const NO_ROOT: i64 = 0;
+/// Stands in the place of the time at which it was deleted: it lies in no trash.
+const IMPORTING: i64 = -1;
+
+/// A session on its way in.
+#[derive(Debug, Clone, Copy)]
+pub struct IncomingSession {
+    n: i64,
+}
+
+impl IncomingSession {
+    /// Whether a session could be read back with the settings of a line.
+    ///
+    /// # Errors
+    /// Names the setting that does not fit.
+    pub fn check_line(line: &SessionLine) -> Result<(), TreeError> {
+        let json = |text: &RawValue| serde_json::from_str::<Value>(text.get()).unwrap_or_default();
+        check_setting("title", &line.title.as_str().into())?;
+        check_setting("mode", &line.mode.as_str().into())?;
+        check_setting("model", &line.model.as_deref().map_or(Value::Null, Value::from))?;
+        check_setting("params", &json(&line.params))?;
+        check_setting("recall", &line.recall.as_deref().map_or(Value::Null, json))?;
+        check_setting("note", &line.note.as_deref().map_or(Value::Null, json))?;
+        check_setting("summaries", &line.summaries.as_deref().map_or(Value::Null, json))?;
+        check_setting("valuesModel", &line.values_model.as_deref().map_or(Value::Null, Value::from))?;
+        check_setting("plugins", &json(&line.plugins))
+    }
+
+    /// Whether a setting that the log tells of could be brought back.
+    ///
+    /// # Errors
+    /// Nothing has that name, or it cannot have that value.
+    pub fn check_setting(name: &str, value: &Value) -> Result<(), TreeError> {
+        if name == "trashed" { Ok(()) } else { check_setting(name, value) }
+    }
+}
+
+impl StoreReader<'_> {
+    /// Whether a session has an id, or a node one of these, whoever's they are.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn is_id_taken(&mut self, session: SessionId, ids: &[NodeId]) -> Result<bool, StoreError> {
+        let same = sessions::table.filter(sessions::id.eq(session.as_bytes().to_vec())).select(sessions::n);
+        if same.get_result::<i64>(self.conn).optional()?.is_some() {
+            return Ok(true);
+        }
+        let names: Vec<Vec<u8>> = ids.iter().map(|id| id.as_bytes().to_vec()).collect();
+        let same = nodes::table.filter(nodes::id.eq_any(names)).select(nodes::n);
+        Ok(same.get_result::<i64>(self.conn).optional()?.is_some())
+    }
+}
+
+impl Tx<'_> {
+    /// Begins to keep a session that comes in. Nobody sees it yet.
+    ///
+    /// # Errors
+    /// The owner does not exist, or the database fails.
+    pub fn begin_import(&mut self, owner: UserId, line: &SessionLine) -> Result<IncomingSession, WriteError> {
+        let owner_n = self.user_row(owner)?;
+        self.import_preset(owner, line)?;
+        let last: Option<i64> =
+            self.run(|conn| Ok(sessions::table.select(diesel::dsl::max(sessions::n)).get_result(conn)?))?;
+        let n = last.unwrap_or(0) + 1;
+        let cards: Vec<CardRef> = line.cards.iter().map(|(id, hash)| CardRef { id: *id, hash: hash.clone() }).collect();
+        let persona =
+            line.persona.as_ref().map(|(id, hash)| persona_to_text(&PersonaRef { id: *id, hash: hash.clone() }));
+        let row = SessionRow {
+            n,
+            id: line.id.as_bytes().to_vec(),
+            owner_n,
+            title: line.title.clone(),
+            cards: cards_to_text(&cards),
+            persona,
+            root_n: NO_ROOT,
+            head_n: NO_ROOT,
+            op: line.op,
+            head_op: line.head_op,
+            mode: line.mode.clone(),
+            model: line.model.clone(),
+            params: line.params.get().to_owned(),
+            plugins: line.plugins.get().to_owned(),
+            seed: line.seed.cast_signed(),
+            edits: 0,
+            created: line.created,
+            updated: line.updated,
+            trashed: Some(IMPORTING),
+            node_count: 0,
+            leaf_count: 0,
+            preset: line.preset.map(|id| id.to_string()),
+            scripts: serde_json::json!(line.scripts).to_string(),
+            recall: line.recall.as_ref().map(|recall| recall.get().to_owned()),
+            note: line.note.as_ref().map(|note| note.get().to_owned()),
+            summaries: line.summaries.as_ref().map(|summaries| summaries.get().to_owned()),
+            values_model: line.values_model.clone(),
+        };
+        self.run(|conn| Ok(diesel::insert_into(sessions::table).values(&row).execute(conn)?))?;
+        Ok(IncomingSession { n })
+    }
+
+    /// Keeps some lines of it, in their order.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn import(&mut self, incoming: IncomingSession, lines: &[ArchiveLine]) -> Result<(), WriteError> {
+        for line in lines {
+            match line {
+                ArchiveLine::Blob(blob) => self.import_blob(blob)?,
+                ArchiveLine::Node(node) => self.import_node(incoming, node)?,
+                ArchiveLine::Trace(trace) => self.import_trace(incoming, trace)?,
+                ArchiveLine::Operation(operation) => self.import_operation(incoming, operation)?,
+                ArchiveLine::Source(source) => self.import_source(incoming, source)?,
+                ArchiveLine::Session(_) | ArchiveLine::End(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn import_blob(&mut self, blob: &BlobLine) -> Result<(), StoreError> {
+        self.run(|conn| blobs::put(conn, blob.text.as_bytes()).map(|_| ()))
+    }
+
+    /// A file that is known by that name already stays what it is.
+    fn import_source(&mut self, incoming: IncomingSession, line: &SourceLine) -> Result<(), StoreError> {
+        let hash = line.hash.as_ref().and_then(|hash| blake3::Hash::from_hex(hash).ok());
+        self.run(|conn| {
+            let (owner_n, became): (i64, Vec<u8>) =
+                sessions::table.find(incoming.n).select((sessions::owner_n, sessions::id)).get_result(conn)?;
+            let same = sources::table.filter(sources::owner_n.eq(owner_n)).filter(sources::name.eq(&line.name));
+            if same.select(sources::n).get_result::<i64>(conn).optional()?.is_some() {
+                return Ok(());
+            }
+            let newest: Option<i64> = sources::table.select(diesel::dsl::max(sources::n)).get_result(conn)?;
+            let row = (
+                sources::n.eq(newest.unwrap_or(0) + 1),
+                sources::owner_n.eq(owner_n),
+                sources::name.eq(&line.name),
+                sources::hash.eq(hash.map(|hash| hash.as_bytes().to_vec())),
+                sources::became.eq(became),
+                sources::node.eq(line.node.map(|node| node.as_bytes().to_vec())),
+                sources::header.eq(&line.header),
+            );
+            diesel::insert_into(sources::table).values(row).execute(conn)?;
+            Ok(())
+        })
+    }
+
+    fn import_node(&mut self, incoming: IncomingSession, line: &NodeLine) -> Result<(), StoreError> {
+        let parent = line.parent.map(|id| self.imported_row(incoming, id)).transpose()?;
+        let row = self.imported_node_row(incoming, line, parent.as_ref())?;
+        let is_running = row.status == Status::Generating.code();
+        let text = NewTextRow {
+            n: row.n,
+            name: line.name.as_deref(),
+            content: if is_running { "" } else { &line.content },
+            reasoning: line.reasoning.as_deref().filter(|_| !is_running),
+            metadata: line.metadata.get().to_owned(),
+        };
+        self.write_node(&row, &text)?;
+        if row.is_unread {
+            // A row that is new says nothing of it.
+            let unread = nodes::is_unread.eq(true);
+            self.update_row(|conn| update(nodes::table, unread, nodes::n.eq(row.n)).execute(conn))?;
+        }
+        self.writer_cache.keep_node(&row);
+        if let Some(parent_n) = row.parent_n {
+            self.writer_cache.forget_children(parent_n);
+        }
+        for delta in &line.deltas {
+            self.import_delta(row.n, delta.revision, delta.body.get())?;
+        }
+        if is_running {
+            // The sweeper ends it like every reply that nobody holds, as soon as the session is there.
+            let (content, reasoning) = (line.content.clone(), line.reasoning.clone().unwrap_or_default());
+            return self.run_with_cache(|conn, memory| {
+                super::replies::append_segment(conn, memory, row.n, &content, &reasoning)
+            });
+        }
+        let in_force = line.deltas.iter().find(|delta| delta.revision == row.revision && !row.is_muted);
+        let delta = in_force.and_then(|delta| Delta::from_json(&serde_json::from_str(delta.body.get()).ok()?));
+        self.advance_world(0, &row, &delta.unwrap_or_default())
+    }
+
+    fn imported_node_row(
+        &mut self,
+        incoming: IncomingSession,
+        line: &NodeLine,
+        parent: Option<&NodeRow>,
+    ) -> Result<NodeRow, StoreError> {
+        let unknown = |column| move || StoreError::Inconsistent { table: "nodes", column, row: 0 };
+        let role = Role::from_word(&line.role).ok_or_else(unknown("role"))?;
+        let kind = Kind::from_word(&line.kind).ok_or_else(unknown("kind"))?;
+        let status = Status::from_word(&line.status).ok_or_else(unknown("status"))?;
+        let rules_n = match &line.rules {
+            Some(hash) => Some(self.run(|conn| blobs::row_of(conn, hash))?),
+            None => parent.and_then(|parent| parent.rules_n),
+        };
+        let n = self.run_with_cache(|conn, memory| {
+            memory.next(NumberedTable::Nodes, || row_numbers::highest(conn, PermanentTable::Nodes))
+        })?;
+        let mut row = NodeRow {
+            n,
+            id: IdBytes::of(line.id.as_bytes()),
+            session_n: incoming.n,
+            parent_n: parent.map(|parent| parent.n),
+            role: role.code(),
+            kind: kind.code(),
+            status: status.code(),
+            is_enabled: !line.is_disabled,
+            is_muted: line.is_muted,
+            is_hidden: line.is_hidden,
+            author: line.author.map(|id| IdBytes::of(id.as_bytes())),
+            persona: line.persona.map(|id| IdBytes::of(id.as_bytes())),
+            speaker: line.character.map(|id| IdBytes::of(id.as_bytes())),
+            remembered_n: None,
+            rating: line.rating.map(i16::from),
+            depth: parent.map_or(0, |parent| parent.depth + 1),
+            turn: turn_below(parent, role, kind),
+            since_keyframe: parent.map_or(self.context.keyframe_every, |parent| parent.since_keyframe + 1),
+            rules_n,
+            begins_rules: line.rules.is_some(),
+            dice_seed: line.dice_seed.cast_signed(),
+            revision: line.revision,
+            created: line.created,
+            fragment_n: None,
+            is_unread: line.is_unread,
+        };
+        if status != Status::Generating && self.is_keyframe_due(&row) {
+            row.since_keyframe = 0;
+        }
+        Ok(row)
+    }
+
+    fn import_delta(&mut self, node_n: i64, revision: i32, body: &str) -> Result<(), StoreError> {
+        self.run_with_cache(|conn, memory| {
+            let newest = || deltas::table.select(diesel::dsl::max(deltas::n)).get_result(conn);
+            let n = memory.next(NumberedTable::Deltas, newest)?;
+            Ok(insert::<NewDeltaRow>(conn, &NewDeltaRow { n, node_n, revision, body: body.to_owned() })?)
+        })
+    }
+
+    fn import_trace(&mut self, incoming: IncomingSession, line: &TraceLine) -> Result<(), StoreError> {
+        let node_n = self.imported_row(incoming, line.node)?.n;
+        let base = line.history.base.map(|id| self.imported_row(incoming, id)).transpose()?.map(|row| row.n);
+        let mut add = Vec::with_capacity(line.history.add.len());
+        for sent in &line.history.add {
+            add.push(match sent {
+                Some(HistoryNode::Here(id)) => self.imported_row(incoming, *id)?.n,
+                Some(HistoryNode::Elsewhere) => traces::ELSEWHERE,
+                None => traces::GONE,
+            });
+        }
+        let (number, skip) = (line.history.number, line.history.skip);
+        let trace = RawTrace { head: line.head.clone(), blocks: line.blocks.clone(), number, base, skip, add };
+        self.run(|conn| put_raw(conn, node_n, &trace))
+    }
+
+    /// An entry of the log under a number that no follower of the log comes to: below zero.
+    fn import_operation(&mut self, incoming: IncomingSession, line: &OperationLine) -> Result<(), StoreError> {
+        let lowest: Option<i64> =
+            self.run(|conn| Ok(operations::table.select(diesel::dsl::min(operations::n)).get_result(conn)?))?;
+        self.write_operation(&OperationRow {
+            n: lowest.unwrap_or(0).min(0) - 1,
+            session_n: incoming.n,
+            op: line.op,
+            step: line.step,
+            act: line.act.clone(),
+            actor: line.actor.map(|actor| actor.as_bytes().to_vec()),
+            at: line.at,
+            effects: line.effects.get().to_owned(),
+        })
+    }
+
+    /// Keeps which children are remembered: they come after their parents, so this is known last.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn import_remembered(
+        &mut self,
+        incoming: IncomingSession,
+        pairs: &[(NodeId, NodeId)],
+    ) -> Result<(), WriteError> {
+        for (node, child) in pairs {
+            let (n, child_n) = (self.imported_row(incoming, *node)?.n, self.imported_row(incoming, *child)?.n);
+            let remembered = nodes::remembered_n.eq(Some(child_n));
+            self.update_row(|conn| update(nodes::table, remembered, nodes::n.eq(n)).execute(conn))?;
+            self.writer_cache.change_node(n, |row| row.remembered_n = Some(child_n));
+        }
+        Ok(())
+    }
+
+    /// Keeps fragments, each with its top.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn import_stash(
+        &mut self,
+        incoming: IncomingSession,
+        stash: &[(NodeId, FragmentInfo)],
+    ) -> Result<(), WriteError> {
+        for (top, cut) in stash {
+            let top_n = self.imported_row(incoming, *top)?.n;
+            self.run_with_cache(|conn, memory| put_fragment(conn, memory, incoming.n, top_n, cut).map(|_| ()))?;
+        }
+        Ok(())
+    }
+
+    /// Keeps which nodes lie in fragments.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn import_stashed(
+        &mut self,
+        incoming: IncomingSession,
+        stashed: &[(NodeId, FragmentId)],
+    ) -> Result<(), WriteError> {
+        for (node, fragment) in stashed {
+            let n = self.imported_row(incoming, *node)?.n;
+            let named = fragments::table.filter(fragments::id.eq(fragment.as_bytes().to_vec()));
+            let fragment_n: i64 = self.run(|conn| Ok(named.select(fragments::n).get_result(conn)?))?;
+            let lies_in = nodes::fragment_n.eq(Some(fragment_n));
+            self.update_row(|conn| update(nodes::table, lies_in, nodes::n.eq(n)).execute(conn))?;
+            self.writer_cache.change_node(n, |row| row.fragment_n = Some(fragment_n));
+        }
+        Ok(())
+    }
+
+    /// Keeps labels.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn import_labels(
+        &mut self,
+        incoming: IncomingSession,
+        labels: &[(String, LabelTarget)],
+    ) -> Result<(), WriteError> {
+        for (name, mark) in labels {
+            let node_n = self.imported_row(incoming, mark.node)?.n;
+            self.run_with_cache(|conn, memory| put_label(conn, memory, incoming.n, name, (node_n, mark.following)))?;
+        }
+        Ok(())
+    }
+
+    fn imported_row(&mut self, incoming: IncomingSession, id: NodeId) -> Result<NodeRow, StoreError> {
+        self.run_with_cache(|conn, memory| {
+            if let Some(row) = memory.named(incoming.n, id).and_then(|n| memory.node(n)) {
+                return Ok(row.clone());
+            }
+            let row = any_node_row(conn, incoming.n, id)?.inspect(|row| memory.keep_node(row));
+            row.ok_or_else(|| StoreError::Database(format!("{id} has not come in")))
+        })
+    }
+
+    /// All of it has come in: from here on the session is its owner's.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn finish_import(
+        &mut self,
+        incoming: IncomingSession,
+        owner: UserId,
+        line: &SessionLine,
+        counts: NodeCounts,
+        at: Time,
+    ) -> Result<(), WriteError> {
+        let (root, head) = (self.imported_row(incoming, line.root)?, self.imported_row(incoming, line.head)?);
+        self.import_cards(owner, line, at)?;
+        let whole = (
+            sessions::root_n.eq(root.n),
+            sessions::head_n.eq(head.n),
+            sessions::node_count.eq(counts.nodes),
+            sessions::leaf_count.eq(counts.leaves),
+            sessions::trashed.eq(None::<i64>),
+        );
+        Ok(self.update_row(|conn| update(sessions::table, whole, sessions::n.eq(incoming.n)).execute(conn))?)
+    }
+
+    /// Cards that nobody here has come into the owner's library, as the session plays them.
+    fn import_cards(&mut self, owner: UserId, line: &SessionLine, at: Time) -> Result<(), WriteError> {
+        for (id, hash) in &line.cards {
+            let same = characters::table.filter(characters::id.eq(id.as_bytes().to_vec())).select(characters::n);
+            if self.run(|conn| Ok(same.get_result::<i64>(conn).optional()?))?.is_none() {
+                let card = self.run(|conn| card(conn, hash))?;
+                self.put_character(owner, &LibraryItem { id: *id, card, created: at, updated: at })?;
+            }
+        }
+        if let Some((id, hash)) = &line.persona {
+            let same = personas::table.filter(personas::id.eq(id.as_bytes().to_vec())).select(personas::n);
+            if self.run(|conn| Ok(same.get_result::<i64>(conn).optional()?))?.is_none() {
+                let card = self.run(|conn| card(conn, hash))?;
+                self.put_persona(owner, &LibraryItem { id: *id, card, created: at, updated: at })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the followers of the log of a piece of what has come in, in its order; `false` when there is nothing left.
+    /// They hear of it as they do after a start: by looking.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn publish_imported(&mut self) -> Result<bool, WriteError> {
+        let rows: Vec<i64> = self.run(|conn| {
+            let untold = operations::table
+                .inner_join(sessions::table.on(sessions::n.eq(operations::session_n)))
+                .filter(operations::n.lt(0))
+                .filter(sessions::root_n.ne(NO_ROOT))
+                .order(operations::n.desc())
+                .limit(BATCH_SIZE);
+            Ok(untold.select(operations::n).load(conn)?)
+        })?;
+        let is_rest = i64::try_from(rows.len()).is_ok_and(|count| count == BATCH_SIZE);
+        for below in rows {
+            self.run_with_cache(|conn, memory| {
+                let n = memory
+                    .next(NumberedTable::Operations, || row_numbers::highest(conn, PermanentTable::Operations))?;
+                Ok(update(operations::table, operations::n.eq(n), operations::n.eq(below)).execute(conn)?)
+            })?;
+        }
+        Ok(is_rest)
+    }
+
+    /// Takes away a piece of what came in and never became whole; `false` when there is nothing left. Blobs that nothing
+    /// names stay.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn discard_imports(&mut self) -> Result<bool, WriteError> {
+        let broken = sessions::table.filter(sessions::root_n.eq(NO_ROOT)).select(sessions::n);
+        let Some(session_n) = self.run(|conn| Ok(broken.get_result::<i64>(conn).optional()?))? else {
+            return Ok(false);
+        };
+        self.writer_cache.clear();
+        Ok(self.clear_session(session_n)? > 0)
+    }
+}
+
+/// A card by its hash.
+fn card(conn: &mut Conn, hash: &str) -> Result<Map<String, Value>, StoreError> {
+    let bad = |_| StoreError::Inconsistent { table: "blobs", column: "bytes", row: 0 };
+    serde_json::from_slice(&blobs::by_hash(conn, hash)?).map_err(bad)
+}

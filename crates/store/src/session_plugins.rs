@@ -1,0 +1,83 @@
+//! A session gets other plugins: the setting and what begins by it are one operation, so that one undo takes back both.
+
+use clotho_core::ids::{NodeId, SessionId};
+use clotho_core::oplog::{Effect, OperationKind};
+use clotho_core::tree::edit::{self, TreeError};
+use clotho_core::tree::{PluginSetting, Status};
+
+use super::error::WriteError;
+use super::overlay::setting_effects;
+use super::rows::plugins_to_json;
+use super::stored::StoredSession;
+use super::tree_writes::Actor;
+use super::tx::{NodeDraft, OperationDraft, Tx, row_id};
+
+/// Where the rules of a session begin when its plugins are set.
+#[derive(Debug, Clone, Copy)]
+pub enum RulesStart<'a> {
+    /// With the next message.
+    NextMessage,
+    /// At a change node below a place that has their record already: HEAD goes there if it stands at the place.
+    ExistingNode(NodeId),
+    /// At a new change node below the place; HEAD follows where it stands there.
+    NewNode(&'a NodeDraft),
+}
+
+impl Tx<'_> {
+    /// Sets the plugins of a session and lets them begin below `place`, in one operation.
+    ///
+    /// # Errors
+    /// The session or a node is not there or still being generated, or the setting cannot have that value.
+    pub fn set_plugins(
+        &mut self,
+        actor: &Actor,
+        session: SessionId,
+        plugins: &[PluginSetting],
+        place: NodeId,
+        beginning: RulesStart<'_>,
+    ) -> Result<i64, WriteError> {
+        self.all_or_nothing(|tx| {
+            let mut held = tx.session(actor.user, session)?;
+            let mut effects = setting_effects(&held, &[("plugins".to_owned(), plugins_to_json(plugins))])?;
+            let begins = tx.start_rules_below(&held, place, beginning)?;
+            let act = if begins.is_empty() { OperationKind::Session } else { OperationKind::Rules };
+            effects.extend(begins);
+            if effects.is_empty() {
+                return Ok(held.session.op);
+            }
+            Ok(tx.log_operation(
+                &mut held,
+                OperationDraft { kind: act, actor: Some(actor.user), at: actor.at, step: None, effects },
+            )?)
+        })
+    }
+
+    fn start_rules_below(
+        &mut self,
+        held: &StoredSession,
+        place: NodeId,
+        beginning: RulesStart<'_>,
+    ) -> Result<Vec<Effect>, WriteError> {
+        let (mut effects, is_head) = (Vec::new(), held.session.head == place);
+        let to = match beginning {
+            RulesStart::NextMessage => return Ok(effects),
+            RulesStart::ExistingNode(_) if !is_head => return Ok(effects),
+            RulesStart::ExistingNode(node) => self.row_in_tree(held, node)?,
+            RulesStart::NewNode(draft) => {
+                let above = self.row_in_tree(held, place)?;
+                if above.status == Status::Generating.code() {
+                    return Err(TreeError::Generating.into());
+                }
+                let row = self.insert(held.n, held.session.edits, Some(&above), draft)?;
+                effects.push(Effect::Added { node: draft.id, parent: Some(place) });
+                effects.extend(self.move_following_labels(held, above.n, draft.id)?);
+                row
+            }
+        };
+        if is_head {
+            let way = self.remembered_edges(held, &to)?;
+            effects.extend(edit::move_head(Some(held.session.head), row_id(&to)?, &way));
+        }
+        Ok(effects)
+    }
+}

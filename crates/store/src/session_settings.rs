@@ -1,0 +1,99 @@
+//! The settings of a session by their names, as the log tells of them and as they travel.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use clotho_core::ids::PresetId;
+use clotho_core::tree::edit::TreeError;
+use clotho_core::tree::limits;
+use clotho_core::tree::{AllowedScripts, AuthorsNote, PersonaRef, RecallSettings, Session, SummarySettings};
+
+use super::rows::{persona_from_text, persona_to_text, plugins_from_text, plugins_to_json};
+use super::tree_writes::check_storable_text;
+
+/// What goes along with a session wherever it goes.
+const EXPORTED_SETTINGS: [&str; 7] = ["title", "mode", "model", "params", "plugins", "scripts", "note"];
+
+/// The settings that go along with a session.
+pub fn exported_settings(session: &Session) -> Map<String, Value> {
+    EXPORTED_SETTINGS.iter().map(|name| ((*name).to_owned(), setting_value(session, name))).collect()
+}
+
+/// Gives a session settings that came along; what it cannot have stays as it is.
+pub fn apply_settings(session: &mut Session, settings: &Map<String, Value>) {
+    for (name, to) in settings.iter().filter(|(name, to)| check_setting(name, to).is_ok()) {
+        match (name.as_str(), to) {
+            ("title", Value::String(title)) => session.title.clone_from(title),
+            ("mode", Value::String(mode)) => session.mode.clone_from(mode),
+            ("model", model) => session.model = model.as_str().map(str::to_owned),
+            ("params", Value::Object(params)) => session.params.clone_from(params),
+            ("preset", preset) => session.preset = preset.as_str().and_then(|id| id.parse().ok()),
+            ("scripts", scripts) => session.scripts = AllowedScripts::deserialize(scripts).unwrap_or_default(),
+            ("note", note) => session.note = AuthorsNote::from_json(note),
+            ("plugins", plugins) => session.plugins = plugins_from_text(&plugins.to_string()).unwrap_or_default(),
+            _ => {}
+        }
+    }
+}
+
+/// A setting of a session as the log records it.
+pub fn setting_value(session: &Session, name: &str) -> Value {
+    let json = |text: String| serde_json::from_str(&text).unwrap_or_default();
+    match name {
+        "title" => session.title.clone().into(),
+        "mode" => session.mode.clone().into(),
+        "model" => session.model.clone().into(),
+        "valuesModel" => session.values_model.clone().into(),
+        "params" => session.params.clone().into(),
+        "plugins" => plugins_to_json(&session.plugins),
+        "scripts" => json!(session.scripts),
+        "preset" => session.preset.map_or(Value::Null, |id| id.to_string().into()),
+        "recall" if session.recall == RecallSettings::default() => Value::Null,
+        "recall" => session.recall.to_json(),
+        "note" => session.note.as_ref().map_or(Value::Null, AuthorsNote::to_json),
+        "summaries" if session.summaries == SummarySettings::default() => Value::Null,
+        "summaries" => session.summaries.to_json(),
+        "persona" => session.persona.as_ref().map_or(Value::Null, |p: &PersonaRef| json(persona_to_text(p))),
+        _ => Value::Null,
+    }
+}
+
+fn is_preset_text(text: &str) -> bool {
+    text.parse::<PresetId>().is_ok()
+}
+
+/// Whether a session can be read back with a setting: a value of the wrong shape would lock it for good.
+pub fn check_setting(name: &str, to: &Value) -> Result<(), TreeError> {
+    let json = to.to_string();
+    let (field, fits, expected) = match name {
+        "title" => ("title", to.is_string(), "a text"),
+        "mode" => ("mode", matches!(to.as_str(), Some("tree" | "linear")), "\"tree\" or \"linear\""),
+        "model" => ("model", to.is_string() || to.is_null(), "a text or null"),
+        "valuesModel" => ("valuesModel", to.is_string() || to.is_null(), "a text or null"),
+        "params" => ("params", to.is_object(), "an object"),
+        "plugins" => {
+            ("plugins", plugins_from_text(&json).is_some(), "a list of {id, enabled, config, grants, refused}")
+        }
+        "scripts" => ("scripts", AllowedScripts::deserialize(to).is_ok(), "{card, preset}, each true or false"),
+        "preset" => ("preset", to.is_null() || to.as_str().is_some_and(is_preset_text), "an id or null"),
+        "recall" => ("recall", RecallSettings::from_json(to).is_some(), "{enabled, collections} or null"),
+        "note" => ("authorsNote", to.is_null() || AuthorsNote::from_json(to).is_some(), "a note or null"),
+        "summaries" => ("summaries", SummarySettings::from_json(to).is_some(), "{enabled, every, model} or null"),
+        "persona" => ("persona", to.is_null() || persona_from_text(&json).is_some(), "[id, hash] or null"),
+        other => {
+            let message = format!("a session has no setting \"{other}\"");
+            return Err(TreeError::Invalid { field: "settings", message });
+        }
+    };
+    if !fits {
+        return Err(TreeError::Invalid { field, message: format!("{expected} is expected") });
+    }
+    let text = to.as_str().unwrap_or_default();
+    match name {
+        "title" => limits::title(text)?,
+        "model" | "valuesModel" if to.is_string() => limits::model(text)?,
+        "plugins" => limits::plugins(to.as_array().map_or(0, Vec::len))?,
+        _ => {}
+    }
+    check_storable_text(field, text)
+}

@@ -1,0 +1,436 @@
+//! Undo and redo (`docs/domain.md` 2.15). Steps are the requests of one actor in one session, newest first; what ended a
+//! reply belongs to the step that asked for it; checkouts are no steps, nor is what an import brings, piece by piece. Both append an operation and remove nothing from
+//! the log: taking back means carrying out the inverse of what stands, each effect only where it still fits.
+//!
+//! To make another effect undoable: its inverse in `oplog.rs`, and what must still hold in [`Tx::check_effect`].
+
+use std::collections::{HashMap, HashSet};
+
+use diesel::prelude::*;
+
+use clotho_core::ids::{NodeId, SessionId, UserId};
+use clotho_core::oplog::{Effect, LabelTarget, Operation, OperationKind};
+use clotho_core::tree::edit::{self, TreeError};
+use clotho_core::tree::{Kind, Status};
+
+use super::ancestors;
+use super::arrange::NodeWorldDiff;
+use super::error::{StoreError, WriteError};
+use super::prepared::prepared;
+use super::rows::{NodeRow, OperationRow};
+use super::session_settings::setting_value;
+use super::stored::StoredSession;
+use super::tables::operations;
+use super::tree_writes::{Actor, check_expected_version};
+use super::tx::{OperationDraft, Tx, has_other_child, row_id};
+
+/// So many entries of the log are looked at at once.
+const BATCH_SIZE: i64 = 64;
+
+/// What was taken back or brought back.
+#[derive(Debug, Clone)]
+pub struct UndoResult {
+    /// The operation that this is.
+    pub op: i64,
+    /// The operation that began the step.
+    pub step: i64,
+    /// What kind of act that was.
+    pub kind: OperationKind,
+    /// Where HEAD stands.
+    pub head: NodeId,
+    /// How the world changed at HEAD, at labels and at the tops of what moved.
+    pub worlds: Vec<NodeWorldDiff>,
+}
+
+/// An entry of the log without its effects.
+#[derive(Debug, Clone, Copy)]
+struct UndoLogEntry {
+    op: i64,
+    step: i64,
+    kind: OperationKind,
+    is_own: bool,
+}
+
+/// What is read of an entry: its number, step, act, actor and row.
+type UndoLogColumns = (i64, i64, String, Option<Vec<u8>>, i64);
+
+/// One step as the log tells it.
+struct UndoStep {
+    kind: OperationKind,
+    /// What it did at first, its replies' ends included.
+    effects: Vec<Effect>,
+    /// What stands now: that, or what the last undo or redo of it did.
+    current_effects: Vec<Effect>,
+    number: i64,
+}
+
+impl Tx<'_> {
+    /// Takes the actor's newest step back.
+    ///
+    /// # Errors
+    /// There is none, something later stands on it, a reply of it is still being written, or HEAD is not where the actor
+    /// saw it.
+    pub fn undo(&mut self, actor: &Actor, session: SessionId) -> Result<UndoResult, WriteError> {
+        self.all_or_nothing(|tx| tx.undo_or_redo(actor, session, OperationKind::Undo))
+    }
+
+    /// Brings back what the actor took back last, unless something new was done since.
+    ///
+    /// # Errors
+    /// As [`Tx::undo`].
+    pub fn redo(&mut self, actor: &Actor, session: SessionId) -> Result<UndoResult, WriteError> {
+        self.all_or_nothing(|tx| tx.undo_or_redo(actor, session, OperationKind::Redo))
+    }
+
+    fn undo_or_redo(
+        &mut self,
+        actor: &Actor,
+        session: SessionId,
+        act: OperationKind,
+    ) -> Result<UndoResult, WriteError> {
+        let mut held = self.session(actor.user, session)?;
+        check_expected_version(&held, actor.expected_leaf)?;
+        let mut is_barred = false;
+        let number = match act {
+            OperationKind::Redo => self.last_undone_step(&held, actor.user, &mut is_barred)?,
+            _ => self.newest_step(&held, actor.user, &mut is_barred)?,
+        };
+        let nothing = if is_barred { TreeError::NothingSincePurge } else { TreeError::NothingToRevert };
+        let number = number.ok_or(nothing(act.word()))?;
+        let step = self.step(&held, number)?;
+        self.check_no_later_change(&held, actor.user, &step)?;
+        let mut witness = self.world_baseline(&held, true)?;
+        let mut effects = Vec::new();
+        for effect in step.current_effects.iter().rev().filter_map(plain_inverse) {
+            let Some(effect) = self.adjust_label_effect(&held, effect)? else { continue };
+            self.check_effect(&held, &step, &effect)?;
+            let plan = self.with_remembered_children(&held, effect)?;
+            self.add_moved_to_baseline(&held, &mut witness, &plan)?;
+            self.apply_effects(&mut held, &plan)?;
+            effects.extend(plan);
+        }
+        let plan = self.head_effects(&held, &step, act)?;
+        self.apply_effects(&mut held, &plan)?;
+        effects.extend(plan);
+        let entry = OperationDraft { kind: act, actor: Some(actor.user), at: actor.at, step: Some(number), effects };
+        let op = self.append_operation(&mut held, entry)?;
+        let worlds = self.world_diffs(&held, witness)?;
+        Ok(UndoResult { op, step: number, kind: step.kind, head: held.session.head, worlds })
+    }
+
+    /// The newest step of an actor that stands. Nothing that was destroyed comes back, so nothing before that is taken back.
+    fn newest_step(
+        &mut self,
+        held: &StoredSession,
+        user: UserId,
+        is_barred: &mut bool,
+    ) -> Result<Option<i64>, StoreError> {
+        let mut is_undone: HashMap<i64, bool> = HashMap::new();
+        self.scan_log_backwards(held, user, |line| match line.kind {
+            OperationKind::Purge | OperationKind::Begin => {
+                *is_barred = line.kind == OperationKind::Purge;
+                Some(None)
+            }
+            _ if !line.is_own => None,
+            OperationKind::Undo => {
+                is_undone.entry(line.step).or_insert(true);
+                None
+            }
+            OperationKind::Redo => {
+                is_undone.entry(line.step).or_insert(false);
+                None
+            }
+            OperationKind::Checkout | OperationKind::Reply | OperationKind::Import => None,
+            _ if is_undone.get(&line.op) == Some(&true) => None,
+            _ => Some(Some(line.op)),
+        })
+    }
+
+    /// The step that an actor took back last. Something new that was done since ends that, but for what was written: a text
+    /// that was taken back comes back beside what was written in its place, so that none is lost.
+    fn last_undone_step(
+        &mut self,
+        held: &StoredSession,
+        user: UserId,
+        is_barred: &mut bool,
+    ) -> Result<Option<i64>, StoreError> {
+        let mut redone: HashSet<i64> = HashSet::new();
+        let (mut is_late, mut late) = (false, Vec::new());
+        let last = self.scan_log_backwards(held, user, |line| match line.kind {
+            OperationKind::Purge | OperationKind::Begin => {
+                *is_barred = line.kind == OperationKind::Purge;
+                Some(None)
+            }
+            _ if !line.is_own => None,
+            OperationKind::Redo => {
+                redone.insert(line.step);
+                None
+            }
+            OperationKind::Undo if redone.remove(&line.step) => None,
+            OperationKind::Undo if is_late => {
+                late.push(line.step);
+                None
+            }
+            OperationKind::Undo => Some(Some(line.step)),
+            OperationKind::Checkout | OperationKind::Reply | OperationKind::Import => None,
+            _ => {
+                is_late = true;
+                None
+            }
+        })?;
+        for step in late {
+            let is_text = |act: OperationKind| {
+                matches!(act, OperationKind::Message | OperationKind::Edit | OperationKind::Reroll)
+            };
+            if last.is_none() && is_text(self.step(held, step)?.kind) {
+                return Ok(Some(step));
+            }
+        }
+        Ok(last)
+    }
+
+    /// Reads the log backwards until `look` has an answer.
+    fn scan_log_backwards(
+        &mut self,
+        held: &StoredSession,
+        user: UserId,
+        mut look: impl FnMut(UndoLogEntry) -> Option<Option<i64>>,
+    ) -> Result<Option<i64>, StoreError> {
+        let (session_n, mut before) = (held.n, held.session.op + 1);
+        while before > 1 {
+            let after = before - BATCH_SIZE;
+            let rows: Vec<UndoLogColumns> = self.run(|conn| {
+                let part = operations::table
+                    .filter(operations::session_n.eq(session_n))
+                    .filter(operations::op.lt(before))
+                    .filter(operations::op.ge(after))
+                    .order(operations::op.desc());
+                let columns = (operations::op, operations::step, operations::act, operations::actor, operations::n);
+                Ok(prepared(part.select(columns)).load(conn)?)
+            })?;
+            for (op, step, act, actor, row) in rows {
+                let bad = StoreError::Inconsistent { table: "operations", column: "act", row };
+                let is_own = actor.as_deref() == Some(user.as_bytes().as_slice());
+                let act = OperationKind::from_word(&act);
+                let act = self.run(|_| act.ok_or(bad))?;
+                if let Some(answer) = look(UndoLogEntry { op, step, kind: act, is_own }) {
+                    return Ok(answer);
+                }
+            }
+            before = after;
+        }
+        Ok(None)
+    }
+
+    /// A step with everything that the log has of it.
+    fn step(&mut self, held: &StoredSession, number: i64) -> Result<UndoStep, StoreError> {
+        let of_step = self.entries(held, number, |entry| entry.step == number)?;
+        let first = of_step.first().map_or(OperationKind::Message, |entry| entry.kind);
+        let turned = |entry: &&Operation| matches!(entry.kind, OperationKind::Undo | OperationKind::Redo);
+        let done: Vec<Effect> =
+            of_step.iter().filter(|entry| !turned(entry)).flat_map(|entry| entry.effects.clone()).collect();
+        let stands = of_step.iter().rev().find(turned).map_or_else(|| done.clone(), |entry| entry.effects.clone());
+        Ok(UndoStep { kind: first, effects: done, current_effects: stands, number })
+    }
+
+    /// The entries of the log from a number on that are wanted.
+    fn entries(
+        &mut self,
+        held: &StoredSession,
+        from: i64,
+        wanted: impl Fn(&OperationRow) -> bool,
+    ) -> Result<Vec<Operation>, StoreError> {
+        let session_n = held.n;
+        let rows: Vec<OperationRow> = self.run(|conn| {
+            let part = operations::table.filter(operations::session_n.eq(session_n)).filter(operations::op.ge(from));
+            Ok(prepared(part.order(operations::op).select(OperationRow::as_select())).load(conn)?)
+        })?;
+        let read = rows.into_iter().filter(wanted).map(OperationRow::into_operation);
+        let read: Result<Vec<_>, _> = read.collect();
+        self.run(|_| read)
+    }
+
+    /// Nobody else has touched later what a step touched.
+    fn check_no_later_change(&mut self, held: &StoredSession, user: UserId, step: &UndoStep) -> Result<(), WriteError> {
+        let own = user.as_bytes().as_slice();
+        let is_other = |entry: &OperationRow| entry.actor.as_deref().is_some_and(|actor| actor != own);
+        let touched: HashSet<NodeId> = step.current_effects.iter().filter_map(affected_node).collect();
+        for other in self.entries(held, step.number + 1, is_other)? {
+            if other.kind != OperationKind::Checkout && other.effects.iter().any(|effect| affects_any(effect, &touched))
+            {
+                let what = "somebody else's change stands on it".to_owned();
+                return Err(TreeError::BlockedByLater { op: other.op, kind: other.kind.word(), what }.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// A label may have gone on meanwhile with a reply that was asked for before it was there: it moves from where it is. One
+    /// that is gone stays so.
+    fn adjust_label_effect(&mut self, held: &StoredSession, effect: Effect) -> Result<Option<Effect>, StoreError> {
+        let Effect::Labelled { name, from: Some(_), to } = effect else { return Ok(Some(effect)) };
+        let present = self.label_mark(held, &name)?.filter(|present| to != Some(*present));
+        Ok(present.map(|present| Effect::Labelled { name, from: Some(present), to }))
+    }
+
+    /// Whether an effect can be carried out as things stand.
+    fn check_effect(&mut self, held: &StoredSession, step: &UndoStep, effect: &Effect) -> Result<(), WriteError> {
+        let holds = match effect {
+            Effect::Shown { node, to } => self.may_show(held, *node, *to)?,
+            Effect::Moved { node, from, to } => self.may_move(held, *node, *from, *to)?,
+            Effect::Detached { node, .. } => self.movable_node(held, *node).map(|_| true)?,
+            Effect::Attached { node, cut } => {
+                let row = self.logged_row(held, *node)?;
+                self.fragment(held, cut.fragment, "fragmentId").is_ok() && self.is_in_tree(&row)?
+            }
+            Effect::Renamed { fragment, from, .. } => {
+                self.fragment(held, *fragment, "fragmentId").is_ok_and(|row| row.name == *from)
+            }
+            Effect::Labelled { name, from, .. } => self.label_mark(held, name)? == *from,
+            Effect::Rated { node, from, .. } => self.logged_row(held, *node)?.rating == from.map(i16::from),
+            Effect::Revised { node, from, .. } => self.logged_row(held, *node)?.revision == *from,
+            Effect::Setting { name, from, .. } => setting_value(&held.session, name) == *from,
+            _ => true,
+        };
+        if holds { Ok(()) } else { Err(self.later_change_refusal(held, step, effect)?.into()) }
+    }
+
+    /// A node comes back where its parent stands, and goes where nothing else stands on it.
+    fn may_show(&mut self, held: &StoredSession, node: NodeId, to: bool) -> Result<bool, WriteError> {
+        let row = self.logged_row(held, node)?;
+        if to {
+            return Ok(row.is_hidden && row.fragment_n.is_none() && self.is_in_tree(&row)?);
+        }
+        if row.status == Status::Generating.code() {
+            return Err(TreeError::Generating.into());
+        }
+        Ok(!row.is_hidden && !self.run(|conn| Ok(has_other_child(conn, row.n, 0)?))?)
+    }
+
+    fn may_move(&mut self, held: &StoredSession, node: NodeId, from: NodeId, to: NodeId) -> Result<bool, WriteError> {
+        let (row, from_n, to) =
+            (self.logged_row(held, node)?, self.node_number(held, from)?, self.logged_row(held, to)?);
+        if row.parent_n != Some(from_n)
+            || self.run(|conn| ancestors::ancestor_at(conn, to.n, row.depth))? == Some(row.n)
+        {
+            return Ok(false);
+        }
+        // What lies in the stash may have been below anything.
+        Ok(row.is_hidden || !to.is_hidden)
+    }
+
+    fn is_in_tree(&mut self, row: &NodeRow) -> Result<bool, StoreError> {
+        match row.parent_n {
+            Some(parent) => Ok(!self.row_by_number(parent)?.is_hidden),
+            None => Ok(row.kind == Kind::Root.code()),
+        }
+    }
+
+    fn label_mark(&mut self, held: &StoredSession, name: &str) -> Result<Option<LabelTarget>, StoreError> {
+        let known = self.label_rows(held)?.into_iter().find(|label| label.name == name);
+        match known {
+            Some(label) => {
+                Ok(Some(LabelTarget { node: row_id(&self.row_by_number(label.node_n)?)?, following: label.following }))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Names what came later and touched the same.
+    fn later_change_refusal(
+        &mut self,
+        held: &StoredSession,
+        step: &UndoStep,
+        effect: &Effect,
+    ) -> Result<TreeError, StoreError> {
+        let named: HashSet<NodeId> = affected_node(effect).into_iter().collect();
+        let number = step.number;
+        let later = self.entries(held, number + 1, |entry| entry.step != number)?;
+        let touches = |entry: &&Operation| entry.effects.iter().any(|effect| affects_any(effect, &named));
+        let (op, kind) = match later.iter().rev().find(touches) {
+            Some(entry) => (entry.op, entry.kind.word()),
+            None => (held.session.op, "later"),
+        };
+        Ok(TreeError::BlockedByLater { op, kind, what: "what it stood on is not as it was".to_owned() })
+    }
+
+    /// The effect, and what forks remember by it.
+    fn with_remembered_children(&mut self, held: &StoredSession, effect: Effect) -> Result<Vec<Effect>, WriteError> {
+        match &effect {
+            Effect::Moved { node, to, .. } => {
+                let (row, to) = (self.logged_row(held, *node)?, self.logged_row(held, *to)?);
+                self.reparent_effects(held, &row, &to)
+            }
+            _ => Ok(vec![effect]),
+        }
+    }
+
+    /// Where HEAD goes: to where the step found it, or left it. Where that is not in the tree any more it stays, or leaves
+    /// what went.
+    fn head_effects(
+        &mut self,
+        held: &StoredSession,
+        step: &UndoStep,
+        act: OperationKind,
+    ) -> Result<Vec<Effect>, StoreError> {
+        let mut moves = step.effects.iter().filter_map(|effect| match effect {
+            Effect::Head { from: Some(from), to } => Some((*from, *to)),
+            _ => None,
+        });
+        let wanted = match act {
+            OperationKind::Redo => moves.next_back().map(|(_, to)| to),
+            _ => moves.next().map(|(from, _)| from),
+        };
+        let wanted = wanted.map(|node| self.logged_row(held, node)).transpose()?.filter(|row| !row.is_hidden);
+        let mut to = match wanted {
+            Some(row) => row,
+            None => self.row_by_number(held.head_n)?,
+        };
+        while let Some(parent_n) = to.parent_n.filter(|_| to.is_hidden) {
+            to = self.row_by_number(parent_n)?;
+        }
+        let way = self.remembered_edges(held, &to)?;
+        Ok(edit::move_head(Some(held.session.head), row_id(&to)?, &way))
+    }
+}
+
+/// What takes an effect back, but for HEAD and what forks remember, which go their own way.
+fn plain_inverse(effect: &Effect) -> Option<Effect> {
+    match effect {
+        Effect::Head { .. } | Effect::Remembered { .. } => None,
+        other => other.inverse(),
+    }
+}
+
+/// The node that an effect is about.
+fn affected_node(effect: &Effect) -> Option<NodeId> {
+    match effect {
+        Effect::Added { node, .. }
+        | Effect::Completed { node }
+        | Effect::Shown { node, .. }
+        | Effect::Moved { node, .. }
+        | Effect::Detached { node, .. }
+        | Effect::Attached { node, .. }
+        | Effect::Purged { node, .. }
+        | Effect::Enabled { node, .. }
+        | Effect::Muted { node, .. }
+        | Effect::Revised { node, .. }
+        | Effect::Rated { node, .. } => Some(*node),
+        Effect::Labelled { from, to, .. } => to.or(*from).map(|mark| mark.node),
+        Effect::Head { .. }
+        | Effect::Remembered { .. }
+        | Effect::Unread { .. }
+        | Effect::Renamed { .. }
+        | Effect::Setting { .. } => None,
+    }
+}
+
+/// Whether an effect is about one of some nodes, or hangs something below one.
+fn affects_any(effect: &Effect, nodes: &HashSet<NodeId>) -> bool {
+    let below = match effect {
+        Effect::Added { parent, .. } => *parent,
+        Effect::Moved { to, .. } => Some(*to),
+        _ => None,
+    };
+    [affected_node(effect), below].into_iter().flatten().any(|node| nodes.contains(&node))
+}

@@ -1,0 +1,168 @@
+//! The log is dense, can be read, and rebuilds the arrangement.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use diesel::prelude::*;
+
+use crate::conn::Conn;
+use crate::error::StoreError;
+use crate::rows::{NodeRow, OperationRow};
+use crate::tables::operations;
+use clotho_core::clock::Time;
+use clotho_core::ids::{FragmentId, NodeId};
+use clotho_core::oplog::{FragmentInfo, LabelTarget};
+use clotho_core::tree::reference_tree::{ReferenceNode, ReferenceTree};
+
+use super::tree::id;
+use super::{DoctorCheck, ExaminedSession, FindingLog, FragmentCheckRow, describe_differences};
+
+/// Operations read at once.
+const PAGE: i64 = 1_000;
+
+/// Rebuilds the tree from the log and compares.
+pub fn check(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingLog) -> Result<(), StoreError> {
+    let Some(mirror) = replay(conn, patient, notes)? else { return Ok(()) };
+    let head = patient.nodes.find(patient.head_n).and_then(|(_, row)| id(row));
+    if mirror.head() != head {
+        notes.note_unrepairable(
+            DoctorCheck::Arrangement,
+            head,
+            format!("HEAD is here, but by the log at {}", node_name(mirror.head())),
+        );
+    }
+    compare_stash(patient, &mirror, notes);
+    compare_labels(patient, &mirror, notes);
+    let mut met = 0;
+    for row in &patient.nodes.rows {
+        let Some(node) = id(row) else { continue };
+        match mirror.nodes().get(&node) {
+            None => notes.note_unrepairable(DoctorCheck::Arrangement, Some(node), "the log does not know it"),
+            Some(place) => {
+                met += 1;
+                compare(patient, row, place, notes);
+            }
+        }
+    }
+    if met < mirror.nodes().len() {
+        let missing =
+            mirror.nodes().keys().filter(|node| !patient.nodes.rows.iter().any(|row| id(row) == Some(**node)));
+        for node in missing {
+            notes.note_unrepairable(DoctorCheck::Arrangement, Some(*node), "the log knows it, and it is not there");
+        }
+    }
+    Ok(())
+}
+
+/// The tree as the log tells it; none if the log itself is wrong.
+fn replay(
+    conn: &mut Conn,
+    patient: &ExaminedSession,
+    notes: &mut FindingLog,
+) -> Result<Option<ReferenceTree>, StoreError> {
+    let (mut mirror, mut last) = (ReferenceTree::default(), 0);
+    loop {
+        let later = operations::table.filter(operations::session_n.eq(patient.n)).filter(operations::op.gt(last));
+        let page: Vec<OperationRow> =
+            later.order(operations::op).limit(PAGE).select(OperationRow::as_select()).load(conn)?;
+        if page.is_empty() {
+            break;
+        }
+        for row in page {
+            last = row.op;
+            let told = row.into_operation().map_err(|error| error.to_string());
+            if let Err(message) = told.and_then(|operation| mirror.apply(&operation)) {
+                notes.note_unrepairable(DoctorCheck::Log, None, message);
+                return Ok(None);
+            }
+        }
+    }
+    if last != patient.op {
+        notes.note_unrepairable(
+            DoctorCheck::Log,
+            None,
+            format!("the log ends at {last}, and the session at {}", patient.op),
+        );
+        return Ok(None);
+    }
+    Ok(Some(mirror))
+}
+
+fn compare_stash(patient: &ExaminedSession, mirror: &ReferenceTree, notes: &mut FindingLog) {
+    let read = |row: &FragmentCheckRow| {
+        let (fragment, top) = (FragmentId::from_slice(&row.id)?, node_id(patient, Some(row.top_n))?);
+        Some((fragment, (top, FragmentInfo { fragment, name: row.name.clone(), since: Time(row.created) })))
+    };
+    let stored: BTreeMap<FragmentId, (NodeId, FragmentInfo)> = patient.fragments.iter().filter_map(read).collect();
+    let ids: BTreeSet<&FragmentId> = stored.keys().chain(mirror.fragments().keys()).collect();
+    for id in ids.into_iter().filter(|id| stored.get(*id) != mirror.fragments().get(*id)) {
+        notes.note_unrepairable(DoctorCheck::Arrangement, None, format!("the fragment {id} is not what the log tells"));
+    }
+}
+
+fn compare_labels(patient: &ExaminedSession, mirror: &ReferenceTree, notes: &mut FindingLog) {
+    let mut stored: BTreeMap<String, LabelTarget> = BTreeMap::new();
+    for (name, node_n, following) in &patient.labels {
+        if let Some(node) = node_id(patient, Some(*node_n)) {
+            stored.insert(name.clone(), LabelTarget { node, following: *following });
+        }
+    }
+    let names: BTreeSet<&String> = stored.keys().chain(mirror.labels().keys()).collect();
+    for name in names.into_iter().filter(|name| stored.get(*name) != mirror.labels().get(*name)) {
+        notes.note_unrepairable(
+            DoctorCheck::Arrangement,
+            None,
+            format!("the label \"{name}\" is not where the log tells"),
+        );
+    }
+}
+
+fn node_id(patient: &ExaminedSession, n: Option<i64>) -> Option<NodeId> {
+    n.and_then(|n| patient.nodes.find(n)).and_then(|(_, row)| id(row))
+}
+
+fn compare(patient: &ExaminedSession, row: &NodeRow, place: &ReferenceNode, notes: &mut FindingLog) {
+    let stored = ReferenceNode {
+        parent: node_id(patient, row.parent_n),
+        remembered: node_id(patient, row.remembered_n),
+        is_hidden: row.is_hidden,
+        fragment: row.fragment_n.and_then(|n| fragment_of(patient, n)),
+        is_disabled: !row.is_enabled,
+        is_muted: row.is_muted,
+        is_unread: row.is_unread,
+        rating: row.rating.and_then(|stars| u8::try_from(stars).ok()),
+        revision: place.revision.map(|_| row.revision),
+    };
+    if stored != *place {
+        notes.note_unrepairable(
+            DoctorCheck::Arrangement,
+            id(row),
+            describe_differences("the log", &describe_arrangement(&stored, place)),
+        );
+    }
+}
+
+/// How a node is arranged, in words: as it is and as it must be.
+fn describe_arrangement(is: &ReferenceNode, must: &ReferenceNode) -> [(&'static str, String, String); 9] {
+    let both = |what, say: &dyn Fn(&ReferenceNode) -> String| (what, say(is), say(must));
+    let word = |holds: bool, yes: &str, no: &str| if holds { yes.to_owned() } else { no.to_owned() };
+    let fragment = |of: &ReferenceNode| of.fragment.map_or_else(|| "none".to_owned(), |id| id.to_string());
+    [
+        both("parent", &|of| node_name(of.parent)),
+        both("child last visited", &|of| node_name(of.remembered)),
+        both("place", &|of| word(of.is_hidden, "outside the tree", "in the tree")),
+        both("fragment", &fragment),
+        both("text", &|of| word(of.is_disabled, "left out", "not left out")),
+        both("effect on the world", &|of| word(of.is_muted, "muted", "on")),
+        both("state", &|of| word(of.is_unread, "unread", "read")),
+        both("rating", &|of| of.rating.map_or_else(|| "none".to_owned(), |stars| stars.to_string())),
+        both("revision", &|of| of.revision.map_or_else(|| "none".to_owned(), |revision| revision.to_string())),
+    ]
+}
+
+fn fragment_of(patient: &ExaminedSession, n: i64) -> Option<FragmentId> {
+    patient.fragments.iter().find(|fragment| fragment.n == n).and_then(|fragment| FragmentId::from_slice(&fragment.id))
+}
+
+fn node_name(node: Option<NodeId>) -> String {
+    node.map_or_else(|| "none".to_owned(), |node| node.to_string())
+}

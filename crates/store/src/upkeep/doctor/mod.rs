@@ -1,0 +1,379 @@
+//! The doctor's eyes: whether a database keeps every rule of `docs/domain.md`. Looking changes nothing and may be done beside
+//! a server; each session is looked at as of one moment, and forgotten before the next.
+//!
+//! - `tree.rs`: roots, parents, circles, what follows from the path, HEAD, counts, fragments, labels
+//! - `log.rs`: the log is dense, and the arrangement is what it tells
+//! - `worlds.rs`: deltas can be read, keyframes are equal to the fold
+//! - `contents.rs`: what nodes point to is there, and is what its hash says
+//!
+//! Found is named; what is derived can be put right ([`Store::repair`]), facts and the log never are. To add a check: a word in
+//! [`DoctorCheck`], a look in the file of its kind, a test in `tests/it/keep/doctor.rs` which damages a real file in that way.
+
+mod contents;
+mod log;
+mod tree;
+mod worlds;
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use diesel::prelude::*;
+use serde::Serialize;
+
+use crate::caches::Caches;
+use crate::conn::{self, Conn};
+use crate::error::{StoreError, WriteError};
+use crate::read::StoreReader;
+use crate::replies::is_generating;
+use crate::tables::{fragments, keyframes, labels, nodes, sessions, traces};
+use crate::tx::Tx;
+use crate::{Store, StoreSettings, lock_database, lock_folder};
+use clotho_core::ids::{NodeId, SessionId};
+
+use super::session_nodes::SessionNodes;
+
+/// Repairs that one write makes.
+const BATCH_SIZE: usize = 200;
+
+/// What is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum DoctorCheck {
+    /// The database file itself.
+    File,
+    /// Rows that point to rows.
+    References,
+    /// One root for each session.
+    Root,
+    /// Parents are there.
+    Parent,
+    /// No circles.
+    Cycle,
+    /// Depth, turn, rules and distance to the last keyframe follow from the path.
+    Derived,
+    /// HEAD is there and stands in the tree.
+    Head,
+    /// The remembered child is there.
+    Remembered,
+    /// Counts are right.
+    Counts,
+    /// The log is dense and can be read.
+    Log,
+    /// The arrangement is what the log tells.
+    Arrangement,
+    /// Fragments are whole.
+    Fragment,
+    /// Labels are on nodes of their session.
+    Label,
+    /// Texts are there and can be read.
+    Text,
+    /// Deltas are there and can be read.
+    Delta,
+    /// Keyframes are equal to the fold.
+    Keyframe,
+    /// The rules in force can be read.
+    Rules,
+    /// The cards of a session are there.
+    Card,
+    /// Traces can be read, and their blocks are there.
+    Trace,
+    /// Blobs are what their hashes say.
+    Blob,
+    /// The search index has what it must have and nothing else.
+    Index,
+}
+
+/// Something that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DoctorFinding {
+    /// What was looked at.
+    pub check: DoctorCheck,
+    /// One sentence.
+    pub message: String,
+    /// In which session.
+    pub session: Option<SessionId>,
+    /// At which node.
+    pub node: Option<NodeId>,
+    /// Whether it is derived and can be put right.
+    pub is_derived: bool,
+}
+
+/// A finding, and how it is put right if it is derived.
+#[derive(Debug, Clone)]
+pub struct RepairableFinding {
+    /// What is wrong.
+    pub finding: DoctorFinding,
+    repair: Option<DoctorRepair>,
+}
+
+impl RepairableFinding {
+    /// Something that is wrong with the search index, which is made anew from the log.
+    pub fn index_finding(message: String, node: Option<NodeId>) -> Self {
+        let finding = DoctorFinding { check: DoctorCheck::Index, message, session: None, node, is_derived: true };
+        Self { finding, repair: None }
+    }
+}
+
+/// What follows from the path of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct DerivedColumns {
+    depth: i32,
+    turn: i32,
+    since_keyframe: i32,
+    rules_n: Option<i64>,
+}
+
+/// How something derived is put right.
+#[derive(Debug, Clone, Copy)]
+enum DoctorRepair {
+    Derive { node_n: i64, derived: DerivedColumns },
+    Count { session_n: i64, nodes: i64, leaves: i64 },
+    DeleteKeyframe { keyframe: i64 },
+    IndexTrace { trace: i64 },
+}
+
+/// Where findings of one session go.
+struct FindingLog {
+    session: Option<SessionId>,
+    findings: Vec<RepairableFinding>,
+}
+
+impl FindingLog {
+    fn note(
+        &mut self,
+        check: DoctorCheck,
+        node: Option<NodeId>,
+        message: impl Into<String>,
+        repair: Option<DoctorRepair>,
+    ) {
+        let finding =
+            DoctorFinding { check, message: message.into(), session: self.session, node, is_derived: repair.is_some() };
+        self.findings.push(RepairableFinding { finding, repair });
+    }
+
+    fn note_unrepairable(&mut self, check: DoctorCheck, node: Option<NodeId>, message: impl Into<String>) {
+        self.note(check, node, message, None);
+    }
+}
+
+/// What differs of what is kept and what must be, in words: `(what, how it is, how it must be)`.
+fn describe_differences(by: &str, all: &[(&str, String, String)]) -> String {
+    let said = all.iter().filter(|(_, is, must)| is != must);
+    let said: Vec<String> = said.map(|(what, is, must)| format!("its {what} is {is}, but {must} by {by}")).collect();
+    said.join("; ")
+}
+
+/// So many of something, as people say it: the word with an s unless it is one.
+pub fn pluralize(number: i64, word: &str) -> String {
+    if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
+}
+
+/// A row of the stash.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = fragments)]
+struct FragmentCheckRow {
+    n: i64,
+    id: Vec<u8>,
+    name: Option<String>,
+    top_n: i64,
+    created: i64,
+}
+
+/// A session as the doctor looks at it.
+struct ExaminedSession {
+    n: i64,
+    root_n: i64,
+    head_n: i64,
+    op: i64,
+    edits: i64,
+    node_count: i64,
+    leaf_count: i64,
+    fragments: Vec<FragmentCheckRow>,
+    labels: Vec<(String, i64, bool)>,
+    nodes: SessionNodes,
+}
+
+/// Looks at one database.
+pub struct Doctor {
+    conn: Conn,
+    caches: Arc<Caches>,
+}
+
+impl Doctor {
+    /// Opens a database to look at it.
+    ///
+    /// # Errors
+    /// It cannot be read, or another version wrote it.
+    pub fn open(database: &Path) -> Result<Self, StoreError> {
+        let mut conn = conn::open_reader(database)?;
+        if !conn::is_clotho_database(&mut conn)? {
+            return Err(StoreError::Open(format!("{} is no database of Clotho", database.display())));
+        }
+        conn::refuse_newer(&mut conn)?;
+        conn::refuse_older(&mut conn)?;
+        Ok(Self { conn, caches: Arc::default() })
+    }
+
+    /// Looks at the file as such.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn file(&mut self) -> Result<Vec<RepairableFinding>, StoreError> {
+        let mut notes = FindingLog { session: None, findings: Vec::new() };
+        for fault in conn::integrity_errors(&mut self.conn)? {
+            notes.note_unrepairable(DoctorCheck::File, None, fault);
+        }
+        for loose in conn::dangling_rows(&mut self.conn)? {
+            let repair = (loose.table == "keyframes").then_some(DoctorRepair::DeleteKeyframe { keyframe: loose.n });
+            let message =
+                format!("row {} of {} belongs to a row of {} that is not there", loose.n, loose.table, loose.parent);
+            notes.note(DoctorCheck::References, None, message, repair);
+        }
+        Ok(notes.findings)
+    }
+
+    /// The sessions, trash included, by their rows.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn sessions(&mut self) -> Result<Vec<i64>, StoreError> {
+        // What is being cleared away is nobody's any more.
+        let all = sessions::table.filter(sessions::trashed.is_null().or(sessions::trashed.gt(0)));
+        Ok(all.order(sessions::n).select(sessions::n).load(&mut self.conn)?)
+    }
+
+    /// How many replies are being written. Where no server runs they were cut off with it, and the next start ends them: that
+    /// is nothing wrong, and so no finding.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn generating(&mut self) -> Result<i64, StoreError> {
+        Ok(nodes::table.filter(is_generating()).count().get_result(&mut self.conn)?)
+    }
+
+    /// Looks at one session, as of one moment.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn session(&mut self, n: i64) -> Result<Vec<RepairableFinding>, StoreError> {
+        conn::begin_read(&mut self.conn)?;
+        let found = self.check_session(n);
+        conn::end_read(&mut self.conn);
+        found
+    }
+
+    fn check_session(&mut self, n: i64) -> Result<Vec<RepairableFinding>, StoreError> {
+        type SessionCheckColumns = (Vec<u8>, i64, i64, i64, i64, i64, i64);
+        let row: Option<SessionCheckColumns> = sessions::table
+            .find(n)
+            .select((
+                sessions::id,
+                sessions::root_n,
+                sessions::head_n,
+                sessions::op,
+                sessions::edits,
+                sessions::node_count,
+                sessions::leaf_count,
+            ))
+            .get_result(&mut self.conn)
+            .optional()?;
+        // It may have gone since it was listed.
+        let Some((id, root_n, head_n, op, edits, node_count, leaf_count)) = row else { return Ok(Vec::new()) };
+        let mut notes = FindingLog { session: SessionId::from_slice(&id), findings: Vec::new() };
+        let forest = SessionNodes::read(&mut self.conn, n)?;
+        let stash = fragments::table.filter(fragments::session_n.eq(n)).order(fragments::n);
+        let fragments = stash.select(FragmentCheckRow::as_select()).load(&mut self.conn)?;
+        let named = labels::table.filter(labels::session_n.eq(n)).order(labels::name);
+        let labels = named.select((labels::name, labels::node_n, labels::following)).load(&mut self.conn)?;
+        let patient =
+            ExaminedSession { n, root_n, head_n, op, edits, node_count, leaf_count, fragments, labels, nodes: forest };
+        tree::check(&patient, &mut notes);
+        log::check(&mut self.conn, &patient, &mut notes)?;
+        contents::check_contents(&mut self.conn, &patient, &mut notes)?;
+        worlds::check(&mut self.conn, &patient, &mut notes)?;
+        Ok(notes.findings)
+    }
+
+    /// Looks at what sessions share: blobs and traces, page by page.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn contents(&mut self) -> Result<Vec<RepairableFinding>, StoreError> {
+        let mut notes = FindingLog { session: None, findings: Vec::new() };
+        let hashes: HashSet<u64> = contents::check_blobs(&mut self.conn, &mut notes)?;
+        contents::check_traces(&mut self.conn, &hashes, &mut notes)?;
+        Ok(notes.findings)
+    }
+
+    /// Reads as every reader does, on one snapshot.
+    ///
+    /// # Errors
+    /// The closure's own.
+    pub fn read<T, E: From<StoreError>>(
+        &mut self,
+        closure: impl FnOnce(&mut StoreReader<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        StoreReader::new(&mut self.conn, &self.caches).snapshot(closure)
+    }
+}
+
+impl StoreSettings {
+    /// Whether a server, or another command that writes, has the database open.
+    ///
+    /// # Errors
+    /// The folder cannot be used.
+    pub fn is_in_use(&self) -> Result<bool, StoreError> {
+        let locked = lock_folder(&self.data_dir).and_then(|folder| Ok([folder, lock_database(&self.database_path())?]));
+        match locked {
+            Ok(_) => Ok(false),
+            Err(StoreError::Locked) => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Store {
+    /// Puts right what is derived among findings, in small writes; answers with how many that were.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn repair(&self, found: &[RepairableFinding]) -> Result<usize, WriteError> {
+        let repairs: Vec<DoctorRepair> = found.iter().filter_map(|found| found.repair).collect();
+        for piece in repairs.chunks(BATCH_SIZE) {
+            let piece = piece.to_vec();
+            self.write(move |tx| piece.iter().try_for_each(|repair| tx.apply_repair(*repair))).await?;
+        }
+        self.forget_worlds();
+        Ok(repairs.len())
+    }
+}
+
+impl Tx<'_> {
+    fn apply_repair(&mut self, repair: DoctorRepair) -> Result<(), WriteError> {
+        self.writer_cache.clear();
+        Ok(self.run(|conn| {
+            match repair {
+                DoctorRepair::Derive { node_n, derived } => diesel::update(nodes::table.find(node_n))
+                    .set((
+                        nodes::depth.eq(derived.depth),
+                        nodes::turn.eq(derived.turn),
+                        nodes::since_keyframe.eq(derived.since_keyframe),
+                        nodes::rules_n.eq(derived.rules_n),
+                    ))
+                    .execute(conn),
+                DoctorRepair::Count { session_n, nodes, leaves } => diesel::update(sessions::table.find(session_n))
+                    .set((sessions::node_count.eq(nodes), sessions::leaf_count.eq(leaves)))
+                    .execute(conn),
+                DoctorRepair::DeleteKeyframe { keyframe } => {
+                    diesel::delete(keyframes::table.find(keyframe)).execute(conn)
+                }
+                DoctorRepair::IndexTrace { trace } => {
+                    diesel::update(traces::table.find(trace)).set(traces::base_n.eq(None::<i64>)).execute(conn)
+                }
+            }?;
+            Ok(())
+        })?)
+    }
+}

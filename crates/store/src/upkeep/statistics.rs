@@ -1,0 +1,110 @@
+//! How much there is: tables with rows and bytes, sessions with nodes and depth.
+
+use std::path::Path;
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary, Text};
+use serde::Serialize;
+
+use crate::conn;
+use crate::error::StoreError;
+use crate::tables::{nodes, sessions};
+use clotho_core::ids::SessionId;
+
+/// How much there is in a database.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DatabaseStatistics {
+    /// Bytes of the database file, without what is only in its log.
+    pub file_bytes: u64,
+    /// Every table, by name.
+    pub tables: Vec<TableStatistics>,
+    /// Sessions that can be played.
+    pub sessions: i64,
+    /// Sessions in the trash.
+    pub trashed_sessions: i64,
+    /// Nodes of all sessions, roots included.
+    pub nodes: i64,
+    /// The session with the most nodes.
+    pub largest_session: Option<SessionStatistic>,
+    /// The session with the deepest line.
+    pub deepest_line: Option<SessionStatistic>,
+}
+
+/// A table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TableStatistics {
+    /// Its name.
+    pub name: String,
+    /// Its rows.
+    pub rows: i64,
+    /// Its bytes in the file, with its indexes.
+    pub bytes: i64,
+}
+
+/// The session that is the most in something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SessionStatistic {
+    /// Its id.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Nodes, or edges from the root.
+    pub number: i64,
+}
+
+#[derive(QueryableByName)]
+struct LargestSessionRow {
+    #[diesel(sql_type = Binary)]
+    id: Vec<u8>,
+    #[diesel(sql_type = Text)]
+    title: String,
+    #[diesel(sql_type = BigInt)]
+    number: i64,
+}
+
+impl From<LargestSessionRow> for SessionStatistic {
+    fn from(most: LargestSessionRow) -> Self {
+        let id = SessionId::from_slice(&most.id).map_or_else(String::new, |id| id.to_string());
+        Self { id, title: most.title, number: most.number }
+    }
+}
+
+/// Counts everything as of one moment; a server may run meanwhile.
+///
+/// # Errors
+/// The database cannot be read.
+pub fn collect(database: &Path) -> Result<DatabaseStatistics, StoreError> {
+    let mut conn = conn::open_reader(database)?;
+    conn::begin_read(&mut conn)?;
+    let mut tables = Vec::new();
+    for room in conn::table_sizes(&mut conn)? {
+        if room.name != "sqlite_schema" && room.name != "sqlite_master" {
+            tables.push(TableStatistics {
+                rows: conn::rows(&mut conn, &room.name)?,
+                name: room.name,
+                bytes: room.bytes,
+            });
+        }
+    }
+    let most = |number: &str| {
+        format!(
+            "SELECT s.id, s.title, CAST(m.number AS BIGINT) AS number FROM sessions s JOIN ( \
+               SELECT session_n, {number} AS number FROM nodes GROUP BY session_n ORDER BY 2 DESC, 1 LIMIT 1) m \
+             ON m.session_n = s.n"
+        )
+    };
+    let mut find = |number| diesel::sql_query(most(number)).get_result::<LargestSessionRow>(&mut conn).optional();
+    let (largest, deepest) = (find("COUNT(*)")?, find("MAX(depth)")?);
+    let figures = DatabaseStatistics {
+        file_bytes: std::fs::metadata(database).map_or(0, |file| file.len()),
+        tables,
+        sessions: sessions::table.filter(sessions::trashed.is_null()).count().get_result(&mut conn)?,
+        trashed_sessions: sessions::table.filter(sessions::trashed.is_not_null()).count().get_result(&mut conn)?,
+        nodes: nodes::table.count().get_result(&mut conn)?,
+        largest_session: largest.map(Into::into),
+        deepest_line: deepest.map(Into::into),
+    };
+    conn::end_read(&mut conn);
+    Ok(figures)
+}

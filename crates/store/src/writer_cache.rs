@@ -1,0 +1,379 @@
+//! What the writer remembers from one request to the next, so that it does not ask the database for what it has just
+//! written. There is one writer, so nobody else changes these rows; whatever is taken back makes it forget everything.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use diesel::prelude::*;
+
+use clotho_core::ids::{NodeId, SessionId};
+use clotho_core::oplog::Effect;
+
+use super::caches::estimated_size;
+use super::conn::Conn;
+use super::error::StoreError;
+use super::rows::NodeRow;
+use super::rules::{self, ActiveRules};
+use super::stored::StoredSession;
+use clotho_core::world::World;
+
+/// Nodes remembered at most.
+const MAX_NODES: usize = 4_096;
+/// Sessions remembered at most.
+const MAX_SESSIONS: usize = 256;
+/// Sets of rules remembered at most.
+const MAX_RULES: usize = 64;
+/// Worlds at the tips of lines remembered at most.
+const MAX_LEAF_WORLDS: usize = 256;
+/// The largest of them, in bytes of JSON: a larger one is folded again when its next keyframe is due.
+const MAX_LEAF_WORLD_BYTES: usize = 32 << 10;
+
+/// A table whose rows the writer numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NumberedTable {
+    /// Nodes, and their texts.
+    Nodes,
+    /// Deltas.
+    Deltas,
+    /// Pieces of running replies.
+    Segments,
+    /// Edits of arrangements.
+    Edits,
+    /// The stash.
+    Fragments,
+    /// Names on nodes.
+    Labels,
+    /// The log.
+    Operations,
+}
+
+/// The writer's memory.
+#[derive(Default)]
+pub struct WriterCache {
+    newest: HashMap<NumberedTable, i64>,
+    sessions: HashMap<SessionId, StoredSession>,
+    nodes: HashMap<i64, CachedNode>,
+    /// Neither half of a name ever changes.
+    node_numbers: HashMap<(i64, NodeId), i64>,
+    rules: HashMap<i64, Arc<ActiveRules>>,
+    /// By the row of their session.
+    labels: HashMap<i64, Vec<LabelRow>>,
+    /// By the node whose world it is, with the edit of the arrangement that it was folded under.
+    leaf_worlds: HashMap<i64, (i64, LeafWorld)>,
+}
+
+/// The world of the node that was written last on some line: the next node's is folded from it in place.
+#[derive(Default)]
+pub struct LeafWorld {
+    /// The world.
+    pub world: Arc<World>,
+    /// Its bytes as JSON: roughly, until it is cut as a keyframe.
+    pub bytes: usize,
+}
+
+impl LeafWorld {
+    /// A world that was computed anew. What it takes in memory is some eight times its JSON.
+    pub fn new(world: Arc<World>) -> Self {
+        let bytes = estimated_size(&world) / 8;
+        Self { world, bytes }
+    }
+}
+
+/// A label with the row of its node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LabelRow {
+    /// Its name.
+    pub name: String,
+    /// The row of its node.
+    pub node_n: i64,
+    /// Whether it moves with what is appended there.
+    pub following: bool,
+}
+
+struct CachedNode {
+    row: NodeRow,
+    /// Whether one of its children stands in the tree, if that is known.
+    has_children: Option<bool>,
+}
+
+impl WriterCache {
+    /// Forgets everything: something was taken back, and its numbers are given to others.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The next number of a table; `newest` asks the database for the highest there is.
+    pub fn next(
+        &mut self,
+        table: NumberedTable,
+        newest: impl FnOnce() -> QueryResult<Option<i64>>,
+    ) -> Result<i64, StoreError> {
+        let newest = match self.newest.get(&table) {
+            Some(n) => *n,
+            // What has come in from a file stands below zero until it is told.
+            None => newest()?.unwrap_or(0).max(0),
+        };
+        self.newest.insert(table, newest + 1);
+        Ok(newest + 1)
+    }
+
+    /// A session that is not in the trash, as it stands now.
+    pub fn session(&self, id: SessionId) -> Option<StoredSession> {
+        self.sessions.get(&id).cloned()
+    }
+
+    /// Remembers a session as it was read.
+    pub fn keep_session(&mut self, held: &StoredSession) {
+        if held.is_trashed {
+            return;
+        }
+        if self.sessions.len() >= MAX_SESSIONS {
+            self.sessions.clear();
+        }
+        self.sessions.insert(held.session.id, held.clone());
+    }
+
+    /// An operation has changed a session's row as `held` says, and more than that where it set something.
+    pub fn update_session(&mut self, held: &StoredSession, effects: &[Effect]) {
+        let id = held.session.id;
+        if effects.iter().any(|effect| matches!(effect, Effect::Setting { .. })) {
+            self.sessions.remove(&id);
+        } else if let Some(known) = self.sessions.get_mut(&id) {
+            known.head_n = held.head_n;
+            known.session.head = held.session.head;
+            known.session.head_op = held.session.head_op;
+            known.session.op = held.session.op;
+            known.session.edits = held.session.edits;
+            known.session.updated = held.session.updated;
+            known.counts = held.counts;
+        }
+    }
+
+    /// The row of a node.
+    pub fn node(&self, n: i64) -> Option<&NodeRow> {
+        self.nodes.get(&n).map(|known| &known.row)
+    }
+
+    /// The number of a node of a session.
+    pub fn named(&self, session_n: i64, id: NodeId) -> Option<i64> {
+        self.node_numbers.get(&(session_n, id)).copied()
+    }
+
+    /// Remembers a node as its row is now.
+    pub fn keep_node(&mut self, row: &NodeRow) {
+        if self.nodes.len() >= MAX_NODES {
+            self.forget_nodes();
+        }
+        if let Some(id) = NodeId::from_slice(row.id.bytes()) {
+            self.node_numbers.insert((row.session_n, id), row.n);
+        }
+        let has_children = self.nodes.get(&row.n).and_then(|known| known.has_children);
+        self.nodes.insert(row.n, CachedNode { row: row.clone(), has_children });
+    }
+
+    /// A node's row was changed.
+    pub fn change_node(&mut self, n: i64, change: impl FnOnce(&mut NodeRow)) {
+        if let Some(known) = self.nodes.get_mut(&n) {
+            change(&mut known.row);
+        }
+    }
+
+    /// Nodes have moved: what is derived from their place is another now.
+    pub fn forget_nodes(&mut self) {
+        self.nodes.clear();
+        self.node_numbers.clear();
+    }
+
+    /// Whether a node's next child is the first that stands in the tree; `has_children` asks the database. Whoever asks
+    /// writes that child.
+    pub fn is_first_child(
+        &mut self,
+        parent_n: i64,
+        has_children: impl FnOnce() -> QueryResult<bool>,
+    ) -> Result<bool, StoreError> {
+        let known = self.nodes.get_mut(&parent_n);
+        let before = match known.as_ref().and_then(|known| known.has_children) {
+            Some(has_children) => has_children,
+            None => has_children()?,
+        };
+        if let Some(known) = known {
+            known.has_children = Some(true);
+        }
+        Ok(!before)
+    }
+
+    /// One of a node's children left the tree or rejoined it.
+    pub fn forget_children(&mut self, parent_n: i64) {
+        if let Some(known) = self.nodes.get_mut(&parent_n) {
+            known.has_children = None;
+        }
+    }
+
+    /// A node has no children: it was written just now.
+    pub fn keep_new_node(&mut self, row: &NodeRow) {
+        self.keep_node(row);
+        if let Some(known) = self.nodes.get_mut(&row.n) {
+            known.has_children = Some(false);
+        }
+    }
+
+    /// The labels of a session; `read` asks the database.
+    pub fn labels(
+        &mut self,
+        session_n: i64,
+        read: impl FnOnce() -> QueryResult<Vec<LabelRow>>,
+    ) -> Result<Vec<LabelRow>, StoreError> {
+        if let Some(labels) = self.labels.get(&session_n) {
+            return Ok(labels.clone());
+        }
+        if self.labels.len() >= MAX_SESSIONS {
+            self.labels.clear();
+        }
+        let labels = read()?;
+        self.labels.insert(session_n, labels.clone());
+        Ok(labels)
+    }
+
+    /// The labels of a session have changed.
+    pub fn forget_labels(&mut self, session_n: i64) {
+        self.labels.remove(&session_n);
+    }
+
+    /// The world of a node under an arrangement, if it is remembered. It is forgotten by that: it goes on to a child.
+    pub fn take_leaf_world(&mut self, node_n: i64, edits: i64) -> Option<LeafWorld> {
+        let (folded_under, tip) = self.leaf_worlds.remove(&node_n)?;
+        (folded_under == edits).then_some(tip)
+    }
+
+    /// Remembers the world of a node under an arrangement.
+    pub fn keep_leaf_world(&mut self, node_n: i64, edits: i64, tip: LeafWorld) {
+        if tip.bytes > MAX_LEAF_WORLD_BYTES {
+            return;
+        }
+        if self.leaf_worlds.len() >= MAX_LEAF_WORLDS {
+            self.leaf_worlds.clear();
+        }
+        self.leaf_worlds.insert(node_n, (edits, tip));
+    }
+
+    /// The rules of a row.
+    pub fn rules(&mut self, conn: &mut Conn, rules_n: i64) -> Result<Arc<ActiveRules>, StoreError> {
+        if let Some(rules) = self.rules.get(&rules_n) {
+            return Ok(Arc::clone(rules));
+        }
+        if self.rules.len() >= MAX_RULES {
+            self.rules.clear();
+        }
+        let rules = Arc::new(rules::read(conn, rules_n)?);
+        self.rules.insert(rules_n, Arc::clone(&rules));
+        Ok(rules)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conn::IdBytes;
+    use crate::stored::NodeCounts;
+    use clotho_core::clock::Time;
+    use clotho_core::tree::{AllowedScripts, RecallSettings, Session, SummarySettings};
+    use serde_json::{Map, json};
+    use uuid::Uuid;
+
+    fn number(n: usize) -> i64 {
+        i64::try_from(n).unwrap()
+    }
+
+    fn held(n: usize) -> StoredSession {
+        let id = SessionId::new(Uuid::from_u128(u128::try_from(n).unwrap()));
+        let node = NodeId::new(id.uuid());
+        let session = Session {
+            id,
+            owner: clotho_core::ids::UserId::new(Uuid::nil()),
+            title: "One of many".into(),
+            cards: Vec::new(),
+            persona: None,
+            root: node,
+            head: node,
+            op: 1,
+            head_op: 1,
+            mode: "tree".into(),
+            model: None,
+            params: Map::new(),
+            preset: None,
+            scripts: AllowedScripts::default(),
+            recall: RecallSettings::default(),
+            note: None,
+            summaries: SummarySettings::default(),
+            values_model: None,
+            plugins: Vec::new(),
+            seed: 7,
+            edits: 0,
+            created: Time(0),
+            updated: Time(0),
+        };
+        StoredSession { n: number(n), head_n: 1, counts: NodeCounts::default(), is_trashed: false, session }
+    }
+
+    fn row(n: usize) -> NodeRow {
+        NodeRow {
+            n: number(n),
+            id: IdBytes::of(Uuid::from_u128(u128::try_from(n).unwrap()).as_bytes()),
+            session_n: 1,
+            parent_n: None,
+            role: 0,
+            kind: 0,
+            status: 1,
+            is_enabled: true,
+            is_muted: false,
+            is_hidden: false,
+            author: None,
+            persona: None,
+            speaker: None,
+            remembered_n: None,
+            rating: None,
+            depth: 0,
+            turn: 0,
+            since_keyframe: 0,
+            rules_n: None,
+            begins_rules: false,
+            dice_seed: 7,
+            revision: 0,
+            created: 0,
+            fragment_n: None,
+            is_unread: false,
+        }
+    }
+
+    fn world(bytes: usize) -> Arc<World> {
+        let vars = json!({"diary": "x".repeat(bytes)});
+        Arc::new(World::from_json(json!({"vars": vars, "lore": {}, "summary": "", "events": []})).unwrap())
+    }
+
+    /// S0-54: however many sessions are open and however long they are, the writer remembers only so much of them.
+    #[test]
+    fn writer_cache_many_long_sessions_stays_within_limits() {
+        let mut memory = WriterCache::default();
+        for n in 0..3 * MAX_SESSIONS {
+            memory.keep_session(&held(n));
+            memory.labels(number(n), || Ok(Vec::new())).unwrap();
+            memory.keep_leaf_world(number(n), 0, LeafWorld::new(world(100)));
+            assert!(
+                memory.sessions.len() <= MAX_SESSIONS
+                    && memory.labels.len() <= MAX_SESSIONS
+                    && memory.leaf_worlds.len() <= MAX_LEAF_WORLDS
+            );
+        }
+        for n in 0..3 * MAX_NODES {
+            memory.keep_new_node(&row(n));
+            assert!(memory.nodes.len() <= MAX_NODES && memory.node_numbers.len() <= MAX_NODES);
+        }
+        // A large world is not kept, neither before it is first cut nor afterwards.
+        let (small, large) = (LeafWorld::new(world(100)), LeafWorld::new(world(1 << 20)));
+        assert!(small.bytes <= MAX_LEAF_WORLD_BYTES && large.bytes > MAX_LEAF_WORLD_BYTES);
+        memory.keep_leaf_world(-1, 0, large);
+        assert!(memory.take_leaf_world(-1, 0).is_none());
+        memory.keep_leaf_world(-1, 0, LeafWorld { world: world(100), bytes: MAX_LEAF_WORLD_BYTES + 1 });
+        assert!(memory.take_leaf_world(-1, 0).is_none());
+    }
+}

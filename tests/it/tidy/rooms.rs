@@ -1,0 +1,182 @@
+//! Which crate may know which, who may name the heavy libraries, and what stays pure. Cargo itself refuses circles between
+//! crates; these tests hold the direction that `ARCHITECTURE.md` draws.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use regex::Regex;
+
+use super::code::{File, bare, files_of, line_of, rust_sources, top};
+use super::{expect_none, expect_one};
+
+/// The crates of the workspace, each after those that it may depend on. The last one is the root package.
+const ORDER: [&str; 9] = ["core", "config", "compat", "provider", "plugin", "search", "store", "engine", "clotho"];
+
+/// Folders without I/O, clock, threads and frameworks: plain calls test everything in them.
+const PURE: [&str; 3] = ["crates/core/src/tree/", "crates/core/src/world/", "crates/compat/src/prompt/"];
+
+/// Folders that are pure too, and read and write bytes in memory through the traits of `std::io`.
+const PURE_OVER_BYTES: [&str; 1] = ["crates/compat/src/interop/"];
+
+/// What a pure folder may not name.
+const IMPURE: &str = r"\b(actix_\w+|diesel\w*|tokio|reqwest|tantivy|rhai|futures_util|async|await|std::(fs|net|env|io|thread|process)|Instant|SystemTime)\b";
+
+/// Libraries that only some crates may depend on.
+const OWNERS: [(&str, &[&str]); 13] = [
+    ("diesel", &["store"]),
+    ("diesel_migrations", &["store"]),
+    ("libsqlite3-sys", &["store"]),
+    ("tantivy", &["search"]),
+    ("rhai", &["plugin"]),
+    ("reqwest", &["provider", "config", "clotho"]),
+    ("minijinja", &["provider"]),
+    ("minijinja-contrib", &["provider"]),
+    ("tiktoken-rs", &["provider"]),
+    ("tokenizers", &["provider"]),
+    ("actix-web", &["clotho"]),
+    ("actix-ws", &["clotho"]),
+    ("utoipa", &["clotho"]),
+];
+
+/// The direct dependencies of a crate, without those of its tests.
+fn dependencies(manifest: &str) -> BTreeSet<String> {
+    let manifest: toml::Table = manifest.parse().unwrap();
+    let table = manifest.get("dependencies").and_then(toml::Value::as_table);
+    table.map(|table| table.keys().cloned().collect()).unwrap_or_default()
+}
+
+/// The dependencies of every crate of the workspace.
+fn workspace() -> BTreeMap<String, BTreeSet<String>> {
+    let read = |path: String| dependencies(&fs::read_to_string(top().join(path)).unwrap());
+    let members = fs::read_dir(top().join("crates")).unwrap();
+    let members = members.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let crates = members.map(|name| (name.clone(), read(format!("crates/{name}/Cargo.toml"))));
+    crates.chain([("clotho".to_owned(), read("Cargo.toml".to_owned()))]).collect()
+}
+
+/// The arrows of one crate to others of the workspace.
+fn arrows(dependencies: &BTreeSet<String>) -> BTreeSet<String> {
+    dependencies.iter().filter_map(|name| name.strip_prefix("clotho-")).map(str::to_owned).collect()
+}
+
+/// Dependencies on crates that do not come earlier in the order, and on libraries that belong to others.
+fn forbidden(name: &str, dependencies: &BTreeSet<String>) -> Vec<String> {
+    let place = |name: &str| ORDER.iter().position(|other| *other == name);
+    let Some(here) = place(name) else { return vec![format!("{name} has no place in tests/it/tidy/rooms.rs")] };
+    let up = arrows(dependencies).into_iter().filter(|other| place(other).is_none_or(|there| there >= here));
+    let up = up.map(|other| format!("{name} depends on {other}, which does not come before it"));
+    let foreign = OWNERS.iter().filter(|(library, owners)| dependencies.contains(*library) && !owners.contains(&name));
+    let foreign = foreign.map(|(library, owners)| format!("{name} depends on {library}: only {owners:?} may"));
+    up.chain(foreign).collect()
+}
+
+/// Names of I/O and frameworks in pure folders.
+fn impure(file: &File) -> Vec<String> {
+    let is_in = |folders: &[&str]| folders.iter().any(|folder| file.path.starts_with(folder));
+    if !is_in(&PURE) && !is_in(&PURE_OVER_BYTES) {
+        return Vec::new();
+    }
+    let text = bare(&file.text);
+    let names = Regex::new(IMPURE).unwrap();
+    let found = names.find_iter(&text).filter(|name| !(is_in(&PURE_OVER_BYTES) && name.as_str() == "std::io"));
+    found
+        .map(|name| format!("{}:{} names {} in a pure folder", file.path, line_of(&text, name.start()), name.as_str()))
+        .collect()
+}
+
+fn file(path: &str, text: &str) -> File {
+    File { path: path.to_owned(), text: text.to_owned() }
+}
+
+#[test]
+fn crate_dependency_upward_is_found() {
+    let on = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+    expect_one(&forbidden("core", &on(&["clotho-store", "serde"])), "core depends on store");
+    expect_one(&forbidden("search", &on(&["diesel", "clotho-core"])), "search depends on diesel");
+    expect_one(&forbidden("attic", &on(&[])), "no place");
+    expect_none(&forbidden("store", &on(&["diesel", "clotho-core"])));
+    expect_none(&workspace().iter().flat_map(|(name, on)| forbidden(name, on)).collect::<Vec<_>>());
+}
+
+#[test]
+fn pure_folder_impure_name_is_found() {
+    let check = |path: &str, text: &str, words: &str| expect_one(&impure(&file(path, text)), words);
+    check("crates/core/src/world/op.rs", "async fn f() {}", "names async");
+    check("crates/compat/src/prompt/mod.rs", "let x = std::fs::read(p);", "names std::fs");
+    check("crates/compat/src/interop/text.rs", "use std::io::Read; use std::fs::File;", "names std::fs");
+    expect_none(&impure(&file("crates/store/src/tx.rs", "use diesel::prelude::*;")));
+    expect_none(&impure(&file("crates/core/src/tree/node.rs", "// tokio\nlet tokio = \"tokio::\";")).clone()[1..]);
+    let sources = rust_sources();
+    let pure = sources.iter().filter(|file| PURE.iter().any(|folder| file.path.starts_with(folder))).count();
+    assert!(pure > 50, "the pure folders are not where they should be");
+    expect_none(&sources.iter().flat_map(impure).collect::<Vec<_>>());
+}
+
+/// The picture in `ARCHITECTURE.md` has a line `name -> others` for each crate.
+#[test]
+fn architecture_picture_matches_manifests() {
+    let map = fs::read_to_string(top().join("ARCHITECTURE.md")).unwrap();
+    let line = Regex::new(r"(?m)^(\w+) +-> +(.*)$").unwrap();
+    let shown: BTreeMap<String, BTreeSet<String>> = line
+        .captures_iter(&map)
+        .map(|found| (found[1].to_owned(), found[2].split(", ").filter(|s| *s != "-").map(str::to_owned).collect()))
+        .collect();
+    let real: BTreeMap<String, BTreeSet<String>> =
+        workspace().into_iter().map(|(name, dependencies)| (name, arrows(&dependencies))).collect();
+    assert_eq!(shown, real);
+}
+
+/// S1-28: nodes, texts and the log have one writer, which only ever adds rows. One place deletes
+/// them: what is purged, and what was given up in the trash (`domain.md` 2.16).
+#[test]
+fn tree_tables_have_one_writer() {
+    let writes = Regex::new(
+        r"diesel::(insert_into|delete)\(\s*(nodes|texts|operations)::table|\b(insert)::<(NodeRow|NewTextRow|OperationRow)\b|(insertable)!\(\s*\w+[^,]*,\s*(nodes|texts|operations)\b",
+    )
+    .unwrap();
+    // A call that does not say what it writes, and SQL by hand, would get past the pattern above.
+    let unseen = Regex::new(r"(?:^|[^.\w])insert\(\s*conn|(?i:insert into|delete from)").unwrap();
+    let store = "crates/store/src/";
+    let mut found: Vec<String> = Vec::new();
+    for file in rust_sources() {
+        let text = bare(&file.text);
+        for write in writes.captures_iter(&text) {
+            let words: Vec<&str> = write.iter().skip(1).flatten().map(|word| word.as_str()).collect();
+            found.push(format!("{} {}", file.path.trim_start_matches(store), words.join(" ")));
+        }
+        let may_hide = file.path.starts_with(store) && !file.path.ends_with("src/prepared.rs");
+        found.extend(
+            unseen
+                .find_iter(if may_hide { &file.text } else { "" })
+                .map(|write| format!("{}: {:?}", file.path, write.as_str())),
+        );
+    }
+    found.sort();
+    let expected = [
+        "destroy.rs delete nodes",
+        "destroy.rs delete operations",
+        "destroy.rs delete texts",
+        "rows.rs insertable nodes",
+        "rows.rs insertable operations",
+        "rows.rs insertable texts",
+        "tx.rs insert NewTextRow",
+        "tx.rs insert NodeRow",
+        "tx.rs insert OperationRow",
+    ];
+    assert_eq!(found, expected);
+}
+
+/// S0-03, S1-29: prompt assembly gets lines of text with a role. It knows no nodes, ids or branches.
+#[test]
+fn prompt_names_no_tree_types() {
+    let tree = Regex::new(r"\b(tree::(?:\{[^}]*\}|\w+)|ids(?:::\w+)?|NodeId|SessionId|oplog)\b").unwrap();
+    let files: Vec<File> = files_of("crates/compat/src/prompt", ".rs");
+    assert!(files.len() > 3, "the prompt is not where it should be");
+    for file in files {
+        let text = bare(&file.text);
+        let foreign = tree.find_iter(&text).find(|named| named.as_str() != "tree::Role");
+        let complaint =
+            foreign.map(|named| format!("{}:{} names {}", file.path, line_of(&text, named.start()), named.as_str()));
+        assert_eq!(complaint, None);
+    }
+}
