@@ -19,7 +19,7 @@ describe("the menu of a message", () => {
     await page.keyboard.press("m");
     const button = () => page.evaluate(() => document.activeElement?.textContent || document.activeElement?.getAttribute("aria-label"));
     await page.keyboard.press("End");
-    assert.equal(await button(), "Throw away for good");
+    assert.equal(await button(), "Delete permanently");
     await page.keyboard.press("ArrowDown");
     assert.match(await button(), /^1 star/, "it goes round");
     await page.keyboard.press("ArrowUp");
@@ -47,26 +47,26 @@ describe("the menu of a message", () => {
     const { page, close } = await reader(browser);
     await bleed(page);
     const hurt = await bar(page, HP);
-    await choose(page, last(page), "Do not count what it did to the world");
-    await last(page).getByText("What it did to the world does not count.").waitFor();
+    await choose(page, last(page), "Ignore its state changes");
+    await last(page).getByText("Its state changes are ignored.").waitFor();
     await until(async () => (await bar(page, HP)) === 20, "the wound is gone");
     const chip = last(page).locator(".changes .chip", { hasText: "Hit points" });
-    await chip.getByText("not counted").waitFor();
+    await chip.getByText("ignored").waitFor();
     assert.equal(await chip.locator("s").innerText(), `−${20 - hurt}`, "what it cost is struck out");
     assert.equal(await last(page).locator(".chip.down").count(), 0);
-    await check(page, "not counted");
-    await choose(page, last(page), "Count what it did to the world again");
+    await check(page, "ignored");
+    await choose(page, last(page), "Apply its state changes");
     await until(async () => (await bar(page, HP)) === hurt, "the wound is back");
-    await chip.getByText("not counted").waitFor({ state: "detached" });
+    await chip.getByText("ignored").waitFor({ state: "detached" });
     await last(page).locator(".chip.down", { hasText: "Hit points" }).waitFor();
-    assert.equal(await last(page).getByText("What it did to the world does not count.").count(), 0);
+    assert.equal(await last(page).getByText("Its state changes are ignored.").count(), 0);
     await close();
   });
 
   test("S4-21: a message left out is translucent and carries a struck eye, and everybody can still read it", async () => {
     for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
       const { path, ids, page, close } = await openGrown({ colorScheme });
-      await use(messageOf(page, ids[1]), "Leave out of what the model reads");
+      await use(messageOf(page, ids[1]), "Exclude from prompt");
       const off = page.locator(`.message.disabled:has([data-node="${ids[1]}"])`);
       await off.locator(".left-out svg").waitFor();
       assert.ok(Number(await off.locator(".prose").evaluate((prose) => getComputedStyle(prose).opacity)) < 1);
@@ -81,14 +81,14 @@ describe("the menu of a message", () => {
 
   test("S4-20 S4-01: several messages are ticked, a whole range with Shift, and left out in one step", async () => {
     const { path, ids, page, close } = await openGrown();
-    await choose(page, messageOf(page, ids[0]), "Choose it, and others");
-    await page.getByText("One message is chosen.").waitFor();
+    await choose(page, messageOf(page, ids[0]), "Select messages");
+    await page.getByText("One message is selected.").waitFor();
     await messageOf(page, ids[2]).getByRole("checkbox").click({ modifiers: ["Shift"] });
-    await page.getByText("3 messages are chosen.").waitFor();
+    await page.getByText("3 messages are selected.").waitFor();
     await check(page, "choosing");
     await messageOf(page, ids[1]).getByRole("checkbox").click();
-    await page.getByText("2 messages are chosen.").waitFor();
-    await page.locator(".peek").getByRole("button", { name: "Leave out of what the model reads" }).click();
+    await page.getByText("2 messages are selected.").waitFor();
+    await page.locator(".peek").getByRole("button", { name: "Exclude from prompt" }).click();
     await until(async () => (await page.locator(".message.disabled").count()) === 2, "both are left out");
     await composer(page).waitFor();
     assert.deepEqual(await Promise.all(ids.map(async (id) => (await nodeOf(path, id)).isEnabled)), [false, true, false, true]);
@@ -112,7 +112,7 @@ describe("the menu of a message", () => {
     await clotho.api("PUT", `${chat(path)}/node/${ids[1]}/state`, { isEnabled: false });
     const { page, close } = await open(path);
     const coming = page.waitForEvent("download");
-    await chooseFromPage(page, "Take this line along as a file");
+    await chooseFromPage(page, "Export this branch");
     const file = await coming;
     assert.match(file.suggestedFilename(), /\.md$/);
     const text = await readFile(await file.path(), "utf8");
@@ -126,16 +126,16 @@ describe("the menu of a message", () => {
     const other = await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "To the hills." });
     const { page, close } = await reader(browser, { permissions: ["clipboard-read", "clipboard-write"] });
     await page.goto(`${clotho.base}${path}/${ids[3]}`);
-    await page.getByText("You are looking at another timeline.").waitFor();
-    await choose(page, messageOf(page, ids[3]), "Copy a link to it");
-    await page.getByText("The link is copied.").waitFor();
+    await page.getByText("You are viewing another branch.").waitFor();
+    await choose(page, messageOf(page, ids[3]), "Copy link");
+    await page.getByText("Link copied.").waitFor();
     const link = await page.evaluate(() => navigator.clipboard.readText());
     assert.equal(link, `${clotho.base}${path}/${ids[3]}`);
     await page.goto(clotho.base);
     await page.goto(link);
-    await page.getByText("You are looking at another timeline.").waitFor();
+    await page.getByText("You are viewing another branch.").waitFor();
     assert.equal((await session(path)).activeLeafId, other.node.id);
-    await choose(page, messageOf(page, ids[3]), "Make this the current line");
+    await choose(page, messageOf(page, ids[3]), "Make this the current branch");
     await until(async () => (await session(path)).activeLeafId === ids[3], "HEAD is there");
     await page.getByRole("textbox", { name: "Your message" }).waitFor();
     await page.waitForURL(clotho.base + path);
@@ -152,7 +152,7 @@ describe("one line only", () => {
     const { page, close } = await open(path);
     await page.locator(".message.disabled").waitFor();
     await last(page).getByText("2/2").waitFor();
-    await chooseFromPage(page, "Show one line only");
+    await chooseFromPage(page, "Show one branch only");
     await last(page).getByText("2/2").waitFor({ state: "detached" });
     assert.equal((await session(path)).mode, "linear");
     assert.equal(await page.locator(".message.disabled, .siblings, .left-out").count(), 0);
@@ -160,12 +160,12 @@ describe("one line only", () => {
     for (const id of [ids[0], ids[1]]) {
       await messageOf(page, id).locator("article").focus();
       const names = await messageOf(page, id).locator(".tools > button").evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")));
-      assert.deepEqual(names.filter((name) => /Go back|Roll again|version|Leave out|read it again/.test(name ?? "")), []);
+      assert.deepEqual(names.filter((name) => /Rewind|Regenerate|swipe|version|Exclude|Include/.test(name ?? "")), []);
     }
     await messageOf(page, ids[1]).locator("article").focus();
     for (const key of ["Alt+ArrowLeft", "b", "x", "r", "n", "s", "Delete"]) {
       await page.keyboard.press(key);
-      await page.getByText("This story shows one line only.").waitFor();
+      await page.getByText("This story shows one branch only.").waitFor();
       await page.keyboard.press("Escape");
       await page.locator(".notice").waitFor({ state: "detached" });
     }
@@ -180,7 +180,7 @@ describe("one line only", () => {
     assert.equal(await page.locator(".siblings").count(), 0, "the session remembers it");
     await last(page).locator("article").focus();
     await page.keyboard.press("b");
-    await page.locator(".notice").getByRole("button", { name: "Show all timelines" }).click();
+    await page.locator(".notice").getByRole("button", { name: "Show all branches" }).click();
     await last(page).getByText("2/2").waitFor();
     await messageOf(page, (await line(path)).find((node) => node.content === "Deep snow.")?.id ?? "").getByText("2/2").waitFor();
     assert.equal((await nodeOf(path, ids[1])).isEnabled, false, "the flags are as before");
@@ -193,23 +193,23 @@ describe("undo", () => {
     const path = await newStory({ model: "locked/m" });
     const { page, close } = await open(path);
     await say(page, "Where to?");
-    await last(page).getByText("The model server refused.").waitFor();
-    await choose(page, last(page), "Delete, with what follows");
+    await last(page).getByText("The model server refused the request.").waitFor();
+    await choose(page, last(page), "Delete, with everything after it");
     await until(async () => (await texts(page)).at(-1) === "Where to?", "it is gone");
-    await page.getByRole("button", { name: "Get a reply" }).waitFor();
+    await page.getByRole("button", { name: "Generate a reply" }).waitFor();
     assert.equal((await clotho.api("GET", `${chat(path)}/stash`)).items.length, 1);
     await close();
   });
 
   test("S4-17 S4-48: what is deleted goes with what follows it, and undo and redo bring it back and take it again, by notice, by keys and by button", async () => {
     const { path, ids, page, close } = await openGrown();
-    await choose(page, messageOf(page, ids[2]), "Delete, with what follows");
+    await choose(page, messageOf(page, ids[2]), "Delete, with everything after it");
     await until(async () => (await texts(page)).at(-1) === "Snow.", "it is gone, with what followed");
     assert.equal((await session(path)).activeLeafId, ids[1]);
-    await page.getByText("It lies in the stash now").waitFor();
+    await page.getByText("Moved to the stash").waitFor();
     await page.locator(".notice").getByRole("button", { name: "Undo" }).click();
     await until(async () => (await texts(page)).length === 5, "it is back");
-    await page.getByText("Taken back: a deletion.").waitFor();
+    await page.getByText("Undone: a deletion.").waitFor();
     assert.equal((await session(path)).activeLeafId, ids[3]);
     await messageOf(page, ids[1]).locator("article").focus();
     await page.keyboard.press("Control+Shift+z");
@@ -252,9 +252,9 @@ describe("undo", () => {
     await page.goto(clotho.base + path);
     await replyIsThere(page);
     await page.locator(".topbar").getByRole("button", { name: "Undo" }).click();
-    await page.getByText("There is nothing of yours to take back.").waitFor();
+    await page.getByText("Nothing to undo.").waitFor();
     await page.locator(".topbar").getByRole("button", { name: "Redo" }).click();
-    await page.getByText("There is nothing to bring back.").waitFor();
+    await page.getByText("Nothing to redo.").waitFor();
     assert.equal(await page.getByRole("alert").count(), 0);
     await close();
   });
@@ -263,7 +263,7 @@ describe("undo", () => {
 describe("the stash", () => {
   test("S4-18 S4-19 S4-58: what was deleted is listed, read, named, put back where it was and below another message", async () => {
     const { path, ids, page, close } = await openGrown();
-    await choose(page, messageOf(page, ids[2]), "Delete, with what follows");
+    await choose(page, messageOf(page, ids[2]), "Delete, with everything after it");
     await until(async () => (await texts(page)).length === 3, "it is gone");
     await chooseFromPage(page, "Stash");
     const dialog = page.getByRole("dialog", { name: "Stash" });
@@ -278,16 +278,16 @@ describe("the stash", () => {
     await page.keyboard.press("Enter");
     const named = dialog.getByRole("article", { name: "The harbour" });
     await named.getByText("“To the harbour.”").or(named.getByText("To the harbour.")).first().waitFor();
-    await named.getByRole("button", { name: "Put back where it was" }).click();
+    await named.getByRole("button", { name: "Put back in place" }).click();
     await dialog.waitFor({ state: "detached" });
     await until(async () => (await clotho.api("GET", `${chat(path)}/stash`)).items.length === 0, "the stash is empty");
-    await choose(page, messageOf(page, ids[1]), "Delete, with what follows");
+    await choose(page, messageOf(page, ids[1]), "Delete, with everything after it");
     await until(async () => (await texts(page)).length === 2, "it is gone");
     await chooseFromPage(page, "Stash");
     await dialog.getByRole("button", { name: "Put below a message…" }).click();
-    await page.getByText("Choose the message to put it below:").waitFor();
-    await page.locator(".message").first().getByRole("button", { name: "Put it below this" }).click();
-    await page.getByText("It stands there now, with what follows it.").waitFor();
+    await page.getByText("Choose the message to place it below:").waitFor();
+    await page.locator(".message").first().getByRole("button", { name: "Place below this message" }).click();
+    await page.getByText("Moved, with everything after it.").waitFor();
     const greeting = (await session(path)).activeLeafId;
     assert.ok(greeting);
     assert.equal((await nodeOf(path, ids[1])).parentId, (await line(path))[0].id);
@@ -312,21 +312,21 @@ describe("the stash", () => {
     const { path, ids } = await grown();
     const other = await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "To the hills." });
     const { page, close } = await open(path);
-    await choose(page, messageOf(page, other.node.id), "Move it elsewhere, with what follows");
-    await page.getByText("Choose the message to put it below:").waitFor();
+    await choose(page, messageOf(page, other.node.id), "Move, with everything after it");
+    await page.getByText("Choose the message to place it below:").waitFor();
     await page.keyboard.press("Escape");
     await composer(page).waitFor();
     const offered = () => page.locator(".message").evaluateAll((all) => all.map((one) => one.querySelector('[data-command="message.placeHere"]') !== null));
-    await choose(page, messageOf(page, ids[0]), "Move it elsewhere, with what follows");
+    await choose(page, messageOf(page, ids[0]), "Move, with everything after it");
     assert.deepEqual(await offered(), [false, false, false, false], "all but the one it follows hang below it");
     await messageOf(page, other.node.id).locator("article").focus();
     await page.keyboard.press("p");
     await page.keyboard.press("Escape");
     await composer(page).waitFor();
     assert.equal((await nodeOf(path, ids[0])).parentId, (await line(path))[0].id, "and a key does not put it there");
-    await choose(page, messageOf(page, other.node.id), "Move it elsewhere, with what follows");
+    await choose(page, messageOf(page, other.node.id), "Move, with everything after it");
     assert.deepEqual(await offered(), [true, true, false, false]);
-    await messageOf(page, ids[0]).getByRole("button", { name: "Put it below this" }).click();
+    await messageOf(page, ids[0]).getByRole("button", { name: "Place below this message" }).click();
     await until(async () => (await nodeOf(path, other.node.id)).parentId === ids[0], "it hangs there");
     await until(async () => (await texts(page)).join("|").endsWith("To the north.|To the hills."), "the line shows it");
     await close();
@@ -336,9 +336,9 @@ describe("the stash", () => {
 describe("names", () => {
   test("S4-09: a place gets a name that stays, or one that moves on, and loses it again", async () => {
     const { path, ids, page, close } = await openGrown();
-    await choose(page, messageOf(page, ids[1]), "Name this place");
+    await choose(page, messageOf(page, ids[1]), "Bookmark");
     await page.getByRole("textbox", { name: "Name" }).fill("Before the snow");
-    assert.ok(await page.getByRole("radio", { name: /A bookmark/ }).isChecked(), "in the middle of a line it is a bookmark");
+    assert.ok(await page.getByRole("radio", { name: /Bookmark/ }).isChecked(), "in the middle of a line it is a bookmark");
     await check(page, "a name");
     await page.keyboard.press("Enter");
     await messageOf(page, ids[1]).getByRole("button", { name: "Before the snow" }).waitFor();
@@ -348,10 +348,10 @@ describe("names", () => {
     await page.keyboard.press("n");
     await page.getByRole("textbox", { name: "Name" }).fill("Before the snow");
     await page.keyboard.press("Enter");
-    assert.equal((await page.getByRole("alert").innerText()).replace(/\s+/g, " "), "Another message is called “Before the snow” already. Choose another name, or take it away there first. Go there");
+    assert.equal((await page.getByRole("alert").innerText()).replace(/\s+/g, " "), "Another message already has the name “Before the snow”. Choose another name, or remove it there first. Go to branch");
     await check(page, "a name that is taken");
     await page.getByRole("textbox", { name: "Name" }).fill("The sea");
-    assert.ok(await page.getByRole("radio", { name: /name of a branch/ }).isChecked(), "at its end it is the name of the branch");
+    assert.ok(await page.getByRole("radio", { name: /Branch name/ }).isChecked(), "at its end it is the name of the branch");
     await page.keyboard.press("Enter");
     await messageOf(page, ids[3]).getByRole("button", { name: "The sea" }).waitFor();
     model.say(["Ships."]);
@@ -359,8 +359,8 @@ describe("names", () => {
     await until(async () => (await texts(page)).at(-1) === "Ships.", "the reply came");
     await last(page).getByRole("button", { name: "The sea" }).waitFor();
     await messageOf(page, ids[1]).getByRole("button", { name: "Before the snow" }).click();
-    await page.getByRole("button", { name: "Take away the name “Before the snow”" }).click();
-    await page.getByRole("list", { name: "Names of this place" }).waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Remove the name “Before the snow”" }).click();
+    await page.getByRole("list", { name: "Names of this message" }).waitFor({ state: "detached" });
     await page.keyboard.press("Escape");
     assert.equal(await messageOf(page, ids[1]).locator(".place-name").count(), 0);
     await close();
@@ -372,17 +372,17 @@ describe("the trash", () => {
     const path = await newStory({ title: "Under the ice" });
     const { page, close } = await open(path, { expected: /Failed to load resource|WebSocket/ });
     await clotho.api("DELETE", path.replace("/s/", "/api/sessions/"));
-    await page.getByText("“Under the ice” lies in the trash.").waitFor();
-    await page.getByText("It was deleted, here or in another window").waitFor();
+    await page.getByText("“Under the ice” is in the trash.").waitFor();
+    await page.getByText("It was deleted. It is kept until").waitFor();
     assert.equal(await page.getByText("Connection lost.").count(), 0);
     await check(page, "a story in the trash");
     await page.reload();
-    await page.locator(".blank").getByRole("button", { name: "Bring it back" }).click();
+    await page.locator(".blank").getByRole("button", { name: "Restore" }).click();
     await replyIsThere(page);
     await composer(page).waitFor();
     await clotho.api("DELETE", path.replace("/s/", "/api/sessions/"));
     await page.locator(".blank").getByRole("button", { name: "Trash" }).click();
-    await page.getByRole("dialog", { name: "Trash" }).getByRole("article", { name: "Under the ice" }).getByRole("button", { name: "Bring it back" }).click();
+    await page.getByRole("dialog", { name: "Trash" }).getByRole("article", { name: "Under the ice" }).getByRole("button", { name: "Restore" }).click();
     await page.keyboard.press("Escape");
     await replyIsThere(page);
     model.say(["Still here."]);
@@ -398,13 +398,13 @@ describe("the trash", () => {
     const row = page.getByRole("link", { name: /Over the ice/ });
     const remove = async () => {
       await page.getByRole("button", { name: "Manage “Over the ice”" }).click();
-      await page.locator(".menu:popover-open").getByRole("button", { name: "Delete this story" }).click();
-      await page.getByRole("dialog").getByRole("button", { name: "Delete this story" }).click();
+      await page.locator(".menu:popover-open").getByRole("button", { name: "Delete story" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Delete story" }).click();
       await row.waitFor({ state: "detached" });
     };
     await remove();
-    await page.getByText("“Over the ice” lies in the trash.").waitFor();
-    await page.locator(".notice").getByRole("button", { name: "Bring it back" }).click();
+    await page.getByText("“Over the ice” is in the trash.").waitFor();
+    await page.locator(".notice").getByRole("button", { name: "Restore" }).click();
     await row.waitFor();
     await remove();
     await page.getByRole("button", { name: "Trash" }).click();
@@ -412,25 +412,25 @@ describe("the trash", () => {
     const item = dialog.getByRole("article", { name: "Over the ice" }).first();
     await item.getByText(/kept until/).waitFor();
     await check(page, "the trash");
-    await item.getByRole("button", { name: "Destroy" }).click();
-    await item.getByRole("button", { name: "Keep it" }).click();
-    await item.getByRole("button", { name: "Bring it back" }).click();
+    await item.getByRole("button", { name: "Delete permanently" }).click();
+    await item.getByRole("button", { name: "Cancel" }).click();
+    await item.getByRole("button", { name: "Restore" }).click();
     await page.keyboard.press("Escape");
     await row.waitFor();
     assert.equal((await session(path)).title, "Over the ice");
     await remove();
     await page.getByRole("button", { name: "Trash" }).click();
-    await item.getByRole("button", { name: "Destroy" }).click();
-    await item.getByRole("button", { name: "Destroy for good" }).click();
-    await page.getByText("“Over the ice” is gone for good.").waitFor();
+    await item.getByRole("button", { name: "Delete permanently" }).click();
+    await item.getByRole("button", { name: "Yes, delete permanently" }).click();
+    await page.getByText("“Over the ice” is deleted permanently.").waitFor();
     await dialog.getByRole("article", { name: "Over the ice" }).waitFor({ state: "detached" });
     await page.keyboard.press("Escape");
     const { id } = await clotho.api("POST", "/api/characters", { name: "Old Tam", description: "A ferryman." });
     await page.reload();
     await page.getByRole("button", { name: "Manage “Old Tam”" }).click();
-    await page.locator(".menu:popover-open").getByRole("button", { name: "Delete this character" }).click();
-    await page.getByText("“Old Tam” lies in the trash.").waitFor();
-    await page.locator(".notice").getByRole("button", { name: "Bring it back" }).click();
+    await page.locator(".menu:popover-open").getByRole("button", { name: "Delete character" }).click();
+    await page.getByText("“Old Tam” is in the trash.").waitFor();
+    await page.locator(".notice").getByRole("button", { name: "Restore" }).click();
     await page.getByRole("button", { name: "Manage “Old Tam”" }).waitFor();
     assert.equal((await clotho.api("GET", `/api/characters/${id}`)).name, "Old Tam");
     await close();

@@ -93,7 +93,7 @@ describe("by keys alone", () => {
     await seen(page, "beginning the adventure");
     assert.equal(await bar(page, HP), 20);
     await walkTo(page, /^Your message$/);
-    await walkTo(page, /^Sends: /, "Shift+Tab");
+    await walkTo(page, /^Send: /, "Shift+Tab");
     await press(page, "Enter", "playing a suggestion", async () => (await shown()) === 3);
     await replyIsThere(page);
     await seen(page, "the reply");
@@ -116,7 +116,7 @@ describe("by keys alone", () => {
     assert.equal(rolled.siblings.count, 2);
     await press(page, "Alt+ArrowLeft", "going to the version before", async () => (await projection()).some(({ id }) => id === before.at(-1).id));
     await until(async () => (await shown()) === 5, "the line that went on from it");
-    await seen(page, "another timeline");
+    await seen(page, "another branch");
     await press(page, "Alt+ArrowRight", "going to the newer version", isLast(rolled.id));
 
     // An edit, and a way of one's own.
@@ -124,7 +124,7 @@ describe("by keys alone", () => {
     await press(page, "e", "beginning an edit", async () => (await page.locator(".edit textarea").count()) === 1);
     await page.keyboard.press("Control+a");
     await page.keyboard.type("I go slowly.");
-    await walkTo(page, /^Save and get a reply$/);
+    await walkTo(page, /^Save and generate a reply$/);
     await press(page, "Enter", "saving an edit", async () => (await page.locator(".edit").count()) === 0);
     await replyIsThere(page);
     await until(async () => (await texts(page)).includes("I go slowly."), "the edit is on screen");
@@ -144,7 +144,7 @@ describe("by keys alone", () => {
     // The tree: walked, gone elsewhere in.
     await press(page, "Control+b", "opening the tree", () => tree(page).isVisible());
     await seen(page, "opening the tree");
-    await isAt(page, "you are here");
+    await isAt(page, "current message");
     await press(page, "Home", "going to the beginning of the tree");
     await isAt(page, "Beginning");
     await press(page, "ArrowDown", "going down the tree");
@@ -163,7 +163,7 @@ describe("by keys alone", () => {
     await page.locator(".peek").waitFor();
     await until(async () => (await texts(page)).includes("I sing of whales."), "it is on screen");
     await seen(page, "looking at another timeline");
-    await walkTo(page, /^Go on from here$/);
+    await walkTo(page, /^Switch to this branch$/);
     await press(page, "Enter", "going on from there", async () => (await page.locator(".peek").count()) === 0 && new URL(page.url()).pathname === `/s/${sid()}`);
 
     // Looks, language, a model.
@@ -178,10 +178,10 @@ describe("by keys alone", () => {
     await command(page, "Connect a model");
     await page.getByRole("dialog", { name: "Connect a model" }).waitFor();
     await seen(page, "opening the form for a model");
-    await walkTo(page, /^Address/);
+    await walkTo(page, /^Base URL/);
     await page.keyboard.press("Control+a");
     await page.keyboard.type(model.url);
-    await walkTo(page, /^Look which models it has$/);
+    await walkTo(page, /^Load models$/);
     await press(page, "Enter", "asking for its models", () => page.locator("dialog select[name=model]").isVisible());
     await walkTo(page, /^Connect$/);
     await press(page, "Enter", "connecting it", isGone(page));
@@ -197,7 +197,7 @@ describe("by keys alone", () => {
     await page.keyboard.type("Rin");
     await walkTo(page, /^Save$/);
     await press(page, "Enter", "having made a character", () => page.getByRole("dialog", { name: "Rin" }).isVisible());
-    await walkTo(page, /^Begin$/);
+    await walkTo(page, /^Start$/);
     await press(page, "Enter", "beginning a story with it", isGone(page));
     await page.locator(".composer").waitFor();
     await seen(page, "coming to a new story");
@@ -210,8 +210,8 @@ describe("by keys alone", () => {
     held.next();
     await page.locator(".live", { hasText: "She" }).waitFor();
     await seen(page, "while it speaks");
-    await walkTo(page, /^Stop writing/);
-    await press(page, "Enter", "stopping", async () => (await page.getByText("Stopped before its end.").count()) === 1);
+    await walkTo(page, /^Stop generating/);
+    await press(page, "Enter", "stopping", async () => (await page.getByText("Stopped before the end.").count()) === 1);
     await replyIsThere(page);
     await seen(page, "its answer");
     await walkTo(page, /, \d{1,2}:\d\d$/, "Shift+Tab");
@@ -253,7 +253,7 @@ describe("motion", () => {
     const gulls = (await line(path)).at(-1).id;
     await until(async () => (await texts(page)).at(-1) === "Gulls.", "another version");
     assert.deepEqual(await slides(page), [[gulls, "translateX(1.5rem)"]], "the newer one comes from the right");
-    await tool(last(page), "Previous version").click();
+    await tool(last(page), "Previous swipe").click();
     await messageOf(page, ids[3]).waitFor();
     await until(async () => (await slides(page)).join() === `${ids[3]},translateX(-1.5rem)`, "the older one from the left");
     model.say(["On they go."]);

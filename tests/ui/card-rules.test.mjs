@@ -17,8 +17,8 @@ async function form(fields, prepare = async (/** @type {string} */ _top, /** @ty
   const { page } = opened;
   await page.goto(story.server.base);
   await page.getByRole("button", { name: `Manage “${name}”` }).click();
-  await page.locator(".menu:popover-open").getByRole("button", { name: "Change this character" }).click();
-  const dialog = page.getByRole("dialog", { name: "Change this character" });
+  await page.locator(".menu:popover-open").getByRole("button", { name: "Edit character" }).click();
+  const dialog = page.getByRole("dialog", { name: "Edit character" });
   await dialog.waitFor();
   return { ...story, ...opened, dialog };
 }
@@ -27,14 +27,14 @@ describe("rules in a card", () => {
   test("rank 7, 13: what a card brings is shown and does not run before it is taken in", async () => {
     const files = { "plugin.toml": MANIFEST, "main.rhai": 'fn on_reply(ctx) { ctx.note("The tide."); }\n' };
     const { page, close, dialog, server } = await form({ metadata: { clotho: { rules: { files } } } });
-    await dialog.getByText("It brings rules that are not installed here. Nothing of them has run.").waitFor();
+    await dialog.getByText("The card’s plugin is not installed here. It has not run.").waitFor();
     for (const words of ["Tide 1.0.0", "Rises and falls", "show lines under a message"]) await dialog.getByText(words).first().waitFor();
     await dialog.getByText("main.rhai").click();
     await dialog.getByText('ctx.note("The tide.")').waitFor();
     await check(page, "rules in a card");
     assert.ok(!(await server.api("GET", "/api/plugins")).items.some((/** @type {{id: string}} */ one) => one.id === "tide"));
-    await dialog.getByRole("button", { name: "Take these rules in" }).click();
-    await dialog.getByText("The rules are installed now; a story switches them on in its rules.").waitFor();
+    await dialog.getByRole("button", { name: "Install the card’s plugin" }).click();
+    await dialog.getByText("The plugin is installed. Turn it on in the plugins of a story.").waitFor();
     assert.ok((await server.api("GET", "/api/plugins")).items.some((/** @type {{id: string}} */ one) => one.id === "tide"));
     // A story that begins has them on, unless somebody switches them off.
     await page.keyboard.press("Escape");
@@ -44,7 +44,7 @@ describe("rules in a card", () => {
     const start = page.getByRole("dialog", { name: "Ilse" });
     assert.ok(await start.getByRole("checkbox", { name: /^Tide/ }).isChecked(), "what the card brought is on");
     assert.ok(!(await start.getByRole("checkbox", { name: /^Purse/ }).isChecked()), "nothing else is");
-    await start.getByRole("button", { name: "Begin" }).click();
+    await start.getByRole("button", { name: "Start" }).click();
     await page.waitForURL(/\/s\//);
     const { plugins } = await server.api("GET", new URL(page.url()).pathname.replace("/s/", "/api/sessions/"));
     assert.deepEqual(plugins.map((/** @type {{id: string}} */ one) => one.id), ["tide"]);
@@ -66,17 +66,17 @@ describe("rules in a card", () => {
 
   test("installed rules are put into a card and taken out of it", async () => {
     const { page, close, dialog } = await form({});
-    await dialog.getByText("Rules in this card").click();
-    await dialog.getByLabel("Which rules").selectOption({ label: "Purse" });
-    await dialog.getByRole("button", { name: "Put rules into it" }).click();
-    await dialog.getByText("The rules in it are installed here, to the letter.").waitFor();
-    const out = dialog.getByRole("button", { name: "Take the rules out of the card" });
+    await dialog.getByText("Plugin in this card").click();
+    await dialog.getByLabel("Plugin").selectOption({ label: "Purse" });
+    await dialog.getByRole("button", { name: "Add a plugin to the card" }).click();
+    await dialog.getByText("The card’s plugin is installed here in the same version.").waitFor();
+    const out = dialog.getByRole("button", { name: "Remove the plugin from the card" });
     await out.click();
-    await dialog.getByRole("button", { name: "Leave them in" }).click();
+    await dialog.getByRole("group", { name: "Remove", exact: true }).getByRole("button", { name: "Cancel" }).click();
     await out.click();
     await check(page, "the question before rules are taken out of a card");
-    await dialog.getByRole("button", { name: "Take them out", exact: true }).click();
-    await dialog.getByLabel("Which rules").waitFor();
+    await dialog.getByRole("button", { name: "Remove", exact: true }).click();
+    await dialog.getByLabel("Plugin").waitFor();
     await close();
   });
 
@@ -87,7 +87,7 @@ describe("rules in a card", () => {
       await pluginFolder(old, "tide", top);
       await until(async () => (await server.api("GET", "/api/plugins")).items.some((/** @type {{id: string}} */ one) => one.id === "tide"), "the old rules are here");
     });
-    await dialog.getByText("It brings a newer version of installed rules (1.0.0 here, 1.1.0 in the card).").waitFor();
+    await dialog.getByText("The card has a newer version of an installed plugin (1.0.0 here, 1.1.0 in the card).").waitFor();
     assert.equal(await dialog.getByRole("heading", { name: "1.1.0" }).innerText(), "Tide 1.1.0");
     await dialog.getByText("main.rhai").click();
     assert.match((await dialog.locator("pre.lines:visible del").allInnerTexts()).join(""), /^− {5}ctx\.note\("The sea\."\);\s*$/);

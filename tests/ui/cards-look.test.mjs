@@ -135,7 +135,7 @@ describe("S0-57: the look of a card", () => {
     await last(page).getByText("The end.", { exact: true }).waitFor();
     await replyIsThere(page);
     assert.equal(await last(page).getByRole("img", { name: "A dot" }).evaluate(async (e) => (await e.decode(), e.naturalWidth)), 1);
-    assert.equal((await last(page).locator(".prose p").first().innerText()).trim(), "A picture from example.org A picture from example.org: the quay nothing");
+    assert.equal((await last(page).locator(".prose p").first().innerText()).trim(), "Image from example.org Image from example.org: the quay nothing");
     assert.deepEqual(asked.filter((url) => url.includes("example.org")), []);
     await check(page, "a message with pictures");
     if (process.env.SHOTS) await last(page).locator(".prose").screenshot({ path: `${process.env.SHOTS}/pictures.png` });

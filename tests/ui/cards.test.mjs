@@ -17,10 +17,10 @@ describe("cards of other programs", () => {
   test("S0-05: a card comes in with its picture and its report, is changed, and goes out again", async () => {
     const { page, close } = await reader(browser);
     await page.goto(clotho.base);
-    await bringIn(page, "Bring in a character card", [{ name: "keeper.png", buffer: await golden("png-unicode-book.png") }]);
-    await page.getByText("灯塔守 🦦 has come in.").waitFor();
-    await page.getByRole("button", { name: "What came along" }).click();
-    const report = page.getByRole("dialog", { name: "What came along" });
+    await bringIn(page, "Import character card", [{ name: "keeper.png", buffer: await golden("png-unicode-book.png") }]);
+    await page.getByText("灯塔守 🦦 is imported.").waitFor();
+    await page.getByRole("button", { name: "Import report" }).click();
+    const report = page.getByRole("dialog", { name: "Import report" });
     await report.getByText("3 entries").waitFor();
     await report.getByRole("region", { name: "Pocket Atlas" }).getByText("keeper.png").waitFor();
     await check(page, "the report of a card");
@@ -33,10 +33,10 @@ describe("cards of other programs", () => {
     assert.equal(await shown.getAttribute("src"), `${avatar}&size=96`);
 
     await page.getByRole("button", { name: "Manage “灯塔守 🦦”" }).click();
-    await page.locator(".menu:popover-open").getByRole("button", { name: "Change this character" }).click();
-    const form = page.getByRole("dialog", { name: "Change this character" });
-    await form.getByRole("button", { name: "Another beginning" }).click();
-    await form.getByRole("textbox", { name: "Beginning 2" }).fill("Fog again.");
+    await page.locator(".menu:popover-open").getByRole("button", { name: "Edit character" }).click();
+    const form = page.getByRole("dialog", { name: "Edit character" });
+    await form.getByRole("button", { name: "Add greeting" }).click();
+    await form.getByRole("textbox", { name: "Greeting 2" }).fill("Fog again.");
     await form.getByRole("textbox", { name: "Tags" }).fill("sea, 灯塔");
     await form.getByLabel("Picture: PNG, JPEG, WebP or GIF").setInputFiles({ name: "a.png", mimeType: "image/png", buffer: await golden("png-chara-v1.png") });
     await check(page, "changing a character");
@@ -49,7 +49,7 @@ describe("cards of other programs", () => {
 
     await page.getByRole("button", { name: "Manage “灯塔守 🦦”" }).click();
     const coming = page.waitForEvent("download");
-    await page.locator(".menu:popover-open").getByRole("button", { name: "Take it along as JSON" }).click();
+    await page.locator(".menu:popover-open").getByRole("button", { name: "Export as JSON" }).click();
     const card = JSON.parse(await readFile(await (await coming).path(), "utf8"));
     assert.deepEqual([card.spec, card.data.alternate_greetings, card.data.creator], ["chara_card_v3", ["Fog again."], "Zoë"]);
     await close();
@@ -58,16 +58,16 @@ describe("cards of other programs", () => {
   test("a card is dropped on the page, and what is none is refused with what to do, in both languages", async () => {
     const { page, close } = await reader(browser, { expected: REFUSED });
     await page.goto(clotho.base);
-    await page.getByRole("button", { name: "Bring in a character card" }).waitFor();
+    await page.getByRole("button", { name: "Import character card" }).waitFor();
     const base64 = (await golden("v2-private.json")).toString("base64");
     await page.evaluate((base64) => {
       const data = new DataTransfer();
       data.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], "private.json"));
       dispatchEvent(new DragEvent("drop", { dataTransfer: data, cancelable: true }));
     }, base64);
-    await page.getByText("Private has come in.").waitFor();
+    await page.getByText("Private is imported.").waitFor();
     assert.equal((await named("Private")).length, 1);
-    await bringIn(page, "Bring in a character card", [{ name: "empty.png", buffer: await golden("png-other-text.png") }]);
+    await bringIn(page, "Import character card", [{ name: "empty.png", buffer: await golden("png-other-text.png") }]);
     const failed = page.getByRole("alert").filter({ hasText: "empty.png" });
     await failed.getByText("The picture has no card in it.").waitFor();
     await failed.getByText("Export the card anew as PNG", { exact: false }).waitFor();
@@ -75,9 +75,9 @@ describe("cards of other programs", () => {
     await close();
     const chinese = await reader(browser, { expected: REFUSED, locale: "zh-CN" });
     await chinese.page.goto(clotho.base);
-    await bringIn(chinese.page, "读入角色卡", [{ name: "full.json", buffer: await golden("v2-full.json") }]);
-    await chinese.page.getByRole("button", { name: "带来了什么" }).click();
-    await chinese.page.getByRole("dialog").getByText("1 个用于发给模型的正则脚本：可以在故事里关掉").waitFor();
+    await bringIn(chinese.page, "导入角色卡", [{ name: "full.json", buffer: await golden("v2-full.json") }]);
+    await chinese.page.getByRole("button", { name: "导入报告" }).click();
+    await chinese.page.getByRole("dialog").getByText("1 个作用于提示词的正则脚本：可以在故事里关掉").waitFor();
     await chinese.close();
   });
 });

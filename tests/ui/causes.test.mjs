@@ -74,23 +74,23 @@ describe("why", () => {
     const affinity = page.locator('[data-path="/gifts/affinity"]');
     await affinity.getByText("40", { exact: true }).waitFor();
     await affinity.getByTitle("Why is Affinity so?").click();
-    const dialog = page.getByRole("dialog", { name: "Why is “Affinity” so?" });
+    const dialog = page.getByRole("dialog", { name: "History of “Affinity”" });
     const events = dialog.locator(".events > li");
     await events.nth(2).waitFor();
     const [hand, gift, begun] = await events.allInnerTexts();
-    for (const part of ["26 → 40", "You, by hand", "I say so", "Between two messages"]) assert.ok(hand?.includes(part), `${part} in ${hand}`);
+    for (const part of ["26 → 40", "You, manually", "I say so", "Between two messages"]) assert.ok(hand?.includes(part), `${part} in ${hand}`);
     for (const part of ["5 → 26", "A smile.", "the model called its tool “give_gift”", "gift: ring", "read the reply", "she smiles", "on_reply"]) assert.ok(gift?.includes(part), `${part} in ${gift}`);
-    for (const part of ["nothing → 5", "Where the story began", "set the world up"]) assert.ok(begun?.includes(part), `${part} in ${begun}`);
+    for (const part of ["none → 5", "Start of the story", "set up the state"]) assert.ok(begun?.includes(part), `${part} in ${begun}`);
     await check(page, "why a value is so");
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
     // A rule without code, and a value that nobody writes.
     await page.locator('[data-path="/gifts/met"]').getByTitle("Why is Met so?").click();
-    await page.getByRole("dialog").getByText("a rule without code:").waitFor();
+    await page.getByRole("dialog").getByText("declarative rule:").waitFor();
     await page.keyboard.press("Escape");
     await page.locator('[data-path="/gifts/stage"]').getByTitle("Why is Stage so?").press("Enter");
-    const stage = page.getByRole("dialog", { name: "Why is “Stage” so?" });
-    await stage.getByText("it follows from other values").waitFor();
+    const stage = page.getByRole("dialog", { name: "History of “Stage”" });
+    await stage.getByText("It is computed from other variables").waitFor();
     await stage.getByText('affinity >= 20 → "friend"').waitFor();
     const change = stage.locator(".events > li").first();
     await change.getByText("Stranger → Friend").or(change.getByText("stranger → friend")).waitFor();
@@ -102,14 +102,14 @@ describe("why", () => {
 
   test("S3-12: Why? of a reply says what was called with what and what it answered, and from what a computed value follows", async () => {
     const { page, close } = await given();
-    await use(last(page), "Why?");
-    const why = page.getByRole("dialog", { name: "Why?" });
+    await use(last(page), "Prompt inspector");
+    const why = page.getByRole("dialog", { name: "Prompt inspector" });
     await why.getByText("the model called its tool “give_gift”").first().waitFor();
     await why.getByText('{"item":"ring"}').waitFor();
     await why.getByText('{"affinity":25}').waitFor();
     await why.getByText("She has no use for stones.").first().waitFor();
-    await why.getByText("The model could call give_gift and did so 2 times.").waitFor();
-    await why.getByText("follows from Affinity").waitFor();
+    await why.getByText("The model had give_gift and made 2 calls.").waitFor();
+    await why.getByText("computed from Affinity").waitFor();
     await check(page, "why a reply did so");
     await close();
   });
@@ -129,21 +129,21 @@ describe("why", () => {
     await page.locator("main textarea").first().fill("Hello.");
     await page.keyboard.press("Enter");
     await page.locator('[data-path="/moods"], [data-path="/moods/mood"]').first().waitFor();
-    await page.locator(".by-hand").getByText("A model answered the rules").waitFor();
-    await use(last(page), "Why?");
-    const why = page.getByRole("dialog", { name: "Why?" });
-    await why.getByText("It has a model asked").waitFor();
+    await page.locator(".by-hand").getByText("A model answered a plugin").waitFor();
+    await use(last(page), "Prompt inspector");
+    const why = page.getByRole("dialog", { name: "Prompt inspector" });
+    await why.getByText("Model calls by plugins").waitFor();
     await page.keyboard.press("Escape");
     await page.locator(".by-hand button").first().click();
-    await why.getByText("read what a model answered it").waitFor();
-    await why.getByText("The answer to “mood”").waitFor();
+    await why.getByText("read a model’s answer").waitFor();
+    await why.getByText("Answer to “mood”").waitFor();
     await check(page, "what a model answered a plugin");
     await close();
   });
 
   test("on a narrow screen, in Chinese", async () => {
     const { page, close } = await given({ viewport: { width: 390, height: 844 }, locale: "zh-CN" });
-    await page.getByRole("navigation").getByRole("button", { name: "世界" }).click();
+    await page.getByRole("navigation").getByRole("button", { name: "状态" }).click();
     await page.locator('[data-path="/gifts/affinity"] .now').click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText("模型调用了它的工具“give_gift”").waitFor();

@@ -6,8 +6,8 @@ import { forked, openTree, seen, tree } from "./support/overview.mjs";
 import { chat, check, clotho, open, session } from "./support/stage.mjs";
 
 const node = (path, id) => clotho.api("GET", `${chat(path)}/node/${id}`);
-const bar = (page, n) => page.getByRole("status").filter({ hasText: n === 1 ? "One message is chosen." : `${n} messages are chosen.` });
-const unfold = (page) => page.getByRole("button", { name: "Fold side branches" }).click();
+const bar = (page, n) => page.getByRole("status").filter({ hasText: n === 1 ? "One message is selected." : `${n} messages are selected.` });
+const unfold = (page) => page.getByRole("button", { name: "Fold other branches" }).click();
 
 async function shiftClick(page, id) {
   const { x, y } = await seen(page, id);
@@ -31,7 +31,7 @@ describe("several messages of the tree", () => {
     await bar(page, 2).waitFor();
     await check(page, "chosen messages of a tree");
     const { op } = await session(path);
-    await bar(page, 2).getByRole("button", { name: "Leave out of what the model reads" }).click();
+    await bar(page, 2).getByRole("button", { name: "Exclude from prompt" }).click();
     await until(async () => (await node(path, side[1])).isEnabled === false && (await node(path, ids[1])).isEnabled === false, "both are left out");
     assert.equal((await node(path, ids[2])).isEnabled, true);
     assert.equal((await session(path)).op, op + 1, "in one step");
@@ -59,10 +59,10 @@ describe("several messages of the tree", () => {
     await bar(page, 2).waitFor();
     await page.keyboard.press("Escape");
     await bar(page, 2).waitFor({ state: "detached" });
-    await page.getByRole("button", { name: "Choose several" }).click();
+    await page.getByRole("button", { name: "Select several" }).click();
     await drawBox();
-    await bar(page, 2).getByRole("button", { name: "Delete, with what follows" }).click();
-    await page.getByText("It lies in the stash now").waitFor();
+    await bar(page, 2).getByRole("button", { name: "Delete, with everything after it" }).click();
+    await page.getByText("Moved to the stash").waitFor();
     const { items } = await clotho.api("GET", `${chat(path)}/stash`);
     assert.deepEqual(items.map(({ nodeId, count }) => [nodeId, count]), [[side[0], 2]], "what follows another one goes with it");
     assert.equal((await node(path, ids[3])).parentId, ids[2]);
@@ -77,7 +77,7 @@ describe("several messages of the tree", () => {
     await tree(page).focus();
     await page.keyboard.press("s");
     await bar(page, 1).waitFor();
-    assert.match(await tree(page).getByRole("treeitem", { name: /Masts in the dusk/ }).textContent(), /chosen/);
+    assert.match(await tree(page).getByRole("treeitem", { name: /Masts in the dusk/ }).textContent(), /selected/);
     await page.keyboard.press("Shift+ArrowUp");
     await bar(page, 2).waitFor();
     await page.keyboard.press("Control+a");

@@ -55,7 +55,7 @@ describe("words that are being composed", () => {
     await compose(page);
     await page.keyboard.press("Escape");
 
-    await choose(page, "Rename this story");
+    await choose(page, "Rename story");
     await page.getByRole("dialog").getByRole("textbox").first().focus();
     await compose(page);
     await page.keyboard.press("Escape");
@@ -74,7 +74,7 @@ describe("words that are being composed", () => {
   test("where values and characters are looked for", async () => {
     const { page, close } = await reader(browser);
     await bleed(page);
-    await page.getByRole("searchbox", { name: "Find a value" }).focus();
+    await page.getByRole("searchbox", { name: "Find a variable" }).focus();
     await compose(page);
     await close();
   });

@@ -86,13 +86,13 @@ describe("devices of the house", () => {
     assert.match(await dialog(owner.page).locator(".ends").innerText(), /[45]:\d\d/);
     await shot(owner.page, "pair-light");
     const visitor = await phone(house, `/pair#${await offered(house)}`);
-    await visitor.page.getByText("This device is paired. It is called “Chrome · ").waitFor();
+    await visitor.page.getByText("This device is paired as “Chrome · ").waitFor();
     assert.equal(await visitor.page.evaluate(() => location.href), `${house.elsewhere}/`, "the code stays in no address");
     await visitor.page.getByRole("heading", { name: "Every message is a save point." }).waitFor();
     await dialog(owner.page).getByText("is paired.").waitFor();
     await check(owner.page, "a device was paired");
     await shot(owner.page, "pair-done");
-    await dialog(owner.page).getByLabel("What do you call it?").fill("Phone of Rin");
+    await dialog(owner.page).getByLabel("Device name").fill("Phone of Rin");
     await dialog(owner.page).getByRole("button", { name: "Done" }).click();
     await devices(owner.page).getByRole("article", { name: "Phone of Rin" }).waitFor();
     assert.equal(await devices(owner.page).getByText("this device").count(), 0);
@@ -120,25 +120,25 @@ describe("devices of the house", () => {
     await shot(visitor.page, "door-phone");
     assert.doesNotMatch(await visitor.page.locator("body").innerText(), /Secret|map/);
     await knock(visitor.page, "AAAA-AAAA");
-    await visitor.page.getByText("This code does not open the door.").waitFor();
+    await visitor.page.getByText("This code is not valid.").waitFor();
     await check(visitor.page, "a code that is refused");
     await shot(visitor.page, "door-refused");
     const code = await codeOn(owner.page);
     await knock(visitor.page, code.toLowerCase().replace("-", " "));
     await composer(visitor.page).waitFor();
-    await visitor.page.getByText("This device is paired.").waitFor();
+    await visitor.page.getByText("This device is paired as").waitFor();
     await last(visitor.page).getByText("The map is not finished.").waitFor();
     await dialog(owner.page).getByText("is paired.").waitFor();
     // It is used up, and a fresh one is one press away.
     const second = await phone(house);
     await door(second.page).waitFor();
     await knock(second.page, code);
-    await second.page.getByText("It may be mistyped, used already, or older than five minutes.").waitFor();
-    await dialog(owner.page).getByRole("button", { name: "Pair another one" }).click();
+    await second.page.getByText("It is mistyped, already used, or older than five minutes.").waitFor();
+    await dialog(owner.page).getByRole("button", { name: "Pair another device" }).click();
     await owner.page.locator(".short code").waitFor();
     assert.notEqual(await codeOn(owner.page), code);
     await knock(second.page, await codeOn(owner.page));
-    await second.page.getByText("This device is paired.").waitFor();
+    await second.page.getByText("This device is paired as").waitFor();
     await dialog(owner.page).getByText("is paired.").waitFor();
     for (const { close } of [owner, visitor, second]) await close();
   });
@@ -148,7 +148,7 @@ describe("devices of the house", () => {
     const character = await house.api("POST", "/api/characters", { name: "Rin", firstMessage: "The map is not finished." });
     const story = await house.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [] });
     const visitor = await phone(house, `/pair#${await offered(house)}`);
-    await visitor.page.getByText("This device is paired.").waitFor();
+    await visitor.page.getByText("This device is paired as").waitFor();
     const lines = [];
     visitor.page.on("websocket", (line) => lines.push(line));
     await visitor.page.goto(`${house.elsewhere}/s/${story.id}`);
@@ -159,9 +159,9 @@ describe("devices of the house", () => {
     const [{ name }] = await house.api("GET", "/api/devices");
     await devices(owner.page).getByRole("button", { name: `Remove “${name}”` }).click();
     const question = owner.page.getByRole("dialog");
-    await question.getByText("comes in no more, from this moment on").waitFor();
+    await question.getByText("loses access at once").waitFor();
     await check(owner.page, "the question before a device is removed");
-    await question.getByRole("button", { name: "Remove it" }).click();
+    await question.getByRole("button", { name: "Remove", exact: true }).click();
     await visitor.page.getByRole("heading", { name: "This device was removed" }).waitFor();
     assert.doesNotMatch(await visitor.page.locator("body").innerText(), /map/);
     await check(visitor.page, "the door of who was removed");
@@ -185,7 +185,7 @@ describe("devices of the house", () => {
   test("a phone that is removed while its library is open sees the door when somebody looks at it again", async () => {
     const house = await startHouse();
     const visitor = await phone(house, `/pair#${await offered(house)}`);
-    await visitor.page.getByText("This device is paired.").waitFor();
+    await visitor.page.getByText("This device is paired as").waitFor();
     const [{ id }] = await house.api("GET", "/api/devices");
     await house.api("DELETE", `/api/devices/${id}`);
     await visitor.page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
@@ -196,11 +196,11 @@ describe("devices of the house", () => {
   test("a device takes back its own right, knowing what it does", async () => {
     const house = await startHouse();
     const visitor = await phone(house, `/pair#${await offered(house)}`);
-    await visitor.page.getByText("This device is paired.").waitFor();
-    await visitor.page.getByRole("button", { name: "Rename it" }).click();
+    await visitor.page.getByText("This device is paired as").waitFor();
+    await visitor.page.getByRole("button", { name: "Rename" }).click();
     await devices(visitor.page).getByRole("button", { name: /^Remove/ }).click();
-    await visitor.page.getByRole("dialog").getByText("This is the device you are looking at").waitFor();
-    await visitor.page.getByRole("dialog").getByRole("button", { name: "Remove it" }).click();
+    await visitor.page.getByRole("dialog").getByText("You are using this device now").waitFor();
+    await visitor.page.getByRole("dialog").getByRole("button", { name: "Remove", exact: true }).click();
     await visitor.page.getByRole("heading", { name: "This device was removed" }).waitFor();
     assert.equal(await visitor.page.getByRole("dialog").count(), 0);
     assert.deepEqual(await house.api("GET", "/api/devices"), []);
@@ -245,11 +245,11 @@ describe("devices of the house", () => {
     });
     await owner.page.goto(`${house.base}/settings`);
     await devices(owner.page).getByRole("button", { name: "Pair a device" }).click();
-    await dialog(owner.page).getByText("This code has ended.").waitFor();
-    assert.equal(await dialog(owner.page).getByRole("button", { name: "Copy the link" }).count(), 0);
+    await dialog(owner.page).getByText("This code has expired.").waitFor();
+    assert.equal(await dialog(owner.page).getByRole("button", { name: "Copy link" }).count(), 0);
     await shot(owner.page, "pair-ended");
-    await dialog(owner.page).getByRole("button", { name: "Make a fresh code" }).click();
-    await dialog(owner.page).getByText("Good once, and for 5:00").or(dialog(owner.page).getByText(/Good once, and for 4:5\d/)).first().waitFor();
+    await dialog(owner.page).getByRole("button", { name: "New code" }).click();
+    await dialog(owner.page).getByText("Valid once, for 5:00").or(dialog(owner.page).getByText(/Valid once, for 4:5\d/)).first().waitFor();
     await owner.close();
   });
 
@@ -261,7 +261,7 @@ describe("devices of the house", () => {
     await owner.page.getByText("This device needs no pairing").waitFor();
     assert.equal(await owner.page.evaluate(() => location.href), `${house.base}/`);
     const visitor = await phone(house, `/pair#${code}`);
-    await visitor.page.getByText("This device is paired.").waitFor();
+    await visitor.page.getByText("This device is paired as").waitFor();
     await owner.close();
     await visitor.close();
   });
@@ -269,10 +269,10 @@ describe("devices of the house", () => {
   test("a link whose code is used leads to the door, which says what to do; the door speaks Chinese", async () => {
     const house = await startHouse();
     const visitor = await phone(house, `/pair#${"0".repeat(32)}`, { colorScheme: "dark", viewport: { width: 360, height: 740 } });
-    await visitor.page.getByText("This code does not open the door.").waitFor();
+    await visitor.page.getByText("This code is not valid.").waitFor();
     await visitor.page.getByRole("button", { name: "中文" }).click();
     await visitor.page.getByRole("heading", { name: "这台设备还没有配对" }).waitFor();
-    await visitor.page.getByText("这个配对码打不开门。").waitFor();
+    await visitor.page.getByText("这个配对码无效。").waitFor();
     await check(visitor.page, "the door by night");
     await shot(visitor.page, "door-night");
     await visitor.page.getByRole("textbox").fill("AAAA-AAAA");
@@ -291,7 +291,7 @@ describe("devices of the house", () => {
     await page.goto(`${clotho.base}/settings`);
     await devices(page).getByText("clotho serve --lan").waitFor();
     assert.equal(await devices(page).getByRole("button", { name: "Pair a device" }).count(), 0);
-    await devices(page).getByRole("button", { name: "Copy the command" }).click();
+    await devices(page).getByRole("button", { name: "Copy command" }).click();
     await page.getByText("Copied.").waitFor();
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "clotho serve --lan");
     await check(page, "the devices of a server that serves its own machine");
@@ -306,7 +306,7 @@ describe("devices of the house", () => {
     await devices(owner.page).getByRole("button", { name: "Pair a device" }).click();
     await owner.page.locator(".short code").waitFor();
     await house.stop();
-    await dialog(owner.page).getByRole("button", { name: "Make a fresh code" }).click();
+    await dialog(owner.page).getByRole("button", { name: "New code" }).click();
     await dialog(owner.page).getByRole("button", { name: "Try again" }).waitFor();
     await house.start();
     await dialog(owner.page).getByRole("button", { name: "Try again" }).click();

@@ -12,9 +12,9 @@ const parentOf = async (path, id) => (await clotho.api("GET", `${chat(path)}/nod
 const stashed = async (path) => (await clotho.api("GET", `${chat(path)}/stash`)).items;
 const drawer = (page) => page.getByRole("region", { name: "Stash" });
 const piece = (page, name) => drawer(page).getByRole("article", { name });
-const bar = (page) => page.getByRole("status").filter({ hasText: "Choose the message to put it below" });
-const isPut = (page) => page.getByText("It stands there now, with what follows it.").waitFor();
-const unfold = (page) => page.getByRole("button", { name: "Fold side branches" }).click();
+const bar = (page) => page.getByRole("status").filter({ hasText: "Choose the message to place it below" });
+const isPut = (page) => page.getByText("Moved, with everything after it.").waitFor();
+const unfold = (page) => page.getByRole("button", { name: "Fold other branches" }).click();
 
 /** A story with its side branch in the stash, and its tree on screen with the drawer open. */
 async function withStash(options) {
@@ -97,7 +97,7 @@ describe("the stash beside the tree", () => {
     await carried(page).waitFor();
     const to = await seen(page, failed);
     await page.mouse.move(to.x, to.y, { steps: 8 });
-    await bar(page).getByText("Nothing can hang there: that reply is not whole.").waitFor();
+    await bar(page).getByText("That reply is not finished. Nothing can be placed below it.").waitFor();
     await page.mouse.up();
     await bar(page).waitFor({ state: "detached" });
     assert.equal((await session(path)).op, op);
@@ -111,7 +111,7 @@ describe("the stash beside the tree", () => {
     await page.mouse.move(from.x, from.y);
     await page.mouse.down();
     await page.mouse.move(from.x - 20, from.y, { steps: 3 });
-    await drawer(page).getByText("Let go here: it goes into the stash").waitFor();
+    await drawer(page).getByText("Drop here to move it to the stash").waitFor();
     await check(page, "a card that is drawn into the stash");
     await page.mouse.move(to.x, to.y, { steps: 8 });
     await page.locator(".tree-drawer.is-over").waitFor();
@@ -141,7 +141,7 @@ describe("the stash beside the tree", () => {
     await hasKeys(tree(page));
     await page.keyboard.press("d");
     const more = async (name, label) => {
-      await piece(page, name).getByRole("button", { name: `More for “${name}”` }).press("Enter");
+      await piece(page, name).getByRole("button", { name: `More actions for “${name}”` }).press("Enter");
       await page.locator(".menu:popover-open").getByRole("button", { name: label, exact: true }).press("Enter");
     };
     await more("To the hills.", "Rename");
@@ -161,7 +161,7 @@ describe("the stash beside the tree", () => {
     assert.equal(await parentOf(path, side[0]), ids[3]);
     await page.keyboard.press("Control+z");
     await piece(page, "The hills").getByRole("button", { name: "Put back" }).press("Enter");
-    await page.getByText("It is back where it was.").waitFor();
+    await page.getByText("Put back in place.").waitFor();
     assert.equal(await parentOf(path, side[0]), ids[1]);
     assert.ok(page.url().endsWith("/tree"), "the tree is still there");
     await close();
@@ -181,7 +181,7 @@ describe("the stash beside the tree", () => {
     await touch("touchEnd");
     assert.equal(await bar(page).count(), 0, "nothing is taken up");
     assert.equal((await session(path)).op, op);
-    await page.getByRole("button", { name: "Where the story is" }).click();
+    await page.getByRole("button", { name: "Go to current message" }).click();
     const to = await seen(page, ids[3]);
     await touch("touchStart", from);
     await page.locator(".piece-handle.is-held").waitFor();
@@ -219,7 +219,7 @@ describe("the stash beside the tree", () => {
     for (const nodeId of [ids[2], ids[1]]) await server.api("PUT", `${at}/tree/edit`, { operations: [{ op: "prune", nodeId }] });
     await piece(page, "Three.").waitFor();
     await piece(page, "Two.").waitFor();
-    await piece(page, "Three.").getByText("the message it followed is not in the story now").waitFor();
+    await piece(page, "Three.").getByText("The message before it is not in the story now").waitFor();
     const [fragment] = (await server.api("GET", `${at}/stash`)).items;
     await server.api("PUT", `${at}/tree/edit`, { operations: [{ op: "rename", fragmentId: fragment.id, name: "Second" }] });
     await server.stop();
@@ -227,15 +227,15 @@ describe("the stash beside the tree", () => {
     await page.reload();
     await piece(page, "Second").waitFor();
     await piece(page, "Three.").waitFor();
-    await piece(page, "Second").getByRole("button", { name: "More for “Second”" }).click();
-    await page.locator(".menu:popover-open").getByRole("button", { name: "Throw away for good" }).click();
-    const question = piece(page, "Second").getByRole("group", { name: "Throw away for good" });
-    await question.getByText("will be gone").waitFor();
-    const button = question.getByRole("button", { name: "Throw away for good" });
+    await piece(page, "Second").getByRole("button", { name: "More actions for “Second”" }).click();
+    await page.locator(".menu:popover-open").getByRole("button", { name: "Delete permanently" }).click();
+    const question = piece(page, "Second").getByRole("group", { name: "Delete permanently" });
+    await question.getByText("will be deleted").waitFor();
+    const button = question.getByRole("button", { name: "Delete permanently" });
     assert.ok(await button.isDisabled(), "one click is not enough");
     await question.getByRole("checkbox").check();
     await button.click();
-    await page.getByText("It is gone for good.").waitFor();
+    await page.getByText("Deleted permanently.").waitFor();
     await piece(page, "Second").waitFor({ state: "detached" });
     assert.equal((await server.api("GET", `${at}/stash`)).items.length, 1);
     await close();
@@ -258,17 +258,17 @@ describe("two lines beside the tree", () => {
     await page.keyboard.press("ArrowRight");
     await isAt(page, "Masts in the dawn.");
     await page.keyboard.press("s");
-    await page.getByRole("status").filter({ hasText: "2 messages are chosen." }).getByRole("button", { name: "Compare" }).click();
-    await comparison(page).getByRole("region", { name: "Line 1" }).getByText("Masts in the dusk.").waitFor();
-    await comparison(page).getByRole("region", { name: "Line 2" }).getByText("Masts in the dawn.").waitFor();
-    await comparison(page).getByText("Parted after “To the harbour.”").waitFor();
-    await comparison(page).getByText("The worlds are the same.").waitFor();
+    await page.getByRole("status").filter({ hasText: "2 messages are selected." }).getByRole("button", { name: "Compare" }).click();
+    await comparison(page).getByRole("region", { name: "Branch 1" }).getByText("Masts in the dusk.").waitFor();
+    await comparison(page).getByRole("region", { name: "Branch 2" }).getByText("Masts in the dawn.").waitFor();
+    await comparison(page).getByText("Branched off after “To the harbour.”").waitFor();
+    await comparison(page).getByText("The states are the same.").waitFor();
     const marked = () => page.evaluate(() => [...(CSS.highlights.get("differs") ?? [])].map(String));
     await until(async () => (await marked()).join() === "dusk,dawn", "the words that differ are marked");
     await check(page, "two lines beside the tree");
     const compared = () => page.locator("tree-canvas").evaluate(({ scene }) => scene.compared.map((card) => scene.outline.ids[scene.cards.node[card]]));
     assert.deepEqual(await compared(), [ids[3], other], "the tree says which they are");
-    await comparison(page).getByRole("button", { name: "The other way round" }).click();
+    await comparison(page).getByRole("button", { name: "Swap sides" }).click();
     await until(async () => (await compared()).join() === [other, ids[3]].join(), "turned round");
     await tree(page).focus();
     await page.keyboard.press("ArrowUp");
@@ -284,7 +284,7 @@ describe("two lines beside the tree", () => {
     assert.equal(await comparison(page).count(), 0, "what is read takes its place");
     await tree(page).focus();
     await page.keyboard.press("c");
-    await comparison(page).getByRole("region", { name: "Line 2" }).getByText("A path through thorns.").waitFor();
+    await comparison(page).getByRole("region", { name: "Branch 2" }).getByText("A path through thorns.").waitFor();
     assert.deepEqual(await compared(), [ids[3], side[1]]);
     await page.keyboard.press("Escape");
     await comparison(page).waitFor({ state: "detached" });
@@ -301,13 +301,13 @@ describe("two lines beside the tree", () => {
     const { page, close } = await open(path, PHONE);
     await openTree(page);
     await unfold(page);
-    await page.getByRole("button", { name: "All of it" }).click();
+    await page.getByRole("button", { name: "Fit to screen" }).click();
     const { x, y } = await seen(page, side[1]);
     await page.touchscreen.tap(x, y);
     await page.locator(".tree-message .more").click();
-    await page.locator(".menu:popover-open").getByRole("button", { name: "Compare with where the story is" }).click();
-    await comparison(page).getByRole("region", { name: "Line 2" }).getByText("A path through thorns.").waitFor();
-    await comparison(page).getByRole("row", { name: /Gold not there 7 added/ }).waitFor();
+    await page.locator(".menu:popover-open").getByRole("button", { name: "Compare with current branch" }).click();
+    await comparison(page).getByRole("region", { name: "Branch 2" }).getByText("A path through thorns.").waitFor();
+    await comparison(page).getByRole("row", { name: /Gold missing 7 added/ }).waitFor();
     await check(page, "a comparison on a phone");
     const field = await page.locator(".tree-field").boundingBox();
     assert.ok(field.height > 180, "the tree is still seen");

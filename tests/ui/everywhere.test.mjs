@@ -127,8 +127,8 @@ const DIALOGS = ({ sid = "", ids = [], hills, gulls, reply, report, characterId,
     search("hp:<", "a search that is none", ".asked, .blank"),
     search(">", "the commands", ".keys"),
     { ...search("snow", "a narrowed search", "[role=combobox]"), then: async (page) => {
-      await press("In the stash")(page);
-      await press("In 7 days")(page);
+      await press("Stash")(page);
+      await press("Last 7 days")(page);
       await page.locator("dialog .blank").waitFor();
     } },
     { dialog: { kind: "why", nid: reply }, then: async (page) => {
@@ -216,7 +216,7 @@ const PAGES = [
     model.hold(["Far away ", "there is a light."]);
     await at(page, await newStory(), ".message.last");
     await say(page, "What is there?");
-    await last(page).getByText("Waiting for the first word").waitFor();
+    await last(page).getByText("Waiting for the model").waitFor();
   } },
   { page: "story", where: "a reply that is being written", go: async (page) => {
     const held = model.hold([{ reasoning: "A light, or none?" }, "Far away ", "there is a light."]);
@@ -268,12 +268,12 @@ const PAGES = [
   } },
   { page: "story", where: "a value that is changed", go: async (page) => {
     await page.keyboard.press("Escape");
-    await page.getByRole("button", { name: "Change Hit points" }).focus();
+    await page.getByRole("button", { name: "Edit Hit points" }).focus();
     await page.keyboard.press("Enter");
     await page.locator(".edit-value").first().waitFor();
-    await page.getByRole("button", { name: "Change Pack" }).focus();
+    await page.getByRole("button", { name: "Edit Pack" }).focus();
     await page.keyboard.press("Enter");
-    await page.getByRole("button", { name: "Add one" }).click();
+    await page.getByRole("button", { name: "Add item" }).click();
     await page.getByRole("button", { name: "Set" }).last().click();
     await page.getByRole("alert").waitFor();
   } },
@@ -289,7 +289,7 @@ const PAGES = [
   } },
   { page: "story", where: "a place to move a message to", go: async (page, { path }) => {
     await at(page, path, ".message.last");
-    await choose(page, last(page), "Copy it elsewhere, with what follows");
+    await choose(page, last(page), "Copy, with everything after it");
     await page.locator(".is-moving .place").first().waitFor();
   } },
   { page: "story", where: "another timeline that is looked at", go: (page, { path, hills }) => at(page, `${path}/${hills}`, ".peek") },
@@ -310,7 +310,7 @@ const PAGES = [
     await seen(page, reply);
   } },
   { page: "story", where: "the tree, all of it, and a message that is read", go: async (page) => {
-    await page.getByRole("button", { name: "Fold side branches" }).click();
+    await page.getByRole("button", { name: "Fold other branches" }).click();
     await tree(page).focus();
     await page.keyboard.press("Enter");
     await page.locator(".tree-message .prose").waitFor();

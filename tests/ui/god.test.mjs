@@ -8,7 +8,7 @@ import { REFUSED, browser, chat, check, clotho, composer, last, messageOf, model
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 
 const reads = (page, text) => page.locator(".tree-message").getByText(text, { exact: true }).waitFor();
-const fold = (page) => page.getByRole("button", { name: "Fold side branches" });
+const fold = (page) => page.getByRole("button", { name: "Fold other branches" });
 
 describe("the tree of a story", () => {
   test("S4-36 S4-13: opens from the header and by a key, folded to the line of the story, and what is folded says how much it is", async () => {
@@ -20,9 +20,9 @@ describe("the tree of a story", () => {
     await tree(page).waitFor();
     assert.ok(asked.some((url) => /\/overview\w*\.js$/.test(url)), "what draws it comes with the first use");
     assert.ok(page.url().endsWith(`${path}/tree`));
-    await page.getByText("7 messages · 2 folded away").waitFor();
+    await page.getByText("7 messages · 2 folded").waitFor();
     assert.equal(await placeOf(page, side[0]), null);
-    await isAt(page, "Masts in the dusk., you are here");
+    await isAt(page, "Masts in the dusk., current message");
     await check(page, "the tree");
     const badge = await seen(page, ids[1], true);
     await page.mouse.click(badge.x, badge.y);
@@ -57,7 +57,7 @@ describe("the tree of a story", () => {
     const first = await seen(page, ids[0]);
     await page.mouse.click(first.x, first.y);
     await reads(page, "To the north.");
-    await page.getByRole("button", { name: "Go there" }).click();
+    await page.getByRole("button", { name: "Go to branch" }).click();
     await until(async () => (await session(path)).activeLeafId === ids[0], "and by its button");
     await close();
   });
@@ -69,7 +69,7 @@ describe("the tree of a story", () => {
     await until(() => tree(page).evaluate((box) => box === document.activeElement), "the tree has the keyboard");
     await page.keyboard.press("Home");
     await isAt(page, "Beginning");
-    for (const words of ["The map is not finished.", "You: To the north.", "Snow., on your timeline, 2 messages folded away"]) {
+    for (const words of ["The map is not finished.", "You: To the north.", "Snow., current branch, 2 messages folded"]) {
       await page.keyboard.press("ArrowDown");
       await isAt(page, words);
     }
@@ -81,14 +81,14 @@ describe("the tree of a story", () => {
     await isAt(page, "You: To the harbour.");
     await page.keyboard.press("ArrowRight");
     await isAt(page, "You: To the hills.");
-    assert.deepEqual(await tree(page).getByRole("treeitem").evaluateAll((all) => all.map((one) => `${one.getAttribute("aria-level")}: ${one.textContent}`)), ["4: Snow., on your timeline", "5: You: To the harbour., on your timeline", "5: You: To the hills.", "6: A path through thorns."]);
+    assert.deepEqual(await tree(page).getByRole("treeitem").evaluateAll((all) => all.map((one) => `${one.getAttribute("aria-level")}: ${one.textContent}`)), ["4: Snow., current branch", "5: You: To the harbour., current branch", "5: You: To the hills.", "6: A path through thorns."]);
     await page.keyboard.press("Enter");
     await reads(page, "To the hills.");
     await until(() => page.locator(".tree-message").evaluate((box) => box === document.activeElement), "what is read has the keyboard");
     await page.keyboard.press("Escape");
     await until(() => tree(page).evaluate((box) => box === document.activeElement), "the tree has it again");
     await page.keyboard.press("Shift+F10");
-    await page.locator(".menu:popover-open").getByRole("button", { name: "Name this place" }).click();
+    await page.locator(".menu:popover-open").getByRole("button", { name: "Bookmark" }).click();
     await page.getByRole("dialog").getByRole("textbox").first().fill("Hills");
     await page.keyboard.press("Enter");
     await isAt(page, "You: To the hills., Hills");
@@ -137,14 +137,14 @@ describe("the tree of a story", () => {
     for (let i = 0; i < 12; i += 1) ids.push((parentId = await put(path, parentId, i % 2 ? "assistant" : "user", `Step ${i}.`)));
     const { page, close } = await open(path);
     await openTree(page);
-    await page.getByRole("button", { name: "Fold straight runs" }).click();
+    await page.getByRole("button", { name: "Fold straight sections" }).click();
     await page.keyboard.press("Tab");
     await tree(page).focus();
     await page.keyboard.press("ArrowUp");
     await isAt(page, "12 messages");
     await page.reload();
     await tree(page).waitFor();
-    await until(async () => page.getByRole("button", { name: "Fold straight runs" }).evaluate((one) => one.getAttribute("aria-pressed") === "true"), "it is as it was");
+    await until(async () => page.getByRole("button", { name: "Fold straight sections" }).evaluate((one) => one.getAttribute("aria-pressed") === "true"), "it is as it was");
     const run = await seen(page, ids[4]);
     await page.mouse.click(run.x, run.y);
     await tree(page).focus();
@@ -160,7 +160,7 @@ describe("the tree of a story", () => {
     await openTree(page);
     const held = model.hold(["A gull.", " It cries."]);
     const { generations } = await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[3], content: "I listen.", generate: true });
-    await isAt(page, "You: I listen., you are here");
+    await isAt(page, "You: I listen., current message");
     await fold(page).click();
     await tree(page).getByRole("treeitem", { name: /being written/ }).waitFor();
     await tree(page).focus();
@@ -170,11 +170,11 @@ describe("the tree of a story", () => {
     const some = await frames();
     await until(async () => (await frames()) > some + 3, "it moves while it is written");
     held.open();
-    await isAt(page, "A gull. It cries., you are here");
+    await isAt(page, "A gull. It cries., current message");
     await clotho.api("PUT", `${chat(path)}/node/${ids[1]}/state`, { isEnabled: false });
     await page.keyboard.press("Home");
     for (let i = 0; i < 3; i += 1) await page.keyboard.press("ArrowDown");
-    await isAt(page, "left out of what the model reads");
+    await isAt(page, "excluded from prompt");
     assert.ok(generations.length > 0);
     // Nothing changes now: nothing is drawn.
     const still = () => page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(document.querySelector("tree-canvas").frames)))));
@@ -203,7 +203,7 @@ describe("the tree of a story", () => {
         await until(async () => (await picture()) !== one, "and is seen to");
       }
       held.open();
-      await isAt(page, "A gull. It cries., you are here");
+      await isAt(page, "A gull. It cries., current message");
       await close();
     }
   });
@@ -215,18 +215,18 @@ describe("the tree of a story", () => {
     const { page: other, close: closeOther } = await reader(browser);
     await other.goto(`${clotho.base}${path}/tree`);
     await openTree(page);
-    for (const tab of [page, other]) await isAt(tab, "Masts in the dusk., you are here");
+    for (const tab of [page, other]) await isAt(tab, "Masts in the dusk., current message");
     const asked = [];
     other.on("request", (request) => request.url().includes("shape=skeleton") && asked.push(request.url()));
     const place = await seen(page, ids[3]);
     await page.mouse.click(place.x, place.y, { button: "right" });
-    await page.locator(".menu:popover-open").getByRole("button", { name: "Leave out of what the model reads" }).click();
-    for (const tab of [page, other]) await isAt(tab, "Masts in the dusk., you are here, left out of what the model reads");
+    await page.locator(".menu:popover-open").getByRole("button", { name: "Exclude from prompt" }).click();
+    for (const tab of [page, other]) await isAt(tab, "Masts in the dusk., current message, excluded from prompt");
     await page.keyboard.press("Control+z");
-    await until(async () => !(await at(other)).includes("left out"), "it is back");
+    await until(async () => !(await at(other)).includes("excluded from prompt"), "it is back");
     const before = asked.length;
     await clotho.api("PUT", `${chat(path)}/node/${ids[3]}/state`, { isEnabled: false });
-    await isAt(other, "left out of what the model reads");
+    await isAt(other, "excluded from prompt");
     assert.equal(asked.length, before, "the frame said it all");
     await fold(other).click();
     await seen(other, side[1]);
@@ -235,7 +235,7 @@ describe("the tree of a story", () => {
     await clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "prune", nodeId: side[0] }] });
     await until(async () => (await placeOf(other, side[1])) === null, "what is cut away goes");
     for (const tab of [page, other]) {
-      await isAt(tab, "you are here");
+      await isAt(tab, "current message");
       assert.equal(await tab.locator(".notice.error").count(), 0);
     }
     await closeOther();
@@ -268,7 +268,7 @@ describe("the tree of a story", () => {
     await until(async () => (await zoom()) > before, "it is larger");
     await page.keyboard.press("0");
     assert.ok((await placeOf(page, ids[0])).y > 0 && (await placeOf(page, ids[3])).y < 860);
-    await page.getByRole("button", { name: "Where the story is" }).click();
+    await page.getByRole("button", { name: "Go to current message" }).click();
     await until(async () => Math.abs((await placeOf(page, ids[3])).x - from.x) < 1, "it is where it was");
     await close();
   });
@@ -285,8 +285,8 @@ describe("the tree of a story", () => {
     await check(page, "the tree on a phone");
     const box = await page.locator(".tree-beside").boundingBox();
     assert.ok(box && box.y > 300 && box.height < 420, "the tree stays in view");
-    await page.getByRole("button", { name: "符号的意思" }).click();
-    await page.getByText("收起了这么多条消息").waitFor();
+    await page.getByRole("button", { name: "图例" }).click();
+    await page.getByText("收起的消息数").waitFor();
     await page.getByRole("navigation").getByRole("button", { name: "故事", exact: true }).click();
     await page.waitForURL((url) => url.pathname === path);
     await last(page).waitFor();

@@ -32,7 +32,7 @@ describe("what was thrown away for good", () => {
     await dialog.getByRole("button", { name: "Compare", exact: true }).click();
     await dialog.locator(".contents").getByText("To the harbour.").waitFor();
     await purge(path, ids[2]);
-    await dialog.getByText("That message is not in the story.").waitFor();
+    await dialog.getByText("This message is not in the story.").waitFor();
     await isFree(page, "To the harbour.");
     await close();
   });
@@ -64,7 +64,7 @@ describe("what was thrown away for good", () => {
     await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "To the hills." });
     await until(async () => (await texts(page)).at(-1) === "To the hills.", "the story has gone another way");
     await page.goto(`${clotho.base}${path}/${ids[3]}`);
-    await page.getByText("You are looking at another timeline.").waitFor();
+    await page.getByText("You are viewing another branch.").waitFor();
     await purge(path, ids[2]);
     await until(async () => (await texts(page)).at(-1) === "To the hills.", "the story is on screen");
     assert.ok(page.url().endsWith(path), page.url());
@@ -85,7 +85,7 @@ describe("an edit of a message that was thrown away for good", () => {
     await page.getByText("Your text is kept.").waitFor();
     const [{ id: fragmentId }] = (await clotho.api("GET", `${chat(path)}/stash`)).items;
     await edit(path, { op: "purge", fragmentId, confirm: true });
-    await page.getByText("thrown away for good. What you had typed there is kept no longer.").waitFor();
+    await page.getByText("deleted permanently. Your text is no longer kept.").waitFor();
     assert.equal(await page.getByText("Your text is kept.").count(), 0);
     assert.doesNotMatch(await stored(page), /marzipan/);
     await page.locator(".notice").getByRole("button", { name: "Put it into the field" }).click();
@@ -100,7 +100,7 @@ describe("an edit of a message that was thrown away for good", () => {
       await field(page).fill(text);
     }
     await page.goto(clotho.base);
-    await page.getByRole("heading", { name: "Begin something new" }).waitFor();
+    await page.getByRole("heading", { name: "New story" }).waitFor();
     await purge(path, ids[3]);
     await edit(path, { op: "prune", nodeId: ids[1] });
     await page.goto(clotho.base + path);

@@ -6,9 +6,9 @@ import { fingers, forked, isAt, openTree, placeOf, seen, tree } from "./support/
 import { chat, check, clotho, open, session } from "./support/stage.mjs";
 
 const parentOf = async (path, id) => (await clotho.api("GET", `${chat(path)}/node/${id}`)).parentId;
-const bar = (page) => page.getByRole("status").filter({ hasText: "Choose the message to put it below" });
-const isPut = (page) => page.getByText("It stands there now, with what follows it.").waitFor();
-const unfold = (page) => page.getByRole("button", { name: "Fold side branches" }).click();
+const bar = (page) => page.getByRole("status").filter({ hasText: "Choose the message to place it below" });
+const isPut = (page) => page.getByText("Moved, with everything after it.").waitFor();
+const unfold = (page) => page.getByRole("button", { name: "Fold other branches" }).click();
 
 /** Draws a card over another one, and keeps holding it. */
 async function drawOver(page, from, to) {
@@ -26,12 +26,12 @@ describe("grafting on the tree", () => {
     await unfold(page);
     const before = (await session(path)).op;
     await drawOver(page, ids[1], side[1]);
-    await bar(page).getByText("It cannot hang below what follows it.").waitFor();
+    await bar(page).getByText("It cannot be placed below its own later messages.").waitFor();
     await check(page, "a message that is drawn over the tree");
     await page.mouse.up();
     await bar(page).waitFor({ state: "detached" });
     await drawOver(page, side[0], ids[1]);
-    await bar(page).getByText("It hangs there already.").waitFor();
+    await bar(page).getByText("It is already there.").waitFor();
     await page.keyboard.press("Escape");
     await bar(page).waitFor({ state: "detached" });
     await page.mouse.up();
@@ -70,7 +70,7 @@ describe("grafting on the tree", () => {
     await touch("touchStart", rested);
     await page.locator('tree-canvas canvas[data-doing="held"]').waitFor();
     await touch("touchEnd");
-    await page.locator(".menu:popover-open").getByRole("button", { name: "Delete, with what follows" }).waitFor();
+    await page.locator(".menu:popover-open").getByRole("button", { name: "Delete, with everything after it" }).waitFor();
     await close();
   });
 
@@ -82,8 +82,8 @@ describe("grafting on the tree", () => {
     const takeUp = async () => {
       const place = await seen(page, side[1]);
       await page.mouse.click(place.x, place.y, { button: "right" });
-      await page.locator(".menu:popover-open").getByRole("button", { name: "Move it elsewhere, with what follows" }).click();
-      await bar(page).getByText("It cannot hang below itself.").waitFor();
+      await page.locator(".menu:popover-open").getByRole("button", { name: "Move, with everything after it" }).click();
+      await bar(page).getByText("It cannot be placed below itself.").waitFor();
     };
     await takeUp();
     const before = (await session(path)).op;
@@ -94,7 +94,7 @@ describe("grafting on the tree", () => {
     await page.keyboard.press("ArrowUp");
     await isAt(page, "You: To the hills.");
     await page.keyboard.press("p");
-    await bar(page).getByText("It hangs there already.").waitFor();
+    await bar(page).getByText("It is already there.").waitFor();
     await page.keyboard.press("End");
     await isAt(page, "Masts in the dusk.");
     await bar(page).getByText("Below “Masts in the dusk.”").waitFor();
@@ -117,10 +117,10 @@ describe("the menu of a message on the tree", () => {
       await page.mouse.click(place.x, place.y, { button: "right" });
       await page.locator(".menu:popover-open").getByRole("button", { name, exact: true }).click();
     };
-    await choose(side[1], "Compare with where the story is");
+    await choose(side[1], "Compare with current branch");
     await page.getByRole("region", { name: "Compare" }).getByText("A path through thorns.").waitFor();
     await page.keyboard.press("Escape");
-    await choose(side[1], "Make this the current line");
+    await choose(side[1], "Make this the current branch");
     await until(async () => (await session(path)).activeLeafId === side[1], "the story is on that line");
     assert.ok(page.url().endsWith("/tree"), "the tree is still there");
     await choose(ids[2], "Branch from here");

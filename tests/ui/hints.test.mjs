@@ -74,12 +74,12 @@ describe("hints of a schema", () => {
     assert.deepEqual(await row("seen").locator(".items li").allInnerTexts(), ["The gate", "The hall"]);
     assert.deepEqual([await row("year").getByRole("meter").count(), await row("year").locator(".value").innerText()], [0, "1203"]);
     assert.equal(await row("twice").locator(".value").innerText(), "8");
-    for (const name of ["fixed", "twice"]) assert.equal(await row(name).getByRole("button", { name: /^Change/ }).count(), 0, `${name} is not changed by hand`);
+    for (const name of ["fixed", "twice"]) assert.equal(await row(name).getByRole("button", { name: /^Edit/ }).count(), 0, `${name} is not changed by hand`);
     assert.equal(await row("place").locator(".label").getAttribute("title"), "Where you are");
     await check(page, "every hint");
     // What is only shown as a text is still a number.
     await row("year").hover();
-    await row("year").getByRole("button", { name: "Change Year" }).click();
+    await row("year").getByRole("button", { name: "Edit Year" }).click();
     await row("year").getByRole("spinbutton").fill("1204");
     await row("year").getByRole("button", { name: "Set", exact: true }).click();
     await row("year").getByText("1204").waitFor();
@@ -118,7 +118,7 @@ describe("hints of a schema", () => {
 
   test("S3-19: titles, descriptions and names of values are in the reader's language, on a narrow screen too", async () => {
     const { page, close, row } = await signs({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, locale: "zh-CN", colorScheme: "dark" });
-    await page.getByRole("navigation").getByRole("button", { name: "世界" }).click();
+    await page.getByRole("navigation").getByRole("button", { name: "状态" }).click();
     await row("place").getByText("所在").waitFor();
     assert.equal(await row("place").locator(".value.chip").innerText(), "城门");
     assert.equal(await row("place").locator(".label").getAttribute("title"), "你在哪里");

@@ -31,9 +31,9 @@ describe("on a slow machine", () => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("k");
     come();
-    await page.getByRole("dialog", { name: "Save as lore" }).waitFor();
+    await page.getByRole("dialog", { name: "Save as lorebook entry" }).waitFor();
     await page.keyboard.press("Escape");
-    await page.getByRole("complementary", { name: "World" }).waitFor();
+    await page.getByRole("complementary", { name: "State" }).waitFor();
     await close();
   });
 
@@ -41,12 +41,12 @@ describe("on a slow machine", () => {
     const { ids, page, close, come } = await openWithoutTools();
     const message = messageOf(page, ids[3]);
     await message.waitFor();
-    const row = page.getByRole("navigation", { name: "The way here" });
+    const row = page.getByRole("navigation", { name: "Turns" });
     assert.equal(await row.count(), 0);
     const before = await message.boundingBox();
     come();
     await row.waitFor();
-    await page.getByRole("complementary", { name: "World" }).waitFor();
+    await page.getByRole("complementary", { name: "State" }).waitFor();
     assert.deepEqual(await message.boundingBox(), before);
     await close();
   });
@@ -67,13 +67,13 @@ describe("on a slow machine", () => {
 
   test("what is given up at once is not kept", async () => {
     const { ids, page, close } = await openGrown({ late: LATE });
-    const dialog = page.getByRole("dialog", { name: "Save as lore" });
-    const text = dialog.getByRole("textbox", { name: "Text" });
-    await choose(page, messageOf(page, ids[0]), "Save as lore");
+    const dialog = page.getByRole("dialog", { name: "Save as lorebook entry" });
+    const text = dialog.getByRole("textbox", { name: "Content" });
+    await choose(page, messageOf(page, ids[0]), "Save as lorebook entry");
     await text.fill("Never.");
     await dialog.getByRole("button", { name: "Cancel" }).click();
     await dialog.waitFor({ state: "detached" });
-    await choose(page, messageOf(page, ids[0]), "Save as lore");
+    await choose(page, messageOf(page, ids[0]), "Save as lorebook entry");
     await text.waitFor();
     assert.equal(await text.inputValue(), "You: To the north.");
     await close();

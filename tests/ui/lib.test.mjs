@@ -4,11 +4,13 @@ import { describe, test } from "node:test";
 import { columnsOf, reachOf } from "../../static/js/lib/chart.js";
 import { differing } from "../../static/js/lib/differ.js";
 import { nested } from "../../static/js/lib/chapters.js";
+import { GIT } from "../../static/js/lib/git.js";
 import { keysIn, keywordsOf } from "../../static/js/lib/keywords.js";
 import { inRounds } from "../../static/js/lib/rounds.js";
 import { rulesOf } from "../../static/js/lib/manifest.js";
 import { groupsOf, isConcealed } from "../../static/js/lib/schema.js";
 import { bare, linesBetween, titlesOf, visible } from "../../static/js/lib/judged.js";
+import { SYNONYMS, otherNames } from "../../static/js/lib/synonyms.js";
 import { growing, quoted } from "../../static/js/lib/tags.js";
 import { unmarked } from "../../static/js/lib/text.js";
 
@@ -213,5 +215,31 @@ describe("what a chart is drawn from", () => {
     const lines = [[{ turn: 0, value: 1 }, { turn: 2, value: null }], [{ turn: 1, value: 7 }, { turn: 2, value: 8 }]];
     assert.deepEqual(columnsOf(lines), [[0, 1, 2], [1, undefined, null], [undefined, 7, 8]]);
     assert.deepEqual(columnsOf([]), [[]]);
+  });
+});
+
+describe("other names of the commands", () => {
+  const finds = (word) => Object.keys(SYNONYMS).filter((id) => otherNames(id, word).length > 0);
+
+  test("each word of Git finds what does here what it does there, and the page that explains it", () => {
+    for (const { git, commands } of GIT) {
+      for (const word of git.split(", ")) {
+        const found = finds(word.split(" ")[0]);
+        for (const id of [...commands, "page.git"]) assert.ok(found.includes(id), `${word} finds ${id}`);
+      }
+    }
+  });
+
+  test("words are found where they begin, together or apart, whatever their case and quotes", () => {
+    assert.deepEqual(otherNames("session.note", "Author’s NOTE"), ["author's note"]);
+    assert.deepEqual(otherNames("page.world", "bar"), ["status bar"]);
+    assert.deepEqual(otherNames("page.presets", "jailbreak regex"), ["jailbreak", "regex"]);
+    assert.deepEqual(otherNames("message.reroll", "roll"), ["roll again", "重roll"]);
+    assert.ok(finds("log").includes("page.tree") && !finds("log").includes("page.speech"), "“dialogue” is no log");
+    assert.deepEqual(otherNames("message.goOn", "续"), ["继续", "续写"]);
+  });
+
+  test("what there is no command for has no name of one", () => {
+    for (const word of ["group", "image", "voice", "background", "tts", "群聊", "图片", "语音", "背景", "qwertz"]) assert.deepEqual(finds(word), [], word);
   });
 });

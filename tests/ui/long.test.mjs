@@ -58,7 +58,7 @@ describe("ten thousand messages on the tree", () => {
     await page.goto(clotho.base + path);
     await composer(page).waitFor();
     await openTree(page);
-    await isAt(page, "Step 9999 of a long way., you are here");
+    await isAt(page, "Step 9999 of a long way., current message");
     await layout(page);
     assert.ok((await elements(page, ".overview *")) < 200, "no element for each message");
     const field = await page.locator(".tree-field").boundingBox();
@@ -67,7 +67,7 @@ describe("ten thousand messages on the tree", () => {
     const near = await drawnBy(page, () => page.mouse.wheel(0, -240));
     assert.ok(near.texts > 4 && near.texts < 150, `cards in sight alone are drawn: ${JSON.stringify(near)}`);
     assert.equal(near.bars, 0, "nor is the small map drawn anew");
-    await page.getByRole("button", { name: "Fold side branches" }).click();
+    await page.getByRole("button", { name: "Fold other branches" }).click();
     await page.getByText(`${(ids.length - 1).toLocaleString("en")} messages`.replace(",", ""), { exact: true }).waitFor();
     const shown = await page.locator("tree-canvas").evaluate(({ scene }) => scene.cards.size);
     assert.equal(shown, ids.length, "S4-13: all of them are on cards");
@@ -75,7 +75,7 @@ describe("ten thousand messages on the tree", () => {
     await page.mouse.move(x, y);
     const side = await drawnBy(page, () => page.mouse.wheel(120, -400));
     assert.ok(side.texts < 250, `unfolded too: ${JSON.stringify(side)}`);
-    await page.getByRole("button", { name: "All of it" }).click();
+    await page.getByRole("button", { name: "Fit to screen" }).click();
     await until(async () => (await zoomOf(page)) < 0.05, "all of it is in sight");
     await page.mouse.move(x, y);
     const far = await drawnBy(page, () => page.mouse.wheel(0, -10));
@@ -85,8 +85,8 @@ describe("ten thousand messages on the tree", () => {
     await page.keyboard.up("Control");
     assert.equal(await layout(page), unfolded, "nothing of that places the cards anew");
     assert.ok((await elements(page, ".overview *")) < 200);
-    await page.getByRole("button", { name: "Fold side branches" }).click();
-    await page.getByRole("button", { name: "Fold straight runs" }).click();
+    await page.getByRole("button", { name: "Fold other branches" }).click();
+    await page.getByRole("button", { name: "Fold straight sections" }).click();
     await until(() => page.locator("tree-canvas").evaluate(({ scene }, size) => scene.cards.size < size / 8, ids.length), "runs are one card each");
     await close();
   }, 400_000);
@@ -94,7 +94,7 @@ describe("ten thousand messages on the tree", () => {
   test("S4-57: the frame on the small map goes along, and a click on it goes there", async () => {
     const { page, close } = await open(await story());
     await openTree(page);
-    await isAt(page, "you are here");
+    await isAt(page, "current message");
     const map = page.locator(".tree-map");
     /** Where the dark frame is on the map, as parts of its height. */
     const frame = () => page.locator("tree-canvas").evaluate(({ camera, tall, scene }) => {
@@ -131,7 +131,7 @@ describe("ten thousand messages on the tree", () => {
     await until(async () => (await clotho.api("GET", '/api/search?q="another step 4321"')).items.length > 0, "the index has it", 120_000);
     const { page, close } = await open(path);
     await openTree(page);
-    await isAt(page, "you are here");
+    await isAt(page, "current message");
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox", { name: "Search all stories" }).fill('"another step 4321 the 3"');
     await page.getByRole("option").filter({ hasText: "the 3" }).first().click();
@@ -153,7 +153,7 @@ describe("ten thousand messages on the tree", () => {
     const { page, close } = await open(path);
     await composer(page).fill("A thought that is not sent");
     await openTree(page);
-    await isAt(page, "you are here");
+    await isAt(page, "current message");
     await page.keyboard.press("Escape");
     await composer(page).waitFor();
     await page.locator(".scroller").evaluate((box) => (box.scrollTop -= 500));
@@ -164,7 +164,7 @@ describe("ten thousand messages on the tree", () => {
     page.on("request", (request) => request.url().includes("/api/") && asked.push(request.url()));
     for (let turn = 0; turn < 2; turn += 1) {
       await openTree(page);
-      await isAt(page, "you are here");
+      await isAt(page, "current message");
       await page.keyboard.press("Escape");
       await composer(page).waitFor();
     }
@@ -178,7 +178,7 @@ describe("ten thousand messages on the tree", () => {
     const { node } = await clotho.api("POST", `${chat(path)}/message`, { parentId: head, content: "And one more step." });
     await page.getByText("And one more step.").waitFor();
     await openTree(page);
-    await isAt(page, "You: And one more step., you are here");
+    await isAt(page, "You: And one more step., current message");
     await clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "prune", nodeId: node.id }] });
     await until(async () => (await at(page)).includes("Step 9999"), "and followed");
     await close();
@@ -203,10 +203,10 @@ describe("ten thousand messages in the chat", () => {
     const early = ids[previews.findIndex((text) => text.startsWith("Step 101 "))];
     await page.goto(`${clotho.base}${path}/${early}`);
     await until(async () => (await focused(page)) === early, "the link leads there", 90_000);
-    assert.equal(await page.getByText("You are looking at another timeline.").count(), 0, "it is no other timeline");
+    assert.equal(await page.getByText("You are viewing another branch.").count(), 0, "it is no other timeline");
     await few();
     assert.ok((await elements(page, ".chat *")) < 4_000);
-    await page.getByRole("button", { name: "To the newest message" }).click();
+    await page.getByRole("button", { name: "Jump to the newest message" }).click();
     await page.getByText("Step 9999 of a long way.").waitFor();
     assert.equal((await line(path)).at(-1).content, "Step 9999 of a long way.");
     await close();

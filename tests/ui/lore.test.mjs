@@ -11,33 +11,33 @@ const named = async (/** @type {string} */ name) => {
   const books = (await clotho.api("GET", "/api/lorebooks?limit=500")).items.filter((one) => one.name === name);
   return Promise.all(books.map(({ id }) => clotho.api("GET", `/api/lorebooks/${id}`)));
 };
-const keepLore = (/** @type {import("playwright-core").Page} */ page) => page.getByRole("dialog", { name: "Save as lore" });
+const keepLore = (/** @type {import("playwright-core").Page} */ page) => page.getByRole("dialog", { name: "Save as lorebook entry" });
 
 describe("saving as lore", () => {
   test("S4-61: a part of the stash becomes an entry of a new lorebook, stays in the stash, and the entry is opened from there", async () => {
     const { path, ids, page, close } = await openGrown({}, "The Keeper of Saint Orme lights “the Grey Lamp” again.");
-    await choose(page, messageOf(page, ids[2]), "Delete, with what follows");
+    await choose(page, messageOf(page, ids[2]), "Delete, with everything after it");
     await chooseFromPage(page, "Stash");
-    await page.getByRole("article", { name: "To the harbour." }).getByRole("button", { name: "Save as lore" }).click();
+    await page.getByRole("article", { name: "To the harbour." }).getByRole("button", { name: "Save as lorebook entry" }).click();
     const dialog = keepLore(page);
-    const text = dialog.getByRole("textbox", { name: "Text" });
+    const text = dialog.getByRole("textbox", { name: "Content" });
     await text.waitFor();
     assert.match(await text.inputValue(), /^You: To the harbour\.\n\n.+: The Keeper of Saint Orme lights “the Grey Lamp” again\.$/);
     assert.deepEqual(
-      await dialog.getByRole("list", { name: "Words of this passage" }).getByRole("button").allInnerTexts(),
+      await dialog.getByRole("list", { name: "Suggested keys" }).getByRole("button").allInnerTexts(),
       ["Rin", "Grey Lamp", "Keeper of Saint Orme"],
     );
-    await dialog.getByRole("button", { name: "Take “Keeper of Saint Orme” as a key" }).click();
-    await dialog.getByRole("textbox", { name: "Another key" }).fill("lamp, 灯");
-    await dialog.getByRole("textbox", { name: "Another key" }).press("Enter");
-    await dialog.getByRole("button", { name: "Leave out the key “lamp”" }).click();
+    await dialog.getByRole("button", { name: "Add the key “Keeper of Saint Orme”" }).click();
+    await dialog.getByRole("textbox", { name: "Add key" }).fill("lamp, 灯");
+    await dialog.getByRole("textbox", { name: "Add key" }).press("Enter");
+    await dialog.getByRole("button", { name: "Remove the key “lamp”" }).click();
     await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("The lamp");
-    await dialog.getByRole("checkbox", { name: /^Always/ }).check();
-    await dialog.getByRole("combobox", { name: "Lorebook" }).selectOption({ label: "A new lorebook…" });
+    await dialog.getByRole("checkbox", { name: /^Constant/ }).check();
+    await dialog.getByRole("combobox", { name: "Lorebook" }).selectOption({ label: "New lorebook…" });
     await dialog.getByRole("textbox", { name: "Name of the new lorebook" }).fill("Coast of lamps");
     await check(page, "saving as lore");
     await dialog.getByRole("button", { name: "Save", exact: true }).click();
-    await page.getByText("It is kept as lore.").waitFor();
+    await page.getByText("Saved as a lorebook entry.").waitFor();
     const [kept] = await named("Coast of lamps");
     const [entry] = kept.entries;
     assert.deepEqual([kept.entryCount, entry.comment, entry.key, entry.constant, entry.disable, entry.addMemo], [1, "The lamp", ["Keeper of Saint Orme", "灯"], true, false, true]);
@@ -52,10 +52,10 @@ describe("saving as lore", () => {
   test("S4-61: a key that was typed without Enter is kept by the first click on Save", async () => {
     const { ids, page, close } = await openGrown();
     await book("Keys");
-    await choose(page, messageOf(page, ids[3]), "Save as lore");
+    await choose(page, messageOf(page, ids[3]), "Save as lorebook entry");
     const dialog = keepLore(page);
     await dialog.getByRole("combobox", { name: "Lorebook" }).selectOption({ label: "Keys" });
-    await dialog.getByRole("textbox", { name: "Another key" }).fill("ebb");
+    await dialog.getByRole("textbox", { name: "Add key" }).fill("ebb");
     const save = dialog.getByRole("button", { name: "Save", exact: true });
     await save.scrollIntoViewIfNeeded();
     const { x, y, width, height } = await save.boundingBox();
@@ -63,7 +63,7 @@ describe("saving as lore", () => {
     await page.mouse.down();
     await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
     await page.mouse.up();
-    await page.getByText("It is kept as lore.").waitFor();
+    await page.getByText("Saved as a lorebook entry.").waitFor();
     assert.deepEqual((await named("Keys"))[0].entries.map(({ key }) => key), [["ebb"]]);
     await close();
   });
@@ -75,22 +75,22 @@ describe("saving as lore", () => {
     await page.keyboard.press("s");
     await messageOf(page, ids[3]).locator("article").focus();
     await page.keyboard.press("s");
-    await page.locator(".chosen").getByRole("button", { name: "Save as lore" }).click();
+    await page.locator(".chosen").getByRole("button", { name: "Save as lorebook entry" }).click();
     const dialog = keepLore(page);
     await dialog.getByRole("combobox", { name: "Lorebook" }).selectOption({ label: "Weather" });
-    const text = dialog.getByRole("textbox", { name: "Text" });
+    const text = dialog.getByRole("textbox", { name: "Content" });
     assert.match(await text.inputValue(), /: Snow\.\n\n.*: Masts in the dusk\.$/);
     await text.fill("Snow, then masts.");
     await page.keyboard.press("Escape");
-    await page.getByRole("button", { name: "Go on writing" }).click();
+    await page.getByRole("button", { name: "Keep editing" }).click();
     assert.equal(await text.inputValue(), "Snow, then masts.");
     await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("Snow");
     // A key that was typed and not ended counts as well.
-    await dialog.getByRole("textbox", { name: "Another key" }).fill("snow");
+    await dialog.getByRole("textbox", { name: "Add key" }).fill("snow");
     await dialog.getByRole("button", { name: "Save", exact: true }).click();
-    await page.getByText("It is kept as lore.").waitFor();
+    await page.getByText("Saved as a lorebook entry.").waitFor();
     await until(async () => (await page.locator(".chosen").count()) === 0, "nothing is chosen any more");
-    await choose(page, messageOf(page, ids[0]), "Save as lore");
+    await choose(page, messageOf(page, ids[0]), "Save as lorebook entry");
     await text.waitFor();
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
@@ -109,20 +109,20 @@ describe("saving as lore", () => {
 
   test("S4-61: what was written outlasts a reload, until it is saved or left", async () => {
     const { ids, page, close } = await openGrown();
-    await choose(page, messageOf(page, ids[0]), "Save as lore");
+    await choose(page, messageOf(page, ids[0]), "Save as lorebook entry");
     const dialog = keepLore(page);
-    const text = dialog.getByRole("textbox", { name: "Text" });
+    const text = dialog.getByRole("textbox", { name: "Content" });
     await text.fill("North lies the ice.");
-    await dialog.getByRole("textbox", { name: "Another key" }).fill("ice");
-    await dialog.getByRole("textbox", { name: "Another key" }).press("Enter");
+    await dialog.getByRole("textbox", { name: "Add key" }).fill("ice");
+    await dialog.getByRole("textbox", { name: "Add key" }).press("Enter");
     await page.reload();
     await messageOf(page, ids[0]).waitFor();
-    await choose(page, messageOf(page, ids[0]), "Save as lore");
+    await choose(page, messageOf(page, ids[0]), "Save as lorebook entry");
     await text.waitFor();
     assert.equal(await text.inputValue(), "North lies the ice.");
-    await dialog.getByRole("button", { name: "Leave out the key “ice”" }).waitFor();
+    await dialog.getByRole("button", { name: "Remove the key “ice”" }).waitFor();
     await dialog.getByRole("button", { name: "Cancel" }).click();
-    await choose(page, messageOf(page, ids[0]), "Save as lore");
+    await choose(page, messageOf(page, ids[0]), "Save as lorebook entry");
     await text.waitFor();
     assert.equal(await text.inputValue(), "You: To the north.");
     await close();
@@ -148,7 +148,7 @@ describe("lorebooks", () => {
     await shelf(page).getByRole("textbox", { name: "Name" }).fill("Harbours");
     await page.keyboard.press("Enter");
     const open = page.getByRole("dialog", { name: "Harbours" });
-    await open.getByText("Nothing stands in this book yet.").waitFor();
+    await open.getByText("This lorebook has no entries yet.").waitFor();
     await open.getByRole("button", { name: "All lorebooks" }).click();
     const row = (name) => shelf(page).getByRole("article", { name, exact: true });
     await row("Harbours").getByText("0 entries").waitFor();
@@ -159,12 +159,12 @@ describe("lorebooks", () => {
     await row("Harbours of the north").waitFor();
     await check(page, "the lorebooks");
     const coming = page.waitForEvent("download");
-    await row("Harbours of the north").getByRole("button", { name: "Take it along as world info" }).click();
+    await row("Harbours of the north").getByRole("button", { name: "Export as World Info" }).click();
     assert.deepEqual(JSON.parse(await readFile(await (await coming).path(), "utf8")), { name: "Harbours of the north", entries: {} });
     await row("Harbours of the north").getByRole("button", { name: "Delete" }).click();
     await row("Harbours of the north").waitFor({ state: "detached" });
     assert.ok(await shelf(page).evaluate((box) => box.contains(document.activeElement)), "the keyboard stays in the dialog");
-    await page.locator(".notice").getByRole("button", { name: "Bring it back" }).click();
+    await page.locator(".notice").getByRole("button", { name: "Restore" }).click();
     await row("Harbours of the north").waitFor();
     await row("Harbours of the north").getByRole("button", { name: "Delete" }).click();
     await row("Harbours of the north").waitFor({ state: "detached" });
@@ -186,17 +186,17 @@ describe("lorebooks", () => {
     await dialog.getByRole("article", { name: "Place 99", exact: true }).waitFor();
     await dialog.getByRole("searchbox").fill("灯塔");
     await dialog.getByText("1 of 1000 entries").waitFor();
-    await dialog.getByRole("checkbox", { name: "“Place 777” is on" }).uncheck();
+    await dialog.getByRole("checkbox", { name: "“Place 777” is enabled" }).uncheck();
     await until(async () => (await clotho.api("GET", `/api/lorebooks/${id}`)).entries[777].disable === true, "it is switched off");
     await dialog.getByRole("button", { name: "Edit “Place 777”" }).click();
-    await dialog.getByRole("textbox", { name: "Text" }).fill("Here stood the 灯塔.");
-    await dialog.getByRole("button", { name: "Leave out the key “place 777”" }).click();
+    await dialog.getByRole("textbox", { name: "Content" }).fill("Here stood the 灯塔.");
+    await dialog.getByRole("button", { name: "Remove the key “place 777”" }).click();
     await page.keyboard.press("Escape");
-    await page.getByText("What you have typed here is not saved.").waitFor();
+    await page.getByText("Your text is not saved.").waitFor();
     await page.keyboard.press("Escape");
-    await dialog.getByRole("textbox", { name: "Another key" }).fill("/灯{1,2}塔/i");
+    await dialog.getByRole("textbox", { name: "Add key" }).fill("/灯{1,2}塔/i");
     await page.keyboard.press("Enter");
-    await dialog.getByRole("checkbox", { name: /^Always/ }).check();
+    await dialog.getByRole("checkbox", { name: /^Constant/ }).check();
     await check(page, "an entry");
     await dialog.getByRole("button", { name: "Save", exact: true }).click();
     const row = dialog.getByRole("article", { name: "Place 777" });
@@ -218,7 +218,7 @@ describe("lorebooks", () => {
     await dialog.getByRole("searchbox").fill("");
     await dialog.getByRole("button", { name: "New entry" }).click();
     await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("The strait");
-    await dialog.getByRole("textbox", { name: "Text" }).fill("Ice.");
+    await dialog.getByRole("textbox", { name: "Content" }).fill("Ice.");
     await dialog.getByRole("button", { name: "Save", exact: true }).click();
     await dialog.getByRole("article", { name: "The strait" }).waitFor();
     assert.equal((await now()).length, 1001);
@@ -234,7 +234,7 @@ describe("lorebooks", () => {
     const { page, close } = await atShelf({ expected: REFUSED });
     await shelf(page).getByRole("article", { name: "Two hands" }).getByRole("button", { name: "Open" }).click();
     const dialog = page.getByRole("dialog", { name: "Two hands" });
-    const text = dialog.getByRole("textbox", { name: "Text" });
+    const text = dialog.getByRole("textbox", { name: "Content" });
     await dialog.getByRole("article", { name: "Harbour" }).waitFor();
     await elsewhere("Loud.");
     await page.evaluate(() => dispatchEvent(new Event("focus")));
@@ -244,19 +244,19 @@ describe("lorebooks", () => {
       await text.fill(mine);
       await elsewhere(theirs);
       await dialog.getByRole("button", { name: "Save", exact: true }).click();
-      await dialog.getByRole("group", { name: "What stands there now" }).getByText(theirs).waitFor();
+      await dialog.getByRole("group", { name: "Saved entry" }).getByText(theirs).waitFor();
     };
     await begin("Mine.", "Theirs.");
     await check(page, "an entry that was changed meanwhile");
     assert.equal((await entries())[0].content, "Theirs.", "nothing is written before it is said");
-    await dialog.getByRole("button", { name: "Take what stands there" }).click();
+    await dialog.getByRole("button", { name: "Use the saved entry" }).click();
     assert.equal(await text.inputValue(), "Theirs.");
-    await dialog.getByRole("button", { name: "Put my words back" }).click();
+    await dialog.getByRole("button", { name: "Back to my text" }).click();
     assert.equal(await text.inputValue(), "Mine.");
     await dialog.getByRole("button", { name: "Save", exact: true }).click();
     await dialog.getByRole("article", { name: "Harbour" }).getByText("Mine.").waitFor();
     await begin("Mine again.", "Theirs again.");
-    await dialog.getByRole("button", { name: "Save mine over it" }).click();
+    await dialog.getByRole("button", { name: "Overwrite with mine" }).click();
     await dialog.getByRole("article", { name: "Harbour" }).getByText("Mine again.").waitFor();
     assert.deepEqual([(await entries())[0].content, (await entries())[0].order], ["Mine again.", 7]);
 
@@ -264,7 +264,7 @@ describe("lorebooks", () => {
     await text.fill("Not lost.");
     await clotho.api("DELETE", `/api/lorebooks/${id}/entries/1`);
     await dialog.getByRole("button", { name: "Save", exact: true }).click();
-    await dialog.getByText("This entry was deleted while you were writing.").waitFor();
+    await dialog.getByText("This entry was deleted elsewhere.").waitFor();
     assert.equal(await page.locator(".notice").count(), 0, "it is said once");
     await dialog.getByRole("button", { name: "Save as a new entry" }).click();
     await dialog.getByRole("article", { name: "Harbour" }).getByText("Not lost.").waitFor();
@@ -284,8 +284,8 @@ describe("lorebooks", () => {
       await dialog.getByRole("button", { name: "Edit “Ferry”" }).click();
     }
     const save = ({ dialog }) => dialog.getByRole("button", { name: "Save", exact: true }).click();
-    await first.dialog.getByRole("textbox", { name: "Text" }).fill("Quick.");
-    await second.dialog.getByRole("textbox", { name: "Text" }).fill("Sunk.");
+    await first.dialog.getByRole("textbox", { name: "Content" }).fill("Quick.");
+    await second.dialog.getByRole("textbox", { name: "Content" }).fill("Sunk.");
     // Nothing lies between looking and writing: the answer to the other tab's request comes after the first has saved.
     await second.page.route("**/entries/1", async (route) => {
       await save(first);
@@ -293,17 +293,17 @@ describe("lorebooks", () => {
       await route.continue();
     }, { times: 1 });
     await save(second);
-    await second.dialog.getByRole("group", { name: "What stands there now" }).getByText("Quick.").waitFor();
+    await second.dialog.getByRole("group", { name: "Saved entry" }).getByText("Quick.").waitFor();
     assert.deepEqual(await now(), ["Quick."]);
-    await second.dialog.getByRole("button", { name: "Save mine over it" }).click();
+    await second.dialog.getByRole("button", { name: "Overwrite with mine" }).click();
     await second.dialog.getByRole("article", { name: "Ferry" }).getByText("Sunk.").waitFor();
 
     await clotho.api("PATCH", `/api/lorebooks/${id}/entries/1`, { entry: { content: "Afloat." } });
     await second.dialog.getByRole("button", { name: "Delete “Ferry”" }).click();
-    await second.page.getByRole("alert").getByText("so it is still here").waitFor();
+    await second.page.getByRole("alert").getByText("and was not deleted").waitFor();
     await second.dialog.getByRole("article", { name: "Ferry" }).getByText("Afloat.").waitFor();
     await second.dialog.getByRole("button", { name: "Delete “Ferry”" }).click();
-    await second.dialog.getByText("Nothing stands in this book yet.").waitFor();
+    await second.dialog.getByText("This lorebook has no entries yet.").waitFor();
     await second.page.locator(".notice").getByRole("button", { name: "Undo" }).click();
     await second.dialog.getByRole("article", { name: "Ferry" }).getByText("Afloat.").waitFor();
     assert.deepEqual(await now(), ["Afloat."]);
@@ -316,23 +316,23 @@ describe("lorebooks", () => {
     const { page, close } = await atShelf();
     const row = shelf(page).getByRole("article", { name: "Drafts" });
     const dialog = page.getByRole("dialog", { name: "Drafts" });
-    const text = dialog.getByRole("textbox", { name: "Text" });
+    const text = dialog.getByRole("textbox", { name: "Content" });
     await row.getByRole("button", { name: "Open" }).click();
     await dialog.getByRole("button", { name: "Edit “Gull”" }).click();
     await text.fill("Grey.");
-    await dialog.getByRole("textbox", { name: "Another key" }).fill("bird");
+    await dialog.getByRole("textbox", { name: "Add key" }).fill("bird");
     await page.keyboard.press("Enter");
     await page.reload();
     await page.getByRole("button", { name: "Lorebooks" }).click();
-    await row.getByText("Begun and not saved").waitFor();
+    await row.getByText("Unsaved draft").waitFor();
     await row.getByRole("button", { name: "Open" }).click();
     await check(page, "a book with an entry that was begun");
-    await dialog.getByRole("group", { name: "Begun and not saved" }).getByRole("button", { name: "Go on writing" }).click();
+    await dialog.getByRole("group", { name: "Unsaved draft" }).getByRole("button", { name: "Keep editing" }).click();
     assert.equal(await text.inputValue(), "Grey.");
     await dialog.getByRole("button", { name: "Save", exact: true }).click();
     await dialog.getByRole("article", { name: "Gull" }).getByText("Grey.").waitFor();
     await dialog.getByRole("article", { name: "Gull" }).getByText("bird").waitFor();
-    assert.equal(await dialog.getByRole("group", { name: "Begun and not saved" }).count(), 0);
+    assert.equal(await dialog.getByRole("group", { name: "Unsaved draft" }).count(), 0);
     await dialog.getByRole("button", { name: "New entry" }).click();
     await text.fill("Sand.");
     await page.reload();
@@ -348,11 +348,11 @@ describe("lorebooks", () => {
 
   test("S4-61: books of other programs come in by a button and by being dropped, with their report; what is none says so", async () => {
     const { page, close } = await atShelf({ expected: REFUSED });
-    const bring = (file) => giveFiles(page, shelf(page).getByRole("button", { name: "Bring in a lorebook" }), [file]);
+    const bring = (file) => giveFiles(page, shelf(page).getByRole("button", { name: "Import lorebook" }), [file]);
     await bring({ name: "Old tales.lorebook", buffer: await golden("novel.json") });
-    await page.locator(".notice").getByText("has come in.").waitFor();
-    await page.locator(".notice").getByRole("button", { name: "What came along" }).click();
-    const report = page.getByRole("dialog", { name: "What came along" });
+    await page.locator(".notice").getByText("is imported.").waitFor();
+    await page.locator(".notice").getByRole("button", { name: "Import report" }).click();
+    const report = page.getByRole("dialog", { name: "Import report" });
     await report.getByText(/entr(y|ies)/).first().waitFor();
     await report.getByRole("button", { name: "Close" }).click();
     await page.getByRole("button", { name: "Lorebooks" }).click();
@@ -378,17 +378,17 @@ describe("lorebooks", () => {
     await page.getByRole("button", { name: "Lorebooks" }).waitFor();
     await page.route("**/api/lorebooks**", (route) => route.abort());
     await page.getByRole("button", { name: "Lorebooks" }).click();
-    await shelf(page).getByText("Not all of it could be read.").waitFor();
+    await shelf(page).getByText("Some entries could not be read.").waitFor();
     await page.unroute("**/api/lorebooks**");
     await shelf(page).getByRole("button", { name: "Try again" }).click();
     await page.route("**/entries**", (route) => route.abort());
     await shelf(page).getByRole("article", { name: "Reefs" }).getByRole("button", { name: "Open" }).click();
     const reefs = page.getByRole("dialog", { name: "Reefs" });
-    await reefs.getByText("Not all of it could be read.").waitFor();
+    await reefs.getByText("Some entries could not be read.").waitFor();
     await page.unroute("**/entries**");
     await reefs.getByRole("button", { name: "Try again" }).click();
     await reefs.getByRole("article", { name: "The reef" }).waitFor();
-    assert.equal(await reefs.getByText("Not all of it could be read.").count(), 0);
+    assert.equal(await reefs.getByText("Some entries could not be read.").count(), 0);
     await close();
   });
 
@@ -404,11 +404,11 @@ describe("lorebooks", () => {
     const fits = () => dialog.evaluate((box) => box.scrollWidth <= box.clientWidth && document.documentElement.scrollWidth <= innerWidth);
     assert.ok(await fits(), "nothing in the list is wider than the screen");
     await dialog.getByRole("button", { name: `编辑“${endless}”` }).tap();
-    await dialog.getByRole("textbox", { name: "正文" }).waitFor();
+    await dialog.getByRole("textbox", { name: "内容" }).waitFor();
     assert.ok(await fits(), "nothing in the form is wider than the screen");
     await dialog.getByRole("button", { name: "取消" }).tap();
     await dialog.getByRole("button", { name: "编辑“灯塔”" }).tap();
-    await dialog.getByRole("textbox", { name: "正文" }).waitFor();
+    await dialog.getByRole("textbox", { name: "内容" }).waitFor();
     await check(page, "an entry on a phone");
     assert.doesNotMatch(await dialog.innerText(), /[a-z]{4,}/);
     await close();

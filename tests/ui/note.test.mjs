@@ -11,7 +11,7 @@ describe("author's note", () => {
     await chooseFromPage(page, "Author's note");
     const dialog = page.getByRole("dialog", { name: "Author's note", exact: true });
     await dialog.getByRole("textbox", { name: "Note", exact: true }).fill("Keep it dark.");
-    await dialog.getByLabel("Messages behind it").fill("2");
+    await dialog.getByRole("spinbutton", { name: "Depth" }).fill("2");
     await check(page, "the author's note");
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.waitFor({ state: "detached" });
@@ -19,9 +19,9 @@ describe("author's note", () => {
     await page.reload();
     await chooseFromPage(page, "Author's note");
     assert.equal(await dialog.getByRole("textbox", { name: "Note", exact: true }).inputValue(), "Keep it dark.");
-    assert.equal(await dialog.getByLabel("Messages behind it").inputValue(), "2");
-    await dialog.getByLabel("Where it stands").selectOption({ label: "Behind the instructions" });
-    await dialog.getByLabel("Messages behind it").waitFor({ state: "detached" });
+    assert.equal(await dialog.getByRole("spinbutton", { name: "Depth" }).inputValue(), "2");
+    await dialog.getByLabel("Position").selectOption({ label: "After the main prompt" });
+    await dialog.getByRole("spinbutton", { name: "Depth" }).waitFor({ state: "detached" });
     await dialog.getByRole("button", { name: "Save" }).click();
     await until(async () => (await session(path)).authorsNote?.place === "afterMain", "it stands elsewhere");
     assert.equal((await session(path)).authorsNote.depth, 2, "what is not to be seen stays");
@@ -40,12 +40,12 @@ describe("author's note", () => {
     const text = dialog.getByRole("textbox", { name: "Note", exact: true });
     await chooseFromPage(page, "Author's note");
     await text.fill("Half a thought");
-    await dialog.getByLabel("With every nth message of yours (n)").fill("3");
+    await dialog.getByLabel("Insertion frequency").fill("3");
     const again = async () => {
       await chooseFromPage(page, "Author's note");
-      await dialog.getByText("What you had begun here").waitFor();
+      await dialog.getByText("Your unsaved draft is in the fields again.").waitFor();
       assert.equal(await text.inputValue(), "Half a thought");
-      assert.equal(await dialog.getByLabel("With every nth message of yours (n)").inputValue(), "3");
+      assert.equal(await dialog.getByLabel("Insertion frequency").inputValue(), "3");
     };
     await page.reload();
     await again();
@@ -53,7 +53,7 @@ describe("author's note", () => {
     await dialog.waitFor({ state: "detached" });
     await again();
     await page.keyboard.press("Escape");
-    await dialog.getByRole("button", { name: "Throw it away" }).click();
+    await dialog.getByRole("button", { name: "Discard" }).click();
     await dialog.waitFor({ state: "detached" });
     await chooseFromPage(page, "Author's note");
     assert.equal(await text.inputValue(), "");

@@ -62,7 +62,7 @@ describe("without a server", () => {
     await replyIsThere(page);
     assert.deepEqual(await texts(page), said);
     assert.equal(await bar(page, HP), hurt);
-    await page.getByText("This is the story as it was read").waitFor();
+    await page.getByText("This story is from").waitFor();
     await check(page, "a story that was kept");
     await composer(page).fill("I wait for the light.");
     await composer(page).press("Enter");
@@ -74,7 +74,7 @@ describe("without a server", () => {
     await replyIsThere(page);
     await until(async () => (await composer(page).inputValue()) === "I wait for the light.", "what was written is there");
     await server.start();
-    await page.getByText("This is the story as it was read").waitFor({ state: "detached" });
+    await page.getByText("This story is from").waitFor({ state: "detached" });
     await say(page, "I wait for the light.");
     await page.locator(".message.user").nth(1).getByText("I wait for the light.").waitFor();
     await close();
@@ -146,7 +146,7 @@ describe("without a server", () => {
     const { code } = await house.api("POST", "/api/devices/pairing", {});
     const { page, close } = await reader(browser, KEEPS);
     await page.goto(`${house.elsewhere}/pair#${code}`);
-    await page.getByText("This device is paired.").waitFor();
+    await page.getByText("This device is paired as").waitFor();
     await page.goto(`${house.elsewhere}/s/${story.id}`);
     await last(page).getByText("The map is not finished.").waitFor();
     await isHeld(page);

@@ -50,7 +50,7 @@ async function open({ server, path }, options = {}) {
   return { ...opened, away, pictures };
 }
 
-const question = (page) => page.getByRole("group", { name: "Show the pictures that Rin brings from other servers?" });
+const question = (page) => page.getByRole("group", { name: "Show images from other servers for Rin?" });
 const isLoaded = (image) => image.evaluate((e) => e.complete && e.naturalWidth > 0);
 const shot = async (page, name) => process.env.SHOTS && (await page.screenshot({ path: `${process.env.SHOTS}/${name}.png` }));
 
@@ -62,17 +62,17 @@ describe("pictures of other servers", () => {
       const { page, close, away, pictures } = await open(story, options);
       await question(page).waitFor();
       assert.equal(await question(page).count(), 1);
-      assert.match(await question(page).innerText(), new RegExp(`learn the address of your Clotho server.*words of this story`, "s"));
+      assert.match(await question(page).innerText(), new RegExp(`see the address of your server.*words of this story`, "s"));
       await check(page, `the question ${when}`);
       await shot(page, `outside-question-${when.replaceAll(" ", "-")}`);
       // A second message with pictures asks no second time.
       model.say([`Look: ![A boat](${there.at}/boat.png)`]);
       await say(page, `I paint ![mine](${there.at}/mine.png)`);
       await replyIsThere(page);
-      await until(async () => (await question(page).count()) === 1 && (await last(page).getByRole("group", { name: "Show the pictures" }).count()) === 1, "the last message asks, and no other");
+      await until(async () => (await question(page).count()) === 1 && (await last(page).getByRole("group", { name: "Show images from other servers" }).count()) === 1, "the last message asks, and no other");
       assert.deepEqual([there.asked, pictures, away], [[], [], []], "nothing was asked before the answer");
       assert.deepEqual(await story.answer(), { allowed: null });
-      await question(page).getByRole("button", { name: "Show them" }).click();
+      await question(page).getByRole("button", { name: "Show images" }).click();
       const quay = page.getByRole("img", { name: "The quay" });
       for (const image of [page.getByRole("img", { name: "A boat" }), quay]) {
         await image.scrollIntoViewIfNeeded();
@@ -105,32 +105,32 @@ describe("pictures of other servers", () => {
     await question(page).waitFor({ state: "detached" });
     assert.deepEqual(await story.answer(), { allowed: false });
     await page.reload();
-    const place = page.getByRole("button", { name: `A picture from ${there.host}: The quay` });
+    const place = page.getByRole("button", { name: `Image from ${there.host}: The quay` });
     await place.waitFor();
     assert.equal(await question(page).count(), 0);
     // At the picture.
     await place.click();
     await question(page).waitFor();
-    assert.equal(await page.evaluate(() => document.activeElement?.textContent), "Show them");
+    assert.equal(await page.evaluate(() => document.activeElement?.textContent), "Show images");
     await page.keyboard.press("Enter");
     const quay = page.getByRole("img", { name: "The quay" });
     await until(() => isLoaded(quay), "it is shown");
     // Where the character is changed.
     const change = async (answer) => {
       await page.goto(story.server.base);
-      await page.getByRole("region", { name: "Begin something new" }).getByRole("button", { name: "Manage “Rin”" }).click();
-      await page.locator(".menu:popover-open").getByRole("button", { name: "Change this character" }).click();
+      await page.getByRole("region", { name: "New story" }).getByRole("button", { name: "Manage “Rin”" }).click();
+      await page.locator(".menu:popover-open").getByRole("button", { name: "Edit character" }).click();
       const dialog = page.getByRole("dialog");
-      await dialog.getByLabel("Pictures from other servers").selectOption({ label: answer });
+      await dialog.getByLabel("Images from other servers").selectOption({ label: answer });
       await check(page, "the answer at the character");
       await dialog.getByRole("button", { name: "Save" }).click();
       await dialog.waitFor({ state: "detached" });
     };
-    await change("Never show them");
+    await change("Never show");
     assert.deepEqual(await story.answer(), { allowed: false });
     await page.goto(story.server.base + story.path);
     await place.waitFor();
-    await change("Ask when there is one");
+    await change("Ask");
     assert.deepEqual(await story.answer(), { allowed: null });
     const before = pictures.length;
     await page.goto(story.server.base + story.path);
@@ -179,7 +179,7 @@ describe("pictures of other servers", () => {
     const story = await told(`Before.\n\n![The quay](${there.at}/quay.png)\n\nAfter.`);
     await story.server.api("PUT", `/api/characters/${story.cid}/outside`, { allowed: true });
     const { page, close } = await open(story);
-    await last(page).getByText(`The picture from ${there.host} did not come: The quay`).waitFor();
+    await last(page).getByText(`The image from ${there.host} could not be loaded: The quay`).waitFor();
     await check(page, "a picture that did not come");
     await shot(page, "outside-failed");
     there.gone.clear();

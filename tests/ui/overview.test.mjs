@@ -5,7 +5,7 @@ import { test, until } from "./support/browser.mjs";
 import { bushy, drawnIds, fingers, forked, isAt, openTree, placeOf, put, seen, tree } from "./support/overview.mjs";
 import { chat, clotho, line, newStory, open, session } from "./support/stage.mjs";
 
-const sides = (page) => page.getByRole("button", { name: "Fold side branches" });
+const sides = (page) => page.getByRole("button", { name: "Fold other branches" });
 const zoomOf = (page) => page.locator("tree-canvas").evaluate((canvas) => canvas.camera.zoom);
 const sameIds = (some, others) => assert.deepEqual([...some].sort(), [...others].sort());
 
@@ -74,7 +74,7 @@ describe("the tree on its canvas", () => {
     assert.ok((await zoomOf(page)) > zoom);
     (await middle()).forEach((at, i) => assert.ok(Math.abs(at - before[i]) < 1, "the middle stays"));
     for (let i = 0; i < 4; i += 1) await page.keyboard.press("+");
-    await page.getByRole("button", { name: "All of it" }).click();
+    await page.getByRole("button", { name: "Fit to screen" }).click();
     const view = await page.locator("tree-canvas").boundingBox();
     for (const id of [...ids, ...side]) {
       const { x, y } = await placeOf(page, id);
@@ -94,11 +94,11 @@ describe("the tree on its canvas", () => {
     sameIds((await drawnIds(page)).slice(1), trunk);
     const badge = (id) => page.locator("tree-canvas").evaluate(({ scene }, nid) => scene.cards.hidden[scene.cards.cardOf[scene.outline.at.get(nid)]], id);
     assert.equal(await badge(ids[1]), 2);
-    await page.getByText("13 messages · 2 folded away").waitFor();
-    await page.getByRole("button", { name: "Fold straight runs" }).click();
+    await page.getByText("13 messages · 2 folded").waitFor();
+    await page.getByRole("button", { name: "Fold straight sections" }).click();
     const runs = () => page.locator("tree-canvas").evaluate(({ scene }) => [...scene.cards.count].filter((count) => count > 1));
     await until(async () => (await runs()).join() === "7", "one run, with how many it has");
-    await page.getByRole("button", { name: "Fold straight runs" }).click();
+    await page.getByRole("button", { name: "Fold straight sections" }).click();
     await sides(page).click();
     await until(async () => (await drawnIds(page)).length === 14, "all of it is there");
     sameIds((await drawnIds(page)).slice(1), [...trunk, ...side]);
@@ -122,7 +122,7 @@ describe("the tree on its canvas", () => {
     await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: side[1], exact: true });
     await until(isTold, "another line stands out");
     assert.ok((await standsOut()).includes(side[1]) && !(await standsOut()).includes(ids[3]));
-    await isAt(page, "A path through thorns., you are here");
+    await isAt(page, "A path through thorns., current message");
     await close();
   });
 

@@ -38,7 +38,7 @@ describe("presets", () => {
       for (let n = 0; n < 15; n += 1) await keep("sysprompt", `Long ${where} ${n}`, {});
       const { page, close } = await atShelf(options);
       await row(page, `Long ${where} 0`).getByRole("button", { name: "Delete" }).click();
-      const back = shelf(page).getByRole("button", { name: "Bring it back" });
+      const back = shelf(page).getByRole("button", { name: "Restore" });
       await back.waitFor();
       const sheet = shelf(page).locator(".sheet");
       for (const top of [0, 300, 1e6]) {
@@ -60,26 +60,26 @@ describe("presets", () => {
     await keep("regex", "No stars", { scriptName: "No stars", findRegex: "/\\*/g" });
     await keep("theme", "Dusk", {});
     const { page, close } = await atShelf();
-    await shelf(page).getByRole("region", { name: "For chat completion" }).getByRole("article", { name: "Calm sea" }).waitFor();
-    await shelf(page).getByRole("region", { name: "Regular expressions" }).getByRole("article", { name: "No stars" }).waitFor();
-    await shelf(page).getByRole("searchbox", { name: "Find a name" }).fill("SEA");
+    await shelf(page).getByRole("region", { name: "Chat completion" }).getByRole("article", { name: "Calm sea" }).waitFor();
+    await shelf(page).getByRole("region", { name: "Regex scripts" }).getByRole("article", { name: "No stars" }).waitFor();
+    await shelf(page).getByRole("searchbox", { name: "Find a preset" }).fill("SEA");
     await shelf(page).getByText("1 preset", { exact: true }).waitFor();
     assert.equal(await row(page, "Dusk").count(), 0);
     await shelf(page).getByRole("searchbox").fill("");
-    await shelf(page).getByRole("combobox", { name: "Kind" }).selectOption({ label: "Looks" });
+    await shelf(page).getByRole("combobox", { name: "Type" }).selectOption({ label: "UI themes" });
     await shelf(page).getByText("1 preset", { exact: true }).waitFor();
-    await shelf(page).getByRole("combobox", { name: "Kind" }).selectOption({ label: "Every kind" });
+    await shelf(page).getByRole("combobox", { name: "Type" }).selectOption({ label: "All types" });
 
-    await row(page, "Calm sea").getByRole("button", { name: "Look inside" }).click();
+    await row(page, "Calm sea").getByRole("button", { name: "Show contents" }).click();
     await row(page, "Calm sea").getByText("0.5").waitFor();
     await row(page, "Calm sea").getByText("null").waitFor();
     await row(page, "Calm sea").getByText("prompts").click();
     await row(page, "Calm sea").getByText("1 Main prompt").click();
-    await row(page, "Calm sea").getByText("content").first().click();
+    await row(page, "Calm sea").getByText("content", { exact: true }).first().click();
     await row(page, "Calm sea").locator("pre").getByText("Never as {{user}}.").waitFor();
     await check(page, "a preset that is looked into");
-    await row(page, "Dusk").getByRole("button", { name: "Look inside" }).click();
-    await row(page, "Dusk").getByText("There is nothing in it.").waitFor();
+    await row(page, "Dusk").getByRole("button", { name: "Show contents" }).click();
+    await row(page, "Dusk").getByText("It is empty.").waitFor();
 
     await row(page, "Calm sea").getByRole("button", { name: "Rename" }).click();
     await row(page, "Calm sea").getByRole("textbox", { name: "Name" }).fill("Calm harbour");
@@ -89,14 +89,14 @@ describe("presets", () => {
     await until(() => calm.getByRole("button", { name: "Rename" }).evaluate((button) => button === document.activeElement), "the keyboard is where it was");
     assert.deepEqual((await named("Calm harbour"))[0].body.prompts, prompts);
     const coming = page.waitForEvent("download");
-    await calm.getByRole("button", { name: "Take it along" }).click();
+    await calm.getByRole("button", { name: "Export" }).click();
     const download = await coming;
     assert.equal(download.suggestedFilename(), "Calm-harbour.json");
     assert.deepEqual(JSON.parse(await readFile(await download.path(), "utf8")).prompts, prompts);
     await calm.getByRole("button", { name: "Delete" }).click();
     await calm.waitFor({ state: "detached" });
     assert.ok(await shelf(page).evaluate((box) => box.contains(document.activeElement)), "the keyboard stays in the dialog");
-    await page.locator(".notice").getByRole("button", { name: "Bring it back" }).click();
+    await page.locator(".notice").getByRole("button", { name: "Restore" }).click();
     await calm.waitFor();
     await calm.getByRole("button", { name: "Delete" }).click();
     await calm.waitFor({ state: "detached" });
@@ -108,27 +108,27 @@ describe("presets", () => {
 
   test("S4-61: come in by their button and by dropping, to the letter and only once; what does not say its kind is asked about, what is none says so", async () => {
     const { page, close } = await atShelf({ expected: REFUSED });
-    const bring = (...files) => giveFiles(page, shelf(page).getByRole("button", { name: "Bring in presets" }), files);
+    const bring = (...files) => giveFiles(page, shelf(page).getByRole("button", { name: "Import presets" }), files);
     const text = '{"temperature":0.70,"big":12345678901234567890,"prompts":[]}';
     await bring(file("Tide.json", text), file("Odd.json", '{"what": "is this"}'));
     await row(page, "Tide").waitFor();
     const raw = await fetch(`${clotho.base}/api/presets/${(await named("Tide"))[0].id}`);
     assert.ok((await raw.text()).includes(text), "not even a number is written in another way");
-    await shelf(page).getByText("Nothing in “Odd.json” says what it is for.").waitFor();
+    await shelf(page).getByText("The type of “Odd.json” is unknown.").waitFor();
     await check(page, "a preset without a kind");
     await shelf(page).getByRole("combobox", { name: /Odd\.json/ }).selectOption({ label: "System prompts" });
-    await shelf(page).getByRole("button", { name: "Keep it as that" }).click();
+    await shelf(page).getByRole("button", { name: "Import as this type" }).click();
     await shelf(page).getByRole("region", { name: "System prompts" }).getByRole("article", { name: "Odd" }).waitFor();
     await drop(page, "dialog .stash", [{ name: "Tide.json", text }, { name: "Think.json", text: '{"name": "Think", "prefix": "<think>", "suffix": "</think>", "separator": ""}' }]);
-    await shelf(page).getByRole("region", { name: "How thoughts are marked" }).getByRole("article", { name: "Think" }).waitFor();
+    await shelf(page).getByRole("region", { name: "Reasoning templates" }).getByRole("article", { name: "Think" }).waitFor();
     assert.equal((await named("Tide")).length, 1, "the same one does not come twice");
     await bring(file("none.json", "[1]"));
-    await page.getByRole("alert").getByText("it is JSON, but no preset", { exact: false }).waitFor();
+    await page.getByRole("alert").getByText("This JSON file is not a preset.", { exact: false }).waitFor();
     await bring(file("Reef.json", '{"temperature":0.2,"prompts":[]}'));
     await row(page, "Reef").waitFor();
     assert.equal(await page.getByRole("alert").count(), 0, "what was said of the file before is done with");
     await bring(file("Reef.json", '{"temperature":0.2,"prompts":[]}'));
-    await page.getByText("Reef is here already, just as it stands in the file.").waitFor();
+    await page.getByText("Reef is already here, unchanged.").waitFor();
     assert.equal(await row(page, "Reef").count(), 1, "it is there once");
     await page.getByRole("button", { name: "Close" }).first().click();
     await close();
@@ -137,13 +137,13 @@ describe("presets", () => {
     await other.page.goto(clotho.base);
     await other.page.getByRole("button", { name: "Presets", exact: true }).waitFor();
     await drop(other.page, null, [{ name: "Trim.json", text: '[{"scriptName": "Trim", "findRegex": "a"}]' }]);
-    await other.page.getByText("Trim has come in.").waitFor();
-    await other.page.locator(".notice").getByRole("button", { name: "What came along" }).click();
-    const report = other.page.getByRole("dialog", { name: "What came along" });
+    await other.page.getByText("Trim is imported.").waitFor();
+    await other.page.locator(".notice").getByRole("button", { name: "Import report" }).click();
+    const report = other.page.getByRole("dialog", { name: "Import report" });
     await report.getByText("it changes what models are sent in every story").waitFor();
     await report.getByRole("button", { name: "Open “Trim”" }).click();
     await row(other.page, "Trim").getByText("findRegex").waitFor();
-    assert.ok(await row(other.page, "Trim").getByRole("button", { name: "Look inside" }).evaluate((button) => button === document.activeElement));
+    assert.ok(await row(other.page, "Trim").getByRole("button", { name: "Show contents" }).evaluate((button) => button === document.activeElement));
     await other.close();
   });
 
@@ -165,7 +165,7 @@ describe("presets", () => {
     await replyIsThere(page);
     assert.match(JSON.stringify(model.requests.at(-1).messages), /Tell it in my order/);
     await chooseFromPage(page, "Presets");
-    await mine.getByRole("button", { name: "No longer use in this story" }).click();
+    await mine.getByRole("button", { name: "Stop using in this story" }).click();
     await mine.getByRole("button", { name: "Use in this story", exact: true }).waitFor();
     assert.equal((await session(path)).presetId, null);
     await close();
@@ -181,16 +181,16 @@ describe("presets", () => {
     await chooseFromPage(page, "Presets");
     await shelf(page).getByRole("button", { name: "New script" }).click();
     await shelf(page).getByRole("textbox", { name: "Name" }).fill("No ships");
-    await shelf(page).getByRole("textbox", { name: "What it looks for" }).fill("/ships?/g");
-    await shelf(page).getByRole("textbox", { name: "What stands there instead" }).fill("boats");
-    await shelf(page).getByRole("checkbox", { name: "Replies" }).uncheck();
+    await shelf(page).getByRole("textbox", { name: "Find regex" }).fill("/ships?/g");
+    await shelf(page).getByRole("textbox", { name: "Replace with" }).fill("boats");
+    await shelf(page).getByRole("checkbox", { name: "AI output" }).uncheck();
     await shelf(page).getByRole("button", { name: "Save" }).click();
     await row(page, "No ships").waitFor();
     const [kept] = await named("No ships");
     assert.deepEqual([kept.kind, kept.body.findRegex, kept.body.placement, kept.body.promptOnly], ["regex", "/ships?/g", [1], true]);
 
-    const others = shelf(page).getByRole("group", { name: "Regex scripts of others in this story" });
-    await others.getByText("What they do").click();
+    const others = shelf(page).getByRole("group", { name: "Scripts of the card and the preset" });
+    await others.getByText("Show scripts").click();
     await others.getByText("/harbour/g").waitFor();
     await check(page, "the scripts of a story");
     await page.keyboard.press("Escape");
@@ -204,18 +204,18 @@ describe("presets", () => {
     };
     assert.match(await send("Ships in the harbour?"), /Ships in the pier\?/);
     assert.match(await send("A ship in the harbour?"), /A boats in the pier\?/);
-    await use(last(page), "Why?");
-    const why = page.getByRole("dialog", { name: "Why?" });
-    await why.getByText("No ships your own changed one text").waitFor();
-    await why.getByText("Quiet of the character changed 2 texts").waitFor();
+    await use(last(page), "Prompt inspector");
+    const why = page.getByRole("dialog", { name: "Prompt inspector" });
+    await why.getByText("No ships yours changed one text").waitFor();
+    await why.getByText("Quiet from the card changed 2 texts").waitFor();
     await check(page, "why, with scripts");
     await page.keyboard.press("Escape");
 
     await chooseFromPage(page, "Presets");
-    await others.getByRole("checkbox", { name: "1 script of the character" }).click();
+    await others.getByRole("checkbox", { name: "1 script of the card" }).click();
     await until(async () => (await session(path)).regexScripts.card === false, "the story knows");
     await row(page, "No ships").getByRole("button", { name: "Edit" }).click();
-    await row(page, "No ships").getByRole("textbox", { name: "What stands there instead" }).fill("rafts");
+    await row(page, "No ships").getByRole("textbox", { name: "Replace with" }).fill("rafts");
     await row(page, "No ships").getByRole("button", { name: "Save" }).click();
     await until(async () => (await named("No ships"))[0].body.replaceString === "rafts", "the script is another");
     // What is being typed would be asked about.
@@ -234,7 +234,7 @@ describe("presets", () => {
     await page.getByRole("button", { name: "Presets", exact: true }).waitFor();
     await page.route("**/api/presets**", (route) => route.abort());
     await page.getByRole("button", { name: "Presets", exact: true }).click();
-    await shelf(page).getByText("They could not be read.").waitFor();
+    await shelf(page).getByText("The presets could not be loaded.").waitFor();
     await page.unroute("**/api/presets**");
     await shelf(page).getByRole("button", { name: "Try again" }).click();
     await shelf(page).getByText("There is no preset yet.").waitFor();
@@ -250,7 +250,7 @@ describe("presets", () => {
     await page.getByRole("button", { name: "预设", exact: true }).tap();
     const dialog = shelf(page, "预设");
     const one = dialog.getByRole("article", { name: endless });
-    await one.getByRole("button", { name: "看里面" }).tap();
+    await one.getByRole("button", { name: "查看内容" }).tap();
     await one.getByText("1000 项").tap();
     await one.getByRole("button", { name: "再显示一些，还有 900 项" }).tap();
     await one.getByRole("button", { name: "再显示一些，还有 800 项" }).waitFor();

@@ -82,7 +82,7 @@ describe("one line and no other", () => {
     const happened = page.locator('[data-path="/chronicle/happened"] .items li');
     await until(async () => (await gold.innerText()) === "37", "the gold of the newer line");
     await messageOf(page, other).locator("article").focus();
-    await tool(messageOf(page, other), "Previous version").click();
+    await tool(messageOf(page, other), "Previous swipe").click();
     await until(async () => (await texts(page)).at(-1) === "She finds 5 gold.", "the old record is on screen, with nothing below it");
     await until(async () => (await gold.innerText()) === "15", "its state with it");
     assert.deepEqual(await happened.allInnerTexts(), ["found 5 gold"]);
@@ -101,7 +101,7 @@ describe("one line and no other", () => {
     assert.equal(turns.at(-2).shownRecordId, old, "the new turn follows the old record");
     // The other line still has what it had.
     await messageOf(page, old).locator("article").focus();
-    await tool(messageOf(page, old), "Next version").click();
+    await tool(messageOf(page, old), "Next swipe").click();
     await until(async () => (await gold.innerText()) === "37", "the other line has its own");
     assert.deepEqual(await happened.allInnerTexts(), ["found 7 gold", "found 20 gold"]);
     await close();
@@ -123,9 +123,9 @@ describe("what was sent", () => {
     }
     const [first, second] = model.requests;
     assert.match(JSON.stringify(first), /六点退潮/, "lore and all");
-    const why = page.getByRole("dialog", { name: "Why?" });
+    const why = page.getByRole("dialog", { name: "Prompt inspector" });
     for (const [message, { messages }] of [[page.locator(".message.assistant").nth(1), first], [last(page), second]]) {
-      await use(message, "Why?");
+      await use(message, "Prompt inspector");
       await why.locator("summary", { hasText: "messages" }).click();
       const shown = await why.locator(".sent").evaluateAll((all) => all.map((one) => ({ role: one.querySelector("b")?.textContent?.split(" · ")[0], content: one.querySelector("pre")?.textContent })));
       assert.deepEqual(shown, messages.map(({ role, content }) => ({ role, content })));
@@ -142,11 +142,11 @@ describe("what was sent", () => {
     await until(async () => (await texts(page)).at(-1) === "A bridge.", "the first reply");
     await replyIsThere(page);
     model.say(["A tower."]);
-    await use(last(page), "Roll again");
+    await use(last(page), "Regenerate");
     await last(page).getByText("2/2").waitFor();
     await until(async () => (await texts(page)).at(-1) === "A tower.", "the second reply");
     await replyIsThere(page);
-    await tool(last(page), "Previous version").click();
+    await tool(last(page), "Previous swipe").click();
     await until(async () => (await texts(page)).at(-1) === "A bridge.", "the first one is one press away");
     await last(page).getByText("1/2").waitFor();
     const [{ seed: one, ...before }, { seed: two, ...after }] = model.requests;
@@ -168,8 +168,8 @@ describe("a model server that fails", () => {
     model.recover();
     await failure.getByRole("button", { name: "Try again" }).click();
     await page.locator('.message.last article[aria-busy="true"]').waitFor();
-    await last(page).getByText("Waiting for the first word").waitFor();
-    await page.getByRole("button", { name: "Stop writing" }).waitFor();
+    await last(page).getByText("Waiting for the model").waitFor();
+    await page.getByRole("button", { name: "Stop generating" }).waitFor();
     held.open();
     await until(async () => (await texts(page)).at(-1) === "A light.", "it answers");
     await replyIsThere(page);
@@ -186,9 +186,9 @@ describe("without any setting", () => {
     await page.getByRole("button", { name: /New character/ }).click();
     const form = page.getByRole("dialog", { name: "New character" });
     await form.getByLabel("Name").fill("Rin");
-    await form.getByLabel("Their first message").fill("The map is not finished.");
+    await form.getByLabel("First message").fill("The map is not finished.");
     await form.getByRole("button", { name: "Save" }).click();
-    await page.getByRole("dialog", { name: "Rin" }).getByRole("button", { name: "Begin" }).click();
+    await page.getByRole("dialog", { name: "Rin" }).getByRole("button", { name: "Start" }).click();
     await page.waitForURL(/\/s\//);
     model.say(["Snow."]);
     await say(page, "To the north.");
@@ -196,11 +196,11 @@ describe("without any setting", () => {
     await replyIsThere(page);
     assert.equal(await page.locator(".siblings").count(), 0, "there is nothing to choose from yet");
     model.say(["Ice."]);
-    await use(last(page), "Roll again");
+    await use(last(page), "Regenerate");
     await last(page).getByText("2/2").waitFor();
     await until(async () => (await texts(page)).at(-1) === "Ice.", "another reply");
     await replyIsThere(page);
-    await tool(last(page), "Previous version").click();
+    await tool(last(page), "Previous swipe").click();
     await until(async () => (await texts(page)).at(-1) === "Snow.", "and back");
     await page.locator('.topbar [data-command="page.tree"]').click();
     await tree(page).waitFor();

@@ -29,7 +29,7 @@ describe("suggestions", () => {
     const { page, close, offer, field } = await guided();
     const before = await texts(page);
     const asked = model.requests.length;
-    assert.equal(await offer("Follow").getAttribute("title"), "Into the field: I follow her.");
+    assert.equal(await offer("Follow").getAttribute("title"), "Put into the field: I follow her.");
     await offer("Follow").click();
     await until(async () => (await field.inputValue()) === "I follow her.", "it stands in the field");
     assert.ok(await field.evaluate((box) => box === document.activeElement), "the field has the keyboard");
@@ -54,7 +54,7 @@ describe("suggestions", () => {
   test("a command is carried out at once; what was begun in the field stays there", async () => {
     const { page, close, offer, field } = await guided();
     await field.fill("Half a sentence");
-    assert.equal(await offer("Look").getAttribute("title"), "Sends: /look");
+    assert.equal(await offer("Look").getAttribute("title"), "Send: /look");
     await offer("Look").click();
     await page.locator(".message.last").getByText("A square, a well.").waitFor();
     assert.equal(await field.inputValue(), "Half a sentence");

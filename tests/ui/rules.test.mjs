@@ -11,15 +11,15 @@ describe("the rules of a story", () => {
   test("are switched on in a running one, with what they ask to be allowed and their settings, and hold from there on", async () => {
     const path = await newStory();
     const { page, close } = await open(path);
-    await chooseFromPage(page, "Rules of this story");
+    await chooseFromPage(page, "Plugins of this story");
     const dialog = page.getByRole("dialog");
     const combat = dialog.getByRole("checkbox", { name: /^Combat/ });
     await combat.waitFor();
     assert.equal(await dialog.getByRole("checkbox", { name: /Lantern Keep/ }).count(), 0, "what tells a story of its own is no rule for this one");
     await combat.check();
-    await dialog.getByRole("group", { name: "It asks to be allowed to" }).waitFor();
+    await dialog.getByRole("group", { name: "Permissions" }).waitFor();
     await dialog.getByRole("checkbox", { name: "show lines under a message" }).uncheck();
-    await dialog.getByText("What is not allowed it cannot do").waitFor();
+    await dialog.getByText("Without a permission, only that feature is off.").waitFor();
     await dialog.getByRole("spinbutton", { name: /^Hit points at the beginning/ }).fill("12");
     await dialog.getByRole("textbox", { name: /^Other names of the player/ }).fill("knight\n fox ");
     await check(page, "the rules of a story");
@@ -33,16 +33,16 @@ describe("the rules of a story", () => {
     // What was refused knowingly is not asked for again.
     await page.reload();
     await page.locator('[data-path="/combat/hp"]').waitFor();
-    await chooseFromPage(page, "Rules of this story");
-    await dialog.getByText("not allowed so far").waitFor();
-    assert.equal(await page.getByText("ask for more than this story allows").count(), 0);
+    await chooseFromPage(page, "Plugins of this story");
+    await dialog.getByText("not granted yet").waitFor();
+    assert.equal(await page.getByText("need more permissions in this story").count(), 0);
     const other = await open(path);
     await other.page.locator('[data-path="/combat/hp"]').waitFor();
     await other.page.waitForLoadState("networkidle");
-    assert.equal(await other.page.getByText("ask for more than this story allows").count(), 0, "another browser knows it, too");
+    assert.equal(await other.page.getByText("need more permissions in this story").count(), 0, "another browser knows it, too");
     await other.close();
     assert.equal(await dialog.getByRole("spinbutton", { name: /^Hit points at the beginning/ }).inputValue(), "12");
-    await dialog.getByRole("button", { name: "As the plugin has them" }).click();
+    await dialog.getByRole("button", { name: "Reset to defaults" }).click();
     await combat.uncheck();
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.waitFor({ state: "detached" });
@@ -61,11 +61,11 @@ describe("the rules of a story", () => {
     await page.goto(server.base + path);
     await page.locator(".message.last").waitFor();
     await page.getByRole("button", { name: "菜单", exact: true }).click();
-    await page.locator(".menu:popover-open").getByRole("button", { name: "这个故事的规则" }).click();
+    await page.locator(".menu:popover-open").getByRole("button", { name: "这个故事的插件" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("checkbox", { name: /^bard/ }).check();
     await dialog.getByRole("button", { name: "保存" }).click();
-    await page.getByText("规则从下一条消息起生效。").waitFor();
+    await page.getByText("已保存。插件从下一条消息起生效。").waitFor();
     await page.getByText("/look 由 aunt 执行，bard 收不到。").waitFor();
     await close();
   });
@@ -74,7 +74,7 @@ describe("the rules of a story", () => {
     const path = await newStory();
     const { page, close } = await open(path, { locale: "zh-CN" });
     await page.getByRole("button", { name: "菜单", exact: true }).click();
-    await page.locator(".menu:popover-open").getByRole("button", { name: "这个故事的规则" }).click();
+    await page.locator(".menu:popover-open").getByRole("button", { name: "这个故事的插件" }).click();
     const dialog = page.getByRole("dialog");
     const mvu = dialog.locator("li.choice:has(input[value=mvu])");
     await mvu.locator("input[value=mvu]").check();
@@ -92,8 +92,8 @@ describe("the rules of a story", () => {
   test("another model can keep the values, at once and as long as it is wanted", async () => {
     const path = await newStory();
     const { page, close } = await open(path);
-    await chooseFromPage(page, "Rules of this story");
-    const keeps = page.getByRole("dialog").getByRole("combobox", { name: /Values are kept by/ });
+    await chooseFromPage(page, "Plugins of this story");
+    const keeps = page.getByRole("dialog").getByRole("combobox", { name: /Model that updates the state/ });
     await keeps.waitFor();
     const [other = ""] = await keeps.locator("option").evaluateAll((all) => all.map((one) => /** @type {HTMLOptionElement} */ (one).value).filter(Boolean));
     await keeps.selectOption(other);
@@ -111,10 +111,10 @@ describe("the rules of a story", () => {
     await page.locator(".message.last.complete").waitFor();
     const manifest = join(folder, "purse", "plugin.toml");
     await writeFile(manifest, (await readFile(manifest, "utf8")).replace('["notes"]', '["notes", "input.stop"]').replace("1.0.0", "1.1.0"));
-    await page.getByText("Rules ask for more than this story allows them: Purse.").waitFor();
-    await page.getByRole("button", { name: "Look", exact: true }).click();
+    await page.getByText("Plugins need more permissions in this story: Purse.").waitFor();
+    await page.getByRole("button", { name: "Review", exact: true }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByText("not allowed so far").waitFor();
+    await dialog.getByText("not granted yet").waitFor();
     const more = dialog.getByRole("checkbox", { name: /^answer instead of the model/ });
     assert.ok(!(await more.isChecked()), "nothing is granted by looking");
     await check(page, "new code that asks for more");
@@ -177,13 +177,13 @@ describe("the rules of a story", () => {
   test("what somebody else has set meanwhile is not written over", async () => {
     const path = await newStory({ plugins: [{ id: "combat" }] });
     const { page, close } = await open(path);
-    await chooseFromPage(page, "Rules of this story");
+    await chooseFromPage(page, "Plugins of this story");
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("spinbutton", { name: /^Hit points/ }).fill("9");
     await clotho.api("PUT", `${path.replace("/s/", "/api/sessions/")}/plugins`, [{ id: "combat", config: { start_hp: 30 } }]);
     await dialog.getByRole("button", { name: "Save" }).click();
-    await dialog.getByText("The rules of this story were changed elsewhere meanwhile.").waitFor();
-    await dialog.getByRole("button", { name: "Look at them as they are now" }).click();
+    await dialog.getByText("The plugins of this story were changed elsewhere.").waitFor();
+    await dialog.getByRole("button", { name: "Reload" }).click();
     await until(async () => (await dialog.getByRole("spinbutton", { name: /^Hit points/ }).inputValue().catch(() => "")) === "30", "theirs");
     await close();
   });
@@ -196,7 +196,7 @@ describe("the rules of a story", () => {
     await page.getByRole("button", { name: new RegExp(name) }).first().click();
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("checkbox", { name: /^好感/ }).or(dialog.locator('input[value="affinity"]')).first().check();
-    await dialog.getByRole("group", { name: "它请求允许它" }).waitFor();
+    await dialog.getByRole("group", { name: "权限" }).waitFor();
     await dialog.getByRole("spinbutton").first().fill("40");
     const wide = await dialog.locator(".sheet").evaluate((box) => box.scrollWidth - box.clientWidth);
     assert.equal(wide, 0, "nothing stands over the edge");

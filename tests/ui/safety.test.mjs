@@ -133,13 +133,13 @@ describe("S0-57: what is hostile stays text", () => {
     await isSafe("names and greetings");
 
     for (const name of [short[0], short[5]]) {
-      await choose(page, last(page), "Name this place");
+      await choose(page, last(page), "Bookmark");
       await page.getByRole("dialog").getByRole("textbox").fill(name);
       await page.getByRole("dialog").getByRole("button", { name: "Save", exact: true }).click();
       await page.getByRole("dialog").waitFor({ state: "hidden" });
     }
     await isSafe("labels");
-    await choose(page, last(page), "Delete, with what follows");
+    await choose(page, last(page), "Delete, with everything after it");
     await page.locator(".message.last.user").waitFor();
     await chooseFromPage(page, "Stash");
     await page.getByRole("dialog").locator(".fragment").first().waitFor();
@@ -157,7 +157,7 @@ describe("S0-57: what is hostile stays text", () => {
     await isSafe("what a search finds");
     await page.keyboard.press("Escape");
 
-    for (const name of ["Lorebooks", "Who you play"]) {
+    for (const name of ["Lorebooks", "Personas"]) {
       await chooseFromPage(page, name);
       await page.getByRole("dialog").locator("li").first().waitFor();
       await isSafe(name);

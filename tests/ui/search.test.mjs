@@ -34,7 +34,7 @@ describe("the language of searches", () => {
     // As one types: the word is found before it is whole, and that is said.
     await box.fill("ochre lanter");
     await finds(["Ochre lanterns."]);
-    await page.getByText("Words that begin so.").waitFor();
+    await page.getByText("Showing words with this beginning.").waitFor();
     await box.fill('"ochre lanter');
     await finds(["Ochre lanterns."]);
     await box.fill("ochre zanter");
@@ -44,7 +44,7 @@ describe("the language of searches", () => {
     await box.fill("雾");
     await page.getByText("Nothing found").waitFor();
     await box.fill('"');
-    await page.getByText("Write a word to look for, too").waitFor();
+    await page.getByText("Enter a word to search for.").waitFor();
     await box.fill("ochre role:king");
     await page.getByText('There is no role "king"').waitFor();
     assert.deepEqual(await page.locator(".asked mark").allInnerTexts(), ["king"]);
@@ -62,11 +62,11 @@ describe("the language of searches", () => {
     await finds(["Umber umber umber.", "Umber masts."]);
     await page.getByRole("button", { name: "Oldest first" }).click();
     await finds(["Umber masts.", "Umber umber umber."]);
-    await page.getByRole("button", { name: "Since yesterday" }).click();
+    await page.getByRole("button", { name: "Last day" }).click();
     await finds(["Umber masts.", "Umber umber umber."]);
-    await page.getByRole("button", { name: "They said" }).click();
+    await page.getByRole("button", { name: "Replies" }).click();
     await finds(["Umber masts."]);
-    await page.getByRole("button", { name: "You wrote" }).click();
+    await page.getByRole("button", { name: "Your messages" }).click();
     await finds(["Umber umber umber."]);
     await check(page, "a search with chips");
     await close();

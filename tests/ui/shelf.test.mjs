@@ -37,7 +37,7 @@ describe("a full library", () => {
       const told = page.locator(".shelf [role=status]");
       await until(async () => Number.parseInt(await told.innerText(), 10) >= MANY, "all are known");
       assert.ok(!(await names()).includes("Traveller 1"), "the newest come first");
-      await page.getByRole("combobox", { name: "Order" }).selectOption("By name");
+      await page.getByRole("combobox", { name: "Sort" }).selectOption("By name");
       await check(page, `a full library on ${where}`);
       assert.ok((await cards.count()) < 60, `${await cards.count()} cards`);
       const before = await page.locator(".library").evaluate((box) => box.scrollHeight);
@@ -56,10 +56,10 @@ describe("a full library", () => {
       await page.getByRole("button", { name: "Rare", exact: true }).click();
       await until(async () => (await names()).join() === "Traveller 7,Traveller 107,Traveller 207,Traveller 307", "found by a tag");
       await page.getByRole("button", { name: "even", exact: true }).click();
-      await page.getByText("No character is like that.").waitFor();
+      await page.getByText("No matching characters.").waitFor();
       await check(page, `nobody found on ${where}`);
       await page.getByRole("button", { name: "Show all" }).click();
-      await page.getByRole("combobox", { name: "Order" }).selectOption("Last played first");
+      await page.getByRole("combobox", { name: "Sort" }).selectOption("Recently played first");
       await until(async () => (await names())[0] === "Traveller 7", "who was played last comes first");
       await page.reload();
       await until(async () => (await names())[0] === "Traveller 7", "the order is kept");
@@ -91,7 +91,7 @@ describe("a full library", () => {
     await page.goto(server.base);
     const told = page.locator(".shelf [role=status]");
     await until(async () => Number.parseInt(await told.innerText(), 10) >= MANY, "all are known");
-    await page.getByRole("combobox", { name: "Order" }).selectOption("By name");
+    await page.getByRole("combobox", { name: "Sort" }).selectOption("By name");
     const down = () => page.locator(".library").evaluate((box) => (box.scrollBy(0, innerHeight / 2), box.scrollTop + box.clientHeight >= box.scrollHeight - 2));
     // What is not near yet may wait: that is what it is for.
     const isDrawn = () =>
@@ -131,7 +131,7 @@ describe("a full library", () => {
     await page.getByRole("button", { name: "Rare", exact: true }).click();
     await until(async () => (await names()).join() === "Traveller 107", "with a tag");
     await star("Traveller 107").click();
-    await page.getByText("No character is like that.").waitFor();
+    await page.getByText("No matching characters.").waitFor();
     await page.getByRole("button", { name: "Show all" }).click();
     await until(async () => (await names())[0] === "Traveller 20", "one is left");
     await close();

@@ -19,14 +19,14 @@ describe("the states of a reply", () => {
     const article = last(page).locator("article");
     const held = model.hold(["Far away ", "there is a light."]);
     await say(page, "What is there?");
-    await isCalled(last(page), "Waiting for the first word");
+    await isCalled(last(page), "Waiting for the model");
     assert.equal(await article.getAttribute("aria-busy"), "true");
     await check(page, "a reply that is waited for");
     held.next();
     await last(page).locator(".live", { hasText: "Far away" }).waitFor();
     assert.equal(await article.getAttribute("aria-busy"), "true");
-    await page.getByRole("button", { name: "Stop writing" }).click();
-    await isCalled(last(page), "Stopped before its end.");
+    await page.getByRole("button", { name: "Stop generating" }).click();
+    await isCalled(last(page), "Stopped before the end.");
     assert.equal(await article.getAttribute("aria-busy"), "false");
     await check(page, "a reply that was stopped");
     model.say(["It goes ", null]);
@@ -87,14 +87,14 @@ models = ["m"]
     held.next();
     await last(page).locator(".live", { hasText: "Far off, the first" }).waitFor();
     await say(other, "Two?");
-    await isCalled(last(other), "Waiting in line, place 1");
+    await isCalled(last(other), "In the queue, place 1");
     await until(() => server.hasOnDisk("Far off, the first "), "what has come is being written");
     // Writes are made one after the other: when this one is done, that one is whole on disk.
     await server.api("PATCH", `/api/characters/${character.id}`, { description: "A mapmaker." });
     await server.stop("SIGKILL");
     await page.getByText("Connection lost.").waitFor();
     await server.start();
-    for (const tab of [page, other]) await isCalled(last(tab), "Clotho was stopped while this was being written.", { sign: ".failure" });
+    for (const tab of [page, other]) await isCalled(last(tab), "Clotho was stopped during this reply.", { sign: ".failure" });
     await last(page).getByText("Far off, the first").waitFor();
     await close();
   });
@@ -108,7 +108,7 @@ models = ["m"]
     await page.keyboard.press("b");
     await until(async () => (await session(path)).activeLeafId === ids[3], "the reader has gone back");
     held.open();
-    await page.locator(".unread").getByText("A reply was finished on another timeline.").waitFor();
+    await page.locator(".unread").getByText("A reply was finished on another branch.").waitFor();
     await page.locator(".unread svg").first().waitFor();
     await close();
   });
@@ -124,8 +124,8 @@ describe("the states of a message", () => {
     await state(path, ids[1], { effects: "muted" });
     await state(path, edited.id, { rating: 4 });
     const looks = {
-      "en-GB": ["The model does not read this.", "What it did to the world does not count.", "Edited", "4 of 5 stars", "Version 2 of 2"],
-      "zh-CN": ["模型读不到这条消息。", "它对世界的影响不计在内。", "改写过", "4 颗星", "第 2 个版本"],
+      "en-GB": ["Excluded from the prompt.", "Its state changes are ignored.", "Edited", "4 of 5 stars", "Swipe 2 of 2"],
+      "zh-CN": ["已从提示词中排除。", "它的状态变化已忽略。", "已编辑", "4 颗星", "备选回复 2"],
     };
     for (const [locale, [leftOut, muted, anew, stars, version]] of Object.entries(looks)) {
       const { page, close } = await open(path, { locale });

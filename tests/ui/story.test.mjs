@@ -16,20 +16,20 @@ describe("the adventure", () => {
     await bleed(page);
     const hurt = await bar(page, HP);
     await page.locator(".message.last .chip.down", { hasText: "Hit points" }).waitFor();
-    await page.getByRole("note").filter({ hasText: "what this turn cost you" }).waitFor();
+    await page.getByRole("note").filter({ hasText: "That was a bad roll." }).waitFor();
 
-    await use(page.locator(".message").first(), "Go back here");
+    await use(page.locator(".message").first(), "Rewind to here");
     await until(async () => (await bar(page, HP)) === 20, "the hit points are back");
     assert.equal(await page.locator(".message").count(), 1);
 
-    await page.getByRole("button", { name: "Follow it again" }).click();
+    await page.getByRole("button", { name: "Follow this branch" }).click();
     await until(async () => (await bar(page, HP)) === hurt, "the wound is back with its timeline");
     const path = new URL(page.url()).pathname;
     assert.deepEqual((await line(path)).map((node) => node.id), await page.locator("[data-node]").evaluateAll((all) => all.map((e) => e.dataset.node)));
 
     const [node, old] = [await last(page).locator("article").getAttribute("data-node"), await last(page).locator(".prose").innerText()];
     const count = (await line(path)).at(-1).siblings.count;
-    await use(last(page), "Roll again");
+    await use(last(page), "Regenerate");
     await last(page).getByText(`${count + 1}/${count + 1}`).waitFor();
     await page.locator(`.message.last.complete article:not([data-node="${node}"])`).waitFor();
     const dice = async (id) => (await clotho.api("GET", `${chat(path)}/node/${id}/delta`)).rolls;
@@ -37,7 +37,7 @@ describe("the adventure", () => {
     assert.ok((await dice(node)).length > 0 && (await dice(other)).length > 0, "both replies threw dice");
     assert.notDeepEqual(await dice(other), await dice(node));
 
-    await last(page).getByRole("button", { name: "Previous version" }).click();
+    await last(page).getByRole("button", { name: "Previous swipe" }).click();
     await until(async () => (await last(page).locator("article").getAttribute("data-node")) !== other, "the other timeline is shown");
     await last(page).getByText(`${count}/${count + 1}`).waitFor();
     await until(async () => (await texts(page)).at(-1) === old, "the old text is one click away");
@@ -49,13 +49,13 @@ describe("the adventure", () => {
     const { page, close } = await reader(browser);
     await bleed(page);
     const hint = page.getByRole("note");
-    await hint.getByRole("button", { name: "Roll again" }).waitFor();
-    await hint.getByRole("button", { name: "Go back" }).click();
+    await hint.getByRole("button", { name: "Regenerate" }).waitFor();
+    await hint.getByRole("button", { name: "Rewind" }).click();
     await until(async () => (await bar(page, HP)) === 20, "the hit points are back");
-    await hint.filter({ hasText: "Everything is as it was." }).waitFor();
+    await hint.filter({ hasText: "You are back before this turn." }).waitFor();
     await page.locator(".replies button").nth(1).click();
     await page.locator(".message.user").getByText("2/2").waitFor();
-    await hint.filter({ hasText: "Both timelines stay" }).waitFor();
+    await hint.filter({ hasText: "Both branches are kept." }).waitFor();
     await hint.getByRole("button", { name: "Close" }).click();
     await hint.waitFor({ state: "detached" });
     await close();
@@ -66,17 +66,17 @@ describe("the adventure", () => {
     const { page, close } = await reader(browser);
     await bleed(page);
     const hint = page.getByRole("note");
-    await hint.getByRole("button", { name: "Go back" }).click();
-    await hint.filter({ hasText: "Everything is as it was." }).waitFor();
-    await page.getByRole("button", { name: "Follow it again" }).click();
+    await hint.getByRole("button", { name: "Rewind" }).click();
+    await hint.filter({ hasText: "You are back before this turn." }).waitFor();
+    await page.getByRole("button", { name: "Follow this branch" }).click();
     await hint.waitFor({ state: "detached" });
     const count = (await texts(page)).length;
     await page.locator(".replies button").first().click();
     await until(async () => (await texts(page)).length === count + 2, "the story goes on");
     await page.locator(".message.last.complete").waitFor();
-    assert.equal(await hint.filter({ hasText: "Both timelines stay" }).count(), 0, "there is only one");
-    await use(page.locator(".message").first(), "Go back here");
-    await hint.filter({ hasText: "Everything is as it was." }).waitFor();
+    assert.equal(await hint.filter({ hasText: "Both branches are kept." }).count(), 0, "there is only one");
+    await use(page.locator(".message").first(), "Rewind to here");
+    await hint.filter({ hasText: "You are back before this turn." }).waitFor();
     await page.getByRole("link", { name: /^Clotho/ }).click();
     await page.locator(".session").filter({ hasText: "Elsewhere" }).getByRole("link").click();
     await page.locator(".message.last.complete").waitFor();
@@ -87,8 +87,8 @@ describe("the adventure", () => {
   test("S3-32: why did it change: the rule, the operation, the dice", async () => {
     const { page, close } = await reader(browser);
     await bleed(page);
-    await use(last(page), "Why?");
-    const why = page.getByRole("dialog", { name: "Why?" });
+    await use(last(page), "Prompt inspector");
+    const why = page.getByRole("dialog", { name: "Prompt inspector" });
     await why.getByText("add /keep/hp").waitFor();
     await why.getByText("narrate").first().waitFor();
     // On a phone a path goes on in the next line between its steps only.
@@ -110,11 +110,11 @@ describe("the adventure", () => {
     const hurt = await bar(page, HP);
     const row = page.locator(`[data-path="${HP}"]`);
     await row.hover();
-    await page.getByRole("button", { name: "Change Hit points" }).click();
+    await page.getByRole("button", { name: "Edit Hit points" }).click();
     await row.getByRole("spinbutton").fill("3");
     await row.getByRole("button", { name: "Set" }).click();
     await until(async () => (await bar(page, HP)) === 3, "the bar shows the new value");
-    await use(last(page), "Go back here");
+    await use(last(page), "Rewind to here");
     await until(async () => (await bar(page, HP)) === hurt, "the old value is back");
     await close();
   });
@@ -165,10 +165,10 @@ describe("the adventure", () => {
     await other.goto(page.url());
     await until(async () => (await bar(other, HP)) === hurt, "both tabs show the wound");
     const whole = await texts(page);
-    await use(page.locator(".message").first(), "Go back here");
+    await use(page.locator(".message").first(), "Rewind to here");
     await until(async () => (await bar(other, HP)) === 20, "the hit points are back in the second tab");
     assert.deepEqual(await texts(other), whole.slice(0, 1));
-    await page.getByRole("button", { name: "Follow it again" }).click();
+    await page.getByRole("button", { name: "Follow this branch" }).click();
     await until(async () => (await bar(other, HP)) === hurt, "the wound is there again");
     await until(async () => (await texts(other)).length === whole.length, "and the line that led to it");
     await close();
@@ -197,7 +197,7 @@ describe("the adventure", () => {
     await page.locator(".completions button").first().waitFor();
     await check("commands");
     await page.getByRole("textbox", { name: "你的消息" }).fill("");
-    await use(last(page), "为什么？");
+    await use(last(page), "提示词查看器");
     await page.locator(".why-view table").first().waitFor();
     await check("why");
     await page.keyboard.press("Escape");
@@ -212,16 +212,16 @@ describe("the adventure", () => {
     const { page, close } = await reader(browser, { locale: "zh-CN" });
     await page.goto(clotho.base);
     await page.locator("button.card, .hero button").filter({ hasText: /守灯堡|开始冒险/ }).first().click();
-    await page.getByRole("heading", { name: "世界" }).waitFor();
+    await page.getByRole("heading", { name: "状态" }).waitFor();
     await page.locator(".variable", { hasText: "体力" }).waitFor();
     assert.match((await texts(page))[0], /[\u4e00-\u9fff]{5}/);
     assert.equal(await page.locator("html").getAttribute("lang"), "zh-CN");
     await page.getByRole("button", { name: "菜单" }).click();
     await page.getByRole("button", { name: "English" }).click();
-    await page.getByRole("heading", { name: "World" }).waitFor();
+    await page.getByRole("heading", { name: "State" }).waitFor();
     await page.locator(".variable", { hasText: "Hit points" }).waitFor();
     await page.reload();
-    await page.getByRole("heading", { name: "World" }).waitFor();
+    await page.getByRole("heading", { name: "State" }).waitFor();
     await close();
   });
 });
@@ -241,7 +241,7 @@ describe("a story with a model", () => {
     held.open();
     await replyIsThere(page);
     assert.equal((await texts(page)).at(-1), "The coast is long.");
-    await last(page).getByText("Thoughts").click();
+    await last(page).getByText("Reasoning").click();
     await last(page).getByText("She asks about the coast.").waitFor();
     const reply = (await line(path)).at(-1);
     assert.equal((await session(path)).activeLeafId, reply.id);
@@ -263,12 +263,12 @@ describe("a story with a model", () => {
     });
     await page.goto(clotho.base + path);
     await say(page, "I jump.");
-    const quiet = last(page).locator("details", { hasText: "A value was kept within its rules" });
+    const quiet = last(page).locator("details", { hasText: "A value was limited to its allowed range" });
     await quiet.waitFor();
     assert.equal(await quiet.getAttribute("open"), null);
     await quiet.locator("summary").click();
     await quiet.getByText("Hp: -3 is below 0, kept at 0.").waitFor();
-    await last(page).getByText("A rule did not work here; the text stays").waitFor();
+    await last(page).getByText("A plugin failed here; the text stays").waitFor();
     await last(page).getByText("Line 4: no such function.").waitFor();
     assert.equal((await texts(page)).at(-1), "You fall a long way.");
     await page.unrouteAll({ behavior: "ignoreErrors" });
@@ -283,7 +283,7 @@ describe("a story with a model", () => {
     await say(page, "Where are we?");
     await replyIsThere(page);
     model.say(["Second answer."]);
-    await use(last(page), "Roll again");
+    await use(last(page), "Regenerate");
     await last(page).getByText("2/2").waitFor();
     await until(async () => (await texts(page)).at(-1) === "Second answer.", "the second reply is shown");
     assert.doesNotMatch(JSON.stringify(model.requests.at(-1)), /First answer/);
@@ -298,8 +298,8 @@ describe("a story with a model", () => {
     await say(page, "I lower my guard.");
     await replyIsThere(page);
     await until(async () => (await bar(page, "/combat/hp")) === 33, "the rules have read the reply");
-    await use(last(page), "Why?");
-    const why = page.getByRole("dialog", { name: "Why?" });
+    await use(last(page), "Prompt inspector");
+    const why = page.getByRole("dialog", { name: "Prompt inspector" });
     await why.locator(".chip", { hasText: "Hit points" }).getByText("−7").waitFor();
     await why.getByText("/combat/hp").first().waitFor();
     const reply = (await line(path)).at(-1);
@@ -361,7 +361,7 @@ describe("a story with a model", () => {
     await failure.getByText("模型服务器拒绝了请求。").waitFor();
     await failure.getByText("密钥对不对").waitFor();
     await page.goto(`${clotho.base}/s/00000000-0000-4000-8000-000000000000`);
-    await page.getByText("这里没有这个故事。").waitFor();
+    await page.getByText("这个故事不存在。").waitFor();
     const tooLong = await newStory();
     await page.goto(clotho.base + tooLong);
     await page.route("**/message", (route) => route.fulfill({ status: 413, json: { error: { code: "too_large", message: "the text is too long", hint: "send less at once" } } }));
@@ -382,9 +382,9 @@ describe("a story with a model", () => {
     held.next();
     await last(page).locator(".live", { hasText: "Kept words." }).waitFor();
     await composer(page).fill("half a thought");
-    await page.getByRole("button", { name: "Stop writing" }).click();
+    await page.getByRole("button", { name: "Stop generating" }).click();
     await replyIsThere(page);
-    await last(page).getByText("Stopped before its end.").waitFor();
+    await last(page).getByText("Stopped before the end.").waitFor();
     assert.equal((await texts(page)).at(-1), "Kept words.");
     // The field is never seen without its draft: who types at once would lose it. What it holds is noted before anything is painted.
     await page.addInitScript(() => {
@@ -448,11 +448,11 @@ describe("a story with a model", () => {
     const failure = page.locator(".failure");
     await failure.waitFor();
     assert.match(await failure.innerText(), /The model server cannot be reached\.\s+\S+/);
-    await failure.locator(".hint", { hasText: "base_url" }).waitFor();
+    await failure.locator(".hint", { hasText: "base URL" }).waitFor();
     assert.equal((await line(path)).at(-1).content, "Is anybody there?");
     await page.reload();
     await failure.waitFor();
-    await failure.getByRole("button", { name: "Choose another model" }).click();
+    await failure.getByRole("button", { name: "Change model" }).click();
     await page.getByRole("combobox", { name: "Model" }).selectOption("mock/m");
     await page.getByRole("button", { name: "Save" }).click();
     await until(async () => (await session(path)).model === "mock/m", "the story has the other model");
@@ -524,7 +524,7 @@ describe("Markdown", () => {
     const isTinted = () => last(page).evaluate((e) => getComputedStyle(e.querySelector("q")).color !== getComputedStyle(e.querySelector("p")).color);
     assert.ok(await isTinted());
     await page.getByRole("button", { name: "Menu", exact: true }).click();
-    await page.locator(".menu:popover-open").getByRole("button", { name: "Colour what is said", exact: true }).click();
+    await page.locator(".menu:popover-open").getByRole("button", { name: "Colour dialogue", exact: true }).click();
     await until(async () => !(await isTinted()), "it has the colour of the text");
     await page.reload();
     await replyIsThere(page);

@@ -5,12 +5,12 @@ import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
 import { REFUSED, browser, chat, check, chooseFromPage, clotho, giveFiles, grown, line, open, session, texts } from "./support/stage.mjs";
 
-const IMPORT = "Bring in a story from a file";
+const IMPORT = "Import story";
 
 /** Takes the open story along. @param {import("playwright-core").Page} page @returns {Promise<{name: string, bytes: Buffer}>} */
 async function takeAlong(page) {
   const coming = page.waitForEvent("download");
-  await chooseFromPage(page, "Take the whole story along as a file");
+  await chooseFromPage(page, "Export story");
   const file = await coming;
   return { name: file.suggestedFilename(), bytes: await readFile(await file.path()) };
 }
@@ -28,8 +28,8 @@ describe("whole stories as files", () => {
     assert.equal(name, "Over the ice.clotho");
     await page.goto(clotho.base);
     await bringIn(page, name, bytes);
-    await page.getByText("“Over the ice” has come in, beside another story of that name.").waitFor();
-    assert.equal(await page.locator(".session").filter({ hasText: "Over the ice" }).filter({ hasText: "begun" }).count(), 2, "the list tells the two apart");
+    await page.getByText("“Over the ice” is imported. Another story has the same name.").waitFor();
+    assert.equal(await page.locator(".session").filter({ hasText: "Over the ice" }).filter({ hasText: "started" }).count(), 2, "the list tells the two apart");
     await page.locator(".notice").getByRole("button", { name: "Open" }).click();
     await until(async () => (await texts(page)).join("|").endsWith("To the north.|Snow.|To the hills."), "it is read");
     const copy = new URL(page.url()).pathname;
@@ -37,7 +37,7 @@ describe("whole stories as files", () => {
     assert.equal((await session(copy)).counts.nodes, (await session(path)).counts.nodes);
     await page.goto(clotho.base);
     await page.getByRole("link", { name: /Over the ice/ }).nth(1).waitFor();
-    assert.equal(await page.getByRole("list", { name: "Stories that come in" }).count(), 0, "it waits for nothing any more");
+    assert.equal(await page.getByRole("list", { name: "Story imports" }).count(), 0, "it waits for nothing any more");
     await check(page, "a story that came in");
     assert.equal((await line(copy))[1].metadata.provenance.sessionId, (await session(path)).id);
     await close();
@@ -53,8 +53,8 @@ describe("whole stories as files", () => {
     await bringIn(page, "broken.clotho", bytes.subarray(0, Math.floor(bytes.length / 2)));
     const failed = page.getByRole("alert").filter({ hasText: "broken.clotho" });
     await failed.getByText("The end of the file is missing.").waitFor();
-    await failed.getByText(/It was seen in line \d+\./).waitFor();
-    await failed.getByText("Nothing of it was kept.").waitFor();
+    await failed.getByText(/Found in line \d+\./).waitFor();
+    await failed.getByText("Nothing was imported.").waitFor();
     await check(page, "a broken file");
     await failed.getByRole("button", { name: "Close" }).click();
     await failed.waitFor({ state: "detached" });
@@ -66,18 +66,18 @@ describe("whole stories as files", () => {
         dispatchEvent(new DragEvent(type, { dataTransfer: data, cancelable: true }));
       }, [kind, bytes.toString("base64")]);
     await over("dragover");
-    await page.getByText("Drop it here, and the story comes in.").waitFor();
+    await page.getByText("Drop here to import the story.").waitFor();
     await over("drop");
-    await page.getByText("“Down the river” has come in, beside another story of that name.").waitFor();
+    await page.getByText("“Down the river” is imported. Another story has the same name.").waitFor();
     assert.equal((await clotho.api("GET", "/api/sessions?limit=500")).items.length, before + 1);
     await close();
     const chinese = await reader(browser, { expected: REFUSED, locale: "zh-CN", viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
     await chinese.page.goto(clotho.base);
     const asked = chinese.page.waitForEvent("filechooser");
-    await chinese.page.getByRole("button", { name: "从文件读入故事" }).tap();
+    await chinese.page.getByRole("button", { name: "导入故事" }).tap();
     await (await asked).setFiles({ name: "noise.clotho", mimeType: "application/octet-stream", buffer: Buffer.from("This is no story.") });
     await chinese.page.getByRole("alert").getByText("这不是故事文件。").waitFor();
-    await chinese.page.getByRole("alert").getByText("什么都没有留下。").waitFor();
+    await chinese.page.getByRole("alert").getByText("什么都没有导入。").waitFor();
     await chinese.close();
   });
 
@@ -91,12 +91,12 @@ describe("whole stories as files", () => {
     let isSlow = true;
     await page.route("**/api/jobs/*", (route) => (isSlow ? route.fulfill({ json: running }) : route.continue()));
     await bringIn(page, "bridge.clotho", bytes);
-    await page.getByText("being read").waitFor();
+    await page.getByText("reading").waitFor();
     await page.reload();
-    await page.getByText("being read").waitFor();
+    await page.getByText("reading").waitFor();
     isSlow = false;
-    await page.getByText("“Under the bridge” has come in, beside another story of that name.").waitFor();
-    await page.getByRole("list", { name: "Stories that come in" }).waitFor({ state: "detached" });
+    await page.getByText("“Under the bridge” is imported. Another story has the same name.").waitFor();
+    await page.getByRole("list", { name: "Story imports" }).waitFor({ state: "detached" });
     let answers = () => {};
     const answered = new Promise((resolve) => (answers = resolve));
     const job = { jobId: "x", name: "bridge.clotho", kind: "session" };
@@ -104,9 +104,9 @@ describe("whole stories as files", () => {
     await page.evaluate((job) => localStorage.setItem("clotho.jobs", JSON.stringify([job])), job);
     await page.reload();
     await page.getByRole("button", { name: IMPORT }).waitFor();
-    assert.equal(await page.getByRole("list", { name: "Stories that come in" }).count(), 0, "nothing is said of it before the server has been asked");
+    assert.equal(await page.getByRole("list", { name: "Story imports" }).count(), 0, "nothing is said of it before the server has been asked");
     answers();
-    await page.getByText("being read").waitFor();
+    await page.getByText("reading").waitFor();
     // The server knows nothing of it: the page must not ask on when it is no longer answered here.
     await page.evaluate(() => localStorage.removeItem("clotho.jobs"));
     await page.reload();
@@ -114,7 +114,7 @@ describe("whole stories as files", () => {
     await page.route("**/api/sessions/import", () => {});
     await bringIn(page, "bridge.clotho", bytes);
     await page.getByRole("button", { name: "Cancel “bridge.clotho”" }).click();
-    await page.getByRole("list", { name: "Stories that come in" }).waitFor({ state: "detached" });
+    await page.getByRole("list", { name: "Story imports" }).waitFor({ state: "detached" });
     await close();
   });
 
@@ -132,24 +132,24 @@ describe("whole stories as files", () => {
     await page.goto(clotho.base);
     const sent = [];
     page.on("request", (request) => request.method() === "POST" && sent.push(new URL(request.url()).pathname));
-    const dialog = page.getByRole("dialog", { name: "Bring these files in" });
+    const dialog = page.getByRole("dialog", { name: "Import files" });
     await giveFiles(page, page.getByRole("button", { name: IMPORT }), files);
     await dialog.getByText("Flood.clotho").waitFor();
     await check(page, "the question about several stories");
-    assert.equal(await dialog.getByRole("button", { name: "Only look first" }).count(), 0, "there is nothing that could be looked at");
+    assert.equal(await dialog.getByRole("button", { name: "Preview only" }).count(), 0, "there is nothing that could be looked at");
     await dialog.getByRole("button", { name: "Cancel" }).click();
     const card = (name) => ({ name: `${name}.json`, buffer: Buffer.from(JSON.stringify({ name, description: "A gull.", first_mes: "Kree." })) });
-    await giveFiles(page, page.getByRole("button", { name: "Bring in a character card" }), [card("Kree"), card("Kraa")]);
-    const known = page.getByRole("dialog", { name: "Bring in what another program keeps" });
+    await giveFiles(page, page.getByRole("button", { name: "Import character card" }), [card("Kree"), card("Kraa")]);
+    const known = page.getByRole("dialog", { name: "Import from another program" });
     await known.getByText("Kraa.json").waitFor();
     assert.deepEqual(sent, [], "nothing is sent before it is answered");
-    assert.equal(await known.getByRole("button", { name: "Only look first" }).count(), 1, "cards can be looked at");
-    await known.getByRole("button", { name: "Bring it in" }).click();
+    assert.equal(await known.getByRole("button", { name: "Preview only" }).count(), 1, "cards can be looked at");
+    await known.getByRole("button", { name: "Import" }).click();
     const named = async () => (await clotho.api("GET", "/api/characters?limit=500")).items.filter(({ name }) => /^Kr(ee|aa)$/.test(name)).length;
     await until(async () => (await named()) === 2, "both cards are there");
-    await page.getByRole("dialog", { name: "What came along" }).getByRole("button", { name: "Close" }).click();
+    await page.getByRole("dialog", { name: "Import report" }).getByRole("button", { name: "Close" }).click();
     await giveFiles(page, page.getByRole("button", { name: IMPORT }), files);
-    await dialog.getByRole("button", { name: "Bring it in" }).click();
+    await dialog.getByRole("button", { name: "Import" }).click();
     await page.locator(".session").filter({ hasText: "Flood" }).nth(1).waitFor();
     await page.locator(".session").filter({ hasText: "Ebb" }).nth(1).waitFor();
     await close();
@@ -162,7 +162,7 @@ describe("whole stories as files", () => {
     await page.goto(clotho.base);
     await page.getByRole("button", { name: "Manage “Up the hill”" }).click();
     const coming = page.waitForEvent("download");
-    await page.locator(".menu:popover-open").getByRole("button", { name: "Take the whole story along as a file" }).click();
+    await page.locator(".menu:popover-open").getByRole("button", { name: "Export story" }).click();
     assert.equal((await coming).suggestedFilename(), "Up the hill.clotho");
     await page.goto(clotho.base + path);
     await page.locator(".message.last").waitFor();
@@ -170,7 +170,7 @@ describe("whole stories as files", () => {
       await page.keyboard.press("Control+Shift+p");
       await page.getByRole("combobox").fill(`>${word}`);
       await page.getByRole("option", { name: IMPORT }).waitFor();
-      await page.getByRole("option", { name: "Take the whole story along as a file" }).waitFor();
+      await page.getByRole("option", { name: "Export story" }).waitFor();
       await page.keyboard.press("Escape");
     }
     await close();

@@ -21,7 +21,7 @@ describe("the tree", () => {
     const { path, ids } = await grown();
     await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[1], exact: true });
     await page.goto(`${clotho.base}${path}/${ids[2]}`);
-    await page.getByText("You are looking at another timeline.").waitFor();
+    await page.getByText("You are viewing another branch.").waitFor();
     assert.deepEqual((await texts(page)).slice(1), ["To the north.", "Snow.", "To the harbour."]);
     assert.equal((await session(path)).activeLeafId, ids[1]);
     await page.getByRole("button", { name: "Back to the story" }).click();
@@ -29,7 +29,7 @@ describe("the tree", () => {
     await page.goto(`${clotho.base}${path}/${ids[0]}`);
     await until(async () => (await focused(page)) === ids[0], "the linked message has the focus");
     await page.goto(`${clotho.base}${path}/${ids[3]}`);
-    await page.getByRole("button", { name: "Go on from here" }).click();
+    await page.getByRole("button", { name: "Switch to this branch" }).click();
     await until(async () => (await session(path)).activeLeafId === ids[3], "HEAD has moved");
     await close();
   });
@@ -46,7 +46,7 @@ describe("the tree", () => {
     await until(async () => (await looks()) === "confirmed, candidate here", "one is confirmed, the other a candidate");
     const shade = (n) => dots.nth(n).evaluate((dot) => getComputedStyle(dot).backgroundColor);
     assert.notEqual(await shade(0), await shade(1));
-    await last(page).getByRole("group", { name: "Version 2 of 2, nothing follows it" }).waitFor();
+    await last(page).getByRole("group", { name: "Swipe 2 of 2, nothing after it" }).waitFor();
     model.say(["It cracks."]);
     await say(page, "I walk on it.");
     await until(async () => (await texts(page)).at(-1) === "It cracks.", "the story went on");
@@ -61,17 +61,17 @@ describe("the tree", () => {
     const snow = (tab) => tab.locator(`.message:has([data-node="${ids[1]}"])`);
     const colour = () => snow(other).locator(".prose").evaluate((prose) => getComputedStyle(prose).color);
     const before = await colour();
-    await use(snow(page), "Leave out of what the model reads");
+    await use(snow(page), "Exclude from prompt");
     await other.locator(`.message.disabled:has([data-node="${ids[1]}"])`).waitFor();
     assert.notEqual(await colour(), before);
-    await snow(other).getByText("The model does not read this.").waitFor();
+    await snow(other).getByText("Excluded from the prompt.").waitFor();
     await snow(other).locator(".left-out svg").waitFor();
     model.say(["Far."]);
     await say(other, "How far?");
     await until(async () => (await texts(page)).at(-1) === "Far.", "the reply came");
     assert.doesNotMatch(JSON.stringify(model.requests.at(-1).messages), /Snow\./);
     assert.match(JSON.stringify(model.requests.at(-1).messages), /To the north\./);
-    await use(snow(other), "Let the model read it again");
+    await use(snow(other), "Include in prompt");
     for (const tab of [page, other]) await tab.locator(`.message:not(.disabled):has([data-node="${ids[1]}"])`).waitFor();
     assert.equal(await colour(), before);
     await close();
@@ -80,7 +80,7 @@ describe("the tree", () => {
   test("S0-51 S1-30: a second tab follows HEAD, a new message and a reply by itself", async () => {
     const { path, ids } = await grown();
     const { page, other, close } = await twoTabs(path);
-    await use(page.locator(".message").nth(2), "Go back here");
+    await use(page.locator(".message").nth(2), "Rewind to here");
     await until(async () => (await texts(other)).at(-1) === "Snow.", "the second tab went back too");
     const held = model.hold(["Seen ", "by both."]);
     await say(page, "And then?");
@@ -103,7 +103,7 @@ describe("the tree", () => {
     const found = async () => {
       await page.keyboard.press("Control+k");
       await page.getByRole("combobox").fill("heliotrope");
-      const hit = page.getByRole("option").filter({ hasText: "another timeline" }).first();
+      const hit = page.getByRole("option").filter({ hasText: "another branch" }).first();
       await hit.waitFor();
       assert.equal(await hit.locator("mark").first().innerText(), "heliotrope");
       await hit.click();
@@ -116,7 +116,7 @@ describe("the tree", () => {
     await page.getByRole("button", { name: "Back to the story" }).click();
     await until(async () => (await texts(page)).at(-1) === "Snow.", "the story is shown");
     await found();
-    await page.getByRole("button", { name: "Go on from here" }).click();
+    await page.getByRole("button", { name: "Switch to this branch" }).click();
     await until(async () => (await session(path)).activeLeafId === ids[3], "the story stands there now");
     model.say(["A lamp."]);
     await say(page, "What else?");
@@ -124,8 +124,8 @@ describe("the tree", () => {
     await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[1], exact: true });
     await until(async () => (await texts(page)).at(-1) === "Snow.", "the story is elsewhere");
     await found();
-    await page.getByRole("button", { name: "Go on from here" }).click();
-    await page.getByRole("button", { name: "Back to there" }).click();
+    await page.getByRole("button", { name: "Switch to this branch" }).click();
+    await page.getByRole("button", { name: "Back to the old branch" }).click();
     await until(async () => (await session(path)).activeLeafId === ids[1], "one press leads back");
     await close();
   });
@@ -139,7 +139,7 @@ describe("the tree", () => {
     await page.getByRole("combobox").fill("jacaranda");
     await page.getByRole("option").first().click();
     await until(async () => (await focused(page)) === ids[3], "the found message has the focus");
-    assert.equal(await page.getByText("You are looking at another timeline.").count(), 0);
+    assert.equal(await page.getByText("You are viewing another branch.").count(), 0);
     await composer(page).waitFor();
     await close();
   });
@@ -151,7 +151,7 @@ describe("the tree", () => {
     model.say(["Sand."]);
     await use(page.locator(".message").nth(1), "Edit");
     await page.getByRole("textbox", { name: "Edit" }).fill("To the south.");
-    await page.getByRole("button", { name: "Save and get a reply" }).click();
+    await page.getByRole("button", { name: "Save and generate a reply" }).click();
     await last(page).getByText("Sand.", { exact: true }).waitFor();
     await replyIsThere(page);
     assert.deepEqual((await texts(page)).slice(1), ["To the south.", "Sand."]);
@@ -197,8 +197,8 @@ describe("the tree", () => {
     await last(page).locator("article").focus();
     await page.keyboard.press("Alt+ArrowLeft");
     await last(page).getByText("1/2").waitFor();
-    await page.getByRole("navigation").getByRole("button", { name: "World" }).click();
-    await page.getByRole("heading", { name: "World" }).waitFor();
+    await page.getByRole("navigation").getByRole("button", { name: "State" }).click();
+    await page.getByRole("heading", { name: "State" }).waitFor();
     await composer(page).waitFor({ state: "hidden" });
     await close();
   });
@@ -215,7 +215,7 @@ describe("the tree", () => {
     await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[1], exact: true });
     await composer(page).fill("Too late?");
     await composer(page).press("Enter");
-    await page.getByText("The story moved on somewhere else.").waitFor();
+    await page.getByText("The story has moved on elsewhere.").waitFor();
     assert.equal(await composer(page).inputValue(), "Too late?");
     await until(async () => (await texts(page)).at(-1) === "Snow.", "the line is the new one");
     await close();
@@ -237,13 +237,13 @@ describe("the tree", () => {
       assert.ok((await page.locator(".message").count()) <= 80);
       return page.getByText("The map is not finished.").isVisible();
     }, "the beginning is reached");
-    await page.getByRole("button", { name: "To the newest message" }).click();
+    await page.getByRole("button", { name: "Jump to the newest message" }).click();
     await page.getByText("Line 259,").waitFor();
     const early = (await clotho.api("GET", `${chat(path)}/projection?limit=500`)).items[20];
     await page.goto(`${clotho.base}${path}/${early.id}`);
     await until(async () => (await focused(page)) === early.id, "a link far up the line leads there");
-    assert.equal(await page.getByText("You are looking at another timeline.").count(), 0, "it is no other timeline");
-    await page.getByRole("button", { name: "To the newest message" }).click();
+    assert.equal(await page.getByText("You are viewing another branch.").count(), 0, "it is no other timeline");
+    await page.getByRole("button", { name: "Jump to the newest message" }).click();
     await page.getByText("Line 259,").waitFor();
     assert.ok(await scroller.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight < 50));
     await close();
@@ -281,20 +281,20 @@ models = ["other", "m"]
     await page.goto(clotho.base);
     await page.getByRole("button", { name: /New character/ }).click();
     await page.getByLabel("Name").fill("Old Tam");
-    await page.getByLabel("Their first message").fill("The pass is closed.");
+    await page.getByLabel("First message").fill("The pass is closed.");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("combobox", { name: "Model" }).selectOption("mock/m");
-    await page.getByRole("button", { name: "Begin" }).click();
+    await page.getByRole("button", { name: "Start" }).click();
     await page.getByText("The pass is closed.").waitFor();
     await page.getByRole("button", { name: "Menu" }).click();
-    await page.getByRole("button", { name: "Rename this story" }).click();
+    await page.getByRole("button", { name: "Rename story" }).click();
     await page.getByLabel("Title").fill("Over the pass");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("heading", { name: "Over the pass" }).waitFor();
     await page.getByRole("link", { name: "Stories" }).click();
     await page.getByRole("button", { name: "Manage “Over the pass”" }).click();
-    await page.getByRole("button", { name: "Delete this story" }).last().click();
-    await page.getByRole("dialog").getByRole("button", { name: "Delete this story" }).click();
+    await page.getByRole("button", { name: "Delete story" }).last().click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete story" }).click();
     await page.getByRole("link", { name: /Over the pass/ }).waitFor({ state: "detached" });
     await close();
   });
@@ -318,9 +318,9 @@ models = ["other", "m"]
     const rows = page.locator(".session", { hasText: "Three of a name" });
     await until(async () => (await rows.count()) === 3, "they are there");
     assert.deepEqual(await rows.locator(".preview").allInnerTexts(), ["Nowhere at all.", "To the west.", "To the east."]);
-    assert.match(await rows.first().innerText(), /Rin · 1 turn · 2 timelines · begun .+ · this minute/);
-    assert.match(await rows.nth(1).innerText(), /Rin · begun .+ · this minute/);
-    assert.match(await rows.nth(2).innerText(), /Rin · 1 turn · begun .+ · this minute/);
+    assert.match(await rows.first().innerText(), /Rin · 1 turn · 2 branches · started .+ · this minute/);
+    assert.match(await rows.nth(1).innerText(), /Rin · started .+ · this minute/);
+    assert.match(await rows.nth(2).innerText(), /Rin · 1 turn · started .+ · this minute/);
     await page.unrouteAll({ behavior: "ignoreErrors" });
     await close();
   });
@@ -329,10 +329,10 @@ models = ["other", "m"]
     const { page, close } = await reader(browser, { expected: REFUSED });
     for (const address of ["00000000-0000-4000-8000-000000000000", "nonsense"]) {
       await page.goto(`${clotho.base}/s/${address}`);
-      await page.getByText("There is no such story here.").waitFor();
+      await page.getByText("This story does not exist.").waitFor();
       assert.equal(await page.locator(".waiting, .world").count(), 0, "nothing is still loading");
       await page.locator(".blank").getByRole("button", { name: "Stories" }).click();
-      await page.getByRole("heading", { name: /Begin something new|Or begin with a character/ }).waitFor();
+      await page.getByRole("heading", { name: /New story|Characters/ }).waitFor();
     }
     await close();
   });

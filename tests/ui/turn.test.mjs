@@ -55,14 +55,14 @@ describe("what a turn changed", () => {
     const hand = last(page).locator(".by-hand");
     await hand.getByText("−21").waitFor();
     await last(page).locator(".changes").getByText("−7").waitFor();
-    const why = page.getByRole("dialog", { name: "Why?" });
+    const why = page.getByRole("dialog", { name: "Prompt inspector" });
     await hand.getByRole("button", { name: "Why this change?" }).click();
-    await why.getByRole("heading", { name: /^You changed this by hand, \d\d:\d\d$/ }).waitFor();
+    await why.getByRole("heading", { name: /^You changed this manually, \d\d:\d\d$/ }).waitFor();
     await why.getByText("33 → 12").waitFor();
     await why.getByText("set /combat/hp").waitFor();
     assert.equal(await why.getByText("40 → 33").count(), 0, "of the reply nothing is said there");
     await page.keyboard.press("Escape");
-    await use(last(page), "Why?");
+    await use(last(page), "Prompt inspector");
     await why.getByText("40 → 33").waitFor();
     await why.getByText("33 → 12").waitFor();
     await page.keyboard.press("Escape");
@@ -93,11 +93,11 @@ describe("what a turn changed", () => {
       await until(async () => (await dice.allInnerTexts()).join() === thrown.map((roll) => roll.total).join(), "the panel shows these dice");
       const isHurt = changes.some((change) => change.path === HP);
       await until(async () => (await bar(page, HP)) === (isHurt ? changes.find((change) => change.path === HP).after : 20), "the panel follows");
-      const hint = page.getByRole("note").filter({ hasText: "what this turn cost you" });
+      const hint = page.getByRole("note").filter({ hasText: "That was a bad roll." });
       if (isHurt) await hint.waitFor();
       else assert.equal(await hint.count(), 0, "nothing was lost");
       seen[isHurt ? "hurt" : "dry"] = true;
-      await use(last(page), "Roll again");
+      await use(last(page), "Regenerate");
       await page.locator(`.message.last.complete article:not([data-node="${reply}"])`).waitFor();
     }
     assert.deepEqual(seen, { dry: true, hurt: true });
@@ -131,10 +131,10 @@ describe("rules that do not work", () => {
     await say(page, "Do you hear me?");
     await replyIsThere(page);
     const message = page.locator(".message.user");
-    await message.getByText("A rule did not work here; the text stays").waitFor();
-    const why = page.getByRole("dialog", { name: "Why?" });
+    await message.getByText("A plugin failed here; the text stays").waitFor();
+    const why = page.getByRole("dialog", { name: "Prompt inspector" });
     for (const of of [message, last(page)]) {
-      await use(of, "Why?");
+      await use(of, "Prompt inspector");
       await why.getByRole("cell", { name: /grumpy · on_input.*The ear is shut/i }).waitFor();
       await why.getByText("main.rhai:2").first().waitFor();
       await page.keyboard.press("Escape");
@@ -146,7 +146,7 @@ describe("rules that do not work", () => {
   test("a rule that has no suggestions says so calmly where they would stand", async () => {
     const { page, close } = await reader(browser);
     await page.goto(await brokenRules());
-    const told = page.locator(".dock details", { hasText: "A rule could not make its suggestions" });
+    const told = page.locator(".dock details", { hasText: "A plugin could not make its suggestions" });
     await told.waitFor();
     assert.equal(await told.getAttribute("open"), null);
     await told.locator("summary").click();
@@ -164,10 +164,10 @@ describe("rules that do not work", () => {
     await replyIsThere(page);
     await until(async () => (await texts(page)).at(-1) === "All is well. \u2665", "so is the reply, as soon as it is there");
     assert.doesNotMatch(JSON.stringify(model.requests.at(-1)), /\u2665|hurried/);
-    await use(last(page), "Why?");
-    const why = page.getByRole("dialog", { name: "Why?" });
-    await why.getByRole("cell", { name: /guide · plan planned the prompt.*the player seems hurried/i }).waitFor();
-    const block = why.locator(".blocks li", { hasText: "guide · last word" });
+    await use(last(page), "Prompt inspector");
+    const why = page.getByRole("dialog", { name: "Prompt inspector" });
+    await why.getByRole("cell", { name: /guide · plan changed the prompt.*the player seems hurried/i }).waitFor();
+    const block = why.locator(".blocks li", { hasText: "guide · post-history" });
     await block.getByText("from a plugin").waitFor();
     await close();
   });
@@ -235,12 +235,12 @@ describe("the keyboard", () => {
     await has(await newest(), "the edit was given up");
     assert.equal((await texts(page)).at(-1), "Second.");
     model.say(["Third."]);
-    await tool(last(page), "Roll again").focus();
+    await tool(last(page), "Regenerate").focus();
     await page.keyboard.press("Enter");
     await last(page).getByText("3/3").waitFor();
     await has(await newest(), "a button of the message was used");
     await replyIsThere(page);
-    await tool(last(page), "Leave out of what the model reads").focus();
+    await tool(last(page), "Exclude from prompt").focus();
     await page.keyboard.press("Enter");
     await page.locator(".message.last.disabled").waitFor();
     await has(await newest(), "its button is another one now");
@@ -248,13 +248,13 @@ describe("the keyboard", () => {
     await page.keyboard.press("b");
     await page.locator(".message.last.user").waitFor();
     await has(await newest(), "the step back ends at the message");
-    await page.getByRole("button", { name: "Follow it again" }).focus();
+    await page.getByRole("button", { name: "Follow this branch" }).focus();
     await page.keyboard.press("Enter");
     await page.locator(".message.last.assistant").waitFor();
     await has(await page.locator(".message.user article").getAttribute("data-node"), "the way on began at the message");
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("w");
-    const why = page.getByRole("dialog", { name: "Why?" });
+    const why = page.getByRole("dialog", { name: "Prompt inspector" });
     await why.getByRole("button", { name: "Close" }).press("Enter");
     await why.waitFor({ state: "detached" });
     await has(await newest(), "the dialog is closed");
@@ -270,7 +270,7 @@ describe("the keyboard", () => {
     await page.getByText("The reply is still being written.").waitFor();
     assert.equal(await composer(page).inputValue(), "And faster?");
     await composer(page).fill("");
-    await page.getByRole("button", { name: "Stop writing" }).focus();
+    await page.getByRole("button", { name: "Stop generating" }).focus();
     await page.keyboard.press("Enter");
     await replyIsThere(page);
     await until(field, "the button to stop is gone, the field is there");
@@ -293,11 +293,11 @@ describe("the keyboard", () => {
     const passing = new Promise((resolve) => (letPass = () => resolve(undefined)));
     await page.route(/\/projection/, (route) => passing.then(() => route.continue()));
     model.say(["Second."]);
-    await tool(last(page), "Roll again").focus();
+    await tool(last(page), "Regenerate").focus();
     await page.keyboard.press("Enter");
     await last(page).getByText("2/2").waitFor();
     await replyIsThere(page);
-    const leaveOut = tool(last(page), "Leave out of what the model reads");
+    const leaveOut = tool(last(page), "Exclude from prompt");
     await leaveOut.focus();
     const answered = page.waitForResponse(/\/state$/);
     await page.keyboard.press("Enter");
@@ -359,7 +359,7 @@ describe("the keyboard", () => {
     await composer(page).press("Enter");
     await page.getByRole("alert").getByText("The text is too long.").waitFor();
     await page.getByRole("button", { name: "Menu" }).click();
-    await page.getByRole("button", { name: "Rename this story" }).click();
+    await page.getByRole("button", { name: "Rename story" }).click();
     await page.route("**/api/sessions/*", (route) => route.fulfill({ status: 503, json: { error: { code: "unavailable", message: "the server is busy", hint: "try again" } } }));
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Title").fill("Another");
@@ -380,7 +380,7 @@ describe("changing the world by hand", () => {
   async function open(page, path, name) {
     const row = page.locator(`[data-path="${path}"]`);
     await row.hover();
-    await row.getByRole("button", { name: `Change ${name}`, exact: true }).click();
+    await row.getByRole("button", { name: `Edit ${name}`, exact: true }).click();
     return row;
   }
   const value = async (path, of) => {
@@ -395,16 +395,16 @@ describe("changing the world by hand", () => {
     const row = await open(page, HP, "Hit points");
     await row.getByRole("spinbutton").fill("99");
     await row.getByRole("button", { name: "Set" }).click();
-    await row.getByRole("alert").getByText("A whole number from 0 to 20 is expected.").waitFor();
+    await row.getByRole("alert").getByText("Enter a whole number from 0 to 20.").waitFor();
     await row.getByRole("spinbutton").fill("19");
-    await row.getByRole("button", { name: "More: Hit points" }).click();
-    await row.getByRole("button", { name: "More: Hit points" }).click();
+    await row.getByRole("button", { name: "Increase Hit points" }).click();
+    await row.getByRole("button", { name: "Increase Hit points" }).click();
     assert.equal(await row.getByRole("spinbutton").inputValue(), "20", "no further than the schema");
-    await row.getByRole("button", { name: "Less: Hit points" }).click();
+    await row.getByRole("button", { name: "Decrease Hit points" }).click();
     await row.getByRole("button", { name: "Set" }).click();
     await until(async () => (await bar(page, HP)) === 19, "the bar shows it");
     assert.equal(await value(path, HP), 19);
-    await until(async () => (await page.evaluate(() => document.activeElement?.getAttribute("aria-label"))) === "Change Hit points", "the focus is back where it was");
+    await until(async () => (await page.evaluate(() => document.activeElement?.getAttribute("aria-label"))) === "Edit Hit points", "the focus is back where it was");
     await page.keyboard.press("Enter");
     await until(() => row.getByRole("spinbutton").evaluate((field) => field === document.activeElement), "the number can be typed at once");
     await row.getByRole("spinbutton").fill("1");
@@ -422,18 +422,18 @@ describe("changing the world by hand", () => {
     assert.deepEqual(await value(path, pack), { bread: 1 });
     let row = await open(page, pack, "You carry");
     assert.equal(await row.locator("textarea").count(), 0, "nobody has to write JSON");
-    await row.getByRole("button", { name: "Add one" }).click();
+    await row.getByRole("button", { name: "Add item" }).click();
     const names = row.getByPlaceholder("Name");
     await until(() => names.nth(1).evaluate((field) => field === document.activeElement), "the new name can be typed at once");
     await row.getByRole("button", { name: "Set" }).click();
-    await row.getByRole("alert").getByText("Each line needs a name.").waitFor();
+    await row.getByRole("alert").getByText("Each item needs a name.").waitFor();
     await names.nth(1).fill("bread");
     await row.getByRole("button", { name: "Set" }).click();
-    await row.getByRole("alert").getByText("Each name can stand here only once.").waitFor();
+    await row.getByRole("alert").getByText("Each name can appear only once.").waitFor();
     await names.nth(1).fill("rope");
     await row.getByRole("spinbutton").nth(1).fill("10");
     await row.getByRole("button", { name: "Set" }).click();
-    await row.getByRole("alert").getByText("A whole number from 0 to 9 is expected.").waitFor();
+    await row.getByRole("alert").getByText("Enter a whole number from 0 to 9.").waitFor();
     await row.getByRole("spinbutton").nth(1).fill("2");
     await names.nth(0).fill("stale bread");
     await row.getByRole("button", { name: "Set" }).click();
@@ -445,7 +445,7 @@ describe("changing the world by hand", () => {
     await row.locator(".items").waitFor();
     assert.deepEqual(await value(path, pack), { "stale bread": 1 });
     row = await open(page, "/keep/tamsin/remembers", "She remembers");
-    await row.getByRole("button", { name: "Add one" }).click();
+    await row.getByRole("button", { name: "Add item" }).click();
     await row.getByRole("textbox", { name: "Item 1" }).fill("A promise");
     await page.keyboard.press("Enter");
     await row.locator(".items").getByText("A promise").waitFor();

@@ -56,7 +56,7 @@ const ACTS = {
   async putBack(page, pick) {
     await chooseFromPage(page, "Stash");
     await page.getByRole("dialog").waitFor();
-    const buttons = await page.getByRole("button", { name: "Put back where it was" }).all();
+    const buttons = await page.getByRole("button", { name: "Put back in place" }).all();
     await buttons[pick(Math.max(1, buttons.length))]?.click();
   },
   async name(page, pick, step) {
@@ -72,7 +72,7 @@ const ACTS = {
     if (await field.count()) await field.press("Control+Enter");
   },
   async change(page, pick) {
-    const button = page.getByRole("button", { name: "Change Rope" });
+    const button = page.getByRole("button", { name: "Edit Rope" });
     if ((await button.count()) === 0) return;
     await button.click();
     await page.getByRole("spinbutton", { name: "Rope" }).fill(String(pick(90)));
@@ -162,7 +162,7 @@ describe("two tabs of one story", () => {
       await isTold(tab);
       await until(async () => (await ropeShown(tab)) === (await ropeOf(path)), "the value is the server's", 60_000);
       const { items } = await clotho.api("GET", `${chat(path)}/stash`);
-      const names = items.map(({ name, firstLine }) => name || firstLine || "A part without words");
+      const names = items.map(({ name, firstLine }) => name || firstLine || "A part without text");
       await until(async () => (await stashShown(tab)).join("|") === names.join("|"), "the stash is the server's", 60_000);
     }
     await close();

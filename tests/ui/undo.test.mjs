@@ -14,19 +14,19 @@ describe("undo after moving", () => {
     await page.keyboard.press("b");
     await until(async () => (await headOf(path)) === ids[1], "the story went back");
     await page.keyboard.press("Control+z");
-    await page.getByText("You are where you were before you moved.").waitFor();
+    await page.getByText("Back to where you were.").waitFor();
     await until(async () => (await texts(page)).length === 5, "the line is as long as it was");
     assert.equal(await headOf(path), ids[3]);
     await messageOf(page, ids[1]).locator("article").focus();
     await page.keyboard.press("Control+y");
-    await page.getByText("You are where you had moved to.").waitFor();
+    await page.getByText("Moved there again.").waitFor();
     assert.equal(await headOf(path), ids[1]);
     await page.locator(".notice").getByRole("button", { name: "Undo" }).click();
     await until(async () => (await headOf(path)) === ids[3], "the notice leads back too");
     assert.equal((await clotho.api("GET", `${chat(path)}/branches`)).items.length, 1, "every message stands where it stood");
     await messageOf(page, ids[3]).locator("article").focus();
     await page.keyboard.press("Control+z");
-    await page.getByText("Taken back: a message.").waitFor();
+    await page.getByText("Undone: a message.").waitFor();
     await until(async () => (await texts(page)).length === 4, "then the newest step is next");
     await close();
   });
@@ -46,7 +46,7 @@ describe("undo after moving", () => {
     await replyless(page, "To the north.");
     await page.keyboard.press("Control+z");
     await until(async () => (await headOf(path)) === ids[3], "one move");
-    await page.getByText("You are where you were before you moved.").waitFor();
+    await page.getByText("Back to where you were.").waitFor();
     await messageOf(page, ids[0]).locator("article").focus();
     await page.keyboard.press("Control+z");
     await until(async () => (await headOf(path)) === begin, "and the other");
@@ -87,7 +87,7 @@ describe("undo after moving", () => {
     await goBack(ids[1]);
     await page.reload();
     await undo(ids[1]);
-    await page.getByText("You are where you were before you moved.").waitFor();
+    await page.getByText("Back to where you were.").waitFor();
     assert.equal(await headOf(path), ids[3]);
     await page.goto(clotho.base + (await newStory()));
     await replyIsThere(page);
@@ -99,7 +99,7 @@ describe("undo after moving", () => {
     await clotho.api("PUT", `${chat(path)}/node/${ids[0]}/state`, { isEnabled: false });
     await page.goto(clotho.base + path);
     await undo(ids[1]);
-    await page.getByText("Taken back: a mark on a message.").waitFor();
+    await page.getByText("Undone: a message setting.").waitFor();
     assert.equal(await headOf(path), ids[1], "what was done since is next");
     await close();
   });
@@ -114,7 +114,7 @@ describe("undo after moving", () => {
     await page.reload();
     await messageOf(page, ids[1]).locator("article").focus();
     await page.keyboard.press("Control+z");
-    await page.getByText("You are where you were before you moved.").waitFor();
+    await page.getByText("Back to where you were.").waitFor();
     assert.equal(await headOf(path), ids[3]);
     await close();
   });
@@ -128,7 +128,7 @@ describe("undo after moving", () => {
     await page.keyboard.press("x");
     await page.locator(".message.disabled").waitFor();
     await page.keyboard.press("Control+z");
-    await page.getByText("Taken back: a mark on a message.").waitFor();
+    await page.getByText("Undone: a message setting.").waitFor();
     await page.locator(".message.disabled").waitFor({ state: "detached" });
     assert.equal(await headOf(path), ids[1], "the reader stands where they went");
     await close();
@@ -141,7 +141,7 @@ const replyless = (page, text) => until(async () => (await texts(page)).at(-1) =
 describe("the keyboard after a deletion", () => {
   test("S4-17: it is at the message above, so that Ctrl+Z brings back what was deleted", async () => {
     const { path, ids, page, close } = await openGrown();
-    await choose(page, messageOf(page, ids[2]), "Delete, with what follows");
+    await choose(page, messageOf(page, ids[2]), "Delete, with everything after it");
     await until(async () => (await texts(page)).length === 3, "it is gone");
     await until(async () => (await focused(page)) === ids[1], "the keyboard is at the message above");
     await page.keyboard.press("Control+z");
@@ -157,11 +157,11 @@ describe("the keyboard after many messages were marked", () => {
   test("S4-20 S4-17: it is at one of them, and Ctrl+Z takes the marks back, there and in the empty field", async () => {
     const { path, ids, page, close } = await openGrown();
     const leaveOut = async () => {
-      await choose(page, messageOf(page, ids[0]), "Choose it, and others");
+      await choose(page, messageOf(page, ids[0]), "Select messages");
       await messageOf(page, ids[1]).getByRole("checkbox").click();
-      await page.locator(".peek").getByRole("button", { name: "Leave out of what the model reads" }).click();
+      await page.locator(".peek").getByRole("button", { name: "Exclude from prompt" }).click();
       await until(async () => (await page.locator(".message.disabled").count()) === 2, "both are left out");
-      await page.getByText("It is done for all of them.").waitFor();
+      await page.getByText("Applied to all of them.").waitFor();
       await until(async () => (await focused(page)) === ids[1], "the keyboard is at the last of them");
     };
     const back = () => until(async () => (await page.locator(".message.disabled").count()) === 0, "they are read again");
@@ -175,7 +175,7 @@ describe("the keyboard after many messages were marked", () => {
     await page.keyboard.press("Control+y");
     await until(async () => (await page.locator(".message.disabled").count()) === 2, "redo from the field");
     // Not the one of an earlier step, which takes back nothing later.
-    await page.locator(".notice").filter({ hasText: "Brought back" }).getByRole("button", { name: "Undo" }).click();
+    await page.locator(".notice").filter({ hasText: "Redone" }).getByRole("button", { name: "Undo" }).click();
     await back();
     await leaveOut();
     await composer(page).pressSequentially("Wait");
@@ -220,25 +220,25 @@ describe("words that undo gives back", () => {
 describe("what the page says", () => {
   test("S4-17: a newer word takes the place of the older one for good", async () => {
     const { path, ids, page, close } = await openGrown({ permissions: ["clipboard-read", "clipboard-write"] });
-    await choose(page, messageOf(page, ids[2]), "Delete, with what follows");
-    await page.getByText("It lies in the stash now").waitFor();
+    await choose(page, messageOf(page, ids[2]), "Delete, with everything after it");
+    await page.getByText("Moved to the stash").waitFor();
     await messageOf(page, ids[1]).locator("article").focus();
     await page.keyboard.press("c");
     await page.getByText("Copied.").waitFor();
     await page.locator(".notice").getByRole("button", { name: "Close" }).click();
     await page.locator(".notice").waitFor({ state: "detached" });
-    assert.equal(await page.getByText("It lies in the stash now").count(), 0, "no older one comes up from below");
+    assert.equal(await page.getByText("Moved to the stash").count(), 0, "no older one comes up from below");
     await close();
   });
 
   test("S4-44 domain 2.15: what a notice offers is its own step, and nothing else once the story has gone on", async () => {
     const { path, ids, page, close } = await openGrown({ expected: /Failed to load resource/ });
-    await choose(page, messageOf(page, ids[2]), "Delete, with what follows");
-    await page.getByText("It lies in the stash now").waitFor();
+    await choose(page, messageOf(page, ids[2]), "Delete, with everything after it");
+    await page.getByText("Moved to the stash").waitFor();
     await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "To the hills." });
     await until(async () => (await texts(page)).at(-1) === "To the hills.", "another window went on");
     await page.locator(".notice").getByRole("button", { name: "Undo" }).click();
-    await page.getByText("The story has gone on since.").waitFor();
+    await page.getByText("The story has changed since.").waitFor();
     assert.equal((await texts(page)).at(-1), "To the hills.", "what was written since stays");
     assert.equal((await clotho.api("GET", `${chat(path)}/stash`)).items.length, 1, "and so does the deletion");
     await close();
@@ -252,7 +252,7 @@ describe("what the page says", () => {
     await page.goto(clotho.base + path);
     await messageOf(page, ids[1]).locator("article").focus();
     await page.keyboard.press("Control+z");
-    await page.getByText("Undo ends here: something was thrown away for good").waitFor();
+    await page.getByText("Undo ends here. A permanent deletion cannot be undone.").waitFor();
     await close();
   });
 
@@ -260,18 +260,18 @@ describe("what the page says", () => {
     const { path, page, close } = await openGrown();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Over the ice" });
     await page.locator(".topbar .title").getByText("Over the ice").waitFor();
-    await chooseFromPage(page, "Show one line only");
-    await page.getByText("One line only. Everything else is kept").waitFor();
+    await chooseFromPage(page, "Show one branch only");
+    await page.getByText("Only one branch is shown. The others are kept.").waitFor();
     const press = (name) => page.locator(".topbar").getByRole("button", { name }).click();
     await press("Undo");
-    await page.getByText("Taken back: showing one line only.").waitFor();
+    await page.getByText("Undone: showing one branch only.").waitFor();
     await until(async () => (await session(path)).mode === "tree", "all timelines are there");
     await press("Undo");
-    await page.getByText("Taken back: another title.").waitFor();
+    await page.getByText("Undone: a new title.").waitFor();
     await press("Redo");
-    await page.getByText("Brought back: another title.").waitFor();
+    await page.getByText("Redone: a new title.").waitFor();
     await press("Redo");
-    await page.getByText("Brought back: showing one line only.").waitFor();
+    await page.getByText("Redone: showing one branch only.").waitFor();
     await until(async () => (await session(path)).mode === "linear", "one line again");
     await close();
   });
@@ -281,7 +281,7 @@ describe("what the page says", () => {
     await clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "graft", nodeId: ids[2], targetId: ids[0], mode: "copy" }] });
     const { page, close } = await open(path);
     await page.locator(".topbar").getByRole("button", { name: "Undo" }).click();
-    await page.getByText("Taken back: a copied or moved piece.").waitFor();
+    await page.getByText("Undone: a copy or move.").waitFor();
     await close();
   });
 });

@@ -4,7 +4,7 @@ import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
 import { REFUSED, browser, chat, check, chooseFromPage, clotho, composer, focused, grown, last, line, messageOf, model, newStory, open, openGrown, replyIsThere, say, session, texts, use } from "./support/stage.mjs";
 
-const way = (page) => page.getByRole("navigation", { name: "The way here" });
+const way = (page) => page.getByRole("navigation", { name: "Turns" });
 const chips = (page) => way(page).getByRole("listitem").getByRole("button");
 const current = (page) => way(page).locator('[aria-current="step"]').getAttribute("aria-label");
 const turnsOf = (path) => clotho.api("GET", `${chat(path)}/turns`);
@@ -32,7 +32,7 @@ describe("the way", () => {
       await until(async () => (await session(path)).activeLeafId === ids[1], "HEAD is at the end of the second turn");
       await until(async () => (await current(page)) === "Turn 1: To the north.", "and its chip is marked");
       assert.equal((await texts(page)).at(-1), "Snow.");
-      assert.equal(await chips(page).nth(2).getAttribute("aria-label"), "Turn 2: To the harbour. (ahead)");
+      assert.equal(await chips(page).nth(2).getAttribute("aria-label"), "Turn 2: To the harbour. (later)");
       await check(page, `the way ahead on ${where}`);
       await chips(page).nth(2).click();
       await until(async () => (await session(path)).activeLeafId === ids[3], "HEAD is at the end again");
@@ -82,13 +82,13 @@ describe("the way", () => {
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("Enter");
     await until(async () => (await session(path)).activeLeafId === ids[1], "HEAD is there");
-    await chooseFromPage(page, "Show or hide the row of turns");
+    await chooseFromPage(page, "Show or hide the turn bar");
     await way(page).waitFor({ state: "detached" });
     await page.reload();
     await last(page).waitFor();
     await page.getByRole("button", { name: "Menu", exact: true }).click();
     assert.equal(await way(page).count(), 0);
-    await page.locator(".menu:popover-open").getByRole("button", { name: "Show or hide the row of turns" }).click();
+    await page.locator(".menu:popover-open").getByRole("button", { name: "Show or hide the turn bar" }).click();
     await way(page).waitFor();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { mode: "linear" });
     await way(page).waitFor({ state: "detached" });
@@ -169,7 +169,7 @@ describe("the way", () => {
 });
 
 describe("versions side by side", () => {
-  const fan = (page) => page.getByRole("region", { name: /^\d+ versions of this message$/ });
+  const fan = (page) => page.getByRole("region", { name: /^\d+ swipes of this message$/ });
 
   for (const [where, options] of /** @type {const} */ ([["a desk", {}], ["a phone", PHONE]])) {
     test(`S0-45: four replies are four cards with a title, "option n" and three lines; a tap takes one, and it closes, on ${where}`, async () => {
@@ -177,20 +177,20 @@ describe("versions side by side", () => {
       const { page, close } = await open(path, options);
       const [masts, gulls] = (await line(path)).at(-1).siblings.ids;
       assert.equal(masts, ids[3]);
-      await last(page).getByRole("button", { name: /show all versions/ }).click();
-      const cards = fan(page).getByRole("button", { name: /^Option \d/ });
+      await last(page).getByRole("button", { name: /show all swipes/ }).click();
+      const cards = fan(page).getByRole("button", { name: /^Swipe \d/ });
       await until(async () => (await cards.count()) === 4, "four cards");
-      assert.equal(await fan(page).getByRole("heading").innerText(), "4 versions of this message");
+      assert.equal(await fan(page).getByRole("heading").innerText(), "4 swipes of this message");
       await fan(page).getByText("Gulls.").waitFor();
-      assert.deepEqual(await cards.locator("strong").allInnerTexts(), ["Option 1", "Option 2", "Option 3", "Option 4"]);
+      assert.deepEqual(await cards.locator("strong").allInnerTexts(), ["Swipe 1", "Swipe 2", "Swipe 3", "Swipe 4"]);
       const { lines, wide } = await cards.nth(2).locator("span").evaluate((box) => ({ lines: box.clientHeight / parseFloat(getComputedStyle(box).lineHeight), wide: /** @type {Element} */ (box.parentElement).clientWidth }));
       assert.ok(Math.round(lines) === 3 && wide >= 196, `${lines} lines, ${wide} wide`);
       await check(page, `versions on ${where}`);
       await cards.nth(1).click();
       await until(async () => (await session(path)).activeLeafId === gulls, "HEAD is the second one");
       await until(async () => (await texts(page)).at(-1) === "Gulls.", "and it is read");
-      await fan(page).locator('[aria-current="true"]').getByText("Option 2").waitFor();
-      await fan(page).getByRole("button", { name: "Put the versions away" }).click();
+      await fan(page).locator('[aria-current="true"]').getByText("Swipe 2").waitFor();
+      await fan(page).getByRole("button", { name: "Close the swipes" }).click();
       await fan(page).waitFor({ state: "detached" });
       assert.equal(await focused(page), gulls, "the keyboard is at the message");
       await page.keyboard.press("v");
@@ -231,12 +231,12 @@ describe("the parts of a chat", () => {
     const held = model.hold(["Snow again."]);
     const { activeLeafId } = await session(path);
     await clotho.api("POST", `${chat(path)}/message`, { parentId: activeLeafId, expectedLeafId: activeLeafId, content: "Back.", generate: true });
-    await page.getByRole("button", { name: "Stop writing" }).waitFor();
+    await page.getByRole("button", { name: "Stop generating" }).waitFor();
     await until(async () => (await chips(page).count()) === 4, "a turn more");
     assert.equal(await last(page).locator('[data-command="message.reroll"]:not([aria-disabled="true"])').count(), 0);
     held.open();
     await replyIsThere(page);
-    await page.getByRole("button", { name: "Stop writing" }).waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Stop generating" }).waitFor({ state: "detached" });
     await page.route(/\/message$/, (route) => route.fulfill({ status: 500, json: { error: { code: "internal", message: "something broke", hint: "", details: {} } } }), { times: 1 });
     await composer(page).fill("And now?");
     await composer(page).press("Enter");
@@ -249,7 +249,7 @@ describe("the parts of a chat", () => {
     const { path, ids, page, close } = await openGrown();
     const versions = async () => (await line(path)).at(-1).siblings.ids;
     model.say(["Gulls."]);
-    await use(last(page), "Roll again");
+    await use(last(page), "Regenerate");
     await until(async () => (await texts(page)).at(-1) === "Gulls.", "another reply");
     await replyIsThere(page);
     assert.equal((await versions()).length, 2);
@@ -260,7 +260,7 @@ describe("the parts of a chat", () => {
     await last(page).getByRole("button", { name: "Save as a new version" }).click();
     await until(async () => (await versions()).length === 3, "an edit is a version of its own");
     await until(async () => (await texts(page)).at(-1) === "Gulls and rain.", "and it is read");
-    await use(messageOf(page, ids[1]), "Go back here");
+    await use(messageOf(page, ids[1]), "Rewind to here");
     await until(async () => (await session(path)).activeLeafId === ids[1], "HEAD is there");
     model.say(["Hills."]);
     await say(page, "To the hills.");

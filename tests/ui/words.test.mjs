@@ -33,16 +33,16 @@ describe("what was typed in a dialog", () => {
     const text = page.getByRole("textbox", { name: "Summary" });
     await text.fill("They went north.");
     await page.keyboard.press("Escape");
-    await page.getByText("What you have typed here is not saved.").waitFor();
+    await page.getByText("Your text is not saved.").waitFor();
     await check(page, "the question before it is lost");
     await page.keyboard.press("Escape");
     assert.equal(await text.inputValue(), "They went north.", "a second Escape is no answer");
-    await page.getByText("What you have typed here is not saved.").waitFor({ state: "detached" });
+    await page.getByText("Your text is not saved.").waitFor({ state: "detached" });
     assert.ok(await text.evaluate((field) => field === document.activeElement), "the keyboard is where it was");
     await page.mouse.click(5, 5);
-    await page.getByRole("button", { name: "Go on writing" }).click();
+    await page.getByRole("button", { name: "Keep editing" }).click();
     await page.keyboard.press("Escape");
-    await page.getByRole("button", { name: "Throw it away" }).click();
+    await page.getByRole("button", { name: "Discard" }).click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.goto(clotho.base);
     await page.getByRole("button", { name: /^New character/ }).click();
@@ -52,10 +52,10 @@ describe("what was typed in a dialog", () => {
     await page.getByRole("button", { name: /^New character/ }).click();
     await page.getByRole("textbox", { name: "Name" }).fill("Mara");
     await page.keyboard.press("Escape");
-    await page.getByRole("button", { name: "Go on writing" }).click();
+    await page.getByRole("button", { name: "Keep editing" }).click();
     assert.equal(await page.getByRole("textbox", { name: "Name" }).inputValue(), "Mara");
     await page.keyboard.press("Escape");
-    await page.getByRole("button", { name: "Throw it away" }).click();
+    await page.getByRole("button", { name: "Discard" }).click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await close();
   });
@@ -73,10 +73,10 @@ describe("words for readers", () => {
     await dialog.getByRole("checkbox").nth(1).waitFor();
     for (const box of await dialog.getByRole("checkbox").all()) await box.check();
     await dialog.getByRole("button", { name: "Compare", exact: true }).click();
-    const row = dialog.getByRole("row").filter({ hasText: "Line 1: by hand" });
+    const row = dialog.getByRole("row").filter({ hasText: "Branch 1: manually" });
     await row.waitFor();
     const words = await row.innerText();
-    assert.match(words, /Line 2: by hand/);
+    assert.match(words, /Branch 2: manually/);
     assert.match(words, /[+−]21/);
     await close();
   });
@@ -88,7 +88,7 @@ describe("words for readers", () => {
     const field = page.getByRole("combobox");
     for (const query of ["-wolf", '""']) {
       await field.fill(query);
-      await page.getByText("Write a word to look for, too").waitFor();
+      await page.getByText("Enter a word to search for.").waitFor();
     }
     const [input, chip] = [await field.boundingBox(), await page.locator(".filters .chip").first().boundingBox()];
     assert.ok(input && chip && chip.y >= input.y + input.height + 5, "there is room for the ring around the field");
@@ -96,23 +96,23 @@ describe("words for readers", () => {
     await chooseFromPage(page, "中文");
     await page.keyboard.press("Control+k");
     await field.fill("-wolf");
-    await page.getByText("还要写一个要找的词").waitFor();
+    await page.getByText("请写一个要找的词").waitFor();
     assert.doesNotMatch(await page.getByRole("dialog").innerText(), /[a-z]{4,}/i);
     await close();
   });
 
   test("S4-19: a copy whose original is taken out elsewhere ends and says so; Escape closes a menu without ending it", async () => {
     const { path, ids, page, close } = await openGrown({ expected: REFUSED });
-    await choose(page, messageOf(page, ids[2]), "Copy it elsewhere, with what follows");
-    await page.getByRole("button", { name: "Do not copy it" }).waitFor();
+    await choose(page, messageOf(page, ids[2]), "Copy, with everything after it");
+    await page.getByRole("button", { name: "Cancel copy" }).waitFor();
     await page.getByRole("button", { name: "Menu", exact: true }).click();
     await page.locator(".menu:popover-open").waitFor();
     await page.keyboard.press("Escape");
     await page.locator(".menu:popover-open").waitFor({ state: "detached" });
-    assert.equal(await page.getByRole("button", { name: "Do not copy it" }).count(), 1, "the copy still waits for its place");
+    assert.equal(await page.getByRole("button", { name: "Cancel copy" }).count(), 1, "the copy still waits for its place");
     await edit(path, { op: "prune", nodeId: ids[2] });
-    await notice(page, "The message you had taken up is no longer in the story.").waitFor();
-    assert.equal(await page.getByRole("button", { name: "Do not copy it" }).count(), 0);
+    await notice(page, "The message to move is no longer in the story.").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Cancel copy" }).count(), 0);
     await close();
   });
 
@@ -122,11 +122,11 @@ describe("words for readers", () => {
     await page.keyboard.press("s");
     await messageOf(page, ids[3]).locator("article").focus();
     await page.keyboard.press("s");
-    await page.getByRole("button", { name: "All in between" }).click();
-    await page.getByRole("button", { name: "Leave out of what the model reads", exact: true }).last().click();
-    await notice(page, "It is done for all of them.").waitFor();
+    await page.getByRole("button", { name: "Select all in between" }).click();
+    await page.getByRole("button", { name: "Exclude from prompt", exact: true }).last().click();
+    await notice(page, "Applied to all of them.").waitFor();
     await page.keyboard.press("Control+z");
-    await notice(page, "Taken back: marks on 4 messages.").waitFor();
+    await notice(page, "Undone: a setting of 4 messages.").waitFor();
     await close();
   });
 
@@ -137,8 +137,8 @@ describe("words for readers", () => {
     await page.getByRole("button", { name: "2 messages, summarised" }).click();
     await messageOf(page, ids[1]).locator("article").focus();
     await page.keyboard.press("b");
-    await notice(page, "the model reads neither now").waitFor();
-    await page.locator(".notice").getByRole("button", { name: "Let the model read them again" }).click();
+    await notice(page, "Neither is in the prompt now.").waitFor();
+    await page.locator(".notice").getByRole("button", { name: "Include in prompt" }).click();
     await until(async () => (await line(path)).filter(({ isEnabled }) => isEnabled === false).length === 0, "the model reads them");
     await close();
   });
@@ -162,7 +162,7 @@ describe("words for readers", () => {
     await messageOf(page, ids[3]).locator("article").focus();
     await tool(messageOf(page, ids[3]), "Copy").focus();
     await page.keyboard.press("Delete");
-    await notice(page, "It lies in the stash now").waitFor();
+    await notice(page, "Moved to the stash").waitFor();
     await until(async () => (await texts(page)).length === 4, "it is gone");
     await until(async () => (await focused(page)) === ids[2], "the message above has the keyboard");
     await close();

@@ -57,13 +57,13 @@ const places = (page) => page.locator(".world [data-path]").evaluateAll((rows) =
 describe("a world of many values", () => {
   test("a value is found by name, path, description or what it is, with what is around it; Escape shows all again", async () => {
     const { page, close } = await inTown(PEOPLE);
-    const field = page.locator(".world").getByRole("searchbox", { name: "Find a value" });
+    const field = page.locator(".world").getByRole("searchbox", { name: "Find a variable" });
     await field.waitFor();
     const all = await places(page);
     assert.equal(all.length, 20);
     await field.focus();
     await page.keyboard.type("ANGRY");
-    await page.locator(".world").getByText("1 of 16 values").waitFor();
+    await page.locator(".world").getByText("1 of 16 variables").waitFor();
     assert.deepEqual(await places(page), ["/town/people", "/town/people/jory", "/town/people/jory/mood"]);
     await check(page, "the world, searched");
     await field.fill("tamsin rope");
@@ -71,9 +71,9 @@ describe("a world of many values", () => {
     await field.fill("the sky");
     assert.deepEqual(await places(page), ["/town/weather"]);
     await field.fill("people/rin");
-    await page.locator(".world").getByText("5 of 16 values").waitFor();
+    await page.locator(".world").getByText("5 of 16 variables").waitFor();
     await field.fill("nobody knows");
-    await page.locator(".world").getByText("0 of 16 values").waitFor();
+    await page.locator(".world").getByText("0 of 16 variables").waitFor();
     await page.keyboard.press("Escape");
     assert.equal(await field.inputValue(), "");
     assert.deepEqual(await places(page), all);
@@ -82,14 +82,14 @@ describe("a world of many values", () => {
 
   test("it is found by the words of the reader's language; a world that is seen at a glance has no such field", async () => {
     const { page, close } = await inTown(PEOPLE, { locale: "zh-CN" });
-    const field = page.getByRole("searchbox", { name: "查找数值" });
+    const field = page.getByRole("searchbox", { name: "查找变量" });
     await field.fill("生气");
-    await page.locator(".world").getByText("16 个数值中的 1 个").waitFor();
+    await page.locator(".world").getByText("16 个变量中的 1 个").waitFor();
     await close();
     const few = { ...PEOPLE, "main.rhai": 'fn init(ctx) { ctx.set("weather", "fog"); }\n' };
     const other = await inTown(few);
     await other.page.locator('[data-path="/town/weather"]').waitFor();
-    assert.equal(await other.page.getByRole("searchbox", { name: "Find a value" }).count(), 0);
+    assert.equal(await other.page.getByRole("searchbox", { name: "Find a variable" }).count(), 0);
     await other.close();
   });
 
@@ -128,7 +128,7 @@ describe("the values of a card, which no schema tells of", () => {
     assert.equal(await love.locator(".label").getAttribute("title"), "0-100");
     await world.getByText("她现在的心情").waitFor();
     await check(page, "the values of a card");
-    await love.getByRole("button", { name: "修改好感度" }).click();
+    await love.getByRole("button", { name: "编辑好感度" }).click();
     await love.getByRole("button", { name: "增加好感度" }).click();
     await love.getByRole("button", { name: "减少好感度" }).click();
     await love.getByRole("button", { name: "增加好感度" }).click();
@@ -136,10 +136,10 @@ describe("the values of a card, which no schema tells of", () => {
     await love.locator("button.primary").click();
     await page.locator('[data-path="/stat_data/白霜/好感度"] .now', { hasText: "15" }).waitFor();
     await page.setViewportSize({ width: 390, height: 844 });
-    await page.getByRole("navigation").getByText("世界", { exact: true }).click();
+    await page.getByRole("navigation").getByText("状态", { exact: true }).click();
     // A whole group, changed in one field of it, and with one thing more.
     const me = page.locator('[data-path="/stat_data/主角"]');
-    await me.locator("> .variable-head").getByRole("button", { name: "修改主角" }).click();
+    await me.locator("> .variable-head").getByRole("button", { name: "编辑主角" }).click();
     const form = me.locator("> form");
     await form.getByRole("spinbutton", { name: "金钱的值" }).fill("80");
     for (const key of await form.locator("input.key").all()) assert.ok((await key.boundingBox()).width > 60, "a name can be read");
@@ -208,11 +208,11 @@ describe("what a world hides", () => {
     await page.locator('.world [data-path="/town/rin"]').getByText("angry").waitFor();
     await seesNone(page.locator(".world"), "the world");
     await seesNone(page.locator(".message.last"), "the message");
-    await use(last(page), "Why?");
+    await use(last(page), "Prompt inspector");
     await dialog.getByText("kind words").first().waitFor();
     await dialog.getByText("the model called its tool “look”").waitFor();
-    await seesNone(dialog, "Why?");
-    await dialog.getByText("Not all is told here").first().waitFor();
+    await seesNone(dialog, "Prompt inspector");
+    await dialog.getByText("Some values are hidden here.").first().waitFor();
     await check(page, "why, for players");
     await page.keyboard.press("Escape");
     await page.locator('[data-path="/town/rin"] .now').click();
@@ -225,9 +225,9 @@ describe("what a world hides", () => {
     await server.api("POST", `/api/chat/${sid}/node/${activeLeafId}/world`, { operations: [{ op: "set", path: "/town/debt", value: 4 }, { op: "set", path: "/town/trust", value: 8 }] });
     await page.locator('.world [data-path="/town/trust"]').getByText("8").waitFor();
     await seesNone(page.locator(".message.last"), "what was changed by hand");
-    await chooseFromPage(page, "Workshop for rules");
+    await chooseFromPage(page, "Plugin editor");
     await dialog.getByRole("tab", { name: "Try" }).click();
-    await dialog.getByRole("button", { name: "Try it" }).click();
+    await dialog.getByRole("button", { name: "Run", exact: true }).click();
     const came = dialog.locator(".tried");
     await came.waitFor();
     await came.getByText("kind words").waitFor();
@@ -236,7 +236,7 @@ describe("what a world hides", () => {
     await code.waitFor();
     await code.fill((await code.inputValue()).replace('"trust", 1,', '"trust", 2,').replace('"debt", 20,', '"debt", 30,'));
     await dialog.getByRole("tab", { name: "Replay" }).click();
-    await dialog.getByRole("button", { name: "Run them again" }).click();
+    await dialog.getByRole("button", { name: "Run replay" }).click();
     const table = dialog.getByRole("table", { name: "Replay" });
     await table.getByText("add /town/trust 2").waitFor();
     await seesNone(table, "a replay");
@@ -248,7 +248,7 @@ describe("what a world hides", () => {
     await dialog.getByRole("checkbox", { name: "Compare “The other way.”" }).check();
     await dialog.getByRole("checkbox", { name: "Compare “A smile.”" }).check();
     await dialog.getByRole("button", { name: "Compare", exact: true }).click();
-    await dialog.getByRole("columnheader", { name: "Value" }).waitFor();
+    await dialog.getByRole("columnheader", { name: "Variable" }).waitFor();
     await dialog.getByRole("rowheader", { name: "Trust" }).waitFor();
     await seesNone(dialog, "a comparison");
     await close();
@@ -258,7 +258,7 @@ describe("what a world hides", () => {
     const { page, close } = await withSecrets();
     const dialog = page.getByRole("dialog");
     assert.deepEqual(await places(page), ["/town/trust", "/town/rin"]);
-    await chooseFromPage(page, "Show what the world hides");
+    await chooseFromPage(page, "Show hidden state");
     const debt = page.locator('.world [data-path="/town/debt"]');
     await debt.getByText("Hidden from players").waitFor({ state: "attached" });
     await page.locator('.world [data-path="/town/rin"]').getByText("burns the ledger").waitFor();
@@ -266,10 +266,10 @@ describe("what a world hides", () => {
     await check(page, "what a world hides");
     await page.reload();
     await debt.waitFor();
-    await use(last(page), "Why?");
+    await use(last(page), "Prompt inspector");
     for (const words of ["owes for the map", "add /town/debt", "burns the ledger"]) await dialog.getByText(words).first().waitFor();
     await dialog.locator("code").filter({ hasText: "spies for the harbour" }).first().waitFor();
-    assert.equal(await dialog.getByText("Not all is told here").count(), 0);
+    assert.equal(await dialog.getByText("Some values are hidden here.").count(), 0);
     await dialog.locator(".secret").first().waitFor({ state: "attached" });
     await check(page, "why, for who makes worlds");
     await page.keyboard.press("Escape");
@@ -278,7 +278,7 @@ describe("what a world hides", () => {
     await dialog.getByText("owes for the map").waitFor();
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
-    await chooseFromPage(page, "Show what the world hides");
+    await chooseFromPage(page, "Show hidden state");
     await debt.waitFor({ state: "detached" });
     await close();
   });
@@ -303,30 +303,30 @@ describe("what a world hides, on several timelines", () => {
 
   test("rank 13: a merge asks about a hidden value without a word of it, and with its values for who makes worlds", async () => {
     const { page, close, server, sid, theirs } = await partedInTown();
-    const dialog = page.getByRole("dialog", { name: "Bring it over" });
+    const dialog = page.getByRole("dialog", { name: "Merge" });
     const ask = async () => {
       await page.goto(`${server.base}/s/${sid}/${theirs}`);
-      await page.locator(".peek").getByRole("button", { name: "Bring it over" }).click();
-      await dialog.getByRole("radio", { name: /Only what happened/ }).check();
-      await dialog.locator("form").getByRole("button", { name: "Bring it over" }).click();
-      await dialog.getByRole("group", { name: "Trust" }).getByText("There: 9").waitFor();
+      await page.locator(".peek").getByRole("button", { name: "Merge" }).click();
+      await dialog.getByRole("radio", { name: /State changes only/ }).check();
+      await dialog.locator("form").getByRole("button", { name: "Merge" }).click();
+      await dialog.getByRole("group", { name: "Trust" }).getByText("Other branch: 9").waitFor();
     };
     await ask();
-    const hidden = dialog.getByRole("group", { name: "Something the story remembers" });
+    const hidden = dialog.getByRole("group", { name: "A hidden value" });
     await hidden.waitFor();
     assert.doesNotMatch(await wordsOfBox(dialog), TOLD);
     assert.doesNotMatch(await wordsOfBox(dialog), /940|712/);
     await check(page, "a merge, for players");
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
-    await chooseFromPage(page, "Show what the world hides");
+    await chooseFromPage(page, "Show hidden state");
     await ask();
     const debt = dialog.getByRole("group", { name: "Debt" });
-    await debt.getByText("There: 940").waitFor();
-    await debt.getByText("Here: 712").waitFor();
-    await debt.getByRole("radio", { name: /There/ }).check();
-    await dialog.locator("form").getByRole("button", { name: "Bring it over" }).click();
-    await page.getByText("What happened there has happened here too.").waitFor();
+    await debt.getByText("Other branch: 940").waitFor();
+    await debt.getByText("This branch: 712").waitFor();
+    await debt.getByRole("radio", { name: /Other branch/ }).check();
+    await dialog.locator("form").getByRole("button", { name: "Merge" }).click();
+    await page.getByText("The branch is merged.").waitFor();
     const { activeLeafId } = await server.api("GET", `/api/sessions/${sid}`);
     const { vars } = (await server.api("GET", `/api/chat/${sid}/node/${activeLeafId}/world`)).world;
     assert.deepEqual([vars.town.trust, vars.town.debt], [7, 940]);
@@ -335,18 +335,18 @@ describe("what a world hides, on several timelines", () => {
 
   test("rank 13: a hidden value is drawn along timelines for who makes worlds alone", async () => {
     const { page, close } = await partedInTown();
-    const dialog = page.getByRole("dialog", { name: "How values went" });
-    const values = dialog.getByRole("combobox", { name: "Value" }).locator("option");
-    await page.getByRole("complementary").getByRole("button", { name: "How values went" }).click();
+    const dialog = page.getByRole("dialog", { name: "Variable chart" });
+    const values = dialog.getByRole("combobox", { name: "Variable" }).locator("option");
+    await page.getByRole("complementary").getByRole("button", { name: "Variable chart" }).click();
     await dialog.getByRole("img", { name: /^Trust/ }).waitFor();
     assert.deepEqual(await values.allInnerTexts(), ["Trust"]);
     assert.doesNotMatch(await wordsOfBox(dialog), TOLD);
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
-    await chooseFromPage(page, "Show what the world hides");
+    await chooseFromPage(page, "Show hidden state");
     await page.locator('.world [data-path="/town/debt"]').waitFor();
-    await page.getByRole("complementary").getByRole("button", { name: "How values went" }).click();
-    await dialog.getByRole("combobox", { name: "Value" }).selectOption({ label: "Debt" });
+    await page.getByRole("complementary").getByRole("button", { name: "Variable chart" }).click();
+    await dialog.getByRole("combobox", { name: "Variable" }).selectOption({ label: "Debt" });
     await dialog.getByRole("img", { name: /^Debt.*to 712.*to 940/ }).waitFor();
     await check(page, "a hidden value along timelines");
     await close();
@@ -365,14 +365,14 @@ async function withKeeper(kept, options) {
   await page.locator("main textarea").first().fill("Hello.");
   await page.keyboard.press("Enter");
   await page.locator(".message.last.complete").getByText("A smile.").waitFor();
-  return { ...opened, dialog: page.getByRole("dialog"), section: page.getByRole("dialog").locator("section", { has: page.getByRole("heading", { name: "The values, kept by another model" }) }) };
+  return { ...opened, dialog: page.getByRole("dialog"), section: page.getByRole("dialog").locator("section", { has: page.getByRole("heading", { name: "State update by another model" }) }) };
 }
 
 describe("values that another model keeps", () => {
   test("Why? names it, with its commands and what it was sent", async () => {
     const { page, close, dialog, section } = await withKeeper("_.add('town.trust', 2);//kind words");
     await page.locator('.world [data-path="/town/trust"]').getByText("7").waitFor();
-    await use(last(page), "Why?");
+    await use(last(page), "Prompt inspector");
     await section.getByText("mock/k").waitFor();
     await section.locator("pre").getByText("_.add('town.trust', 2);//kind words").waitFor();
     await dialog.getByRole("row", { name: /add \/town\/trust.*kind words/ }).waitFor();
@@ -385,10 +385,10 @@ describe("values that another model keeps", () => {
   test("rank 13: what it said of hidden values is for who makes worlds alone", async () => {
     const { page, close, section } = await withKeeper("She spies for the harbour.\n_.add('town.trust', 2);//kind words");
     await page.locator('.world [data-path="/town/trust"]').getByText("7").waitFor();
-    await use(last(page), "Why?");
-    await section.getByText("Not all is told here").first().waitFor();
+    await use(last(page), "Prompt inspector");
+    await section.getByText("Some values are hidden here.").first().waitFor();
     assert.doesNotMatch(await wordsOfBox(section), TOLD);
-    await section.getByRole("button", { name: "Show what the world hides" }).first().click();
+    await section.getByRole("button", { name: "Show hidden state" }).first().click();
     await section.locator("pre").getByText("She spies for the harbour.").first().waitFor();
     await close();
   });
@@ -396,10 +396,10 @@ describe("values that another model keeps", () => {
   test("where it keeps none the text stays, and the message and Why? say so, in the reader's language too", async () => {
     const { page, close, dialog } = await withKeeper("I cannot help with that.", { locale: "zh-CN" });
     const told = last(page).locator(".problems.broken");
-    await told.getByText("数值没有更新").waitFor();
+    await told.getByText("状态没有更新").waitFor();
     await last(page).locator("article").focus();
     await last(page).locator('[data-command="message.why"]').click();
-    await dialog.getByRole("heading", { name: "由另一个模型更新的数值" }).waitFor();
+    await dialog.getByRole("heading", { name: "由另一个模型更新状态" }).waitFor();
     await dialog.locator("section p.bad").waitFor();
     await close();
   });

@@ -1,4 +1,4 @@
-// The words of Git, and the commands that do here what they do there: for the palette and the help page.
+// The words of Git, and the commands that do here what they do there: for the help page (the list of commands has them too: synonyms.js).
 
 /** @type {readonly {word: "commit" | "branch" | "checkout" | "reset" | "amend" | "revert" | "stash" | "cherryPick" | "merge" | "squash" | "diff" | "tag" | "log" | "blame" | "bundle", git: string, commands: string[]}[]} */
 export const GIT = [
@@ -18,6 +18,3 @@ export const GIT = [
   { word: "blame", git: "blame", commands: ["message.why"] },
   { word: "bundle", git: "bundle, clone", commands: ["session.export", "page.import"] },
 ];
-
-/** The words of Git for a command, in one line. @param {string} id */
-export const gitWords = (id) => GIT.filter(({ commands }) => commands.includes(id)).map(({ git }) => git).join(", ");

@@ -4,9 +4,9 @@ import { canRun, commandsOf, run } from "../actions/commands.js";
 import { wordsFor } from "../actions/failure.js";
 import { search } from "../actions/page.js";
 import { jump } from "../actions/travel.js";
-import { GIT, gitWords } from "../lib/git.js";
 import { moment, t, wordFor } from "../lib/i18n.js";
 import { spelled } from "../lib/keys.js";
+import { fits, otherNames } from "../lib/synonyms.js";
 import { cutAtMarks, unmarked } from "../lib/text.js";
 import { openDialog } from "../model/page.js";
 import { peekNode, purges } from "../model/story.js";
@@ -31,7 +31,8 @@ export function Search({ text, focused }) {
   const chosen = useSignal(0);
   const list = useRef(/** @type {HTMLElement | null} */ (null));
   const wanted = query.value.trim();
-  const forCommands = wanted.startsWith(">");
+  const listsCommands = useSignal(text.startsWith(">"));
+  const forCommands = listsCommands.value;
   const gone = purges.value;
   const seen = useRef(gone);
   // Before it is painted: an arrow pressed right after a letter would be taken back.
@@ -44,9 +45,19 @@ export function Search({ text, focused }) {
     answer.value = answer.peek().state === "done" && seen.current === gone ? answer.peek() : { state: "busy" };
     seen.current = gone;
     return () => (clearTimeout(timer), abort.abort());
-  }, [wanted, filter.value, gone]);
+  }, [wanted, forCommands, filter.value, gone]);
   const found = answer.value;
-  const options = forCommands || (found.state === "done" && found.hits.length > 0);
+  const asked = forCommands ? wanted.replace(/^>/, "").trim() : "";
+  const commands = forCommands ? commandsFor(asked, at) : [];
+  const options = commands.length > 0 || (!forCommands && found.state === "done" && found.hits.length > 0);
+  const type = (/** @type {InputEvent} */ event) => {
+    const { value } = /** @type {HTMLInputElement} */ (event.target);
+    const isAsked = (/** @type {string} */ words) => words.trimStart().startsWith(">");
+    // Who types over all of it still looks for a command; who deletes the ">" does not.
+    const isDeleted = isAsked(query.peek()) && !event.inputType?.startsWith("insert");
+    listsCommands.value = isAsked(value) || (listsCommands.peek() && value !== "" && !isDeleted);
+    query.value = value;
+  };
   const keys = (/** @type {KeyboardEvent} */ event) => {
     const all = [...(list.current?.querySelectorAll("[role=option]") ?? [])];
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
@@ -61,9 +72,9 @@ export function Search({ text, focused }) {
   };
   return h(Modal, { title: t(forCommands ? "command.palette" : "command.search"), class: "search" }, html`<search>
     <div class="search-field">${icon("search")}<input type="text" enterkeyhint="search" role="combobox" aria-expanded=${options} aria-controls=${options ? "hits" : null} aria-activedescendant=${options ? `hit-${chosen.value}` : null}
-      aria-label=${t("command.search")} placeholder=${t("search.placeholder")} autofocus value=${query.value} onInput=${(/** @type {Event} */ e) => (query.value = /** @type {HTMLInputElement} */ (e.target).value)} onKeyDown=${keys} /></div>
+      aria-label=${t("command.search")} placeholder=${t("search.placeholder")} autofocus value=${query.value} onInput=${type} onKeyDown=${keys} /></div>
     ${!forCommands && h(Filters, { filter })}
-    <div class="hits" ref=${list}>${forCommands ? h(Commands, { filter: wanted.slice(1).trim(), chosen: chosen.value, node: at }) : h(Hits, { answer: answer.value, chosen: chosen.value })}</div></search>`);
+    <div class="hits" ref=${list}>${forCommands ? h(Commands, { filter: asked, found: commands, chosen: chosen.value, node: at }) : h(Hits, { answer: answer.value, chosen: chosen.value })}</div></search>`);
 }
 
 /** A search whose last word may be typed on, as one for what begins so; "" where only a letter of an alphabet is there, null where it ends otherwise. @param {string} q */
@@ -122,21 +133,28 @@ function Hits({ answer, chosen }) {
   )}</ul>`;
 }
 
-/** @param {{filter: string, chosen: number, node: ChatNode | null}} props */
-function Commands({ filter, chosen, node }) {
-  const fits = (/** @type {Command} */ { id, label }) => `${t(label)} ${gitWords(id)}`.toLowerCase().includes(filter.toLowerCase());
+/** The commands that fit what is typed, those by their names first. @param {string} filter @param {ChatNode | null} node @returns {Command[]} */
+function commandsFor(filter, node) {
+  const page = commandsOf("page").filter(({ id }) => canRun(id));
+  if (!filter) return page;
   // What is for a message is offered to who looks for it, for the message that had the keyboard.
-  const forMessage = filter ? commandsOf("message").filter((one) => fits(one) && canRun(one.id, node) && one.id !== "message.menu" && one.id !== "message.rate") : [];
-  // Who looks for a word of Git that has no command of its own finds what explains it.
-  const isGit = (/** @type {string} */ id) => id === "page.git" && filter !== "" && GIT.some(({ git }) => git.includes(filter.toLowerCase()));
-  const all = [...commandsOf("page").filter((one) => canRun(one.id) && (fits(one) || isGit(one.id))), ...forMessage];
-  const choose = (/** @type {string} */ id) => {
+  const all = [...page, ...commandsOf("message").filter(({ id }) => canRun(id, node) && id !== "message.menu" && id !== "message.rate")];
+  const named = all.filter(({ label }) => fits(t(label), filter));
+  return [...named, ...all.filter((one) => !named.includes(one) && otherNames(one.id, filter).length > 0)];
+}
+
+/** @param {{filter: string, found: Command[], chosen: number, node: ChatNode | null}} props */
+function Commands({ filter, found, chosen, node }) {
+  if (found.length === 0) return html`<div role="status">${h(Blank, { symbol: "search", title: t("search.none") })}</div>`;
+  const choose = (/** @type {Command} */ { id, scope }) => {
     openDialog(null);
-    run(id, forMessage.some((one) => one.id === id) ? node : null);
+    run(id, scope === "message" ? node : null);
   };
-  return html`<ul id="hits" role="listbox" aria-label=${t("command.palette")}>${all.map(
-    ({ id, label, keys, icon: symbol }, i) => html`<li key=${id} id=${`hit-${i}`} role="option" aria-selected=${i === chosen} class="command" onClick=${() => choose(id)}>
-      ${icon(symbol)}<span>${t(label)}</span>${filter && gitWords(id) && html`<small>${gitWords(id)}</small>`}${keys?.[0] && html`<kbd>${spelled(keys[0])}</kbd>`}</li>`,
+  // Why it is there, where its name does not say it.
+  const other = (/** @type {Command} */ { id, label }) => (filter && !fits(t(label), filter) ? otherNames(id, filter).slice(0, 3).join(", ") : "");
+  return html`<ul id="hits" role="listbox" aria-label=${t("command.palette")}>${found.map(
+    (one, i) => html`<li key=${one.id} id=${`hit-${i}`} role="option" aria-selected=${i === chosen} class="command" onClick=${() => choose(one)}>
+      ${icon(one.icon)}<span>${t(one.label)}</span>${other(one) && html`<small>${other(one)}</small>`}${one.keys?.[0] && html`<kbd>${spelled(one.keys[0])}</kbd>`}</li>`,
   )}</ul>${!filter && h(MessageKeys, {})}`;
 }
 

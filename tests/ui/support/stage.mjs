@@ -106,7 +106,7 @@ export async function bleed(page, base = clotho.base) {
     await page.locator(".message.last .changes").waitFor();
     if ((await bar(page, HP)) < 20) return;
     const before = await page.locator(".message.last article").getAttribute("data-node");
-    await use(last(page), "Roll again");
+    await use(last(page), "Regenerate");
     await page.locator(`.message.last.complete article:not([data-node="${before}"])`).waitFor();
   }
   assert.fail("thirty rolls and not a scratch");

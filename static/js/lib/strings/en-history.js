@@ -1,15 +1,15 @@
 // English for how a value came to be.
 
 export default {
-  "history.title": "Why is “{name}” so?",
-  "history.computed": "Nobody writes it: it follows from other values.",
-  "history.none": "Nothing on this timeline has changed it.",
-  "history.noneYet": "None of the newest messages has changed it.",
-  "history.more": "Look further back",
-  "history.unknown": "What did it is not recorded: the rules of the story changed, or a value came with a file.",
-  "history.gone": "A message that is gone",
-  "history.root": "Where the story began",
+  "history.title": "History of “{name}”",
+  "history.computed": "It is computed from other variables.",
+  "history.none": "Nothing on this branch has changed it.",
+  "history.noneYet": "The newest messages have not changed it.",
+  "history.more": "Load older messages",
+  "history.unknown": "The cause is not recorded. The story’s plugins changed, or the value came from a file.",
+  "history.gone": "A deleted message",
+  "history.root": "Start of the story",
   "history.beside": "Between two messages",
-  "history.nothing": "nothing",
-  "history.you": "You, by hand",
+  "history.nothing": "none",
+  "history.you": "You, manually",
 };

@@ -1,16 +1,15 @@
 // English for pictures of other servers.
 
 export default {
-  "outside.failed": "The picture from {host} did not come.",
-  "outside.failedNamed": "The picture from {host} did not come: {alt}",
-  "outside.ask": "Show the pictures that {name} brings from other servers?",
-  "outside.learns":
-    "Clotho fetches and keeps them. Others ({hosts}) learn the address of your Clotho server and when it asks. The address of a picture comes from the card or the model, and can carry words of this story.",
-  "outside.show": "Show them",
+  "outside.failed": "The image from {host} could not be loaded.",
+  "outside.failedNamed": "The image from {host} could not be loaded: {alt}",
+  "outside.ask": "Show images from other servers for {name}?",
+  "outside.learns": "Clotho downloads the images. The other servers ({hosts}) see the address of your server and the time. The image address can contain words of this story.",
+  "outside.show": "Show images",
   "outside.never": "Never for this character",
-  "outside.setting": "Pictures from other servers",
-  "outside.setting.ask": "Ask when there is one",
-  "outside.setting.yes": "Show them",
-  "outside.setting.no": "Never show them",
-  "outside.settingHint": "Clotho fetches them; the other servers learn its address, and what is written into the picture’s address. Without your yes nothing is asked for, and what was fetched is thrown away with a no.",
+  "outside.setting": "Images from other servers",
+  "outside.setting.ask": "Ask",
+  "outside.setting.yes": "Show",
+  "outside.setting.no": "Never show",
+  "outside.settingHint": "Clotho downloads the images. The other servers see its address and the image address. “Never show” deletes downloaded images.",
 };

@@ -2,14 +2,14 @@
 
 export default {
   "shelf.search": "Find a character",
-  "shelf.order": "Order",
+  "shelf.order": "Sort",
   "shelf.by.newest": "Newest first",
-  "shelf.by.played": "Last played first",
+  "shelf.by.played": "Recently played first",
   "shelf.by.name": "By name",
   "shelf.tags": "Tags",
   "shelf.favourites": "Favourites",
   "shelf.count": "{n} character|{n} characters",
-  "shelf.none": "No character is like that.",
-  "shelf.noneHint": "Fewer words or fewer tags find more.",
+  "shelf.none": "No matching characters.",
+  "shelf.noneHint": "Use fewer words or tags.",
   "shelf.clear": "Show all",
 };

@@ -2,15 +2,15 @@
 
 /** @type {Record<keyof typeof import("./en-outside.js").default, string>} */
 export default {
-  "outside.failed": "来自 {host} 的图片没有取到。",
-  "outside.failedNamed": "来自 {host} 的图片没有取到：{alt}",
-  "outside.ask": "要显示“{name}”从其他服务器引用的图片吗？",
-  "outside.learns": "由 Clotho 代为取来并保存。对方（{hosts}）会知道你的 Clotho 服务器的地址和取图的时间。图片地址由角色卡或模型写成，其中可能夹带这个故事里的文字。",
-  "outside.show": "显示",
+  "outside.failed": "无法加载来自 {host} 的图片。",
+  "outside.failedNamed": "无法加载来自 {host} 的图片：{alt}",
+  "outside.ask": "要显示“{name}”中来自其他服务器的图片吗？",
+  "outside.learns": "由 Clotho 下载图片。对方服务器（{hosts}）会看到你的服务器的地址和时间。图片地址里可能夹带这个故事里的文字。",
+  "outside.show": "显示图片",
   "outside.never": "这个角色永不显示",
   "outside.setting": "来自其他服务器的图片",
-  "outside.setting.ask": "遇到时询问",
+  "outside.setting.ask": "询问",
   "outside.setting.yes": "显示",
   "outside.setting.no": "永不显示",
-  "outside.settingHint": "图片由 Clotho 取来；对方会知道它的地址，以及写在图片地址里的内容。没有你的同意不会请求任何东西；选择不显示时，已取来的图片会被丢弃。",
+  "outside.settingHint": "由 Clotho 下载图片。对方会看到它的地址和图片地址。选择“永不显示”会删除已下载的图片。",
 };

@@ -10,7 +10,7 @@ export default {
   "shelf.tags": "标签",
   "shelf.favourites": "收藏",
   "shelf.count": "{n} 个角色",
-  "shelf.none": "没有这样的角色。",
-  "shelf.noneHint": "词或标签少一些，找到的会多一些。",
+  "shelf.none": "没有符合的角色。",
+  "shelf.noneHint": "请减少词或标签。",
   "shelf.clear": "全部显示",
 };
