@@ -331,28 +331,6 @@ fn json_of(entry: ConfigEntry) -> Result<serde_json::Value, (SettingLocation, St
 
 /// The known key that `key` most probably was meant to be, if one is near enough.
 pub(super) fn nearest_key<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
-    let near = known.iter().map(|&name| (edit_distance(key, name), name)).min()?;
+    let near = known.iter().map(|&name| (strsim::osa_distance(key, name), name)).min()?;
     (near.0 <= 1 + near.1.chars().count() / 4).then_some(near.1)
-}
-
-/// Edits between two words: insertions, deletions, replacements and swaps of neighbours.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut before: Vec<usize> = Vec::new();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    let mut last = None;
-    for (i, x) in a.chars().enumerate() {
-        let mut next = vec![i + 1];
-        for (j, &y) in b.iter().enumerate() {
-            let at = |row: &[usize], index: usize| row.get(index).copied().unwrap_or(usize::MAX - 1);
-            let mut cost = (at(&row, j) + usize::from(x != y)).min(at(&row, j + 1) + 1).min(at(&next, j) + 1);
-            if j > 0 && last == Some(y) && b.get(j - 1) == Some(&x) {
-                cost = cost.min(at(&before, j - 1) + 1);
-            }
-            next.push(cost);
-        }
-        before = std::mem::replace(&mut row, next);
-        last = Some(x);
-    }
-    row.last().copied().unwrap_or(0)
 }

@@ -8,39 +8,22 @@ pub(super) fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a s
     }
 }
 
-/// The known name that is at most a third of the letters away; of equally near ones the first.
+/// The most characters of a name that are compared: longer ones are no slip of the finger.
+const MAX_CHARS: usize = 40;
+
+/// The known name that is at most a third of the letters away; of equally near ones the first. Two neighbours that were
+/// swapped count as one edit.
 pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let letters: Vec<char> = name.chars().flat_map(char::to_lowercase).take(40).collect();
-    let allowed = (letters.len() / 3).clamp(1, 3);
-    let mut best: Option<(usize, &str)> = None;
-    for candidate in known {
-        let other: Vec<char> = candidate.chars().flat_map(char::to_lowercase).take(40).collect();
-        let away = distance(&letters, &other);
-        if candidate != name && away <= allowed && best.is_none_or(|(least, _)| away < least) {
-            best = Some((away, candidate));
-        }
-    }
-    best.map(|(_, near)| near)
+    let lowered = lower_case(name);
+    let allowed = (lowered.chars().count() / 3).clamp(1, 3);
+    let others = known.into_iter().filter(|candidate| *candidate != name);
+    let distances = others.map(|candidate| (strsim::osa_distance(&lowered, &lower_case(candidate)), candidate));
+    let near = distances.filter(|(distance, _)| *distance <= allowed).min_by_key(|(distance, _)| *distance);
+    near.map(|(_, candidate)| candidate)
 }
 
-/// How many letters must be put in, taken out, replaced or swapped with their neighbour.
-fn distance(a: &[char], b: &[char]) -> usize {
-    let mut before: Vec<usize> = Vec::new();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut next = vec![i + 1];
-        for (j, y) in b.iter().enumerate() {
-            let at = |row: &[usize], j: usize| row.get(j).copied().unwrap_or(usize::MAX / 2);
-            let mut least = (at(&row, j) + usize::from(x != y)).min(at(&row, j + 1) + 1).min(at(&next, j) + 1);
-            let swapped = i > 0 && j > 0 && a.get(i - 1) == Some(y) && b.get(j - 1) == Some(x);
-            if swapped {
-                least = least.min(at(&before, j - 1) + 1);
-            }
-            next.push(least);
-        }
-        before = std::mem::replace(&mut row, next);
-    }
-    row.last().copied().unwrap_or(a.len())
+fn lower_case(name: &str) -> String {
+    name.chars().flat_map(char::to_lowercase).take(MAX_CHARS).collect()
 }
 
 #[cfg(test)]

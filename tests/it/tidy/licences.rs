@@ -13,6 +13,8 @@ struct Package {
     name: String,
     version: String,
     licence: String,
+    /// Where it comes from; empty for crates of this repository.
+    source: String,
 }
 
 /// What `deny.toml` says.
@@ -68,12 +70,15 @@ fn one(words: &[&str], at: &mut usize, allowed: &[String]) -> bool {
 
 fn complaints(packages: &[Package], policy: &Policy) -> Vec<String> {
     let mut complaints = Vec::new();
-    for Package { name, version, licence } in packages {
+    for Package { name, version, licence, source } in packages {
         if !is_met(licence, &policy.allowed) {
             complaints.push(format!("{name} {version} comes under {licence:?}, which deny.toml does not allow"));
         }
         if policy.banned.contains(name) {
             complaints.push(format!("{name} {version} is banned by deny.toml"));
+        }
+        if !source.is_empty() && !source.starts_with("registry+") {
+            complaints.push(format!("{name} {version} comes from {source}: deny.toml takes a registry only"));
         }
     }
     complaints
@@ -89,7 +94,7 @@ fn policy() -> Policy {
     }
 }
 
-/// Every package of this machine's build, the program itself excepted.
+/// Every package of this machine's build, but for the crates of the workspace.
 fn packages() -> Vec<Package> {
     let host = run("rustc", &["-vV"]);
     let host = host.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
@@ -100,9 +105,10 @@ fn packages() -> Vec<Package> {
         name: text(package, "name"),
         version: text(package, "version"),
         licence: text(package, "license"),
+        source: text(package, "source"),
     };
     let all = metadata["packages"].as_array().unwrap().iter().map(package);
-    all.filter(|package| package.name != env!("CARGO_PKG_NAME")).collect()
+    all.filter(|package| !package.name.starts_with(env!("CARGO_PKG_NAME"))).collect()
 }
 
 fn run(program: &str, arguments: &[&str]) -> String {
@@ -132,8 +138,14 @@ fn expressions_are_read() {
 #[test]
 fn planted_packages_are_found() {
     let policy = Policy { allowed: vec!["MIT".into()], banned: vec!["left-pad".into()] };
-    let package =
-        |name: &str, licence: &str| Package { name: name.into(), version: "1.0.0".into(), licence: licence.into() };
+    let package = |name: &str, licence: &str| Package {
+        name: name.into(),
+        version: "1.0.0".into(),
+        licence: licence.into(),
+        source: "registry+https://example.org".into(),
+    };
+    let from_git = Package { source: "git+https://example.org/a".into(), ..package("a", "MIT") };
+    expect_one(&complaints(&[from_git], &policy), "comes from git+");
     expect_one(&complaints(&[package("a", "AGPL-3.0")], &policy), "a 1.0.0 comes under \"AGPL-3.0\"");
     expect_one(&complaints(&[package("left-pad", "MIT")], &policy), "is banned");
     expect_none(&complaints(&[package("a", "MIT")], &policy));

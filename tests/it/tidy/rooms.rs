@@ -84,6 +84,22 @@ fn impure(file: &File) -> Vec<String> {
         .collect()
 }
 
+/// Dependencies that no source names, each with its reason.
+const UNNAMED: [(&str, &str); 1] = [("libsqlite3-sys", "its feature compiles SQLite into the program")];
+
+/// Dependencies of a crate that none of its files names.
+fn unused(name: &str, dependencies: &BTreeSet<String>, files: &[File]) -> Vec<String> {
+    let is_named = |library: &str| {
+        let word = Regex::new(&format!(r"\b{}\b", library.replace('-', "_"))).unwrap();
+        files.iter().any(|file| word.is_match(&bare(&file.text)))
+    };
+    let unnamed = dependencies.iter().filter(|library| !UNNAMED.iter().any(|(other, _)| other == library));
+    unnamed
+        .filter(|library| !is_named(library))
+        .map(|library| format!("{name} depends on {library} and does not name it: remove it from its manifest"))
+        .collect()
+}
+
 fn file(path: &str, text: &str) -> File {
     File { path: path.to_owned(), text: text.to_owned() }
 }
@@ -96,6 +112,18 @@ fn crate_dependency_upward_is_found() {
     expect_one(&forbidden("attic", &on(&[])), "no place");
     expect_none(&forbidden("store", &on(&["diesel", "clotho-core"])));
     expect_none(&workspace().iter().flat_map(|(name, on)| forbidden(name, on)).collect::<Vec<_>>());
+}
+
+#[test]
+fn unused_dependency_is_found() {
+    let planted = [file("src/a.rs", "use serde_json::Value; // rhai")];
+    let on = BTreeSet::from(["serde_json".to_owned(), "rhai".to_owned()]);
+    expect_one(&unused("attic", &on, &planted), "attic depends on rhai");
+    let complaints = workspace().into_iter().flat_map(|(name, dependencies)| {
+        let folder = if name == "clotho" { "src".to_owned() } else { format!("crates/{name}/src") };
+        unused(&name, &dependencies, &files_of(&folder, ".rs"))
+    });
+    expect_none(&complaints.collect::<Vec<_>>());
 }
 
 #[test]
