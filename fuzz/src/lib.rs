@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use clotho_compat::interop::{book, card, chat, foreign_chat, persona, preset};
+use clotho_compat::interop::{card, chat, foreign_chat, lorebook, persona, preset};
 use clotho_compat::prompt::macros::{MacroContext, MacroEngine};
 use clotho_core::clock::Time;
 use clotho_core::world::{Pointer, Schema, SchemaSet, StateOperation, World, canonical, diff, fold};
@@ -48,7 +48,7 @@ pub fn sse(bytes: &[u8]) {
 /// A file that somebody brings: cards, lorebooks, personas, presets, chats of other programs.
 pub fn import(bytes: &[u8]) {
     let _ = card::read(bytes);
-    let _ = book::read(bytes);
+    let _ = lorebook::read(bytes);
     let _ = persona::read(bytes);
     let _ = preset::read(bytes);
     let _ = foreign_chat::read(bytes);

@@ -10,14 +10,14 @@ use clotho_config::Config;
 use clotho_core::clock::{Clock, SystemClock};
 use clotho_search as search;
 use clotho_store::StoreError;
-use clotho_store::copies::{self, BackupError};
+use clotho_store::backups::{self, BackupError};
 
 use super::storage::no_database_error;
 use super::{CliResult, terminal};
 
 /// Copies the database into a new file, also while a server runs.
 pub fn backup(config: &Config, file: &Path) -> CliResult {
-    let bytes = copies::copy(&config.storage.database_path(), file).map_err(|error| match error {
+    let bytes = backups::copy(&config.storage.database_path(), file).map_err(|error| match error {
         BackupError::Exists(_) => anyhow!("{error}: choose another name, a copy never takes the place of a file"),
         BackupError::Missing(_) => no_database_error(config),
         other => other.into(),
@@ -29,7 +29,7 @@ pub fn backup(config: &Config, file: &Path) -> CliResult {
 /// Puts a copy in the place of the database, while no server runs.
 pub fn restore(config: &Config, file: &Path) -> CliResult {
     let settings = app::store_settings(config);
-    let aside = copies::restore(&settings, file, SystemClock.now()).map_err(|error| match error {
+    let aside = backups::restore(&settings, file, SystemClock.now()).map_err(|error| match error {
         BackupError::Failed(error @ StoreError::Newer(_)) => anyhow!("{}: {error}: use that version", file.display()),
         BackupError::Failed(error) => app::explain_store_error(config, &error).into(),
         other => other.into(),

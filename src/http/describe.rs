@@ -7,7 +7,6 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::openapi::{Ref, RefOr, Required};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
-use super::answer::{ApiResponse, FileResponse, NoContent};
 use super::body::{JsonBody, JsonListBody};
 use super::caller::{Caller, ClientIdentity};
 use super::error::ApiError;
@@ -17,6 +16,7 @@ use super::query::{
     LorebookIdPath, NodeIdPath, PersonaIdPath, PluginFilePath, PluginIdPath, PresetIdPath, ProviderIdPath, QueryParams,
     SessionIdPath, SummaryIdPath, TrashIdPath,
 };
+use super::response::{ApiResponse, FileResponse, NoContent};
 use super::upload_form::UploadForm;
 use super::wire::ListResponse;
 use super::wire::events::{ClientFrame, Event};
@@ -196,7 +196,7 @@ impl DescribeInput for web::Payload {
     }
 }
 
-silent_inputs!(Caller, ClientIdentity, HttpRequest, web::Data<App>, web::Data<super::shared::ServerState>);
+silent_inputs!(Caller, ClientIdentity, HttpRequest, web::Data<App>, web::Data<super::server_state::ServerState>);
 
 macro_rules! tuples {
     ($(($($name:ident)*))*) => {$(

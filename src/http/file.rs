@@ -15,9 +15,9 @@ use actix_web::{FromRequest, HttpRequest, HttpResponse, Responder};
 use futures_util::{StreamExt, stream};
 use uuid::Uuid;
 
-use super::answer::has;
 use super::body::printable;
 use super::error::{ApiError, ApiErrorCode};
+use super::response::has;
 use clotho_compat::interop::picture::{self, PictureFormat};
 
 /// What the file of a session is.

@@ -14,7 +14,7 @@ use actix_web::{Error, HttpMessage, web};
 
 use super::caller;
 use super::error::{ApiError, code_of};
-use super::shared::{RunningRequestGuard, ServerState};
+use super::server_state::{RunningRequestGuard, ServerState};
 use crate::app::App;
 
 /// Carries the id of a request, in and out.

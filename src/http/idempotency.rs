@@ -14,11 +14,11 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, HttpResponse, web};
 
-use super::answer::ReplayBody;
 use super::body;
 use super::caller::Caller;
 use super::error::{ApiError, ApiErrorCode};
-use super::shared::{IdempotencyKeyGuard, ServerState};
+use super::response::ReplayBody;
+use super::server_state::{IdempotencyKeyGuard, ServerState};
 use crate::app::App;
 use clotho_core::clock::Time;
 use clotho_store::{IdempotencyClaim, SavedResponse, Tx};

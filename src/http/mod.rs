@@ -9,7 +9,6 @@
 //! To add a route: a handler in `routes/`, and its line in [`table()`], which says who may call it and what it answers. The
 //! document, the refusals of other methods and the tests of every route follow from the line.
 
-pub mod answer;
 pub mod body;
 pub mod caller;
 pub mod describe;
@@ -20,10 +19,11 @@ mod idempotency;
 pub mod json_scan;
 pub mod openapi;
 pub mod query;
+pub mod response;
 pub mod route_table;
 pub mod routes;
 pub mod server;
-pub mod shared;
+pub mod server_state;
 pub mod upload_form;
 pub mod wire;
 pub mod ws;
@@ -35,10 +35,10 @@ pub use server::{serve, serve_until};
 use caller::RouteAccess::{Operator, Public, Unpaired, User};
 use route_table::{RouteEntry, route, with_group};
 use routes::{
-    api_docs, auth, avatars, branches, cards, characters, devices, documents, drafts, exports, health, image_proxy,
-    line, lorebooks, messages, models, node_states, nodes, personas, plugin_editor, plugins, presets, preview,
-    providers, rules, search, sessions, summaries, transcript, transfers, trash, tree, tree_edits, turns, web_page,
-    worlds,
+    api_docs, auth, avatars, branches, cards, characters, devices, documents, drafts, embedded_plugin, exports, health,
+    image_proxy, lorebooks, messages, models, node_states, nodes, personas, plugin_editor, plugins, presets,
+    projection, prompt_preview, providers, search, sessions, summaries, transcript, transfers, trash, tree, tree_edits,
+    turns, web_page, worlds,
 };
 
 const GET: Method = Method::GET;
@@ -108,11 +108,17 @@ fn character_routes() -> Vec<RouteEntry> {
             image_proxy::read_image,
         )
         .with_statuses(OK_OR_NOT_MODIFIED),
-        route(GET, "/api/characters/{cid}/rules", User, "The rules that a card carries", rules::read),
-        route(PUT, "/api/characters/{cid}/rules", User, "Lets a card carry a plugin", rules::put),
-        route(DELETE, "/api/characters/{cid}/rules", User, "Takes the rules out of a card", rules::delete)
+        route(GET, "/api/characters/{cid}/rules", User, "The rules that a card carries", embedded_plugin::read),
+        route(PUT, "/api/characters/{cid}/rules", User, "Lets a card carry a plugin", embedded_plugin::put),
+        route(DELETE, "/api/characters/{cid}/rules", User, "Takes the rules out of a card", embedded_plugin::delete)
             .with_statuses(&[204]),
-        route(POST, "/api/characters/{cid}/rules/accept", User, "Takes the rules of a card in", rules::accept),
+        route(
+            POST,
+            "/api/characters/{cid}/rules/accept",
+            User,
+            "Takes the rules of a card in",
+            embedded_plugin::accept,
+        ),
         route(GET, "/api/characters/{cid}", User, "One character", characters::read),
         route(PATCH, "/api/characters/{cid}", User, "Changes fields of a character", characters::change),
         route(DELETE, "/api/characters/{cid}", User, "Moves a character to the trash", characters::delete)
@@ -242,7 +248,7 @@ fn chat_read_routes() -> Vec<RouteEntry> {
     vec![
         route(GET, "/api/chat/{sid}/tree", User, "The whole tree, or its outline", tree::tree)
             .with_statuses(OK_OR_NOT_MODIFIED),
-        route(GET, "/api/chat/{sid}/projection", User, "The linear view", line::projection)
+        route(GET, "/api/chat/{sid}/projection", User, "The linear view", projection::projection)
             .with_statuses(OK_OR_NOT_MODIFIED),
         route(GET, "/api/chat/{sid}/deltas", User, "What the messages of a line do to the world", worlds::deltas)
             .with_statuses(OK_OR_NOT_MODIFIED),
@@ -304,7 +310,7 @@ fn chat_write_routes() -> Vec<RouteEntry> {
         route(POST, "/api/chat/{sid}/node/{nid}/edit", User, "Writes a new version", messages::edit)
             .with_statuses(CREATED_OR_ACCEPTED),
         route(POST, "/api/chat/{sid}/node/{nid}/cancel", User, "Stops a reply", messages::cancel).with_statuses(&[202]),
-        route(POST, "/api/chat/{sid}/prompt", User, "The prompt that a send would make", preview::preview),
+        route(POST, "/api/chat/{sid}/prompt", User, "The prompt that a send would make", prompt_preview::preview),
         route(POST, "/api/chat/{sid}/impersonate", User, "Drafts the user's next message", drafts::impersonate)
             .with_statuses(&[202]),
         route(POST, "/api/chat/{sid}/summarise", User, "Drafts a summary of some messages", drafts::summarise)
@@ -323,7 +329,7 @@ fn chat_write_routes() -> Vec<RouteEntry> {
         ),
         route(POST, "/api/chat/{sid}/undo", User, "Takes the caller's newest step back", tree_edits::undo),
         route(POST, "/api/chat/{sid}/redo", User, "Brings back what was taken back last", tree_edits::redo),
-        route(PUT, "/api/chat/{sid}/active_leaf", User, "Moves HEAD", line::checkout),
+        route(PUT, "/api/chat/{sid}/active_leaf", User, "Moves HEAD", projection::checkout),
         route(PUT, "/api/chat/{sid}/node/{nid}/state", User, "Enables, mutes or rates a node", node_states::one),
         route(PUT, "/api/chat/{sid}/nodes/state", User, "Enables or mutes many nodes at once", node_states::set_many),
     ]

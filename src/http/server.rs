@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::finalize::{finalize, skip_small_bodies};
 use super::route_table::{RouteEntry, configure};
 use super::routes::web_page;
-use super::shared::ServerState;
+use super::server_state::ServerState;
 use crate::app::App;
 
 /// How long a client may take to send the head of a request.

@@ -7,13 +7,13 @@ import english from "../../static/js/lib/strings/en-findings.js";
 import chineseCards from "../../static/js/lib/strings/zh-cards.js";
 import chinese from "../../static/js/lib/strings/zh-findings.js";
 
-const source = new URL("../../src/", import.meta.url);
-const files = readdirSync(source, { recursive: true }).filter((path) => /^(interop|transfer)\/.*\.rs$/.test(path));
+const folders = ["compat/src/interop", "engine/src/transfer"].map((folder) => new URL(`../../crates/${folder}/`, import.meta.url));
+const files = folders.flatMap((folder) => readdirSync(folder, { recursive: true }).filter((path) => path.endsWith(".rs")).map((path) => [path, folder]));
 /** Without what only its tests say. */
-const sources = files.map((path) => [path, readFileSync(new URL(path, source), "utf8").split("#[cfg(test)]")[0]]);
+const sources = files.map(([path, folder]) => [path, readFileSync(new URL(path, folder), "utf8").split("#[cfg(test)]")[0]]);
 
 /** Functions that are told the code of what they find, each with the file that it stands in. */
-const TOLD = { "interop/card/runs.rs": "kept", "interop/tale/tree.rs": "told", "transfer/sillytavern/root.rs": "leave_out" };
+const TOLD = { "card/unsupported.rs": "kept", "foreign_chat/message_tree.rs": "told", "sillytavern/data_folder.rs": "leave_out" };
 
 /** The codes that a file names, and whether it has findings whose code is no word of it. */
 function codesOf(path, text) {

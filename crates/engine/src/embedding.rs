@@ -12,7 +12,7 @@ use indexmap::{IndexMap, IndexSet};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-use clotho_compat::interop::book;
+use clotho_compat::interop::lorebook;
 use clotho_compat::prompt::{lore, recall, tags};
 use clotho_config as config;
 use clotho_core::clock::Time;
@@ -258,7 +258,7 @@ async fn next_lorebook(own: &BackgroundEmbedder, store: &Arc<Store>) -> Result<O
     let Some(found) = store.read::<_, StoreError, _>(read).await? else { return Ok(None) };
     let rules = lore::WorldInfoSettings::from_stored(found.rules).similar;
     let chars = own.settings.chars;
-    let texts: IndexMap<blake3::Hash, EmbedText> = book::entries(&found.book)
+    let texts: IndexMap<blake3::Hash, EmbedText> = lorebook::entries(&found.book)
         .into_iter()
         .map(|entry| lore::LorebookEntry::read(String::new(), entry))
         .filter(|entry| entry.may_match_content(rules.all))

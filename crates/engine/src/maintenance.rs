@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 
 use clotho_core::clock::{Clock, Time};
 use clotho_search::Index;
-use clotho_store::{GcReport, Store, copies};
+use clotho_store::{GcReport, Store, backups};
 
 /// How often it looks whether a day has begun; the first time a while after the start, which has enough to do.
 const LOOK_AGAIN: Duration = Duration::from_secs(300);
@@ -22,10 +22,10 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 pub struct Maintenance {
     /// The database file.
     pub database: PathBuf,
-    /// The folder of the copies.
+    /// The folder of the backups.
     pub folder: PathBuf,
-    /// So many copies are kept; none are made for 0.
-    pub copies: usize,
+    /// So many backups are kept; none are made for 0.
+    pub backups: usize,
     /// The search index.
     pub index: Arc<Index>,
     /// Time.
@@ -36,8 +36,8 @@ pub struct Maintenance {
 
 impl Maintenance {
     /// Nothing has been done yet.
-    pub fn new(database: PathBuf, folder: PathBuf, copies: usize, index: Arc<Index>, clock: Arc<dyn Clock>) -> Self {
-        Self { database, folder, copies, index, clock, last_day: Mutex::default() }
+    pub fn new(database: PathBuf, folder: PathBuf, backups: usize, index: Arc<Index>, clock: Arc<dyn Clock>) -> Self {
+        Self { database, folder, backups, index, clock, last_day: Mutex::default() }
     }
 
     /// Begins to look after the store, as long as it lives.
@@ -62,8 +62,8 @@ impl Maintenance {
     pub async fn run_pass(&self, store: &Arc<Store>) {
         let now = self.clock.now();
         *self.last_day.lock().unwrap_or_else(PoisonError::into_inner) = Some(day(now));
-        let (database, folder, most) = (self.database.clone(), self.folder.clone(), self.copies);
-        let copied = tokio::task::spawn_blocking(move || copies::daily_backup(&database, &folder, most, now)).await;
+        let (database, folder, most) = (self.database.clone(), self.folder.clone(), self.backups);
+        let copied = tokio::task::spawn_blocking(move || backups::daily_backup(&database, &folder, most, now)).await;
         match copied {
             Ok(Ok(Some(file))) => tracing::info!(file = %file.display(), "the copy of the day was made"),
             Ok(Ok(None)) => {}

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::ask::{ModelCallAnswer, PluginModelCall};
 use super::dice::{DiceSeeds, Roll};
 use super::error::ScriptError;
+use super::model_call::{ModelCallAnswer, PluginModelCall};
 use super::mvu::InitVarText;
 use super::permission::Permission;
 use super::plan::PluginPromptPlan;

@@ -12,8 +12,8 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use super::carried;
 use super::catalogue::{Catalogue, CatalogueEntry, load};
+use super::embedded_plugin;
 use super::folder::PluginFileError;
 use super::limits::ScriptLimits;
 use super::source::{FolderFingerprint, PluginSource};
@@ -90,7 +90,7 @@ impl InstalledPlugins {
         {
             // Nobody looks at the folder while one thing in it takes the place of another.
             let _seen = self.folder_states.lock().unwrap_or_else(PoisonError::into_inner);
-            carried::install(folder, source)?;
+            embedded_plugin::install(folder, source)?;
         }
         self.reload(&source.name);
         Ok(())

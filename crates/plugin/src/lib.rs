@@ -15,15 +15,14 @@
 //! `ctx`: its surface's file. To add a limit: a field of [`ScriptLimits`], a row in the table of hostile scripts.
 
 mod answer;
-pub mod ask;
 mod call;
-pub mod carried;
 mod catalogue;
 mod check;
 mod code;
 mod convert;
 mod ctx;
 mod dice;
+pub mod embedded_plugin;
 mod engine;
 mod error;
 mod explain;
@@ -42,6 +41,7 @@ mod loaded;
 mod localized_text;
 mod manifest;
 pub mod manifest_rules;
+pub mod model_call;
 mod modules;
 pub mod mvu;
 mod paths;
@@ -65,7 +65,6 @@ pub mod testing;
 mod thread;
 mod version;
 
-pub use ask::{ModelCallAnswer, PluginModelCall};
 pub use call::{
     Hook, HookAnswer, HookCall, HookNodeInfo, HookOutcome, HookUsage, PluginQuickReply, RecentMessage, TOOL_PREFIX,
     ToolInvocation,
@@ -80,6 +79,7 @@ pub use limits::{ScriptLimit, ScriptLimits};
 pub use loaded::LoadedPlugin;
 pub use localized_text::LocalizedText;
 pub use manifest::{Manifest, ManifestState, PluginCommand, PluginTool};
+pub use model_call::{ModelCallAnswer, PluginModelCall};
 pub use mvu::{InitVarText, unread_starts};
 pub use permission::{Permission, UnknownPermission};
 pub use plan::{LoreSelection, PluginPromptPlan, TextInjection};

@@ -130,7 +130,7 @@ pub use tree_writes::{Actor, ExpectedVersion, MessageReceipt, MessageWrite};
 pub use tx::{NodeDraft, PublishedOperation, Tx};
 pub use undo::UndoResult;
 pub use upkeep::{GcReport, TRASH_RETENTION_MS, TrashEntry, TrashEntryKind};
-pub use upkeep::{copies, doctor, statistics};
+pub use upkeep::{backups, doctor, statistics};
 pub use usage::{SessionUsageTotals, VALUES_KEY};
 pub use vectors::{EmbeddableText, EmbeddingBatch, EmbeddingProgress, VectorSearch};
 

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use clotho_core::clock::Time;
 use clotho_core::ids::{CharacterId, LorebookId, PersonaId, SessionId, UserId};
-use clotho_core::tree::book;
 use clotho_core::tree::edit::TreeError;
+use clotho_core::tree::lorebook;
 
 use super::conn::Conn;
 use super::error::{StoreError, WriteError};
@@ -137,7 +137,7 @@ fn characters_naming(
         .load(conn)?;
     let read = |(n, id, card): (i64, Vec<u8>, String)| {
         let card: Value = serde_json::from_str(&card).ok()?;
-        let is_named = book::card_lorebooks(card.as_object()?).contains(&book);
+        let is_named = lorebook::card_lorebooks(card.as_object()?).contains(&book);
         Some((n, CharacterId::from_slice(&id)?, card)).filter(|_| is_named)
     };
     Ok(rows.into_iter().filter_map(read).collect())
@@ -284,7 +284,7 @@ impl Tx<'_> {
                     else {
                         continue;
                     };
-                    book::unlink_lorebook(fields, book);
+                    lorebook::unlink_lorebook(fields, book);
                     let set = (characters::card.eq(card.to_string()), characters::updated.eq(at.0));
                     diesel::update(characters::table.find(n)).set(set).execute(conn)?;
                 }

@@ -3,9 +3,9 @@
 use actix_web::HttpRequest;
 
 use super::AppData;
-use crate::http::answer::{ApiResponse, ApiResult};
 use crate::http::caller::{self, Caller, ClientIdentity};
 use crate::http::error::{ApiError, ApiErrorCode};
+use crate::http::response::{ApiResponse, ApiResult};
 use crate::http::wire::ids::WireId;
 use crate::http::wire::server_info::{MeResponse, UserResponse};
 

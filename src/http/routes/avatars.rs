@@ -5,11 +5,11 @@ use uuid::Uuid;
 
 use super::AppData;
 use super::{characters, personas};
-use crate::http::answer::{ApiResponse, ApiResult};
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::file::ImageResponse;
 use crate::http::query::{CharacterIdPath, PersonaIdPath, QueryParams};
+use crate::http::response::{ApiResponse, ApiResult};
 use crate::http::upload_form::UploadForm;
 use crate::http::wire::cards::{AvatarQuery, AvatarSize, CharacterResponse, PersonaResponse};
 use clotho_compat::interop::picture::{self, PictureError};

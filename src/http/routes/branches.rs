@@ -4,10 +4,10 @@ use actix_web::HttpRequest;
 use serde_json::Value;
 
 use super::{AppData, conditional_read, load_node, node_renderer};
-use crate::http::answer::ApiResult;
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::query::{QueryParams, SessionIdPath};
+use crate::http::response::ApiResult;
 use crate::http::wire::branches::{
     BranchResponse, DiffOperations, DiffQuery, DiffResponse, DiffSide, VariablePoint, VariableSeries, VariablesQuery,
     VariablesResponse, WorldDifferenceResponse, operation_json,

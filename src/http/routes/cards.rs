@@ -6,10 +6,10 @@ use futures_util::stream;
 
 use super::AppData;
 use super::characters::load;
-use crate::http::answer::{ApiResponse, ApiResult, FileResponse, FileResponseHead, ResponseChunks};
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{CharacterIdPath, QueryParams};
+use crate::http::response::{ApiResponse, ApiResult, FileResponse, FileResponseHead, ResponseChunks};
 use crate::http::upload_form::UploadForm;
 use crate::http::wire::cards::{CardExportQuery, CardFormatParam, CharacterImportResponse, CharacterResponse};
 use clotho_compat::interop::card::{self, MAX_FILE_BYTES};

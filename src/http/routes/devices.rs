@@ -8,11 +8,11 @@ use qrcode::{Color, EcLevel, QrCode};
 
 use super::AppData;
 use crate::devices::{ClaimResult, LIFETIME_MS, MAX_DEVICES, PairingOffer, addresses, secret};
-use crate::http::answer::{ApiResponse, ApiResult, NoContent};
 use crate::http::body::JsonBody;
 use crate::http::caller::{self, Caller, ClientIdentity, cookie};
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::query::DeviceIdPath;
+use crate::http::response::{ApiResponse, ApiResult, NoContent};
 use crate::http::wire::ListResponse;
 use crate::http::wire::devices::{
     ClaimDeviceRequest, DeviceResponse, PairingLink, PairingRequest, PairingResponse, UpdateDeviceRequest,

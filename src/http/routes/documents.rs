@@ -1,11 +1,11 @@
 //! Documents: texts that are kept for prompts, in collections that sessions look through.
 
 use super::AppData;
-use crate::http::answer::{ApiResponse, ApiResult, NoContent};
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{DocumentIdPath, QueryParams};
+use crate::http::response::{ApiResponse, ApiResult, NoContent};
 use crate::http::wire::documents::{
     CreateDocumentRequest, DocumentCollectionResponse, DocumentQuery, DocumentResponse, DocumentSearchRequest,
     DocumentSearchResponse,

@@ -2,11 +2,11 @@
 
 use super::{AppData, load_node, load_session};
 use crate::app::App;
-use crate::http::answer::{ApiResponse, ApiResult, NoContent};
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{DraftIdPath, SessionIdPath};
+use crate::http::response::{ApiResponse, ApiResult, NoContent};
 use crate::http::wire::drafts::{DraftBegunResponse, DraftResponse, ImpersonateRequest, SummariseRequest};
 use crate::http::wire::ids::WireId;
 use clotho_core::ids::NodeId;

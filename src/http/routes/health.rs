@@ -8,9 +8,9 @@ use actix_web::web::Data;
 use serde_json::{Map, Value};
 
 use super::AppData;
-use crate::http::answer::{ApiResponse, ApiResult, write};
 use crate::http::error::ApiError;
-use crate::http::shared::ServerState;
+use crate::http::response::{ApiResponse, ApiResult, write};
+use crate::http::server_state::ServerState;
 use crate::http::wire::server_info::HealthResponse;
 use clotho_engine::turn::HookMetric;
 

@@ -5,12 +5,12 @@ use actix_web::web;
 
 use super::AppData;
 use super::characters;
-use crate::http::answer::{ApiResponse, ApiResult};
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::file::ImageResponse;
 use crate::http::query::{CharacterIdPath, QueryParams};
+use crate::http::response::{ApiResponse, ApiResult};
 use crate::http::wire::image_proxy::{RemoteImageQuery, RemoteImagesPermission};
 use crate::image_proxy::ImageFetchError;
 use clotho_compat::interop::picture;

@@ -7,11 +7,11 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::AppData;
-use crate::http::answer::{ApiResponse, ApiResult, FileResponse, FileResponseHead, NoContent, ResponseChunks};
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{LoreEntryUidPath, LorebookIdPath, QueryParams};
+use crate::http::response::{ApiResponse, ApiResult, FileResponse, FileResponseHead, NoContent, ResponseChunks};
 use crate::http::upload_form::UploadForm;
 use crate::http::wire::lorebooks::{
     CreateLoreEntryRequest, DeleteLoreEntryRequest, LoreEntryResponse, LoreTestRequest, LoreTestResponse,
@@ -19,11 +19,11 @@ use crate::http::wire::lorebooks::{
     LorebookResponse, UpdateLoreEntryRequest, UpdateLorebookBindingsRequest, WorldInfoSettingsFields,
 };
 use crate::http::wire::{PageQuery, PageResponse};
-use clotho_compat::interop::book;
+use clotho_compat::interop::lorebook;
 use clotho_compat::prompt::lore;
 use clotho_core::clock::Time;
 use clotho_core::ids::LorebookId;
-use clotho_core::tree::book::validate_lorebook;
+use clotho_core::tree::lorebook::validate_lorebook;
 use clotho_engine::transfer::{self, ForeignImportReport, LorebookRejection};
 use clotho_engine::turn;
 use clotho_store::{self as store, IdempotencyClaim, Tx};
@@ -89,7 +89,7 @@ pub async fn entries(
     let (limit, skip) = query.0.limit_and_offset()?;
     let book = load(&app, caller, id).await?;
     let (from, most) = (usize::try_from(skip).unwrap_or(0), usize::try_from(limit + 1).unwrap_or(0));
-    let some = book::entries_with_uid(&book.card).into_iter().skip(from).take(most).map(LoreEntryResponse);
+    let some = lorebook::entries_with_uid(&book.card).into_iter().skip(from).take(most).map(LoreEntryResponse);
     ApiResponse::ok(&PageQuery::page(some.collect(), limit, skip))
 }
 
@@ -142,9 +142,9 @@ async fn edit_entries<T: Serialize>(
     change: impl Fn(&mut Vec<Map<String, Value>>) -> Result<T, ApiError>,
 ) -> Result<(store::Lorebook, T), ApiError> {
     let change = |book: &mut Map<String, Value>| {
-        let mut entries = book::entries_with_uid(book);
+        let mut entries = lorebook::entries_with_uid(book);
         let made = change(&mut entries)?;
-        book.insert("entries".to_owned(), book::keyed_by_uid(entries).into());
+        book.insert("entries".to_owned(), lorebook::keyed_by_uid(entries).into());
         validate_lorebook(book)?;
         Ok(made)
     };
@@ -168,7 +168,8 @@ pub async fn add(
         return ApiResponse::created(&LoreEntryResponse(made));
     }
     let (_, entry) =
-        edit_entries(&app, caller, id, |entries| Ok(LoreEntryResponse(book::append(entries, &body.0.entry.0)))).await?;
+        edit_entries(&app, caller, id, |entries| Ok(LoreEntryResponse(lorebook::append(entries, &body.0.entry.0))))
+            .await?;
     ApiResponse::created(&entry)
 }
 
@@ -186,7 +187,7 @@ pub async fn update_entry(
 ) -> ApiResult<LoreEntryResponse> {
     let UpdateLoreEntryRequest { entry: fields, expected_entry: expected } = body.0;
     let (_, entry) = edit_entries(&app, caller, id, |entries| {
-        let entry = entries.iter_mut().find(|entry| book::has_uid(entry, &uid.0));
+        let entry = entries.iter_mut().find(|entry| lorebook::has_uid(entry, &uid.0));
         let entry = entry.ok_or_else(|| ApiError::not_found(ENTRY_NAME))?;
         let was = entry.clone();
         entry.extend(fields.0.clone());
@@ -214,7 +215,7 @@ pub async fn delete_entry(
     body: JsonBody<DeleteLoreEntryRequest>,
 ) -> ApiResult<NoContent> {
     edit_entries(&app, caller, id, |entries| {
-        let at = entries.iter().position(|entry| book::has_uid(entry, &uid.0));
+        let at = entries.iter().position(|entry| lorebook::has_uid(entry, &uid.0));
         let gone = entries.remove(at.ok_or_else(|| ApiError::not_found(ENTRY_NAME))?);
         body.0.expected_entry.as_ref().map_or(Ok(()), |expected| expected.check_unchanged(&gone))
     })
@@ -309,7 +310,7 @@ pub async fn import(app: AppData, caller: Caller, form: UploadForm) -> ApiResult
             report: ForeignImportReport::default().into(),
         });
     }
-    let sent = form.file(book::MAX_FILE_BYTES).await?;
+    let sent = form.file(lorebook::MAX_FILE_BYTES).await?;
     let _place = app.card_import_slots.acquire().await.map_err(ApiError::internal)?;
     let (ids, now) = (app.ids.clone(), app.clock.now());
     let read = move || transfer::read_lorebook(&sent.bytes, sent.name.as_deref(), &ids, now);
@@ -344,7 +345,7 @@ pub async fn export(
     let name = book.card.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
     let value = match query.0.format {
         LorebookFormatParam::World => Value::Object(book.card),
-        LorebookFormatParam::Card => book::to_card(&book.card),
+        LorebookFormatParam::Card => lorebook::to_card(&book.card),
     };
     let bytes = serde_json::to_vec_pretty(&value).map_err(ApiError::internal)?;
     let pieces: ResponseChunks = Box::pin(stream::iter([Ok(Bytes::from(bytes))]));

@@ -2,11 +2,11 @@
 
 use super::{AppData, load_session, node_renderer, shown};
 use crate::app::App;
-use crate::http::answer::{ApiResponse, ApiResult};
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{NodeIdPath, PersonaIdPath, SessionIdPath};
+use crate::http::response::{ApiResponse, ApiResult};
 use crate::http::wire::ids::{WireId, WirePersonaId};
 use crate::http::wire::messages::{
     CancelReplyResponse, ContinueRequest, CreateMessageRequest, EditMessageRequest, RerollRequest, TurnStartResponse,

@@ -6,8 +6,8 @@ use actix_web::HttpRequest;
 use futures_util::future::join_all;
 
 use super::{AppData, language};
-use crate::http::answer::{ApiResponse, ApiResult};
 use crate::http::caller::Caller;
+use crate::http::response::{ApiResponse, ApiResult};
 use crate::http::wire::server_info::{ModelResponse, ModelsResponse, ProviderProblem};
 use clotho_config::ToolMode;
 use clotho_provider::{ModelInfo, ProviderClient, ProviderFailure};

@@ -2,11 +2,11 @@
 
 use super::{AppData, load_session};
 use crate::app::App;
-use crate::http::answer::{ApiResponse, ApiResult};
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{NodeIdPath, SessionIdPath};
+use crate::http::response::{ApiResponse, ApiResult};
 use crate::http::wire::ids::WireId;
 use crate::http::wire::messages::{
     NodeStateResponse, NodeStatesResponse, UpdateNodeStateRequest, UpdateNodeStatesRequest,

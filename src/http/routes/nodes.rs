@@ -4,10 +4,10 @@ use actix_web::HttpRequest;
 
 use super::worlds::{delta_response, title_of};
 use super::{AppData, conditional_read, conditional_read_inline, load_node, node_renderer, shown};
-use crate::http::answer::ApiResult;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{NodeIdPath, QueryParams, SessionIdPath};
+use crate::http::response::ApiResult;
 use crate::http::wire::ids::{WireId, WireNodeId};
 use crate::http::wire::node::{AlternativesResponse, NodeQuery, NodeResponse};
 use crate::http::wire::turns::newest_record;

@@ -4,11 +4,11 @@ use serde_json::{Map, Value};
 
 use super::AppData;
 use super::avatars::delete_replaced;
-use crate::http::answer::{ApiResponse, ApiResult, NoContent};
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{PersonaIdPath, QueryParams};
+use crate::http::response::{ApiResponse, ApiResult, NoContent};
 use crate::http::upload_form::UploadForm;
 use crate::http::wire::cards::{PersonaFields, PersonaResponse, PersonasImportResponse};
 use crate::http::wire::{PageQuery, PageResponse};

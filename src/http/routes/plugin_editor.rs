@@ -11,11 +11,11 @@ use actix_web::web;
 
 use super::{AppData, load_node, load_session};
 use crate::app::App;
-use crate::http::answer::{ApiResponse, ApiResult};
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::query::{PluginFilePath, PluginIdPath, SessionIdPath};
+use crate::http::response::{ApiResponse, ApiResult};
 use crate::http::wire::plugin_editor::{
     CheckPluginRequest, CheckPluginResponse, PluginFileResponse, PluginReferenceResponse, PluginTestResponse,
     ReplayPluginRequest, ReplayPluginResponse, TryHookRequest, TryHookResponse, WritePluginFileRequest,

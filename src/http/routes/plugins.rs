@@ -4,10 +4,10 @@ use actix_web::HttpRequest;
 
 use super::plugin_editor::list_files;
 use super::{AppData, language, load_session};
-use crate::http::answer::{ApiResponse, ApiResult};
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{PluginIdPath, QueryParams, SessionIdPath};
+use crate::http::response::{ApiResponse, ApiResult};
 use crate::http::wire::server_info::{PluginResponse, PluginSummaryResponse, SlashCommandResponse, commands};
 use crate::http::wire::{ListResponse, PageQuery, PageResponse};
 

@@ -6,11 +6,11 @@ use futures_util::stream;
 use serde_json::{Map, Value};
 
 use super::AppData;
-use crate::http::answer::{ApiResponse, ApiResult, FileResponse, FileResponseHead, NoContent, ResponseChunks};
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{PresetIdPath, QueryParams};
+use crate::http::response::{ApiResponse, ApiResult, FileResponse, FileResponseHead, NoContent, ResponseChunks};
 use crate::http::upload_form::UploadForm;
 use crate::http::wire::presets::{
     CreatePresetRequest, NewPresetSource, PresetImportQuery, PresetQuery, PresetResponse, PresetsImportResponse,

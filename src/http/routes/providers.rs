@@ -2,10 +2,10 @@
 //! this machine anyway; before others may call these routes, they must be the administrator's alone.
 
 use super::AppData;
-use crate::http::answer::{ApiResponse, ApiResult, NoContent};
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::query::ProviderIdPath;
+use crate::http::response::{ApiResponse, ApiResult, NoContent};
 use crate::http::wire::providers::{
     CreateProviderRequest, DefaultModelResponse, ProviderResponse, ProviderTestResponse, ProvidersResponse,
     SetDefaultModelRequest, TestNewProviderRequest, TestProviderRequest, UpdateProviderRequest,

@@ -7,10 +7,10 @@ use std::time::Instant;
 use serde_json::{Map, Value};
 
 use super::AppData;
-use crate::http::answer::{ApiResponse, ApiResult};
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::query::QueryParams;
+use crate::http::response::{ApiResponse, ApiResult};
 use crate::http::wire::check_limit;
 use crate::http::wire::ids::WireId;
 use crate::http::wire::search::{

@@ -6,19 +6,19 @@ use serde_json::{Map, Value, json};
 
 use super::{AppData, load_session, node_renderer};
 use crate::app::App;
-use crate::http::answer::{ApiResponse, ApiResult, NoContent};
 use crate::http::body::{JsonBody, JsonListBody};
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{PersonaIdPath, PresetIdPath, QueryParams, SessionIdPath};
+use crate::http::response::{ApiResponse, ApiResult, NoContent};
 use crate::http::wire::display_scripts::DisplayScriptsResponse;
+use crate::http::wire::enums::SessionViewMode;
 use crate::http::wire::ids::WireId;
 use crate::http::wire::node::NodeRenderer;
 use crate::http::wire::sessions::{
     CreateSessionRequest, SessionPluginFields, SessionResponse, SessionScriptResponse, SessionScriptsResponse,
     SetPluginsResponse, UpdateSessionRequest, UsageTotalsResponse, plugins,
 };
-use crate::http::wire::words::SessionViewMode;
 use crate::http::wire::{PageQuery, PageResponse};
 use clotho_core::ids::{PersonaId, PresetId};
 use clotho_core::tree;

@@ -1,11 +1,11 @@
 //! Summaries of what the prompts of a session do not hold any more: read, corrected, and made anew.
 
 use super::{AppData, branch_leaf, load_session};
-use crate::http::answer::{ApiResponse, ApiResult, NoContent};
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{QueryParams, SessionIdPath, SummaryIdPath};
+use crate::http::response::{ApiResponse, ApiResult, NoContent};
 use crate::http::wire::summaries::{SummariesQuery, SummariesResponse, SummaryResponse, UpdateSummaryRequest};
 use clotho_engine::turn::TurnEngine;
 use clotho_store::StoreReader;

@@ -7,10 +7,10 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 
 use super::{AppData, branch_leaf, conditional_read, node_renderer};
-use crate::http::answer::{ApiResponse, ApiResult, FileResponse, ResponseChunks};
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::query::{QueryParams, SessionIdPath};
+use crate::http::response::{ApiResponse, ApiResult, FileResponse, ResponseChunks};
 use crate::http::wire::node::NodeRenderer;
 use crate::http::wire::transcript::{TranscriptFormat, TranscriptQuery};
 use clotho_core::ids::NodeId;

@@ -4,12 +4,12 @@ use std::fs::File;
 
 use super::{AppData, exports};
 use crate::app::App;
-use crate::http::answer::{ApiResponse, ApiResult, NoContent};
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::file::{ArchiveUpload, FileUpload, SESSION_MEDIA_TYPE, unlinked_file, write_error};
 use crate::http::query::{JobIdPath, QueryParams, SessionIdPath};
+use crate::http::response::{ApiResponse, ApiResult, NoContent};
 use crate::http::wire::ids::WireId;
 use crate::http::wire::jobs::{ForeignImportQuery, JobResponse, JobStartResponse};
 use crate::http::wire::sessions::CopySessionRequest;

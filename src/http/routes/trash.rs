@@ -1,10 +1,10 @@
 //! The trash: what was deleted, for as long as it can be brought back.
 
 use super::AppData;
-use crate::http::answer::{ApiResponse, ApiResult, NoContent};
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{QueryParams, TrashIdPath};
+use crate::http::response::{ApiResponse, ApiResult, NoContent};
 use crate::http::wire::trash::{ConfirmQuery, TrashItemKind, TrashItemResponse};
 use crate::http::wire::{PageQuery, PageResponse};
 use clotho_store::{TRASH_RETENTION_MS, TrashEntry};

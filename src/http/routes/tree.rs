@@ -4,10 +4,10 @@ use actix_web::HttpRequest;
 use indexmap::IndexMap;
 
 use super::{AppData, conditional_read, load_session, node_renderer};
-use crate::http::answer::{ApiResponse, ApiResult, write};
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::query::{QueryParams, SessionIdPath};
+use crate::http::response::{ApiResponse, ApiResult, write};
 use crate::http::wire::ids::WireId;
 use crate::http::wire::node::NodeRenderer;
 use crate::http::wire::tree::{

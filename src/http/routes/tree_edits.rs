@@ -4,11 +4,11 @@ use actix_web::HttpRequest;
 use serde_json::Value;
 
 use super::{AppData, conditional_read, node_renderer};
-use crate::http::answer::{ApiResponse, ApiResult, RedactForReplay, write};
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::query::{FragmentIdPath, QueryParams, SessionIdPath};
+use crate::http::response::{ApiResponse, ApiResult, RedactForReplay, write};
 use crate::http::wire::ids::WireId;
 use crate::http::wire::messages::seen;
 use crate::http::wire::node::NodeRenderer;

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use actix_web::HttpRequest;
 
 use super::{AppData, branch_range, conditional_read};
-use crate::http::answer::{ApiResponse, ApiResult};
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{QueryParams, SessionIdPath};
+use crate::http::response::{ApiResponse, ApiResult};
 use crate::http::wire::ids::{WireId, WireNodeId};
 use crate::http::wire::tree::BranchQuery;
 use crate::http::wire::turns::{ContextPathStop, TurnRecordResponse, TurnResponse, newest_record};

@@ -6,9 +6,9 @@ use actix_web::{HttpRequest, HttpResponse};
 use super::AppData;
 use crate::app::App;
 use crate::assets::WebAsset;
-use crate::http::answer::has;
 use crate::http::caller::ClientIdentity;
 use crate::http::error::ApiError;
+use crate::http::response::has;
 
 /// Stand in the document for the address of its files, for the folder of its scripts and styles there, and for the links to
 /// what a browser may ask for before a script has told it to.

@@ -2,14 +2,14 @@
 
 use actix_web::HttpRequest;
 
-use super::line::read_page;
 use super::messages::answer;
+use super::projection::read_page;
 use super::{AppData, conditional_read, conditional_read_inline, load_node};
-use crate::http::answer::ApiResult;
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{NodeIdPath, QueryParams, SessionIdPath};
+use crate::http::response::ApiResult;
 use crate::http::wire::check_limit;
 use crate::http::wire::ids::WireId;
 use crate::http::wire::messages::{TurnStartResponse, seen};

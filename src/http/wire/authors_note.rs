@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::words::{NotePlace, Role};
+use super::enums::{NotePlace, Role};
 use clotho_core::tree;
 
 /// What the author of a story notes to the model: it stands in the prompts and is no message. What is left out is as here:

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
+use super::enums::Status;
 use super::ids::WireNodeId;
 use super::node::ChatMessageNode;
 use super::tree_edits::LabelResponse;
-use super::words::Status;
 use clotho_core::ids::NodeId;
 use clotho_core::world::StateOperation;
 

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::ids::{WireDeviceId, WireId};
-use crate::http::answer::RedactForReplay;
 use crate::http::error::ApiError;
+use crate::http::response::RedactForReplay;
 use clotho_core::ids::DeviceId;
 use clotho_store as store;
 

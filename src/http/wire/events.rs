@@ -5,10 +5,10 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::drafts::DraftErrorResponse;
+use super::enums::Effects;
 use super::ids::{WireDraftId, WireNodeId};
 use super::node::ChatMessageNode;
 use super::tree::OperationResponse;
-use super::words::Effects;
 use super::world::DeltaResponse;
 use crate::http::error::{ApiError, ErrorFields};
 

@@ -8,9 +8,9 @@ use super::ids::{WireCharacterId, WireId, WireLorebookId, WireNodeId, WirePerson
 use super::import_report::ImportReportResponse;
 use super::{deserialize_object, said};
 use crate::http::error::{ApiError, ApiErrorCode};
-use clotho_compat::interop::book;
+use clotho_compat::interop::lorebook;
 use clotho_compat::prompt::lore;
-use clotho_core::tree::book::{changed_fields, validate_lorebook};
+use clotho_core::tree::lorebook::{changed_fields, validate_lorebook};
 use clotho_engine::turn;
 use clotho_store as store;
 
@@ -462,7 +462,7 @@ impl From<turn::LoreTestOutcome> for LoreTestResponse {
 impl LorebookResponse {
     /// A book with its entries.
     pub fn with_entries(book: &store::Lorebook) -> Self {
-        let entries = book::entries(&book.card).into_iter().cloned().map(LoreEntryResponse).collect();
+        let entries = lorebook::entries(&book.card).into_iter().cloned().map(LoreEntryResponse).collect();
         let rest = book.card.iter().filter(|(key, _)| !matches!(key.as_str(), "name" | "entries"));
         let metadata = rest.map(|(key, value)| (key.clone(), value.clone())).collect();
         Self { entries: Some(entries), metadata: Some(metadata), ..Self::without_entries(book) }
@@ -473,7 +473,7 @@ impl LorebookResponse {
         Self {
             id: WireId(book.id),
             name: book.card.get("name").and_then(Value::as_str).unwrap_or_default().to_owned(),
-            entry_count: book::entries(&book.card).len(),
+            entry_count: lorebook::entries(&book.card).len(),
             entries: None,
             metadata: None,
             created_at: book.created.to_string(),
@@ -492,8 +492,8 @@ impl LorebookFields {
             book.insert("name".to_owned(), name.trim().into());
         }
         if let Some(entries) = self.entries {
-            let whole = entries.into_iter().enumerate().map(|(index, entry)| book::with_defaults(&entry.0, index));
-            book.insert("entries".to_owned(), book::keyed_by_uid(whole.collect()).into());
+            let whole = entries.into_iter().enumerate().map(|(index, entry)| lorebook::with_defaults(&entry.0, index));
+            book.insert("entries".to_owned(), lorebook::keyed_by_uid(whole.collect()).into());
         }
         book.entry("entries").or_insert_with(|| Map::new().into());
         Ok(validate_lorebook(book)?)

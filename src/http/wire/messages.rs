@@ -10,14 +10,14 @@ use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
+use super::enums::{Effects, OnStale, Role};
 use super::ids::{WireCharacterId, WireNodeId, WirePersonaId};
 use super::node::ChatMessageNode;
 use super::sessions::model;
 use super::tree_edits::NodeWorldChangeResponse;
-use super::words::{Effects, OnStale, Role};
 use super::{deserialize_nullable_option, deserialize_objects};
-use crate::http::answer::RedactForReplay;
 use crate::http::error::{ApiError, ApiErrorCode};
+use crate::http::response::RedactForReplay;
 use clotho_core::ids::NodeId;
 use clotho_core::tree::limits::check_speaker;
 use clotho_engine::turn;

@@ -1,7 +1,7 @@
 //! The shapes on the wire, exactly as the contract says: camelCase, times in ISO 8601 UTC, ids as lower-case UUIDs. The
 //! domain below knows no JSON of clients; this folder turns one into the other and does nothing else.
 //!
-//! `ids.rs` and `words.rs` have what all shapes share; then one file for each kind of thing. To add a field: here, with its
+//! `ids.rs` and `enums.rs` have what all shapes share; then one file for each kind of thing. To add a field: here, with its
 //! doc comment, which the document shows. To add a shape: a struct with `Serialize` (answers) or `Deserialize` with
 //! `deny_unknown_fields` (requests), and `ToSchema`.
 
@@ -12,6 +12,8 @@ pub mod devices;
 pub mod display_scripts;
 pub mod documents;
 pub mod drafts;
+pub mod embedded_plugin;
+pub mod enums;
 pub mod events;
 pub mod exports;
 pub mod ids;
@@ -24,9 +26,8 @@ pub mod node;
 pub mod plugin_editor;
 mod plugin_tests;
 pub mod presets;
-pub mod preview;
+pub mod prompt_preview;
 pub mod providers;
-pub mod rules;
 pub mod search;
 pub mod server_info;
 pub mod sessions;
@@ -36,7 +37,6 @@ pub mod trash;
 pub mod tree;
 pub mod tree_edits;
 pub mod turns;
-pub mod words;
 pub mod world;
 
 use std::borrow::Cow;

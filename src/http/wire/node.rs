@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
+use super::enums::{Effects, Kind, Role, Status};
 use super::ids::{WireCharacterId, WireId, WireNodeId, WirePersonaId, WireUserId, wire_ids};
-use super::words::{Effects, Kind, Role, Status};
 use super::world::{DeltaResponse, TraceResponse, WorldStateSchema};
 use crate::http::error::ApiError;
 use clotho_compat::prompt::tags;

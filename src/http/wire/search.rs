@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::enums::Role;
 use super::ids::{WireCharacterId, WireNodeId, WireSessionId};
 use super::tree_edits::WireFragmentId;
-use super::words::Role;
 use clotho_search as search;
 
 /// What to look for, and where.

@@ -5,8 +5,8 @@ use serde_json::{Map, Number, Value};
 use utoipa::ToSchema;
 
 use super::authors_note::AuthorsNoteFields;
+use super::enums::SessionViewMode;
 use super::ids::{WireCharacterId, WireId, WireNodeId, WirePersonaId, WirePresetId, WireSessionId, WireUserId};
-use super::words::SessionViewMode;
 use super::{
     deserialize_nullable_object, deserialize_nullable_option, deserialize_optional_object, deserialize_optional_objects,
 };

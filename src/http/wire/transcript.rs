@@ -5,7 +5,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::ids::{WireId, WireNodeId, WireSessionId};
 use super::node::{ChatMessageNode, NodeRenderer};
-use crate::http::answer::FileResponseHead;
+use crate::http::response::FileResponseHead;
 use clotho_compat::interop::text;
 use clotho_core::ids::NodeId;
 use clotho_core::tree::Session;

@@ -28,7 +28,7 @@ use super::caller::{Caller, ClientIdentity, unpaired_error};
 use super::error::{ApiError, ApiErrorCode};
 use super::query::{NodeIdPath, QueryParams, SessionIdPath};
 use super::routes::{AppData, load_node, load_session, node_renderer};
-use super::shared::{ServerState, SocketPermit};
+use super::server_state::{ServerState, SocketPermit};
 use super::wire::events::{ClientFrame, Event};
 use super::wire::node::NodeRenderer;
 use clotho_core::oplog::Operation;

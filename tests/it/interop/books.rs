@@ -1,6 +1,6 @@
 //! Lorebooks: what is read of the recorded ones, and what goes out again.
 
-use clotho_compat::interop::book::{self, LorebookImportError};
+use clotho_compat::interop::lorebook::{self, LorebookImportError};
 use clotho_compat::interop::png;
 use serde_json::{Map, Value, json};
 

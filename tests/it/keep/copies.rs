@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clotho_core::clock::Time;
 use clotho_core::tree::Delta;
 use clotho_core::tree::reference_tree::ReferenceTree;
-use clotho_store::copies::{self, BackupError};
+use clotho_store::backups::{self, BackupError};
 use clotho_store::{Store, StoreError, StoreSettings};
 use serde_json::json;
 
@@ -39,7 +39,7 @@ fn opened(copy: &Path, folder: &Path) -> Store {
     Store::open(&settings).unwrap().0
 }
 
-/// `domain.md` 4: copies that are made while messages are written have everything that was acknowledged before they began, and
+/// `domain.md` 4: backups that are made while messages are written have everything that was acknowledged before they began, and
 /// nothing by halves: the log of every session rebuilds its tree.
 #[tokio::test]
 async fn a_copy_under_load_is_of_one_moment() {
@@ -62,7 +62,7 @@ async fn a_copy_under_load_is_of_one_moment() {
         let before = newest().await.unwrap();
         let (database, copy) = (app.inside().home().join("data/clotho.db"), folder.path().join(format!("{n}.db")));
         let to = copy.clone();
-        tokio::task::spawn_blocking(move || copies::copy(&database, &to).unwrap()).await.unwrap();
+        tokio::task::spawn_blocking(move || backups::copy(&database, &to).unwrap()).await.unwrap();
         let home = tempfile::tempdir().unwrap();
         let (store, owner) = (opened(&copy, home.path()), app.inside().owner);
         let check = move |reader: &mut clotho_store::StoreReader<'_>| {
@@ -91,18 +91,21 @@ fn a_copy_is_whole_or_not_there() {
     let folder = tempfile::tempdir().unwrap();
     let to = folder.path().join("copy.db");
     std::fs::write(&to, "mine").unwrap();
-    assert!(matches!(copies::copy(&store.database(), &to), Err(BackupError::Exists(_))));
+    assert!(matches!(backups::copy(&store.database(), &to), Err(BackupError::Exists(_))));
     assert_eq!(std::fs::read_to_string(&to).unwrap(), "mine");
     std::fs::remove_file(&to).unwrap();
 
-    assert!(matches!(copies::copy(&folder.path().join("nothing.db"), &to), Err(BackupError::Missing(_))));
+    assert!(matches!(backups::copy(&folder.path().join("nothing.db"), &to), Err(BackupError::Missing(_))));
     let letter = folder.path().join("letter.db");
     std::fs::write(&letter, "Dear diary. ".repeat(1_000)).unwrap();
-    assert!(copies::copy(&letter, &to).is_err());
-    assert!(matches!(copies::copy(&store.database(), &folder.path().join("no/where.db")), Err(BackupError::Failed(_))));
+    assert!(backups::copy(&letter, &to).is_err());
+    assert!(matches!(
+        backups::copy(&store.database(), &folder.path().join("no/where.db")),
+        Err(BackupError::Failed(_))
+    ));
     assert_eq!(names(folder.path()), ["letter.db"]);
-    copies::copy(&store.database(), &to).unwrap();
-    copies::check(&to).unwrap();
+    backups::copy(&store.database(), &to).unwrap();
+    backups::check(&to).unwrap();
     assert_eq!(names(folder.path()), ["copy.db", "letter.db"]);
 }
 
@@ -114,11 +117,11 @@ fn what_is_put_back_takes_the_place_of_what_is_kept() {
     let begun = store.begin(Delta::default(), None, &["Welcome."]);
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("copy.db");
-    copies::copy(&store.database(), &copy).unwrap();
+    backups::copy(&store.database(), &copy).unwrap();
     let late = message(begun.session, begun.greetings[0], Some(store.said("Later.")), Vec::new());
     store.try_message(late).unwrap();
     let (settings, now) = (store.settings.clone(), Time(1_763_734_500_000));
-    let put_back = |file: &Path| copies::restore(&settings, file, now);
+    let put_back = |file: &Path| backups::restore(&settings, file, now);
     assert!(matches!(put_back(&copy), Err(BackupError::Failed(StoreError::Locked))));
     store.close();
 
@@ -148,15 +151,15 @@ fn what_is_put_back_takes_the_place_of_what_is_kept() {
     assert_eq!(store.shown(begun.session), ["Welcome.", "Later."], "what was there is whole");
 }
 
-/// The copies of days: one a day, the oldest goes when a new one is there, and one that fails costs no good one.
+/// The backups of days: one a day, the oldest goes when a new one is there, and one that fails costs no good one.
 #[test]
 fn seven_days_are_kept() {
     let store = TestStore::new();
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("backups");
     let first = 1_763_734_500_000;
-    let of_day = |n: i64| copies::daily_backup(&store.database(), &folder, 7, Time(first + n * DAY));
-    assert_eq!(copies::daily_backup(&store.database(), &folder, 0, Time(first)).unwrap(), None);
+    let of_day = |n: i64| backups::daily_backup(&store.database(), &folder, 7, Time(first + n * DAY));
+    assert_eq!(backups::daily_backup(&store.database(), &folder, 0, Time(first)).unwrap(), None);
     assert!(!folder.exists());
     for n in 0..9 {
         assert!(of_day(n).unwrap().is_some());
@@ -168,9 +171,9 @@ fn seven_days_are_kept() {
 
     // The database cannot be read: nothing is removed.
     let nowhere = home.path().join("nowhere.db");
-    assert!(copies::daily_backup(&nowhere, &folder, 3, Time(first + 9 * DAY)).is_err());
+    assert!(backups::daily_backup(&nowhere, &folder, 3, Time(first + 9 * DAY)).is_err());
     assert_eq!(names(&folder), kept);
-    assert!(copies::daily_backup(&store.database(), &folder, 3, Time(first + 9 * DAY)).unwrap().is_some());
+    assert!(backups::daily_backup(&store.database(), &folder, 3, Time(first + 9 * DAY)).unwrap().is_some());
     assert_eq!(names(&folder).len(), 4);
 }
 
@@ -181,5 +184,5 @@ async fn the_server_copies_by_itself() {
     app.maintenance.run_pass(&app.store).await;
     let folder = app.home().join("data/backups");
     assert_eq!(names(&folder), ["clotho-2023-11-14.db"]);
-    copies::check(&folder.join("clotho-2023-11-14.db")).unwrap();
+    backups::check(&folder.join("clotho-2023-11-14.db")).unwrap();
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clotho_core::ids::{CharacterId, FragmentId, NodeId, PersonaId};
 use clotho_core::tree::{CardRef, Effects, Kind, PersonaRef, Role, TreeEdit};
 use clotho_store::doctor::{Doctor, DoctorCheck, DoctorFinding, RepairableFinding};
-use clotho_store::{NodeStateUpdate, Store, Trace, copies};
+use clotho_store::{NodeStateUpdate, Store, Trace, backups};
 use diesel::connection::SimpleConnection;
 use serde_json::{Map, json};
 
@@ -79,18 +79,18 @@ fn checks(found: &[RepairableFinding]) -> BTreeSet<String> {
 struct Ward {
     store: TestStore,
     folder: tempfile::TempDir,
-    copies: usize,
+    backups: usize,
 }
 
 impl Ward {
     fn new() -> Self {
-        Self { store: told(), folder: tempfile::tempdir().unwrap(), copies: 0 }
+        Self { store: told(), folder: tempfile::tempdir().unwrap(), backups: 0 }
     }
 
     fn damaged(&mut self, sql: &str) -> PathBuf {
-        self.copies += 1;
-        let file = self.folder.path().join(format!("{}.db", self.copies));
-        copies::copy(&self.store.database(), &file).unwrap();
+        self.backups += 1;
+        let file = self.folder.path().join(format!("{}.db", self.backups));
+        backups::copy(&self.store.database(), &file).unwrap();
         let mut conn = crate::support::sql_beside(&file);
         conn.batch_execute("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON;").unwrap();
         conn.batch_execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));

@@ -49,7 +49,10 @@ fn a_plan_is_told() {
         text("system", "Now.", 0, 3),
         text("note", "Later.", 9, -100),
     ];
-    assert_eq!(outcome.plan, PluginPromptPlan { injections: injected, lore: vec![wish("wounds", true), wish("peace", false)] });
+    assert_eq!(
+        outcome.plan,
+        PluginPromptPlan { injections: injected, lore: vec![wish("wounds", true), wish("peace", false)] }
+    );
     assert_eq!(outcome.warnings, ["I thought so."]);
 }
 

@@ -1,6 +1,6 @@
 //! Requests as SillyTavern 1.19.0 would have sent them: presets, cards, lore, notes, scripts, byte for byte.
 
-use clotho_compat::interop::book;
+use clotho_compat::interop::lorebook;
 use clotho_compat::prompt::PromptCast;
 use clotho_compat::prompt::lore::{
     self, LoreHost, LorebookScope, ScanBook, ScanOutcome, ScanRequest, ScopedBook, WorldInfoSettings,
@@ -185,7 +185,7 @@ impl Case {
 
     /// What lore fires.
     fn lore(&self, history: &[HistoryMessage], house: &mut House<'_, '_, '_>) -> ScanOutcome {
-        let own = self.card.get("character_book").map(book::from_card).unwrap_or_default();
+        let own = self.card.get("character_book").map(lorebook::from_card).unwrap_or_default();
         let book = ScanBook::read("card", "card", &own);
         let bound = [ScopedBook { scope: LorebookScope::Character, book: &book }];
         let settings: Map<String, Value> = serde_json::from_str(HOUSE).unwrap();

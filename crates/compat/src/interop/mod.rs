@@ -11,13 +11,13 @@
 //! answers with a value of its own and with findings; what it does not know it keeps as it is. Its recorded cases go into
 //! `tests/fixtures/golden/`.
 
-pub mod book;
 pub mod card;
 pub mod chat;
 pub mod chat_tree;
 pub mod file_kind;
 pub mod finding;
 pub mod foreign_chat;
+pub mod lorebook;
 pub mod persona;
 pub mod picture;
 pub mod png;

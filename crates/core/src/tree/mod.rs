@@ -19,26 +19,26 @@
 
 pub mod arrange;
 pub mod authors_note;
-pub mod book;
 pub mod card;
 pub mod conflict_paths;
 pub mod delta;
 pub mod edit;
 pub mod limits;
+pub mod lorebook;
 pub mod merge;
 pub mod merge_parts;
+pub mod message_run;
 pub mod node;
 pub mod preset;
-pub mod recall;
+pub mod recall_settings;
 pub mod reference_tree;
-pub mod run;
 pub mod session;
-pub mod summaries;
+pub mod summary_settings;
 
 pub use arrange::{EditTarget, TreeEdit};
 pub use authors_note::{AuthorsNote, NotePlacement};
 pub use delta::{Delta, NodeNote, NodeProblem};
 pub use node::{Effects, Kind, Node, Role, SiblingPosition, Status};
-pub use recall::RecallSettings;
+pub use recall_settings::RecallSettings;
 pub use session::{AllowedScripts, CardRef, PersonaRef, PluginSetting, Session};
-pub use summaries::SummarySettings;
+pub use summary_settings::SummarySettings;

@@ -7,8 +7,8 @@ use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, PersonaId, PresetId, SessionId, UserId};
 
 use super::authors_note::AuthorsNote;
-use super::recall::RecallSettings;
-use super::summaries::SummarySettings;
+use super::recall_settings::RecallSettings;
+use super::summary_settings::SummarySettings;
 
 /// One story: a tree, a HEAD and its settings.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,8 +4,8 @@
 //! - [`fold()`] applies operations under [`SchemaSet`] and answers with what it had to bend or leave out.
 //! - [`diff()`] compares two worlds for display; [`ChangedPaths`] finds which operations had to do with what differs.
 //!
-//! All of it is pure: no I/O, no clock, no framework. To add a kind of operation: a variant in [`op::StateChange`], its JSON
-//! in `op.rs`, its arm in `fold/edit.rs`, and a line in the fold's table of tests. To add a schema keyword: see
+//! All of it is pure: no I/O, no clock, no framework. To add a kind of operation: a variant in [`operation::StateChange`], its JSON
+//! in `operation.rs`, its arm in `fold/edit.rs`, and a line in the fold's table of tests. To add a schema keyword: see
 //! `schema/mod.rs`; every keyword that is not known is refused when the schema is read, so that none passes silently.
 
 pub mod canonical;
@@ -15,7 +15,7 @@ pub mod diff;
 pub mod fold;
 mod name_match;
 pub mod number;
-pub mod op;
+pub mod operation;
 pub mod pointer;
 mod problem;
 pub mod schema;
@@ -28,7 +28,7 @@ pub use condition::Condition;
 pub use diff::{PathChange, diff};
 pub use fold::{fold, fold_incremental};
 pub use name_match::find_equivalent_name;
-pub use op::{MalformedOperation, StateChange, StateOperation, WorldSection};
+pub use operation::{MalformedOperation, StateChange, StateOperation, WorldSection};
 pub use pointer::Pointer;
 pub use problem::{Problem, ProblemKind};
 pub use schema::{Schema, SchemaError, SchemaNode, SchemaSet};

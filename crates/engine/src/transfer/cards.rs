@@ -4,12 +4,12 @@
 use serde_json::{Map, Value, json};
 
 use clotho_compat::interop::card::{self, CardImportError, ExportCard};
-use clotho_compat::interop::{FindingOutcome, ImportFinding, book, picture};
+use clotho_compat::interop::{FindingOutcome, ImportFinding, lorebook, picture};
 use clotho_core::clock::{IdGenerator, Time};
 use clotho_core::ids::{CharacterId, LorebookId, UserId};
-use clotho_core::tree::book::{EXTRA_FIELD as EXTRA_LOREBOOKS, PRIMARY_FIELD as LOREBOOK};
 use clotho_core::tree::card::{ValidationError, trim_to_limits, validate_card};
-use clotho_plugin::{carried, unread_starts};
+use clotho_core::tree::lorebook::{EXTRA_FIELD as EXTRA_LOREBOOKS, PRIMARY_FIELD as LOREBOOK};
+use clotho_plugin::{embedded_plugin, unread_starts};
 use clotho_store::{CardFile, CharacterCard, Lorebook, Tx, WriteError};
 
 use super::lorebooks::{
@@ -119,7 +119,7 @@ pub fn read_card(
 
 /// What is to say of rules for this program that a card brings along.
 fn embedded_plugin_finding(fields: &Map<String, Value>) -> Option<ImportFinding> {
-    let words = match carried::read(fields)? {
+    let words = match embedded_plugin::read(fields)? {
         Ok(source) => format!(
             "rules for this program, the plugin \"{}\": nothing of them runs before who runs the server looks at them and takes them in",
             source.name
@@ -151,8 +151,8 @@ fn embedded_lorebook(
     ids: &IdGenerator,
     now: Time,
 ) -> Result<(Lorebook, ForeignImportItem), ValidationError> {
-    let odd = book.as_object_mut().map(book::take_invalid_entries).unwrap_or_default();
-    let (book, mut item) = new_lorebook(book::from_card(&book), title, ids, now)?;
+    let odd = book.as_object_mut().map(lorebook::take_invalid_entries).unwrap_or_default();
+    let (book, mut item) = new_lorebook(lorebook::from_card(&book), title, ids, now)?;
     item.findings.extend(invalid_entries_finding(&odd));
     Ok((book, item))
 }
@@ -258,7 +258,7 @@ pub fn card_sheet<'a>(character: &CharacterCard, files: &'a [CardFile], book: Op
         let path = file.name.strip_prefix(BESIDE)?.to_owned();
         Some(card::CardAsset { path, bytes: file.bytes.clone() })
     });
-    let book = book.map(|book| book::to_card(&book.card));
+    let book = book.map(|book| lorebook::to_card(&book.card));
     let created = character.created.to_string();
     ExportCard { card, book, picture, assets: assets.collect(), created, ..ExportCard::default() }
 }

@@ -4,14 +4,14 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use clotho_compat::interop::book::{self, LorebookImportError};
 use clotho_compat::interop::finding::count_phrase;
+use clotho_compat::interop::lorebook::{self, LorebookImportError};
 use clotho_compat::interop::{FindingOutcome, ImportFinding};
 use clotho_compat::prompt::lore::TitleLabels;
 use clotho_core::clock::{IdGenerator, Time};
 use clotho_core::ids::LorebookId;
-use clotho_core::tree::book::validate_lorebook;
 use clotho_core::tree::card::ValidationError;
+use clotho_core::tree::lorebook::validate_lorebook;
 use clotho_plugin::{InitVarText, unread_starts};
 use clotho_store::Lorebook;
 
@@ -44,7 +44,7 @@ pub fn read_lorebook(
     now: Time,
 ) -> Result<(Lorebook, ForeignImportItem), LorebookRejection> {
     let stem = name.and_then(|name| Path::new(name).file_stem()?.to_str()).unwrap_or_default();
-    let (book, odd) = book::sorted(file)?;
+    let (book, odd) = lorebook::sorted(file)?;
     let (book, mut item) = new_lorebook(book, stem, ids, now)?;
     item.findings.extend(invalid_entries_finding(&odd));
     item.file = name.map(str::to_owned);
@@ -78,7 +78,7 @@ pub fn new_lorebook(
     book.insert("name".to_owned(), called.clone().into());
     validate_lorebook(&book)?;
     let id = LorebookId::new(ids.next(now));
-    let n = book::entries(&book).len();
+    let n = lorebook::entries(&book).len();
     let words = count_phrase(n, "entry", "entries");
     let mut findings =
         if n == 0 { Vec::new() } else { vec![ImportFinding::new(FindingOutcome::Works, "lore", words).of(n)] };

@@ -11,7 +11,7 @@ use crate::live::{Draft, DraftFailure, DraftKind};
 use clotho_compat::prompt;
 use clotho_core::ids::{DraftId, NodeId, SessionId, UserId};
 use clotho_core::tree::edit::{self, TreeError};
-use clotho_core::tree::run::{self, RunNode};
+use clotho_core::tree::message_run::{self, RunNode};
 use clotho_core::tree::{Kind, Node, Session};
 use clotho_store::{StoreReader, StoredSession};
 
@@ -145,7 +145,7 @@ pub fn select_model(
 fn summary_run(reader: &mut StoreReader<'_>, held: &StoredSession, ids: &[NodeId]) -> Result<Vec<Node>, TurnError> {
     let mut node = |id| Ok::<_, TurnError>(reader.node(held, id)?.ok_or(TreeError::NotFound("the message"))?.node);
     let named: Vec<RunNode<NodeId>> = ids.iter().map(|id| Ok(member(&node(*id)?))).collect::<Result<_, TurnError>>()?;
-    let (first, last) = run::run_ends(&named)?;
+    let (first, last) = message_run::run_ends(&named)?;
     let (mut line, mut next) = (Vec::new(), Some(last.id));
     while let Some(id) = next {
         let node = node(id)?;
@@ -153,7 +153,7 @@ fn summary_run(reader: &mut StoreReader<'_>, held: &StoredSession, ids: &[NodeId
         line.push(node);
     }
     line.reverse();
-    run::check_contiguous(&named, &line.iter().map(member).collect::<Vec<_>>())?;
+    message_run::check_contiguous(&named, &line.iter().map(member).collect::<Vec<_>>())?;
     line.retain(|node| node.kind != Kind::Change);
     Ok(line)
 }

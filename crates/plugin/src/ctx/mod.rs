@@ -10,13 +10,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rhai::{FuncRegistration, Module, RhaiNativeFunc, Shared, Variant};
 
-use super::ask::PluginModelCall;
 use super::call::{HookCall, HookOutcome};
 use super::convert::ByteBudget;
 use super::dice::Roll;
 use super::error::ScriptErrorKind;
 use super::host_fault::{RhaiThrow, throw};
 use super::limits::{LimitMonitor, ScriptLimits};
+use super::model_call::PluginModelCall;
 use super::permission::Permission;
 use super::plan::PluginPromptPlan;
 use super::runtime::PluginRuntime;

@@ -4,12 +4,12 @@ use rhai::{Array, Dynamic, Map};
 use serde_json::Value;
 
 use super::{Ctx, CtxSurface, RunningCall};
-use crate::ask::{DEFAULT_MAX_TOKENS, MAX_TOKENS, ModelCallMessage, PluginModelCall};
 use crate::call::Hook;
 use crate::convert::{kind_of, take_text};
 use crate::error::ScriptErrorKind;
 use crate::host_fault::{HostFault, RhaiThrow, throw, throw_limit};
 use crate::limits::ScriptLimit;
+use crate::model_call::{DEFAULT_MAX_TOKENS, MAX_TOKENS, ModelCallMessage, PluginModelCall};
 use crate::permission::Permission;
 use crate::suggest::did_you_mean;
 

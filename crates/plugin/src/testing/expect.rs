@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use super::failure::PluginTestFailure;
 use super::from_toml;
-use crate::ask::PluginModelCall;
 use crate::call::{HookAnswer, HookOutcome};
 use crate::loaded::LoadedPlugin;
 use crate::manifest_rules::RulesOutcome;
+use crate::model_call::PluginModelCall;
 use crate::plan::TextInjection;
 use crate::summary::SummaryProposal;
 use clotho_core::world::{Pointer, ProblemKind};

@@ -9,7 +9,7 @@ use clotho_core::ids::NodeId;
 use clotho_core::oplog::Effect;
 use clotho_core::tree::arrange::{self, SummaryPlacement};
 use clotho_core::tree::edit::TreeError;
-use clotho_core::tree::run::{self, RunNode};
+use clotho_core::tree::message_run::{self, RunNode};
 use clotho_core::tree::{Kind, Role, Status};
 
 use super::super::ancestors;
@@ -37,10 +37,10 @@ impl Tx<'_> {
         let rows: Vec<NodeRow> =
             ids.iter().map(|id| self.node_in_tree(held, *id, "nodeIds")).collect::<Result<_, _>>()?;
         let named = members(&rows)?;
-        let (first, last) = run::run_ends(&named)?;
+        let (first, last) = message_run::run_ends(&named)?;
         let way = self.run(|conn| ancestors::ancestors_up_to_depth(conn, last.id, first.depth))?;
         let line: Vec<NodeRow> = way.iter().rev().map(|rung| self.row_by_number(rung.n)).collect::<Result<_, _>>()?;
-        run::check_contiguous(&named, &members(&line)?)?;
+        message_run::check_contiguous(&named, &members(&line)?)?;
         Ok(line)
     }
 
@@ -55,7 +55,7 @@ impl Tx<'_> {
     ) -> Result<Vec<Effect>, WriteError> {
         check_storable_text("content", content)?;
         let line = self.run_of(held, run)?;
-        run::check_has_message(&members(&line)?)?;
+        message_run::check_has_message(&members(&line)?)?;
         let last = line.last().ok_or(TreeError::NotFound("the message"))?;
         let mut children = Vec::new();
         for child in self.children(last)? {

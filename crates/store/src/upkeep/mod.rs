@@ -2,14 +2,14 @@
 //! small writes, so that turns go on meanwhile.
 //!
 //! - `doctor/`: whether every rule is kept, and putting right what is derived
-//! - `copies.rs`: copies of the whole database, made, checked, put back
+//! - `backups.rs`: copies of the whole database, made, checked, put back
 //! - `gc.rs`: what may go at any time or was kept for long enough; `session_nodes.rs`: a session's nodes in memory
 //! - `statistics.rs`: how much there is
 //! - `trash.rs`: what was deleted, brought back or given up; what was given up is cleared away piece by piece
 //!
 //! To add a kind of thing that can lie in the trash: its arm in `trash.rs`, a word in `http/wire/trash.rs`.
 
-pub mod copies;
+pub mod backups;
 pub mod doctor;
 mod gc;
 mod session_nodes;

@@ -29,9 +29,9 @@ pub fn to_card(mut card: Map<String, Value>) -> Map<String, Value> {
     }
     // The book is one of Agnai's own kind.
     if let Some(book) = card.get("character_book").filter(|book| book.is_object())
-        && let Ok(read) = crate::interop::book::read(book.to_string().as_bytes())
+        && let Ok(read) = crate::interop::lorebook::read(book.to_string().as_bytes())
     {
-        card.insert("character_book".to_owned(), crate::interop::book::to_card(&read));
+        card.insert("character_book".to_owned(), crate::interop::lorebook::to_card(&read));
     }
     let described = card.get("persona").map(describe_persona).unwrap_or_default();
     card.insert("description".to_owned(), described.into());

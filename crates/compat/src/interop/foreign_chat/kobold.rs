@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::keys::{drop_empty, list, text};
 use super::message_tree::line;
 use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
-use crate::interop::{FindingOutcome, ImportFinding, book};
+use crate::interop::{FindingOutcome, ImportFinding, lorebook};
 
 /// Between the names of several who speak.
 const NAME_SEPARATOR: &str = "||$||";
@@ -179,7 +179,7 @@ fn world_info(entries: &[Value]) -> Option<Map<String, Value>> {
             "disable": is("widisabled"), "probability": share, "extensions": {"kobold": entry},
         });
         let Value::Object(own) = own else { return None };
-        Some((n.to_string(), Value::Object(book::with_defaults(&own, n))))
+        Some((n.to_string(), Value::Object(lorebook::with_defaults(&own, n))))
     };
     let entries: Map<String, Value> =
         entries.iter().filter(|entry| entry.is_object()).enumerate().filter_map(entry).collect();

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::keys::{drop_empty, list, name, object, text, timestamp};
 use super::message_tree::line;
 use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
-use crate::interop::book;
+use crate::interop::lorebook;
 
 /// Around what was thought.
 const THOUGHT_TAGS: (&str, &str) = ("<Thoughts>", "</Thoughts>");
@@ -28,7 +28,7 @@ fn convert_chat(mut map: Map<String, Value>) -> ForeignChat {
     let lore = list(&mut map, "localLore");
     let title = text(&mut map, "name");
     let lore =
-        (!lore.is_empty()).then(|| book::read(json!({"type": "risu", "data": lore}).to_string().as_bytes()).ok());
+        (!lore.is_empty()).then(|| lorebook::read(json!({"type": "risu", "data": lore}).to_string().as_bytes()).ok());
     let tale = ForeignChat {
         program: ForeignProgram::Risu,
         id: name(&mut map, "id"),

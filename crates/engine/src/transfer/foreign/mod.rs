@@ -14,7 +14,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use clotho_compat::interop::{FindingOutcome, ImportFinding, book, file_kind, text};
+use clotho_compat::interop::{FindingOutcome, ImportFinding, file_kind, lorebook, text};
 use clotho_core::clock::IdGenerator;
 use clotho_store::Store;
 
@@ -205,7 +205,7 @@ impl ForeignImport<'_> {
         match sort {
             ForeignFileType::Card => {
                 let bytes = place.read()?;
-                match book::is_in_picture(&bytes) {
+                match lorebook::is_in_picture(&bytes) {
                     true => _ = self.lorebook(place, &bytes).await?,
                     false => _ = self.character(place, &bytes).await?,
                 }

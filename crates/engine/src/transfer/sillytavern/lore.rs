@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use clotho_compat::interop::book;
+use clotho_compat::interop::lorebook;
 use clotho_compat::interop::{FindingOutcome, ImportFinding};
 use clotho_compat::prompt::lore;
 use clotho_core::ids::LorebookId;
@@ -30,11 +30,11 @@ pub struct FolderLorebook {
 impl FolderLorebook {
     /// Whether it has every entry of another, by keys and text.
     pub fn has_all(&self, other: &Map<String, Value>) -> bool {
-        let Some(own) = self.file.read().ok().and_then(|bytes| book::read(&bytes).ok()) else { return false };
+        let Some(own) = self.file.read().ok().and_then(|bytes| lorebook::read(&bytes).ok()) else { return false };
         let said =
             |entry: &Map<String, Value>| [entry.get("key"), entry.get("content")].map(|one| one.map(Value::to_string));
-        let own: HashSet<_> = book::entries(&own).into_iter().map(said).collect();
-        book::entries(other).into_iter().all(|entry| own.contains(&said(entry)))
+        let own: HashSet<_> = lorebook::entries(&own).into_iter().map(said).collect();
+        lorebook::entries(other).into_iter().all(|entry| own.contains(&said(entry)))
     }
 }
 

@@ -16,7 +16,7 @@ use clotho_compat::prompt::lore::{
 };
 use clotho_compat::prompt::{PromptCast, TokenMeasure, preset};
 use clotho_core::ids::{LorebookId, NodeId, UserId};
-use clotho_core::tree::{Role, book};
+use clotho_core::tree::{Role, lorebook};
 use clotho_core::world::{Pointer, StateChange, StateOperation, WorldSection};
 use clotho_plugin::LoreSelection;
 use clotho_store::{BindingTarget, HeldBook, PathFilter, StoreError, StoreReader};
@@ -113,7 +113,7 @@ impl ActiveLorebooks {
         let session = scene.session();
         let card = answering_card(reader, scene)?;
         let mut held: Vec<(LorebookScope, HeldBook)> = Vec::new();
-        for id in book::card_lorebooks(&card) {
+        for id in lorebook::card_lorebooks(&card) {
             held.extend(reader.lorebook_version(session.owner, id)?.map(|book| (LorebookScope::Character, book)));
         }
         let persona = scene.user_persona.persona.or(session.persona.as_ref().map(|persona| persona.id));

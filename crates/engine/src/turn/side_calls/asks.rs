@@ -165,7 +165,7 @@ fn select_model(parts: &TurnServices, session: &Session, ask: &PluginModelCall) 
     }
 }
 
-fn to_sent(line: &clotho_plugin::ask::ModelCallMessage) -> OutgoingMessage {
+fn to_sent(line: &clotho_plugin::model_call::ModelCallMessage) -> OutgoingMessage {
     let role = Role::from_word(&line.role).unwrap_or(Role::User);
     OutgoingMessage { role, name: None, text: line.text.clone() }
 }

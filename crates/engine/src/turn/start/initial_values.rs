@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use clotho_compat::prompt::lore::LorebookScope;
 use clotho_core::ids::{CharacterId, PersonaId, SessionId, UserId};
-use clotho_core::tree::{NodeProblem, book};
+use clotho_core::tree::{NodeProblem, lorebook};
 use clotho_plugin::{InitVarText, unread_starts};
 use clotho_store::{BindingTarget, HeldBook, StoreError, StoreReader};
 
@@ -49,7 +49,7 @@ pub fn read_initial_values(
         reader.bound_lorebooks(whose.owner, holds)?.into_iter().for_each(&mut take);
     }
     for (id, card) in whose.characters {
-        for book in book::card_lorebooks(card) {
+        for book in lorebook::card_lorebooks(card) {
             reader.lorebook_version(whose.owner, book)?.into_iter().for_each(&mut take);
         }
         reader.bound_lorebooks(whose.owner, BindingTarget::Character(*id))?.into_iter().for_each(&mut take);

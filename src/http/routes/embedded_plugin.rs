@@ -7,14 +7,14 @@ use actix_web::{HttpRequest, web};
 use super::plugin_editor::{check_may_install, list_files};
 use super::{AppData, characters, language};
 use crate::app::App;
-use crate::http::answer::{ApiResponse, ApiResult, NoContent};
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::query::CharacterIdPath;
-use crate::http::wire::rules::{EmbedPluginRequest, EmbeddedPluginResponse, InstallEmbeddedPluginRequest};
+use crate::http::response::{ApiResponse, ApiResult, NoContent};
+use crate::http::wire::embedded_plugin::{EmbedPluginRequest, EmbeddedPluginResponse, InstallEmbeddedPluginRequest};
 use crate::http::wire::server_info::PluginResponse;
-use clotho_plugin::carried::{self, EmbeddedPluginError};
+use clotho_plugin::embedded_plugin::{self, EmbeddedPluginError};
 use clotho_plugin::{LoadedPlugin, PluginSource, ScriptError, ScriptLimits};
 use clotho_store::CharacterCard;
 
@@ -30,7 +30,7 @@ pub async fn read(
 ) -> ApiResult<EmbeddedPluginResponse> {
     let language = language(&request);
     let card = characters::load(&app, caller, id).await?;
-    let source = match carried::read(&card.card) {
+    let source = match embedded_plugin::read(&card.card) {
         None => return ApiResponse::ok(&EmbeddedPluginResponse::not_embedded()),
         Some(Err(error)) => return ApiResponse::ok(&EmbeddedPluginResponse::malformed(error.to_string())),
         Some(Ok(source)) => source,
@@ -58,7 +58,7 @@ pub async fn put(
     let catalogue = app.catalogue.now();
     let missing = || ApiError::not_found("the plugin").detail("field", "plugin");
     let source = catalogue.get(&body.0.plugin).ok_or_else(missing)?.source().clone();
-    update_card(&app, caller, card, move |card| carried::put(&mut card.card, &source)).await?;
+    update_card(&app, caller, card, move |card| embedded_plugin::put(&mut card.card, &source)).await?;
     read(app, request, caller, id).await
 }
 
@@ -69,7 +69,7 @@ pub async fn put(
 pub async fn delete(app: AppData, caller: Caller, id: CharacterIdPath) -> ApiResult<NoContent> {
     let card = characters::load(&app, caller, id).await?;
     update_card(&app, caller, card, |card| {
-        carried::remove(&mut card.card);
+        embedded_plugin::remove(&mut card.card);
         Ok(())
     })
     .await?;
@@ -92,7 +92,7 @@ pub async fn accept(
     check_may_install(&app, caller).await?;
     let card = characters::load(&app, caller, id).await?;
     let none = || ApiError::new(ApiErrorCode::Conflict, "the card carries no rules");
-    let source = carried::read(&card.card).ok_or_else(none)?.map_err(embed_error)?;
+    let source = embedded_plugin::read(&card.card).ok_or_else(none)?.map_err(embed_error)?;
     let loaded = load_plugin(source.clone()).await?.map_err(|error| {
         ApiError::new(ApiErrorCode::Conflict, format!("the rules of the card cannot run: {}", error.message))
     })?;

@@ -3,11 +3,11 @@
 use actix_web::HttpRequest;
 
 use super::{AppData, branch_leaf, branch_range, conditional_read_inline, load_session, node_renderer};
-use crate::http::answer::{ApiResponse, ApiResult};
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{QueryParams, SessionIdPath};
+use crate::http::response::{ApiResponse, ApiResult};
 use crate::http::wire::check_limit;
 use crate::http::wire::ids::WireId;
 use crate::http::wire::messages::{CheckoutRequest, HeadResponse, seen};

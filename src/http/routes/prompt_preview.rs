@@ -2,12 +2,12 @@
 
 use super::sessions::check_preset_usable;
 use super::{AppData, load_node, load_session};
-use crate::http::answer::{ApiResponse, ApiResult};
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::SessionIdPath;
-use crate::http::wire::preview::PromptPreviewRequest;
+use crate::http::response::{ApiResponse, ApiResult};
+use crate::http::wire::prompt_preview::PromptPreviewRequest;
 use crate::http::wire::world::TraceResponse;
 use clotho_core::tree::Delta;
 use clotho_store::StoreReader;
