@@ -7,6 +7,7 @@ mod branch_export;
 mod common;
 mod doctor;
 mod foreign_import;
+mod log_level;
 mod plugin;
 mod reindex;
 mod serve;

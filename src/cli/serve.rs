@@ -13,7 +13,7 @@ use crate::http;
 use clotho_config::{Config, LogConfig, LogFormat, ServerConfig};
 use clotho_core::clock::{IdGenerator, SystemClock};
 
-use super::{CliResult, terminal};
+use super::{CliResult, log_level, terminal};
 
 /// Serves until it is told to stop; the house as well where `--lan` was said, on its address.
 pub fn serve(mut config: Config, lan: Option<Option<IpAddr>>) -> CliResult {
@@ -55,15 +55,15 @@ fn local_address(local: SocketAddr) -> SocketAddr {
 
 fn print_lan_addresses(app: &App, local: SocketAddr) {
     if local.ip().is_loopback() {
-        terminal::line("Devices of the house may be paired, but this address can be reached from this machine only");
+        terminal::line("Devices can be paired, but only this machine can reach this address");
         return;
     }
     let found = app.devices.addresses.shareable();
     let reached = found.into_iter().filter(|address| local.ip().is_unspecified() || *address == local.ip());
     for address in reached {
-        terminal::line(&format!("In the house: http://{}", SocketAddr::new(address, local.port())));
+        terminal::line(&format!("In your network: http://{}", SocketAddr::new(address, local.port())));
     }
-    terminal::line("Other devices see nothing until they are paired, from this machine");
+    terminal::line("Pair each device from this machine first");
 }
 
 fn port_in_use(address: SocketAddr) -> String {
@@ -71,7 +71,7 @@ fn port_in_use(address: SocketAddr) -> String {
 }
 
 fn log_to_stderr(log: &LogConfig) -> Result<(), anyhow::Error> {
-    let filter = EnvFilter::try_new(&log.level).with_context(|| format!("log.level \"{}\"", log.level))?;
+    let filter = EnvFilter::try_new(log_level::current_targets(&log.level)).with_context(|| format!("log.level \"{}\"", log.level))?;
     let mut builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     if !std::io::stderr().is_terminal() {
         // Colours are for eyes: in a file they are noise.

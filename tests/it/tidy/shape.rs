@@ -54,6 +54,24 @@ fn headless(file: &File, folders: &BTreeSet<String>) -> Vec<String> {
     if head < least { vec![complaint] } else { Vec::new() }
 }
 
+/// Public functions, types, traits and constants without a doc comment. Fields and variants need one only for a unit, a
+/// shape, a range or a reason, so the compiler's own lint asks for too much.
+fn undocumented(file: &File) -> Vec<String> {
+    let item = Regex::new(r"^\s*pub (?:(?:async|const|unsafe) )*(?:fn|struct|enum|trait|type|const|static|union) (\w+)").unwrap();
+    let lines: Vec<&str> = file.text.lines().collect();
+    let code = bare(&file.text);
+    let mut complaints = Vec::new();
+    for (at, line) in code.lines().enumerate() {
+        let Some(found) = item.captures(line) else { continue };
+        // Attributes may stand between the comment and the item, over several lines.
+        let above = lines[..at].iter().rev().take_while(|line| !line.trim().is_empty() && !line.trim().starts_with('}'));
+        if !above.clone().any(|line| line.trim_start().starts_with("///")) {
+            complaints.push(format!("{}:{} {} has no doc comment", file.path, at + 1, &found[1]));
+        }
+    }
+    complaints
+}
+
 fn silenced_without_reason(file: &File) -> Vec<String> {
     let silenced = Regex::new(r"#!?\[(?:allow|expect)\s*\(").unwrap();
     let text = bare(&file.text);
@@ -113,6 +131,9 @@ fn planted_faults_of_shape_are_found() {
     expect_one(&headless(&file("src/b.rs", "use x;"), &folders), "1 lines at least");
     expect_none(&headless(&file("src/b.rs", "//! One.\n"), &folders));
 
+    let documented = "/// One.\n#[derive(\n    Debug,\n)]\npub struct A;\n\npub fn b() {}\n";
+    expect_one(&undocumented(&file("a.rs", documented)), "a.rs:7 b has no doc comment");
+
     expect_one(&silenced_without_reason(&file("a.rs", "\n#[allow(dead_code)]\nfn f() {}")), "a.rs:2");
     expect_none(&silenced_without_reason(&file("a.rs", "#![expect(\n    x,\n    reason = \"y\"\n)]")));
 }
@@ -139,6 +160,12 @@ fn every_room_has_a_head() {
     let parent = |file: &File| file.path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
     let folders: BTreeSet<String> = files.iter().filter_map(parent).filter(|folder| folder != "src").collect();
     expect_none(&files.iter().flat_map(|file| headless(file, &folders)).collect::<Vec<_>>());
+}
+
+#[test]
+fn public_items_have_doc_comments() {
+    let product = rust_sources().into_iter().filter(|file| !file.path.contains("/tests/") && !file.path.ends_with("tests.rs"));
+    expect_none(&product.flat_map(|file| undocumented(&file)).collect::<Vec<_>>());
 }
 
 #[test]
