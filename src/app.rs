@@ -125,7 +125,7 @@ impl App {
         let OpenDatabase { store, published, connections, embedder } =
             open_database(&config, &models, &clock, &runtime)?;
         let live = Arc::new(LiveSessions::new(generation_limits(&config)));
-        let needs = TurnDeps {
+        let dependencies = TurnDeps {
             config: Arc::clone(&config),
             store: Arc::clone(&store),
             live: Arc::clone(&live),
@@ -137,14 +137,8 @@ impl App {
             ids: Arc::clone(&ids),
             save_intervals: SaveIntervals::default(),
         };
-        let turns = TurnEngine::new(needs, runtime.handle().clone());
-        let owner =
-            runtime.block_on(recover_after_restart(&store, &turns, clock.as_ref(), &ids)).map_err(
-                |error| match error {
-                    TurnError::Store(error) => explain_store_error(&config, &error),
-                    other => StartError::System(other.to_string()),
-                },
-            )?;
+        let turns = TurnEngine::new(dependencies, runtime.handle().clone());
+        let owner = recover_owner(&config, &runtime, &store, &turns, &clock, &ids)?;
         turns.keep();
         let newest = runtime.block_on(store.read(|reader| reader.newest_cursor()));
         let newest = newest.map_err(|error| explain_store_error(&config, &error))?;
@@ -370,6 +364,22 @@ fn load_installed(config: &Config) -> InstalledPlugins {
         PluginSource::new(id, PluginOrigin::Bundled, files)
     });
     InstalledPlugins::new(Catalogue::bundled(bundled, &limits), config.plugins.dir.clone(), limits)
+}
+
+/// Ends the replies that a crash left, and returns the owner.
+fn recover_owner(
+    config: &Config,
+    runtime: &Runtime,
+    store: &Arc<Store>,
+    turns: &TurnEngine,
+    clock: &Arc<dyn Clock>,
+    ids: &Arc<IdGenerator>,
+) -> Result<UserId, StartError> {
+    let recovered = runtime.block_on(recover_after_restart(store, turns, clock.as_ref(), ids));
+    recovered.map_err(|error| match error {
+        TurnError::Store(error) => explain_store_error(config, &error),
+        other => StartError::System(other.to_string()),
+    })
 }
 
 /// Every start ends what a crash left: replies that were being written, files that were coming in.

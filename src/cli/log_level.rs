@@ -32,7 +32,8 @@ pub(super) fn current_targets(level: &str) -> String {
 fn current_target(directive: &str) -> String {
     let (target, rest) = directive.find(['=', '[']).map_or((directive, ""), |at| directive.split_at(at));
     let Some(path) = target.trim().strip_prefix("clotho::") else { return directive.to_owned() };
-    let (module, inner) = path.split_once("::").map_or((path, String::new()), |(head, tail)| (head, format!("::{tail}")));
+    let (module, inner) =
+        path.split_once("::").map_or((path, String::new()), |(head, tail)| (head, format!("::{tail}")));
     match FORMER_MODULES.iter().find(|(former, _)| *former == module) {
         Some((_, now)) => format!("{now}{inner}{rest}"),
         None => directive.to_owned(),

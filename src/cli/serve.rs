@@ -71,7 +71,8 @@ fn port_in_use(address: SocketAddr) -> String {
 }
 
 fn log_to_stderr(log: &LogConfig) -> Result<(), anyhow::Error> {
-    let filter = EnvFilter::try_new(log_level::current_targets(&log.level)).with_context(|| format!("log.level \"{}\"", log.level))?;
+    let filter = EnvFilter::try_new(log_level::current_targets(&log.level))
+        .with_context(|| format!("log.level \"{}\"", log.level))?;
     let mut builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     if !std::io::stderr().is_terminal() {
         // Colours are for eyes: in a file they are noise.

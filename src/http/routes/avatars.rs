@@ -14,7 +14,7 @@ use crate::http::upload_form::UploadForm;
 use crate::http::wire::cards::{AvatarQuery, AvatarSize, CharacterResponse, PersonaResponse};
 use clotho_compat::interop::picture::{self, PictureError};
 use clotho_engine::transfer;
-use clotho_store::{CardFile, Tx, WriteError};
+use clotho_store::{CardFile, Tx};
 
 /// The picture of a character, whole or small.
 ///
@@ -111,18 +111,6 @@ async fn read_upload(app: &AppData, form: UploadForm) -> Result<[CardFile; 2], A
     let sent = form.file(picture::MAX_BYTES).await?;
     let _place = app.card_import_slots.acquire().await.map_err(ApiError::internal)?;
     Ok(web::block(move || transfer::picture_files(sent.bytes)).await.map_err(ApiError::internal)??)
-}
-
-/// Forgets the pictures of a card whose `avatar` leads to none of them any more.
-///
-/// # Errors
-/// The database fails.
-pub fn delete_replaced(tx: &mut Tx<'_>, list: &str, id: Uuid, avatar: Option<&str>) -> Result<(), WriteError> {
-    let own = format!("/api/{list}/{id}/avatar");
-    if avatar.is_some_and(|address| address.starts_with(&own)) {
-        return Ok(());
-    }
-    [CardFile::PICTURE, CardFile::THUMBNAIL].iter().try_for_each(|name| tx.delete_card_file(id, name))
 }
 
 impl From<PictureError> for ApiError {

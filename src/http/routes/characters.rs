@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::AppData;
-use super::avatars::delete_replaced;
+use super::avatar_files::delete_replaced;
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;

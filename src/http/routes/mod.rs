@@ -4,6 +4,7 @@
 
 pub mod api_docs;
 pub mod auth;
+mod avatar_files;
 pub mod avatars;
 pub mod branches;
 pub mod cards;

@@ -9,8 +9,9 @@ use crate::http::error::ApiError;
 use crate::http::query::{QueryParams, SessionIdPath};
 use crate::http::response::{ApiResponse, ApiResult};
 use crate::http::wire::check_limit;
+use crate::http::wire::checks::expected_version;
 use crate::http::wire::ids::WireId;
-use crate::http::wire::messages::{CheckoutRequest, HeadResponse, seen};
+use crate::http::wire::messages::{CheckoutRequest, HeadResponse};
 use crate::http::wire::node::{ChatMessageNode, NodeProblemResponse};
 use crate::http::wire::tree::{BranchQuery, ProjectionResponse, QuickReplyResponse};
 use clotho_core::ids::NodeId;
@@ -107,7 +108,7 @@ pub async fn checkout(
     body: JsonBody<CheckoutRequest>,
 ) -> ApiResult<HeadResponse> {
     let CheckoutRequest { node_id, label, exact, expected_leaf_id, expected_op } = body.0;
-    let expected_leaf = seen(expected_leaf_id, expected_op)?;
+    let expected_leaf = expected_version(expected_leaf_id, expected_op)?;
     if node_id.is_none() && label.is_none() {
         return Err(ApiError::invalid("nodeId", "the id of a message, or its label, is expected"));
     }

@@ -9,8 +9,8 @@ use crate::http::caller::Caller;
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::query::{FragmentIdPath, QueryParams, SessionIdPath};
 use crate::http::response::{ApiResponse, ApiResult, RedactForReplay, write};
+use crate::http::wire::checks::expected_version;
 use crate::http::wire::ids::WireId;
-use crate::http::wire::messages::seen;
 use crate::http::wire::node::NodeRenderer;
 use crate::http::wire::tree::TreePageQuery;
 use crate::http::wire::tree_edits::{
@@ -91,7 +91,7 @@ async fn undo_or_redo(
     if let Some(before) = previous_answer() {
         return before;
     }
-    let expected_leaf = seen(asked.expected_leaf_id, asked.expected_op)?;
+    let expected_leaf = expected_version(asked.expected_leaf_id, asked.expected_op)?;
     let actor = Actor { user: caller.0, at: app.clock.now(), expected_leaf };
     let claim = IdempotencyClaim::current();
     let act = move |tx: &mut Tx<'_>| {

@@ -11,8 +11,9 @@ use crate::http::error::ApiError;
 use crate::http::query::{NodeIdPath, QueryParams, SessionIdPath};
 use crate::http::response::ApiResult;
 use crate::http::wire::check_limit;
+use crate::http::wire::checks::expected_version;
 use crate::http::wire::ids::WireId;
-use crate::http::wire::messages::{TurnStartResponse, seen};
+use crate::http::wire::messages::TurnStartResponse;
 use crate::http::wire::tree::BranchQuery;
 use crate::http::wire::world::{
     DeltaResponse, DeltasResponse, NodeDeltaResponse, UpdateWorldRequest, WorldResponse, schemas,
@@ -84,7 +85,7 @@ pub async fn change(
     body: JsonBody<UpdateWorldRequest>,
 ) -> ApiResult<TurnStartResponse> {
     let operations = parse_operations(&body.0)?;
-    let expected = seen(body.0.expected_leaf_id, body.0.expected_op)?;
+    let expected = expected_version(body.0.expected_leaf_id, body.0.expected_op)?;
     let started = app.turns.change_world(caller.0, sid.0, nid.0, operations, expected).await?;
     answer(&app, caller, sid, started).await
 }

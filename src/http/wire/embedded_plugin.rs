@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::plugin_editor::script_error_json;
+use super::script_errors::script_error_json;
 use super::server_info::{PermissionResponse, permissions};
 use clotho_plugin::{LoadedPlugin, PluginSource, ScriptError};
 

@@ -10,18 +10,18 @@ use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
+use super::checks::{check_content, expected_version};
 use super::enums::{Effects, OnStale, Role};
 use super::ids::{WireCharacterId, WireNodeId, WirePersonaId};
 use super::node::ChatMessageNode;
 use super::sessions::model;
 use super::tree_edits::NodeWorldChangeResponse;
 use super::{deserialize_nullable_option, deserialize_objects};
-use crate::http::error::{ApiError, ApiErrorCode};
+use crate::http::error::ApiError;
 use crate::http::response::RedactForReplay;
 use clotho_core::ids::NodeId;
 use clotho_core::tree::limits::check_speaker;
 use clotho_engine::turn;
-use clotho_store::ExpectedVersion;
 
 /// The most replies at once.
 pub const MAX_REPLIES: u32 = 16;
@@ -329,7 +329,7 @@ impl RerollRequest {
             node,
             generate: generate.read("")?,
             move_head: self.move_head.unwrap_or(true),
-            expected_leaf: seen(self.expected_leaf_id, self.expected_op)?,
+            expected_leaf: expected_version(self.expected_leaf_id, self.expected_op)?,
         })
     }
 }
@@ -346,7 +346,7 @@ impl ContinueRequest {
             model: self.model,
             params: self.params,
             move_head: self.move_head.unwrap_or(true),
-            expected_leaf: seen(self.expected_leaf_id, self.expected_op)?,
+            expected_leaf: expected_version(self.expected_leaf_id, self.expected_op)?,
         })
     }
 }
@@ -357,7 +357,7 @@ impl CreateMessageRequest {
     /// # Errors
     /// Names the field.
     pub fn read(self, limit: usize) -> Result<turn::MessageSpec, ApiError> {
-        content(&self.content, limit)?;
+        check_content(&self.content, limit)?;
         self.name.as_deref().map_or(Ok(()), check_speaker)?;
         Ok(turn::MessageSpec {
             parent: self.parent_id.0,
@@ -367,23 +367,9 @@ impl CreateMessageRequest {
             persona: self.persona_id.map(|id| id.0),
             generate: self.generate.map_or(Ok(None), GenerateField::read)?,
             move_head: self.move_head.unwrap_or(true),
-            expected_leaf: seen(self.expected_leaf_id, self.expected_op)?,
+            expected_leaf: expected_version(self.expected_leaf_id, self.expected_op)?,
             on_stale: self.on_stale.unwrap_or(OnStale::Refuse).into(),
         })
-    }
-}
-
-/// What a writer saw: where HEAD stood, or the newest operation.
-///
-/// # Errors
-/// Both are named: it would not be clear which of them counts.
-pub fn seen(leaf: Option<WireNodeId>, op: Option<i64>) -> Result<Option<ExpectedVersion>, ApiError> {
-    match (leaf, op) {
-        (Some(_), Some(_)) => {
-            Err(ApiError::invalid("expectedOp", "either expectedLeafId or expectedOp is expected, not both"))
-        }
-        (Some(leaf), None) => Ok(Some(ExpectedVersion::Leaf(leaf.0))),
-        (None, op) => Ok(op.map(ExpectedVersion::Op)),
     }
 }
 
@@ -393,13 +379,13 @@ impl EditMessageRequest {
     /// # Errors
     /// Names the field.
     pub fn read(self, limit: usize) -> Result<turn::EditSpec, ApiError> {
-        content(&self.content, limit)?;
+        check_content(&self.content, limit)?;
         Ok(turn::EditSpec {
             content: self.content,
             move_children: self.carry,
             generate: self.generate.map(GenerateField::read).transpose()?,
             move_head: self.move_head.unwrap_or(true),
-            expected_leaf: seen(self.expected_leaf_id, self.expected_op)?,
+            expected_leaf: expected_version(self.expected_leaf_id, self.expected_op)?,
         })
     }
 }
@@ -420,18 +406,6 @@ impl UpdateNodeStatesRequest {
             None => Ok(()),
         }
     }
-}
-
-/// A message's text: not empty, not longer than the limit.
-pub fn content(content: &str, limit: usize) -> Result<(), ApiError> {
-    if content.trim().is_empty() {
-        return Err(ApiError::invalid("content", "a message cannot be empty"));
-    }
-    if content.len() > limit {
-        let message = format!("a message has at most {limit} bytes");
-        return Err(ApiError::new(ApiErrorCode::TooLarge, message).detail("field", "content").detail("limit", limit));
-    }
-    Ok(())
 }
 
 impl<'de> Deserialize<'de> for GenerateField {
@@ -478,6 +452,7 @@ impl ToSchema for GenerateField {
 mod tests {
     use super::*;
     use crate::http::body::parse;
+    use crate::http::error::ApiErrorCode;
 
     const PARENT: &str = "018f3e2a-0000-7000-8000-0000000000aa";
 

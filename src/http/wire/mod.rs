@@ -8,6 +8,7 @@
 pub mod authors_note;
 pub mod branches;
 pub mod cards;
+pub mod checks;
 pub mod devices;
 pub mod display_scripts;
 pub mod documents;
@@ -28,6 +29,7 @@ mod plugin_tests;
 pub mod presets;
 pub mod prompt_preview;
 pub mod providers;
+mod script_errors;
 pub mod search;
 pub mod server_info;
 pub mod sessions;

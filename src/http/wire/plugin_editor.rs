@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use super::ids::{WireId, WireNodeId, WireSessionId};
 pub use super::plugin_tests::{PluginReferenceResponse, PluginTestResponse};
+use super::script_errors::{script_error_json, warnings};
 use super::world::PathChangeResponse;
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::response::RedactForReplay;
@@ -409,15 +410,6 @@ fn result_json(answer: HookAnswer, plan: &PluginPromptPlan) -> Value {
             replies.into_iter().map(one).collect()
         }
     }
-}
-
-/// An error of a plugin as it is told.
-pub(super) fn script_error_json(error: &ScriptError) -> Option<Value> {
-    serde_json::to_value(error).ok()
-}
-
-pub(super) fn warnings(loaded: &LoadedPlugin) -> Vec<Value> {
-    loaded.warnings().iter().filter_map(script_error_json).collect()
 }
 
 impl From<PluginFileError> for ApiError {

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::plugin_editor::{script_error_json, warnings};
+use super::script_errors::{script_error_json, warnings};
 use clotho_plugin::testing::{CaseReport, PluginTestFailure, PluginTestReport};
 use clotho_plugin::{Hook, LoadedPlugin, ScriptError, TOOL_PREFIX, reference};
 

@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use super::checks::check_content;
 use super::ids::{WireNodeId, WirePresetId};
-use super::messages::content;
 use super::sessions::model;
 use crate::http::error::ApiError;
 use clotho_engine::turn;
@@ -40,7 +40,7 @@ impl PromptPreviewRequest {
     pub fn read(self, limit: usize) -> Result<turn::PreviewSpec, ApiError> {
         model(self.model.as_deref())?;
         if let Some(text) = &self.content {
-            content(text, limit)?;
+            check_content(text, limit)?;
         }
         let (parent, content) = (self.parent_id.0, self.content);
         let preset = self.preset_id.map(|id| id.0);

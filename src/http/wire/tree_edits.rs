@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use super::checks::{check_content, expected_version};
 use super::ids::{WireId, WireNodeId, WireSessionId};
-use super::messages::{content, seen};
 use super::node::ChatMessageNode;
 use crate::http::error::ApiError;
 use crate::http::response::RedactForReplay;
@@ -261,7 +261,7 @@ impl TreeEditsRequest {
         if self.operations.is_empty() || self.operations.len() > MAX_EDITS {
             return Err(ApiError::invalid("operations", format!("1 to {MAX_EDITS} edits are expected")));
         }
-        let seen = seen(self.expected_leaf_id, self.expected_op)?;
+        let seen = expected_version(self.expected_leaf_id, self.expected_op)?;
         let edits = self.operations.into_iter().enumerate();
         let read = |(at, edit): (usize, TreeEditRequest)| {
             edit.read(ids, now, longest).map_err(|error| {
@@ -324,7 +324,7 @@ impl TreeEditRequest {
             return Err(ApiError::invalid("nodeIds", "the ids of the messages are expected"));
         }
         let text = self.content.take().unwrap_or_default();
-        content(&text, longest)?;
+        check_content(&text, longest)?;
         Ok(TreeEdit::Summarise { nodes, content: text, seed: ids.next_seed() })
     }
 

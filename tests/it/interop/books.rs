@@ -22,14 +22,14 @@ fn lost(expected: &Value, got: &Map<String, Value>) -> Vec<String> {
 fn interop_books_read_what_was_recorded() {
     for case in cases("books") {
         let expected = recorded(&format!("books/{}.expect.json", case.trim_end_matches(".json")));
-        let mut book = book::read(&bytes(&format!("books/{case}"))).unwrap();
+        let mut book = lorebook::read(&bytes(&format!("books/{case}"))).unwrap();
         assert_eq!(lost(&expected["stored"], &book), Vec::<String>::new(), "{case}");
         let in_card = &expected["as_character_book"];
         if in_card.is_object() {
             book.insert("name".into(), in_card["name"].clone());
-            let out = book::to_card(&book);
+            let out = lorebook::to_card(&book);
             assert_eq!(lost(in_card, out.as_object().unwrap()), Vec::<String>::new(), "{case}: {out:#}");
-            let back = book::from_card(&out);
+            let back = lorebook::from_card(&out);
             for (uid, entry) in book["entries"].as_object().unwrap() {
                 let mut there = back["entries"][uid].clone();
                 there.as_object_mut().unwrap().retain(|name, _| name != "extensions");
@@ -55,13 +55,13 @@ fn interop_books_of_cards_are_read_as_recorded() {
         }
         seen += 1;
         let card_book = clotho_compat::interop::card::read(&bytes(&format!("cards/{case}"))).unwrap().book.unwrap();
-        let book = book::from_card(&card_book);
+        let book = lorebook::from_card(&card_book);
         assert_eq!(lost(&expected["book_as_lorebook"], &book), Vec::<String>::new(), "{case}");
-        let out = book::to_card(&book);
+        let out = lorebook::to_card(&book);
         let mut missing = Vec::new();
         lacks(&card_book, &out, "", &mut missing);
         assert_eq!(missing, Vec::<String>::new(), "{case}");
-        assert_eq!(book::read(card_book.to_string().as_bytes()).unwrap(), book, "by itself as in the card");
+        assert_eq!(lorebook::read(card_book.to_string().as_bytes()).unwrap(), book, "by itself as in the card");
     }
     assert!(seen > 2, "{seen}");
 }
@@ -69,12 +69,12 @@ fn interop_books_of_cards_are_read_as_recorded() {
 /// Books of the other programs keep what nobody here knows; entries whose numbers are taken get other ones.
 #[test]
 fn interop_books_lose_nothing() {
-    let novel = book::read(&bytes("books/novel.json")).unwrap();
+    let novel = lorebook::read(&bytes("books/novel.json")).unwrap();
     assert_eq!(novel["entries"]["0"]["extensions"]["novel"]["forceActivation"], true);
     let agnai = json!({"kind": "memory", "name": "Keep", "entries": [
         {"name": "Lamp", "entry": "It burns.", "keywords": ["lamp", "light"], "weight": 3, "enabled": true, "priority": 9},
     ]});
-    let agnai = book::read(agnai.to_string().as_bytes()).unwrap();
+    let agnai = lorebook::read(agnai.to_string().as_bytes()).unwrap();
     let entry = &agnai["entries"]["0"];
     assert_eq!(
         (&agnai["name"], &entry["key"], &entry["content"]),
@@ -85,21 +85,21 @@ fn interop_books_lose_nothing() {
         (&json!(3), &json!(false), &json!({"agnai": {"priority": 9}}))
     );
     let twice = json!({"entries": [{"id": 1, "keys": ["a"]}, {"id": 1, "keys": ["b"]}, {"id": -4, "keys": ["c"]}, {"id": "x", "keys": []}]});
-    let twice = book::from_card(&twice);
+    let twice = lorebook::from_card(&twice);
     assert_eq!(twice["entries"].as_object().unwrap().len(), 4, "{twice:?}");
-    assert_eq!(book::to_card(&twice)["entries"].as_array().unwrap().len(), 4);
+    assert_eq!(lorebook::to_card(&twice)["entries"].as_array().unwrap().len(), 4);
     let picture = clotho_compat::interop::picture::png_or_placeholder(None);
     let text = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes("books/novel.json"));
     let chunk = png::encode_chunk(b"tEXt", &[b"naidata\0", text.as_bytes()].concat());
     let file = clotho_compat::interop::picture::insert_chunks(&picture, &chunk);
-    assert_eq!(book::read(&file).unwrap(), novel);
+    assert_eq!(lorebook::read(&file).unwrap(), novel);
 }
 
 /// What is no book is refused by name.
 #[test]
 fn interop_books_that_are_none_are_refused() {
     let check = |file: &[u8], expected: &str| {
-        let error = book::read(file).unwrap_err();
+        let error = lorebook::read(file).unwrap_err();
         assert!(error.to_string().contains(expected) && !error.hint().is_empty(), "{error}");
     };
     check(b"", "not JSON");
@@ -108,5 +108,5 @@ fn interop_books_that_are_none_are_refused() {
     check(b"\xff", "not UTF-8");
     check(&clotho_compat::interop::picture::png_or_placeholder(None), "no lorebook in it");
     check(("{\"entries\":".to_owned() + &"[".repeat(5_000)).as_bytes(), "recursion limit");
-    assert_eq!(book::read(&vec![b' '; book::MAX_FILE_BYTES + 1]), Err(LorebookImportError::TooLong));
+    assert_eq!(lorebook::read(&vec![b' '; lorebook::MAX_FILE_BYTES + 1]), Err(LorebookImportError::TooLong));
 }

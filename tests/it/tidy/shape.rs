@@ -13,7 +13,7 @@ const FILE: usize = 700;
 const FUNCTION: usize = 80;
 
 /// Functions that may be longer, each with its reason: they are tables, which are read line by line.
-const LONG: [&str; 1] = ["crates/core/src/world/fold/tests/operations.rs appending_and_taking"];
+const LONG: [&str; 1] = ["crates/core/src/world/fold/tests/operations.rs fold_append_and_take_change_list"];
 
 /// The least lines of a folder's head.
 const HEAD: usize = 3;
@@ -57,14 +57,17 @@ fn headless(file: &File, folders: &BTreeSet<String>) -> Vec<String> {
 /// Public functions, types, traits and constants without a doc comment. Fields and variants need one only for a unit, a
 /// shape, a range or a reason, so the compiler's own lint asks for too much.
 fn undocumented(file: &File) -> Vec<String> {
-    let item = Regex::new(r"^\s*pub (?:(?:async|const|unsafe) )*(?:fn|struct|enum|trait|type|const|static|union) (\w+)").unwrap();
+    let item =
+        Regex::new(r"^\s*pub (?:(?:async|const|unsafe) )*(?:fn|struct|enum|trait|type|const|static|union) (\w+)")
+            .unwrap();
     let lines: Vec<&str> = file.text.lines().collect();
     let code = bare(&file.text);
     let mut complaints = Vec::new();
     for (at, line) in code.lines().enumerate() {
         let Some(found) = item.captures(line) else { continue };
         // Attributes may stand between the comment and the item, over several lines.
-        let above = lines[..at].iter().rev().take_while(|line| !line.trim().is_empty() && !line.trim().starts_with('}'));
+        let above =
+            lines[..at].iter().rev().take_while(|line| !line.trim().is_empty() && !line.trim().starts_with('}'));
         if !above.clone().any(|line| line.trim_start().starts_with("///")) {
             complaints.push(format!("{}:{} {} has no doc comment", file.path, at + 1, &found[1]));
         }
@@ -164,7 +167,8 @@ fn every_room_has_a_head() {
 
 #[test]
 fn public_items_have_doc_comments() {
-    let product = rust_sources().into_iter().filter(|file| !file.path.contains("/tests/") && !file.path.ends_with("tests.rs"));
+    let product =
+        rust_sources().into_iter().filter(|file| !file.path.contains("/tests/") && !file.path.ends_with("tests.rs"));
     expect_none(&product.flat_map(|file| undocumented(&file)).collect::<Vec<_>>());
 }
 

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::error::{QueryError, QueryNote};
-use super::scan::LexemeText;
+use super::lexeme_text::LexemeText;
 use super::time::{self, LocalNow};
 use super::{QueryCondition, QueryExpr, SearchTerms, TreeLocation};
 use crate::analyzer;

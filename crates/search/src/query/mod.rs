@@ -16,6 +16,7 @@
 mod error;
 mod field;
 mod grammar;
+mod lexeme_text;
 mod scan;
 #[cfg(test)]
 mod tests;

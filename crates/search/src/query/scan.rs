@@ -2,6 +2,7 @@
 
 use super::error::QueryError;
 use super::field::SearchField;
+use super::lexeme_text::LexemeText;
 use super::time::LocalNow;
 use super::value_condition::{self, ValueCondition};
 use super::{QueryCondition, QueryExpr, SearchTerms, TermMatch};
@@ -27,19 +28,6 @@ pub(super) enum QueryLexeme {
     Or,
     Not,
     Part(QueryExpr),
-}
-
-/// What stands behind a colon, or by itself.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct LexemeText<'a> {
-    pub text: &'a str,
-    /// Where it stands.
-    pub at: usize,
-    pub is_quoted: bool,
-    /// Whether a star follows the quotation mark.
-    pub is_prefix: bool,
-    /// Whether it goes on behind the end of what is read.
-    pub is_truncated: bool,
 }
 
 /// The pieces of a text.

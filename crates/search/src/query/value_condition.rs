@@ -2,7 +2,7 @@
 
 use super::SearchTerms;
 use super::error::QueryError;
-use super::scan::LexemeText;
+use super::lexeme_text::LexemeText;
 use crate::{analyzer, decimal_code, values};
 
 /// A condition on one value.

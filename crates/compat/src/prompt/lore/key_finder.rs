@@ -9,19 +9,11 @@ use std::collections::HashMap;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::entry::LorebookEntry;
+use super::key_pattern::{KeyPattern, is_word};
 
 /// Bytes of a key that the automaton knows: all of most keys, and so few that a key of a megabyte, or a thousand that
 /// begin alike, cost no more than others.
 const MAX_PREFIX_BYTES: usize = 32;
-
-/// Which pattern of the automaton stands for a key, and whether for all of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KeyPattern {
-    /// The pattern.
-    pub pattern: usize,
-    /// It is the whole key.
-    pub is_whole: bool,
-}
 
 /// A part of what is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,13 +181,6 @@ impl KeyPatternBuilder {
         }
         KeyPattern { pattern, is_whole }
     }
-}
-
-/// Whether nothing around a place is what JavaScript takes for part of a word: ASCII letters, digits, `_`.
-pub fn is_word(text: &str, start: usize, end: usize) -> bool {
-    let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
-    let before = start.checked_sub(1).and_then(|before| text.as_bytes().get(before));
-    !is_part(before) && !is_part(text.as_bytes().get(end))
 }
 
 /// A text in which capitals make no difference, letter by letter: what is in a text is in the folded text, folded.

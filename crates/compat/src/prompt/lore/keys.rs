@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use crate::prompt::js_regex::{JsRegex, Utf16Text, has_bare_slash, split};
 
-use super::key_finder::{KeyPattern, is_word};
+use super::key_pattern::{KeyPattern, is_word};
 use super::scan_budget::ScanBudget;
 
 /// A text in which keys are looked for; lower-cased once, when the first key asks.

@@ -20,6 +20,7 @@ mod candidates;
 mod entry;
 mod groups;
 mod key_finder;
+mod key_pattern;
 mod keys;
 mod lenient_values;
 mod passes;
@@ -38,8 +39,9 @@ use serde_json::Value;
 
 pub use book::{LorebookScope, ScanBook, ScopedBook};
 pub use entry::{LorePosition, LorebookEntry};
+pub use passes::scan;
 pub use placement::{LoreDepthTexts, LorePlacement};
-pub use scan::{ActiveEntry, LoreOverride, ScanCharacter, ScanOutcome, ScanRequest, SimilarEntry, scan};
+pub use scan::{ActiveEntry, LoreOverride, ScanCharacter, ScanOutcome, ScanRequest, SimilarEntry};
 pub use scan_text::{CARD_TEXTS, ScanMessage};
 pub use settings::{InsertionStrategy, SimilaritySettings, WorldInfoSettings};
 pub use timers::{LoreTimer, LoreTimers};

@@ -67,6 +67,17 @@ pub struct ScanPasses<'a> {
     passes: usize,
 }
 
+/// Scans books: what is active, and why.
+pub fn scan(
+    books: &[ScopedBook<'_>],
+    settings: &WorldInfoSettings,
+    scanned: &ScanRequest,
+    timers: &LoreTimers,
+    around: &mut dyn LoreHost,
+) -> ScanOutcome {
+    ScanPasses::new(books, settings, scanned, timers.clone(), around).run()
+}
+
 impl<'a> ScanPasses<'a> {
     /// Gets everything ready.
     pub fn new(

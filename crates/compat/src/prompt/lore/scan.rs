@@ -2,12 +2,8 @@
 
 use serde::Serialize;
 
-use super::LoreHost;
-use super::book::ScopedBook;
-use super::passes::ScanPasses;
 use super::placement::LorePlacement;
 use super::scan_text::ScanMessage;
-use super::settings::WorldInfoSettings;
 use super::timers::LoreTimers;
 use super::title_labels::LoreAudience;
 use super::verdict::{LoreReason, LoreVerdict};
@@ -112,17 +108,6 @@ pub struct ScanOutcome {
     pub silent: usize,
     /// What was given up or could not be read, in words for the user.
     pub notes: Vec<String>,
-}
-
-/// Scans books: what is active, and why.
-pub fn scan(
-    books: &[ScopedBook<'_>],
-    settings: &WorldInfoSettings,
-    scanned: &ScanRequest,
-    timers: &LoreTimers,
-    around: &mut dyn LoreHost,
-) -> ScanOutcome {
-    ScanPasses::new(books, settings, scanned, timers.clone(), around).run()
 }
 
 /// Whether a reason is worth telling: most entries of a large book are not active because nobody spoke of them.

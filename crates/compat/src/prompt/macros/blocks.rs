@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::head::MacroHead;
-use super::read::{MAX_NESTING, MacroBlock, MacroNode, MacroPiece};
+use super::pieces::{MAX_NESTING, MacroBlock, MacroNode, MacroPiece};
 
 /// Pairs what opens and closes; and whether some of it would have stood too deep and was left as it is.
 pub fn pair_blocks(

@@ -1,12 +1,11 @@
 //! Walks the pieces of a text and writes what the macros stand for.
 
 use super::head::{self, MacroHead, MacroKind};
-use super::read::{MacroNode, MacroPiece, read};
+use super::pieces::{MacroNode, MacroPiece};
+use super::read::read;
+use super::stored_text::to_stored_text;
 use super::table::{self, MacroAction, MacroCall};
 use super::{MAX_MACROS, MAX_WORK, MacroEngine};
-
-/// What a text leaves behind where the line breaks around it are to go.
-pub const TRIM: &str = "{{trim}}";
 
 const TOO_DEEP: &str = "macros stand too deep in each other: the outer ones stay as text";
 const TOO_MUCH: &str = "a text has more macros than are filled in, or they write too much: the later ones stay as text";
@@ -311,35 +310,11 @@ fn compare(operator: &str, now: &str, value: &str) -> Option<bool> {
     })
 }
 
-/// A text as it is kept in a variable: what is only left for the end of a text is done now.
-pub fn to_stored_text(value: &str) -> String {
-    trimmed(value)
-}
-
 /// What is left for the end: line breaks around `{{trim}}` go, and braces lose their backslashes.
 fn finish(text: String) -> String {
-    let text = trimmed(&text);
+    let text = to_stored_text(&text);
     if text.contains("\\{") || text.contains("\\}") {
         return text.replace("\\{", "{").replace("\\}", "}");
     }
     text
-}
-
-fn trimmed(text: &str) -> String {
-    let mut parts = text.split(TRIM);
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        while out.ends_with('\n') {
-            out.pop();
-            if out.ends_with('\r') {
-                out.pop();
-            }
-        }
-        let mut rest = part;
-        while let Some(behind) = rest.strip_prefix('\n').or_else(|| rest.strip_prefix("\r\n")) {
-            rest = behind;
-        }
-        out.push_str(rest);
-    }
-    out
 }

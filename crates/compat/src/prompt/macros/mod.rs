@@ -19,8 +19,10 @@ mod duration;
 mod expand;
 mod head;
 mod js_number;
+mod pieces;
 mod random;
 mod read;
+mod stored_text;
 mod table;
 mod variables;
 mod yaml;
@@ -30,7 +32,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 pub use context::{CardTexts, MacroContext, MacroHistory, MacroTime, MacroTokenLimits};
-pub use read::MAX_NESTING;
+pub use pieces::MAX_NESTING;
 pub use table::names;
 pub use variables::{MAX_LIST, MAX_VALUE, MacroVariables};
 

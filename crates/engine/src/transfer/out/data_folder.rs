@@ -19,9 +19,9 @@ use super::super::personas::persona_fingerprint;
 use super::super::report::{ForeignImportItem, ForeignImportReport};
 use super::super::sillytavern::{FOLDERS, LIST, preset_fingerprint, regex_key};
 use super::export_index::ExportIndexWriter;
+use super::export_names::{ExportFileNames, ImportedGroups, OpenChats};
 use super::export_target::ExportTarget;
 use super::file_names::{UniqueFileNames, is_plain, safe_file_name};
-use super::sessions::{ExportFileNames, ImportedGroups, OpenChats};
 use super::settings::SettingsWriter;
 
 /// So many things are read at once.

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
-use super::readable::{ReadableHeader, ReadableMessage};
+use super::readable_message::{ReadableHeader, ReadableMessage};
 use clotho_core::tree::Role;
 
 /// What stands after the messages.

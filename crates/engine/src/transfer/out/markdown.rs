@@ -1,7 +1,7 @@
 //! A line as Markdown. Nothing in a text is taken for a mark: shown by any program that knows CommonMark, it reads as it was
 //! written, line for line.
 
-use super::readable::{ReadableHeader, ReadableMessage};
+use super::readable_message::{ReadableHeader, ReadableMessage};
 
 /// So wide is a tab that sets a line in.
 const TAB: usize = 4;

@@ -12,27 +12,8 @@ use clotho_store::{CardFile, SessionExportError, StoreError, StoreReader};
 
 use super::branch::ExportBranch;
 use super::cast::ExportCast;
+use super::readable_message::{ReadableHeader, ReadableMessage};
 use super::{BranchExportFormat, BranchExportOptions, html, markdown};
-
-/// What stands before the messages.
-pub struct ReadableHeader {
-    /// What the story is called.
-    pub name: String,
-    /// Who plays, each with a small picture where there is one.
-    pub cast: Vec<(String, Option<CardFile>)>,
-    /// The days from the first to the last message: one, two, or none.
-    pub days: Vec<String>,
-}
-
-/// A message as readers see it.
-pub struct ReadableMessage<'a> {
-    /// Who speaks.
-    pub name: String,
-    /// As whom.
-    pub role: Role,
-    /// The text, without what readers never see.
-    pub text: &'a str,
-}
 
 /// Writes a line in a form for readers.
 pub fn write<W: Write>(

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use clotho_compat::interop::{FindingOutcome, ImportFinding};
 use clotho_core::clock::Time;
-use clotho_core::ids::{CharacterId, NodeId, PersonaId};
+use clotho_core::ids::NodeId;
 use clotho_core::tree::Kind;
 use clotho_store::{SessionExportError, SourceRecord, StoreError, StoredSession, exported_settings};
 
@@ -17,25 +17,12 @@ use super::branch_files::{BranchFile, BranchFiles, file_name};
 use super::cast::ExportCast;
 use super::data_folder::DataFolderWriter;
 use super::export_index::ExportIndexSessionWriter;
+use super::export_names::{ExportFileNames, ImportedGroups, OpenChats};
 use super::file_names::{UniqueFileNames, safe_file_name};
 use super::sillytavern::{self, ChatLinks};
 
 /// Where the chats of groups lie.
 const GROUP_CHATS: &str = "group chats";
-
-/// Groups as they came in, by their files, each with the id of its preset.
-pub type ImportedGroups = BTreeMap<String, (String, Map<String, Value>)>;
-
-/// What chats name.
-pub struct ExportFileNames<'a> {
-    /// The files of the cards, without ending.
-    pub cards: &'a HashMap<CharacterId, String>,
-    /// The files of the personas.
-    pub personas: &'a HashMap<PersonaId, String>,
-}
-
-/// The chat of each character that was open last, with its moment.
-pub type OpenChats = HashMap<CharacterId, Option<(Time, String)>>;
 
 /// A group on its way out.
 #[derive(Default)]

@@ -12,8 +12,23 @@ use clotho_compat::interop::{FindingOutcome, ImportFinding};
 use super::super::ForeignImportItem;
 use super::super::file_container::{ContainerEntry, ContainerEntryKind, FileContainer, MAX_ENTRIES, SourceFile, stem};
 use super::super::import::ImportError;
-use super::presets::FOLDERS;
-use super::settings::SETTINGS;
+
+/// The folders whose files are presets, and of which kind they are.
+pub const FOLDERS: [(&str, &str); 10] = [
+    ("OpenAI Settings", "openai"),
+    ("TextGen Settings", "textgen"),
+    ("KoboldAI Settings", "kobold"),
+    ("NovelAI Settings", "novel"),
+    ("instruct", "instruct"),
+    ("context", "context"),
+    ("sysprompt", "sysprompt"),
+    ("reasoning", "reasoning"),
+    ("QuickReplies", "quickReplies"),
+    ("themes", "theme"),
+];
+
+/// The file of the settings, and how the report calls it.
+pub const SETTINGS: &str = "settings.json";
 
 /// So many entries of an archive are named that are not read.
 const NAMED: usize = 1_000;

@@ -87,9 +87,8 @@ impl ForeignImport<'_> {
                 };
                 if files.iter().all(|file| is_same(&file)) {
                     self.result.totals.unchanged += count;
-                    files
-                        .iter()
-                        .for_each(|file| self.read_progress.add_read(usize::try_from(file.place.bytes).unwrap_or(0)));
+                    let sizes = files.iter().map(|file| usize::try_from(file.place.bytes).unwrap_or(0));
+                    sizes.for_each(|bytes| self.read_progress.add_read(bytes));
                     return self.add_sources(folder, files, &sources).await;
                 }
                 (Some(session), sources)
@@ -115,9 +114,8 @@ impl ForeignImport<'_> {
                 Err(ImportError::Read(why)) => {
                     let why =
                         ImportFinding::new(FindingOutcome::Skipped, "unreadable", format!("it cannot be read: {why}"));
-                    self.count_item(
-                        ForeignImportItem::skipped("session", file.place.stem(), why).from_file(&file.place.name),
-                    );
+                    let item = ForeignImportItem::skipped("session", file.place.stem(), why);
+                    self.count_item(item.from_file(&file.place.name));
                     ends.push(None);
                 }
                 Err(error) => return Err(error),

@@ -15,8 +15,8 @@ use super::super::file_container::SourceFile;
 use super::super::import::ImportError;
 use super::super::lorebooks::read_lorebook;
 use super::data_folder::DataFolder;
+use super::data_folder::SETTINGS;
 use super::import_match::ImportDecision;
-use super::settings::SETTINGS;
 use super::{ForeignImport, unreadable};
 
 /// A book that came in.

@@ -30,8 +30,9 @@ pub(super) mod scan;
 mod settings;
 mod worlds;
 
+pub(super) use data_folder::FOLDERS;
 pub(super) use data_folder::LIST;
-pub(super) use presets::{FOLDERS, preset_fingerprint, regex_key};
+pub(super) use presets::{preset_fingerprint, regex_key};
 pub(super) use worlds::STATE;
 
 use std::collections::HashMap;
@@ -53,12 +54,12 @@ use clotho_store::{SourceRecord, Store, Tx, WriteError};
 use super::import::{ImportError, ImportProgress, ProgressListener};
 use super::report::ForeignImportReport;
 use cast::ImportCast;
-use data_folder::{ChatFolder, DataFolder};
+use data_folder::{ChatFolder, DataFolder, SETTINGS};
 use dry_run::DryRunState;
 use export_index::ExportIndex;
 use lore::FolderLorebook;
 use scan::ChatScan;
-use settings::{SETTINGS, SillyTavernSettings};
+use settings::SillyTavernSettings;
 
 /// How a folder is taken in.
 #[derive(Debug, Clone)]

@@ -14,24 +14,9 @@ use clotho_store::StoredPreset;
 use super::super::ForeignImportItem;
 use super::super::file_container::SourceFile;
 use super::super::import::ImportError;
-use super::data_folder::DataFolder;
+use super::data_folder::{DataFolder, SETTINGS};
 use super::import_match::ImportDecision;
-use super::settings::SETTINGS;
 use super::{ForeignImport, unreadable};
-
-/// The folders whose files are presets, and of which kind they are.
-pub const FOLDERS: [(&str, &str); 10] = [
-    ("OpenAI Settings", "openai"),
-    ("TextGen Settings", "textgen"),
-    ("KoboldAI Settings", "kobold"),
-    ("NovelAI Settings", "novel"),
-    ("instruct", "instruct"),
-    ("context", "context"),
-    ("sysprompt", "sysprompt"),
-    ("reasoning", "reasoning"),
-    ("QuickReplies", "quickReplies"),
-    ("themes", "theme"),
-];
 
 /// A preset that was read.
 struct FolderPreset<'a> {

@@ -8,10 +8,7 @@ use serde_json::{Map, Value};
 use clotho_compat::interop::text;
 use clotho_compat::prompt::lore;
 
-use super::data_folder::DataFolder;
-
-/// How the report calls them.
-pub const SETTINGS: &str = "settings.json";
+use super::data_folder::{DataFolder, SETTINGS};
 
 /// The settings. Where there are none they say nothing.
 #[derive(Debug, Default)]

@@ -15,10 +15,10 @@ use super::macro_context::{GenerationTask, PromptPurpose};
 use super::note;
 use super::plan::PromptPlan;
 use super::preset_selection::{PresetReason, PresetSelection, select_preset};
-use super::prompt_bounds::{self, PAGE, PromptBounds};
+use super::prompt_bounds::{self, LastPrompt, PAGE, PromptBounds};
 use super::recall::{self, RecallBlock};
 use super::regex_scripts::PromptScripts;
-use super::summary_block::{self, SummaryBlock};
+use super::summary_block::{BranchSummaries, SummaryBlock};
 use super::trace::{self, BuiltPrompt, PromptBlueprint, PromptMacroResult};
 use crate::turn::snapshot::TurnSnapshot;
 
@@ -33,58 +33,46 @@ pub(in crate::turn) fn build_prompt(
     (purpose, mut planned): (&PromptPurpose, PromptPlan),
     macros: &mut MacroEngine<'_>,
 ) -> Result<BuiltPrompt, StoreError> {
+    // What the prompt may take, and what takes part in it.
     let PresetSelection { mut preset, reason: by } = select_preset(reader, scene.session(), &bounds.names)?;
     let (context, reply, tokens) = all_token_limits(&preset, &bounds);
     let for_recall = recall::recall_budget(scene, &bounds.recall, tokens).min(preset.own.shares.for_recalled(tokens));
-    let known = summary_block::BranchSummaries::for_snapshot(reader, scene, &bounds.measure)?;
+    let known = BranchSummaries::for_snapshot(reader, scene, &bounds.measure)?;
     let for_summaries = known.as_ref().map_or(0, |known| known.summary_budget(bounds.summaries.share, tokens));
     let books = ActiveLorebooks::read(reader, scene, &bounds.lorebook_cache)?;
     let wishes = books.plugin_requests(&mut planned);
     let mut scripted = PromptScripts::read(reader, scene, &preset, macros)?;
-    let newest = newest_messages(reader, scene, &bounds, (context, books.scan_depth()), &mut scripted)?;
-    let (newest_first, mut history) = (newest.stored, newest.scripted);
-    history.reverse();
-    let last = prompt_bounds::last(reader, newest_first.iter().map(|(placed, _)| placed))?;
-    let place = |first: i64| newest_first.iter().rev().position(|(placed, _)| placed.n == first);
-    let cut = HistoryTruncation::Steps(last.as_ref().and_then(|last| place(last.first)));
-    let (placed, lines): (Vec<StoredNode>, Vec<PromptLine>) = newest_first.into_iter().rev().unzip();
-    if preset.settings.naming == SpeakerNaming::AsNeeded {
-        preset.settings.naming = naming(&lines);
-    }
+    let least = (context, books.scan_depth());
+    let mut history = read_history(reader, scene, &bounds, least, &mut scripted)?;
+    history.name_speakers(&mut preset.settings.naming);
     if let GenerationTask::Continue(text) = &purpose.generation_task {
-        let (name, text) = (scene.cast.character.clone(), text.clone());
-        history.push(scripted.apply_to_continued(HistoryMessage {
-            role: Role::Assistant,
-            name,
-            is_other: false,
-            text,
-        }));
+        history.messages.push(scripted.apply_to_continued(continued_message(scene, text)));
     }
+    // Lore looks at the history and at the note.
     let own = note::of(scene.session(), &scene.cast);
     let open = note::open(&own, scene, scripted.macros);
-    let most = preset.own.shares.for_lore(tokens, for_recall);
-    let (measure, cue) = (&bounds.measure, &bounds.recall);
-    let heard = LoreScanContext {
-        said: &history,
+    let scan = LoreScanContext {
+        said: &history.messages,
         open: &open,
         prompt_tokens: tokens,
-        lore_limit: most,
+        lore_limit: preset.own.shares.for_lore(tokens, for_recall),
         purpose,
-        measure,
-        recall_query: cue,
+        measure: &bounds.measure,
+        recall_query: &bounds.recall,
         requests: &wishes,
     };
-    let called = books.activate(reader, scene, &heard, &mut scripted)?;
+    let called = books.activate(reader, scene, &scan, &mut scripted)?;
     scripted.macros.outlets = Some(called.outlets);
+    // The preset puts everything in order and says how much of the history is kept.
     let status = prompt::status::block(&scene.world, &scene.rules.rules);
     let given = PromptInput {
         kind: preset_kind(purpose),
         world: &status,
         injected: &planned.inserts,
-        cut,
+        cut: history.cut,
         default_budget: (context, reply),
         prompt_tokens: tokens,
-        history: &history,
+        history: &history.messages,
         filler: &bounds.filler_message,
         lore: &called.lore,
         note: note::placed_note(&own, scene, &called.lore),
@@ -96,39 +84,113 @@ pub(in crate::turn) fn build_prompt(
     let assembled = match preset::assemble(&preset, &given, &mut words) {
         Ok(assembled) => assembled,
         Err(overflow) => {
-            let made =
-                BuiltPrompt { scripts: scripted.told(), lore: called.told, plan: planned, ..BuiltPrompt::default() };
-            return Ok(too_large(overflow, by, made));
+            let (scripts, lore, plan) = (scripted.told(), called.told, planned);
+            return Ok(too_large(overflow, by, BuiltPrompt { scripts, lore, plan, ..BuiltPrompt::default() }));
         }
     };
-    // What a server is told does not change with the preset: one that loads a model for it would load it anew.
-    let PromptBounds { context_tokens: context, hide_tags, recall: cue, measure, .. } = bounds;
-    let first = lines.len().saturating_sub(assembled.kept);
-    let begin = placed.get(first).map(|placed| placed.n);
-    let for_summaries = for_summaries.min(assembled.aside);
-    let summed = match known {
-        Some(known) => known.told(reader, scene, &measure, (for_summaries, tokens), (begin, last.as_ref()))?,
-        None => SummaryBlock::default(),
-    };
-    let for_recall = for_recall.min(assembled.aside.saturating_sub(summed.tokens));
-    let looked = (&*placed, &*lines, first);
-    let recalled =
-        recall::recall_block(reader, scene, &cue, (for_recall, &measure), looked, &hide_tags, &mut scripted)?;
+    let room = AsideRoom { summaries: for_summaries, recall: for_recall, all: assembled.aside, prompt: tokens };
+    let (summed, recalled) =
+        aside_blocks(reader, scene, &bounds, known.as_ref(), room, &history.kept(assembled.kept), &mut scripted)?;
     let scripts = scripted.told();
-    let mut made = built_prompt(&preset, by, assembled, (&lines, &placed), &scene.cast, (&summed, &recalled));
+    let mut made =
+        built_prompt(&preset, by, assembled, (&history.lines, &history.placed), &scene.cast, (&summed, &recalled));
     made.macro_result.operations = called.operations.into_iter().chain(summed.operation).collect();
     (made.summary_trace, made.recalled) = (summed.told, recalled.told);
     (made.samplers, made.plan) = (preset.samplers, planned);
-    Ok(BuiltPrompt {
-        reply,
-        context_tokens: context,
-        hide_tags,
-        scripts,
-        lore: called.told,
-        values_prompt: called.values_prompt,
-        measure,
-        ..made
-    })
+    // What a server is told does not change with the preset: one that loads a model for it would load it anew.
+    let PromptBounds { context_tokens, hide_tags, measure, .. } = bounds;
+    let (lore, values_prompt) = (called.told, called.values_prompt);
+    Ok(BuiltPrompt { reply, context_tokens, hide_tags, scripts, lore, values_prompt, measure, ..made })
+}
+
+/// The start of a reply that is to be continued, as the last message of its prompt.
+fn continued_message(scene: &TurnSnapshot, text: &str) -> HistoryMessage {
+    HistoryMessage { role: Role::Assistant, name: scene.cast.character.clone(), is_other: false, text: text.to_owned() }
+}
+
+/// Tokens for what stands for messages that do not fit: at most so many of each kind, and of both together.
+struct AsideRoom {
+    summaries: usize,
+    recall: usize,
+    all: usize,
+    /// The tokens of the whole prompt.
+    prompt: usize,
+}
+
+/// The summaries and the recalled texts of a prompt. Both look at which messages were kept.
+fn aside_blocks(
+    reader: &mut StoreReader<'_>,
+    scene: &TurnSnapshot,
+    bounds: &PromptBounds,
+    known: Option<&BranchSummaries>,
+    room: AsideRoom,
+    kept: &KeptHistory<'_>,
+    scripted: &mut PromptScripts<'_, '_>,
+) -> Result<(SummaryBlock, RecallBlock), StoreError> {
+    let begin = kept.placed.get(kept.first).map(|placed| placed.n);
+    let for_summaries = (room.summaries.min(room.all), room.prompt);
+    let summed = match known {
+        Some(known) => known.told(reader, scene, &bounds.measure, for_summaries, (begin, kept.last))?,
+        None => SummaryBlock::default(),
+    };
+    let for_recall = room.recall.min(room.all.saturating_sub(summed.tokens));
+    let looked = (kept.placed, kept.lines, kept.first);
+    let room = (for_recall, &bounds.measure);
+    let recalled = recall::recall_block(reader, scene, &bounds.recall, room, looked, &bounds.hide_tags, scripted)?;
+    Ok((summed, recalled))
+}
+
+/// The messages that a prompt may show, oldest first.
+struct PromptHistory {
+    /// The nodes, and their lines before scripts changed them.
+    placed: Vec<StoredNode>,
+    lines: Vec<PromptLine>,
+    /// The lines after scripts changed them.
+    messages: Vec<HistoryMessage>,
+    /// Where the history is cut, so that it begins as the last prompt did as long as that fits.
+    cut: HistoryTruncation,
+    last: Option<LastPrompt>,
+}
+
+/// Which of these messages a prompt shows: those from the place `first` on.
+struct KeptHistory<'h> {
+    placed: &'h [StoredNode],
+    lines: &'h [PromptLine],
+    first: usize,
+    last: Option<&'h LastPrompt>,
+}
+
+impl PromptHistory {
+    /// Decides whether speakers are named where the preset leaves that open.
+    fn name_speakers(&self, speakers: &mut SpeakerNaming) {
+        if *speakers == SpeakerNaming::AsNeeded {
+            *speakers = naming(&self.lines);
+        }
+    }
+
+    /// The newest `count` messages.
+    fn kept(&self, count: usize) -> KeptHistory<'_> {
+        let first = self.lines.len().saturating_sub(count);
+        KeptHistory { placed: &self.placed, lines: &self.lines, first, last: self.last.as_ref() }
+    }
+}
+
+/// Reads the newest messages: more tokens than the context, and at least the count that lore looks at.
+fn read_history(
+    reader: &mut StoreReader<'_>,
+    scene: &mut TurnSnapshot,
+    bounds: &PromptBounds,
+    least: (usize, usize),
+    scripted: &mut PromptScripts<'_, '_>,
+) -> Result<PromptHistory, StoreError> {
+    let newest = newest_messages(reader, scene, bounds, least, scripted)?;
+    let (newest_first, mut messages) = (newest.stored, newest.scripted);
+    messages.reverse();
+    let last = prompt_bounds::last(reader, newest_first.iter().map(|(placed, _)| placed))?;
+    let place = |first: i64| newest_first.iter().rev().position(|(placed, _)| placed.n == first);
+    let cut = HistoryTruncation::Steps(last.as_ref().and_then(|last| place(last.first)));
+    let (placed, lines): (Vec<StoredNode>, Vec<PromptLine>) = newest_first.into_iter().rev().unzip();
+    Ok(PromptHistory { placed, lines, messages, cut, last })
 }
 
 /// A prompt whose texts do not fit, with the blueprint that shows what there was no room for.

@@ -1,6 +1,6 @@
 //! Texts, conditions and chance.
 
-use super::super::{MAX_REPEAT, expand, random};
+use super::super::{MAX_REPEAT, random, stored_text};
 use super::{MacroAction, MacroCall, MacroDefinition};
 
 /// Macros that take as many arguments as there are.
@@ -18,7 +18,7 @@ pub const ROWS: &[MacroDefinition] = &[
     },
     MacroDefinition::plain(&["noop"], |_, _| Some(String::new())),
     MacroDefinition::with_args(&["trim"], (0, 1), |_, call| {
-        Some(if call.args.is_empty() { expand::TRIM.to_owned() } else { call.arg(0).to_owned() })
+        Some(if call.args.is_empty() { stored_text::TRIM.to_owned() } else { call.arg(0).to_owned() })
     }),
     MacroDefinition::with_args(&["reverse"], (1, 1), |_, call| Some(call.arg(0).chars().rev().collect())),
     MacroDefinition::with_args(&["banned"], (1, 1), |_, _| Some(String::new())),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::{MacroEngine, expand};
+use super::super::{MacroEngine, stored_text};
 use super::{MacroCall, MacroDefinition};
 
 const LOCAL: bool = false;
@@ -35,12 +35,12 @@ fn get<const KIND: bool>(m: &mut MacroEngine<'_>, call: MacroCall<'_>) -> Option
 }
 
 fn set<const KIND: bool>(m: &mut MacroEngine<'_>, call: MacroCall<'_>) -> Option<String> {
-    m.variables_mut(KIND).set(call.arg(0), Value::String(expand::to_stored_text(call.arg(1))));
+    m.variables_mut(KIND).set(call.arg(0), Value::String(stored_text::to_stored_text(call.arg(1))));
     Some(String::new())
 }
 
 fn add<const KIND: bool>(m: &mut MacroEngine<'_>, call: MacroCall<'_>) -> Option<String> {
-    m.variables_mut(KIND).add(call.arg(0), Value::String(expand::to_stored_text(call.arg(1))));
+    m.variables_mut(KIND).add(call.arg(0), Value::String(stored_text::to_stored_text(call.arg(1))));
     Some(String::new())
 }
 
@@ -63,6 +63,6 @@ fn inside<const KIND: bool>(m: &mut MacroEngine<'_>, call: MacroCall<'_>) -> Opt
 }
 
 fn set_inside<const KIND: bool>(m: &mut MacroEngine<'_>, call: MacroCall<'_>) -> Option<String> {
-    m.variables_mut(KIND).set_inside(call.arg(0), call.arg(1), &expand::to_stored_text(call.arg(2)));
+    m.variables_mut(KIND).set_inside(call.arg(0), call.arg(1), &stored_text::to_stored_text(call.arg(2)));
     Some(String::new())
 }

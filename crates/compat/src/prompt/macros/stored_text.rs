@@ -1,0 +1,24 @@
+//! How the results of macros are kept until the whole text is finished.
+
+/// What a text leaves behind where the line breaks around it are to go.
+pub const TRIM: &str = "{{trim}}";
+
+/// A text as it is kept in a variable: what is only left for the end of a text is done now.
+pub fn to_stored_text(text: &str) -> String {
+    let mut parts = text.split(TRIM);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        while out.ends_with('\n') {
+            out.pop();
+            if out.ends_with('\r') {
+                out.pop();
+            }
+        }
+        let mut rest = part;
+        while let Some(behind) = rest.strip_prefix('\n').or_else(|| rest.strip_prefix("\r\n")) {
+            rest = behind;
+        }
+        out.push_str(rest);
+    }
+    out
+}

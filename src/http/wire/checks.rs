@@ -1,0 +1,32 @@
+//! Checks that several request bodies share.
+
+use crate::http::error::{ApiError, ApiErrorCode};
+use clotho_store::ExpectedVersion;
+
+use super::ids::WireNodeId;
+
+/// What a writer saw: where HEAD stood, or the newest operation.
+///
+/// # Errors
+/// Both are named: it would not be clear which of them counts.
+pub fn expected_version(leaf: Option<WireNodeId>, op: Option<i64>) -> Result<Option<ExpectedVersion>, ApiError> {
+    match (leaf, op) {
+        (Some(_), Some(_)) => {
+            Err(ApiError::invalid("expectedOp", "either expectedLeafId or expectedOp is expected, not both"))
+        }
+        (Some(leaf), None) => Ok(Some(ExpectedVersion::Leaf(leaf.0))),
+        (None, op) => Ok(op.map(ExpectedVersion::Op)),
+    }
+}
+
+/// A message's text: not empty, not longer than the limit.
+pub fn check_content(content: &str, limit: usize) -> Result<(), ApiError> {
+    if content.trim().is_empty() {
+        return Err(ApiError::invalid("content", "a message cannot be empty"));
+    }
+    if content.len() > limit {
+        let message = format!("a message has at most {limit} bytes");
+        return Err(ApiError::new(ApiErrorCode::TooLarge, message).detail("field", "content").detail("limit", limit));
+    }
+    Ok(())
+}

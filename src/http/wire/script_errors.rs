@@ -1,0 +1,15 @@
+//! Errors and warnings of scripts as JSON.
+
+use clotho_plugin::{LoadedPlugin, ScriptError};
+use serde_json::Value;
+
+/// An error of a script, as the page shows it.
+/// An error of a plugin as it is told.
+pub(super) fn script_error_json(error: &ScriptError) -> Option<Value> {
+    serde_json::to_value(error).ok()
+}
+
+/// The warnings about a plugin.
+pub(super) fn warnings(loaded: &LoadedPlugin) -> Vec<Value> {
+    loaded.warnings().iter().filter_map(script_error_json).collect()
+}
