@@ -1,4 +1,4 @@
-//! The whole program, built once and handed round.
+//! The application: all services, built once at start and shared by every request.
 
 use std::io;
 use std::path::Path;
@@ -29,72 +29,60 @@ use clotho_search::{Index, IndexSource, SearchError};
 use clotho_store::archive::ArchiveLimits;
 use clotho_store::{self as store, CharacterCard, Store, StoreError, UserAccount, WriteError};
 
-/// How long dropping the program waits for what still runs.
+/// How long dropping the [`App`] waits for tasks that still run.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// So many cards and pictures are taken apart at the same time: each takes some hundred megabytes at worst.
+/// How many cards and images are decoded at the same time. Each takes some hundred megabytes at worst.
 const MAX_CARD_IMPORTS: usize = 2;
 
-/// So many sessions are exported at the same time.
+/// How many sessions are exported at the same time.
 const MAX_EXPORTS: usize = 2;
 
-/// Everything that a request may need.
+/// All services that a request may need.
 pub struct App {
-    /// Settings.
     pub config: Arc<Config>,
-    /// Rows and history.
     pub store: Arc<Store>,
-    /// The journey of a turn.
     pub turns: TurnEngine,
-    /// Live events.
     pub live: Arc<LiveSessions>,
-    /// The search index.
     pub search: Arc<Index>,
-    /// Makes vectors of texts, where a model of embeddings is set.
+    /// Computes embeddings in the background; `None` if no embedding model is set.
     pub embedding: Option<Arc<BackgroundEmbedder>>,
-    /// Takes what was destroyed off the disk.
+    /// Erases purged data from the disk.
     pub secure_erase: Arc<SecureEraser>,
-    /// The plugins.
     pub catalogue: Arc<InstalledPlugins>,
-    /// The models.
     pub models: Arc<ModelRegistry>,
-    /// Model servers that are connected while the server runs.
+    /// Model servers that users connect while the server runs.
     pub connections: ProviderConnections,
-    /// What is done once a day.
+    /// The daily maintenance.
     pub maintenance: Arc<Maintenance>,
-    /// The page.
+    /// The files of the web page.
     pub assets: WebAssets,
-    /// Time.
     pub clock: Arc<dyn Clock>,
-    /// Ids.
     pub ids: Arc<IdGenerator>,
-    /// Where files of sessions are handed in.
     pub import_queue: ImportQueue,
-    /// Asks other servers for pictures.
+    /// Fetches remote images.
     pub image_proxy: ImageProxy,
-    /// Places for those who export.
+    /// Limits concurrent exports.
     pub export_slots: Semaphore,
-    /// Places for those who bring cards and pictures.
+    /// Limits concurrent imports of cards and images.
     pub card_import_slots: Semaphore,
-    /// The one owner in mode `local`.
+    /// The only owner in mode `local`.
     pub owner: UserId,
-    /// The devices of the house.
+    /// The paired LAN devices.
     pub devices: Devices,
-    /// The token that writes of the owner at the machine carry; those of devices are made of it.
+    /// The CSRF token for writes of the local owner. Tokens of devices are derived from it.
     pub csrf: String,
     runtime: Option<Runtime>,
 }
 
-/// Why the program does not start. Each says what to do.
+/// Why the server does not start. Each message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The store cannot be opened.
     #[error("{0}")]
     Store(String),
-    /// The search index cannot be used.
     #[error(transparent)]
     Search(#[from] SearchError),
-    /// A setting names what is not there.
+    /// A setting is wrong, for example a model that does not exist.
     #[error(transparent)]
     Setting(#[from] ConfigError),
     /// The system gives no thread, randomness or file.
@@ -109,14 +97,16 @@ impl From<io::Error> for StartError {
 }
 
 impl App {
-    /// Builds everything: opens the store, loads plugins, ends what a crash left, begins to follow the log.
+    /// Builds everything: opens the store, loads plugins, ends replies that a crash left, starts the log follower.
     ///
     /// # Errors
-    /// The data directory is held by another server, cannot be written, or was written by a newer version; the message
-    /// says so in a sentence for people.
+    /// Returns an error if another server locks the data directory, if it is not writable, or if a newer version wrote
+    /// it. The message is a sentence for the user.
     pub fn build(config: Config, clock: Arc<dyn Clock>, ids: Arc<IdGenerator>) -> Result<Self, StartError> {
+        // Check files and settings before anything is written.
         let config = Arc::new(config);
         let assets = load_assets(&config)?;
+        // Plugins, models and the database.
         let runtime =
             runtime::Builder::new_multi_thread().worker_threads(2).thread_name("turn").enable_all().build()?;
         let catalogue = Arc::new(load_installed(&config));
@@ -124,6 +114,7 @@ impl App {
         let models = Arc::new(ModelRegistry::new(&config, Arc::clone(&catalogue)));
         let OpenDatabase { store, published, connections, embedder } =
             open_database(&config, &models, &clock, &runtime)?;
+        // Turns.
         let live = Arc::new(LiveSessions::new(generation_limits(&config)));
         let dependencies = TurnDeps {
             config: Arc::clone(&config),
@@ -140,6 +131,7 @@ impl App {
         let turns = TurnEngine::new(dependencies, runtime.handle().clone());
         let owner = recover_owner(&config, &runtime, &store, &turns, &clock, &ids)?;
         turns.keep();
+        // The search index, fed from the operation log.
         let newest = runtime.block_on(store.read(|reader| reader.newest_cursor()));
         let newest = newest.map_err(|error| explain_store_error(&config, &error))?;
         let hide_tags: Arc<[String]> = Arc::from(config.generation.hide_tags.as_slice());
@@ -153,6 +145,7 @@ impl App {
             log_follower::IndexFeeder { index: Arc::clone(&search), hide_tags: Arc::clone(&hide_tags) },
             published,
         );
+        // Background tasks: embeddings, secure erase, maintenance.
         let embedding = embedder.map(|embedder| {
             let background = Arc::new(BackgroundEmbedder::new(embedder, config.recall.clone(), Arc::clone(&hide_tags)));
             background.begin(runtime.handle(), &store);
@@ -164,6 +157,7 @@ impl App {
         let (database, keep) = (storage.database_path(), storage.backups);
         let night = Arc::new(Maintenance::new(database, backups, keep, Arc::clone(&search), Arc::clone(&clock)));
         night.begin(runtime.handle(), &store);
+        // Devices and imports.
         let devices = load_devices(&runtime, &store, &config, owner)?;
         let limits = ArchiveLimits::of(config.limits.import_bytes);
         let desk = ImportQueue::open(Arc::clone(&store), Arc::clone(&clock), Arc::clone(&ids), limits)?;
@@ -193,8 +187,9 @@ impl App {
         })
     }
 
-    /// Ends in order: running replies are stopped and committed with what they have, the index is made durable. Blocks, so
-    /// it is not for asynchronous code.
+    /// Shuts down in order: stops running replies and commits their partial texts, then makes the index durable.
+    ///
+    /// Blocks, so it must not be called from asynchronous code.
     pub fn close(&self) {
         self.import_queue.close();
         if let Some(runtime) = &self.runtime {
@@ -210,17 +205,18 @@ impl Drop for App {
     fn drop(&mut self) {
         let Some(runtime) = self.runtime.take() else { return };
         if Handle::try_current().is_ok() {
-            // Asynchronous code may not wait; what runs is dropped a little later.
+            // Asynchronous code must not block; running tasks are dropped a little later.
             runtime.shutdown_background();
         } else {
-            // What runs holds the store, and the store holds the lock of the data directory: it is free when this returns.
+            // Running tasks hold the store, and the store holds the lock of the data directory. The lock is free on
+            // return.
             runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
         }
     }
 }
 
-/// Refuses kinds of servers that nobody speaks, names that stand for no model, and a default model that can be none, before
-/// anything is touched; the program's own default is nobody's mistake.
+/// Checks the configured models before anything is written: unknown provider kinds, model names that match nothing, and
+/// a default model that cannot exist. A built-in default that cannot be used is only a warning.
 fn check_models(models: &ModelRegistry, config: &Config) -> Result<(), StartError> {
     if let Some(mistakes) = models.config_error(config) {
         return Err(mistakes.into());
@@ -235,7 +231,7 @@ fn check_models(models: &ModelRegistry, config: &Config) -> Result<(), StartErro
     }
 }
 
-/// The model of embeddings. One that nobody can ask is a mistake in the settings.
+/// Returns the embedding model. One that cannot be called is a configuration error.
 fn build_embedder(models: &ModelRegistry, config: &Config) -> Result<Option<Embedder>, StartError> {
     match models.embedder(config) {
         Ok(embedder) => Ok(embedder),
@@ -246,7 +242,7 @@ fn build_embedder(models: &ModelRegistry, config: &Config) -> Result<Option<Embe
     }
 }
 
-/// The devices that the owner has paired.
+/// Loads the paired devices of the owner.
 fn load_devices(runtime: &Runtime, store: &Store, config: &Config, owner: UserId) -> Result<Devices, StartError> {
     let known = runtime.block_on(store.read(move |reader| reader.devices(owner)));
     Ok(Devices::new(&config.server, known.map_err(|error| explain_store_error(config, &error))?))
@@ -271,7 +267,7 @@ fn load_assets(config: &Config) -> Result<WebAssets, StartError> {
     }
 }
 
-/// How the store is opened by these settings.
+/// Returns the settings with which the store is opened.
 pub fn store_settings(config: &Config) -> store::StoreSettings {
     let storage = &config.storage;
     store::StoreSettings {
@@ -290,7 +286,7 @@ fn open_store(config: &Config) -> Result<(Arc<Store>, mpsc::UnboundedReceiver<st
     Ok((Arc::new(store), published))
 }
 
-/// What the start has once the database is open.
+/// What [`open_database`] returns.
 struct OpenDatabase {
     store: Arc<Store>,
     published: mpsc::UnboundedReceiver<store::PublishedOperation>,
@@ -298,8 +294,10 @@ struct OpenDatabase {
     embedder: Option<Embedder>,
 }
 
-/// Opens the database and takes in what was connected while a server ran: settings may name that too, so those that seem wrong
-/// are looked at again. A folder that has no database is not made for settings that cannot work.
+/// Opens the database and loads the connections that were made while a server ran.
+///
+/// Settings may refer to such connections, so settings that look wrong are checked again afterwards. If there is no
+/// database yet, wrong settings fail before one is created.
 fn open_database(
     config: &Arc<Config>,
     models: &Arc<ModelRegistry>,
@@ -321,7 +319,7 @@ fn open_database(
     Ok(OpenDatabase { store, published, connections, embedder })
 }
 
-/// A sentence for the one who starts the server.
+/// Turns a store error into a sentence for the user who starts the server.
 pub fn explain_store_error(config: &Config, error: &StoreError) -> StartError {
     let folder = config.storage.data_dir.display();
     StartError::Store(match error {
@@ -346,17 +344,17 @@ pub fn explain_store_error(config: &Config, error: &StoreError) -> StartError {
     })
 }
 
-/// The plugins as they are now.
+/// Returns the installed plugins as they are now.
 pub fn catalogue(config: &Config) -> Arc<Catalogue> {
     load_installed(config).now()
 }
 
-/// Whether the program itself brings a plugin of that id.
+/// Returns whether a bundled plugin has this id.
 pub fn is_bundled(id: &str) -> bool {
     assets::plugin_ids().any(|known| known == id)
 }
 
-/// The bundled plugins, and those of the folder in the settings; a broken one is listed with its error.
+/// Loads the bundled plugins and those of the configured folder. A broken plugin is listed with its error.
 fn load_installed(config: &Config) -> InstalledPlugins {
     let limits = ScriptLimits::default();
     let bundled = assets::plugin_ids().map(|id| {
@@ -398,10 +396,10 @@ async fn recover_after_restart(
     Ok(owner)
 }
 
-/// The one owner in mode `local`. The first start makes them, and the characters that bundled plugins bring.
+/// Returns the only owner in mode `local`. The first start creates it, with the characters of the bundled plugins.
 ///
 /// # Errors
-/// The store fails.
+/// Returns an error if the store fails.
 pub async fn settled(store: &Arc<Store>, clock: &dyn Clock, ids: &IdGenerator) -> Result<UserId, WriteError> {
     let known = store.read(|reader| reader.users()).await?;
     match known.into_iter().find(|user| user.role == "owner") {
@@ -425,7 +423,7 @@ async fn create_owner(store: &Arc<Store>, clock: &dyn Clock, ids: &IdGenerator) 
     Ok(id)
 }
 
-/// The characters in `characters/*.json` of the bundled plugins.
+/// Returns the characters in `characters/*.json` of the bundled plugins.
 fn bundled_characters() -> Vec<Map<String, Value>> {
     let mut found = Vec::new();
     for id in assets::plugin_ids() {
@@ -441,14 +439,14 @@ fn bundled_characters() -> Vec<Map<String, Value>> {
     found
 }
 
-/// 256 bits of the system's randomness, in hex.
+/// Returns 256 random bits from the system, in hex.
 fn random_token() -> Result<String, StartError> {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).map_err(|error| StartError::System(error.to_string()))?;
     Ok(blake3::Hash::from_bytes(bytes).to_hex().to_string())
 }
 
-/// The plugins that are ready to run.
+/// Returns the plugins that loaded without an error.
 pub fn ready_plugins(catalogue: &Catalogue) -> impl Iterator<Item = &Arc<LoadedPlugin>> {
     catalogue.entries().filter_map(|entry| entry.state.as_ref().ok())
 }

@@ -1,8 +1,8 @@
-//! The files inside the program: the page (`static/`) and the bundled plugins (`plugins/`).
+//! The embedded files: the web page (`static/`) and the bundled plugins (`plugins/`).
 //!
-//! `build.rs` makes the table, so an upgrade never mixes versions: the page is served below [`WebAssets::version`], a hash
-//! of all its files, and may be cached for ever. While one works on the page, [`WebAssets::from_folder`] serves a folder
-//! instead. To add a file, put it into the folder; what `build.rs` leaves out (tests, types) is not served.
+//! `build.rs` generates the tables. The page is served below [`WebAssets::version`], a hash of all its files, so an
+//! upgrade never mixes versions and browsers may cache it forever. For development, [`WebAssets::from_folder`] serves a
+//! folder instead. To add a file, put it into the folder; `build.rs` leaves out tests and types.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,12 +12,11 @@ use std::sync::LazyLock;
 
 use bytes::Bytes;
 
-/// A file inside the program.
+/// An embedded file.
 #[derive(Debug, Clone, Copy)]
 pub struct BundledFile {
-    /// Its path below its folder, with `/` between the parts: `js/main.js`.
+    /// The path below its folder, separated by `/`: `js/main.js`.
     pub path: &'static str,
-    /// Its content.
     pub bytes: &'static [u8],
 }
 
@@ -26,15 +25,14 @@ include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 /// A file of the page, ready to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebAsset {
-    /// The content.
     pub bytes: Bytes,
-    /// The value for `ResponseContent-Type`.
+    /// The value for `Content-Type`.
     pub mime: Cow<'static, str>,
     /// The value for `ETag`, quotes included.
     pub etag: String,
 }
 
-/// The files of the page.
+/// The files of the page, embedded or in a folder.
 #[derive(Debug, Clone)]
 pub struct WebAssets(WebAssetSource);
 
@@ -50,21 +48,22 @@ struct BundledAssets {
     files: HashMap<&'static str, WebAsset>,
 }
 
+/// The embedded page, prepared on first use.
 static BUNDLED: LazyLock<BundledAssets> = LazyLock::new(|| BundledAssets {
     version: version_hash(STATIC),
     files: STATIC.iter().map(|file| (file.path, make_asset(file.path, Bytes::from_static(file.bytes)))).collect(),
 });
 
 impl WebAssets {
-    /// The page inside the program.
+    /// Returns the embedded page.
     pub fn bundled() -> Self {
         Self(WebAssetSource::Bundled)
     }
 
-    /// The page in a folder, read anew at each request; for development.
+    /// Returns the page in `folder`, which is read again for each request; for development.
     ///
     /// # Errors
-    /// There is no such folder.
+    /// Returns an error if the folder does not exist or is no folder.
     pub fn from_folder(folder: &Path) -> io::Result<Self> {
         let folder = folder.canonicalize()?;
         if folder.is_dir() {
@@ -74,7 +73,7 @@ impl WebAssets {
         }
     }
 
-    /// Names this state of the page: twelve hexadecimal digits of a hash over names and contents, or `dev` for a folder.
+    /// Returns the version of the page: 12 hex digits of a hash over names and contents, or `dev` for a folder.
     pub fn version(&self) -> &str {
         match &self.0 {
             WebAssetSource::Bundled => &BUNDLED.version,
@@ -82,8 +81,8 @@ impl WebAssets {
         }
     }
 
-    /// Where the scripts and styles of the page lie, below [`WebAssets::version`]: the few files that are built of them, or
-    /// they themselves while one works on them.
+    /// Returns the folder of scripts and styles below [`WebAssets::version`]: `built/` for the bundles, or empty for
+    /// the sources of a development folder.
     pub fn build_path(&self) -> &'static str {
         match &self.0 {
             WebAssetSource::Bundled => "built/",
@@ -91,14 +90,16 @@ impl WebAssets {
         }
     }
 
-    /// Whether a file below [`WebAssets::version`] never changes, so that browsers may keep it.
+    /// Returns whether the files below [`WebAssets::version`] never change, so that browsers may cache them.
     pub fn is_immutable(&self) -> bool {
         matches!(self.0, WebAssetSource::Bundled)
     }
 
-    /// The file at `path`, which counts from the folder and has `/` between its parts. `None` if there is none, and for
-    /// every path that is not plain (`..`, absolute, hidden, U+0000) or leads out of the folder by a symbolic link.
-    /// Reads the disk if the page is in a folder.
+    /// Returns the file at `path`, relative to the folder and separated by `/`. Reads the disk if the page is in a
+    /// folder.
+    ///
+    /// Returns `None` if there is none, if the path is not plain (`..`, absolute, hidden, U+0000), or if a symbolic
+    /// link leads out of the folder.
     pub fn get(&self, path: &str) -> Option<WebAsset> {
         match &self.0 {
             WebAssetSource::Bundled => BUNDLED.files.get(path).cloned(),
@@ -110,12 +111,12 @@ impl WebAssets {
     }
 }
 
-/// The ids of the bundled plugins, in order: every folder that has a `plugin.toml`.
+/// Returns the ids of the bundled plugins in order: every folder that has a `plugin.toml`.
 pub fn plugin_ids() -> impl Iterator<Item = &'static str> {
     PLUGINS.iter().filter_map(|file| file.path.strip_suffix("/plugin.toml")).filter(|id| !id.contains('/'))
 }
 
-/// The files of one bundled plugin, with paths that count from the plugin's folder.
+/// Returns the files of one bundled plugin, with paths relative to the plugin's folder.
 pub fn plugin(id: &str) -> impl Iterator<Item = BundledFile> {
     PLUGINS.iter().filter_map(move |file| {
         let path = file.path.strip_prefix(id)?.strip_prefix('/')?;
@@ -123,7 +124,7 @@ pub fn plugin(id: &str) -> impl Iterator<Item = BundledFile> {
     })
 }
 
-/// The real path of a file in `folder`.
+/// Returns the canonical path of a file in `folder`, or `None` if it is outside.
 fn path_inside(folder: &Path, path: &str) -> Option<PathBuf> {
     let is_plain = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.contains(['\0', '\\', ':']);
     if !path.split('/').all(is_plain) {
@@ -144,7 +145,7 @@ fn mime_type(path: &str) -> Cow<'static, str> {
     if is_text { format!("{mime}; charset=utf-8").into() } else { mime.into() }
 }
 
-/// Lengths go into the hash before names and contents, so that a byte cannot wander from one to the other unseen.
+/// Hashes all files. Lengths are hashed before names and contents, so that bytes cannot move from one to the other.
 fn version_hash(files: &[BundledFile]) -> String {
     let mut hasher = blake3::Hasher::new();
     for part in files.iter().flat_map(|file| [file.path.as_bytes(), file.bytes]) {

@@ -1,4 +1,4 @@
-//! The `clotho` program: reads its command line and ends with 0 (done or clean), 1 (found or failed) or 2 (wrong use).
+//! The `clotho` program. Exit codes: 0 success, 1 findings or failure, 2 wrong usage.
 
 use std::process::ExitCode;
 

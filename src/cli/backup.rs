@@ -1,4 +1,4 @@
-//! `clotho backup` and `clotho restore`: the whole database in one file, and back.
+//! `clotho backup` and `clotho restore`: copying the database to one file, and back.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ use clotho_store::backups::{self, BackupError};
 use super::storage::no_database_error;
 use super::{CliResult, terminal};
 
-/// Copies the database into a new file, also while a server runs.
+/// Copies the database into a new file; a server may run meanwhile.
 pub fn backup(config: &Config, file: &Path) -> CliResult {
     let bytes = backups::copy(&config.storage.database_path(), file).map_err(|error| match error {
         BackupError::Exists(_) => anyhow!("{error}: choose another name, a copy never takes the place of a file"),
@@ -26,7 +26,7 @@ pub fn backup(config: &Config, file: &Path) -> CliResult {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Puts a copy in the place of the database, while no server runs.
+/// Replaces the database with a backup and discards the search index. No server may run.
 pub fn restore(config: &Config, file: &Path) -> CliResult {
     let settings = app::store_settings(config);
     let aside = backups::restore(&settings, file, SystemClock.now()).map_err(|error| match error {

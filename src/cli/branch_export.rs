@@ -1,4 +1,4 @@
-//! `clotho export sillytavern`, `markdown` and `html`: one line of a session as a file that others read.
+//! `clotho export sillytavern`, `markdown` and `html`: one branch of a session in a format of other programs.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -17,50 +17,50 @@ use super::common::progress_bar;
 use super::common::{load_session, write_new_file};
 use super::terminal;
 
-/// In which form.
+/// The export formats of other programs.
 #[derive(Debug, Subcommand)]
 pub enum BranchExportCommand {
-    /// A chat of SillyTavern, with the siblings of replies as swipes; or everything, as a folder of data that opens there.
+    /// Export a SillyTavern chat with sibling replies as swipes, or with --all a SillyTavern data folder
     Sillytavern(ChatExportArgs),
-    /// Markdown, in which every text reads as it was written.
+    /// Export Markdown that shows every text as it was written
     Markdown(BranchExportArgs),
-    /// One page of HTML that needs nothing else.
+    /// Export a single self-contained HTML page
     Html(BranchExportArgs),
 }
 
-/// Which line, and where to.
+/// The branch to export, and the target file.
 #[derive(Debug, Args)]
 pub struct BranchExportArgs {
-    /// The session, as its address in the browser names it.
+    /// Session id, as in its address in the browser
     session: SessionId,
-    /// The file to write; it must not be there yet.
+    /// File to write; must not exist yet
     file: PathBuf,
-    /// The message with which the line ends; where the session stands unless named.
+    /// Last message of the branch [default: the current message of the session]
     #[arg(long, value_name = "NODE")]
     leaf: Option<NodeId>,
 }
 
-/// Which chat, or all of them, and where to.
+/// The chat or user to export, and the target.
 #[derive(Debug, Args)]
 pub struct ChatExportArgs {
-    /// The session, as its address in the browser names it.
+    /// Session id, as in its address in the browser
     #[arg(required_unless_present = "all")]
     session: Option<SessionId>,
-    /// The file to write; it must not be there yet.
+    /// File to write; must not exist yet
     #[arg(required_unless_present = "all")]
     file: Option<PathBuf>,
-    /// The message with which the line ends; where the session stands unless named.
+    /// Last message of the branch [default: the current message of the session]
     #[arg(long, value_name = "NODE")]
     leaf: Option<NodeId>,
-    /// Everything, into a new folder, or into an archive if its name ends in .zip.
+    /// Export all data of a user into a new folder, or into an archive if the path ends in .zip
     #[arg(long, value_name = "PATH", conflicts_with_all = ["session", "file", "leaf"])]
     all: Option<PathBuf>,
-    /// Whose everything; the owner's unless named.
+    /// User whose data is exported [default: the owner]
     #[arg(long, value_name = "NAME", requires = "all")]
     user: Option<String>,
 }
 
-/// Writes what is wanted.
+/// Runs an export command.
 pub fn export(
     snapshot: &mut DatabaseSnapshot,
     wanted: &BranchExportCommand,
@@ -74,7 +74,7 @@ pub fn export(
             let line = BranchExportArgs { session: *session, file: file.clone(), leaf: *leaf };
             return write_branch(snapshot, &line, BranchExportFormat::SillyTavern, config);
         }
-        // The command line has been read so that one of both is there.
+        // clap has checked that one of both is present.
         BranchExportCommand::Sillytavern(_) => bail!("a session and a file, or --all with a path, are expected"),
         BranchExportCommand::Markdown(line) => (line, BranchExportFormat::Markdown),
         BranchExportCommand::Html(line) => (line, BranchExportFormat::Html),
@@ -100,7 +100,7 @@ fn write_branch(
     Ok(())
 }
 
-/// Writes everything of a user.
+/// Exports all data of a user.
 fn export_user_data(snapshot: &mut DatabaseSnapshot, path: &Path, user: Option<&str>) -> Result<(), anyhow::Error> {
     let owner = owner(snapshot, user)?;
     let bar = progress_bar(0, "{spinner} {pos} sessions");

@@ -1,5 +1,4 @@
-//! What commands share that do long work: the store for themselves alone, a file that is there when it is whole, and a bar that
-//! shows how far they are.
+//! Helpers of long-running commands: exclusive access to the store, atomic file creation and a progress bar.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, IsTerminal};
@@ -13,7 +12,7 @@ use clotho_config::Config;
 use clotho_core::ids::SessionId;
 use clotho_store::{DatabaseSnapshot, Store, StoreError, StoredSession};
 
-/// Opens the store, which nobody else may use.
+/// Opens the store for exclusive use. If a server has it open, the error suggests `instead`.
 pub fn alone(config: &Config, instead: &str) -> Result<Store, anyhow::Error> {
     let (store, _published) = Store::open(&app::store_settings(config)).map_err(|error| match error {
         StoreError::Locked => anyhow::anyhow!("a server uses the data directory: {instead}"),
@@ -22,7 +21,7 @@ pub fn alone(config: &Config, instead: &str) -> Result<Store, anyhow::Error> {
     Ok(store)
 }
 
-/// A bar on the terminal; nothing where nobody looks.
+/// Returns a progress bar on standard error; a hidden one if that is no terminal.
 pub fn progress_bar(length: u64, template: &str) -> ProgressBar {
     let target =
         if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -30,12 +29,12 @@ pub fn progress_bar(length: u64, template: &str) -> ProgressBar {
     ProgressBar::with_draw_target(Some(length), target).with_style(style)
 }
 
-/// A session, whoever's it is.
+/// Loads a session of any owner.
 pub fn load_session(snapshot: &mut DatabaseSnapshot, session: SessionId) -> Result<StoredSession, anyhow::Error> {
     snapshot.session(None, session)?.with_context(|| format!("there is no session {session}"))
 }
 
-/// Writes a file that must not be there yet: under another name until it is whole.
+/// Writes a new file: under a temporary name first, renamed when complete. Refuses to overwrite.
 pub fn write_new_file(
     file: &Path,
     written: impl FnOnce(BufWriter<File>) -> Result<BufWriter<File>, anyhow::Error>,

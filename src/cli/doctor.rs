@@ -1,4 +1,4 @@
-//! `clotho doctor`: whether everything is as it must be, and putting right what is derived.
+//! `clotho doctor`: checks the invariants of the stored data and repairs derived data.
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ use clotho_store::{Store, WriteError};
 use super::storage::{no_database_error, pending_erasure_notice};
 use super::{CliResult, terminal};
 
-/// What the doctor says.
+/// The report of the doctor.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DoctorReport {
@@ -25,11 +25,11 @@ struct DoctorReport {
     sessions: usize,
     findings: Vec<DoctorFinding>,
     repaired: usize,
-    /// What is no fault and yet worth knowing.
+    /// Remarks that are no faults.
     remarks: Vec<String>,
 }
 
-/// Looks at everything. 0: nothing is wrong, or all of it was put right; 1: something is.
+/// Checks everything. Exit code 0: no finding, or all repaired; 1: findings remain.
 pub fn doctor(config: &Config, repair: bool, json: bool) -> CliResult {
     let settings = app::store_settings(config);
     let database = settings.database_path();
@@ -90,7 +90,7 @@ impl DoctorRun {
         Ok(())
     }
 
-    /// Replies that were being written when a server was cut off are nothing wrong: the next start ends them.
+    /// Adds a remark about interrupted replies. They are no fault: the next start ends them.
     fn check_interrupted(&mut self) -> Result<(), clotho_store::StoreError> {
         if !self.is_alone {
             return Ok(());
@@ -104,11 +104,12 @@ impl DoctorRun {
         Ok(())
     }
 
-    /// Compares the index with the tree, if it got as far as the log.
+    /// Compares the index with the tree, if the index is at the end of the operation log.
     fn check_index(&mut self, config: &Config, sessions: &[i64]) -> Result<(), clotho_store::StoreError> {
         let hide_tags = config.generation.hide_tags.clone();
         let upstream = self.doctor.read(|reader| log_follower::upstream(reader, &hide_tags))?;
         let Some(upstream) = upstream else { return Ok(()) };
+        // Read the index; one that is behind the log is only a remark.
         let mut look = match search::read_contents(&config.storage.search_path(), upstream) {
             Ok(Some(look)) if look.cursor == upstream.newest => look,
             Ok(look) => {
@@ -123,6 +124,7 @@ impl DoctorRun {
         if look.count > look.documents.len() {
             self.found.push(RepairableFinding::index_finding("a message stands in it twice".to_owned(), None));
         }
+        // Every message must be in the index, with the right content.
         for session in sessions {
             let documents = self.doctor.read(|reader| log_follower::session_documents(reader, *session, &hide_tags))?;
             for document in documents {
@@ -141,6 +143,7 @@ impl DoctorRun {
                 }
             }
         }
+        // What remains must not be in the index.
         for node in look.documents.into_keys() {
             self.found
                 .push(RepairableFinding::index_finding("a message is found that must not be".to_owned(), Some(node)));
@@ -149,7 +152,7 @@ impl DoctorRun {
     }
 }
 
-/// What to know of an index that is not as far as the log.
+/// Returns the remark about an index that is behind the operation log.
 fn index_lag_remark(is_there: bool) -> &'static str {
     if is_there {
         "the search index is not at the end of the log; it catches up by itself"
@@ -158,7 +161,7 @@ fn index_lag_remark(is_there: bool) -> &'static str {
     }
 }
 
-/// Puts right what is derived, the index by throwing it away; answers with how many findings that ends.
+/// Repairs derived data; a faulty index is discarded. Returns how many findings that fixes.
 fn repair_findings(config: &Config, store: &Store, found: &[RepairableFinding]) -> Result<usize, anyhow::Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let repaired = runtime.block_on(store.repair(found)).map_err(|error| match error {
@@ -186,7 +189,7 @@ fn report_text(report: &DoctorReport) -> String {
     lines.join("\n")
 }
 
-/// What can be done about findings of which none was put right.
+/// Returns a hint what to do about findings of which none was repaired.
 fn repair_hint(findings: &[DoctorFinding]) -> String {
     let derived = findings.iter().filter(|finding| finding.is_derived).count();
     let which = match (derived, findings.len()) {
@@ -209,7 +212,7 @@ fn finding_line(finding: &DoctorFinding) -> String {
     format!("{line}: {}", finding.message)
 }
 
-/// What is being looked at, for whoever waits in front of a terminal.
+/// Shows on a terminal what is being checked.
 struct DoctorProgress {
     is_terminal: bool,
 }

@@ -1,4 +1,4 @@
-//! `clotho import` of what other programs keep: a whole folder or archive of one, or single files, whatever they are.
+//! `clotho import` for data of other programs: a folder or archive of one program, or single files of any kind.
 
 use std::fs::{self, File};
 use std::io;
@@ -22,40 +22,40 @@ use clotho_store::archive::ArchiveLimits;
 use super::common::{alone, progress_bar};
 use super::{CliResult, terminal};
 
-/// A folder of SillyTavern, and how it is taken in.
+/// A SillyTavern folder and import options.
 #[derive(Debug, Args)]
 pub struct SillyTavernImportArgs {
-    /// The folder that has the folders characters and chats (data/default-user), one above it, or a single chat.
+    /// The SillyTavern folder with `characters` and `chats` (data/default-user), a folder above it, or a single chat
     path: PathBuf,
     #[command(flatten)]
     how: ForeignImportArgs,
 }
 
 impl SillyTavernImportArgs {
-    /// Takes it in.
+    /// Runs the import.
     pub fn import(&self, config: &Config) -> CliResult {
         run_import(&self.path, &self.how, config, true)
     }
 }
 
-/// For whom something is taken in, and how.
+/// The options of an import.
 #[derive(Debug, Args)]
 pub struct ForeignImportArgs {
-    /// The user of this server whose it will be; the owner unless named.
+    /// User who will own the imported data [default: the owner]
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
-    /// Write nothing, and only tell what would come in.
+    /// Write nothing; only report what would be imported
     #[arg(long)]
     pub dry_run: bool,
-    /// How far ahead of UTC the clock was that wrote old dates without a time zone, in hours: 1, -5 or 5.5.
+    /// UTC offset of old dates without a time zone, in hours: 1, -5 or 5.5
     #[arg(long, value_name = "HOURS", default_value = "0", allow_hyphen_values = true, value_parser = parse_utc_offset)]
     utc_offset: TimeZone,
-    /// The report as JSON.
+    /// Print the report as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Takes whatever it is in, and tells what became of it.
+/// Imports a file or folder of any kind and prints a report.
 pub fn import(path: &Path, how: &ForeignImportArgs, config: &Config) -> CliResult {
     run_import(path, how, config, false)
 }
@@ -75,7 +75,7 @@ fn run_import(path: &Path, how: &ForeignImportArgs, config: &Config, is_root: bo
         true
     };
     let arrived = runtime.block_on(async {
-        // What a crash left half way would stand in the way of the same session.
+        // A half-finished import that a crash left would conflict with the same session.
         discard(&store).await?;
         let owner = target_user(&store, how, &clock, &ids).await?;
         let limits = ArchiveLimits::of(config.limits.import_bytes);
@@ -101,7 +101,7 @@ fn parse_utc_offset(hours: &str) -> Result<TimeZone, &'static str> {
     zone.ok_or("a number of hours between -25 and 25 is expected")
 }
 
-/// Whether there is something: to try again with nothing helps nobody.
+/// Checks that the path is readable. If not, a retry hint would be useless.
 fn check_readable(path: &Path) -> io::Result<()> {
     let kind = fs::metadata(path)?;
     if kind.is_dir() {
@@ -112,7 +112,7 @@ fn check_readable(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Why something did not come in, and whether to try again helps.
+/// Adds to the error whether running the command again continues the import.
 fn import_error(path: &Path, error: ImportError) -> anyhow::Error {
     if matches!(error, ImportError::BadList(_)) {
         return anyhow::anyhow!("{error}; {REPAIR_LIST_HINT}")
@@ -123,7 +123,7 @@ fn import_error(path: &Path, error: ImportError) -> anyhow::Error {
     anyhow::Error::new(error).context(format!("{} did not come in {said}", path.display()))
 }
 
-/// Whose it will be.
+/// Returns the user who will own the imported data.
 pub async fn target_user(
     store: &Arc<Store>,
     how: &ForeignImportArgs,

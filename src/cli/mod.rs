@@ -1,6 +1,8 @@
-//! The command line: bare `clotho` serves. To add a command: a variant of `Command`, a file with its name, an arm in
-//! [`run`]. Commands print to standard output what was asked for and to standard error what went wrong, with a hint.
-//! Nothing below this floor prints, reads the command line or the environment, or ends the process.
+//! The command line; `clotho` without a command serves.
+//!
+//! To add a command: a variant of `CliCommand`, a file with its name, an arm in [`run`]. Commands print results to
+//! standard output, and errors with a hint to standard error. Only this module prints, reads the command line or the
+//! environment, or sets the exit code.
 
 mod backup;
 mod branch_export;
@@ -22,11 +24,11 @@ use clap::{Parser, Subcommand};
 
 use clotho_config::Config;
 
-/// A self-hosted role-play server whose history is a tree and whose every message carries the world's state.
+/// A self-hosted role-play server whose history is a tree, where every message carries its own state
 #[derive(Debug, Parser)]
 #[command(name = "clotho", version, arg_required_else_help = false)]
 struct CommandLine {
-    /// The configuration file; else CLOTHO_CONFIG, else config.toml in the working directory, else defaults.
+    /// Configuration file [default: $CLOTHO_CONFIG, else config.toml in the working directory, else built-in defaults]
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(subcommand)]
@@ -35,51 +37,52 @@ struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum CliCommand {
-    /// Serve (the default).
+    /// Run the server (the default)
     Serve {
-        /// Let devices of the house in that you pair: listen on all addresses of this machine, or on the one given.
+        /// Allow paired devices on the local network: listen on all addresses, or on the given one
         #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true)]
         lan: Option<Option<std::net::IpAddr>>,
     },
-    /// Write a whole session, or all of them, or one line for others to read, as files; also while a server runs.
+    /// Export sessions as files, or one branch in a format of other programs; a server may run
     Export(transfer::ExportArgs),
-    /// Take in the file of a session, or whatever another program keeps, while no server runs.
+    /// Import a session file, or data of other programs; no server may run
     Import(transfer::ImportArgs),
-    /// Copy everything into one new file, also while a server runs.
+    /// Back up the database into one new file; a server may run
     Backup {
-        /// The file, which must not be there yet.
+        /// File to write; must not exist yet
         file: PathBuf,
     },
-    /// Put a copy in the place of the database; what was there is kept. No server may run.
+    /// Replace the database with a backup and keep the old one aside; no server may run
     Restore {
-        /// A file that `clotho backup` made.
+        /// File that `clotho backup` wrote
         file: PathBuf,
     },
-    /// Clear away what may go: old answers, old keyframes, texts that nothing refers to, trash after 30 days.
+    /// Delete unneeded data: stored responses after a day, unused keyframes and texts, trash after 30 days; no server
+    /// may run
     Gc,
-    /// How much there is, by table and by session; also while a server runs.
+    /// Print sizes by table and by session; a server may run
     Stats {
-        /// As JSON.
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Look whether everything is as it must be; without --repair also while a server runs.
+    /// Check the stored data; a server may run unless --repair is given
     Doctor {
-        /// Put right what is derived.
+        /// Repair derived data
         #[arg(long)]
         repair: bool,
-        /// As JSON.
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Make the search index anew, while no server runs. A server does so by itself where one is missing or of another version.
+    /// Rebuild the search index; no server may run. A server rebuilds a missing or outdated index by itself
     Reindex,
-    /// What modders need: new, list, check, test, defs, doc.
+    /// Tools for plugin authors: list, check, test, replay, defs, doc, new
     #[command(subcommand)]
     Plugin(plugin::PluginCliCommand),
 }
 
-/// What a command found or did.
+/// The result of a command: its exit code, or an error that becomes exit code 1.
 type CliResult = Result<ExitCode, anyhow::Error>;
 
 /// Reads the command line, the configuration and the environment, and runs the command.
@@ -108,14 +111,14 @@ pub fn run() -> ExitCode {
     })
 }
 
-/// Help and version are no mistake; everything else that the command line does not know is.
+/// Prints help or a usage error. Help and version exit with 0, usage errors with 2.
 fn usage_error(error: &clap::Error) -> ExitCode {
-    // Nothing is left to say when even the terminal is gone.
+    // Nothing can be done if even printing fails.
     let _ = error.print();
     if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS }
 }
 
-/// The settings: the file and the environment, read once, here.
+/// Loads the settings from the file and the environment. This is the only place that reads the environment.
 fn load_config(path: Option<PathBuf>) -> Result<Config, anyhow::Error> {
     Ok(Config::find_and_load(path.as_deref(), std::env::vars_os())?)
 }

@@ -1,7 +1,8 @@
-//! `clotho plugin …`: what modders do at night. Nothing here needs a running server, and only a replay looks at its data.
+//! `clotho plugin …`: tools for plugin authors. No command needs a running server, and only `replay` opens the
+//! database.
 //!
-//! To add a command: a variant of [`PluginCliCommand`] and its arm in [`run`]; what is longer than a screen gets its file in
-//! `plugin/`.
+//! To add a command: a variant of [`PluginCliCommand`] and an arm in [`run`]. Put code longer than a screen into a file
+//! in `plugin/`.
 
 mod new;
 mod replay;
@@ -21,51 +22,51 @@ use clotho_plugin::{Catalogue, LoadedPlugin, PluginOrigin, PluginSource, ScriptL
 
 use super::{CliResult, terminal};
 
-/// What can be done with plugins.
+/// The plugin commands.
 #[derive(Debug, Subcommand)]
 pub enum PluginCliCommand {
-    /// List the plugins that this configuration finds, and what is wrong with those that do not load.
+    /// List the plugins of this configuration, with the errors of those that do not load
     List,
-    /// Read, compile and check a plugin: its id, or a folder.
+    /// Load, compile and check a plugin
     Check {
-        /// An id, or the path of a plugin's folder.
+        /// Plugin id, or path of its folder
         plugin: String,
     },
-    /// Run a plugin's tests (`tests/*.toml` in its folder; the program itself carries none).
+    /// Run a plugin's tests (`tests/*.toml` in its folder; bundled plugins have none)
     Test {
-        /// An id, or the path of a plugin's folder.
+        /// Plugin id, or path of its folder
         #[arg(required_unless_present = "all")]
         plugin: Option<String>,
-        /// Every plugin in this folder.
+        /// Test every plugin in this folder
         #[arg(long, value_name = "FOLDER")]
         all: Option<PathBuf>,
-        /// Write what came of each case that expects nothing yet into its file, as its [expect].
+        /// Write the result of each case without [expect] into its file, as its [expect]
         #[arg(long, conflicts_with = "all")]
         bless: bool,
     },
-    /// Run a plugin's rules again over a story that was played, and say what they would do elsewise.
+    /// Run a plugin's rules again over an existing branch and show what would change
     Replay(replay::PluginReplayArgs),
-    /// Write what scripts can call, for an editor's language server: .rhai/clotho.d.rhai in a folder of plugins.
+    /// Write definitions of the script API for language servers: .rhai/clotho.d.rhai in a plugin folder
     Defs {
-        /// The folder; else `[plugins] dir`, else here.
+        /// Folder [default: `[plugins] dir`, else the working directory]
         folder: Option<PathBuf>,
     },
-    /// Print the reference of what scripts can call (`docs/plugins/reference.md`).
+    /// Print the reference of the script API (`docs/plugins/reference.md`)
     Doc,
-    /// Make the folder of a new plugin, with a schema and tests.
+    /// Create the folder of a new plugin, with a schema and tests
     New {
-        /// Its id: lower-case letters, digits and "-", a letter first.
+        /// Plugin id: lower-case letters, digits and "-", starting with a letter
         id: String,
-        /// What it begins as.
+        /// Template to start from
         #[arg(long, value_enum, default_value = "counter")]
         template: new::PluginTemplate,
-        /// The folder to make it in; else `[plugins] dir`, else here.
+        /// Folder to create it in [default: `[plugins] dir`, else the working directory]
         #[arg(long, value_name = "FOLDER")]
         into: Option<PathBuf>,
     },
 }
 
-/// Runs a command; 1 = something was found.
+/// Runs a command. Exit code 1 means findings.
 pub fn run(command: PluginCliCommand, config: Config) -> CliResult {
     match command {
         PluginCliCommand::List => Ok(list(&app::catalogue(&config))),
@@ -113,7 +114,7 @@ fn warning_count(count: usize) -> String {
     if count == 1 { "1 warning".to_owned() } else { format!("{count} warnings") }
 }
 
-/// Writes the definitions where an editor that is open in a folder finds them; no reader of plugins looks there.
+/// Writes the definitions to `.rhai/`, where editors find them. The plugin loader ignores that folder.
 fn defs(folder: Option<PathBuf>) -> CliResult {
     let folder = folder.unwrap_or_else(|| PathBuf::from("."));
     let inside = std::fs::read_dir(&folder).with_context(|| format!("the folder {}", folder.display()))?;
@@ -129,7 +130,7 @@ fn defs(folder: Option<PathBuf>) -> CliResult {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Tests one plugin; what came of cases that expect nothing yet is written into their files first, if that is wanted.
+/// Tests one plugin. With `is_blessed`, first writes the results of cases without expectations into their files.
 fn test_one(name: &str, is_blessed: bool, config: &Config) -> CliResult {
     let plugin = load(find(name, config)?.source().clone())?;
     if !is_blessed {
@@ -147,20 +148,20 @@ fn test_one(name: &str, is_blessed: bool, config: &Config) -> CliResult {
     Ok(tests(&[load(PluginSource::read(&folder)?)?]))
 }
 
-/// The folder in which [`find`] finds a plugin; `None` for one inside the program.
+/// Returns the folder that [`find`] uses for a plugin; `None` for a bundled plugin.
 fn folder_of(name: &str, config: &Config) -> Option<PathBuf> {
     let is_plugin = |folder: &Path| folder.join("plugin.toml").is_file();
     let own = config.plugins.dir.as_ref().map(|folder| folder.join(name));
     [Some(PathBuf::from(name)), own].into_iter().flatten().find(|folder| is_plugin(folder))
 }
 
-/// Says what is probably a mistake in a plugin; how many there are.
+/// Prints the warnings of a plugin and returns their number.
 fn print_warnings(plugin: &LoadedPlugin) -> usize {
     plugin.warnings().iter().for_each(|warning| terminal::error(&warning.to_string()));
     plugin.warnings().len()
 }
 
-/// A folder where there is one of that name, else a plugin by id.
+/// Finds a plugin: the folder of that name if there is one, else the installed plugin with that id.
 fn find(name: &str, config: &Config) -> Result<Arc<LoadedPlugin>, anyhow::Error> {
     let folder = PathBuf::from(name);
     if folder.join("plugin.toml").is_file() {
@@ -196,8 +197,10 @@ fn test_all(folder: &Path) -> CliResult {
     Ok(if broken { ExitCode::from(1) } else { code })
 }
 
-/// Runs the tests of plugins; ends with a line that counts them. No test that passes is a failure: it proves nothing. So is a
-/// warning: a hook with a wrong name passes every test, because it never runs.
+/// Runs the tests of plugins and prints a line of counts.
+///
+/// It is a failure if no test passes, because that proves nothing. A warning is a failure too: a hook with a wrong name
+/// passes every test, because it never runs.
 fn tests(plugins: &[Arc<LoadedPlugin>]) -> ExitCode {
     let (mut passed, mut failed, mut warned, mut mute) = (0, 0, 0, 0);
     for plugin in plugins {

@@ -1,4 +1,4 @@
-//! `clotho reindex`: the search index made anew, with a bar that shows how far it is.
+//! `clotho reindex`: rebuilds the search index with a progress bar.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use clotho_store::doctor::pluralize;
 use super::storage::no_database_error;
 use super::{CliResult, common, terminal};
 
-/// How the bar looks.
+/// The template of the progress bar.
 const BAR: &str = "{bar:40} {percent:>3} %  {eta} left";
 
-/// Throws the index away and feeds a new one from the log. A server does so too, in the background; here one sees it happen.
+/// Discards the index and feeds a new one from the operation log. A server does the same in the background.
 pub fn reindex(config: &Config) -> CliResult {
     if !config.storage.database_path().is_file() {
         return Err(no_database_error(config));

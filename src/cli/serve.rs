@@ -1,4 +1,4 @@
-//! `clotho serve`: build the app, listen, and end in order.
+//! `clotho serve`: builds the app, listens and shuts down in order.
 
 use std::io::IsTerminal;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
@@ -15,13 +15,13 @@ use clotho_core::clock::{IdGenerator, SystemClock};
 
 use super::{CliResult, log_level, terminal};
 
-/// Serves until it is told to stop; the house as well where `--lan` was said, on its address.
+/// Serves until it is stopped. With `--lan`, paired devices are allowed too, on the given address or on all.
 pub fn serve(mut config: Config, lan: Option<Option<IpAddr>>) -> CliResult {
     log_to_stderr(&config.log)?;
     if let Some(address) = lan {
         enable_lan(&mut config.server, address);
     }
-    // The address first: a port in use is found before anything is touched.
+    // Bind first: a port in use is found before any data is touched.
     let address = config.server.listen;
     let listener = TcpListener::bind(address).with_context(|| port_in_use(address))?;
     let local = listener.local_addr()?;
@@ -37,7 +37,7 @@ pub fn serve(mut config: Config, lan: Option<Option<IpAddr>>) -> CliResult {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Without an address all of them, unless the settings name one that others can reach.
+/// Turns on the LAN mode. Without an address it listens on all, unless the settings name one that is not loopback.
 fn enable_lan(server: &mut ServerConfig, address: Option<IpAddr>) {
     server.lan = true;
     if let Some(address) = address {
@@ -47,7 +47,7 @@ fn enable_lan(server: &mut ServerConfig, address: Option<IpAddr>) {
     }
 }
 
-/// The address for a browser of this machine: who listens everywhere is found on the loopback one.
+/// Returns the address for a browser on this machine: loopback if the server listens on all addresses.
 fn local_address(local: SocketAddr) -> SocketAddr {
     let loopback: IpAddr = if local.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() };
     if local.ip().is_unspecified() { SocketAddr::new(loopback, local.port()) } else { local }
@@ -75,7 +75,7 @@ fn log_to_stderr(log: &LogConfig) -> Result<(), anyhow::Error> {
         .with_context(|| format!("log.level \"{}\"", log.level))?;
     let mut builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     if !std::io::stderr().is_terminal() {
-        // Colours are for eyes: in a file they are noise.
+        // No ANSI colours in log files.
         builder = builder.with_ansi(false);
     }
     let started = match log.format {

@@ -1,4 +1,4 @@
-//! `clotho gc` and `clotho stats`: clearing away what may go, and how much there is.
+//! `clotho gc` and `clotho stats`: garbage collection and sizes.
 
 use std::process::ExitCode;
 
@@ -13,7 +13,7 @@ use clotho_store::{Store, StoreError, WriteError};
 
 use super::{CliResult, terminal};
 
-/// Clears away what may go. A server does so itself once a day, so it must not run.
+/// Collects garbage. No server may run; a server does this itself once a day.
 pub fn gc(config: &Config) -> CliResult {
     let settings = app::store_settings(config);
     if !settings.database_path().is_file() {
@@ -40,7 +40,7 @@ pub fn gc(config: &Config) -> CliResult {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says how much there is; a server may run meanwhile.
+/// Prints sizes; a server may run meanwhile.
 pub fn stats(config: &Config, json: bool) -> CliResult {
     let database = config.storage.database_path();
     if !database.is_file() {
@@ -52,7 +52,7 @@ pub fn stats(config: &Config, json: bool) -> CliResult {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What to know where a mark stands for what was destroyed. Only a server wipes it off, since only a server writes the index.
+/// Returns the notice about a pending erasure. Only a server completes one, because only a server writes the index.
 pub fn pending_erasure_notice(is_alone: bool) -> &'static str {
     if is_alone {
         "what was destroyed may still lie in files; the next server wipes it off soon after its start"
@@ -62,7 +62,7 @@ pub fn pending_erasure_notice(is_alone: bool) -> &'static str {
     }
 }
 
-/// There is no database to look at.
+/// Returns the error for a missing database.
 pub fn no_database_error(config: &Config) -> anyhow::Error {
     let database = config.storage.database_path();
     anyhow!("{} is not there: see storage.data_dir, and whether a server ever ran there", database.display())

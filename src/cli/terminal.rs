@@ -1,20 +1,20 @@
-//! Writing to the terminal, which may be gone: then there is nobody to tell.
+//! Writing to the terminal. Write errors are ignored: there is nobody left to tell.
 
 use std::io::Write;
 
-/// A line for the one who asked.
+/// Writes a line to standard output.
 pub fn line(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());
 }
 
-/// Something that the next thing takes the place of, for whoever waits.
+/// Writes a text to standard error without a line break; the next progress text overwrites it.
 pub fn print_progress(text: &str) {
     let mut out = std::io::stderr().lock();
     let _ = write!(out, "{text}").and_then(|()| out.flush());
 }
 
-/// A line about what went wrong.
+/// Writes an error line to standard error.
 pub fn error(text: &str) {
     let mut out = std::io::stderr().lock();
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());

@@ -1,6 +1,7 @@
-//! `clotho export` and `clotho import`: whole sessions as files. Exporting only reads, also beside a server that runs;
-//! importing needs the data directory for itself. What other programs keep is taken in by `foreign_import.rs`, and what they and people read is
-//! written by `branch_export.rs`.
+//! `clotho export` and `clotho import`: whole sessions as files.
+//!
+//! Export only reads, so a server may run meanwhile; import needs exclusive access. `foreign_import.rs` imports data of
+//! other programs, `branch_export.rs` writes formats of other programs.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -20,25 +21,25 @@ use super::common::{alone, load_session, progress_bar, write_new_file};
 use super::foreign_import::ForeignImportArgs;
 use super::{CliResult, branch_export, foreign_import, terminal};
 
-/// What is exported, and where to.
+/// The session to export, and the target.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct ExportArgs {
-    /// In a form that others read.
+    /// Export in a format of other programs
     #[command(subcommand)]
     other: Option<branch_export::BranchExportCommand>,
-    /// The session, as its address in the browser names it.
+    /// Session id, as in its address in the browser
     #[arg(required_unless_present = "all")]
     session: Option<SessionId>,
-    /// The file to write; it must not be there yet.
+    /// File to write; must not exist yet
     #[arg(required_unless_present = "all")]
     file: Option<PathBuf>,
-    /// Every session, each into a file of this folder that is named by its id.
+    /// Export every session into this folder, one file per session named by its id
     #[arg(long, value_name = "DIR", conflicts_with_all = ["session", "file"])]
     all: Option<PathBuf>,
 }
 
-/// What `clotho import` takes, for whoever asks.
+/// The text below the help of `clotho import`.
 const IMPORT_HELP: &str = "\
 What a file is, its content says:
   a session, as `clotho export` or the page writes it;
@@ -50,28 +51,28 @@ What a file is, its content says:
 What is here already is left alone, so that the same may be taken in again; only a session that is taken in by itself
 becomes a copy beside the one that is here.";
 
-/// What is imported.
+/// The file or folder to import.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = IMPORT_HELP)]
 pub struct ImportArgs {
-    /// What is a folder of one program.
+    /// Import a folder of a known program
     #[command(subcommand)]
     other: Option<ImportForeignCommand>,
-    /// The file or folder.
+    /// File or folder to import
     #[arg(required = true)]
     path: Option<PathBuf>,
     #[command(flatten)]
     how: ForeignImportArgs,
 }
 
-/// What other programs keep.
+/// The programs with a subcommand of their own.
 #[derive(Debug, Subcommand)]
 enum ImportForeignCommand {
-    /// Characters, chats and personas of SillyTavern; what is there already is left alone.
+    /// Import characters, chats and personas of SillyTavern; existing data is left unchanged
     Sillytavern(foreign_import::SillyTavernImportArgs),
 }
 
-/// Writes one session, or all.
+/// Runs an export command.
 pub fn export(wanted: &ExportArgs, config: &Config) -> CliResult {
     let database = config.storage.database_path();
     let mut snapshot = DatabaseSnapshot::open(&database)
@@ -85,7 +86,7 @@ pub fn export(wanted: &ExportArgs, config: &Config) -> CliResult {
                 export_session(&mut snapshot, session, &folder.join(format!("{session}.clotho")))?;
             }
         }
-        // The command line has been read so that one of both is there.
+        // clap has checked that one of both is present.
         ExportArgs { .. } => bail!("a session and a file, or --all with a folder, are expected"),
     }
     Ok(ExitCode::SUCCESS)
@@ -104,11 +105,11 @@ fn export_session(snapshot: &mut DatabaseSnapshot, session: SessionId, file: &Pa
     Ok(())
 }
 
-/// Takes in what is wanted.
+/// Runs an import command.
 pub fn import(wanted: &ImportArgs, config: &Config) -> CliResult {
     match wanted {
         ImportArgs { other: Some(ImportForeignCommand::Sillytavern(from)), .. } => from.import(config),
-        // Opening a pipe would wait for whoever writes into it.
+        // Opening a pipe would block until something writes to it.
         ImportArgs { path: Some(path), .. } if is_not_session_file(path) => {
             bail!("{} is neither a file nor a folder: a pipe, a socket or a device", path.display())
         }
@@ -116,17 +117,17 @@ pub fn import(wanted: &ImportArgs, config: &Config) -> CliResult {
             foreign_import::import(path, how, config)
         }
         ImportArgs { path: Some(file), how, .. } => import_session(file, how, config),
-        // The command line has been read so that one of both is there.
+        // clap has checked that a path is present.
         ImportArgs { .. } => bail!("a file or folder is expected"),
     }
 }
 
-/// Whether a path leads to something that is neither a file nor a folder.
+/// Returns whether a path exists and is neither a file nor a folder.
 fn is_not_session_file(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|kind| !kind.is_file() && !kind.is_dir())
 }
 
-/// Takes one session in.
+/// Imports one session file.
 fn import_session(file: &Path, how: &ForeignImportArgs, config: &Config) -> CliResult {
     if how.dry_run {
         bail!("--dry-run is for files of other programs: a session comes in as a whole or not at all");

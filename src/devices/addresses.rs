@@ -1,21 +1,23 @@
-//! Where this machine is found in the house: the addresses of its interfaces, and its `.local` name. They change while the
-//! server runs (another network, a new lease), so that they are looked up again, at most every few seconds.
+//! The addresses of this machine on the LAN: those of its interfaces, and its `.local` name.
+//!
+//! They change while the server runs (another network, a new lease), so they are looked up again, at most every 5
+//! seconds.
 
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What was looked up holds so long.
+/// How long a lookup is cached.
 const CACHE_TTL: Duration = Duration::from_secs(5);
-/// So many addresses are shown at most.
+/// The maximum number of addresses shown.
 const MAX_SHOWN: usize = 8;
 
-/// The addresses of this machine as they were a moment ago.
+/// The cached addresses of this machine.
 #[derive(Debug, Default)]
 pub struct LocalAddresses(Mutex<Option<(Instant, Vec<IpAddr>)>>);
 
 impl LocalAddresses {
-    /// Whether a `Host` names this machine.
+    /// Returns whether a `Host` header names this machine.
     pub fn has(&self, name: &str) -> bool {
         match name.parse::<IpAddr>() {
             Ok(address) => self.current().contains(&address.to_canonical()),
@@ -23,7 +25,7 @@ impl LocalAddresses {
         }
     }
 
-    /// The addresses that somebody else can open, those of usual home networks first.
+    /// Returns the addresses that other devices can open, those of typical home networks first.
     pub fn shareable(&self) -> Vec<IpAddr> {
         let mut own: Vec<IpAddr> = self.current().into_iter().filter(is_reachable).collect();
         own.sort_by_key(|address| (network_rank(address), *address));
@@ -50,7 +52,7 @@ impl LocalAddresses {
     }
 }
 
-/// What a link-local address of version 6 needs beside it stands in no `Host`.
+/// Returns whether other devices can open an address. Link-local IPv6 needs a zone, which no `Host` header has.
 fn is_reachable(address: &IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => !address.is_loopback() && !address.is_link_local() && !address.is_unspecified(),
@@ -58,7 +60,7 @@ fn is_reachable(address: &IpAddr) -> bool {
     }
 }
 
-/// Networks of homes come before those that programs make for themselves, and version 4 before 6.
+/// Returns the sort rank: typical home networks before networks of virtual machines, IPv4 before IPv6.
 fn network_rank(address: &IpAddr) -> u8 {
     match address {
         IpAddr::V4(address) => match address.octets() {
@@ -71,7 +73,7 @@ fn network_rank(address: &IpAddr) -> u8 {
     }
 }
 
-/// The name by which a house without a name server finds this machine, in lower case.
+/// Returns the mDNS name of this machine, in lower case, or `None` if its host name does not fit.
 pub fn mdns_name() -> Option<String> {
     let name = rustix::system::uname();
     let name = name.nodename().to_str().ok()?.to_ascii_lowercase();

@@ -1,8 +1,9 @@
-//! Devices of the house: who comes in from another machine, by which secret, and until when.
+//! Paired LAN devices: their secrets and when they expire.
 //!
-//! A peer on the list of trusted ones is the owner at the machine. Everybody else shows the secret that pairing gave: it is
-//! looked up here, in memory, so that what is taken back holds from that moment on. The database keeps the same for the next
-//! start. `pairing_codes.rs` has the single-use codes by which a device gets its secret, `addresses.rs` where this machine is found.
+//! A peer in the list of trusted networks is the local owner. Every other client must present the secret that pairing
+//! gave it. Secrets are looked up in memory, so that revoking works at once; the database keeps them for the next
+//! start. `pairing_codes.rs` has the single-use codes by which a device gets its secret, `addresses.rs` the local
+//! addresses.
 
 pub mod addresses;
 mod pairing_codes;
@@ -22,32 +23,32 @@ use addresses::LocalAddresses;
 use pairing_codes::PairingCodes;
 pub use pairing_codes::{ClaimResult, LIFETIME_MS};
 
-/// So many devices at most.
+/// How many devices may be paired.
 pub const MAX_DEVICES: usize = 64;
-/// That a device was seen is written at most so often.
+/// Minimum time between two writes of a device's last-seen time, in milliseconds.
 const SEEN_INTERVAL_MS: i64 = 3_600 * 1_000;
-/// A device that was not seen for so long is not known any more: a year, as its cookie.
+/// A device that was not seen for this long expires: a year, in seconds, like its cookie.
 pub const EXPIRY_S: i64 = 365 * 24 * 3_600;
 
-/// The devices of a server.
+/// The paired devices of a server, and the open pairing codes.
 pub struct Devices {
     serves_lan: bool,
     trusted: Vec<IpNetwork>,
-    /// Where this machine is found.
+    /// The addresses of this machine.
     pub addresses: LocalAddresses,
     port: OnceLock<u16>,
     by_secret: Mutex<HashMap<[u8; 32], PairedDevice>>,
     codes: Mutex<PairingCodes>,
-    /// Counts what was taken back.
+    /// Incremented by each revocation.
     revoked: watch::Sender<u64>,
 }
 
-/// One code in its two forms.
+/// A pairing code in its two forms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairingOffer {
-    /// The one that a link has.
+    /// The form for links: 32 hex digits.
     pub code: String,
-    /// The one that people type.
+    /// The form for typing: 8 characters.
     pub short: String,
 }
 
@@ -57,7 +58,7 @@ pub struct PairingOffer {
 pub struct RandomnessError;
 
 impl Devices {
-    /// The devices that the database knows.
+    /// Creates the registry with the devices from the database.
     pub fn new(server: &ServerConfig, known: Vec<PairedDevice>) -> Self {
         Self {
             serves_lan: server.lan,
@@ -70,41 +71,41 @@ impl Devices {
         }
     }
 
-    /// Whether others of the house may come in at all.
+    /// Returns whether other devices of the LAN may connect at all.
     pub const fn serves_lan(&self) -> bool {
         self.serves_lan
     }
 
-    /// The server listens on this port from now on.
+    /// Sets the port that the server listens on. Only the first call counts.
     pub fn set_port(&self, port: u16) {
-        // A program serves once.
+        // A program serves only once.
         let _ = self.port.set(port);
     }
 
-    /// The port that the server listens on.
+    /// Returns the port that the server listens on; 0 before [`Devices::set_port`].
     pub fn port(&self) -> u16 {
         self.port.get().copied().unwrap_or(0)
     }
 
-    /// Whether a peer is the owner at the machine.
+    /// Returns whether a peer counts as the local owner.
     pub fn is_trusted_peer(&self, peer: IpAddr) -> bool {
         let peer = peer.to_canonical();
         self.trusted.iter().any(|network| network.holds(peer))
     }
 
-    /// The device that keeps a secret.
+    /// Returns the device with this secret, unless it has expired.
     pub fn find_by_secret(&self, secret: &str, now: Time) -> Option<DeviceId> {
         let known = lock(&self.by_secret);
         let device = known.get(&hash(secret))?;
         (now.millis_since(device.seen) / 1_000 < EXPIRY_S.unsigned_abs()).then_some(device.id)
     }
 
-    /// Whether a device may still come in.
+    /// Returns whether a device is still paired.
     pub fn contains(&self, id: DeviceId) -> bool {
         lock(&self.by_secret).values().any(|device| device.id == id)
     }
 
-    /// Notes that a device was seen; whether that is to be written.
+    /// Records that a device was seen. Returns whether the database must be updated.
     pub fn mark_seen(&self, id: DeviceId, now: Time) -> bool {
         let mut known = lock(&self.by_secret);
         let Some(device) = known.values_mut().find(|device| device.id == id) else { return false };
@@ -115,88 +116,88 @@ impl Devices {
         is_due
     }
 
-    /// Whether no more can be paired.
+    /// Returns whether no more devices can be paired.
     pub fn is_full(&self) -> bool {
         lock(&self.by_secret).len() >= MAX_DEVICES
     }
 
-    /// All of them, oldest first.
+    /// Returns all devices, oldest first.
     pub fn all(&self) -> Vec<PairedDevice> {
         let mut all: Vec<PairedDevice> = lock(&self.by_secret).values().cloned().collect();
         all.sort_by_key(|device| (device.created, device.id));
         all
     }
 
-    /// A code by which one device may come in, soon.
+    /// Creates a code with which one device can be paired within [`LIFETIME_MS`].
     ///
     /// # Errors
-    /// The system has no randomness to give.
+    /// Returns an error if the system has no randomness to give.
     pub fn offer_pairing(&self, now: Time) -> Result<PairingOffer, RandomnessError> {
         let offer = PairingOffer { code: random::<16>()?, short: new_short_code()? };
         lock(&self.codes).add([hash(&offer.code), hash(&offer.short)], now);
         Ok(offer)
     }
 
-    /// What comes of a code that somebody shows. One that was good is used up.
+    /// Checks a pairing code. A valid one is used up.
     pub fn claim_pairing(&self, code: &str, peer: Option<IpAddr>, now: Time) -> ClaimResult {
         lock(&self.codes).claim(&hash(&normalize_code(code)), peer, now)
     }
 
-    /// A device that was kept may come in.
+    /// Adds a device that is already stored in the database.
     pub fn add(&self, device: PairedDevice) {
         lock(&self.by_secret).insert(device.secret, device);
     }
 
-    /// A device has another name.
+    /// Renames a device.
     pub fn rename(&self, id: DeviceId, name: &str) {
         if let Some(device) = lock(&self.by_secret).values_mut().find(|device| device.id == id) {
             name.clone_into(&mut device.name);
         }
     }
 
-    /// A device may come in no more, and its sockets are told.
+    /// Revokes a device and notifies its open connections.
     pub fn revoke(&self, id: DeviceId) {
         lock(&self.by_secret).retain(|_, device| device.id != id);
         self.revoked.send_modify(|count| *count = count.wrapping_add(1));
     }
 
-    /// Changes when something was taken back.
+    /// Returns a receiver that changes with every revocation.
     pub fn subscribe_revocations(&self) -> watch::Receiver<u64> {
         self.revoked.subscribe()
     }
 }
 
-/// A new secret, and what is kept of it.
+/// Generates a new secret. Returns it with the hash that is stored.
 ///
 /// # Errors
-/// The system has no randomness to give.
+/// Returns an error if the system has no randomness to give.
 pub fn secret() -> Result<(String, [u8; 32]), RandomnessError> {
     let secret = random::<32>()?;
     let kept = hash(&secret);
     Ok((secret, kept))
 }
 
-/// So many random bytes in hex.
+/// Returns `BYTES` random bytes in hex.
 fn random<const BYTES: usize>() -> Result<String, RandomnessError> {
     let mut bytes = [0_u8; BYTES];
     getrandom::fill(&mut bytes).map_err(|_| RandomnessError)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// What is typed has letters and digits that nobody takes for others: no i, l, o and u.
+/// The alphabet of short codes: without i, l, o and u, which are easy to confuse.
 const SHORT_CODE_ALPHABET: [char; 32] = [
     '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'j', 'k', 'm', 'n', 'p',
     'q', 'r', 's', 't', 'v', 'w', 'x', 'y', 'z',
 ];
 
-/// Eight letters of five random bits each.
+/// Returns 8 characters of 5 random bits each.
 fn new_short_code() -> Result<String, RandomnessError> {
     let mut bytes = [0_u8; 8];
     getrandom::fill(&mut bytes).map_err(|_| RandomnessError)?;
     Ok(bytes.iter().filter_map(|byte| SHORT_CODE_ALPHABET.get(usize::from(byte % 32))).collect())
 }
 
-/// A code as it was shown, whatever somebody made of it by typing: capitals, spaces, dashes, letters that look alike.
+/// Normalizes a typed code: ignores case, spaces and dashes, and maps `o` to `0`, `i` and `l` to `1`.
 fn normalize_code(typed: &str) -> String {
     let kept = typed.chars().filter(|c| !c.is_whitespace() && *c != '-');
     kept.map(|c| match c.to_ascii_lowercase() {
@@ -207,8 +208,8 @@ fn normalize_code(typed: &str) -> String {
     .collect()
 }
 
-/// Secrets are random in all their bits, so that one round of a hash is enough; and looked up by it, they are compared in no
-/// time that tells anything.
+/// Hashes a secret. One round is enough, because secrets are fully random. Lookups compare hashes, so their timing
+/// reveals nothing about secrets.
 fn hash(secret: &str) -> [u8; 32] {
     *blake3::hash(secret.as_bytes()).as_bytes()
 }

@@ -1,45 +1,47 @@
-//! Single-use codes: each lives for five minutes and is kept as a hash. There are two for the same thing, one to scan and a
-//! short one to type; with either, both are used up. How often somebody may try is bounded: the short one has 40 bits, so
-//! that all addresses that are counted guess it in five minutes with a chance of one in ten million.
+//! Single-use pairing codes: each is valid for 5 minutes and kept as a hash.
+//!
+//! A code has two forms, one to scan and a short one to type; using either uses up both. Attempts are limited per
+//! address. The short form has 40 bits, so all counted addresses together guess it within 5 minutes with a chance of
+//! one in ten million.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 
 use clotho_core::clock::Time;
 
-/// How long a code lives, in milliseconds.
+/// How long a code is valid, in milliseconds.
 pub const LIFETIME_MS: i64 = 5 * 60 * 1_000;
-/// So many codes are open at the same time; a newer one takes the place of the oldest.
+/// How many codes are open at the same time. A new one replaces the oldest.
 const MAX_OPEN_CODES: usize = 8;
-/// So many tries of one address within [`ATTEMPT_WINDOW_MS`].
+/// How many attempts one address has within [`ATTEMPT_WINDOW_MS`].
 const MAX_ATTEMPTS: u32 = 10;
-/// The time in which tries are counted.
+/// The window in which attempts are counted, in milliseconds.
 const ATTEMPT_WINDOW_MS: i64 = 60 * 1_000;
-/// So many addresses are counted at the same time; whoever comes beyond waits.
+/// How many addresses are counted at the same time. Further addresses must wait.
 const MAX_PEERS: usize = 256;
 
-/// What comes of a code that somebody shows.
+/// The result of checking a pairing code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClaimResult {
-    /// It was good, and is used up.
+    /// The code was valid, and is used up.
     Accepted,
-    /// It is wrong, old or used.
+    /// The code is wrong, expired or used.
     Invalid,
-    /// Too many tries; the next one may come after so many seconds.
+    /// Too many attempts; retry after this many seconds.
     RateLimited(u64),
 }
 
-/// The open codes, and who tried.
+/// The open codes and the attempts of each address.
 #[derive(Debug, Default)]
 pub struct PairingCodes {
-    /// Both hashes with the moment at which they end, oldest first.
+    /// The hashes of both forms with their expiry, oldest first.
     open: Vec<([[u8; 32]; 2], Time)>,
-    /// When each address began to try, and how often it did since.
+    /// The start of each address's window, and its attempts since then.
     attempts: HashMap<Option<IpAddr>, (Time, u32)>,
 }
 
 impl PairingCodes {
-    /// A code is good from now on, in its two forms.
+    /// Adds a code in its two forms, valid from now on.
     pub fn add(&mut self, hashes: [[u8; 32]; 2], now: Time) {
         self.remove_stale(now);
         if self.open.len() >= MAX_OPEN_CODES {
@@ -48,7 +50,7 @@ impl PairingCodes {
         self.open.push((hashes, Time(now.0.saturating_add(LIFETIME_MS))));
     }
 
-    /// Somebody shows a code.
+    /// Checks a code and uses it up.
     pub fn claim(&mut self, hash: &[u8; 32], peer: Option<IpAddr>, now: Time) -> ClaimResult {
         self.remove_stale(now);
         if let Some(wait_s) = self.count_attempt(peer, now) {
@@ -63,7 +65,7 @@ impl PairingCodes {
         }
     }
 
-    /// Counts a try; how many seconds to wait if it is one too many.
+    /// Counts an attempt. Returns the seconds to wait if the address has no attempt left.
     fn count_attempt(&mut self, peer: Option<IpAddr>, now: Time) -> Option<u64> {
         if self.attempts.len() >= MAX_PEERS && !self.attempts.contains_key(&peer) {
             return Some(ATTEMPT_WINDOW_MS.unsigned_abs() / 1_000);

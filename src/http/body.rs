@@ -1,5 +1,5 @@
-//! The body of a request: bounded bytes, UTF-8, JSON that is not too deep, then the shape that the handler wants. Every
-//! refusal names the field.
+//! Request bodies: size-limited bytes, UTF-8, JSON of limited depth, then the type that the handler wants. Every error
+//! names the field.
 
 use std::fmt;
 use std::future::Future;
@@ -18,15 +18,15 @@ use super::error::{ApiError, ApiErrorCode};
 use super::json_scan;
 use crate::app::App;
 
-/// How long the next piece of a body may take.
+/// Maximum time between two chunks of a body.
 const CHUNK_TIMEOUT: Duration = Duration::from_secs(15);
-/// How long a whole body may take.
+/// Maximum time for a whole body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// A JSON body of the shape `T`, an object. An empty body counts as `{}`.
+/// A JSON body of type `T`, which is an object. An empty body counts as `{}`.
 pub struct JsonBody<T>(pub T);
 
-/// A JSON body that is a list of objects of the shape `T`.
+/// A JSON body that is a list of objects of type `T`.
 pub struct JsonListBody<T>(pub Vec<T>);
 
 type JsonBodyFuture<B> = Pin<Box<dyn Future<Output = Result<B, ApiError>>>>;
@@ -58,7 +58,7 @@ impl<T: DeserializeOwned + 'static> FromRequest for JsonListBody<T> {
     }
 }
 
-/// The bytes of a JSON body, and how deep it may be.
+/// Reads the bytes of a JSON body, and the configured maximum depth.
 fn read_json(
     request: &HttpRequest,
     payload: &mut Payload,
@@ -74,8 +74,8 @@ fn read_json(
     }
 }
 
-/// A shape that is written as an object. What is derived would also take a list of its fields in their order, and a client
-/// that sends a list where an object belongs has made a mistake.
+/// A value that must be a JSON object. A derived `Deserialize` would also accept a list of the fields in order, which
+/// here is a client error.
 pub struct JsonObject<T>(pub T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for JsonObject<T> {
@@ -98,19 +98,19 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for JsonObject<T> {
     }
 }
 
-/// The program, from any extractor.
+/// Returns the app state, for extractors.
 ///
 /// # Errors
-/// The server was built without it, which is our own fault.
+/// Returns an internal error if the server was built without it.
 pub fn app(request: &HttpRequest) -> Result<&App, ApiError> {
     let app = request.app_data::<web::Data<App>>();
     app.map(|data| data.get_ref()).ok_or_else(|| ApiError::internal("a route without the program"))
 }
 
-/// The bytes of a body, at most `limit`.
+/// Reads a body of at most `limit` bytes.
 ///
 /// # Errors
-/// It is larger, or the connection broke.
+/// Returns an error if the body is larger or the connection breaks.
 pub async fn read(request: &HttpRequest, payload: Payload, limit: usize) -> Result<Vec<u8>, ApiError> {
     let late = |_| ApiError::new(ApiErrorCode::Malformed, "the body did not arrive in time");
     tokio::time::timeout(BODY_TIMEOUT, read_chunks(request, payload, limit)).await.map_err(late)?
@@ -159,10 +159,10 @@ fn is_json(request: &HttpRequest) -> Result<(), ApiError> {
     ))
 }
 
-/// The shape `T` from a JSON object.
+/// Parses `T` from a JSON object.
 ///
 /// # Errors
-/// `malformed` for what is no JSON, `invalid` with the field for what does not fit.
+/// Returns `malformed` if it is no JSON, and `invalid` with the field if a value does not fit.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8], max_depth: usize) -> Result<T, ApiError> {
     parse_any::<JsonObject<T>>(bytes, max_depth).map(|object| object.0)
 }
@@ -176,7 +176,7 @@ fn parse_any<T: DeserializeOwned>(bytes: &[u8], max_depth: usize) -> Result<T, A
     let mut reader = serde_json::Deserializer::from_str(text);
     let value: T = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
-        // What is no JSON further on is no JSON, whatever came before.
+        // A syntax error further on makes the whole body malformed, so it takes precedence over a field error.
         let whole = serde_json::from_str::<serde::de::IgnoredAny>(text).err();
         whole.map_or_else(|| from_value_error(&path, &error.into_inner()), |error| from_json_error(".", &error))
     })?;
@@ -184,7 +184,8 @@ fn parse_any<T: DeserializeOwned>(bytes: &[u8], max_depth: usize) -> Result<T, A
     Ok(value)
 }
 
-/// A refusal of what is JSON. Where one of some words belongs, the reader of JSON takes another value for no value at all.
+/// Builds the error for valid JSON that does not fit. Where an enum is expected, serde_json reports another value as no
+/// value.
 fn from_value_error(path: &str, error: &serde_json::Error) -> ApiError {
     let is_no_word =
         error.classify() == serde_json::error::Category::Syntax && error.to_string().starts_with("expected value");
@@ -205,7 +206,7 @@ fn from_json_error(path: &str, error: &serde_json::Error) -> ApiError {
     invalid_field(path, message)
 }
 
-/// A refusal of a field by what a deserializer said of it.
+/// Builds the error for a field from the message of a deserializer.
 pub fn invalid_field(path: &str, message: String) -> ApiError {
     let path = if path == "." { "" } else { path };
     let about = ["missing field \"", "duplicate field \""].into_iter().find_map(|words| message.strip_prefix(words));
@@ -218,8 +219,7 @@ pub fn invalid_field(path: &str, message: String) -> ApiError {
     ApiError::invalid(&field, message)
 }
 
-/// A deserializer's message as one sentence of ours: without its position, without backticks, without the names of types
-/// that only this program knows.
+/// Rewords a deserializer message: no position, no backticks, no names of internal types.
 pub fn reword_deserialize_error(message: &str) -> String {
     let without_place = message.rsplit_once(" at line ").map_or(message, |(words, _)| words);
     let words = match without_place.rsplit_once(", expected ") {
@@ -229,7 +229,7 @@ pub fn reword_deserialize_error(message: &str) -> String {
     printable(&words.replace('`', "\""))
 }
 
-/// What was found, in the words of JSON.
+/// Describes the found value in JSON terms.
 fn reword_found(found: &str) -> String {
     let kinds = [
         (": integer `", ": the number `"),
@@ -246,7 +246,7 @@ fn reword_found(found: &str) -> String {
     named.unwrap_or_else(|| found.to_owned())
 }
 
-/// What was expected, in the words of JSON.
+/// Describes the expected value in JSON terms.
 fn reword_expected(expected: &str) -> &str {
     match expected {
         "u8" => "a whole number from 0 to 255",
@@ -263,7 +263,7 @@ fn reword_expected(expected: &str) -> &str {
     }
 }
 
-/// Text of a stranger, fit for a message: bounded, on one line.
+/// Makes client text safe for a message: bounded and on one line.
 pub fn printable(text: &str) -> String {
     let bounded: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect();
     if bounded.len() < text.len() && text.chars().count() > 300 { format!("{bounded}…") } else { bounded }
@@ -312,7 +312,7 @@ mod tests {
         check(br#"{"name": "a", "name": "b"}"#, ApiErrorCode::Invalid, Some("name"), "duplicate field");
         check(br#"{"name": "a", "inner": {"list": [1, 300]}}"#, ApiErrorCode::Invalid, Some("inner.list[1]"), "300");
         check(br#"{"name": "a", "inner": {}}"#, ApiErrorCode::Invalid, Some("inner.list"), "missing field");
-        // In words that are not those of this program.
+        // Messages do not use words of Rust or serde.
         check(br#"{"name": 5}"#, ApiErrorCode::Invalid, Some("name"), "the number \"5\", expected a string");
         check(br#"{"name": "a", "inner": 1}"#, ApiErrorCode::Invalid, Some("inner"), "expected an object");
         check(br#"{"name": "a", "inner": {"list": 1}}"#, ApiErrorCode::Invalid, Some("inner.list"), "expected a list");

@@ -1,13 +1,13 @@
-//! Who is calling, and whether the call may come in at all.
+//! Identifies the caller and decides whether a request is accepted at all.
 //!
-//! In mode `local` there is one owner and no password, so the server must be sure that a request comes from its own page
-//! or from a program of this machine, never from a page of somebody else: the `Host` must be a name of ours (else a
-//! foreign name could be pointed at this machine), the `OriginMatch`, where there is one, our own, and a browser's write
-//! carries the token of `/api/auth/me`. This holds for every request, the WebSocket's upgrade included.
+//! In mode `local` there is one owner and no password. So the server must be sure that a request comes from its own
+//! page or from a program on this machine, never from a page of another site. The `Host` must be one of ours, because a
+//! foreign name could resolve to this machine. The `Origin`, if there is one, must be ours too. Writes of a browser
+//! carry the token of `/api/auth/me`. This applies to every request, including WebSocket upgrades.
 //!
-//! Where devices of the house may come in, a request has come *via* something: the owner's own machine, a paired device, or
-//! nothing that is known. That is judged by the address of the peer and the secret in its cookie. What else a request says of
-//! itself can only take rights from it: what a proxy passes on does not come from the machine.
+//! If LAN devices are allowed, a request has an identity: the owner's machine, a paired device, or unknown. It is
+//! derived from the peer address and from the secret in the cookie. Other headers can only reduce rights: a request
+//! that a proxy forwards does not count as coming from this machine.
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
@@ -25,21 +25,21 @@ use crate::devices::EXPIRY_S;
 use crate::devices::addresses::LocalAddresses;
 use clotho_core::ids::{DeviceId, UserId};
 
-/// Who may call a route; the table of routes says it for each.
+/// The required access of a route, as set in the route table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RouteAccess {
-    /// Anyone, also a device that is not paired: the page's files, and pairing itself.
+    /// Everyone, including devices that are not paired: static files and pairing itself.
     Unpaired,
-    /// Anyone who may come in at all: health, the document.
+    /// Everyone who is accepted at all: health and the API document.
     Public,
-    /// Whoever runs the server: from this machine, not through a proxy.
+    /// The operator of the server: from this machine, not through a proxy.
     Operator,
     /// A known user.
     User,
 }
 
 impl RouteAccess {
-    /// The word for it in the document.
+    /// Returns the description used in the API document.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Unpaired => "door",
@@ -50,7 +50,7 @@ impl RouteAccess {
     }
 }
 
-/// The user that calls.
+/// The calling user.
 #[derive(Debug, Clone, Copy)]
 pub struct Caller(pub UserId);
 
@@ -64,14 +64,14 @@ impl FromRequest for Caller {
     }
 }
 
-/// What a request has come by.
+/// The identity of the client that sent a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientIdentity {
     /// The owner's own machine.
     LocalMachine,
     /// A paired device.
     Device(DeviceId),
-    /// Another machine, and nothing that is known.
+    /// Another machine that is not paired.
     Unknown,
 }
 
@@ -99,7 +99,7 @@ impl ClientIdentity {
         secret.and_then(|secret| devices.find_by_secret(&secret, app.clock.now())).map_or(Self::Unknown, Self::Device)
     }
 
-    /// The paired device.
+    /// Returns the id of a paired device.
     pub const fn device(self) -> Option<DeviceId> {
         match self {
             Self::Device(id) => Some(id),
@@ -107,7 +107,7 @@ impl ClientIdentity {
         }
     }
 
-    /// The token that a browser's writes carry: another one for each device.
+    /// Returns the CSRF token for writes of a browser; each device has its own.
     pub fn token(self, app: &App) -> String {
         match self {
             Self::LocalMachine => app.csrf.clone(),
@@ -119,24 +119,24 @@ impl ClientIdentity {
         }
     }
 
-    /// Why a request is refused: who is not known hears nothing else.
+    /// Replaces an error by `unauthenticated` for unknown clients, so that they learn nothing else.
     pub fn mask_refusal(self, refusal: ApiError) -> ApiError {
         if self == Self::Unknown { unpaired_error() } else { refusal }
     }
 }
 
-/// The refusal of a device that is not paired, or not any more.
+/// Returns the error for a device that is not paired or was revoked.
 pub fn unpaired_error() -> ApiError {
     let error = ApiError::new(ApiErrorCode::Unauthenticated, "this device is not paired").detail("device", true);
     error.hint("ask for a code on the server's own machine, and open the address that it gives on this device")
 }
 
-/// The name of the cookie. Cookies know no ports: two servers of one machine need two names.
+/// Returns the cookie name. Cookies ignore ports, so the name contains the port to separate two servers on one machine.
 fn cookie_name(app: &App) -> String {
     format!("clotho-device-{}", app.devices.port())
 }
 
-/// The secret of a device, out of its cookie.
+/// Reads the device secret from the cookie.
 pub fn secret(app: &App, headers: &HeaderMap) -> Option<String> {
     let name = cookie_name(app);
     let lists = headers.get_all(header::COOKIE).filter_map(|list| list.to_str().ok());
@@ -144,7 +144,7 @@ pub fn secret(app: &App, headers: &HeaderMap) -> Option<String> {
     pairs.find(|(key, _)| *key == name).map(|(_, secret)| secret.to_owned())
 }
 
-/// The cookie that keeps a secret for a year.
+/// Returns the cookie that stores a secret for a year.
 pub fn cookie(app: &App, secret: &str) -> String {
     let name = cookie_name(app);
     format!("{name}={secret}; Path=/; Max-Age={EXPIRY_S}; HttpOnly; SameSite=Strict")
@@ -153,10 +153,10 @@ pub fn cookie(app: &App, secret: &str) -> String {
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const CSRF: HeaderName = HeaderName::from_static("x-csrf-token");
 
-/// Whether a request may come in at all, and what it has come by.
+/// Checks host, origin and CSRF token of a request, and returns the client's identity.
 ///
 /// # Errors
-/// `bad_host` for a foreign `Host` or `OriginMatch`, `forbidden` for a browser's write without the token.
+/// Returns `bad_host` for a foreign `Host` or `Origin`, and `forbidden` for a browser's write without the token.
 pub fn authorize(app: &App, head: &RequestHead) -> Result<ClientIdentity, ApiError> {
     let via = ClientIdentity::find(app, head);
     let csrf = (via != ClientIdentity::Unknown).then(|| via.token(app));
@@ -166,10 +166,10 @@ pub fn authorize(app: &App, head: &RequestHead) -> Result<ClientIdentity, ApiErr
     Ok(via)
 }
 
-/// Who calls a route that asks for `access`.
+/// Returns the caller of a route with the required `access`.
 ///
 /// # Errors
-/// The route is not for this caller.
+/// Returns an error if this client may not call the route.
 pub fn identify(app: &App, request: &HttpRequest, access: RouteAccess) -> Result<Option<Caller>, ApiError> {
     let via = ClientIdentity::from_request_extensions(request);
     if via == ClientIdentity::Unknown && access != RouteAccess::Unpaired {
@@ -189,7 +189,7 @@ pub fn identify(app: &App, request: &HttpRequest, access: RouteAccess) -> Result
     }
 }
 
-/// Notes that a device was seen; nobody waits for it.
+/// Records that a device was seen, in the background.
 fn mark_device_seen(app: &App, id: DeviceId) {
     let now = app.clock.now();
     if app.devices.mark_seen(id, now) {
@@ -202,13 +202,13 @@ fn mark_device_seen(app: &App, id: DeviceId) {
     }
 }
 
-/// Whether no proxy says that it passes a request of somebody else on.
+/// Returns whether no header shows that a proxy forwarded the request.
 fn is_direct(headers: &HeaderMap) -> bool {
     !["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip"].iter().any(|name| headers.contains_key(*name))
 }
 
-/// A call from this machine by one of its own names. A proxy on this machine passes calls of others on: it names another
-/// host, or says for whom it asks.
+/// Returns whether a request comes from this machine to a loopback name. A local proxy that forwards requests uses
+/// another host or sets a forwarding header.
 fn is_operator(request: &HttpRequest) -> bool {
     let from_here = request.peer_addr().is_some_and(|peer| peer.ip().is_loopback());
     let to_here = host(request.headers()).is_some_and(|host| is_loopback(&host.name));
@@ -217,9 +217,9 @@ fn is_operator(request: &HttpRequest) -> bool {
 
 struct HostPolicy<'a> {
     allowed: &'a [String],
-    /// What a browser's writes carry; those of nobody known are refused by their route.
+    /// The expected CSRF token. `None` for unknown clients, whose writes their route refuses.
     csrf: Option<&'a str>,
-    /// Where the house finds this machine, and its port.
+    /// LAN addresses of this machine, and its port.
     lan: Option<(&'a LocalAddresses, u16)>,
 }
 
@@ -247,7 +247,7 @@ impl HostPolicy<'_> {
         if upgrades && is_read { Ok(()) } else { self.check_csrf_token(headers, site.is_some() || origin.is_some()) }
     }
 
-    /// The `OriginMatch`, if there is one, must be our own.
+    /// Checks that the `Origin`, if present, is ours.
     fn check_origin(&self, headers: &HeaderMap, host: &HostAuthority) -> Result<Option<OriginMatch>, ApiError> {
         let mut origins = headers.get_all(header::ORIGIN);
         let Some(origin) = origins.next() else { return Ok(None) };
@@ -270,14 +270,14 @@ impl HostPolicy<'_> {
         if self.allowed.contains(&origin.name) {
             Some(OriginMatch::AllowedHost)
         } else if origin.name == host.name && same_port {
-            // Another port of this machine is another site: any program may serve a page there.
+            // Another port of this machine is another site, because any program can serve a page there.
             Some(OriginMatch::SameOrigin)
         } else {
             None
         }
     }
 
-    /// A browser's write carries the token; a program that is no browser needs none, since no page can make it call.
+    /// Checks the CSRF token. A program that is no browser needs none, because no page can make it send requests.
     fn check_csrf_token(&self, headers: &HeaderMap, is_browser: bool) -> Result<(), ApiError> {
         let Some(csrf) = self.csrf else { return Ok(()) };
         let sent = headers.get(CSRF);
@@ -299,13 +299,13 @@ impl HostPolicy<'_> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OriginMatch {
-    /// The page came from where the request goes.
+    /// The page comes from the requested host and port.
     SameOrigin,
-    /// The configuration names it.
+    /// The page comes from a host in `allowed_hosts`.
     AllowedHost,
 }
 
-/// A name or address, lower case, without brackets and final dot; and a port.
+/// A lower-case host name or address without brackets and final dot, and a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct HostAuthority {
     name: String,
@@ -313,7 +313,8 @@ struct HostAuthority {
 }
 
 impl HostAuthority {
-    /// `None` for what is no `name`, `name:port` or `[address]:port`: user names, paths, spaces.
+    /// Parses `name`, `name:port` or `[address]:port`; `None` for everything else, such as user names, paths and
+    /// spaces.
     fn parse(text: &str) -> Option<Self> {
         let (name, rest) = match text.strip_prefix('[') {
             Some(inner) => {
@@ -335,8 +336,8 @@ impl HostAuthority {
     }
 }
 
-/// Where the page that asks was loaded from, as others can open it: not by a name that every machine has for itself. The gate
-/// has seen that it is ours.
+/// Returns the origin of the calling page as other devices can reach it; `None` for a loopback name. Authorisation has
+/// already checked that it is ours.
 pub fn lan_origin(headers: &HeaderMap) -> Option<String> {
     let origin = headers.get(header::ORIGIN)?.to_str().ok()?;
     let (_, authority) = origin.split_once("://")?;
@@ -344,7 +345,7 @@ pub fn lan_origin(headers: &HeaderMap) -> Option<String> {
     (!is_own).then(|| origin.to_owned())
 }
 
-/// The one `Host` header of a request.
+/// Returns the host of a request with exactly one `Host` header.
 fn host(headers: &HeaderMap) -> Option<HostAuthority> {
     let mut hosts = headers.get_all(header::HOST);
     let (first, second) = (hosts.next()?, hosts.next());
@@ -405,7 +406,7 @@ mod tests {
         check("GET", &[here, ("origin", "https://play.example.org")], None);
         check("GET", &[("host", "play.example.org"), ("origin", "https://play.example.org")], None);
         check("GET", &[("host", "localhost"), ("origin", "http://localhost:80")], None);
-        // A socket is as good as a write.
+        // A WebSocket upgrade counts as a write.
         let upgrade = ("upgrade", "websocket");
         check("GET", &[here, upgrade, ("origin", "http://evil.example")], bad);
         check("GET", &[here, upgrade, ("sec-fetch-site", "cross-site")], bad);

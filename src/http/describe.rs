@@ -1,5 +1,5 @@
-//! How a handler's inputs and outputs describe themselves. A new kind of either says here what the document tells of it;
-//! a handler with one that says nothing does not compile.
+//! How extractors and responders describe themselves for the API document. Each new kind must implement a trait here;
+//! otherwise handlers that use it do not compile.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
@@ -22,29 +22,29 @@ use super::wire::ListResponse;
 use super::wire::events::{ClientFrame, Event};
 use crate::app::App;
 
-/// What is known of a route while it is described.
+/// What has been collected about a route.
 #[derive(Default)]
 pub struct RouteDescription {
-    /// What the address and the query take.
+    /// Path and query parameters.
     pub parameters: Vec<Parameter>,
-    /// The kinds of files that it takes as its body.
+    /// Media types of a file body.
     pub request_file_types: &'static [&'static str],
-    /// Whether it takes a file, as its body or as the field `file` of a form.
+    /// Whether it accepts a file as its body or as the form field `file`.
     pub accepts_upload_form: bool,
-    /// The kinds of files that it may answer with.
+    /// Media types of file answers.
     pub response_file_types: &'static [&'static str],
-    /// The body it takes, and whether there must be one.
+    /// The JSON body, and whether it is required.
     pub body: Option<(RefOr<Schema>, bool)>,
-    /// The body it answers with.
+    /// The JSON answer.
     pub answer: Option<RefOr<Schema>>,
-    /// The frames that a WebSocket sends and those that it takes.
+    /// The WebSocket frames that the server sends and those that it accepts.
     pub frames: Option<[RefOr<Schema>; 2]>,
-    /// Shapes by name.
+    /// Schemas by name.
     pub schemas: Vec<(String, RefOr<Schema>)>,
 }
 
 impl RouteDescription {
-    /// A named shape, by reference.
+    /// Registers a named schema and returns a reference to it.
     fn add_schema<T: ToSchema>(&mut self) -> RefOr<Schema> {
         self.schemas.push((T::name().into_owned(), T::schema()));
         T::schemas(&mut self.schemas);
@@ -63,13 +63,13 @@ impl RouteDescription {
     }
 }
 
-/// Something that a handler takes.
+/// Something that a handler takes: an extractor.
 pub trait DescribeInput {
     /// Adds it to the description.
     fn describe(sketch: &mut RouteDescription);
 }
 
-/// Something that a handler answers.
+/// Something that a handler returns: a responder.
 pub trait DescribeOutput {
     /// Adds it to the description.
     fn describe(sketch: &mut RouteDescription);
@@ -77,7 +77,7 @@ pub trait DescribeOutput {
 
 impl<T: ToSchema> DescribeInput for JsonBody<T> {
     fn describe(sketch: &mut RouteDescription) {
-        // Nothing at all is read as an object without fields.
+        // An empty body is read as an object without fields.
         let must_be = matches!(T::schema(), RefOr::T(Schema::Object(object)) if !object.required.is_empty());
         sketch.body = Some((sketch.add_schema::<T>(), must_be));
     }
@@ -189,7 +189,7 @@ macro_rules! silent_inputs {
     )*};
 }
 
-/// Who takes the bytes as they come makes a WebSocket of them.
+/// A raw payload is only used for WebSockets.
 impl DescribeInput for web::Payload {
     fn describe(sketch: &mut RouteDescription) {
         sketch.frames = Some([sketch.add_schema::<Event>(), sketch.add_schema::<ClientFrame>()]);

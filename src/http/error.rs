@@ -1,8 +1,8 @@
-//! Refusals as clients see them. One table says for every code which status it has and what one can do about it.
+//! Errors as clients see them. One table gives each code its status and its hint.
 //!
-//! Which error to use where: a handler answers [`ApiError`] and makes one with [`ApiError::new`] for what it finds wrong
-//! itself; what the floors below refuse becomes one by `From`. Whatever is our own fault is [`ApiError::internal`]: the
-//! cause goes to the log, once, and the body holds an incident id (`finalize.rs`). To add a code: a line in the table.
+//! Which error to use: a handler returns [`ApiError`] and makes one with [`ApiError::new`] for faults that it finds
+//! itself; errors of the layers below are converted by `From`. A fault of the server is [`ApiError::internal`]: the
+//! cause is logged once, and the body has an incident id (`finalize.rs`). To add a code: add a line to the table.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -21,7 +21,7 @@ use clotho_store::{StoreError, WriteError};
 
 macro_rules! codes {
     ($($variant:ident = $word:literal $status:literal $hint:literal;)*) => {
-        /// Every code that a refusal can have; the words are stable.
+        /// All error codes. Their names on the wire are stable.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum ApiErrorCode { $(
             #[doc = concat!("`", $word, "`, status ", stringify!($status))]
@@ -32,17 +32,17 @@ macro_rules! codes {
             /// Every code, in the order of the table.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The word in the body.
+            /// Returns the code used on the wire.
             pub const fn word(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }
             }
 
-            /// The HTTP status.
+            /// Returns the HTTP status.
             pub const fn status(self) -> u16 {
                 match self { $(Self::$variant => $status,)* }
             }
 
-            /// What one can do about it, unless the refusal knows better.
+            /// Returns the default hint for the user.
             pub const fn hint(self) -> &'static str {
                 match self { $(Self::$variant => $hint,)* }
             }
@@ -76,31 +76,31 @@ codes! {
     Internal = "internal" 500 "the incident id leads to the cause in the server's log";
 }
 
-/// A refusal. Boxed, because every handler carries one that it mostly does not use.
+/// An error of a request. Boxed, because every handler's result carries one.
 #[derive(Debug, Clone)]
 pub struct ApiError(Box<ApiErrorInner>);
 
-/// What a client sees of a refusal, and for the server's own faults the cause that it does not see.
+/// The content of an error: what a client sees, and the cause for the log.
 #[derive(Debug, Clone)]
 pub struct ApiErrorInner {
-    /// The stable code.
+    /// Stable error code, with status and default hint.
     pub code: ApiErrorCode,
     /// One sentence without a final period.
     pub message: String,
-    /// What to do about it; the code's own hint unless something better is known.
+    /// What to do about it; `None` = the hint of the code.
     pub hint: Option<String>,
-    /// What programs may want to know: `field`, `leafId`, `op`, ….
+    /// Machine-readable details: `field`, `leafId`, `op`, ….
     pub details: Map<String, Value>,
-    /// Seconds to wait, for `Retry-After`.
+    /// Value of `Retry-After`, in seconds.
     pub retry_after_s: Option<u64>,
-    /// The methods that an address takes, for `Allow`.
+    /// Value of `Allow`: the methods of the address.
     pub allow: Option<String>,
-    /// For the log only.
+    /// The cause, for the log only.
     pub cause: Option<String>,
 }
 
 impl ApiError {
-    /// A refusal with the code's own hint.
+    /// Returns an error with the default hint of its code.
     pub fn new(code: ApiErrorCode, message: impl Into<String>) -> Self {
         Self(Box::new(ApiErrorInner {
             code,
@@ -113,38 +113,38 @@ impl ApiError {
         }))
     }
 
-    /// A field of the request does not fit.
+    /// Returns an error for an invalid field of the request.
     pub fn invalid(field: &str, message: impl Into<String>) -> Self {
         Self::new(ApiErrorCode::Invalid, message).detail("field", field)
     }
 
-    /// Something is not there, or not for this caller; which of the two is nobody's business.
+    /// Returns an error for something that does not exist or belongs to another user; the two look the same.
     pub fn not_found(what: &str) -> Self {
         Self::new(ApiErrorCode::NotFound, format!("{what} does not exist"))
     }
 
-    /// Our own fault: the cause is for the log.
+    /// Returns an error for a fault of the server; the cause is only logged.
     pub fn internal(cause: impl fmt::Display) -> Self {
         let mut error = Self::new(ApiErrorCode::Internal, "something went wrong inside the server");
         error.cause = Some(cause.to_string());
         error
     }
 
-    /// The same with a better hint.
+    /// Sets a better hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The same with one more detail.
+    /// Adds a detail.
     #[must_use]
     pub fn detail(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.details.insert(key.to_owned(), value.into());
         self
     }
 
-    /// The body; `incident` names the line in the log that has the cause.
+    /// Returns the body; `incident` names the log line with the cause.
     pub fn body(&self, incident: Option<&str>) -> ErrorResponse {
         let hint = self.hint.clone().unwrap_or_else(|| self.code.hint().to_owned());
         ErrorResponse {
@@ -158,7 +158,7 @@ impl ApiError {
         }
     }
 
-    /// The whole answer.
+    /// Returns the whole response.
     pub fn answer(&self, incident: Option<&str>) -> HttpResponse {
         let mut answer = HttpResponse::build(self.status_code());
         if let Some(seconds) = self.retry_after_s {
@@ -202,28 +202,28 @@ impl ResponseError for ApiError {
     }
 }
 
-/// The body of every refusal.
+/// The body of every error.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Error)]
 pub struct ErrorResponse {
-    /// What is wrong.
+    /// The error itself.
     #[schema(inline)]
     pub error: ErrorFields,
 }
 
-/// What is wrong.
+/// The fields of an error.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ErrorFields {
-    /// A stable word.
+    /// Stable error code.
     pub code: String,
-    /// One sentence.
+    /// The error in one sentence.
     pub message: String,
-    /// What to do about it.
+    /// What the user can do about it.
     pub hint: String,
-    /// What programs may want to know, by code: `field`, `leafId`, `op`, ….
+    /// Machine-readable details, by code: `field`, `leafId`, `op`, ….
     #[schema(value_type = Object)]
     pub details: Map<String, Value>,
-    /// Names the line in the server's log that has the cause; only where the fault is the server's own.
+    /// Id of the server log line with the cause; only for faults of the server.
     pub incident: Option<String>,
 }
 
@@ -321,7 +321,7 @@ impl From<TurnError> for ApiError {
     }
 }
 
-/// A model server failed before anything could begin.
+/// A provider that failed before a reply could start.
 impl From<ProviderFailure> for ApiError {
     fn from(failure: ProviderFailure) -> Self {
         let code = match &failure {
@@ -335,7 +335,7 @@ impl From<ProviderFailure> for ApiError {
     }
 }
 
-/// The code that stands for a bare status, where the framework or a library answered by itself.
+/// Returns the code for a bare status that the framework or a library answered.
 pub fn code_of(status: StatusCode) -> ApiErrorCode {
     match status.as_u16() {
         400 => ApiErrorCode::Malformed,
@@ -357,7 +357,7 @@ pub fn code_of(status: StatusCode) -> ApiErrorCode {
     }
 }
 
-/// The documented codes with their statuses, for the document.
+/// Returns the codes with their statuses, for the API document.
 pub fn codes_json() -> Value {
     ApiErrorCode::ALL
         .iter()

@@ -1,5 +1,5 @@
-//! Whole files as bodies: one that comes is written to disk as it arrives, one that goes is read from there piece by piece.
-//! Neither is ever whole in memory, and neither has a name on disk, so that nothing is left of it after a crash.
+//! Files as bodies. An upload is written to disk as it arrives, and a download is read in chunks. Neither is ever whole
+//! in memory. Temporary files have no name on disk, so nothing is left after a crash.
 
 use std::fs::{self, File};
 use std::future::{Ready, ready};
@@ -20,11 +20,11 @@ use super::error::{ApiError, ApiErrorCode};
 use super::response::has;
 use clotho_compat::interop::picture::{self, PictureFormat};
 
-/// What the file of a session is.
+/// Media type of a session file.
 pub const SESSION_MEDIA_TYPE: &str = "application/zstd";
-/// How long the next piece of a file may take to arrive.
+/// Maximum time between two chunks of an upload.
 const CHUNK_TIMEOUT: Duration = Duration::from_secs(15);
-/// So many bytes are written or read at once.
+/// Number of bytes written or read at once.
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// A file that a client sends as the body.
@@ -46,9 +46,9 @@ impl FromRequest for FileUpload {
 pub struct ArchiveUpload(pub FileUpload);
 
 impl ArchiveUpload {
-    /// What an archive is.
+    /// Media type of an archive.
     pub const MEDIA_TYPE: &str = "application/zip";
-    /// What it may be.
+    /// Accepted media types.
     pub const ACCEPTED_MEDIA_TYPES: [&str; 2] = [Self::MEDIA_TYPE, "application/json"];
 }
 
@@ -62,7 +62,7 @@ impl FromRequest for ArchiveUpload {
 }
 
 impl FileUpload {
-    /// How the request says that it is called, without folders.
+    /// Returns the file name that the request states, without folders.
     pub fn name(&self) -> Option<String> {
         let told = ContentDisposition::from_raw(self.request.headers().get(header::CONTENT_DISPOSITION)?).ok()?;
         let whole = told.get_filename_ext().and_then(|name| String::from_utf8(name.value.clone()).ok());
@@ -71,10 +71,10 @@ impl FileUpload {
         (!name.is_empty()).then_some(name)
     }
 
-    /// Whether it may arrive at all, as a file of one of some kinds.
+    /// Checks the headers of an upload.
     ///
     /// # Errors
-    /// It says that it is something else, or larger than `limit` bytes.
+    /// Returns an error if the media type is not in `wanted` or the length exceeds `limit` bytes.
     pub fn check_headers(&self, limit: u64, wanted: &[&str]) -> Result<(), ApiError> {
         let text = |name| self.request.headers().get(name).and_then(|value| value.to_str().ok());
         let kind = text(header::CONTENT_TYPE)
@@ -90,10 +90,10 @@ impl FileUpload {
         if announced.is_some_and(|length| length > limit) { Err(too_large(limit)) } else { Ok(()) }
     }
 
-    /// Writes what arrives into a file.
+    /// Writes the upload into a file.
     ///
     /// # Errors
-    /// It is larger than `limit` bytes, breaks off, takes too long, or cannot be written.
+    /// Returns an error if the upload exceeds `limit` bytes, breaks off, takes too long, or cannot be written.
     pub async fn write_to(mut self, mut file: File, limit: u64) -> Result<File, ApiError> {
         let late = |_| ApiError::new(ApiErrorCode::Malformed, "the body did not arrive in time");
         let (mut length, mut waiting) = (0_u64, Vec::new());
@@ -121,7 +121,7 @@ async fn write_chunk(mut file: File, bytes: Vec<u8>) -> Result<File, ApiError> {
     web::block(write).await.map_err(ApiError::internal)?.map_err(|error| write_error(&error))
 }
 
-/// A refusal for a file that cannot be written.
+/// Returns the error for a file that cannot be written.
 pub fn write_error(error: &io::Error) -> ApiError {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -131,10 +131,10 @@ pub fn write_error(error: &io::Error) -> ApiError {
     }
 }
 
-/// A new file without a name, on the disk of the data directory.
+/// Creates a file without a name in the file system of the data directory.
 ///
 /// # Errors
-/// It cannot be made.
+/// Returns an error if it cannot be created.
 pub fn unlinked_file(data_dir: &Path, id: Uuid) -> io::Result<File> {
     let path = data_dir.join(format!("{id}.part"));
     let file = File::options().read(true).write(true).create_new(true).open(&path)?;
@@ -142,7 +142,7 @@ pub fn unlinked_file(data_dir: &Path, id: Uuid) -> io::Result<File> {
     Ok(file)
 }
 
-/// A file that a client gets.
+/// A file that a client downloads.
 pub struct FileDownload {
     name: String,
     kind: &'static str,
@@ -151,17 +151,17 @@ pub struct FileDownload {
 }
 
 impl FileDownload {
-    /// A file of a kind from its beginning, under a name.
+    /// Creates a download of the whole file with a name and a media type.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn new(name: String, kind: &'static str, mut file: File) -> io::Result<Self> {
         file.rewind()?;
         let length = file.metadata()?.len();
         Ok(Self { name, kind, file, length })
     }
 
-    /// Whether it is packed already, so that nobody need try again.
+    /// Returns whether the file is compressed already, so that the server does not compress it again.
     fn is_compressed(&self) -> bool {
         matches!(self.kind, SESSION_MEDIA_TYPE | ArchiveUpload::MEDIA_TYPE)
     }
@@ -186,7 +186,7 @@ impl Responder for FileDownload {
     }
 }
 
-/// An archive that a client gets.
+/// An archive that a client downloads.
 pub struct ArchiveDownload(pub FileDownload);
 
 impl Responder for ArchiveDownload {
@@ -197,16 +197,16 @@ impl Responder for ArchiveDownload {
     }
 }
 
-/// A picture that a browser shows. What it is, its bytes say.
+/// An image for a browser. Its type is detected from its bytes.
 pub struct ImageResponse {
     bytes: Vec<u8>,
     kind: PictureFormat,
-    /// Whether the address names this very content.
+    /// Whether the URL names this exact content.
     is_immutable: bool,
 }
 
 impl ImageResponse {
-    /// A picture of bytes, if they are one.
+    /// Returns an image response if the bytes are an image.
     pub fn new(bytes: Vec<u8>, is_named: bool) -> Option<Self> {
         picture::detect_format(&bytes).map(|kind| Self { bytes, kind, is_immutable: is_named })
     }
@@ -222,7 +222,7 @@ impl Responder for ImageResponse {
         let keep = if self.is_immutable { "private, max-age=31536000, immutable" } else { "private, no-cache" };
         answer.insert_header((header::CACHE_CONTROL, keep));
         answer.insert_header((header::ETAG, tag));
-        // It is packed already; and should a browser ever open it by itself, nothing in it may run.
+        // The archive is compressed already. If a browser opens it as a page, nothing in it may run.
         answer.insert_header((header::CONTENT_ENCODING, "identity"));
         answer.insert_header((header::CONTENT_DISPOSITION, "inline"));
         if is_known { answer.finish() } else { answer.content_type(self.kind.media_type()).body(self.bytes) }
@@ -235,7 +235,7 @@ fn read_chunk(file: File) -> io::Result<(Bytes, File)> {
     Ok((bytes.into(), file))
 }
 
-/// The name twice: in plain letters for old clients, and as it is.
+/// Returns the `Content-Disposition` with the name twice: in ASCII for old clients, and in full.
 fn disposition(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_. ".contains(c) { c } else { '_' };
     let ascii: String = name.chars().map(plain).collect();

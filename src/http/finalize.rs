@@ -1,5 +1,4 @@
-//! What every request passes first and every answer last: an id, the gate, the form of refusals, the headers that keep a
-//! page safe, one line in the log.
+//! The outermost middleware of every request: request id, authorisation, uniform errors, security headers, access log.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -17,18 +16,18 @@ use super::error::{ApiError, code_of};
 use super::server_state::{RunningRequestGuard, ServerState};
 use crate::app::App;
 
-/// Carries the id of a request, in and out.
+/// Header of the request id, in requests and responses.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Answers below this size are not compressed: it would cost more than it saves.
+/// Responses below this size are not compressed, because compression costs more than it saves.
 const MIN_COMPRESSED_BYTES: u64 = 1_400;
 
-/// Bytes of an answer that go at once.
+/// Maximum number of body bytes sent at once.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// Only our own files run, nothing inline; texts become HTML through one sanitiser only. The policy `clotho-worker` of the
-/// page knows two addresses, both files of its own: the one in which regex scripts run, and the one that keeps the page for
-/// when no server answers (`static/js/lib/addresses.js`).
+/// Only our own files run, nothing inline, and texts become HTML through a single sanitiser. The policy `clotho-worker`
+/// of the page allows two own files: the worker for regex scripts, and the service worker for offline use
+/// (`static/js/lib/addresses.js`).
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
                       connect-src 'self'; font-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; \
                       form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
@@ -44,10 +43,10 @@ const SECURITY_HEADERS: [(&str, &str); 7] = [
     ("permissions-policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
 ];
 
-/// The outermost layer.
+/// Runs the outermost middleware.
 ///
 /// # Errors
-/// None of its own.
+/// Returns no error of its own.
 pub async fn finalize(
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
@@ -77,8 +76,8 @@ pub async fn finalize(
     Ok(answer.map_body(|_, body| BoxBody::new(TrackedBody { body, rest: Bytes::new(), _serving: serving })))
 }
 
-/// The body of an answer, which counts as being served until it has gone. It goes in pieces, because what the connection
-/// has taken it has not sent yet.
+/// A response body that counts as a running request until it is sent. It is sent in chunks, because data accepted by
+/// the connection is not sent yet.
 struct TrackedBody {
     body: BoxBody,
     rest: Bytes,
@@ -104,7 +103,7 @@ impl MessageBody for TrackedBody {
     }
 }
 
-/// The id of a request: the client's, if it is a plain word, else a new one.
+/// Returns the request id: the client's if it is valid, otherwise a new one.
 fn request_id(app: &App, headers: &HeaderMap) -> String {
     let is_plain = |id: &&str| {
         (1..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b))
@@ -113,7 +112,8 @@ fn request_id(app: &App, headers: &HeaderMap) -> String {
     given.map_or_else(|| app.ids.next(app.clock.now()).to_string(), str::to_owned)
 }
 
-/// A client that can read none of the compressed forms gets the plain one, not a refusal.
+/// Removes `Accept-Encoding` if the client accepts no supported compression, so that it gets an uncompressed answer
+/// instead of an error.
 fn drop_unknown_encodings(headers: &mut HeaderMap) {
     let accepted = headers.get(header::ACCEPT_ENCODING).and_then(|accepted| accepted.to_str().ok()).unwrap_or_default();
     let knows = |name: &str| {
@@ -128,7 +128,7 @@ fn drop_unknown_encodings(headers: &mut HeaderMap) {
     }
 }
 
-/// Every refusal in the one form, whoever made it. What is our own fault gets an incident id and a line with its cause.
+/// Gives every error the uniform JSON form. Faults of the server get an incident id and a log line with the cause.
 fn format_refusals(app: &App, request_id: &str, answer: ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody> {
     let status = answer.status();
     let refusal = match answer.response().error() {
@@ -150,7 +150,7 @@ fn format_refusals(app: &App, request_id: &str, answer: ServiceResponse<BoxBody>
     answer.into_response(refusal.answer(Some(&incident)))
 }
 
-/// A refusal that none of our handlers wrote: ours are JSON, or the page where nothing is.
+/// Returns whether an error response does not come from our handlers, which answer with JSON or the 404 page.
 fn is_framework_error(answer: &ServiceResponse<BoxBody>) -> bool {
     let is_refusal = answer.status().is_client_error() || answer.status().is_server_error();
     let kind = answer.headers().get(header::CONTENT_TYPE);
@@ -170,10 +170,10 @@ fn set_response_headers(id: &str, headers: &mut HeaderMap) {
     }
 }
 
-/// The layer below the compressor: says which answers are too small for it.
+/// Runs below the compressor and excludes small answers from compression.
 ///
 /// # Errors
-/// None of its own.
+/// Returns no error of its own.
 pub async fn skip_small_bodies(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,

@@ -1,11 +1,11 @@
-//! `Idempotency-Key`: the same request with the same key acts once and is answered with the first answer, for a day. While
-//! the first runs, the others wait; it runs on although its client goes away.
+//! `Idempotency-Key`: a request repeated with the same key within a day is executed once and gets the first answer.
+//! While the first one runs, the others wait. It finishes even if its client disconnects.
 //!
-//! What acts keeps the key in its own commit ([`IdempotencyClaim`]), so that no crash can fall between the two. If the answer is lost
-//! after that, the next try is told what was made and answers with it.
+//! A write stores the key in its own commit ([`IdempotencyClaim`]), so no crash can separate the two. If the answer is
+//! lost afterwards, the next attempt learns what was created and answers with that.
 //!
-//! A refusal has done nothing, so it does not use the key up: the same request is simply tried again, and a corrected one
-//! may have the same key.
+//! A refused request has changed nothing, so its key is not used up. The same request is executed again, and a
+//! corrected one may use the same key.
 
 use actix_web::body::{BoxBody, to_bytes};
 use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
@@ -24,25 +24,25 @@ use clotho_core::clock::Time;
 use clotho_store::{IdempotencyClaim, SavedResponse, Tx};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-/// Says that an answer is the first one's.
+/// Header that marks a replayed answer.
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 const MAX_KEY_LENGTH: usize = 200;
 const RETENTION_MS: i64 = 24 * 3_600 * 1_000;
 
-/// Whether a request carries a key that counts.
+/// Returns whether a request has a key that applies.
 pub fn has_key(request: &ServiceRequest) -> bool {
     accepts_key(request.method()) && request.headers().contains_key(IDEMPOTENCY_KEY)
 }
 
-/// Whether requests of a method may carry a key.
+/// Returns whether requests with this method may have a key.
 pub fn accepts_key(method: &Method) -> bool {
     [Method::POST, Method::PUT].contains(method)
 }
 
-/// Carries a request out, unless it was before.
+/// Executes a request unless it was executed before.
 ///
 /// # Errors
-/// The key is malformed or belongs to another request.
+/// Returns an error if the key is malformed or belongs to another request.
 pub async fn run_once(
     caller: Caller,
     mut request: ServiceRequest,
@@ -75,7 +75,7 @@ pub async fn run_once(
     let claim =
         IdempotencyClaim { caller: caller.0, key, request: hash, at, forget_before: Time(at.0 - RETENTION_MS), made };
     let first = FirstRequest { app, claim, _held: held };
-    // On a task of its own: the client may go away, and its next try must find this answer.
+    // A separate task: the client may disconnect, and its next attempt must find this answer.
     let answer = actix_web::rt::spawn(async move { first.execute(request, next).await }).await;
     answer.map_err(|error| Error::from(ApiError::internal(error)))?
 }
@@ -100,7 +100,7 @@ impl FirstRequest {
         if status.is_success() {
             self.store_response(status, kept.as_ref().map_or(&bytes, |ReplayBody(instead)| instead)).await;
         }
-        // A refusal keeps its cause, so that the outermost layer knows it.
+        // Keep the cause of an error for the outermost middleware.
         Ok(match refusal {
             Some(refusal) => ServiceResponse::from_err(refusal, request),
             None => {
@@ -113,7 +113,7 @@ impl FirstRequest {
         })
     }
 
-    /// Keeps the answer. What was done is done: a client is not told otherwise because its answer cannot be kept.
+    /// Stores the answer. A failure is not reported to the client, because the request has already been executed.
     async fn store_response(&self, status: StatusCode, bytes: &[u8]) {
         let claim = self.claim.clone();
         let body = String::from_utf8_lossy(bytes).into_owned();

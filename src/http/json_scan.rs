@@ -1,27 +1,27 @@
-//! A look at JSON text before anything is built from it: how deep it nests, and texts that no database keeps (U+0000,
-//! lone surrogates). Only the structure is followed; whether it is well-formed is the parser's business.
+//! A scan of JSON text before it is parsed: nesting depth, and strings that no database stores (U+0000, lone
+//! surrogates). It only follows the structure; the parser checks the syntax.
 
 use std::fmt::Write as _;
 
-/// What keeps a text from being read, and where: `a.b[0]`, as the parser names places.
+/// The first fault and its path as the parser spells it, such as `a.b[0]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonScanError {
-    /// The place; empty = the whole document.
+    /// Path of the fault; empty = the whole document.
     pub field: String,
-    /// One sentence.
+    /// The fault in one sentence.
     pub message: String,
 }
 
-/// Where the scan stands inside one object or list.
+/// Position of the scan inside an object or list.
 enum JsonScanFrame<'a> {
     Object { key: Option<&'a str>, wants_key: bool },
     List { index: usize },
 }
 
-/// Looks a text over.
+/// Scans a JSON text.
 ///
 /// # Errors
-/// The first place that nests deeper than `max_depth`, or whose text holds U+0000 or half of a surrogate pair.
+/// Returns the first place that nests deeper than `max_depth` or whose string has U+0000 or a lone surrogate.
 pub fn scan(text: &str, max_depth: usize) -> Result<(), JsonScanError> {
     let mut stack: Vec<JsonScanFrame<'_>> = Vec::new();
     let bytes = text.as_bytes();
@@ -29,6 +29,7 @@ pub fn scan(text: &str, max_depth: usize) -> Result<(), JsonScanError> {
     while let Some(byte) = bytes.get(at) {
         match byte {
             b'"' => {
+                // A string: check it, and remember it if it is a key.
                 let (inside, next) = string_end(text, at + 1);
                 if let Some(message) = find_string_fault(inside) {
                     return Err(JsonScanError { field: current_path(&stack), message: message.to_owned() });
@@ -41,6 +42,7 @@ pub fn scan(text: &str, max_depth: usize) -> Result<(), JsonScanError> {
                 at = next;
                 continue;
             }
+            // Structure: track nesting, keys and list indexes.
             b'{' => stack.push(JsonScanFrame::Object { key: None, wants_key: true }),
             b'[' => stack.push(JsonScanFrame::List { index: 0 }),
             b'}' | b']' => _ = stack.pop(),
@@ -65,7 +67,7 @@ pub fn scan(text: &str, max_depth: usize) -> Result<(), JsonScanError> {
     Ok(())
 }
 
-/// The inside of a string that begins at `start`, and the position after its closing quote.
+/// Returns the content of a string that begins at `start`, and the position after its closing quote.
 fn string_end(text: &str, start: usize) -> (&str, usize) {
     let rest = text.as_bytes().get(start..).unwrap_or_default();
     let mut at = 0;
@@ -79,7 +81,7 @@ fn string_end(text: &str, start: usize) -> (&str, usize) {
     (text.get(start..).unwrap_or_default(), text.len())
 }
 
-/// What no text may hold, written as an escape. Raw control characters are the parser's business.
+/// Finds forbidden escapes in a string. Raw control characters are left to the parser.
 fn find_string_fault(inside: &str) -> Option<&'static str> {
     let mut rest = inside;
     let mut expects_low = false;
@@ -148,7 +150,7 @@ mod tests {
         check(r#"{"content": "\ud83dx\ude00"}"#, Some(("content", "surrogate")));
         check(r#"{"content": "\ud83d\n"}"#, Some(("content", "surrogate")));
         check(r#"{"b\u0000": 1}"#, Some(("", "U+0000")));
-        // Brackets and quotes inside texts are no structure.
+        // Brackets and quotes inside strings are no structure.
         check(r#"{"a": "[[[[[[[\"[[[["}"#, None);
         check(r#"{"a": "\\u0000"}"#, None);
     }

@@ -1,6 +1,5 @@
-//! The contract as OpenAPI. It is made from the table of routes, and what a route takes and answers from the types of its
-//! handler, so that document and program cannot differ. How an extractor describes itself is said
-//! in `describe.rs`.
+//! Generates the OpenAPI document from the route table and from the types of the handlers, so that document and server
+//! always match. Extractors describe themselves in `describe.rs`.
 
 use serde_json::Value;
 use utoipa::openapi::extensions::ExtensionsBuilder;
@@ -20,7 +19,7 @@ use super::error::ErrorResponse;
 use super::idempotency;
 use super::route_table::RouteEntry;
 
-/// The whole document.
+/// Builds the whole document.
 pub fn build(entries: &[RouteEntry]) -> OpenApi {
     let mut components = ComponentsBuilder::new();
     let mut paths: Vec<(String, PathItem)> = Vec::new();
@@ -59,6 +58,7 @@ fn method(entry: &RouteEntry) -> HttpMethod {
 
 fn operation(entry: &RouteEntry, mut sketch: RouteDescription) -> Operation {
     let json = |schema: RefOr<Schema>| Content::new(Some(schema));
+    // Identity and parameters.
     sketch.parameters.extend(request_headers(entry));
     let mut operation = OperationBuilder::new()
         .tag(entry.group)
@@ -66,6 +66,7 @@ fn operation(entry: &RouteEntry, mut sketch: RouteDescription) -> Operation {
         .description(Some(format!("For: {}.", entry.access.word())))
         .operation_id(Some(format!("{} {}", entry.method, entry.openapi_path())))
         .parameters(Some(sketch.parameters));
+    // The request body: JSON, a file, or a form with a file.
     if let Some((schema, must_be)) = sketch.body {
         let required = if must_be { Required::True } else { Required::False };
         let body = RequestBodyBuilder::new().content("application/json", json(schema)).required(Some(required));
@@ -84,10 +85,12 @@ fn operation(entry: &RouteEntry, mut sketch: RouteDescription) -> Operation {
             .required(Some(Required::True));
         operation = operation.request_body(Some(body.build()));
     }
+    // WebSocket frames.
     if let Some([sends, takes]) = sketch.frames {
         let frames = serde_json::json!({"sends": sends, "takes": takes});
         operation = operation.extensions(Some(ExtensionsBuilder::new().add("x-websocket", frames).build()));
     }
+    // The answers.
     for status in entry.statuses {
         let mut answer = ResponseBuilder::new().description(status_description(*status));
         if let (Some(schema), 200..=203) = (&sketch.answer, status) {
@@ -104,17 +107,17 @@ fn operation(entry: &RouteEntry, mut sketch: RouteDescription) -> Operation {
     operation.response("default", error_response()).build()
 }
 
-/// The bytes of a file.
+/// Returns the content of a binary file.
 fn file_content() -> Content {
     Content::new(Some(RefOr::T(Schema::Object(binary_schema()))))
 }
 
-/// A file of a kind. JSON of a stranger has no shape that could be told.
+/// Returns the content for a media type. JSON files of other programs have no schema.
 fn file_content_of_kind(kind: &str) -> Content {
     if kind == "application/json" { Content::default() } else { file_content() }
 }
 
-/// A form with the one field `file`.
+/// Returns a form with the single field `file`.
 fn form_content() -> Content {
     let fields = ObjectBuilder::new().property("file", binary_schema()).required("file");
     Content::new(Some(RefOr::T(Schema::Object(fields.build()))))
@@ -125,7 +128,7 @@ fn binary_schema() -> utoipa::openapi::Object {
     bytes.format(Some(SchemaFormat::KnownFormat(KnownFormat::Binary))).build()
 }
 
-/// The headers that a request may carry.
+/// Returns the headers that a request may have.
 fn request_headers(entry: &RouteEntry) -> Vec<Parameter> {
     let header = |name: &str, about: &str| {
         ParameterBuilder::new()
@@ -150,7 +153,7 @@ fn request_headers(entry: &RouteEntry) -> Vec<Parameter> {
     headers
 }
 
-/// The headers of an answer that one may have already.
+/// Adds the headers of conditional answers.
 fn add_etag_headers(entry: &RouteEntry, answer: ResponseBuilder) -> ResponseBuilder {
     let header = |kind: Type, about: &str| {
         HeaderBuilder::new().schema(Some(ObjectBuilder::new().schema_type(kind))).description(Some(about)).build()
@@ -178,7 +181,7 @@ fn status_description(status: u16) -> &'static str {
     }
 }
 
-/// The document as JSON, with the table of codes.
+/// Returns the document as JSON, with the table of error codes.
 pub fn json(entries: &[RouteEntry]) -> Value {
     let mut document = serde_json::to_value(build(entries)).unwrap_or_default();
     if let Some(map) = document.as_object_mut() {
@@ -187,7 +190,7 @@ pub fn json(entries: &[RouteEntry]) -> Value {
     document
 }
 
-/// The methods and paths that a document describes: `GET /api/sessions`.
+/// Lists the operations of a document as `GET /api/sessions`.
 pub fn list_operations(document: &Value) -> Vec<String> {
     let paths = document.get("paths").and_then(Value::as_object);
     let mut found: Vec<String> = Vec::new();

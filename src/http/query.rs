@@ -1,5 +1,5 @@
-//! What stands after the question mark, and the ids in a path. Unknown keys are refused, so that a typo does not pass
-//! silently; a malformed id in a path is simply not there.
+//! Query strings, and ids in paths. Unknown query keys are refused, so that typos do not pass silently. A malformed id
+//! in a path is `not_found`.
 
 use std::fmt;
 use std::future::{Ready, ready};
@@ -20,7 +20,7 @@ use clotho_core::ids::{
     SummaryId, TrashId,
 };
 
-/// A query of the shape `T`.
+/// A query of type `T`.
 pub struct QueryParams<T>(pub T);
 
 impl<T: DeserializeOwned> FromRequest for QueryParams<T> {
@@ -32,10 +32,10 @@ impl<T: DeserializeOwned> FromRequest for QueryParams<T> {
     }
 }
 
-/// The shape `T` from a query.
+/// Parses `T` from a query string.
 ///
 /// # Errors
-/// `malformed` for bad escapes, `invalid` with the key for what does not fit.
+/// Returns `malformed` for invalid escapes, and `invalid` with the key for a value that does not fit.
 pub fn parse<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
     let mut given: IndexMap<String, Vec<String>> = IndexMap::new();
     for (key, value) in decode_pairs(query)? {
@@ -62,7 +62,7 @@ fn decode_pairs(query: &str) -> Result<Vec<(String, String)>, ApiError> {
         .collect()
 }
 
-/// Takes `%41` and `+` back; what is no UTF-8 then is refused, not guessed.
+/// Decodes `%41` and `+`; fails if the result is not UTF-8.
 fn percent_decode(text: &str) -> Result<String, ApiError> {
     let bad = || ApiError::new(ApiErrorCode::Malformed, "the query has a bad escape or is not UTF-8");
     let mut bytes = Vec::with_capacity(text.len());
@@ -81,8 +81,8 @@ fn percent_decode(text: &str) -> Result<String, ApiError> {
     String::from_utf8(bytes).map_err(|_| bad())
 }
 
-/// What a query says of one key: text that becomes a number or a truth where the shape wants one. Only where the shape wants
-/// a list may the key stand there more than once.
+/// The values of one query key. A text is converted where a number or boolean is expected. A key may occur more than
+/// once only where a list is expected.
 #[derive(Clone, Copy)]
 struct QueryValue<'a> {
     key: &'a str,
@@ -192,40 +192,40 @@ macro_rules! path_ids {
         }
 
         impl $name {
-            /// Its name in a path.
+            /// Name of the path parameter.
             pub const KEY: &'static str = $key;
-            /// What it names, for people.
+            /// What it identifies, for messages.
             pub const WHAT: &'static str = $what;
         }
     )*};
 }
 
 path_ids! {
-    /// The session of a path.
+    /// The session id in a path.
     SessionIdPath(SessionId) = "sid" "the session";
-    /// The node of a path.
+    /// The node id in a path.
     NodeIdPath(NodeId) = "nid" "the message";
-    /// The character of a path.
+    /// The character id in a path.
     CharacterIdPath(CharacterId) = "cid" "the character";
-    /// The persona of a path.
+    /// The persona id in a path.
     PersonaIdPath(PersonaId) = "pid" "the persona";
-    /// The lorebook of a path.
+    /// The lorebook id in a path.
     LorebookIdPath(LorebookId) = "lid" "the lorebook";
-    /// The preset of a path.
+    /// The preset id in a path.
     PresetIdPath(PresetId) = "rid" "the preset";
-    /// The job of a path.
+    /// The job id in a path.
     JobIdPath(JobId) = "jid" "the job";
-    /// The fragment of a path.
+    /// The fragment id in a path.
     FragmentIdPath(FragmentId) = "fid" "the fragment";
-    /// The thing in the trash of a path.
+    /// The id of a trash item in a path.
     TrashIdPath(TrashId) = "tid" "what you look for in the trash";
-    /// The document of a path.
+    /// The document id in a path.
     DocumentIdPath(DocumentId) = "oid" "the document";
-    /// The summary of a path.
+    /// The summary id in a path.
     SummaryIdPath(SummaryId) = "mid" "the summary";
-    /// The device of a path.
+    /// The device id in a path.
     DeviceIdPath(DeviceId) = "vid" "the device";
-    /// The draft of a path.
+    /// The draft id in a path.
     DraftIdPath(DraftId) = "did" "the draft";
 }
 
@@ -233,7 +233,7 @@ fn path_id<Id: FromStr + fmt::Debug>(request: &HttpRequest, key: &str, what: &st
     request.match_info().get(key).and_then(|text| text.parse().ok()).ok_or_else(|| ApiError::not_found(what))
 }
 
-/// A plugin's id in a path.
+/// The plugin id in a path.
 #[derive(Debug, Clone)]
 pub struct PluginIdPath(pub String);
 
@@ -246,7 +246,7 @@ impl FromRequest for PluginIdPath {
     }
 }
 
-/// A provider's id in a path.
+/// The provider id in a path.
 #[derive(Debug, Clone)]
 pub struct ProviderIdPath(pub String);
 
@@ -259,7 +259,7 @@ impl FromRequest for ProviderIdPath {
     }
 }
 
-/// The path of a file of a plugin, in a path.
+/// The path of a plugin file in a URL path.
 #[derive(Debug, Clone)]
 pub struct PluginFilePath(pub String);
 
@@ -273,13 +273,13 @@ impl FromRequest for PluginFilePath {
     }
 }
 
-/// The part of a path that names a file. Read as a shape it has no escapes left.
+/// The path segment that names a file. Extracted as a struct, it is percent-decoded.
 #[derive(Deserialize)]
 struct PluginFileSegment {
     path: String,
 }
 
-/// What an entry of a lorebook is known by, in a path: a number, or a word.
+/// The `uid` of a lorebook entry in a path: a number or a word.
 #[derive(Debug, Clone)]
 pub struct LoreEntryUidPath(pub String);
 
@@ -293,7 +293,7 @@ impl FromRequest for LoreEntryUidPath {
     }
 }
 
-/// The part of a path that names an entry. Read as a shape it has no escapes left: a word may have a slash in it.
+/// The path segment that names an entry. Extracted as a struct, it is percent-decoded; a word may contain a slash.
 #[derive(Deserialize)]
 struct LoreEntryUidSegment {
     uid: String,

@@ -1,4 +1,4 @@
-//! Answers that are no refusals: JSON with a status, and with a tag where a client may ask "still the same?".
+//! Successful answers: JSON with a status, and with an `ETag` for conditional requests.
 
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -13,13 +13,13 @@ use serde::Serialize;
 
 use super::error::ApiError;
 
-/// The newest operation of the session when an answer was read.
+/// Header with the newest operation of the session at the time of reading.
 const OPERATION_HEADER: HeaderName = HeaderName::from_static("clotho-op");
 
-/// What a handler answers.
+/// The result of a handler.
 pub type ApiResult<T> = Result<ApiResponse<T>, ApiError>;
 
-/// JSON of the shape `T`, or nothing new.
+/// A JSON answer of type `T`, or `304 Not Modified`.
 pub struct ApiResponse<T> {
     status: StatusCode,
     content: ResponseContent,
@@ -37,38 +37,38 @@ enum ResponseContent {
     Empty,
 }
 
-/// What is kept of an answer for a repeated `Idempotency-Key`, where that may not be all of it.
+/// The part of an answer that is stored for a repeated `Idempotency-Key`, if it is not the whole answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplayBody(pub Bytes);
 
-/// What answers to a repeated request: ids and counts, and never a value of a world. Such a value may be what a message said
-/// that the answer does not name, and would stay behind when that message is purged.
+/// An answer that is stored for repeated requests without values of the state, only with ids and counts. Such a value
+/// may come from a message that the answer does not name, and would outlive the purge of that message.
 pub trait RedactForReplay: Serialize + Sized {
-    /// The same without values; it says that there was more, if there was.
+    /// Removes the values, and marks the answer as incomplete if there were any.
     #[must_use]
     fn redact_for_replay(self) -> Self;
 }
 
-/// The shape of an answer that is a file to keep.
+/// Marker for an answer that is a file download.
 pub struct FileResponse;
 
-/// What is said of a file.
+/// The headers of a file download.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileResponseHead {
-    /// What it is, for `ResponseContent-Type`.
+    /// Value of `Content-Type`.
     pub kind: &'static str,
-    /// How it should be named: letters, digits, `-`, `_` and `.` of any script.
+    /// File name: letters, digits, `-`, `_` and `.` of any script.
     pub name: String,
 }
 
-/// A file in pieces, each made when the one before is gone.
+/// A file as a stream of chunks, each produced when the previous one is sent.
 pub type ResponseChunks = Pin<Box<dyn Stream<Item = Result<Bytes, ApiError>>>>;
 
-/// The shape of an answer without a body.
+/// Marker for an answer without a body.
 pub struct NoContent;
 
 impl<T> ApiResponse<T> {
-    /// JSON that has been written already: large answers are written where they are read, off the threads that serve.
+    /// Wraps serialized JSON. Large answers are serialized where they are read, not on the server's worker threads.
     pub fn from_json(json: Vec<u8>) -> Self {
         Self {
             status: StatusCode::OK,
@@ -95,33 +95,33 @@ impl<T> ApiResponse<T> {
         }
     }
 
-    /// The client has it already.
+    /// Returns `304 Not Modified`.
     pub fn not_modified(tag: &str) -> Self {
         Self { tag: Some(tag.to_owned()), ..Self::empty(StatusCode::NOT_MODIFIED) }
     }
 
-    /// The same with a tag for `If-None-RegexMatch`.
+    /// Adds an `ETag` for `If-None-Match`.
     #[must_use]
     pub fn with_etag(mut self, tag: &str) -> Self {
         self.tag = Some(tag.to_owned());
         self
     }
 
-    /// The same with the operation that it was read at: the answer is of one moment, and this is its number.
+    /// Adds the number of the operation at which the answer was read.
     #[must_use]
     pub fn at(mut self, op: i64) -> Self {
         self.op = Some(op);
         self
     }
 
-    /// The same with a cookie for the client to keep.
+    /// Adds a cookie.
     #[must_use]
     pub fn cookie(mut self, cookie: Option<String>) -> Self {
         self.cookie = cookie;
         self
     }
 
-    /// The same with the address of the next page, for lists that are bare arrays.
+    /// Adds a link to the next page, for answers that are bare lists.
     #[must_use]
     pub fn next(mut self, address: Option<String>) -> Self {
         self.next = address;
@@ -130,15 +130,15 @@ impl<T> ApiResponse<T> {
 }
 
 impl<T: Serialize> ApiResponse<T> {
-    /// 200 with a body.
+    /// Returns a 200 answer with a body.
     ///
     /// # Errors
-    /// The body cannot be written as JSON, which is our own fault.
+    /// Returns an internal error if the body cannot be serialized.
     pub fn ok(body: &T) -> Result<Self, ApiError> {
         Ok(Self::from_json(write(body)?))
     }
 
-    /// 201: something new is there.
+    /// Returns a 201 answer for something created.
     ///
     /// # Errors
     /// As [`ApiResponse::ok`].
@@ -146,7 +146,7 @@ impl<T: Serialize> ApiResponse<T> {
         Ok(Self { status: StatusCode::CREATED, ..Self::ok(body)? })
     }
 
-    /// 202: it has begun, the end is an event.
+    /// Returns a 202 answer for something started whose end is an event.
     ///
     /// # Errors
     /// As [`ApiResponse::ok`].
@@ -156,7 +156,7 @@ impl<T: Serialize> ApiResponse<T> {
 }
 
 impl<T: RedactForReplay> ApiResponse<T> {
-    /// 200 with a body of which only what may stay is kept for a repeated key.
+    /// Returns a 200 answer of which only the redacted form is stored for a repeated key.
     ///
     /// # Errors
     /// As [`ApiResponse::ok`].
@@ -167,16 +167,16 @@ impl<T: RedactForReplay> ApiResponse<T> {
 }
 
 impl ApiResponse<FileResponse> {
-    /// 200 with a file.
+    /// Returns a 200 answer with a file.
     pub fn file(head: FileResponseHead, pieces: ResponseChunks) -> Self {
         Self { content: ResponseContent::File(head, pieces), ..Self::empty(StatusCode::OK) }
     }
 }
 
 impl FileResponseHead {
-    /// The file of something with a name that people gave it.
+    /// Returns the headers of a file named after something with a user-given name.
     pub fn from_title(name: &str, ending: &str, kind: &'static str) -> Self {
-        /// So many characters of it are enough to know it by.
+        /// Maximum number of characters taken from the user-given name.
         const MAX_NAME_CHARS: usize = 80;
         let is_fit = |c: &char| c.is_alphanumeric() || matches!(c, '-' | '_' | ' ');
         let name: String = name.chars().filter(is_fit).take(MAX_NAME_CHARS).collect();
@@ -184,7 +184,7 @@ impl FileResponseHead {
         Self { kind, name: format!("{}.{ending}", name.replace(' ', "-")) }
     }
 
-    /// For `ResponseContent-Disposition`: the name, and one in plain letters for who reads no other (RFC 6266).
+    /// Returns `Content-Disposition` with the full name and an ASCII fallback (RFC 6266).
     fn disposition(&self) -> String {
         let is_plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         let plain: String = self.name.chars().map(|c| if is_plain(&c) { c } else { '_' }).collect();
@@ -202,16 +202,16 @@ impl FileResponseHead {
 }
 
 impl ApiResponse<NoContent> {
-    /// 204: done, and nothing to say.
+    /// Returns a 204 answer.
     pub fn no_content() -> Self {
         Self::empty(StatusCode::NO_CONTENT)
     }
 }
 
-/// A shape as JSON.
+/// Serializes a value to JSON.
 ///
 /// # Errors
-/// It cannot be written, which is our own fault.
+/// Returns an internal error if it cannot be serialized.
 pub fn write<T: Serialize>(body: &T) -> Result<Vec<u8>, ApiError> {
     serde_json::to_vec(body).map_err(ApiError::internal)
 }
@@ -251,7 +251,7 @@ impl<T> Responder for ApiResponse<T> {
     }
 }
 
-/// A weak tag over everything that an answer depends on. Weak, because the bytes differ when they are compressed.
+/// Returns a weak `ETag` over everything that an answer depends on. It is weak because compression changes the bytes.
 pub fn tag(parts: &[&str]) -> String {
     let mut hasher = blake3::Hasher::new();
     for part in [env!("CARGO_PKG_VERSION")].iter().chain(parts) {
@@ -261,14 +261,14 @@ pub fn tag(parts: &[&str]) -> String {
     format!("W/\"{hash}\"")
 }
 
-/// Whether the client says that it has the answer with this tag.
+/// Returns whether `If-None-Match` contains this tag.
 pub fn has(headers: &HeaderMap, tag: &str) -> bool {
     let bare = |tag: &str| tag.trim().strip_prefix("W/").unwrap_or(tag.trim()).to_owned();
     let lists = headers.get_all(header::IF_NONE_MATCH).filter_map(|list| list.to_str().ok());
     lists.flat_map(|list| list.split(',')).any(|one| bare(one) == bare(tag))
 }
 
-/// Whether the client says that it has an answer, whatever its tag.
+/// Returns whether the client has `If-None-Match` with any tag.
 pub fn has_if_none_match(headers: &HeaderMap) -> bool {
     headers.get_all(header::IF_NONE_MATCH).any(|list| list.as_bytes().trim_ascii() == b"*")
 }

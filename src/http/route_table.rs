@@ -1,5 +1,5 @@
-//! One route: its address, who may call it, its handler. Everything that routes need in common happens in `dispatch`: the
-//! caller is known before the handler runs, a panic becomes a refusal, and a repeated key gives the first answer.
+//! The route type. `dispatch` does what all routes have in common: it identifies the caller before the handler runs,
+//! turns a panic into an error, and replays the first answer for a repeated key.
 
 use std::panic::AssertUnwindSafe;
 
@@ -16,50 +16,50 @@ use super::describe::{DescribeInput, DescribeOutput, RouteDescription};
 use super::error::{ApiError, ApiErrorCode};
 use super::idempotency;
 
-/// One line of the table of routes.
+/// One entry of the route table.
 pub struct RouteEntry {
-    /// The method; GET answers HEAD as well.
+    /// HTTP method; GET also answers HEAD.
     pub method: Method,
-    /// The address, with `{names}`.
+    /// Path with `{names}`.
     pub path: &'static str,
-    /// Who may call it.
+    /// Required access of the caller.
     pub access: RouteAccess,
-    /// What it does, in a sentence without a final period.
+    /// What it does: imperative, one line, without a final period.
     pub summary: &'static str,
-    /// Its chapter in the document.
+    /// Section of the API document.
     pub group: &'static str,
-    /// The statuses of its answers, refusals apart.
+    /// Statuses of successful answers.
     pub statuses: &'static [u16],
-    /// Describes what the handler takes and answers.
+    /// Describes the inputs and outputs of the handler.
     pub describe: fn(&mut RouteDescription),
     build_route: Box<dyn Fn() -> Route + Send + Sync>,
 }
 
 impl RouteEntry {
-    /// The same with other statuses than 200.
+    /// Replaces the default status 200.
     #[must_use]
     pub fn with_statuses(mut self, statuses: &'static [u16]) -> Self {
         self.statuses = statuses;
         self
     }
 
-    /// The address without the patterns inside its names.
+    /// Returns the path without the patterns inside its names.
     pub fn openapi_path(&self) -> String {
         self.path.replace(":.*}", "}")
     }
 
-    /// Whether its answers carry a tag that one may come back with.
+    /// Returns whether its answers have an `ETag`.
     pub fn supports_etag(&self) -> bool {
         self.statuses.contains(&304)
     }
 
-    /// Whether it serves whoever runs the server.
+    /// Returns whether it is for the operator of the server.
     pub fn is_operational(&self) -> bool {
         matches!(self.path, "/healthz" | "/readyz" | "/metrics")
     }
 }
 
-/// A route.
+/// Builds a route.
 pub fn route<F, Args>(
     method: Method,
     path: &'static str,
@@ -89,14 +89,13 @@ where
     RouteEntry { method, path, access, summary, group: "", statuses: &[200], describe, build_route: Box::new(make) }
 }
 
-/// Gives all entries their chapter.
+/// Assigns a section of the API document to all entries.
 pub fn with_group(name: &'static str, entries: Vec<RouteEntry>) -> Vec<RouteEntry> {
     entries.into_iter().map(|entry| RouteEntry { group: name, ..entry }).collect()
 }
 
-/// Hands the table to the framework: one resource for each address, and a refusal for every other method. The framework tries
-/// addresses one after the other, so those that begin alike stand behind one comparison: a message does not wait until it is known
-/// that it is no character.
+/// Registers the table with the framework: one resource per path, and `405` for other methods. The framework tries
+/// paths one after another, so paths with a common prefix are grouped in a scope and skipped with one comparison.
 pub fn configure(config: &mut web::ServiceConfig, entries: &[RouteEntry]) {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
     for RouteEntry { path, .. } in entries {
@@ -116,14 +115,14 @@ pub fn configure(config: &mut web::ServiceConfig, entries: &[RouteEntry]) {
     }
 }
 
-/// What an address begins with: its first two steps, as far as they are words.
+/// Returns the prefix of a path: its first two segments, as far as they are literal.
 fn path_prefix(address: &str) -> &str {
     let steps = address.match_indices('/').map(|(at, _)| at).skip(1).chain([address.len()]);
     let words = steps.take(2).filter_map(|end| address.get(..end)).filter(|start| !start.contains('{'));
     words.last().unwrap_or_default()
 }
 
-/// One address with all that it takes; `rest` is what of it is left to be compared.
+/// Builds the resource of a path with all its methods; `rest` is the path below its scope.
 fn resource(path: &str, rest: &str, entries: &[RouteEntry]) -> Resource {
     let here = || entries.iter().filter(|entry| entry.path == path);
     let mut methods: Vec<&str> = here().map(|entry| entry.method.as_str()).collect();
@@ -141,7 +140,7 @@ fn resource(path: &str, rest: &str, entries: &[RouteEntry]) -> Resource {
         .default_service(web::to(refuse))
 }
 
-/// What stands before every handler.
+/// Runs before every handler.
 async fn dispatch(
     access: RouteAccess,
     request: ServiceRequest,
@@ -168,7 +167,7 @@ async fn dispatch(
     }
 }
 
-/// What a panic said.
+/// Returns the message of a panic.
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     format!("a panic: {}", text.unwrap_or("without words"))

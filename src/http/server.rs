@@ -1,4 +1,4 @@
-//! Listening: threads, timeouts, and an end in order.
+//! The server: listening, timeouts, and graceful shutdown.
 
 use std::io;
 use std::net::TcpListener;
@@ -17,34 +17,35 @@ use super::routes::web_page;
 use super::server_state::ServerState;
 use crate::app::App;
 
-/// How long a client may take to send the head of a request.
+/// Maximum time for the head of a request.
 const REQUEST_HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a silent connection is kept for the next request.
+/// Maximum idle time of a connection between requests.
 const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(75);
-/// How long a closed connection may take to go.
+/// Maximum time for a closed connection to disconnect.
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// How long a client may take nothing of what it asked for. Not shorter: a browser whose download is paused takes nothing either.
+/// Maximum time that a client may read nothing of its answer. It must not be shorter, because a paused browser download
+/// also reads nothing.
 #[cfg(target_os = "linux")]
 const CLIENT_READ_TIMEOUT: Duration = Duration::from_secs(5 * 60);
-/// How long requests that run may still take when the server stops.
+/// Maximum time for running requests during shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long the last pieces of answers, which the connections have taken, may take to leave when the server stops.
+/// Time for answers already passed to the connections to leave during shutdown.
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Serves until the process is told to stop (SIGTERM, Ctrl-C).
+/// Serves until the process receives SIGTERM or Ctrl-C.
 ///
 /// # Errors
-/// The listener cannot be used.
+/// Returns an error if the listener cannot be used.
 pub async fn serve(app: Arc<App>, listener: TcpListener) -> io::Result<()> {
     serve_until(app, listener, shutdown_signal()).await
 }
 
-/// Serves until `stop` is over. Then nothing new comes in, sockets are told and closed, running requests finish, and as soon
-/// as the last has, the connections that are only kept for later are dropped: nobody waits for them.
+/// Serves until `stop` resolves. Then no connection is accepted, WebSockets are closed with a reason, and running
+/// requests finish. Idle keep-alive connections are dropped as soon as the last request has finished.
 ///
 /// # Errors
-/// The listener cannot be used.
+/// Returns an error if the listener cannot be used.
 pub async fn serve_until(app: Arc<App>, listener: TcpListener, stop: impl Future<Output = ()>) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     #[cfg(target_os = "linux")]
@@ -76,13 +77,13 @@ pub async fn serve_until(app: Arc<App>, listener: TcpListener, stop: impl Future
         server = server.workers(workers);
     }
     let ended = run_until(server.listen(listener)?.run(), stop, &shared).await;
-    // The threads of the workers end by themselves, and let go of the program when they do.
+    // Worker threads end by themselves and then release the app.
     let _ = timeout(DISCONNECT_TIMEOUT, gone.recv()).await;
     ended
 }
 
-/// Whoever takes nothing for too long, because it is gone without a word or does not want to, is let go of by the system: the framework
-/// waits for ever until an answer is taken. Connections have this from where they came in.
+/// Lets the system close connections whose client reads nothing for too long, because it has vanished or does not want
+/// to. The framework itself would wait forever. Accepted connections inherit the option from the listener.
 #[cfg(target_os = "linux")]
 fn set_client_read_timeout(listener: &TcpListener) {
     let millis = u32::try_from(CLIENT_READ_TIMEOUT.as_millis()).unwrap_or(u32::MAX);

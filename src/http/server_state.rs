@@ -1,4 +1,4 @@
-//! What the requests of one server share: counters, open sockets, keys that are being answered, and the word to stop.
+//! State shared by all requests of a server: counters, open WebSockets, idempotency locks, and the shutdown signal.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,17 +8,17 @@ use tokio::sync::watch;
 
 use clotho_core::ids::UserId;
 
-/// Whose turn it is to answer a key.
+/// The lock of an idempotency key.
 type IdempotencyKeyLock = Arc<tokio::sync::Mutex<()>>;
 
-/// One server's shared state.
+/// Shared state of one server.
 pub struct ServerState {
     /// Counters for `/metrics`.
     pub metrics: HttpMetrics,
     sockets: Mutex<HashMap<UserId, usize>>,
     keys: Mutex<HashMap<(UserId, String), IdempotencyKeyLock>>,
     closing: watch::Sender<bool>,
-    /// Requests that are being answered, the last byte of the answer included; an open socket is one.
+    /// Number of running requests, each until the last byte of its answer; an open WebSocket counts as one.
     running_requests: watch::Sender<usize>,
 }
 
@@ -27,9 +27,9 @@ pub struct ServerState {
 pub struct HttpMetrics {
     /// Answers by the first digit of their status, 1 to 5.
     answers: [AtomicU64; 6],
-    /// Frames sent over sockets.
+    /// Frames sent over WebSockets.
     frames: AtomicU64,
-    /// Requests answered from a kept answer.
+    /// Requests answered with a stored answer.
     replayed: AtomicU64,
 }
 
@@ -46,7 +46,7 @@ impl Default for ServerState {
 }
 
 impl ServerState {
-    /// Takes a place for a socket of a user; `None` if the user has `limit` open ones.
+    /// Reserves a WebSocket for a user; `None` if the user already has `limit` open ones.
     pub fn open_socket(self: &Arc<Self>, user: UserId, limit: usize) -> Option<SocketPermit> {
         let mut sockets = lock(&self.sockets);
         let open = sockets.entry(user).or_default();
@@ -57,12 +57,12 @@ impl ServerState {
         Some(SocketPermit { shared: Arc::clone(self), user })
     }
 
-    /// How many sockets are open.
+    /// Returns the number of open WebSockets.
     pub fn open_sockets(&self) -> usize {
         lock(&self.sockets).values().sum()
     }
 
-    /// Waits until nobody else answers a request with this key of this user.
+    /// Waits until no other request with this key of this user is running, and locks the key.
     pub async fn lock_key(self: &Arc<Self>, user: UserId, key: &str) -> IdempotencyKeyGuard {
         let id = (user, key.to_owned());
         let turn = Arc::clone(lock(&self.keys).entry(id.clone()).or_default());
@@ -70,30 +70,30 @@ impl ServerState {
         IdempotencyKeyGuard { shared: Arc::clone(self), id, guard: Some(guard) }
     }
 
-    /// Counts a request until what is returned is dropped.
+    /// Counts a request as running until the guard is dropped.
     pub fn begin_request(self: &Arc<Self>) -> RunningRequestGuard {
         self.running_requests.send_modify(|serving| *serving += 1);
         RunningRequestGuard(Arc::clone(self))
     }
 
-    /// Waits until no request is being answered.
+    /// Waits until no request is running.
     pub async fn wait_until_idle(&self) {
-        // The sender is here, so that this cannot fail.
+        // Cannot fail, because the sender is part of `self`.
         let _ = self.running_requests.subscribe().wait_for(|serving| *serving == 0).await;
     }
 
-    /// Tells every socket to close.
+    /// Tells every WebSocket to close.
     pub fn close(&self) {
         self.closing.send_replace(true);
     }
 
-    /// Changes to true when the server stops.
+    /// Returns a receiver that becomes true when the server stops.
     pub fn subscribe_shutdown(&self) -> watch::Receiver<bool> {
         self.closing.subscribe()
     }
 }
 
-/// A request that is being answered.
+/// A running request; ends when dropped.
 pub struct RunningRequestGuard(Arc<ServerState>);
 
 impl Drop for RunningRequestGuard {
@@ -102,7 +102,7 @@ impl Drop for RunningRequestGuard {
     }
 }
 
-/// A place among a user's sockets; dropping it frees the place.
+/// A reserved WebSocket of a user; released on drop.
 pub struct SocketPermit {
     shared: Arc<ServerState>,
     user: UserId,
@@ -120,7 +120,7 @@ impl Drop for SocketPermit {
     }
 }
 
-/// The right to answer a key; dropping it lets the next one look.
+/// The lock on an idempotency key; released on drop.
 pub struct IdempotencyKeyGuard {
     shared: Arc<ServerState>,
     id: (UserId, String),
@@ -131,7 +131,7 @@ impl Drop for IdempotencyKeyGuard {
     fn drop(&mut self) {
         let mut keys = lock(&self.shared.keys);
         self.guard = None;
-        // Nobody else waits: only the map still knows the key.
+        // Nobody else waits: only the map still refers to the key.
         if keys.get(&self.id).is_some_and(|turn| Arc::strong_count(turn) == 1) {
             keys.remove(&self.id);
         }
@@ -139,29 +139,29 @@ impl Drop for IdempotencyKeyGuard {
 }
 
 impl HttpMetrics {
-    /// An answer went out.
+    /// Counts a sent answer.
     pub fn count_response(&self, status: u16) {
         if let Some(counter) = self.answers.get(usize::from(status / 100)) {
             counter.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// A frame went out.
+    /// Counts a sent frame.
     pub fn count_frame(&self) {
         self.frames.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A kept answer went out.
+    /// Counts a replayed answer.
     pub fn count_replay(&self) {
         self.replayed.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Answers by the first digit of their status.
+    /// Returns the number of answers by the first digit of their status.
     pub fn responses_by_status_class(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         self.answers.iter().enumerate().skip(1).map(|(digit, count)| (digit, count.load(Ordering::Relaxed)))
     }
 
-    /// Frames and kept answers sent.
+    /// Returns the number of sent frames and of replayed answers.
     pub fn frames_and_replays(&self) -> (u64, u64) {
         (self.frames.load(Ordering::Relaxed), self.replayed.load(Ordering::Relaxed))
     }

@@ -1,5 +1,5 @@
-//! A file that somebody sends, small enough to be looked at whole: as the body itself, or as the field `file` of a form. What
-//! it is, its bytes say; what the request says about that is not believed.
+//! Uploaded files small enough to be held in memory: as the body itself, or as the field `file` of a form. The file
+//! type is detected from the bytes; the declared type is ignored.
 
 use std::future::{Ready, ready};
 
@@ -10,11 +10,11 @@ use actix_web::{FromRequest, HttpRequest};
 use super::body::{self, printable};
 use super::error::{ApiError, ApiErrorCode};
 
-/// The field of a form that holds the file.
+/// Form field with the file.
 const FILE_FIELD: &str = "file";
-/// What a form adds to the file: boundaries and the heads of its parts.
+/// Size allowance for what a form adds to the file: boundaries and part headers.
 const FORM_OVERHEAD: usize = 16 << 10;
-/// The most bytes of the head of a part.
+/// Maximum size of the headers of a part, in bytes.
 const MAX_PART_HEAD: usize = 4 << 10;
 
 /// A request with a file.
@@ -23,12 +23,12 @@ pub struct UploadForm {
     payload: Payload,
 }
 
-/// The file.
+/// An uploaded file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UploadFormFile {
-    /// Its bytes.
+    /// Content of the file.
     pub bytes: Vec<u8>,
-    /// How it was called where it comes from, without folders.
+    /// Original file name without folders.
     pub name: Option<String>,
 }
 
@@ -42,10 +42,10 @@ impl FromRequest for UploadForm {
 }
 
 impl UploadForm {
-    /// The file, of at most so many bytes.
+    /// Reads the file, of at most `limit` bytes.
     ///
     /// # Errors
-    /// It is larger, there is none, or the form cannot be read.
+    /// Returns an error if the file is larger or missing, or the form cannot be parsed.
     pub async fn file(self, limit: usize) -> Result<UploadFormFile, ApiError> {
         let text = |name| self.request.headers().get(name).and_then(|value| value.to_str().ok());
         if text(header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
@@ -70,7 +70,7 @@ impl UploadForm {
     }
 }
 
-/// What parts a form, if the body is one.
+/// Returns the boundary if the body is a form.
 fn boundary(kind: &str) -> Option<Result<String, ApiError>> {
     let (essence, parameters) = kind.split_once(';').unwrap_or((kind, ""));
     if !essence.trim().eq_ignore_ascii_case("multipart/form-data") {
@@ -89,7 +89,7 @@ fn malformed_form(why: &str) -> ApiError {
         .hint("send multipart/form-data with one field \"file\", or the file itself as the body")
 }
 
-/// The one file of a form.
+/// Returns the only file of a form.
 fn only_file(bytes: &[u8], boundary: &str) -> Result<UploadFormFile, ApiError> {
     let mut found = None;
     for (head, content) in parts(bytes, boundary)? {
@@ -105,7 +105,7 @@ fn only_file(bytes: &[u8], boundary: &str) -> Result<UploadFormFile, ApiError> {
     found.ok_or_else(|| malformed_form("it has no field \"file\""))
 }
 
-/// The heads and contents of the parts.
+/// Returns the headers and contents of the parts.
 fn parts<'a>(bytes: &'a [u8], boundary: &str) -> Result<Vec<(&'a str, &'a [u8])>, ApiError> {
     let opening = format!("--{boundary}");
     let between = format!("\r\n--{boundary}");
@@ -134,7 +134,7 @@ fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     bytes.windows(wanted.len()).position(|window| window == wanted)
 }
 
-/// What a part says of itself.
+/// The fields of a part's `Content-Disposition`.
 struct PartDisposition {
     field: String,
     name: Option<String>,
@@ -148,7 +148,7 @@ fn disposition(head: &str) -> Result<PartDisposition, ApiError> {
     let line = line.ok_or_else(|| malformed_form("a part does not say what it is"))?;
     let parameter = |wanted: &str| {
         let (_, rest) = line.split_once(&format!("; {wanted}=\""))?;
-        // Quotes inside are written as %22 by browsers, or behind a backslash.
+        // Browsers write quotes inside as %22 or escape them with a backslash.
         let end = rest.char_indices().scan(false, |escaped, (at, c)| {
             let ends = c == '"' && !*escaped;
             *escaped = c == '\\' && !*escaped;

@@ -1,9 +1,9 @@
-//! Which addresses are outside: reachable for everyone on the internet, so that asking them tells nobody anything about
-//! this machine or the house it stands in.
+//! Which addresses are public: reachable for everyone on the internet, so that requests to them reveal nothing about
+//! this machine or its LAN.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether an address belongs to the internet, and to nothing inside. What is not known to is inside.
+/// Returns whether an address is public. Unknown ranges count as private.
 pub const fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => is_public_v4(v4),
@@ -11,27 +11,29 @@ pub const fn is_public(address: IpAddr) -> bool {
     }
 }
 
+/// Returns whether an IPv4 address is public.
 const fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
     let is_inside = matches!(
         (a, b, c),
-        // This network, private ones, the machine itself.
+        // This network, private ranges, loopback.
         (0 | 10 | 127, ..) | (172, 16..=31, _) | (192, 168, _)
-        // Carriers' own, link-local with the addresses of clouds' metadata.
+        // Carrier-grade NAT; link-local with the metadata services of clouds.
         | (100, 64..=127, _) | (169, 254, _)
-        // Protocols, relays to IPv6, benchmarks, documentation.
+        // Protocol assignments, 6to4 relays, benchmarks, documentation.
         | (192, 0, 0 | 2) | (192, 88, 99) | (198, 18..=19, _) | (198, 51, 100) | (203, 0, 113)
-        // Many at once, and the reserved rest with broadcast.
+        // Multicast, reserved, broadcast.
         | (224..=255, ..)
     );
     !is_inside
 }
 
-/// Only 2000::/3 is given to the internet so far; mapped, translated (64:ff9b::), local and many-at-once lie elsewhere.
+/// Returns whether an IPv6 address is public. Only 2000::/3 is allocated so far; mapped, translated (64:ff9b::), local
+/// and multicast addresses lie outside it.
 const fn is_public_v6(address: Ipv6Addr) -> bool {
     let [a, b, ..] = address.segments();
     let is_global = a & 0xe000 == 0x2000;
-    // Protocols with Teredo, documentation twice, 6to4: the last can carry an address of IPv4 that is inside.
+    // Protocol assignments with Teredo, documentation (twice), 6to4. The last can carry a private IPv4 address.
     let is_special = (a == 0x2001 && (b < 0x0200 || b == 0x0db8)) || a == 0x2002 || a & 0xfff0 == 0x3ff0;
     is_global && !is_special
 }
@@ -40,7 +42,7 @@ const fn is_public_v6(address: Ipv6Addr) -> bool {
 mod tests {
     use super::*;
 
-    /// every way in which an address of the inside was smuggled past a check elsewhere.
+    /// Every known form in which a private address can pass a naive check is refused.
     #[test]
     fn image_proxy_private_addresses_are_not_public() {
         for inside in [

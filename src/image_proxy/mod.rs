@@ -1,10 +1,13 @@
-//! Asking servers of others for pictures that cards name. Nobody chooses those addresses but whoever wrote a card, so
-//! nothing inside can be reached by them: only the internet is asked (`address.rs`), the names are resolved once and the
-//! connection goes to the very addresses that were looked at, each hop of a redirect is looked at like the first, no proxy is
-//! asked, and neither cookies nor a `Referer` go along. Who runs the server may name hosts of the house that are asked all
-//! the same.
+//! Fetches remote images that cards refer to, through an SSRF guard.
 //!
-//! What comes back is bytes that nobody believes: whoever asked draws them anew before anybody sees them.
+//! The author of a card chooses the addresses, so requests must not reach private networks:
+//!
+//! - only public addresses are allowed (`address.rs`), plus the hosts that the server's settings name
+//! - a name is resolved once, and the connection goes to the checked addresses
+//! - each redirect is checked like the first request
+//! - no proxy, no cookies, no `Referer`
+//!
+//! The returned bytes are untrusted: callers re-encode them before anybody sees them.
 
 mod address;
 
@@ -23,68 +26,60 @@ use clotho_provider::tls;
 
 pub use address::is_public;
 
-/// How long a picture may take in all.
+/// The timeout for one image, redirects included.
 const TIMEOUT: Duration = Duration::from_secs(15);
-/// So many redirects are followed.
+/// How many redirects are followed.
 const MAX_HOPS: usize = 3;
-/// So many pictures are fetched at the same time; the others wait.
+/// How many images are fetched at the same time; further requests wait.
 const MAX_CONCURRENT: usize = 8;
-/// The longest address, in bytes.
+/// The maximum length of a URL, in bytes.
 const MAX_URL_BYTES: usize = 2_048;
 
-/// Why nothing came.
+/// Why an image could not be fetched.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImageFetchError {
-    /// What was given is no address that can be asked.
+    /// The URL is malformed, too long, not HTTP(S) or contains credentials.
     #[error("{0}")]
     InvalidUrl(&'static str),
-    /// It leads to this machine or into the house.
+    /// The host is on a private network or this machine.
     #[error("{0} does not lie on the internet")]
     PrivateAddress(String),
-    /// No answer came.
     #[error("{host} cannot be reached: {cause}")]
     Unreachable {
-        /// Who was asked.
         host: String,
-        /// Why, in a few words.
+        /// The innermost cause.
         cause: String,
     },
-    /// It took too long.
     #[error("{0} did not answer in time")]
     Timeout(String),
-    /// It answered something else.
+    /// The server answered with an error status.
     #[error("{host} answered with status {status}")]
-    Status {
-        /// Who was asked.
-        host: String,
-        /// The status.
-        status: u16,
-    },
-    /// More bytes than were wanted.
+    Status { host: String, status: u16 },
+    /// The image has more bytes than the caller allows.
     #[error("{0} sends more than a picture may have")]
     TooLarge(String),
 }
 
-/// Asks other servers.
+/// Fetches images from other servers.
 #[derive(Debug)]
 pub struct ImageProxy {
-    /// Hosts of the house that may be asked too, in lower case.
+    /// Allowed hosts on private networks, in lower case.
     allowed: Arc<[String]>,
-    /// It is built when it is first needed.
+    /// Built on first use.
     client: OnceLock<Result<Client, String>>,
     permits: Semaphore,
 }
 
 impl ImageProxy {
-    /// Asks the internet, and the hosts that are named, in lower case.
+    /// Creates a proxy that allows public addresses and the hosts in `allowed`, which must be in lower case.
     pub fn new(allowed: &[String]) -> Self {
         Self { allowed: allowed.into(), client: OnceLock::new(), permits: Semaphore::new(MAX_CONCURRENT) }
     }
 
-    /// The bytes at an address, at most `most` of them.
+    /// Fetches the bytes at `address`, at most `most` of them.
     ///
     /// # Errors
-    /// It leads inside, or nothing of use came from there in time.
+    /// Returns an error if the address is private, the request fails or times out, or the body is too large.
     pub async fn bytes(&self, address: &str, most: usize) -> Result<Vec<u8>, ImageFetchError> {
         let url = parse_url(address)?;
         let host = host_of(&url);
@@ -114,7 +109,7 @@ impl ImageProxy {
         })
     }
 
-    /// Names are looked at when they are resolved; an address in numbers is never resolved, so it is looked at here.
+    /// Checks an IP literal. Names are checked when they are resolved, but literals never are.
     fn check_url(&self, url: &Url) -> Result<(), ImageFetchError> {
         let host = host_of(url);
         let Ok(literal) = host.parse::<IpAddr>() else { return Ok(()) };
@@ -123,7 +118,7 @@ impl ImageProxy {
     }
 }
 
-/// One parser for what is looked at and what is asked.
+/// Parses and checks a URL. The result is both checked and requested, so that two parsers cannot disagree.
 fn parse_url(address: &str) -> Result<Url, ImageFetchError> {
     let fault = ImageFetchError::InvalidUrl;
     if address.len() > MAX_URL_BYTES {
@@ -143,7 +138,7 @@ fn host_of(url: &Url) -> String {
     url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_ascii_lowercase()
 }
 
-/// Where an answer leads on to.
+/// Returns the target of a redirect; `None` for a success.
 fn redirect_target(from: &Url, response: &Response) -> Result<Option<Url>, ImageFetchError> {
     let status = response.status();
     let host = || host_of(from);
@@ -188,12 +183,12 @@ fn build_client(allowed: &Arc<[String]>) -> Result<Client, String> {
     built.map_err(|error| error.to_string())
 }
 
-/// Resolves names to what may be asked: the connection goes to nothing else.
+/// A DNS resolver that refuses names with private addresses.
 struct GuardedResolver {
     allowed: Arc<[String]>,
 }
 
-/// A name that leads inside.
+/// A name resolves to a private address.
 #[derive(Debug, thiserror::Error)]
 #[error("its name leads to an address that is not on the internet")]
 struct PrivateAddressError;
@@ -205,7 +200,7 @@ impl Resolve for GuardedResolver {
             let host = name.as_str().trim_end_matches('.').to_ascii_lowercase();
             let found: Vec<SocketAddr> = tokio::net::lookup_host((host.as_str(), 0)).await?.collect();
             let is_allowed = allowed.contains(&host);
-            // One address inside is enough: nobody who means well mixes them.
+            // One private address is enough to refuse the name: no honest host mixes them.
             if !is_allowed && found.iter().any(|address| !is_public(address.ip())) {
                 return Err(PrivateAddressError.into());
             }
@@ -218,7 +213,7 @@ fn is_private_address_error(error: &reqwest::Error) -> bool {
     causes(error).any(|cause| cause.is::<PrivateAddressError>())
 }
 
-/// The innermost cause: the outer ones repeat the address and say less.
+/// Returns the innermost cause. The outer ones only repeat the address.
 fn root_cause(error: &reqwest::Error) -> String {
     causes(error).last().map(ToString::to_string).unwrap_or_default()
 }
@@ -236,7 +231,7 @@ mod tests {
         ImageProxy::new(&[]).bytes(address, 10).await.unwrap_err()
     }
 
-    /// the same parser reads what is looked at and what is asked, whatever shape an address has.
+    /// Private addresses are refused in every spelling, because the checked URL is the requested one.
     #[tokio::test]
     async fn image_proxy_any_private_url_spelling_is_refused() {
         for (address, host) in [
@@ -254,7 +249,7 @@ mod tests {
         ] {
             assert_eq!(refused(address).await, ImageFetchError::PrivateAddress(host.to_owned()), "{address}");
         }
-        // A name is looked at where it is resolved.
+        // A name is checked when it is resolved.
         assert_eq!(refused("http://localhost:9/").await, ImageFetchError::PrivateAddress("localhost".to_owned()));
         for address in
             ["file:///etc/passwd", "ftp://a.example/", "http://a@b.example/", "/a.png", "", "data:image/png,x"]

@@ -1,9 +1,10 @@
-//! What SillyTavern and programs like it have made common: their files, and how their prompts are built.
+//! Reads and writes the file formats of SillyTavern and similar programs, and builds prompts the way they do.
 //!
-//! - [`interop`]: character cards, lorebooks, presets, personas and chat files; bytes to plain values, and back
-//! - [`prompt`]: macros, regex scripts with JavaScript's engine, lorebook scans, presets and prompt assembly
+//! - [`interop`]: converts character cards, lorebooks, presets, personas and chat files from bytes to plain values and
+//!   back
+//! - [`prompt`]: macros, regex scripts on a JavaScript regex engine, lorebook scans, presets and prompt assembly
 //!
-//! Everything is pure: bytes and values in, values out. Time and chance are arguments. `README.md` shows how to use it alone.
+//! Everything is pure: time and randomness are arguments. `README.md` shows how to use the crate alone.
 
 pub mod interop;
 pub mod prompt;

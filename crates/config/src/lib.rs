@@ -1,15 +1,15 @@
-//! Settings: one struct for each section of `config.toml`, read once at the start and handed to who needs that section.
+//! Configuration: one struct per section of `config.toml`, read once at startup and passed to the code that needs it.
 //!
-//! A value comes from the environment (`CLOTHO_SERVER__LISTEN`), else from the file, else it is the default. Whatever is
-//! wrong is refused with file, line, column, key and what was expected, everything together. There is no global: a part
-//! of the program gets the section it asks for.
+//! A value comes from the environment (`CLOTHO_SERVER__LISTEN`), else from the file, else from the default. All
+//! errors are reported together, each with file, line, column, key and the expected value. There is no global
+//! configuration: code receives only the sections it asks for.
 //!
-//! - [`problem`]: what a wrong setting is and how it is said
-//! - `source`: TOML text and environment variables become one tree in which every value knows its place
-//! - `reader`: takes typed values out of that tree, notes what is wrong, and finds keys nobody asked for
-//! - [`sections`], [`provider`], [`model_alias`]: the sections, their keys, defaults and bounds
+//! - [`problem`]: configuration errors and their display
+//! - `source`: merges TOML text and environment variables into a tree in which every value knows its location
+//! - `reader`: takes typed values out of that tree, collects problems, and finds unknown keys
+//! - [`sections`], [`provider`], [`model_alias`]: the sections with their keys, defaults and bounds
 //!
-//! To add a key: a field with its doc comment and one line in `read` of its section, and a commented line in
+//! To add a key: a field with its doc comment, one line in `read` of its section, and a commented line in
 //! `config.toml` (a test compares the two). To add a section: a struct with `read`, and a line in [`Config`].
 
 pub mod model_alias;
@@ -36,38 +36,38 @@ pub use sections::{
 };
 use source::ConfigTree;
 
-/// The file that is read when nobody names one: `config.toml` in the working directory.
+/// The file that is read by default: `config.toml` in the working directory.
 const DEFAULT_FILE: &str = "config.toml";
 
-/// The variable that names the file; the command line's `--config` goes before it.
+/// The environment variable that names the file; `--config` on the command line takes precedence.
 const FILE_VARIABLE: &str = "CLOTHO_CONFIG";
 
-/// All settings. `Config::default()` is what an empty file gives.
+/// The whole configuration. `Config::default()` equals that of an empty file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// `[server]`: where the server listens and for whom.
+    /// `[server]`: listen address and access.
     pub server: ServerConfig,
-    /// `[storage]`: where the data lies and how it is written.
+    /// `[storage]`: data directory, database and backups.
     pub storage: StorageConfig,
-    /// `[plugins]`: where more plugins lie.
+    /// `[plugins]`: the folder of additional plugins.
     pub plugins: PluginsConfig,
-    /// `[tree]`: what may be done to the trees of sessions.
+    /// `[tree]`: whether session trees may be edited.
     pub tree: TreeConfig,
-    /// `[generation]`: which model answers and how long it may take.
+    /// `[generation]`: default model, timeouts and context size.
     pub generation: GenerationConfig,
-    /// `[[providers]]`: the model servers, in the order of the file; their ids differ.
+    /// `[[providers]]`: the model servers, in file order; their ids are unique.
     pub providers: Vec<ProviderConfig>,
-    /// `[models]`: names for models, in the order of the file.
+    /// `[models]`: model aliases, in file order.
     pub aliases: Vec<ModelAlias>,
-    /// `[pictures]`: pictures that other servers have.
+    /// `[pictures]`: remote images.
     pub pictures: PicturesConfig,
-    /// `[recall]`: how what was said long ago is found again.
+    /// `[recall]`: recall of old messages and documents.
     pub recall: RecallConfig,
-    /// `[summaries]`: how sessions sum up what their prompts do not hold any more.
+    /// `[summaries]`: rolling summaries of text that no longer fits the prompt.
     pub summaries: SummariesConfig,
-    /// `[limits]`: what one request, user or server may use.
+    /// `[limits]`: limits per request, user and server.
     pub limits: LimitsConfig,
-    /// `[log]`: what is logged and in which form.
+    /// `[log]`: format and level of the log.
     pub log: LogConfig,
     /// `[search]`: how the search index is written.
     pub search: SearchConfig,
@@ -81,14 +81,14 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Reads settings from the text of a file and from environment variables; it opens nothing.
+    /// Loads the configuration from the text of a file and from environment variables; opens no file.
     ///
-    /// `path` is how messages call the file (`config.toml` if `None`), `text` its content (`None`: there is no file).
-    /// Of `env` the variables that begin with `CLOTHO_` override the file, except `CLOTHO_CONFIG`; the others are only
-    /// looked at when a provider's `api_key_env` names them.
+    /// `path` is the file name in messages (`config.toml` if `None`), `text` its content (`None`: there is no file).
+    /// Variables of `env` that begin with `CLOTHO_`, except `CLOTHO_CONFIG`, override the file. Other variables are
+    /// only read if a provider's `api_key_env` names them.
     ///
     /// # Errors
-    /// Everything that is wrong, in the order of the file, then of the variables' names.
+    /// Returns all problems, in file order, then in the order of the variable names.
     pub fn load(
         path: Option<&Path>,
         text: Option<String>,
@@ -109,11 +109,11 @@ impl Config {
         if reader.problems.is_empty() { Ok(config) } else { Err(ConfigError::new(file, reader.problems)) }
     }
 
-    /// Finds the file, reads it and the environment: `named` (the command line's `--config`), else what `CLOTHO_CONFIG`
-    /// names, else `config.toml` in the working directory if there is one, else the defaults.
+    /// Finds and loads the configuration file and the environment. The file is `named` (from `--config`), else the
+    /// one in `CLOTHO_CONFIG`, else `config.toml` in the working directory if it exists, else none.
     ///
     /// # Errors
-    /// A file that was named cannot be read, a file is not UTF-8, or something in it or in the environment is wrong.
+    /// Returns an error if a named file cannot be read, a file is not UTF-8, or a setting is invalid.
     pub fn find_and_load(
         named: Option<&Path>,
         env: impl Iterator<Item = (OsString, OsString)>,
@@ -130,17 +130,17 @@ impl Config {
         Self::load(Some(&path), text, env.into_iter())
     }
 
-    /// Refuses the default model, at its place in the file or by its variable; `None` if it is the program's own default.
+    /// Returns an error for the default model, at the location of the setting. `None` if nobody set it.
     pub fn refuse_model(&self, message: String) -> Option<ConfigError> {
         self.generation.model_origin.refuse("[generation]", "model", message)
     }
 
-    /// Refuses the model of embeddings, at its place in the file or by its variable.
+    /// Returns an error for the embeddings model, at the location of the setting. `None` if nobody set it.
     pub fn refuse_embeddings(&self, message: String) -> Option<ConfigError> {
         self.recall.embeddings_origin.refuse("[recall]", "embeddings", message)
     }
 
-    /// The provider whose id was probably meant by another word.
+    /// Returns the id of the provider that `word` was probably meant to name.
     pub fn nearest_provider(&self, word: &str) -> Option<&str> {
         let ids: Vec<&str> = self.providers.iter().map(|provider| provider.id.as_str()).collect();
         reader::nearest_key(word, &ids)
@@ -168,7 +168,8 @@ impl Config {
     }
 }
 
-/// A name or value that is not Unicode cannot be a good setting; its replacement characters show where it is wrong.
+/// Converts to a string. A non-Unicode text is never a valid setting; its replacement characters show the place of
+/// the error.
 fn lossy(text: OsString) -> String {
     text.into_string().unwrap_or_else(|text| text.to_string_lossy().into_owned())
 }

@@ -1,20 +1,20 @@
-//! `[models]`: names for models, and who answers when the first cannot.
+//! `[models]`: aliases for models, with fallbacks.
 
 use super::problem::{ConfigError, SettingOrigin};
 use super::reader::{ConfigReader, ConfigTable};
 
-/// A name that stands for models.
+/// An alias for one or more models.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelAlias {
-    /// The name, such as `smart`.
+    /// The alias, such as `smart`.
     pub name: String,
-    /// The models, the preferred one first; never empty.
+    /// The models in order of preference; never empty.
     pub models: Vec<String>,
     origin: SettingOrigin,
 }
 
 impl ModelAlias {
-    /// Refuses what it stands for, at its place in the file or by its variable.
+    /// Returns an error for the alias, at the location of the setting.
     pub fn refuse(&self, message: String) -> Option<ConfigError> {
         self.origin.refuse("[models]", &self.name, message)
     }

@@ -1,24 +1,24 @@
-//! What is wrong with a setting, where, and how it is said.
+//! Configuration errors: what is wrong, where, and how it is displayed.
 
 use std::fmt;
 use std::path::Path;
 
-/// Where a setting was given.
+/// The location of a setting.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SettingLocation {
-    /// In the file; line and column count from 1, columns in characters.
+    /// In the file.
     File {
-        /// The line.
+        /// Counted from 1.
         line: usize,
-        /// The column.
+        /// In characters, counted from 1.
         column: usize,
     },
-    /// In an environment variable of this name.
+    /// In the environment variable of this name.
     Environment(String),
 }
 
-/// Where a setting was given, for what can be found wrong with it only later. It is no part of the value: two settings
-/// that say the same are equal wherever they stand.
+/// The location of a setting, for problems that are only found later. It is not part of the value: settings with the
+/// same value are equal, wherever they were given.
 #[derive(Debug, Clone, Default)]
 pub struct SettingOrigin(Option<(String, SettingLocation)>);
 
@@ -35,7 +35,7 @@ impl SettingOrigin {
         Self(place.map(|place| (file.to_owned(), place)))
     }
 
-    /// What is wrong with the setting there; `None` if nobody gave it.
+    /// Returns an error at this location; `None` if the setting was not given.
     pub fn refuse(&self, section: &str, key: &str, message: String) -> Option<ConfigError> {
         let (file, place) = self.0.clone()?;
         let problem = ConfigProblem { place, section: section.to_owned(), key: key.to_owned(), message };
@@ -43,23 +43,22 @@ impl SettingOrigin {
     }
 }
 
-/// One thing that is wrong.
+/// One invalid setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigProblem {
-    /// Where.
     pub place: SettingLocation,
-    /// Of which section, as the file writes it (`[server]`); empty when no section is meant.
+    /// The section as written in the file (`[server]`); empty if no section is concerned.
     pub section: String,
-    /// Which key; empty when no key is meant.
+    /// The key; empty if no single key is concerned.
     pub key: String,
-    /// What is wrong and what was expected, without a final period. Never shows a secret.
+    /// What is wrong and what was expected, without a final period. Never contains a secret.
     pub message: String,
 }
 
-/// Everything that is wrong with the settings, one line for each.
+/// All problems of a configuration, displayed one per line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct ConfigError {
-    /// How the file is called.
+    /// The file name in messages.
     file: String,
     /// Never empty.
     problems: Vec<ConfigProblem>,
@@ -77,7 +76,7 @@ impl ConfigError {
         Self { file: path.display().to_string(), problems: vec![problem] }
     }
 
-    /// Everything that several have found wrong; `None` if nobody has.
+    /// Merges errors into one; `None` if there are none.
     pub fn combine(found: impl IntoIterator<Item = Self>) -> Option<Self> {
         let mut found = found.into_iter();
         let Self { file, mut problems } = found.next()?;
@@ -85,13 +84,13 @@ impl ConfigError {
         Some(Self::new(file, problems))
     }
 
-    /// What is wrong, in the order of the file, then of the variables' names; never empty.
+    /// Returns the problems in file order, then by variable name; never empty.
     pub fn problems(&self) -> &[ConfigProblem] {
         &self.problems
     }
 }
 
-/// `config.toml:12:1: [server] listne: unknown key; …`, one line for each problem.
+/// One line per problem: `config.toml:12:1: [server] listne: unknown key; …`.
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, problem) in self.problems.iter().enumerate() {

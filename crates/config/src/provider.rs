@@ -1,4 +1,4 @@
-//! `[[providers]]`: the model servers, and keys that never show.
+//! `[[providers]]`: the model servers, and API keys that are never printed.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,94 +9,94 @@ use serde_json::{Map, Value};
 use super::problem::{ConfigError, SettingOrigin};
 use super::reader::{ConfigReader, ConfigTable};
 
-/// The longest address of a connected server, in bytes.
+/// The maximum length of a connected server's URL, in bytes.
 const MAX_BASE_URL_BYTES: usize = 1000;
-/// The longest key that is typed, in bytes.
+/// The maximum length of an entered API key, in bytes.
 const MAX_KEY_BYTES: usize = 4000;
-/// So many models can be named of a connected server.
+/// The maximum number of models listed for a connected server.
 const MAX_MODELS: usize = 200;
 
 /// One model server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProviderConfig {
-    /// How models name it: `id/model`. Lower-case letters, digits, `-` and `_`; unique.
+    /// The prefix of its models, as in `id/model`. Lower-case letters, digits, `-` and `_`; unique.
     pub id: String,
-    /// What it speaks, such as `openai`. Whoever knows the kinds refuses an unknown one: [`ProviderConfig::refuse_kind`].
+    /// The API kind, such as `openai`. The code that knows the kinds rejects unknown ones with
+    /// [`ProviderConfig::refuse_kind`].
     pub kind: String,
     kind_origin: SettingOrigin,
-    /// Where its API begins, such as `http://127.0.0.1:8080/v1`; without a slash at the end.
+    /// The base URL of the API, such as `http://127.0.0.1:8080/v1`; without a trailing slash.
     pub base_url: String,
-    /// Its key. See [`ProviderConfig::key`].
+    /// The source of the API key. See [`ProviderConfig::key`].
     pub api_key: ApiKey,
-    /// The names of its models; empty means: ask it.
+    /// The names of its models; empty: the server is asked.
     pub models: Vec<String>,
-    /// So many replies of its key may be under way at the same time; 0 = any number.
+    /// Concurrent replies with its key; 0: unlimited.
     pub concurrent: u32,
-    /// What its models cost, by their names; for those that the server tells no prices of, or tells wrong ones.
+    /// Prices by model name, for models whose prices the server does not report or reports wrongly.
     pub prices: IndexMap<String, ModelPrices>,
-    /// The file of the tokenizer that its models read by, or the name of one; empty = as their names say, else none.
+    /// The tokenizer of its models, as file or name; empty: derived from the model names, else none.
     pub tokenizer: String,
-    /// The same for some of its models, by their names.
+    /// Tokenizers of single models, by model name.
     pub tokenizers: IndexMap<String, String>,
-    /// How messages become one text for servers that complete a text: a name, a file, or `auto`.
+    /// The prompt template for text-completion servers: a name, a file, or `auto`.
     pub template: String,
-    /// How its models are told of tools.
+    /// How its models learn about tools.
     pub tools: ToolMode,
-    /// More parameters, sent with each request as they stand.
+    /// Additional parameters, sent unchanged with each request.
     pub extra: Map<String, Value>,
 }
 
-/// How the models of a server are told of tools.
+/// How tools are described to a server's models.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ToolMode {
-    /// In a field of the request, where servers of its kind have one; in words otherwise.
+    /// In a field of the request if the server's kind has one, else as in `PromptText`.
     #[default]
     RequestField,
-    /// In the prompt, and they call them in words.
+    /// In the prompt; the models call them in their text.
     PromptText,
-    /// Not at all.
     Disabled,
 }
 
-/// What a model costs: a million tokens, in whatever currency.
+/// The prices of a model per million tokens, in any currency.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ModelPrices {
-    /// Of the prompt.
+    /// Prompt tokens.
     pub prompt: f64,
-    /// Of the reply.
+    /// Reply tokens.
     pub completion: f64,
-    /// Of the prompt, where the server had read it before; `None` = as any other.
+    /// Prompt tokens read from the server's cache; `None`: as `prompt`.
     pub cached: Option<f64>,
-    /// Of the prompt, where the server keeps it from now on; `None` = as any other.
+    /// Prompt tokens written to the server's cache; `None`: as `prompt`.
     pub written: Option<f64>,
 }
 
-/// Where a key comes from.
+/// The source of an API key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApiKey {
-    /// The server asks for none.
+    /// The provider needs no key.
     None,
-    /// It stood in the settings or in the environment.
+    /// Given in the configuration or in the environment.
     Value(Secret),
-    /// It was to come from this variable of the environment, which is not there or holds no line of text.
+    /// This environment variable should hold it, but is missing or not one line of text.
     MissingVariable(String),
-    /// It stands in this file, which is read when the key is needed.
+    /// This file, which is read when the key is needed.
     File(PathBuf),
-    /// It was kept, and cannot be opened: why.
+    /// A stored key that cannot be decrypted, with the reason.
     Undecryptable(String),
 }
 
-/// A key. It shows itself to nobody but the server it is for: `Debug` and `Display` print a placeholder.
+/// An API key. `Debug` and `Display` print a placeholder, so that it is only shown to its server.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes the key, without the white space that files and pasting leave around it.
+    /// Wraps a key without surrounding white space, which files and pasting add.
     pub fn new(key: &str) -> Self {
         Self(key.trim().to_owned())
     }
 
-    /// The secret itself, for the one place that sends it.
+    /// Returns the key itself, for the one place that sends it.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -114,37 +114,33 @@ impl fmt::Display for Secret {
     }
 }
 
-/// There is no key where one should be.
+/// The reason an expected API key is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiKeyError {
-    /// The environment does not have it.
+    /// The environment variable is missing or not one line of text.
     #[error(
         "the environment has no variable {variable:?} that holds one line of text; set it and start the server again"
     )]
-    NoVariable {
-        /// Which one.
-        variable: String,
-    },
-    /// It was kept, and cannot be opened.
+    NoVariable { variable: String },
+    /// A stored key cannot be decrypted.
     #[error("{0}")]
     Undecryptable(String),
-    /// It cannot be read.
+    /// The key file cannot be read.
     #[error("the key file of provider {provider} cannot be read: {cause}")]
     Unreadable {
-        /// Whose.
+        /// The id of the provider.
         provider: String,
-        /// Why.
         cause: std::io::Error,
     },
-    /// It is empty, or holds more than one line of text.
+    /// The key file is empty or has more than one line.
     #[error("the key file of provider {provider} must hold one line: the key")]
     Malformed {
-        /// Whose.
+        /// The id of the provider.
         provider: String,
     },
 }
 
-/// What stands in no file: a provider that was connected while the server runs.
+/// A provider that was connected at runtime and is in no configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderConnection {
     /// As [`ProviderConfig::id`].
@@ -158,12 +154,12 @@ pub struct ProviderConnection {
 }
 
 impl ProviderConnection {
-    /// The same as it is kept, by the rules of the file. An address of this machine or of the network at home is as good as
-    /// any other: whoever connects is the owner, who may reach all of that anyway. Who is not the owner must never get here
-    /// without a check of what the address resolves to.
+    /// Validates and normalizes the connection by the rules of the configuration file. Local and LAN addresses are
+    /// allowed: only the owner connects providers, and the owner can reach these anyway. Never call this for another
+    /// user without checking what the address resolves to.
     ///
     /// # Errors
-    /// The field that does not fit, and why.
+    /// Returns the invalid field and a message.
     pub fn validate(self) -> Result<Self, (&'static str, String)> {
         let id = id(&self.id).map_err(|why| ("id", why))?;
         if id == "test" {
@@ -180,7 +176,7 @@ impl ProviderConnection {
         Ok(Self { id, base_url, ..self })
     }
 
-    /// As the rest of the program knows model servers: what a file could say more of it is as if it were not said.
+    /// Converts it to a provider configuration; settings that only a file can give get their defaults.
     pub fn into_config(self, api_key: ApiKey) -> ProviderConfig {
         ProviderConfig {
             id: self.id,
@@ -199,16 +195,16 @@ impl ProviderConnection {
         }
     }
 
-    /// Whom a key for this address is shown: scheme, host and port.
+    /// Returns the origin (scheme, host and port), that is where a key for this address is sent.
     pub fn origin(&self) -> String {
         reqwest::Url::parse(&self.base_url).map(|url| url.origin().ascii_serialization()).unwrap_or_default()
     }
 }
 
-/// A key that somebody typed.
+/// Parses an API key that a user entered.
 ///
 /// # Errors
-/// No server could be told it.
+/// Returns an error if the key is empty, too long, or contains characters that no header can carry.
 pub fn parse_api_key(text: &str) -> Result<Secret, String> {
     let key = text.trim();
     if key.is_empty() || key.len() > MAX_KEY_BYTES || !key.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ') {
@@ -218,16 +214,16 @@ pub fn parse_api_key(text: &str) -> Result<Secret, String> {
 }
 
 impl ProviderConfig {
-    /// Refuses the kind, at its place in the file or by its variable.
+    /// Returns an error for the kind, at the location of the setting. `None` if nobody set it.
     pub fn refuse_kind(&self, message: String) -> Option<ConfigError> {
         self.kind_origin.refuse("[[providers]]", "kind", message)
     }
 
-    /// The key to send, if there is one. Reads the file of `api_key_file`, so it may block; blanks around the key in the
-    /// file do not count.
+    /// Returns the API key to send, if any. Reads the file of `api_key_file`, so it may block; white space around the
+    /// key in the file is ignored.
     ///
     /// # Errors
-    /// The variable or the file is not there, or holds no key.
+    /// Returns an error if the variable or file is missing or holds no key, or if a stored key cannot be decrypted.
     pub fn key(&self) -> Result<Option<Secret>, ApiKeyError> {
         let path = match &self.api_key {
             ApiKey::None => return Ok(None),
@@ -316,7 +312,7 @@ fn read_key(table: &mut ConfigTable, reader: &mut ConfigReader, env: &[(String, 
             Some(value) if !value.is_empty() && !value.chars().any(char::is_control) => {
                 ApiKey::Value(Secret::new(value))
             }
-            // No reason to keep the stories from who does not use this provider today.
+            // A missing key is reported on use: it must not stop the server for users of other providers.
             _ => ApiKey::MissingVariable(variable),
         };
     }
@@ -373,7 +369,7 @@ fn id(text: &str) -> Result<String, String> {
     Err(format!("{message}, got {text:?}"))
 }
 
-/// The message never repeats the address: people write passwords into them.
+/// Validates a base URL. Messages never repeat it, because people write passwords into URLs.
 fn base_url(text: &str) -> Result<String, String> {
     let expected = "expected an address such as \"http://127.0.0.1:8080/v1\"";
     let url = reqwest::Url::parse(text).map_err(|error| format!("{expected}: {error}"))?;

@@ -1,4 +1,4 @@
-//! Takes typed values out of the tree, notes what is wrong, and finds keys nobody asked for.
+//! Takes typed values out of the settings tree, collects problems, and finds unknown keys.
 
 use std::ops::RangeInclusive;
 
@@ -7,34 +7,34 @@ use indexmap::IndexMap;
 use super::problem::{ConfigProblem, SettingLocation, SettingOrigin};
 use super::source::{ConfigEntry, ConfigTree, ConfigValue};
 
-/// What has been found wrong so far.
+/// The problems found so far.
 #[derive(Debug, Default)]
 pub(super) struct ConfigReader {
-    /// How messages call the file.
+    /// The file name in messages.
     pub file: String,
     pub problems: Vec<ConfigProblem>,
-    /// Every key that was asked for, with its section: what there is to document.
+    /// Every requested key with its section: what `config.toml` must document.
     #[cfg(test)]
     pub asked: Vec<(String, &'static str)>,
 }
 
-/// One table of the file while it is read: a key that is asked for is taken out, what stays is unknown.
+/// One table of the file during reading. Requested keys are taken out; the remaining ones are unknown.
 pub(super) struct ConfigTable {
-    /// As the file writes it: `[server]`.
+    /// As written in the file: `[server]`.
     name: String,
-    /// Where the table begins; `None` if nobody gave it.
+    /// Where the table begins; `None` if it was not given.
     at: Option<SettingLocation>,
     entries: IndexMap<String, ConfigEntry>,
     known: Vec<(&'static str, Option<SettingLocation>)>,
 }
 
 impl ConfigTable {
-    /// The whole file.
+    /// Creates the table of the whole file.
     pub fn top(tree: ConfigTree) -> Self {
         Self { name: String::new(), at: None, entries: tree.0, known: Vec::new() }
     }
 
-    /// Reads the section `name` with `read`; a section that was not given is empty.
+    /// Reads the section `name` with `read`; a missing section is empty.
     pub fn section<T>(
         &mut self,
         name: &'static str,
@@ -50,18 +50,18 @@ impl ConfigTable {
         section
     }
 
-    /// What `read` makes of a section that nobody gave.
+    /// Returns what `read` makes of an empty section.
     pub fn default_of<T>(read: fn(&mut Self, &mut ConfigReader) -> T) -> T {
         let mut table = Self { name: String::new(), at: None, entries: IndexMap::new(), known: Vec::new() };
         read(&mut table, &mut ConfigReader::default())
     }
 
-    /// Whether a key that was asked for was in the file or in the environment.
+    /// Returns whether a requested key was given in the file or the environment.
     pub fn is_set(&self, key: &str) -> bool {
         self.known.iter().any(|(known, place)| *known == key && place.is_some())
     }
 
-    /// Where a key that was asked for was given.
+    /// Returns where a requested key was given.
     pub fn origin(&self, key: &str, reader: &ConfigReader) -> SettingOrigin {
         let place = self.known.iter().find(|(known, _)| *known == key).and_then(|(_, place)| place.clone());
         SettingOrigin::at(&reader.file, place)
@@ -95,12 +95,12 @@ impl ConfigTable {
         Self { name, at: Some(entry.at), entries, known: Vec::new() }
     }
 
-    /// A text that may be anything.
+    /// Takes a string of any content.
     pub fn text(&mut self, key: &'static str, default: &str, reader: &mut ConfigReader) -> String {
         self.parse(key, default, reader, |text| Ok(text.to_owned()))
     }
 
-    /// A text that `parse` turns into a value, or says what was expected. The default must parse.
+    /// Takes a string and converts it with `parse`, whose error says what was expected. The default must parse.
     pub fn parse<T>(
         &mut self,
         key: &'static str,
@@ -119,7 +119,7 @@ impl ConfigTable {
         given.or_else(|| parse(default).ok()).unwrap_or_default()
     }
 
-    /// A text that must not be shown: a problem with it says nothing of its content.
+    /// Takes a secret string; problems never show its content.
     pub fn secret(&mut self, key: &'static str, reader: &mut ConfigReader) -> Option<String> {
         let entry = self.take(key)?;
         let place = entry.at.clone();
@@ -137,7 +137,7 @@ impl ConfigTable {
         }
     }
 
-    /// A whole number within bounds; `what` says what it counts.
+    /// Takes an integer within bounds; `what` says in messages what it counts.
     pub fn number(
         &mut self,
         key: &'static str,
@@ -165,7 +165,7 @@ impl ConfigTable {
         default
     }
 
-    /// Yes or no.
+    /// Takes a boolean.
     pub fn flag(&mut self, key: &'static str, default: bool, reader: &mut ConfigReader) -> bool {
         let Some(entry) = self.take(key).map(ConfigEntry::parse_as_toml) else { return default };
         match entry.value {
@@ -177,7 +177,7 @@ impl ConfigTable {
         }
     }
 
-    /// A list of texts, each checked by `check`.
+    /// Takes a list of strings, each validated by `check`.
     pub fn texts(
         &mut self,
         key: &'static str,
@@ -207,7 +207,7 @@ impl ConfigTable {
         texts
     }
 
-    /// Every key that is left, each with a text or a list of texts, checked by `check`.
+    /// Takes all remaining keys, each with a string or a list of strings, validated by `check`.
     pub fn lists(
         &mut self,
         reader: &mut ConfigReader,
@@ -233,7 +233,7 @@ impl ConfigTable {
         lists
     }
 
-    /// A table of any content, as JSON.
+    /// Takes a table of any content, as JSON.
     pub fn json(&mut self, key: &'static str, reader: &mut ConfigReader) -> serde_json::Map<String, serde_json::Value> {
         let Some(entry) = self.take(key) else { return serde_json::Map::new() };
         let at = entry.at.clone();
@@ -245,7 +245,7 @@ impl ConfigTable {
         serde_json::Map::new()
     }
 
-    /// Notes a problem that involves several keys, at the first of `keys` that was given, else at the table itself.
+    /// Reports a problem that concerns several keys, at the first of `keys` that was given, else at the table itself.
     pub fn report(&self, keys: &[&str], message: String, reader: &mut ConfigReader) {
         let given = keys.iter().find_map(|key| {
             let known = self.known.iter().find(|(known, _)| known == key)?;
@@ -258,7 +258,7 @@ impl ConfigTable {
         self.report_value(key, place, message, reader);
     }
 
-    /// What is left is unknown.
+    /// Reports the remaining keys as unknown.
     pub fn finish(self, reader: &mut ConfigReader) {
         #[cfg(test)]
         reader.asked.extend(self.known.iter().map(|(key, _)| (self.name.clone(), *key)));
@@ -287,12 +287,13 @@ impl ConfigTable {
     }
 }
 
-/// A variable without `__` names a section; one that is not even like a section (`CLOTHO_BIN`) is some script's own.
+/// Returns whether a variable has no `__`, so that it could only name a section. Unless its name is close to a
+/// section's, it belongs to some script (`CLOTHO_BIN`).
 fn is_foreign(place: &SettingLocation) -> bool {
     matches!(place, SettingLocation::Environment(name) if !name.contains("__"))
 }
 
-/// A variable that holds a quoted TOML string means what is inside the quotes; any other text means itself.
+/// Returns a string value. A variable that holds a quoted TOML string is unquoted; any other text is used as it is.
 fn environment_text(value: ConfigValue) -> Result<String, &'static str> {
     match value {
         ConfigValue::Text(text) => Ok(text),
@@ -329,7 +330,7 @@ fn json_of(entry: ConfigEntry) -> Result<serde_json::Value, (SettingLocation, St
     })
 }
 
-/// The known key that `key` most probably was meant to be, if one is near enough.
+/// Returns the known key closest to `key`, if one is close enough.
 pub(super) fn nearest_key<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
     let near = known.iter().map(|&name| (strsim::osa_distance(key, name), name)).min()?;
     (near.0 <= 1 + near.1.chars().count() / 4).then_some(near.1)

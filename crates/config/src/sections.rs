@@ -1,4 +1,4 @@
-//! The sections, their keys, defaults and bounds. `config.toml` explains each to the one who runs the server.
+//! The configuration sections with their keys, defaults and bounds. `config.toml` explains each key to the operator.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -7,35 +7,34 @@ use std::time::Duration;
 use super::problem::SettingOrigin;
 use super::reader::{ConfigReader, ConfigTable};
 
-/// `[server]`: where the server listens and for whom.
+/// `[server]`: listen address and access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerConfig {
-    /// The address; port 0 lets the system choose. A loopback address unless `lan` is set.
+    /// The listen address; port 0 lets the system choose. Must be a loopback address unless `lan` is set.
     pub listen: SocketAddr,
-    /// Who is let in.
     pub mode: ServerMode,
-    /// Names and addresses, lower case and without a port, that a `Host` or `Origin` header may carry besides the
-    /// loopback ones.
+    /// Host names and addresses, in lower case and without port, that a `Host` or `Origin` header may contain besides
+    /// the loopback ones.
     pub allowed_hosts: Vec<String>,
-    /// Whether paired devices of the house may come in; only then may `listen` be no loopback address.
+    /// Whether paired LAN devices have access. Required if `listen` is not a loopback address.
     pub lan: bool,
-    /// Peers that are the owner at the machine: they need no pairing. Counts only with `lan`.
+    /// Peers that are treated as the owner at this machine and need no pairing. Only used with `lan`.
     pub trusted_peers: Vec<IpNetwork>,
-    /// Serve the page from this folder and not from the program; for development.
+    /// Serves the page from this folder instead of the binary; for development.
     pub static_dir: Option<PathBuf>,
-    /// Threads that serve requests; 0 means one for each core.
+    /// Worker threads for requests; 0: one per core.
     pub workers: usize,
 }
 
-/// Who is let in.
+/// The authentication mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ServerMode {
-    /// One owner, no password: from this machine, or with a paired device.
+    /// One owner without a password: from this machine, or with a paired device.
     #[default]
     Local,
 }
 
-/// A network: all addresses that begin with the same bits.
+/// A network in CIDR form: all addresses that begin with the same `bits` bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IpNetwork {
     address: IpAddr,
@@ -43,7 +42,7 @@ pub struct IpNetwork {
 }
 
 impl IpNetwork {
-    /// `192.168.0.0/16`, or one address.
+    /// Parses `192.168.0.0/16` or a single address.
     fn parse(text: &str) -> Option<Self> {
         let (address, bits) = text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
         let address: IpAddr = address.parse().ok()?;
@@ -52,7 +51,7 @@ impl IpNetwork {
         Some(Self { address, bits })
     }
 
-    /// Whether an address lies in it; one of version 4 is given as such.
+    /// Returns whether the network contains an address. IPv4 addresses must not be given in IPv6-mapped form.
     pub fn holds(&self, other: IpAddr) -> bool {
         match (self.address, other) {
             (IpAddr::V4(own), IpAddr::V4(other)) => {
@@ -68,163 +67,163 @@ impl IpNetwork {
     }
 }
 
-/// `[storage]`: where the data lies and how it is written.
+/// `[storage]`: data directory, database and backups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StorageConfig {
-    /// The folder that holds everything of this server.
+    /// The directory of all data of this server.
     pub data_dir: PathBuf,
-    /// The SQLite file; `None` means `clotho.db` in the data directory. See [`StorageConfig::database_path`].
+    /// The SQLite file; `None`: `clotho.db` in the data directory. See [`StorageConfig::database_path`].
     pub database: Option<PathBuf>,
-    /// A full world is kept every so many nodes along a path; 1 to 1000.
+    /// Nodes between keyframes along a path; 1 to 1000.
     pub keyframe_every: u32,
-    /// Connections that read at the same time.
+    /// Concurrent reader connections.
     pub readers: usize,
-    /// Requests that may share one commit.
+    /// The maximum number of requests that share one commit.
     pub group_max: usize,
-    /// A quota: the database file grows to so many megabytes and no further; 0 means as large as the disk allows.
+    /// The maximum size of the database file, in megabytes; 0: unlimited.
     pub max_database_mb: u32,
-    /// So many daily copies of the database are kept; none are made for 0.
+    /// The number of daily database backups to keep; 0: no backups.
     pub backups: usize,
 }
 
-/// `[plugins]`: where more plugins lie.
+/// `[plugins]`: the folder of additional plugins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PluginsConfig {
-    /// A folder of plugins besides the bundled ones; one of the same id replaces the bundled one.
+    /// A folder of plugins besides the bundled ones. A plugin with the id of a bundled one replaces it.
     pub dir: Option<PathBuf>,
 }
 
-/// `[tree]`: what may be done to the trees of sessions.
+/// `[tree]`: whether session trees may be edited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeConfig {
-    /// Whether parts of a tree may be taken out, moved, copied, summarised and merged. Writing, other replies, versions,
-    /// names and moving HEAD need none of that.
+    /// Whether parts of a tree may be pruned, moved, copied, summarized and merged. Messages, rerolls, message edits,
+    /// labels and checkouts are always allowed.
     pub edits: bool,
 }
 
-/// `[generation]`: which model answers and how long it may take.
+/// `[generation]`: default model, timeouts and context size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GenerationConfig {
-    /// The model of a session that names none: `provider/model`, `model` where that is unique, or `plugin:<id>`.
+    /// The model of sessions that name none: `provider/model`, `model` if that is unique, or `plugin:<id>`.
     pub model: String,
-    /// Where that was given: only who knows the plugins can tell whether there is such a model.
+    /// The location of `model`, for errors found later: only the code that knows the plugins can check the model.
     pub model_origin: SettingOrigin,
-    /// How long a connection may take.
+    /// The timeout for connecting.
     pub connect_timeout: Duration,
-    /// How long the first piece of a reply may take.
+    /// The timeout for the first piece of a reply.
     pub first_token_timeout: Duration,
-    /// How long a reply may fall silent.
+    /// The timeout between two pieces of a reply.
     pub idle_timeout: Duration,
-    /// The context length of a model that does not tell its own, in tokens; more than `reply_tokens`.
+    /// The context length, in tokens, of models that do not report one; greater than `reply_tokens`.
     pub context_tokens: u32,
-    /// Tokens kept free for the reply, and the most that a model is asked for.
+    /// Tokens reserved for the reply, and the maximum requested from the model.
     pub reply_tokens: u32,
-    /// Blocks `<tag>…</tag>` of earlier replies that later prompts leave out.
+    /// Tags whose `<tag>…</tag>` blocks in earlier replies are left out of later prompts.
     pub hide_tags: Vec<String>,
-    /// Sent as the user's message in a prompt that has none; empty = nothing is sent for it.
+    /// The user message for prompts that contain none; empty: none is added.
     pub filler: String,
 }
 
-/// `[pictures]`: pictures that cards name and other servers have.
+/// `[pictures]`: remote images named by cards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PicturesConfig {
-    /// Hosts of the house that may be asked besides the internet, in lower case and without a port.
+    /// Local hosts from which images may be fetched besides the internet, in lower case and without port.
     pub allowed_hosts: Vec<String>,
 }
 
-/// `[recall]`: how what was said long ago is found again.
+/// `[recall]`: recall of old messages and documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecallConfig {
-    /// The model of embeddings, as `provider/model`; empty = by words alone.
+    /// The embeddings model, as `provider/model`; empty: recall by words only.
     pub embeddings: String,
-    /// Where that was given: only who knows the providers can tell whether there is such a model.
+    /// The location of `embeddings`, for errors found later: only the code that knows the providers can check the
+    /// model.
     pub embeddings_origin: SettingOrigin,
-    /// So many hundredths of a prompt's tokens are for what is recalled.
+    /// The share of a prompt's tokens for recalled text, in percent.
     pub share: usize,
-    /// So many texts at most.
+    /// The maximum number of recalled texts.
     pub texts: usize,
-    /// How near to what was said last a text has to be, in hundredths, to be found by its vector.
+    /// The minimum similarity to the latest messages for a match by vector, in hundredths.
     pub similarity: u32,
-    /// How long a reply waits for the vector of what was said last.
+    /// How long a reply waits for the vector of the latest messages.
     pub wait: Duration,
-    /// Texts that are embedded at once.
+    /// Texts per embeddings request.
     pub batch: usize,
-    /// Characters of a text that are embedded; the rest of a longer one is left out.
+    /// The characters of a text that are embedded; the rest is ignored.
     pub chars: usize,
 }
 
-/// `[summaries]`: how sessions sum up what their prompts do not hold any more.
+/// `[summaries]`: rolling summaries of text that no longer fits the prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SummariesConfig {
-    /// So many hundredths of a prompt's tokens are for summaries.
+    /// The share of a prompt's tokens for summaries, in percent.
     pub share: usize,
-    /// So many tokens of messages become one summary, where the session does not say.
+    /// Tokens of messages per summary, unless the session sets its own value.
     pub every: usize,
-    /// So many summaries become a chapter.
+    /// Summaries per chapter.
     pub chapter: usize,
 }
 
-/// The longest that a message or a reply may be set to, in kilobytes.
+/// The upper bound of `message_kb` and `reply_kb`, in kilobytes.
 const MAX_TEXT_KB: u32 = 16_384;
-/// The same in bytes: no server has longer texts.
+/// The same in bytes; no server has longer texts.
 pub const MAX_TEXT_BYTES: usize = 16_384 * 1024;
 
-/// `[limits]`: what one request, user or server may use.
+/// `[limits]`: limits per request, user and server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimitsConfig {
-    /// Bytes of a request's body (`body_mb`).
+    /// The maximum size of a request body, in bytes (`body_mb`).
     pub body_bytes: usize,
-    /// Bytes of a message (`message_kb`).
+    /// The maximum size of a message, in bytes (`message_kb`).
     pub message_bytes: usize,
-    /// Bytes of a reply; a longer one is cut off (`reply_kb`).
+    /// The maximum size of a reply, in bytes; a longer one is cut off (`reply_kb`).
     pub reply_bytes: usize,
-    /// How long a generation may run in all (`generation_s`).
+    /// The maximum duration of a generation (`generation_s`).
     pub generation: Duration,
-    /// Generations of one user at the same time.
+    /// Concurrent generations per user.
     pub generations_per_user: usize,
-    /// Generations of all users at the same time.
+    /// Concurrent generations of all users.
     pub generations: usize,
-    /// Generations of one user that wait for their turn.
+    /// Queued generations per user.
     pub waiting_per_user: usize,
-    /// Open sockets of one user.
+    /// Open WebSockets per user.
     pub ws_per_user: usize,
-    /// Bytes of a frame that a client sends (`ws_frame_kb`).
+    /// The maximum size of a WebSocket frame from a client, in bytes (`ws_frame_kb`).
     pub ws_frame_bytes: usize,
-    /// Events that may wait for a slow client.
+    /// Events queued for a slow client.
     pub ws_queue: usize,
-    /// How deep the JSON of a request may nest.
+    /// The maximum nesting of a request's JSON.
     pub json_depth: usize,
-    /// Bytes of the file of a session that is imported, packed or unpacked (`import_mb`).
+    /// The maximum size of an imported session file, compressed and decompressed, in bytes (`import_mb`).
     pub import_bytes: u64,
 }
 
-/// `[log]`: what is logged and in which form.
+/// `[log]`: format and level of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogConfig {
-    /// The form of a line.
     pub format: LogFormat,
-    /// A level, or several with targets: `info,clotho::provider=debug`.
+    /// A level, or several with targets, such as `info,clotho::provider=debug`.
     pub level: String,
 }
 
 /// The form of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {
-    /// For people.
+    /// Human-readable lines.
     #[default]
     Text,
-    /// For programs: one JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
 /// `[search]`: how the search index is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchConfig {
-    /// Memory of the index writer in bytes (`heap_mb`).
+    /// The memory of the index writer, in bytes (`heap_mb`).
     pub heap_bytes: usize,
-    /// A change is searchable at the latest after this time (`commit_ms`).
+    /// The maximum delay until a change is searchable (`commit_ms`).
     pub commit_interval: Duration,
-    /// So many waiting changes are committed at once.
+    /// The number of pending changes that triggers a commit.
     pub commit_docs: usize,
 }
 
@@ -270,22 +269,22 @@ impl StorageConfig {
         }
     }
 
-    /// The database file: as configured, a relative path counted from the data directory.
+    /// Returns the path of the database file; a relative one is resolved against the data directory.
     pub fn database_path(&self) -> PathBuf {
         self.data_dir.join(self.database.as_deref().unwrap_or(Path::new("clotho.db")))
     }
 
-    /// The quota in pages of the database, 4 096 bytes each.
+    /// Returns the size limit in database pages of 4096 bytes; `None`: unlimited.
     pub fn max_pages(&self) -> Option<u32> {
         (self.max_database_mb > 0).then(|| self.max_database_mb.saturating_mul(256))
     }
 
-    /// The folder of the daily copies.
+    /// Returns the folder of the daily backups.
     pub fn backups_path(&self) -> PathBuf {
         self.data_dir.join("backups")
     }
 
-    /// The folder of the search index.
+    /// Returns the folder of the search index.
     pub fn search_path(&self) -> PathBuf {
         self.data_dir.join("search")
     }
@@ -325,7 +324,7 @@ impl GenerationConfig {
     }
 }
 
-/// What reasoning models, MVU cards and status-bar cards write for machines.
+/// Blocks that reasoning models, MVU cards and status-bar cards write for machines.
 const HIDE_TAGS: &[&str] =
     &["think", "thinking", "UpdateVariable", "JSONPatch", "json_patch", "initvar", "StatusBlock"];
 
@@ -520,7 +519,7 @@ fn tag(text: &str) -> Result<(), String> {
     Err(format!("expected the name of a tag such as \"think\", without brackets, got {text:?}"))
 }
 
-/// Checked here, because a logger takes an unknown level for the name of a target.
+/// Validates log levels. The logger would take an unknown level for a target name.
 fn levels(text: &str) -> Result<String, String> {
     let is_level = |word: &str| matches!(word, "off" | "error" | "warn" | "info" | "debug" | "trace");
     let fits = |c: char| c.is_ascii_alphanumeric() || "_:-".contains(c);

@@ -1,4 +1,4 @@
-//! TOML text and environment variables become one tree in which every value knows its place.
+//! Merges TOML text and environment variables into one tree in which every value knows its location.
 
 use indexmap::IndexMap;
 use toml::Spanned;
@@ -6,17 +6,17 @@ use toml::de::{DeInteger, DeTable, DeValue};
 
 use super::problem::{ConfigProblem, SettingLocation};
 
-/// A value and where it was given.
+/// A value and its location.
 #[derive(Debug, Clone)]
 pub(super) struct ConfigEntry {
     pub value: ConfigValue,
-    /// Where its key stands.
+    /// The location of its key.
     pub key_at: SettingLocation,
-    /// Where the value itself stands.
+    /// The location of the value itself.
     pub at: SettingLocation,
 }
 
-/// What was given.
+/// A value as given, not yet typed by a key.
 #[derive(Debug, Clone)]
 pub(super) enum ConfigValue {
     Text(String),
@@ -26,12 +26,12 @@ pub(super) enum ConfigValue {
     Date,
     Array(Vec<ConfigEntry>),
     Table(IndexMap<String, ConfigEntry>),
-    /// The text of an environment variable: its type is known only when a key asks for it.
+    /// The text of an environment variable; its type is only known when a key asks for it.
     Raw(String),
 }
 
 impl ConfigValue {
-    /// The type in words.
+    /// Returns the type as a phrase for messages.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) | Self::Raw(_) => "a string",
@@ -46,7 +46,7 @@ impl ConfigValue {
 }
 
 impl ConfigEntry {
-    /// Reads the text of a variable as TOML, where it is TOML; a plain word stays a text.
+    /// Parses the text of an environment variable as TOML; text that is not TOML stays a string.
     pub fn parse_as_toml(mut self) -> Self {
         if let ConfigValue::Raw(text) = &self.value {
             self.value = match DeValue::parse(text.trim()) {
@@ -58,12 +58,12 @@ impl ConfigEntry {
     }
 }
 
-/// The settings as given, before anyone has asked for a type.
+/// The settings as given, before any key has asked for a type.
 #[derive(Debug, Default)]
 pub(super) struct ConfigTree(pub IndexMap<String, ConfigEntry>);
 
 impl ConfigTree {
-    /// Parses a file. On a syntax error the problems say where; the tree is then of no use.
+    /// Parses a file. After a syntax error, which is added to `problems`, the tree is unusable.
     pub fn from_toml(file: &str, text: &str, problems: &mut Vec<ConfigProblem>) -> Self {
         let lines = LineIndex(text);
         let (table, errors) = DeTable::parse_recoverable(text);
@@ -74,7 +74,7 @@ impl ConfigTree {
         Self(entries_of(table.into_inner(), &mut |at| lines.place(at)))
     }
 
-    /// Sets what a variable names: `CLOTHO_PROVIDERS__0__BASE_URL` is `providers[0].base_url`.
+    /// Sets the value that a variable names: `CLOTHO_PROVIDERS__0__BASE_URL` is `providers[0].base_url`.
     pub fn set_from_env(&mut self, name: &str, value: &str, problems: &mut Vec<ConfigProblem>) {
         let at = SettingLocation::Environment(name.to_owned());
         let path: Vec<String> =
@@ -91,7 +91,7 @@ fn file_problem(place: SettingLocation, message: String) -> ConfigProblem {
     ConfigProblem { place, section: String::new(), key: String::new(), message }
 }
 
-/// Walks down `path` from `slot`, making tables and arrays where there is nothing yet.
+/// Sets the value at `path` below `slot`, creating missing tables and arrays.
 fn set(slot: &mut ConfigEntry, path: &[String], value: &str, at: &SettingLocation) -> Result<(), String> {
     let Some((key, rest)) = path.split_first() else {
         *slot = ConfigEntry { value: ConfigValue::Raw(value.to_owned()), key_at: at.clone(), at: at.clone() };
@@ -117,7 +117,7 @@ fn set(slot: &mut ConfigEntry, path: &[String], value: &str, at: &SettingLocatio
     }
 }
 
-/// What must stand here so that `next` can be found in it.
+/// Creates the container that can hold the key `next`: an array for an index, else a table.
 fn container(next: Option<&String>, at: &SettingLocation) -> ConfigEntry {
     let is_index = next.is_some_and(|key| !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_digit()));
     let value = if is_index { ConfigValue::Array(Vec::new()) } else { ConfigValue::Table(IndexMap::new()) };
@@ -153,7 +153,7 @@ fn value_of(value: DeValue<'_>, place: &mut dyn FnMut(usize) -> SettingLocation)
     }
 }
 
-/// No key takes a number past 64 bits: such a one is kept as a float, which every whole-number key refuses.
+/// Parses an integer. One beyond 64 bits becomes a float, which every integer key refuses.
 fn integer_of(integer: &DeInteger<'_>) -> ConfigValue {
     match i64::from_str_radix(integer.as_str(), integer.radix()) {
         Ok(number) => ConfigValue::Integer(number),
@@ -161,7 +161,7 @@ fn integer_of(integer: &DeInteger<'_>) -> ConfigValue {
     }
 }
 
-/// Byte offsets to lines and columns.
+/// Converts byte offsets to lines and columns.
 struct LineIndex<'a>(&'a str);
 
 impl LineIndex<'_> {

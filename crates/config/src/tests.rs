@@ -1,4 +1,4 @@
-//! What is read, what is refused, and in which words.
+//! Tests of the configuration: accepted and refused values, and the messages.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -19,7 +19,7 @@ fn refused(text: &str, env: &[(&str, &str)]) -> String {
     load(text, env).expect_err("this must be refused")
 }
 
-/// The file with the example of a provider made real.
+/// Returns the shipped file with its provider example uncommented.
 fn uncommented() -> String {
     let mut inside = false;
     let lines = SHIPPED.lines().map(|line| {
@@ -66,7 +66,7 @@ fn config_section_defaults_equal_empty_file() {
     assert_eq!(StorageConfig::default().database_path(), Path::new("./data/clotho.db"));
 }
 
-/// A typo is refused with file, line, column, key and what was expected.
+/// A misspelled key is refused with file, line, column, key and a suggestion.
 #[test]
 fn config_unknown_key_returns_error_with_suggestion() {
     assert_eq!(
@@ -141,7 +141,7 @@ fn config_wrong_value_returns_expected_type() {
     }
 }
 
-/// Mode `local` asks nobody for a password, so only this machine may reach it, unless devices have to be paired.
+/// Mode `local` has no password, so only this machine may reach the server unless devices must be paired.
 #[test]
 fn config_lan_address_requires_lan_setting() {
     for listen in ["0.0.0.0:80", "192.168.1.2:7317", "[::]:7317"] {
@@ -256,7 +256,7 @@ fn config_invalid_provider_returns_error() {
     }
 }
 
-/// Prices are decimals of a million tokens; a kind may be any word until somebody knows the kinds.
+/// Prices are decimals per million tokens; any kind is accepted until the code that knows the kinds checks it.
 #[test]
 fn config_provider_prices_and_kind_are_read() {
     let text = "[[providers]]\nid = \"a\"\nbase_url = \"http://a\"\n kind = \"claude\"\nconcurrent = 2\n\
@@ -292,7 +292,7 @@ fn config_model_aliases_are_read() {
     }
 }
 
-/// A key that is not there is no reason not to start: it is said when the key is asked for.
+/// A missing API key does not prevent startup; it is reported when the key is needed.
 #[test]
 fn config_missing_api_key_fails_on_use() {
     let text = "[[providers]]\nid = \"a\"\nbase_url = \"http://a\"\napi_key_env = \"NOT_THERE\"\n";
@@ -303,7 +303,7 @@ fn config_missing_api_key_fails_on_use() {
     assert!(load(text, &[("NOT_THERE", "key")]).unwrap().providers[0].key().is_ok());
 }
 
-/// Who finds out later that a setting is wrong still says where it stands.
+/// A setting that is found wrong later is still reported with its location.
 #[test]
 fn config_later_refusal_names_origin() {
     let refused = |text: &str, env: &[(&str, &str)]| {
@@ -362,7 +362,7 @@ fn config_file_is_found_by_precedence() {
 }
 
 proptest! {
-    /// Whatever the file or the environment holds, the answer is settings or sentences.
+    /// Any file and environment give a configuration or error messages, never a panic.
     #[test]
     fn config_any_input_does_not_panic(text in any::<String>(), key in "[A-Z_0-9]{0,20}", value in any::<String>()) {
         let _answer = load(&text, &[(&format!("CLOTHO_{key}"), &value), ("CLOTHO_LOG__LEVEL", &value)]);

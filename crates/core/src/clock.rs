@@ -1,5 +1,5 @@
-//! Time, ids and chance as arguments: nothing in this program reads the clock or the system's randomness in the middle
-//! of its work. `main` makes the real ones, tests make fixed ones, and a replay is exact.
+//! Time, ids and randomness as arguments: no other code reads the system's clock or randomness. `main` creates the
+//! real sources and tests create fixed ones, so a replay is exact.
 
 use std::fmt;
 use std::sync::Mutex;
@@ -7,23 +7,23 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use uuid::Uuid;
 
-/// A moment: milliseconds since the Unix epoch, UTC.
+/// A point in time: milliseconds since the Unix epoch, UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub i64);
 
 impl Time {
-    /// Milliseconds from `earlier` to `self`, never negative.
+    /// Returns the milliseconds from `earlier` to `self`; 0 if `earlier` is later.
     pub fn millis_since(self, earlier: Self) -> u64 {
         u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0)
     }
 
-    /// Whether it has a date that everybody writes and reads alike: in the years 0 to 9999.
+    /// Returns whether the year is 0 to 9999, so that every program reads and writes the date alike.
     pub fn has_date(self) -> bool {
         (-62_167_219_200_000..253_402_300_800_000).contains(&self.0)
     }
 }
 
-/// ISO 8601 in UTC with milliseconds: `2026-11-21T04:05:06.789Z`.
+/// ISO 8601 in UTC with milliseconds: `2026-11-21T04:05:06.789Z`. A time out of range is written as milliseconds.
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match jiff::Timestamp::from_millisecond(self.0) {
@@ -33,13 +33,13 @@ impl fmt::Display for Time {
     }
 }
 
-/// Where the time comes from.
+/// A source of the current time.
 pub trait Clock: Send + Sync {
-    /// The present moment.
+    /// Returns the current time.
     fn now(&self) -> Time;
 }
 
-/// The system's clock; made once, in `main`.
+/// The system clock; created once, in `main`.
 pub struct SystemClock;
 
 impl Clock for SystemClock {
@@ -49,16 +49,16 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock for tests: starts at a moment and moves one millisecond at each look, so that order is visible.
+/// A clock for tests. It advances by one millisecond per reading, so that order is visible.
 pub struct TestClock(AtomicI64);
 
 impl TestClock {
-    /// A clock that stands at `start`.
+    /// Creates a clock whose first reading is `start`.
     pub fn new(start: Time) -> Self {
         Self(AtomicI64::new(start.0))
     }
 
-    /// Moves the clock forward.
+    /// Advances the clock.
     pub fn advance(&self, milliseconds: i64) {
         self.0.fetch_add(milliseconds, Ordering::Relaxed);
     }
@@ -70,17 +70,17 @@ impl Clock for TestClock {
     }
 }
 
-/// Splitmix64: the named generator behind ids and dice. Small, fast, the same on every machine; not for secrets.
+/// Splitmix64, the generator behind ids and dice. Small, fast and the same on every machine; not for secrets.
 #[derive(Debug, Clone)]
 pub struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// A generator whose whole future is `seed`.
+    /// Creates a generator; equal seeds give equal sequences.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -89,12 +89,12 @@ impl SplitMix64 {
         z ^ (z >> 31)
     }
 
-    /// A number in `0..bound`, each equally likely; 0 when `bound` is 0.
+    /// Returns a uniformly distributed number in `0..bound`; 0 if `bound` is 0.
     pub fn next_below(&mut self, bound: u64) -> u64 {
         if bound == 0 {
             return 0;
         }
-        // Values past the last whole multiple of `bound` would favour the small ones: draw again.
+        // Draw again above the last whole multiple of `bound`: the remainder would favour small values.
         let fair = u64::MAX - u64::MAX % bound;
         loop {
             let draw = self.next_u64();
@@ -105,7 +105,7 @@ impl SplitMix64 {
     }
 }
 
-/// Makes ids: time-ordered UUIDs (version 7), increasing even within one millisecond, and seeds for sessions and nodes.
+/// Generates ids and seeds. Ids are time-ordered UUIDs (version 7), increasing even within one millisecond.
 pub struct IdGenerator {
     state: Mutex<IdGeneratorState>,
 }
@@ -117,21 +117,22 @@ struct IdGeneratorState {
 }
 
 impl IdGenerator {
-    /// A source of ids; equal seeds give equal ids at equal times.
+    /// Creates a generator; equal seeds give equal ids at equal times.
     pub fn new(seed: u64) -> Self {
         let state = IdGeneratorState { random: SplitMix64::new(seed), last_ms: i64::MIN, counter: 0 };
         Self { state: Mutex::new(state) }
     }
 
-    /// A source of ids seeded by the operating system; made once, in `main`.
+    /// Creates a generator seeded by the operating system; called once, in `main`.
     ///
     /// # Errors
-    /// The system has no randomness to give.
+    /// Returns an error if the operating system provides no randomness.
     pub fn from_entropy() -> Result<Self, getrandom::Error> {
         getrandom::u64().map(Self::new)
     }
 
-    /// A new id at `now`; later ids sort after earlier ones also when the clock stands still or jumps back.
+    /// Returns a new id for the time `now`. Later ids sort after earlier ones even if the clock stands still or jumps
+    /// back.
     pub fn next(&self, now: Time) -> Uuid {
         let mut state = self.lock();
         if now.0 > state.last_ms {
@@ -150,7 +151,7 @@ impl IdGenerator {
         Uuid::from_u64_pair(high, low)
     }
 
-    /// A fresh seed for a session's or a node's dice.
+    /// Returns a new seed for the dice of a session or node.
     pub fn next_seed(&self) -> u64 {
         self.lock().random.next_u64()
     }

@@ -1,7 +1,7 @@
-//! Ids as newtypes, so that a swapped id is a type error and a printed one says what it is.
+//! Ids as newtypes: mixing up two kinds is a type error, and debug output names the kind.
 //!
-//! Every id is a UUID; new ones are time-ordered (version 7) and made by [`crate::clock::IdGenerator`], so that rows written
-//! together lie together on disk. To add a kind of id, add one line to the macro call below.
+//! Every id is a UUID. [`crate::clock::IdGenerator`] creates new ones time-ordered (version 7), so that rows written
+//! together are stored together on disk. To add a kind of id, add one line to the macro call below.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use uuid::Uuid;
 
-/// The text is not a lower-case hyphenated UUID.
+/// The error for a text that is not a lower-case hyphenated UUID.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not an id: a lower-case UUID is expected")]
 pub struct MalformedId;
@@ -27,17 +27,17 @@ macro_rules! ids {
                 Self(uuid)
             }
 
-            /// The UUID inside.
+            /// Returns the inner UUID.
             pub const fn uuid(self) -> Uuid {
                 self.0
             }
 
-            /// The sixteen bytes, as the database keeps them.
+            /// Returns the sixteen bytes, as stored in the database.
             pub fn as_bytes(&self) -> &[u8; 16] {
                 self.0.as_bytes()
             }
 
-            /// Reads sixteen bytes; `None` if there are not exactly sixteen.
+            /// Converts sixteen bytes; `None` for any other length.
             pub fn from_slice(bytes: &[u8]) -> Option<Self> {
                 Uuid::from_slice(bytes).ok().map(Self)
             }
@@ -80,35 +80,35 @@ macro_rules! ids {
 ids! {
     /// A user of this server.
     UserId;
-    /// A character: who a session is played with.
+    /// A character that sessions are played with.
     CharacterId;
-    /// A persona: who the user plays.
+    /// A persona that the user plays.
     PersonaId;
-    /// A lorebook: what is known of a world, by keys.
+    /// A lorebook: facts of a world, found by keys.
     LorebookId;
-    /// A preset: what another program keeps for its prompts.
+    /// A preset: prompt settings imported from another program.
     PresetId;
-    /// A document: a text that is kept for prompts.
+    /// A document: a text used in prompts.
     DocumentId;
     /// A paired device.
     DeviceId;
     /// A summary of a run of messages.
     SummaryId;
-    /// A text that a model drafts and that is no node.
+    /// A text that a model writes and that becomes no node.
     DraftId;
     /// A session: one story with its tree.
     SessionId;
     /// A node: one message of a tree.
     NodeId;
-    /// A job: long work that somebody waits for.
+    /// A job: a long-running task that a client waits for.
     JobId;
     /// A fragment: a pruned part of a tree.
     FragmentId;
-    /// Something in the trash, whatever kind of thing it is.
+    /// An item of the trash, of any kind.
     TrashId;
 }
 
-/// Only the canonical form is an id: other spellings of one UUID would make two names for one thing.
+/// Accepts only the canonical form: other spellings of a UUID would give one thing two names.
 fn parse(text: &str) -> Result<Uuid, MalformedId> {
     let canonical = text.len() == 36 && !text.bytes().any(|b| b.is_ascii_uppercase());
     match Uuid::try_parse(text) {
@@ -121,7 +121,7 @@ fn parse(text: &str) -> Result<Uuid, MalformedId> {
 mod tests {
     use super::*;
 
-    /// C21: ids match one pattern.
+    /// C21: only the canonical spelling is an id.
     #[test]
     fn id_parse_non_canonical_returns_error() {
         let good = "018f3e2a-0000-7000-8000-0000000000aa";

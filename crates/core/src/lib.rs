@@ -1,7 +1,8 @@
-//! The foundation of Clotho: ids and time as arguments, the state and its fold, the message tree, and the operation log.
+//! The foundation of Clotho: ids, clock, state and fold, message tree, and operation log.
 //!
-//! Nothing here does I/O. [`world`] and [`tree`] are pure: plain calls test them. To add a concept that every other crate
-//! needs, put it into the module that owns its words.
+//! This crate does no I/O. [`world`] and [`tree`] are pure, so tests call them directly. Time and randomness are
+//! passed in as arguments. Concepts that every other crate needs belong here, in the module that owns their
+//! vocabulary.
 
 pub mod clock;
 pub mod ids;

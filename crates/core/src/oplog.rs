@@ -1,9 +1,11 @@
-//! The operation log: what an entry is, and how each of its effects is undone.
+//! The operation log: its entries, and the inverse of each effect.
 //!
-//! Every commit appends one [`Operation`] to its session, numbered without gaps (`domain.md` 4). It says what changed in
-//! the *arrangement*: which nodes came, where HEAD went, what was enabled. Texts and deltas are facts on nodes and are
-//! not repeated here. To add an effect: a variant of [`Effect`], its inverse, its JSON, and an arm wherever the compiler
-//! then asks for one (`tree/reference_tree.rs`, `store/effects.rs`, `log_follower.rs`).
+//! Every commit appends one [`Operation`] to its session, numbered without gaps (`domain.md` 4). An entry says what
+//! changed in the *arrangement*: which nodes were added, where HEAD went, what was enabled. Texts and deltas are
+//! facts on nodes and are not repeated here.
+//!
+//! To add an effect: a variant of [`Effect`], its inverse, its JSON, and an arm wherever the compiler then asks for
+//! one (`tree/reference_tree.rs`, `store/effects.rs`, `log_follower.rs`).
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
@@ -11,36 +13,34 @@ use serde_json::Value;
 use crate::clock::Time;
 use crate::ids::{FragmentId, NodeId, UserId};
 
-/// One entry of a session's log.
+/// One entry of a session's operation log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Operation {
-    /// Its number in the session, dense from 1.
+    /// The number in the session, dense from 1.
     pub op: i64,
-    /// What kind of act it was.
     pub kind: OperationKind,
-    /// Who did it; `None` for the server itself.
+    /// The user who did it; `None` for the server itself.
     pub actor: Option<UserId>,
-    /// When.
     pub at: Time,
-    /// The number of the operation whose request this completes; its own number otherwise. Undo goes by steps.
+    /// The first operation of the request that this one completes, else its own number. Undo works by steps.
     pub step: i64,
-    /// What changed, in order.
+    /// In order of application.
     pub effects: Vec<Effect>,
 }
 
 macro_rules! acts {
     ($($(#[$doc:meta])* $variant:ident = $word:literal,)*) => {
-        /// What kind of act an operation was, for people and for undo.
+        /// The kind of an operation, for display and for undo.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum OperationKind { $($(#[$doc])* $variant,)* }
 
         impl OperationKind {
-            /// The word for it.
+            /// Returns the word used on the wire.
             pub const fn word(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }
             }
 
-            /// Reads the word.
+            /// Parses the wire word; `None` if it is unknown.
             pub fn from_word(word: &str) -> Option<Self> {
                 match word { $($word => Some(Self::$variant),)* _ => None }
             }
@@ -49,200 +49,171 @@ macro_rules! acts {
 }
 
 acts! {
-    /// A session was begun: its root and greetings.
+    /// A session was created: its root and greetings.
     Begin = "begin",
     /// A message was written, with placeholders for its replies.
     Message = "message",
-    /// Other replies were asked for.
+    /// More generations were requested.
     Reroll = "reroll",
     /// A message was edited.
     Edit = "edit",
-    /// A reply ended, well or not.
+    /// A reply ended, successfully or not.
     Reply = "reply",
     /// HEAD was moved.
     Checkout = "checkout",
     /// Nodes were enabled, disabled, muted or rated.
     State = "state",
-    /// The world was changed by hand.
+    /// The world was changed manually.
     Change = "change",
-    /// A plugin read what a model answered it.
+    /// A plugin processed the answer to its model call.
     Answer = "answer",
-    /// Rules were switched on, off or configured.
+    /// Plugins were enabled, disabled or configured.
     Rules = "rules",
-    /// Title or settings of the session changed.
+    /// The title or settings of the session changed.
     Session = "session",
-    /// A part of the tree was taken out, into the stash.
+    /// A part of the tree was moved into the stash.
     Prune = "prune",
-    /// A part of the tree or of the stash was hung elsewhere, or copied there.
+    /// A part of the tree or of the stash was moved or copied.
     Graft = "graft",
-    /// A part of the tree or of the stash was destroyed.
+    /// A part of the tree or of the stash was deleted permanently.
     Purge = "purge",
-    /// A fragment got another name.
+    /// A fragment was renamed.
     Rename = "rename",
-    /// A node was named, or lost a name.
+    /// A label was set or removed.
     Label = "label",
-    /// A run of messages got a summary.
+    /// A run of messages was replaced by a summary.
     Summarise = "summarise",
-    /// What another branch did was brought over.
+    /// The operations of another branch were merged.
     Merge = "merge",
-    /// Messages came in that were written elsewhere.
+    /// Messages were imported.
     Import = "import",
-    /// Rules ran again along a line, and what they did this time holds.
+    /// A replay of a plugin along a branch was accepted.
     Replay = "replay",
-    /// Several of these at once.
+    /// Edits of different kinds in one request.
     Arrange = "arrange",
-    /// A step was taken back.
+    /// A step was undone.
     Undo = "undo",
-    /// A step was brought back.
+    /// A step was redone.
     Redo = "redo",
 }
 
 /// One change of the arrangement.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// A node came, under a parent.
+    /// A node was added.
     Added {
-        /// The node.
+        /// The new node.
         node: NodeId,
-        /// Its parent; `None` for the root.
+        /// `None` for the root.
         parent: Option<NodeId>,
     },
     /// A placeholder became a complete or failed node.
     Completed {
-        /// The node.
         node: NodeId,
     },
-    /// A node left or rejoined the tree without being lost (undo of `Added`).
+    /// A node left or rejoined the tree without being lost (undo and redo of `Added`).
     Shown {
-        /// The node.
         node: NodeId,
-        /// Whether it is in the tree now.
+        /// Whether the node is in the tree now.
         to: bool,
     },
-    /// A node hangs below another parent.
+    /// A node was moved below another parent.
     Moved {
-        /// The node.
         node: NodeId,
-        /// The parent before.
         from: NodeId,
-        /// The parent after.
         to: NodeId,
     },
-    /// A node left the tree with all below it, as a fragment. It keeps its parent: that is where it was.
+    /// A node left the tree with everything below it, as a fragment. It keeps its parent, which tells where it was.
     Detached {
         /// The top of the fragment.
         node: NodeId,
-        /// The fragment that it is now.
+        /// The new fragment.
         cut: FragmentInfo,
     },
-    /// A fragment rejoined the tree, below the parent that its top has.
+    /// A fragment rejoined the tree below the parent of its top.
     Attached {
         /// The top of the fragment.
         node: NodeId,
-        /// The fragment that it was.
+        /// The former fragment.
         cut: FragmentInfo,
     },
-    /// A node is gone for good, with all below it that does not lie in the stash by itself.
+    /// A node was deleted permanently with everything below it, except what is a fragment of its own in the stash.
     Purged {
-        /// The node.
         node: NodeId,
-        /// Its parent.
         parent: NodeId,
-        /// What was below it.
+        /// All deleted nodes below `node`.
         below: Vec<NodeId>,
     },
-    /// A fragment got another name.
+    /// A fragment was renamed.
     Renamed {
-        /// The fragment.
         fragment: FragmentId,
-        /// Before.
         from: Option<String>,
-        /// After.
         to: Option<String>,
     },
-    /// A label came, moved or went.
+    /// A label was set, moved or removed.
     Labelled {
-        /// The label.
         name: String,
-        /// Where it was before.
         from: Option<LabelTarget>,
-        /// Where it is.
         to: Option<LabelTarget>,
     },
-    /// HEAD moved.
     Head {
-        /// Where it stood; `None` at the beginning.
+        /// `None` when the session begins.
         from: Option<NodeId>,
-        /// Where it stands.
         to: NodeId,
     },
-    /// The remembered child of a node changed.
     Remembered {
-        /// The node.
         node: NodeId,
-        /// The child before.
         from: Option<NodeId>,
-        /// The child after.
         to: Option<NodeId>,
     },
-    /// A node's text was switched on or off.
+    /// A node's text was enabled or disabled.
     Enabled {
-        /// The node.
         node: NodeId,
-        /// After.
+        /// Whether it is enabled now.
         to: bool,
     },
-    /// A node's delta was switched on or off.
+    /// A node's delta was muted or unmuted.
     Muted {
-        /// The node.
         node: NodeId,
-        /// After: whether it is muted.
+        /// Whether it is muted now.
         to: bool,
     },
-    /// Another revision of a node's delta is in force.
+    /// Another revision of a node's delta applies.
     Revised {
-        /// The node.
         node: NodeId,
-        /// Before; 0 = none.
+        /// 0: none.
         from: i32,
-        /// After.
         to: i32,
     },
-    /// A reply ended where nobody looked, or has been seen.
+    /// A reply ended while nobody was viewing it, or has been viewed since.
     Unread {
-        /// The node.
         node: NodeId,
-        /// After: whether nobody has seen it.
+        /// Whether it is unread now.
         to: bool,
     },
-    /// A node was rated, 1 to 5.
+    /// A node was rated.
     Rated {
-        /// The node.
         node: NodeId,
-        /// Before.
+        /// 1 to 5 stars.
         from: Option<u8>,
-        /// After.
+        /// 1 to 5 stars.
         to: Option<u8>,
     },
     /// A setting of the session changed.
     Setting {
         /// Its name on the wire.
         name: String,
-        /// Before.
         from: Value,
-        /// After.
         to: Value,
     },
 }
 
-/// A fragment as the log tells of it.
+/// A fragment as recorded in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FragmentInfo {
-    /// The fragment.
     pub fragment: FragmentId,
-    /// Its name.
     pub name: Option<String>,
-    /// When it was taken out of the tree.
+    /// When it was pruned.
     pub since: Time,
 }
 
@@ -260,12 +231,11 @@ impl FragmentInfo {
     }
 }
 
-/// Where a label is.
+/// The node that a label points to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct LabelTarget {
-    /// The node.
     pub node: NodeId,
-    /// Whether it moves with what is appended there.
+    /// Whether the label moves to appended nodes.
     pub following: bool,
 }
 
@@ -278,7 +248,8 @@ impl LabelTarget {
 }
 
 impl Effect {
-    /// The effect that takes this one back; `None` for what cannot be taken back: a reply that ended, what is gone for good.
+    /// Returns the effect that undoes this one. `None` if it cannot be undone: a completed reply, a purge, or the
+    /// first HEAD.
     pub fn inverse(&self) -> Option<Self> {
         Some(match self.clone() {
             Self::Added { node, .. } => Self::Shown { node, to: false },
@@ -300,7 +271,7 @@ impl Effect {
         })
     }
 
-    /// Whether nodes stand elsewhere by it, or are named otherwise: who draws the tree looks again.
+    /// Returns whether nodes change their place or label, so that a view of the tree must be reloaded.
     pub const fn changes_layout(&self) -> bool {
         matches!(
             self,
@@ -314,13 +285,13 @@ impl Effect {
         )
     }
 
-    /// The wire and log form as a value.
+    /// Returns the wire and log form as a JSON value.
     pub fn to_json(&self) -> Value {
-        // Nothing in it can be refused: its keys are texts and its numbers are JSON's own.
+        // This cannot fail: all keys are strings and all numbers are JSON numbers.
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// Reads the log form; `None` if it is not one.
+    /// Parses the log form; `None` if it is malformed.
     pub fn from_json(value: &Value) -> Option<Self> {
         let map = value.as_object()?;
         let text = |key: &str| map.get(key).and_then(Value::as_str);
@@ -368,7 +339,7 @@ impl Effect {
     }
 }
 
-/// The wire and log form: the first key says which effect it is.
+/// The wire and log form: the first key names the effect.
 impl Serialize for Effect {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;

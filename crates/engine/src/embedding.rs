@@ -1,7 +1,9 @@
-//! Embedding in the background: what is said in sessions that recall, every document, and the entries of lorebooks that
-//! may be called up by what they mean get a vector, batch after batch: messages from the log itself and from a place in
-//! it that is kept with the vectors, lorebooks each time they changed. No turn waits for it, and where the model server
-//! is out of order it waits longer each time and says so; turns recall by words meanwhile.
+//! Embedding in the background: messages of sessions with recall, all documents, and lorebook entries that match by
+//! meaning get a vector, in batches.
+//!
+//! Messages are read from the operation log, starting at a cursor stored with the vectors; a lorebook is embedded again
+//! after each change. No turn waits for this. While the model server fails, the pause doubles and the problem is
+//! reported; turns then recall by words.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,32 +26,32 @@ use clotho_store::{EmbeddingBatch, Store, StoreError, StoreReader, WriteError};
 
 /// Operations read from the log at once.
 const BATCH: i64 = 256;
-/// How long it waits before it looks again when nobody told it of anything.
+/// How long it waits before it checks again without a notification.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// How long it waits after the first failure, and at most; twice as long each time.
+/// The pause after the first failure; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// The longest pause after a failure.
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
-/// So many entries of one lorebook have vectors, the first ones.
+/// How many entries of one lorebook get vectors: the first ones.
 const MOST_ENTRIES: usize = 5_000;
-/// A text that any model can embed: where even this fails, it is not for the texts.
+/// A text that any model can embed. If it fails too, the texts are not the cause.
 const PROBE: &str = "a lamp";
 
-/// Why embedding stopped for a while.
+/// Why embedding paused.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbedError {
-    /// The model server.
+    /// The model server failed.
     #[error(transparent)]
     Model(#[from] ProviderFailure),
-    /// Its vectors are not as they were.
+    /// The vectors have another length than before.
     #[error(
         "the vectors of {model} have {now} numbers and had {before}: it is another model by the same name; name it otherwise"
     )]
     DimensionMismatch {
-        /// The model.
         model: String,
-        /// Numbers now.
+        /// The new length.
         now: usize,
-        /// Numbers before.
+        /// The length before.
         before: usize,
     },
     /// The database cannot be read.
@@ -60,13 +62,13 @@ pub enum EmbedError {
     Write(#[from] WriteError),
 }
 
-/// What embeds in the background, as others see it.
+/// The background embedder: its settings, counters and current problem.
 pub struct BackgroundEmbedder {
     embedder: Embedder,
     settings: config::RecallConfig,
     hide_tags: Arc<[String]>,
     wake: Notify,
-    /// Documents may have come that have no vector.
+    /// Documents without a vector may exist.
     has_documents: AtomicBool,
     embedded: AtomicU64,
     failures: AtomicU64,
@@ -74,23 +76,23 @@ pub struct BackgroundEmbedder {
     problem: Mutex<Option<String>>,
 }
 
-/// Where it stands.
+/// The progress of the embedder.
 #[derive(Default)]
 struct EmbedState {
-    /// In the log; `None` = as the store says.
+    /// The position in the log; `None` before the stored one is read.
     cursor: Option<i64>,
-    /// What is to be looked at before that cursor counts.
+    /// Nodes to embed before the cursor advances to `next`.
     pending: VecDeque<(SessionId, NodeId)>,
-    /// Where it will stand then, and whether that is to be kept at once.
+    /// The next cursor, and whether to store it even if nothing was embedded.
     next: i64,
     must_save_cursor: bool,
     /// Texts that the model cannot embed.
     left_out: HashSet<blake3::Hash>,
-    /// A lorebook whose entries are being embedded.
+    /// The lorebook that is being embedded.
     lorebook: Option<LorebookBacklog>,
 }
 
-/// What is left to embed of a lorebook.
+/// The remaining entries of a lorebook.
 struct LorebookBacklog {
     n: i64,
     updated: Time,
@@ -102,12 +104,12 @@ struct LorebookBacklog {
 struct EmbedText {
     hash: blake3::Hash,
     text: String,
-    /// The node whose it is; `None` for a document's.
+    /// The row of the node; `None` for a document or lorebook entry.
     node: Option<i64>,
 }
 
 impl BackgroundEmbedder {
-    /// What is to embed; it has not begun.
+    /// Creates an embedder that is not running yet.
     pub fn new(embedder: Embedder, settings: config::RecallConfig, hide_tags: Arc<[String]>) -> Self {
         Self {
             embedder,
@@ -122,23 +124,23 @@ impl BackgroundEmbedder {
         }
     }
 
-    /// Begins, for as long as the store lives.
+    /// Starts the task, which runs as long as the store exists.
     pub fn begin(self: &Arc<Self>, runtime: &Handle, store: &Arc<Store>) {
         runtime.spawn(run(Arc::clone(self), Arc::downgrade(store)));
     }
 
-    /// Tells of a new document.
+    /// Notifies of a new document.
     pub fn notify(&self) {
         self.has_documents.store(true, Ordering::SeqCst);
         self.wake.notify_one();
     }
 
-    /// Why nothing is embedded at the moment.
+    /// Returns why nothing is embedded at the moment.
     pub fn problem(&self) -> Option<String> {
         self.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Since the start: vectors that were made, times that it failed, and texts that the model cannot embed.
+    /// Returns the counts since the start: vectors made, failures, and texts that the model cannot embed.
     pub fn counts(&self) -> [u64; 3] {
         [&self.embedded, &self.failures, &self.left_out].map(|count| count.load(Ordering::Relaxed))
     }
@@ -181,7 +183,7 @@ async fn embed_step(
 ) -> Result<bool, EmbedError> {
     if own.has_documents.swap(false, Ordering::SeqCst) {
         let embedded = embed_documents(own, store, standing).await;
-        // What failed or was a whole batch is not the end.
+        // Check again after a failure or a batch: there may be more.
         own.has_documents.fetch_or(!matches!(embedded, Ok(false)), Ordering::SeqCst);
         if embedded? {
             return Ok(true);
@@ -197,7 +199,7 @@ async fn embed_step(
     Ok(true)
 }
 
-/// Embeds documents that have no vector yet; `true` if there were any.
+/// Embeds documents without a vector; `true` if there were any.
 async fn embed_documents(
     own: &BackgroundEmbedder,
     store: &Arc<Store>,
@@ -221,7 +223,7 @@ async fn embed_documents(
     }
 }
 
-/// Embeds a batch of the entries of a lorebook that changed; `true` if there was one.
+/// Embeds a batch of entries of a changed lorebook; `true` if there was one.
 async fn embed_lorebook(
     own: &BackgroundEmbedder,
     store: &Arc<Store>,
@@ -250,8 +252,8 @@ async fn embed_lorebook(
     Ok(true)
 }
 
-/// The next lorebook that changed, with the texts of its entries that may be called up by what they mean: named, so
-/// that what is made of them stays as long as they do.
+/// Returns the next changed lorebook, with the entries that may match by meaning. Registers their hashes first, so that
+/// garbage collection keeps the vectors as long as the entries exist.
 async fn next_lorebook(own: &BackgroundEmbedder, store: &Arc<Store>) -> Result<Option<LorebookBacklog>, EmbedError> {
     let model = own.embedder.name.clone();
     let read = move |reader: &mut StoreReader<'_>| reader.next_lorebook_to_embed(&model);
@@ -271,7 +273,7 @@ async fn next_lorebook(own: &BackgroundEmbedder, store: &Arc<Store>) -> Result<O
     Ok(Some(LorebookBacklog { n, updated: found.updated, left: texts.into_values().collect() }))
 }
 
-/// Reads on in the log; `true` if it moved.
+/// Reads the next piece of the log; `true` if the cursor moved.
 async fn read_log(own: &BackgroundEmbedder, store: &Arc<Store>, standing: &mut EmbedState) -> Result<bool, EmbedError> {
     let (model, cursor) = (own.embedder.name.clone(), standing.cursor);
     let read = move |reader: &mut StoreReader<'_>| {
@@ -295,7 +297,7 @@ async fn read_log(own: &BackgroundEmbedder, store: &Arc<Store>, standing: &mut E
     Ok(next != after)
 }
 
-/// The nodes that a piece of the log brought to sessions that recall.
+/// Returns the nodes that a piece of the log added to sessions with recall.
 fn new_nodes(
     reader: &mut StoreReader<'_>,
     log: &[(i64, SessionId, Operation)],
@@ -324,7 +326,7 @@ fn is_on(setting: &serde_json::Value) -> bool {
     RecallSettings::from_json(setting).is_some_and(|recall| recall.is_on)
 }
 
-/// Embeds the messages that wait, one batch of them; when none is left the place in the log counts.
+/// Embeds a batch of pending messages. When none is left, the cursor advances.
 async fn embed_messages(
     own: &BackgroundEmbedder,
     store: &Arc<Store>,
@@ -345,7 +347,7 @@ async fn embed_messages(
     standing.pending.drain(..batch.len());
     if standing.pending.is_empty() {
         standing.cursor = Some(standing.next);
-        // Otherwise the same piece of the log is read again after a start: nothing of it is embedded twice.
+        // Otherwise the same piece of the log is read again after a restart; nothing is embedded twice.
         if is_any || standing.must_save_cursor {
             let (model, next) = (own.embedder.name.clone(), standing.next);
             store.write(move |tx| tx.set_embedding_cursor(&model, next)).await?;
@@ -354,7 +356,7 @@ async fn embed_messages(
     Ok(())
 }
 
-/// What is embedded of a node; nothing of one that nobody said.
+/// Returns the text of a node to embed; `None` for nodes without a message.
 fn node_text(
     reader: &mut StoreReader<'_>,
     session: SessionId,
@@ -373,13 +375,14 @@ fn node_text(
     }))
 }
 
-/// Embeds those of these texts that have no vector, and keeps all of it.
+/// Embeds those texts that have no vector, and stores the vectors and their nodes.
 async fn embed_batch(
     own: &BackgroundEmbedder,
     store: &Arc<Store>,
     standing: &mut EmbedState,
     texts: Vec<EmbedText>,
 ) -> Result<(), EmbedError> {
+    // Skip texts that have a vector or cannot be embedded.
     let (model, hashes) = (own.embedder.name.clone(), texts.iter().map(|text| text.hash).collect::<Vec<_>>());
     let read = move |reader: &mut StoreReader<'_>| {
         let size = reader.embedding_progress(&model)?.map_or(0, |embedded| embedded.size);
@@ -389,11 +392,13 @@ async fn embed_batch(
     let unknown = texts.iter().filter(|text| !known.contains(&text.hash) && !standing.left_out.contains(&text.hash));
     let new: IndexMap<blake3::Hash, String> =
         unknown.map(|text| (text.hash, recall::embed_prefix(&text.text, own.settings.chars).to_owned())).collect();
+    // Request the vectors and check their length.
     let vectors = request_vectors(own, standing, new).await?;
     let before = if size == 0 { vectors.first().map_or(0, |(_, vector)| vector.len()) } else { size };
     if let Some(now) = vectors.iter().map(|(_, vector)| vector.len()).find(|now| *now != before) {
         return Err(EmbedError::DimensionMismatch { model: own.embedder.name.clone(), now, before });
     }
+    // Store them.
     let count = u64::try_from(vectors.len()).unwrap_or(u64::MAX);
     let nodes: Vec<_> = texts.iter().filter_map(|text| Some((text.node?, text.hash))).collect();
     if count > 0 || !nodes.is_empty() {
@@ -404,8 +409,8 @@ async fn embed_batch(
     Ok(())
 }
 
-/// The vectors of texts. Where the server refuses them together they are tried one by one: a text that it cannot embed
-/// must not hold up the others.
+/// Requests the vectors of texts. If the server refuses the batch, texts are tried one by one, so that one bad text
+/// does not block the others.
 async fn request_vectors(
     own: &BackgroundEmbedder,
     standing: &mut EmbedState,
@@ -422,7 +427,7 @@ async fn request_vectors(
     if !is_text_failure(&failure) {
         return Err(failure.into());
     }
-    // Before each is tried: is it for the texts at all?
+    // First check that the server can embed anything at all.
     own.embedder.embed(&[PROBE.to_owned()]).await?;
     let mut made = Vec::new();
     for (hash, text) in texts {
@@ -442,7 +447,7 @@ async fn request_vectors(
     Ok(made)
 }
 
-/// Whether it may be for what was sent that a server failed.
+/// Returns whether the texts may have caused the failure.
 const fn is_text_failure(failure: &ProviderFailure) -> bool {
     matches!(
         failure,

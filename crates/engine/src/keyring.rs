@@ -1,7 +1,7 @@
-//! Keys of model servers on their way into the database and out of it: sealed with ChaCha20-Poly1305 under a key that lies in a
-//! file of its own, so that a copy of the database alone gives none of them away.
+//! Encryption of API keys in the database: ChaCha20-Poly1305 with a key in a file of its own, so that a copy of the
+//! database alone reveals none of them.
 //!
-//! What is sealed is bound to what it is for: moved to another provider or another address, it does not open.
+//! A sealed key is bound to its purpose: it cannot be opened for another provider or another address.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -11,30 +11,25 @@ use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundK
 
 use clotho_config::Secret;
 
-/// The file in the data directory. Backups do not have it.
+/// The file in the data directory. Backups do not contain it.
 const KEY_FILE: &str = "provider.key";
 
-/// Bytes of the key in it.
+/// The length of the encryption key, in bytes.
 const KEY_LEN: usize = 32;
 
-/// How what is sealed begins; another way to seal gets another number.
+/// The first byte of a sealed key. Another format gets another number.
 const FORMAT_VERSION: u8 = 1;
 
 /// Why a key cannot be sealed or opened.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyringError {
-    /// The file of the sealing key cannot be read or written.
+    /// The key file cannot be read or written.
     #[error("{} cannot be used: {cause}", path.display())]
-    File {
-        /// Which file.
-        path: PathBuf,
-        /// Why.
-        cause: io::Error,
-    },
-    /// It is there and holds no key.
+    File { path: PathBuf, cause: io::Error },
+    /// The key file exists but contains no valid key.
     #[error("{} does not hold what it was made with: put the right one back, or take it away and type the keys again", .0.display())]
     Damaged(PathBuf),
-    /// What was sealed was not sealed with this key, or for something else.
+    /// The key was sealed with another key file, or for another purpose.
     #[error("the key was sealed with another {KEY_FILE} than the one in the data folder: type it again")]
     WrongKey,
     /// The system gives no randomness.
@@ -42,22 +37,22 @@ pub enum KeyringError {
     Random(String),
 }
 
-/// Seals keys, and opens them.
+/// Seals and opens API keys.
 #[derive(Debug, Clone)]
 pub struct Keyring {
     path: PathBuf,
 }
 
 impl Keyring {
-    /// The keyring of a data directory. Nothing is read or made before the first key.
+    /// Returns the keyring of a data directory. No file is read or created before the first key.
     pub fn in_dir(data_dir: &Path) -> Self {
         Self { path: data_dir.join(KEY_FILE) }
     }
 
-    /// Seals a key for what it is bound to. The first one makes the file.
+    /// Seals a key, bound to a purpose. The first call creates the key file.
     ///
     /// # Errors
-    /// The file cannot be made or read, or there is no randomness.
+    /// Returns an error if the key file cannot be created or read, or if there is no randomness.
     pub fn seal(&self, secret: &Secret, bound_to: &str) -> Result<Vec<u8>, KeyringError> {
         let key = match self.read_key_file() {
             Err(KeyringError::File { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {
@@ -72,10 +67,10 @@ impl Keyring {
         Ok([&[FORMAT_VERSION], nonce.as_slice(), &text].concat())
     }
 
-    /// Opens what was sealed for this.
+    /// Opens a sealed key for the same purpose.
     ///
     /// # Errors
-    /// The file is not there, it is another one, or what was sealed is for something else.
+    /// Returns an error if the key file is missing or another one, or if the key was sealed for another purpose.
     pub fn open(&self, sealed: &[u8], bound_to: &str) -> Result<Secret, KeyringError> {
         let (nonce, text) = match sealed.split_first() {
             Some((&FORMAT_VERSION, rest)) => rest.split_first_chunk::<NONCE_LEN>().ok_or(KeyringError::WrongKey)?,
@@ -98,7 +93,7 @@ impl Keyring {
         self.parse_key(&bytes)
     }
 
-    /// Half a file must never stand there: it is written beside and put in its place whole.
+    /// Creates the key file atomically: writes a temporary file and renames it.
     fn create_key_file(&self) -> Result<LessSafeKey, KeyringError> {
         let bytes: [u8; KEY_LEN] = random()?;
         let beside = self.path.with_extension("key.new");
@@ -124,7 +119,7 @@ impl Keyring {
     }
 }
 
-/// A new file that only its owner reads.
+/// Creates a file that only its owner can read.
 fn create_private_file(path: &Path) -> io::Result<fs::File> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create(true).truncate(true);
@@ -151,7 +146,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever was sealed comes back, for what it was sealed for and for nothing else, and not with one bit changed.
+        /// A sealed key opens only for the same purpose, and not with one bit changed.
         #[test]
         fn keyring_sealed_key_opens_again(key in "[!-~]{1,200}", bound in ".{0,40}", other in ".{0,40}", at in any::<usize>()) {
             let (_folder, keyring) = keyring();

@@ -1,9 +1,9 @@
-//! The turn engine, and everything that several stores take part in.
+//! The turn engine, and everything else that combines several crates.
 //!
 //! - [`turn`]: one turn from a message to its committed reply; the only place that orders its steps
 //! - [`transfer`]: import and export of sessions, cards and whole installations
-//! - [`live`]: who watches a session, and what is being generated
-//! - [`log_follower`]: operations of the log to live events and to the search index
+//! - [`live`]: watchers of sessions, and running generations
+//! - [`log_follower`]: feeds live events and the search index from the operation log
 //! - [`embedding`]: vectors of messages, documents and lorebook entries, in the background
 //! - [`maintenance`]: daily backups and garbage collection
 //! - [`secure_erase`]: removes purged data from the index, the write-ahead log and every other file

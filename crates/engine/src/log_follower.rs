@@ -1,8 +1,9 @@
-//! Following the log: every durable operation is told to watchers at once, and the search index is fed from the log itself.
+//! Follows the operation log: every durable operation is published to watchers at once, and the search index is fed
+//! from the log.
 //!
-//! The index says how far it got; after a crash, or when it was rebuilt, it is fed again from there. So nothing has to be
-//! remembered here, and doing a piece twice does no harm. Only what is destroyed with its log is taken out of it elsewhere
-//! (`wipe`).
+//! The index knows its own cursor. After a crash or rebuild it is fed again from there. So this module keeps no
+//! progress, and processing a piece twice does no harm. Purged sessions lose their log too, so `secure_erase` removes
+//! those from the index.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -23,26 +24,25 @@ use clotho_store::{ActiveRules, PublishedOperation, Store, StoreError, StoreRead
 
 /// Operations read from the log at once.
 const BATCH: i64 = 256;
-/// How long the feeder waits before it looks again after something failed, or when nobody told it of anything.
+/// How long the feeder waits before it tries again after a failure or without a notification.
 const LOOK_AGAIN: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// After it was told of something the feeder lets more come: one batch costs little more than one operation, and whoever
-/// waits for what was just written is not kept waiting by the index.
+/// How long the feeder waits after a notification, so that more operations arrive: a batch costs little more than one
+/// operation.
 const BATCH_DELAY: std::time::Duration = std::time::Duration::from_millis(50);
 
-/// Another word for each way in which texts were made of messages, so that an index made otherwise is made anew.
+/// The version of the text processing. Change it when texts are made differently, so that old indexes are rebuilt.
 const TEXTS: &[u8] = b"of models";
 
-/// The index and what it is given.
+/// The search index and its text settings.
 #[derive(Clone)]
 pub struct IndexFeeder {
-    /// The index.
     pub index: Arc<Index>,
-    /// The tags whose blocks readers never see: nothing is found by them.
+    /// Tags whose blocks are hidden from readers and not indexed.
     pub hide_tags: Arc<[String]>,
 }
 
-/// A number for the texts that these tags leave of the same log: an index that was made with others is made anew.
+/// Returns a hash of the text settings; an index with another one is rebuilt.
 pub fn texts(hide_tags: &[String]) -> u64 {
     let mut hasher = blake3::Hasher::new();
     hasher.update(TEXTS);
@@ -54,17 +54,17 @@ pub fn texts(hide_tags: &[String]) -> u64 {
     u64::from_le_bytes(first)
 }
 
-/// The log of a database, as an index that is fed from it knows it; `None` where nobody ever moved in.
+/// Returns the source for an index of this database; `None` if it has no owner yet.
 ///
 /// # Errors
-/// The database fails or a row is damaged.
+/// Returns an error if the database fails or a row is damaged.
 pub fn upstream(reader: &mut StoreReader<'_>, hide_tags: &[String]) -> Result<Option<IndexSource>, StoreError> {
     let owner = reader.users()?.into_iter().find(|user| user.role == "owner");
     let newest = reader.newest_cursor()?;
     Ok(owner.map(|owner| IndexSource { id: owner.id.uuid(), newest, texts: texts(hide_tags) }))
 }
 
-/// Why an index could not be fed to its end.
+/// Why an index could not be filled.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexFillError {
     /// The database fails or a row is damaged.
@@ -75,10 +75,10 @@ pub enum IndexFillError {
     Index(#[from] SearchError),
 }
 
-/// Feeds an index until it has everything, where nobody writes meanwhile; `say` hears the cursor of the log up to which it is.
+/// Feeds an index until it is complete; nothing may write meanwhile. `say` gets the cursor after each batch.
 ///
 /// # Errors
-/// The database fails, or the index cannot be written.
+/// Returns an error if the database fails or the index cannot be written.
 pub async fn fill_index(
     store: &Arc<Store>,
     indexing: &IndexFeeder,
@@ -92,7 +92,7 @@ pub async fn fill_index(
     Ok(flushed.unwrap_or(Err(SearchError::Down))?)
 }
 
-/// Starts to follow. `published` comes from the store.
+/// Starts the follower. `published` comes from the store.
 pub fn follow(
     runtime: &Handle,
     store: &Arc<Store>,
@@ -100,14 +100,14 @@ pub fn follow(
     indexing: IndexFeeder,
     mut published: mpsc::UnboundedReceiver<PublishedOperation>,
 ) {
-    // Rings when there is something new for the one who feeds the index.
+    // Notifies the feeder of new operations.
     let bell = Arc::new(Notify::new());
     let (live, rung) = (Arc::clone(live), Arc::clone(&bell));
     runtime.spawn(async move {
         while let Some(event) = published.recv().await {
             live.publish(event.session, &event.operation);
             if is_trashed(&event.operation) == Some(true) {
-                // Nobody will read what is still being written there.
+                // Nobody will read the replies that are still running there.
                 live.all_running_replies()
                     .iter()
                     .filter(|one| one.session == event.session)
@@ -126,14 +126,14 @@ pub fn follow(
                 Err(error) => tracing::warn!("the search index waits: {error}"),
             }
             drop(store);
-            // What was told while feeding has left its mark; the rest of the time this sleeps.
+            // A notification during feeding is not lost; without one this sleeps.
             let _ = tokio::time::timeout(LOOK_AGAIN, bell.notified()).await;
             tokio::time::sleep(BATCH_DELAY).await;
         }
     });
 }
 
-/// Whether an operation moves its session to the trash, or brings it back.
+/// Returns whether an operation moves its session to the trash (`true`) or restores it (`false`).
 fn is_trashed(operation: &Operation) -> Option<bool> {
     operation.effects.iter().find_map(|effect| match effect {
         Effect::Setting { name, to, .. } if name == "trashed" => to.as_bool(),
@@ -151,7 +151,7 @@ async fn feed_batch(store: &Arc<Store>, indexing: &IndexFeeder) -> Result<bool, 
     }
     match tokio::task::spawn_blocking(move || index.send(after, changes, cursor)).await {
         Ok(Ok(())) => Ok(true),
-        // It went back, or somebody else fed it: its cursor says from where to go on, at once.
+        // The index is at another cursor; continue from there at once.
         Ok(Err(IndexSendError::Elsewhere(_))) => Ok(true),
         Ok(Err(IndexSendError::Down)) => Ok(false),
         Err(error) => {
@@ -161,19 +161,21 @@ async fn feed_batch(store: &Arc<Store>, indexing: &IndexFeeder) -> Result<bool, 
     }
 }
 
-/// The changes of the index that a piece of the log means, and the cursor after it. All of it is read at one moment, so
-/// what several operations touched is looked at once.
+/// Returns the index changes of a piece of the log, and the cursor after it. It reads one consistent snapshot, so a
+/// node that several operations touched is read only once.
 fn read_batch(
     reader: &mut StoreReader<'_>,
     after: i64,
     hide_tags: &[String],
 ) -> Result<(Vec<IndexChange>, i64), StoreError> {
+    // Read the log.
     let log = reader.log_after(after, BATCH)?;
     let mut cursor = log.last().map_or(after, |(cursor, ..)| *cursor);
     if log.len().try_into().is_ok_and(|read: i64| read < BATCH) {
-        // What stood at the end of the log and was destroyed with its session leaves nothing to wait for.
+        // Operations at the end of the log may have been purged with their session; skip them.
         cursor = cursor.max(reader.newest_cursor()?);
     }
+    // Collect the nodes that may have changed.
     let mut touched: IndexMap<SessionId, IndexSet<NodeId>> = IndexMap::new();
     let mut moved: IndexMap<SessionId, IndexSet<NodeId>> = IndexMap::new();
     for (_, session, operation) in &log {
@@ -188,6 +190,7 @@ fn read_batch(
             touched.extend(reader.node_ids(&held)?);
         }
     }
+    // Read their current documents.
     let mut changes = Vec::new();
     for (session, mut nodes) in touched {
         match reader.any_session(session)? {
@@ -205,7 +208,7 @@ fn read_batch(
     Ok((changes, cursor))
 }
 
-/// The nodes of which an effect changes what can be found.
+/// Returns the nodes whose searchable content an effect changes.
 fn shown_nodes(effect: &Effect) -> impl Iterator<Item = NodeId> {
     let (node, below) = match effect {
         Effect::Added { node, .. } | Effect::Completed { node } | Effect::Shown { node, .. } => (Some(*node), &[][..]),
@@ -215,7 +218,8 @@ fn shown_nodes(effect: &Effect) -> impl Iterator<Item = NodeId> {
     node.into_iter().chain(below.iter().copied())
 }
 
-/// The node below which an effect changes worlds. Those are searched by where their rules say so, as they are now.
+/// Returns the node below which an effect changes states. Nodes there are indexed again if their schemas have
+/// searchable values.
 fn moved_world_root(effect: &Effect) -> Option<NodeId> {
     match effect {
         Effect::Muted { node, .. } | Effect::Moved { node, .. } | Effect::Revised { node, .. } => Some(*node),
@@ -223,7 +227,7 @@ fn moved_world_root(effect: &Effect) -> Option<NodeId> {
     }
 }
 
-/// Whether rules say that messages are found by values of the world.
+/// Returns whether the active schemas mark searchable values.
 fn has_search_facts(rules: &ActiveRules) -> bool {
     search::has_searchable_values(&rules.rules)
 }
@@ -246,7 +250,7 @@ fn node_change(
     Ok(IndexChange::Put(document(held, placed.node, facts)))
 }
 
-/// The values by which a node is found, as of its world. Most rules mark none, and then no world is looked at.
+/// Returns the searchable values of a node's state. Most schemas mark none, and then the state is not read.
 fn search_facts(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
@@ -260,10 +264,10 @@ fn search_facts(
     Ok(search::indexed_values(&world, &rules.rules))
 }
 
-/// What must be found of a session, by its row; nothing of one that lies in the trash.
+/// Returns the expected index documents of a session, by its row; none if it is in the trash.
 ///
 /// # Errors
-/// The database fails or a row is damaged.
+/// Returns an error if the database fails or a row is damaged.
 pub fn session_documents(
     reader: &mut StoreReader<'_>,
     session_n: i64,
@@ -279,8 +283,7 @@ pub fn session_documents(
     Ok(documents)
 }
 
-/// Every complete message of every branch and of the stash can be found, and what arrived of those that failed; what was
-/// taken back cannot.
+/// Returns whether a node is indexed: any message that is not being generated, also failed ones with partial text.
 fn is_searchable(node: &Node) -> bool {
     node.status != Status::Generating && !matches!(node.kind, Kind::Root | Kind::Change) && !node.content.is_empty()
 }

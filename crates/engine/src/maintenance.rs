@@ -1,7 +1,7 @@
-//! What the server does for itself once a day: a copy of the database, and clearing away what may go. Each of the two goes on
-//! beside turns, and a failure of one keeps nobody from the other.
+//! Daily maintenance: a backup and garbage collection. Both run beside turns, and a failure of one does not stop the
+//! other.
 //!
-//! To add a chore: a line in [`Maintenance::run_pass`]. Whatever takes long is cut into small writes there where it is done.
+//! To add a task: a line in [`Maintenance::run_pass`]. Long tasks must split their work into small writes.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,34 +13,30 @@ use clotho_core::clock::{Clock, Time};
 use clotho_search::Index;
 use clotho_store::{GcReport, Store, backups};
 
-/// How often it looks whether a day has begun; the first time a while after the start, which has enough to do.
+/// How often it checks whether a new day has begun. The first check is this long after the start.
 const LOOK_AGAIN: Duration = Duration::from_secs(300);
-/// Milliseconds of a day.
+/// Milliseconds per day.
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// What is done once a day.
+/// The daily maintenance.
 pub struct Maintenance {
-    /// The database file.
     pub database: PathBuf,
-    /// The folder of the backups.
     pub folder: PathBuf,
-    /// So many backups are kept; none are made for 0.
+    /// How many backups are kept; 0 makes none.
     pub backups: usize,
-    /// The search index.
     pub index: Arc<Index>,
-    /// Time.
     pub clock: Arc<dyn Clock>,
-    /// The day, counted from 1970, of the last pass.
+    /// The day of the last pass, counted from 1970.
     last_day: Mutex<Option<i64>>,
 }
 
 impl Maintenance {
-    /// Nothing has been done yet.
+    /// Creates the maintenance; no pass has run yet.
     pub fn new(database: PathBuf, folder: PathBuf, backups: usize, index: Arc<Index>, clock: Arc<dyn Clock>) -> Self {
         Self { database, folder, backups, index, clock, last_day: Mutex::default() }
     }
 
-    /// Begins to look after the store, as long as it lives.
+    /// Starts the task, which runs as long as the store exists.
     pub fn begin(self: &Arc<Self>, runtime: &Handle, store: &Arc<Store>) {
         let (night, store) = (Arc::clone(self), Arc::downgrade(store));
         runtime.spawn(async move {
@@ -58,7 +54,7 @@ impl Maintenance {
         *self.last_day.lock().unwrap_or_else(PoisonError::into_inner) != Some(day(self.clock.now()))
     }
 
-    /// Does what is to be done on a day.
+    /// Runs one pass: backup, garbage collection, and compaction of index and write-ahead log.
     pub async fn run_pass(&self, store: &Arc<Store>) {
         let now = self.clock.now();
         *self.last_day.lock().unwrap_or_else(PoisonError::into_inner) = Some(day(now));
@@ -77,7 +73,7 @@ impl Maintenance {
         }
         let (store, index) = (Arc::clone(store), Arc::clone(&self.index));
         let emptied = tokio::task::spawn_blocking(move || {
-            // What was destroyed has left at once; what else is not found any more leaves here.
+            // Purged data was erased at once; this erases everything else that was removed from the index.
             if let Err(error) = index.purge_removed() {
                 tracing::warn!("what is not found any more is still in the index: {error}");
             }

@@ -1,8 +1,10 @@
-//! Wiping: the bytes of what was destroyed leave the files (`docs/domain.md` 2.16). The commit that destroys leaves a mark in
-//! the database. Where one stands, everything that may hold such bytes is freed of them, and the mark goes last: so nothing is
-//! done where nothing was destroyed, and what a crash or a failure left is done later.
+//! Secure erase: removes the bytes of purged data from all files (`docs/domain.md` 2.16).
 //!
-//! To wipe another place where texts lie: a line in `SecureEraser::erase_bytes`. It must do no harm to do it twice.
+//! The commit that purges leaves a mark in the database. While there is a mark, everything that may contain such bytes
+//! is cleaned, and the mark is removed last. So nothing is done without a purge, and a crash or failure is made up for
+//! later.
+//!
+//! To clean another place: a line in `SecureEraser::erase_bytes`. It must be idempotent.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,57 +18,57 @@ use clotho_core::ids::SessionId;
 use clotho_search::{Index, IndexChange, IndexSendError, SearchError};
 use clotho_store::{Store, StoreError, StoreReader, WriteError};
 
-/// How often it looks whether a mark stands.
+/// How often it checks for a mark.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
-/// The first pause after a failure; each further one is twice as long, up to the longest.
+/// The pause after the first failure; it doubles with each further one, up to [`LONGEST_PAUSE`].
 const PAUSE: Duration = Duration::from_millis(250);
 /// The longest pause after a failure.
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
-/// After so many failures in a row people are told.
+/// After this many failures in a row, users are told.
 const ALERT_AFTER: u32 = 3;
-/// So often the index is asked again to forget sessions while it is fed.
+/// How often removing sessions from the index is tried again while the index is being fed.
 const ASKED: usize = 8;
 
-/// Takes what was destroyed off the disk.
+/// Erases purged data from the disk.
 pub struct SecureEraser {
     index: Arc<Index>,
-    /// How often in a row it failed.
+    /// Failures in a row.
     failures: AtomicU32,
 }
 
-/// Why bytes of what is gone are still in files.
+/// Why purged data is still in files.
 #[derive(Debug, thiserror::Error)]
 pub enum EraseError {
-    /// The database failed.
+    /// The database cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// The database cannot be read, or its write-ahead log cannot be emptied.
+    /// The database cannot be read, or its write-ahead log cannot be truncated.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The index cannot be written.
     #[error(transparent)]
     Index(#[from] SearchError),
-    /// The index takes nothing now.
+    /// The index accepts no changes now.
     #[error(transparent)]
     Send(#[from] IndexSendError),
-    /// The work broke off.
+    /// The task panicked or was cancelled.
     #[error(transparent)]
     Broken(#[from] JoinError),
-    /// The index must hear of it first.
+    /// The index has not processed the purge yet.
     #[error("the search index has not come so far")]
     IndexBehind,
-    /// Somebody does not let the log go.
+    /// A reader still uses the write-ahead log.
     #[error("somebody reads in the write-ahead log")]
     LogInUse,
 }
 
 impl SecureEraser {
-    /// Nothing has failed yet.
+    /// Creates an eraser without failures.
     pub fn new(index: Arc<Index>) -> Self {
         Self { index, failures: AtomicU32::new(0) }
     }
 
-    /// Begins to look after the store, as long as it lives.
+    /// Starts the task, which runs as long as the store exists.
     pub fn begin(self: &Arc<Self>, runtime: &Handle, store: &Arc<Store>) {
         let (wiping, store) = (Arc::clone(self), Arc::downgrade(store));
         runtime.spawn(async move {
@@ -82,20 +84,20 @@ impl SecureEraser {
         });
     }
 
-    /// How often in a row it failed, once that is so often that people should know.
+    /// Returns the failures in a row, if there are enough to tell users.
     pub fn repeated_failures(&self) -> Option<u32> {
         Some(self.failed()).filter(|failed| *failed >= ALERT_AFTER)
     }
 
-    /// How often in a row it failed.
+    /// Returns the failures in a row.
     pub fn failed(&self) -> u32 {
         self.failures.load(Ordering::Relaxed)
     }
 
-    /// Wipes what is marked, if anything is.
+    /// Erases what is marked, if anything is.
     ///
     /// # Errors
-    /// Something is in the way; the mark stands, and all of it is to be done again.
+    /// Returns an error if a step fails. The mark stays, and everything is tried again.
     pub async fn erase(&self, store: &Arc<Store>) -> Result<(), EraseError> {
         match self.erase_bytes(store).await {
             Ok(()) => self.failures.store(0, Ordering::Relaxed),
@@ -116,7 +118,7 @@ impl SecureEraser {
         if store.read(|reader| reader.pending_erasure()).await?.is_none() {
             return Ok(());
         }
-        // What goes piece by piece is marked piece by piece: it goes first.
+        // Rows that are deleted in pieces set marks in pieces, so delete them first.
         store.clear_deleted_rows().await?;
         let Some(remains) = store.read(|reader| reader.pending_erasure()).await? else { return Ok(()) };
         if self.index.cursor() < remains.cursor {
@@ -124,7 +126,7 @@ impl SecureEraser {
         }
         store.forget_worlds();
         self.forget_sessions(store).await?;
-        // Below what was hung elsewhere they still have the world of where it was.
+        // Keyframes below a moved node may still contain the old state.
         store.gc_keyframes().await?;
         store.gc_blobs().await?;
         let (index, own) = (Arc::clone(&self.index), Arc::clone(store));
@@ -136,14 +138,14 @@ impl SecureEraser {
         Ok(store.write(move |tx| tx.clear_erasure(remains)).await?)
     }
 
-    /// Takes out of the index whatever it has of sessions that are not there: the log of a session goes with it, and so tells
-    /// nobody that it is gone. Should it be lost on the way, the next scouring fails, and all is done again.
+    /// Removes sessions from the index that no longer exist. Their log is purged with them, so the log follower cannot
+    /// do it. If a crash loses the change, the mark is still there, and everything is done again.
     async fn forget_sessions(&self, store: &Arc<Store>) -> Result<(), EraseError> {
         for _ in 0..ASKED {
             let index = Arc::clone(&self.index);
             let look = move || {
                 index.flush()?;
-                // Read first: a session that comes in from here on moves the index on.
+                // Read the cursor first: a session added after this advances the cursor, and the send below is refused.
                 let cursor = index.cursor();
                 Ok::<_, SearchError>((cursor, index.sessions()?))
             };
@@ -162,13 +164,13 @@ impl SecureEraser {
     }
 }
 
-/// How long it rests after so many failures.
+/// Returns the pause after this many failures.
 fn retry_delay(failed: u32) -> Duration {
     let doubled = 2_u32.saturating_pow(failed.saturating_sub(1));
     PAUSE.saturating_mul(doubled).min(LONGEST_PAUSE)
 }
 
-/// What takes those of some sessions out of the index that are destroyed or lie in the trash.
+/// Returns the changes that remove purged or trashed sessions from the index.
 fn destroyed_sessions(
     reader: &mut StoreReader<'_>,
     known: IndexSet<SessionId>,

@@ -1,4 +1,5 @@
-//! What a hook may return, checked. Anything else is an error of the script: its operations are dropped, the prose stays.
+//! Checks and parses the return value of a hook. An invalid value is a script error: the call's operations are dropped,
+//! the reply text stays.
 
 use rhai::{Dynamic, Map};
 
@@ -10,12 +11,12 @@ use super::limits::ScriptLimits;
 use super::permission::Permission;
 use super::suggest::did_you_mean;
 
-/// The most replies of one plugin at one tip.
+/// The most quick replies of one plugin at one leaf.
 const MAX_QUICK_REPLIES: usize = 12;
-/// The most characters of a reply's label.
+/// The most characters of a quick reply's label.
 const MAX_LABEL_CHARS: usize = 80;
 
-/// Reads the value that a hook returned.
+/// Parses the return value of a hook.
 pub(super) fn read_answer(call: &HookCall, value: &Dynamic, limits: &ScriptLimits) -> Result<HookAnswer, HostFault> {
     let mut reader = AnswerReader { hook: call.hook, bytes: ByteBudget::new(limits.result) };
     match call.hook {
@@ -78,7 +79,7 @@ impl AnswerReader {
         }
     }
 
-    /// `()` leaves the text alone.
+    /// Parses the result of `on_display`. `()` leaves the text unchanged.
     fn display(&mut self, value: &Dynamic) -> Result<HookAnswer, HostFault> {
         if value.is_unit() {
             return Ok(HookAnswer::Nothing);
@@ -122,7 +123,7 @@ impl AnswerReader {
     }
 }
 
-/// Changing the user's words or how a reply is shown, or answering in the model's place, is granted or it is not.
+/// Checks that the session granted what the answer does: changing a text, or answering in the model's place.
 fn check_grants(call: &HookCall, answer: HookAnswer) -> Result<HookAnswer, HostFault> {
     let changes = |text: &str| *text != *call.text;
     let needs = match &answer {

@@ -1,5 +1,5 @@
-//! One call of one hook of one plugin: what goes in, what comes out. Both are plain data, so that a script may run on
-//! another thread or in another process.
+//! Input and output of one hook call. Both are plain data, so that a script may run on another thread or in another
+//! process.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,38 +16,38 @@ use super::summary::SummaryProposal;
 use clotho_core::clock::Time;
 use clotho_core::world::{Pointer, Problem, SchemaSet, StateOperation, World};
 
-/// A place in a turn where a plugin may speak. To add one: a variant here, what it may return in `answer.rs`, who calls
-/// it in `turn`.
+/// A point of a turn at which a plugin runs. To add one: a variant here, its return type in `answer.rs`, and its call
+/// in `turn`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Hook {
-    /// Once, where the plugin is switched on: writes the first state.
+    /// Runs once, when the plugin is enabled: writes the first state.
     Init,
-    /// Where a version begins whose values have another shape than those that are there: carries them over.
+    /// Runs where a new version of the plugin uses another shape of values: converts the stored ones.
     Migrate,
-    /// Before the user's text is committed: may rewrite, answer, stop or refuse it.
+    /// Runs before the user's text is committed: may rewrite, answer, stop or refuse it.
     OnInput,
-    /// Whenever a prompt is made, also one that nobody sends: puts texts into it, lore in or out. Read only.
+    /// Runs for each prompt, also for one that is only shown: injects texts and selects lore. Read-only.
     Plan,
-    /// Once for each new reply, after streaming.
+    /// Runs once for each new reply, after streaming.
     OnReply,
-    /// In place of `on_reply`, on the new version of a reply that was edited.
+    /// Replaces `on_reply` for the new version of an edited reply.
     OnEdit,
-    /// When a model that was asked with `ctx.ask` has answered, or could not.
+    /// Runs when a model called with `ctx.ask` has answered or failed.
     OnAnswer,
-    /// Once for each greeting of a story, when it begins.
+    /// Runs once for each greeting of a session, when it begins.
     OnGreeting,
-    /// Instead of a model (`plugin:<id>`): writes the reply itself.
+    /// Writes the reply itself, in place of a model (`plugin:<id>`).
     Narrate,
-    /// When the tip is shown: offers replies. Read only.
+    /// Runs when the leaf is shown: offers quick replies. Read-only.
     QuickReplies,
-    /// When a reply is shown: says how. Read only.
+    /// Runs when a reply is shown: may change how it is displayed. Read-only.
     OnDisplay,
-    /// When a model calls a tool while it writes. Its functions have names of their own, see [`TOOL_PREFIX`].
+    /// Runs when a model calls a tool during a reply. Each tool has its own function, see [`TOOL_PREFIX`].
     Tool,
 }
 
 impl Hook {
-    /// All of them that have a function of their own.
+    /// All hooks with a function of their own, so all but [`Hook::Tool`].
     pub const ALL: [Self; 11] = [
         Self::Init,
         Self::Migrate,
@@ -62,7 +62,7 @@ impl Hook {
         Self::OnDisplay,
     ];
 
-    /// The function that a script defines for it.
+    /// Returns the name of the script function that defines the hook.
     pub fn name(self) -> &'static str {
         match self {
             Self::Init => "init",
@@ -80,7 +80,7 @@ impl Hook {
         }
     }
 
-    /// What it is called with.
+    /// Returns the parameter names of the hook's function.
     pub const fn parameters(self) -> &'static [&'static str] {
         match self {
             Self::Migrate => &["ctx", "from"],
@@ -89,7 +89,7 @@ impl Hook {
         }
     }
 
-    /// When it runs and what for, for people.
+    /// Describes for users when the hook runs and what it is for.
     pub const fn description(self) -> &'static str {
         match self {
             Self::Init => "once, where the plugin is switched on: writes the first values",
@@ -107,18 +107,18 @@ impl Hook {
         }
     }
 
-    /// The hook of a name.
+    /// Returns the hook of a function name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|hook| hook.name() == name)
     }
 
-    /// Whether it may write and roll.
+    /// Returns whether the hook may write and roll.
     pub fn may_write(self) -> bool {
         !matches!(self, Self::Plan | Self::QuickReplies | Self::OnDisplay)
     }
 
-    /// The name under which its dice fall and are recorded: who reads an edited reply throws what was thrown for the one
-    /// before, and the one after that does so again, whichever hook read it.
+    /// Returns the hook name under which rolls are seeded and recorded. `on_edit` uses that of `on_reply`, so an edited
+    /// reply gets the same rolls as the reply before it.
     pub fn roll_name(self) -> &'static str {
         match self {
             Self::OnEdit => Self::OnReply.name(),
@@ -127,17 +127,17 @@ impl Hook {
     }
 }
 
-/// What the function of a tool begins with; the tool's name follows.
+/// Prefix of a tool's function; the tool's name follows.
 pub const TOOL_PREFIX: &str = "tool_";
 
-/// A tool that a model calls.
+/// One call of a tool by a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolInvocation {
-    /// Its name in the manifest.
+    /// The tool's name in the manifest.
     pub name: String,
-    /// What it is called with, as the tool's schema has it.
+    /// The arguments, as the tool's schema describes them.
     pub arguments: Value,
-    /// How often the same reply has called it before: each call has dice of its own.
+    /// Number of earlier calls in the same reply. Each call has its own dice.
     pub before: u32,
 }
 
@@ -146,76 +146,73 @@ pub struct ToolInvocation {
 pub struct RecentMessage {
     /// `user`, `assistant` or `system`.
     pub role: String,
-    /// Who spoke.
+    /// Name of the speaker.
     pub name: String,
-    /// The text.
     pub text: String,
 }
 
 /// The facts of the node at which a hook runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HookNodeInfo {
-    /// The node's id; empty while there is none yet.
+    /// Id of the node; empty if it does not exist yet.
     pub id: String,
-    /// Nodes from the root to it.
+    /// Number of nodes from the root to this node.
     pub depth: u64,
-    /// User messages on its path.
+    /// Number of user messages on the path.
     pub turn: u64,
-    /// Its stored time. Scripts have no other clock.
+    /// Stored time of the node. Scripts have no other clock.
     pub time: Option<Time>,
 }
 
-/// What one call gets. Make one with [`HookCall::new`] and set what the hook needs.
+/// The input of one call. Create it with [`HookCall::new`] and set the fields that the hook needs.
 #[derive(Debug, Clone)]
 pub struct HookCall {
-    /// Which hook.
     pub hook: Hook,
-    /// With [`Hook::Tool`], which one.
+    /// The called tool; only with [`Hook::Tool`].
     pub tool: Option<ToolInvocation>,
-    /// With [`Hook::OnAnswer`], what came of the call.
+    /// The result of the model call; only with [`Hook::OnAnswer`].
     pub answer: Option<ModelCallAnswer>,
-    /// The world as the hook finds it, with what earlier plugins of this node proposed. The call takes it along and brings it
-    /// back in its outcome: one that nobody else holds is written in place, and a write costs the same in a large world as in a
-    /// small one.
+    /// The state before the hook, including what earlier plugins of this node proposed. The call takes it and returns
+    /// it in its outcome. Without other references it is changed in place, so a write costs the same for a large state
+    /// as for a small one.
     pub world: Arc<World>,
-    /// The parent's world, for `ctx.before`.
+    /// The parent's state, for `ctx.before`.
     pub before: Arc<World>,
-    /// The schemas in force.
+    /// The active schemas.
     pub rules: Arc<SchemaSet>,
     /// The plugin's settings in this session, defaults filled in ([`super::Manifest::settings`]).
     pub config: Arc<Map<String, Value>>,
-    /// What the plugin may do beyond its own root.
+    /// The permissions that the session grants beyond the plugin's own root.
     pub grants: Arc<[Permission]>,
-    /// Where the values of the other plugins are that play: commands for those are theirs.
+    /// The roots of the other active plugins. Commands for their values are not this plugin's.
     pub foreign_roots: Arc<[Pointer]>,
-    /// Who gets the command that was typed, where this plugin has it too and runs later.
+    /// The plugin that gets the typed slash command, if this plugin also has the command but runs later.
     pub command_plugin: Option<String>,
-    /// The text the hook is about: the user's, the reply, the tip's.
+    /// The text that the hook is about: of the user, of the reply, or of the leaf.
     pub text: Arc<str>,
-    /// The role of that text's author.
+    /// The role of the text's author.
     pub role: String,
     /// The name of the user's persona.
     pub user: String,
-    /// The name of the character that speaks.
+    /// The name of the speaking character.
     pub character: String,
-    /// The node.
     pub node: HookNodeInfo,
-    /// The messages before it, oldest first; a script sees the newest fifty at most.
+    /// The messages before the node, oldest first. A script sees only the newest fifty.
     pub recent: Arc<[RecentMessage]>,
-    /// Where dice come from.
+    /// The seeds for dice.
     pub seeds: DiceSeeds,
-    /// Rolls of an earlier run of the same node: reused by (plugin, hook, n, spec).
+    /// Rolls of an earlier run of the same node. They are reused by (plugin, hook, n, spec).
     pub recorded_rolls: Arc<[Roll]>,
-    /// `init`: what lorebooks say that values begin with.
+    /// `init`: the initial values that lorebooks state.
     pub starts: Arc<[InitVarText]>,
-    /// `migrate`: the version of the values that are there.
+    /// `migrate`: the version of the stored values.
     pub from: u32,
-    /// The reader's language, a tag like `en` or `zh-CN`.
+    /// The reader's language as a tag, for example `en` or `zh-CN`.
     pub language: String,
 }
 
 impl HookCall {
-    /// A call of `hook` on `world` under `rules`, everything else empty.
+    /// Creates a call of `hook` on `world` under `rules`, with everything else empty.
     pub fn new(hook: Hook, world: Arc<World>, rules: Arc<SchemaSet>) -> Self {
         Self {
             hook,
@@ -244,7 +241,7 @@ impl HookCall {
 }
 
 impl HookCall {
-    /// The function of the script that it runs.
+    /// Returns the name of the script function that the call runs.
     pub fn function(&self) -> Cow<'static, str> {
         match &self.tool {
             Some(tool) => format!("{TOOL_PREFIX}{}", tool.name).into(),
@@ -252,7 +249,7 @@ impl HookCall {
         }
     }
 
-    /// The name under which its dice fall and are recorded.
+    /// Returns the name under which the call's rolls are seeded and recorded.
     pub fn roll_name(&self) -> Cow<'static, str> {
         match &self.tool {
             Some(tool) if tool.before > 0 => {
@@ -264,88 +261,86 @@ impl HookCall {
     }
 }
 
-/// One offered reply.
+/// One quick reply that a plugin offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PluginQuickReply {
-    /// What the button says.
+    /// Text of the button.
     pub label: String,
-    /// What is sent.
+    /// Text that is sent.
     pub send: String,
 }
 
-/// What a hook answered.
+/// The return value of a hook.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum HookAnswer {
-    /// Nothing to say; also every hook that a script does not define.
+    /// No value; also for every hook that a script does not define.
     #[default]
     Nothing,
-    /// `on_input`: what happens to the user's text.
+    /// `on_input`: what to do with the user's text.
     Input {
-        /// The text instead of the user's.
+        /// Replaces the user's text.
         text: Option<String>,
-        /// The reply; no model is asked.
+        /// The reply; no model is called.
         reply: Option<String>,
-        /// The user's node is written and nothing is generated.
+        /// Writes the user's node and generates nothing.
         stop: bool,
     },
-    /// `ctx.fail`: the input is refused with this message; nothing may be written.
+    /// `ctx.fail`: refuses the input with this message; nothing may be written.
     Refused(String),
-    /// `narrate`: the reply in the pieces in which it streams.
+    /// `narrate`: the reply, in the pieces in which it streams.
     Narration(Vec<String>),
-    /// `quick_replies`.
     QuickReplies(Vec<PluginQuickReply>),
-    /// `on_display`: the text as it is shown.
+    /// `on_display`: the text to show.
     Display(String),
-    /// A tool: what the model is told.
+    /// Tool: the result for the model.
     Value(Value),
 }
 
-/// What one call cost.
+/// The cost of one call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HookUsage {
     /// Steps of the interpreter.
     pub operations: u64,
-    /// Microseconds of CPU.
+    /// CPU time in microseconds.
     pub micros: u64,
-    /// The most bytes of memory held at once.
+    /// Peak memory in bytes.
     pub heap_peak: u64,
 }
 
-/// What one call proposes. With an [`HookOutcome::error`] or a refusal it proposes nothing.
+/// What one call proposes. It proposes nothing if [`HookOutcome::error`] is set or the call refused.
 #[derive(Debug, Clone)]
 pub struct HookOutcome {
-    /// The operations in order.
+    /// The operations, in order.
     pub operations: Vec<StateOperation>,
-    /// What the fold said about them (clamped, rounded, refused), by position in `operations`. The turn's own fold says
-    /// the same again: these are for `try` and tests.
+    /// What the fold reported about them (clamped, rounded, refused), by position in `operations`. The turn folds again
+    /// and reports the same; these are for `try` and tests.
     pub problems: Vec<Problem>,
-    /// The world with the operations folded in: what the next plugin finds. `None` where it proposes nothing because it failed or
-    /// refused: it may have written in the only copy.
+    /// The state with the operations folded in, for the next plugin. `None` if the call failed or refused, because it
+    /// may have changed the only copy.
     pub world: Option<Arc<World>>,
-    /// Every roll in order. Facts also when the call failed.
+    /// Every roll, in order. They are recorded also if the call failed.
     pub rolls: Vec<Roll>,
     /// Visible lines under the node.
     pub notes: Vec<String>,
     /// Lines for the trace.
     pub warnings: Vec<String>,
-    /// What `print` and `debug` said.
+    /// Output of `print` and `debug`.
     pub log: Vec<String>,
-    /// What `plan` wants of the prompt.
+    /// Changes to the prompt that `plan` wants.
     pub plan: PluginPromptPlan,
-    /// Models that are to be asked when the turn is written.
+    /// Model calls to make after the message is written.
     pub asks: Vec<PluginModelCall>,
-    /// What it would have told of turns that were played.
+    /// The proposed summary of played turns.
     pub summary: Option<SummaryProposal>,
-    /// What the hook answered.
     pub answer: HookAnswer,
-    /// What it cost.
     pub usage: HookUsage,
-    /// Why it failed. Its operations are dropped ([`ScriptError::ops_dropped`]), the prose stays, other plugins go on.
+    /// Why the call failed. Its operations are dropped ([`ScriptError::ops_dropped`]), the reply text stays, and other
+    /// plugins still run.
     pub error: Option<ScriptError>,
 }
 
 impl HookOutcome {
-    /// The outcome of a hook that is not there: nothing, at no cost.
+    /// Returns the outcome of a hook that the plugin does not define: nothing, at no cost.
     pub fn empty(world: Arc<World>) -> Self {
         Self {
             operations: Vec::new(),
@@ -364,7 +359,7 @@ impl HookOutcome {
         }
     }
 
-    /// Whether the call ended by a limit; [`super::LimitViolations`] counts these.
+    /// Returns whether a limit ended the call; [`super::LimitViolations`] counts these.
     pub fn hit_limit(&self) -> bool {
         self.error.as_ref().is_some_and(|error| error.kind == super::ScriptErrorKind::Limit)
     }

@@ -1,5 +1,5 @@
-//! All plugins that this server knows: those inside the binary and those in its folder. A broken one is listed with its
-//! error and never keeps the server from starting. Being listed is not being switched on: a session names what it uses.
+//! All plugins that this server knows, bundled or from its plugin folder. A broken plugin is listed with its error and
+//! never keeps the server from starting. A listed plugin is not active before a session enables it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -14,43 +14,42 @@ use super::source::{PluginOrigin, PluginSource};
 /// One plugin of the catalogue.
 #[derive(Debug, Clone)]
 pub struct CatalogueEntry {
-    /// Its folder's name, which is its id when it is in order.
+    /// Name of the plugin's folder. For a valid plugin it is the id.
     pub name: String,
-    /// Where it was found.
     pub origin: PluginOrigin,
     /// The plugin, or why it cannot run.
     pub state: Result<Arc<LoadedPlugin>, Box<ScriptError>>,
-    /// Why what lies in its folder by now is not in force, while what lay there before still is.
+    /// Why the files now in the folder do not run. The version loaded before stays active.
     pub reload_error: Option<Box<ScriptError>>,
 }
 
 impl CatalogueEntry {
-    /// What was found under a name.
+    /// Creates the entry of a plugin.
     pub(super) fn new(name: &str, origin: PluginOrigin, state: Result<Arc<LoadedPlugin>, Box<ScriptError>>) -> Self {
         Self { name: name.to_owned(), origin, state, reload_error: None }
     }
 
-    /// Tells the log what in it is probably a mistake. Takes longer than loading: for a thread that nobody waits for.
+    /// Logs likely mistakes of the plugin. Slower than loading, so call it on a background thread.
     pub(super) fn log_warnings(&self) {
         for warning in self.state.iter().flat_map(|loaded| loaded.warnings()) {
             tracing::warn!(plugin = self.name, "plugin: {warning}");
         }
     }
 
-    /// What is wrong with it as it lies there, whether it still runs as it was or not at all.
+    /// Returns the error of the files as they are now, whether or not an earlier version still runs.
     pub fn error(&self) -> Option<&ScriptError> {
         self.reload_error.as_deref().or_else(|| self.state.as_ref().err().map(Box::as_ref))
     }
 }
 
-/// The plugins by name.
+/// The plugins, by name.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     entries: BTreeMap<String, CatalogueEntry>,
 }
 
 impl Catalogue {
-    /// Takes in plugins that the program brings ([`LoadedPlugin::load_lazily`]).
+    /// Creates a catalogue of the bundled plugins ([`LoadedPlugin::load_lazily`]).
     pub fn bundled(sources: impl IntoIterator<Item = PluginSource>, limits: &ScriptLimits) -> Self {
         let mut catalogue = Self::default();
         for source in sources {
@@ -61,8 +60,8 @@ impl Catalogue {
         catalogue
     }
 
-    /// Adds the plugins of a folder, in the place of those that have the same name; one that cannot run replaces nothing. A folder that
-    /// is not there has none.
+    /// Adds the plugins of a folder. They replace those of the same name, unless they cannot run. A missing folder has
+    /// no plugins.
     pub fn add_folder(&mut self, folder: &Path, limits: &ScriptLimits) {
         let found = match PluginSource::read_all(folder) {
             Ok(found) => found,
@@ -76,7 +75,8 @@ impl Catalogue {
         }
     }
 
-    /// Puts what lies in a plugin's folder into the place of what was there, if it can run; else that goes on, and the error is told.
+    /// Replaces a plugin with the files of its folder. If they cannot run, the loaded version stays and keeps the
+    /// error.
     pub(super) fn replace(&mut self, name: &str, state: Result<Arc<LoadedPlugin>, Box<ScriptError>>) {
         match (state, self.entries.get_mut(name).filter(|old| old.state.is_ok())) {
             (Err(error), Some(old)) => {
@@ -94,7 +94,7 @@ impl Catalogue {
         self.insert_quietly(entry);
     }
 
-    /// Puts an entry of which the log knows already.
+    /// Adds an entry whose error is logged already.
     pub(super) fn insert_quietly(&mut self, entry: CatalogueEntry) {
         self.entries.insert(entry.name.clone(), entry);
     }
@@ -103,36 +103,36 @@ impl Catalogue {
         self.entries.remove(name);
     }
 
-    /// What was found under a name.
+    /// Returns the entry of a name.
     pub fn entry(&self, name: &str) -> Option<&CatalogueEntry> {
         self.entries.get(name)
     }
 
-    /// A plugin that can run.
+    /// Returns a plugin that can run.
     pub fn get(&self, id: &str) -> Option<&Arc<LoadedPlugin>> {
         self.entries.get(id)?.state.as_ref().ok()
     }
 
-    /// The names under which other code plays here than in `old`, or none where there was some.
+    /// Returns the names whose runnable plugin differs from the one in `old`, including those added or removed.
     pub fn changed_names(&self, old: &Self) -> Vec<String> {
         let names: BTreeSet<&String> = self.entries.keys().chain(old.entries.keys()).collect();
         let is_other = |name: &&String| self.get(name).map(Arc::as_ptr) != old.get(name).map(Arc::as_ptr);
         names.into_iter().filter(is_other).cloned().collect()
     }
 
-    /// `is broken: main.rhai:3:1: why`, for a plugin that is there and cannot run.
+    /// Returns `is broken: main.rhai:3:1: why` for a listed plugin that cannot run.
     pub fn broken(&self, id: &str) -> Option<String> {
         let error = self.entries.get(id)?.state.as_ref().err()?;
         Some(format!("is broken: {}", error.one_line()))
     }
 
-    /// Every plugin by name, the broken ones included.
+    /// Iterates over all entries by name, including the broken ones.
     pub fn entries(&self) -> impl Iterator<Item = &CatalogueEntry> {
         self.entries.values()
     }
 }
 
-/// The plugin that was read from a folder, or why it cannot run.
+/// Loads the plugin that was read from a folder.
 pub(super) fn load(
     name: &str,
     source: io::Result<PluginSource>,
@@ -147,8 +147,8 @@ pub(super) fn load(
     }
 }
 
-/// The order in which plugins run: each after those that its manifest names in `after` (as far as they are there), else
-/// by id. Of a circle the smallest id goes first.
+/// Returns the order in which plugins run: each after the listed plugins that its manifest names in `after`, otherwise
+/// by id. In a cycle the smallest id goes first.
 pub fn load_order(plugins: &[Arc<LoadedPlugin>]) -> Vec<Arc<LoadedPlugin>> {
     let mut waiting: BTreeMap<&str, &Arc<LoadedPlugin>> = plugins.iter().map(|plugin| (plugin.id(), plugin)).collect();
     let mut ordered = Vec::new();

@@ -1,8 +1,12 @@
-//! What can be known to be wrong without running a hook: calls of functions that nobody defines, functions that hide
-//! those of `ctx`, functions that were to be hooks, files to import that are not there, notes that nobody can allow,
-//! patterns that do not compile, paths that the schema closes (`paths.rs`), what is spelled out and cannot be meant
-//! (`literals.rs`). They are warnings: a plugin with a mistake in
-//! one rare branch still plays.
+//! Static checks of the scripts. They find:
+//!
+//! - calls of functions that do not exist, and functions that hide those of `ctx`
+//! - misspelled hooks and missing import files
+//! - uses of permissions that the manifest does not request
+//! - invalid patterns, and paths that the schema excludes (`paths.rs`)
+//! - literals that cannot be meant (`literals.rs`)
+//!
+//! The results are warnings: a plugin with a mistake in a rare branch still runs.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +31,7 @@ use clotho_core::world::Schema;
 /// The most warnings of one plugin.
 const MAX_WARNINGS: usize = 50;
 
-/// Looks through the script files.
+/// Checks the script files and returns the warnings.
 pub(super) fn check_scripts(
     kit: &PluginRuntime,
     explain: &ErrorExplainer<'_>,
@@ -46,8 +50,8 @@ pub(super) fn check_scripts(
     warnings
 }
 
-/// Whether the files that the entry imports before anything else are there. Without them no hook runs, so that it is an
-/// error.
+/// Checks that the files imported at the top level of the entry exist. This is an error, because without them no hook
+/// runs.
 pub(super) fn check_entry_imports(ast: &AST, explain: &ErrorExplainer<'_>) -> Result<(), Box<ScriptError>> {
     let path = &explain.manifest.entry;
     let missing = ast.statements().iter().filter_map(imported).find_map(|(name, position)| {
@@ -57,14 +61,14 @@ pub(super) fn check_entry_imports(ast: &AST, explain: &ErrorExplainer<'_>) -> Re
     missing.map_or(Ok(()), |error| Err(Box::new(error)))
 }
 
-/// What a statement imports, where it says so outright.
+/// Returns the file name of an import statement, if it is a string literal.
 fn imported(statement: &Stmt) -> Option<(&str, Position)> {
     let Stmt::Import(what, _) = statement else { return None };
     let Expr::StringConstant(name, position) = &what.0 else { return None };
     Some((name.as_str(), *position))
 }
 
-/// Why something cannot be imported.
+/// Returns why a file cannot be imported.
 fn import_problem(explain: &ErrorExplainer<'_>, name: &str) -> Option<String> {
     let file = file_of(name);
     if !is_relative_path(&file) {
@@ -73,7 +77,7 @@ fn import_problem(explain: &ErrorExplainer<'_>, name: &str) -> Option<String> {
     (!explain.scripts.contains_key(&file)).then(|| explain.missing_file(name))
 }
 
-/// One script file.
+/// The check of one script file.
 struct FileCheck<'a> {
     kit: &'a PluginRuntime,
     explainer: &'a ErrorExplainer<'a>,
@@ -120,7 +124,7 @@ impl FileCheck<'_> {
         seen.imports.iter().filter_map(say).collect()
     }
 
-    /// Functions of the entry that look like hooks, are none, and that nobody calls: they would never run.
+    /// Warns of functions in the entry that look like hooks but are none, and that nothing calls.
     fn misspelled_hooks(&self, seen: &FileCalls) -> Vec<ScriptError> {
         if self.path != self.kit.manifest.entry {
             return Vec::new();
@@ -141,7 +145,7 @@ impl FileCheck<'_> {
         self.ast.iter_functions().filter_map(say).collect()
     }
 
-    /// What a plugin does without asking for the permission: nobody can grant it.
+    /// Warns of functions whose permission the manifest does not request, so that nobody can grant it.
     fn missing_permissions(&self, seen: &FileCalls) -> Vec<ScriptError> {
         let asked = &self.kit.manifest.permissions;
         let say = |(name, args, position): &(String, usize, Position)| {
@@ -164,7 +168,7 @@ impl FileCheck<'_> {
         seen.methods.iter().filter_map(say).collect()
     }
 
-    /// Models that are asked, with nobody who reads what they say.
+    /// Warns if the entry calls `ctx.ask` but defines no `on_answer`.
     fn unread_answers(&self, seen: &FileCalls) -> Option<ScriptError> {
         let asks = seen.methods.iter().find(|(name, args, _)| name == "ask" && *args == 2);
         let is_heard = self.path != self.kit.manifest.entry || seen.own_functions.contains(Hook::OnAnswer.name());
@@ -172,7 +176,8 @@ impl FileCheck<'_> {
         Some(self.warn(*position, "ctx.ask: there is no on_answer(ctx) that reads what comes".to_owned()))
     }
 
-    /// The language lets a script's own function be called as a method: `fn add(path, n)` is what `ctx.add(path, n)` calls.
+    /// Warns of functions that hide those of `ctx`. Rhai calls a script's own function as a method: with `fn add(path,
+    /// n)` defined, `ctx.add(path, n)` calls that.
     fn shadowed_methods(&self, seen: &FileCalls) -> Vec<ScriptError> {
         let of_ctx = |name: &str, args: usize| {
             let same = |known: &ScriptFunction| known.name == name && known.params == args + 1;
@@ -201,7 +206,7 @@ impl FileCheck<'_> {
         seen.unknown.iter().map(say).collect()
     }
 
-    /// Compiles the patterns that stand in the file, so that no turn has to.
+    /// Warns of invalid pattern literals. Compiling them here also fills the cache for later turns.
     fn invalid_patterns(&self) -> Vec<ScriptError> {
         let PluginRuntime { manifest, regexes, .. } = self.kit;
         let say = |(pattern, position): (String, Position)| {
@@ -212,16 +217,16 @@ impl FileCheck<'_> {
     }
 }
 
-/// What one file calls.
+/// Calls and imports of one file.
 #[derive(Default)]
 struct FileCalls {
-    /// What it imports, where it says so outright.
+    /// Imports whose file name is a string literal.
     imports: Vec<(String, Position)>,
-    /// Every name that is called.
+    /// The name of every called function.
     called_functions: BTreeSet<String>,
-    /// Names of functions that neither the file nor the host defines.
+    /// Names of called functions that neither the file nor the host defines.
     unknown: Vec<(String, Position)>,
-    /// Methods with the number of their arguments.
+    /// Method calls with their number of arguments.
     methods: Vec<(String, usize, Position)>,
     own_functions: BTreeSet<String>,
 }

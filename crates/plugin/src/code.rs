@@ -1,5 +1,5 @@
-//! The scripts of a plugin, compiled: what a call runs. Making it costs a plugin of 300 KB of script some 18 ms and ten times its
-//! size in memory, and so it is made when it is first wanted, where that can do no harm ([`super::LoadedPlugin::later`]).
+//! The compiled scripts of a plugin. Compiling 300 KB of script takes some 18 ms and ten times its size in memory.
+//! Bundled plugins are therefore compiled at first use ([`super::LoadedPlugin::load_lazily`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use super::script::{self, FunctionBody, ScriptAsts, ScriptFile, ScriptFiles};
 use super::source::PluginSource;
 use super::suggest::did_you_mean;
 
-/// The script file where the manifest names none.
+/// The script file if the manifest names none.
 const ENTRY: &str = "main.rhai";
 
 /// The compiled scripts of one plugin.
@@ -31,15 +31,17 @@ pub(super) struct PluginCode {
     pub(super) files: ScriptAsts,
     pub(super) modules: ModuleCache,
     hooks: BTreeMap<Hook, FunctionBody>,
-    /// What the tools of its manifest do, by their names.
+    /// The functions of the manifest's tools, by tool name.
     tools: BTreeMap<String, FunctionBody>,
 }
 
 impl PluginCode {
-    /// Compiles and checks the scripts of a plugin. Needs a thread with a script's stack: parsing goes as deep as a script does.
+    /// Compiles and checks the scripts of a plugin. Needs a thread with a script-sized stack, because parsing recurses
+    /// as deep as a script does.
     ///
     /// # Errors
-    /// The first thing that keeps it from running: a file over its size, one that does not parse, a hook with the wrong parameters.
+    /// Returns the first fault that prevents running: a file that is too large or does not parse, or a hook with wrong
+    /// parameters.
     pub(super) fn compile(source: &PluginSource, manifest: &Arc<Manifest>) -> Result<Self, Box<ScriptError>> {
         let scripts = scripts(source, manifest)?;
         let explain = ErrorExplainer { manifest, scripts: &scripts };
@@ -58,12 +60,12 @@ impl PluginCode {
         Ok(Self { runtime: kit, ast, files, modules, hooks, tools })
     }
 
-    /// The hooks that the script defines.
+    /// Returns the hooks that the script defines.
     pub(super) fn hooks(&self) -> BTreeSet<Hook> {
         self.hooks.keys().copied().collect()
     }
 
-    /// What a call runs, if the script defines it.
+    /// Returns the function that a call runs, if the script defines it.
     pub(super) fn body(&self, call: &HookCall) -> Option<&FunctionBody> {
         match &call.tool {
             Some(tool) => self.tools.get(&tool.name),
@@ -72,13 +74,13 @@ impl PluginCode {
     }
 }
 
-/// The hooks that a script defines, by how it is written: each begins a line. True of every script that the program brings.
+/// Finds the hooks of a script without parsing it: each must begin a line. All bundled scripts are written so.
 pub(super) fn scan_hooks(script: &str) -> BTreeSet<Hook> {
     let names = script.lines().filter_map(|line| line.strip_prefix("fn ")?.split('(').next());
     names.filter_map(Hook::from_name).collect()
 }
 
-/// The script files, within their sizes. Those under `tests/` are not scripts of the plugin.
+/// Reads the script files within their size limits. Files under `tests/` are not scripts of the plugin.
 fn scripts(source: &PluginSource, manifest: &Manifest) -> Result<ScriptFiles, Box<ScriptError>> {
     let limits = &manifest.limits;
     let fault = |path: &str, kind, message: String| {
@@ -100,7 +102,7 @@ fn scripts(source: &PluginSource, manifest: &Manifest) -> Result<ScriptFiles, Bo
             source.text(path).ok_or_else(|| fault(path, ScriptErrorKind::Parse, "the file is not UTF-8".to_owned()))?;
         scripts.insert(path.clone(), Arc::new(ScriptFile::new(&engine, text)));
     }
-    // A plugin of rules alone needs no script.
+    // A plugin with only manifest rules needs no script.
     if scripts.is_empty() && !manifest.rules.is_empty() && manifest.entry == ENTRY {
         scripts.insert(ENTRY.to_owned(), Arc::new(ScriptFile::new(&engine, "")));
     }
@@ -123,7 +125,7 @@ fn compile(explain: &ErrorExplainer<'_>) -> Result<ScriptAsts, Box<ScriptError>>
     explain.scripts.iter().map(one).collect()
 }
 
-/// The engine of the loader: as for a call, with the time that a whole load may take instead of a call's.
+/// Creates the engine of the loader. Its deadline is 20 times that of a call, because it covers a whole load.
 fn loading_engine(limits: &ScriptLimits, modules: &ModuleCache) -> Engine {
     let mut engine = engine::base(limits);
     engine.set_module_resolver(modules.clone());
@@ -132,7 +134,7 @@ fn loading_engine(limits: &ScriptLimits, modules: &ModuleCache) -> Engine {
     engine
 }
 
-/// What the tools of the manifest do: for each a function of two values, the context and the arguments.
+/// Returns the functions of the manifest's tools. Each takes the context and the arguments.
 fn tools(ast: &AST, explain: &ErrorExplainer<'_>) -> Result<BTreeMap<String, FunctionBody>, Box<ScriptError>> {
     let mut found = BTreeMap::new();
     for function in ast.iter_functions() {
@@ -165,7 +167,7 @@ fn tools(ast: &AST, explain: &ErrorExplainer<'_>) -> Result<BTreeMap<String, Fun
     }
 }
 
-/// The hooks that a script defines, each with exactly its parameters.
+/// Returns the hooks that a script defines, each with exactly its parameters.
 fn hooks(ast: &AST, explain: &ErrorExplainer<'_>) -> Result<BTreeMap<Hook, FunctionBody>, Box<ScriptError>> {
     let mut found = BTreeMap::new();
     for function in ast.iter_functions() {

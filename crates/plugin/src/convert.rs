@@ -1,24 +1,24 @@
-//! Values between the world (JSON) and scripts, by hand: the engine's own conversion does not know that our numbers keep
-//! their source text.
+//! Conversion between JSON and script values. Rhai's own conversion does not preserve the source text of our numbers.
 //!
-//! - Whole numbers of 64 bits and fractions are the script's own numbers. A whole number beyond 64 bits, or a fraction
-//!   beyond a double's range, becomes an [`Exact`]: the script can print, compare and store it unchanged, not compute.
-//! - Both ways are bounded in depth and size, so that nothing deep or large is built, walked or dropped.
+//! - Whole numbers of 64 bits and fractions become the script's own numbers. A whole number beyond 64 bits, or a
+//!   fraction beyond a double's range, becomes an [`Exact`]: the script can print, compare and store it unchanged, but
+//!   not compute with it.
+//! - Both directions are bounded in depth and size, so that nothing deep or large is built, walked or dropped.
 
 use rhai::{Array, Dynamic, ImmutableString, Map};
 use serde_json::{Number, Value};
 
 use super::limits::ScriptLimits;
 
-/// A number that scripts cannot compute with but do not lose.
+/// A number that scripts can pass on exactly but not compute with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Exact(pub Number);
 
-/// A value is too large to hand to a script at once.
+/// Error: a value is too large to pass to a script at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ValueTooLarge;
 
-/// A value for a script, within the limits of its texts and containers.
+/// Converts a value for a script, within the limits of texts and containers.
 pub(super) fn to_script(value: &Value, limits: &ScriptLimits) -> Result<Dynamic, ValueTooLarge> {
     let mut budget = ConvertBudget { entries: limits.array.max(limits.map), bytes: limits.string };
     budget.value(value, limits.depth * 2)
@@ -55,7 +55,7 @@ impl ConvertBudget {
     }
 }
 
-/// A number for a script.
+/// Converts a number for a script.
 pub(super) fn number_to_script(number: &Number) -> Dynamic {
     if let Some(whole) = number.as_i64() {
         return whole.into();
@@ -67,7 +67,7 @@ pub(super) fn number_to_script(number: &Number) -> Dynamic {
     }
 }
 
-/// Why a script's value cannot leave it.
+/// Why a script's value cannot be converted to JSON.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub(super) enum ScriptValueError {
     #[error("a value may be nested {0} deep at most")]
@@ -82,12 +82,12 @@ pub(super) enum ScriptValueError {
     Unsupported(String),
 }
 
-/// A script's value as JSON, at most `depth` deep; takes its size from `bytes` left.
+/// Converts a script's value to JSON, at most `depth` deep. Its size is taken from `bytes`.
 pub(super) fn from_script(value: &Dynamic, depth: usize, bytes: &mut ByteBudget) -> Result<Value, ScriptValueError> {
     convert(value, depth, depth, bytes)
 }
 
-/// How many bytes of JSON may still leave the script.
+/// Remaining bytes of JSON that the script may still hand out.
 #[derive(Debug, Clone)]
 pub(super) struct ByteBudget {
     remaining: usize,
@@ -134,13 +134,13 @@ fn convert(value: &Dynamic, depth: usize, max: usize, bytes: &mut ByteBudget) ->
     Err(ScriptValueError::Unsupported(kind_of(value).to_owned()))
 }
 
-/// A text that may leave the script.
+/// Copies a text that a script hands out, within the byte budget.
 pub(super) fn take_text(text: &str, bytes: &mut ByteBudget) -> Result<String, ScriptValueError> {
     bytes.take(text.len())?;
     if text.contains('\0') { Err(ScriptValueError::Nul) } else { Ok(text.to_owned()) }
 }
 
-/// The number a script's value is, if it is one.
+/// Returns a script's value as a number, if it is one.
 pub(super) fn number_from_script(value: &Dynamic) -> Result<Option<Number>, ScriptValueError> {
     if let Ok(whole) = value.as_int() {
         return Ok(Some(whole.into()));
@@ -151,7 +151,7 @@ pub(super) fn number_from_script(value: &Dynamic) -> Result<Option<Number>, Scri
     Ok(value.read_lock::<Exact>().map(|exact| exact.0.clone()))
 }
 
-/// What kind of value it is, in a modder's words.
+/// Names the type of a value in words for plugin authors.
 pub(super) fn kind_of(value: &Dynamic) -> &'static str {
     match value.type_name() {
         "()" => "nothing",
@@ -179,7 +179,7 @@ mod tests {
         from_script(&script, 32, &mut ByteBudget::new(1 << 20)).unwrap().to_string()
     }
 
-    /// S3-07: numbers beyond 2^53 and 64 bits, fractions, unicode and null come back as they were.
+    /// S3-07: numbers beyond 2^53 and 64 bits, fractions, Unicode and null round-trip unchanged.
     #[test]
     fn convert_value_roundtrip_is_lossless() {
         for text in [

@@ -1,8 +1,8 @@
-//! Dice: how they are written, how they fall, and what is recorded (`domain.md` 3.8).
+//! Dice: notation, rolling, and the recorded result (`domain.md` 3.8).
 //!
-//! The n-th roll of a hook at a node draws from SplitMix64 seeded by blake3 over (session seed, the node's dice seed,
-//! plugin, hook, n). So a replay of a node has the same dice and another generation has others. What was recorded wins
-//! over what would be computed: generators may change, history may not.
+//! The n-th roll of a hook at a node draws from SplitMix64, seeded by blake3 over (session seed, the node's dice seed,
+//! plugin, hook, n). So a replay of a node has the same dice, and another generation has others. A recorded roll takes
+//! precedence over a computed one: generators may change, history may not.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,40 +15,38 @@ pub const MAX_FACES: u32 = 1_000;
 const MAX_TERMS: usize = 16;
 const MAX_NUMBER: u32 = 1_000_000;
 
-/// One recorded roll: a fact of its node.
+/// One recorded roll of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Roll {
-    /// The plugin that rolled.
     pub plugin: String,
-    /// The hook in which it rolled.
     pub hook: String,
-    /// Which roll of that hook, counted from 0.
+    /// Position among the rolls of that hook, counted from 0.
     pub n: u32,
-    /// What was rolled, tidied: `2d6+3`, `chance(0.25)`, `pick(5)`.
+    /// What was rolled, in normal form: `2d6+3`, `chance(0.25)`, `pick(5)`.
     pub spec: String,
-    /// Every die as it fell, in order, those that did not count included.
+    /// Every die in order, including those that did not count.
     pub dice: Vec<i64>,
-    /// The sum that counts; 1 or 0 of a chance; the position of a pick.
+    /// The sum of the dice that count; 1 or 0 for a chance; the position for a pick.
     pub total: i64,
 }
 
-/// The two seeds that a node's dice come from.
+/// The two seeds of a node's dice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DiceSeeds {
-    /// The session's.
+    /// Seed of the session.
     pub session: u64,
-    /// The node's own; it travels with copies of the node.
+    /// Seed of the node; copies of the node keep it.
     pub node: u64,
 }
 
 impl DiceSeeds {
-    /// The generator of the `n`-th roll of a hook.
+    /// Returns the generator of the `n`-th roll of a hook.
     pub fn generator(self, plugin: &str, hook: &str, n: u32) -> SplitMix64 {
         let mut hasher = blake3::Hasher::new();
         hasher.update(b"clotho dice 1");
         hasher.update(&self.session.to_le_bytes()).update(&self.node.to_le_bytes());
         for text in [plugin, hook] {
-            // With its length in front, no two pairs of names read the same.
+            // The length prefix keeps different pairs of names from hashing the same.
             hasher.update(&u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes()).update(text.as_bytes());
         }
         hasher.update(&n.to_le_bytes());
@@ -57,22 +55,22 @@ impl DiceSeeds {
     }
 }
 
-/// Why a text is not a roll.
+/// Why a text is not a valid roll.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MalformedDice {
-    /// It does not follow the grammar.
+    /// The text does not follow the grammar.
     #[error("\"{0}\" is no roll; write \"d20\", \"2d6+3\" or \"4d6kh3\"")]
     Grammar(String),
-    /// More dice than 100, or none.
+    /// No dice, or more than 100.
     #[error("a roll has 1 to {MAX_DICE} dice")]
     Dice,
-    /// More faces than 1000, or none.
+    /// No faces, or more than 1000.
     #[error("a die has 1 to {MAX_FACES} faces")]
     Faces,
-    /// More dice to keep than are rolled, or none.
+    /// No dice to keep, or more than are rolled.
     #[error("\"kh\" and \"kl\" keep at least one of the dice and at most all")]
     Keep,
-    /// A number too large or too many terms.
+    /// A number is too large, or there are too many terms.
     #[error("a roll has at most {MAX_TERMS} terms and no number above {MAX_NUMBER}")]
     TooLong,
 }
@@ -90,26 +88,26 @@ enum KeepRule {
     Lowest(u32),
 }
 
-/// A parsed roll: signed terms, at most a hundred dice in all.
+/// A parsed roll: signed terms with at most [`MAX_DICE`] dice in all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiceSpec {
     terms: Vec<(bool, DiceTerm)>,
 }
 
-/// What fell.
+/// The result of a roll.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiceResult {
-    /// Every die in order.
+    /// Every die, in order.
     pub dice: Vec<i64>,
-    /// The sum that counts.
+    /// The sum of the dice that count.
     pub total: i64,
 }
 
 impl DiceSpec {
-    /// Reads `NdF`, `NdFkhK`, `NdFklK`, `d%` and whole numbers, joined by `+` and `-`; spaces and case do not matter.
+    /// Parses `NdF`, `NdFkhK`, `NdFklK`, `d%` and whole numbers, joined by `+` and `-`. Spaces and case do not matter.
     ///
     /// # Errors
-    /// Says which rule the text breaks.
+    /// Returns the rule that the text breaks.
     pub fn parse(text: &str) -> Result<Self, MalformedDice> {
         let grammar = || MalformedDice::Grammar(text.chars().take(40).collect());
         let tidy: String = text.chars().filter(|c| !c.is_whitespace()).map(|c| c.to_ascii_lowercase()).collect();
@@ -147,7 +145,7 @@ impl DiceSpec {
         }
     }
 
-    /// Rolls.
+    /// Rolls the dice.
     pub fn roll(&self, random: &mut SplitMix64) -> DiceResult {
         let mut fall = DiceResult { dice: Vec::new(), total: 0 };
         for (minus, term) in &self.terms {
@@ -234,7 +232,7 @@ impl DiceTerm {
 }
 
 impl KeepRule {
-    /// `h3`, `l1`; a bare `h` or `l` keeps one.
+    /// Parses `h3` or `l1`; `h` or `l` alone keeps one die.
     fn parse(text: &str, grammar: &impl Fn() -> MalformedDice) -> Result<Self, MalformedDice> {
         let one_or = |k: &str| if k.is_empty() { Ok(1) } else { number(k, grammar) };
         if let Some(k) = text.strip_prefix('h') {
@@ -315,7 +313,7 @@ mod tests {
         ] {
             assert_ne!(first, other);
         }
-        // Recorded dice are facts: this number may never change.
+        // Recorded dice are facts: these numbers must never change.
         assert_eq!(DiceSpec::parse("3d6").unwrap().roll(&mut seeds.generator("combat", "on_reply", 0)).dice, [4, 2, 2]);
     }
 

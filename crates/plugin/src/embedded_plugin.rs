@@ -1,9 +1,9 @@
-//! Rules that a character's card carries: the files of one plugin, with its schema and tests, so that one picture brings all that a
-//! story plays by. They are a proposal. Nothing of it runs, here or anywhere, until whoever runs the server has looked at it and
-//! takes it into the folder of plugins, where it is a plugin as any other.
+//! A plugin inside a character card: all its files, with schema and tests. It is only a proposal. Nothing of it runs
+//! before the operator of the server has reviewed it and installed it in the plugin folder. From then on it is an
+//! ordinary plugin.
 //!
-//! They stand in `metadata.clotho.rules` of a card that was made here, and in `data.extensions.clotho.rules` of those that travel,
-//! which a card that came in keeps as it came: `{"files": {path: text}}`.
+//! It is stored in `metadata.clotho.rules` of a card made here, and in `data.extensions.clotho.rules` of an exported
+//! card. Imported cards keep the latter place. The format is `{"files": {path: text}}`.
 
 use std::path::Path;
 
@@ -12,26 +12,26 @@ use serde_json::{Map, Value, json};
 use super::folder::{self, PluginFileError};
 use super::source::{PluginOrigin, PluginSource};
 
-/// The key beside what else a card says to this program.
+/// The key inside the `clotho` extension of a card.
 const EXTENSION_KEY: &str = "rules";
-/// So many bytes of files travel in a card: pictures are looked at by many programs, and most read them whole.
+/// The most bytes of files in a card. The limit is low because many programs read a whole card image.
 const MAX_BYTES: usize = 1 << 20;
 
-/// Why a card cannot carry a plugin, or what it carries is none.
+/// Why a plugin cannot be read from a card or put into one.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbeddedPluginError {
-    /// What stands there is not `{"files": {path: text}}`.
+    /// The value is not `{"files": {path: text}}`.
     #[error("what the card carries is no plugin: {0}")]
     Malformed(String),
-    /// A file is no text.
+    /// A file is not text.
     #[error("{0} is no text, and only texts travel in a card")]
     NotText(String),
-    /// It is more than a card may carry.
+    /// The files have more bytes than allowed.
     #[error("the files have {0} bytes, and a card carries {MAX_BYTES} at most")]
     TooLarge(usize),
 }
 
-/// The plugin that a card carries; `None` if it carries none.
+/// Reads the plugin of a card; `None` if it has none.
 pub fn read(card: &Map<String, Value>) -> Option<Result<PluginSource, EmbeddedPluginError>> {
     let metadata = card.get("metadata")?;
     let came = metadata.get("extensions");
@@ -55,17 +55,17 @@ fn parse_source(carried: &Value) -> Result<PluginSource, EmbeddedPluginError> {
     }
     let empty = PluginSource::new("", PluginOrigin::Folder, Vec::<(String, Vec<u8>)>::new());
     let source = folder::changed(&empty, texts).map_err(|fault| malformed(&fault.to_string()))?;
-    // It is called what its manifest says: a card has no folder.
+    // The manifest's id is the name, because a card has no folder name.
     let manifest: Option<toml::Table> = source.text("plugin.toml").and_then(|text| text.parse().ok());
     let id = manifest.as_ref().and_then(|manifest| manifest.get("id")).and_then(toml::Value::as_str);
     let name = id.ok_or_else(|| malformed("its plugin.toml names no id"))?.to_owned();
     Ok(PluginSource { name, ..source })
 }
 
-/// Lets a card carry a plugin, in the place of what it carried.
+/// Puts a plugin into a card and replaces the one in it.
 ///
 /// # Errors
-/// A file is no text, or they are too many bytes.
+/// Returns an error if a file is not text or the files are too large.
 pub fn put(card: &mut Map<String, Value>, source: &PluginSource) -> Result<(), EmbeddedPluginError> {
     let mut files = Map::new();
     let mut bytes = 0;
@@ -83,14 +83,14 @@ pub fn put(card: &mut Map<String, Value>, source: &PluginSource) -> Result<(), E
     Ok(())
 }
 
-/// Takes what a card carries out of it; whether there was something.
+/// Removes the plugin from a card; returns whether there was one.
 pub fn remove(card: &mut Map<String, Value>) -> bool {
     let came = card.get_mut("metadata").and_then(|metadata| metadata.get_mut("extensions")?.get_mut("clotho"));
     let had = came.and_then(|came| came.as_object_mut()?.shift_remove(EXTENSION_KEY)).is_some();
     extension_map(card).is_some_and(|own| own.shift_remove(EXTENSION_KEY).is_some()) || had
 }
 
-/// What a card says to this program; made if it says nothing, and in the place of what is no map.
+/// Returns the card's `clotho` map. Creates it if it is missing or not a map.
 fn extension_map(card: &mut Map<String, Value>) -> Option<&mut Map<String, Value>> {
     object(object(card, "metadata")?, "clotho")
 }
@@ -103,19 +103,19 @@ fn object<'a>(map: &'a mut Map<String, Value>, key: &str) -> Option<&'a mut Map<
     value.as_object_mut()
 }
 
-/// Puts a plugin into a folder of plugins under its name, in the place of what lies there, as a whole or not at all.
+/// Installs a plugin in the plugin folder under its name. It replaces an existing one as a whole or not at all.
 ///
 /// # Errors
-/// Its name can be none of a folder, or the disk fails; then what was there is there.
+/// Returns an error if the name is not a valid folder name or the disk fails. The existing plugin then stays.
 pub fn install(folder: &Path, source: &PluginSource) -> Result<(), PluginFileError> {
     let name = &source.name;
     let is_plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', ':', '\0']);
     if !is_plain {
         return Err(PluginFileError::InvalidPath(name.clone()));
     }
-    // Names with a dot in front are nobody's plugin.
+    // Names with a leading dot are never read as plugins.
     let (new, old, own) = (folder.join(format!(".{name}.new")), folder.join(format!(".{name}.old")), folder.join(name));
-    // What a crash left half way is as it was before.
+    // Undo an installation that a crash interrupted.
     if old.exists() && !own.exists() {
         std::fs::rename(&old, &own)?;
     }
@@ -126,13 +126,13 @@ pub fn install(folder: &Path, source: &PluginSource) -> Result<(), PluginFileErr
         }
         std::fs::rename(&new, &own).inspect_err(|_| {
             if had {
-                // The one before goes on; that the disk fails is told anyway.
+                // Restore the old plugin. If that fails too, the first error is still returned.
                 let _ = std::fs::rename(&old, &own);
             }
         })
     });
     for rest in [&new, &old] {
-        // What is left over lies beside the plugins, where nobody reads it.
+        // Leftovers have a leading dot, so failing to delete them does no harm.
         let _ = std::fs::remove_dir_all(rest);
     }
     Ok(written?)
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(card["metadata"], json!({"clotho": {"model": "x"}, "odd": 1}));
     }
 
-    /// A card comes from strangers: whatever stands there is read or refused, and no path leads out of a folder.
+    /// Cards come from third parties: malformed content is an error, and no path leads out of the folder.
     #[test]
     fn embedded_plugin_malformed_card_returns_error() {
         let bad = |rules: Value| {

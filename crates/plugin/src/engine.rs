@@ -1,4 +1,4 @@
-//! The script engine as this program sets it up: one per call, cheap because the library modules and the compiled
+//! The Rhai engine as Clotho configures it. There is one per call; it is cheap because the library modules and compiled
 //! scripts are shared.
 
 use rhai::Engine;
@@ -6,8 +6,8 @@ use rhai::Engine;
 use super::limits::ScriptLimits;
 use super::standard;
 
-/// An engine with the library and every limit that the engine itself knows; operations, time and memory are the watch's.
-/// Compiling and running use the same one.
+/// Creates an engine with the library and every limit that Rhai supports. `LimitMonitor` limits operations, time and
+/// memory. Compiling and running use the same engine.
 pub(super) fn base(limits: &ScriptLimits) -> Engine {
     let mut engine = Engine::new_raw();
     for module in standard::modules() {

@@ -1,5 +1,5 @@
-//! What a modder sees when a script, a manifest or a schema is wrong (`docs/modders.md`): where, in which hook and node,
-//! what, who called, and how many proposals were dropped. `explain.rs` makes these from the engine's errors.
+//! Errors of scripts, manifests and schemas for plugin authors (`docs/modders.md`). They state the place, hook, node,
+//! message, call stack and number of dropped proposals. `explain.rs` creates them from Rhai's errors.
 
 use std::fmt;
 
@@ -7,26 +7,26 @@ use serde::{Deserialize, Serialize};
 
 use super::limits::ScriptLimit;
 
-/// What kind of thing went wrong.
+/// The kind of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ScriptErrorKind {
-    /// A file could not be read: script, manifest or test.
+    /// A file could not be parsed: script, manifest or test.
     Parse,
-    /// The script failed, threw, or answered with the wrong type.
+    /// The script failed, threw, or returned a wrong type.
     Runtime,
-    /// A limit ended it; counts as a strike.
+    /// A limit ended the call; counts as a limit violation.
     Limit,
-    /// It tried what it has no grant for.
+    /// The script lacks a permission.
     Permission,
-    /// The plugin's schema is wrong.
+    /// The plugin's schema is invalid.
     Schema,
-    /// Our side failed. Never the modder's fault.
+    /// The host failed; never the fault of the plugin.
     Host,
 }
 
 impl ScriptErrorKind {
-    /// The word for it in JSON.
+    /// Returns the kind's name in JSON.
     pub fn word(self) -> &'static str {
         match self {
             Self::Parse => "parse",
@@ -39,14 +39,12 @@ impl ScriptErrorKind {
     }
 }
 
-/// One step of the calls that led to an error, innermost first.
+/// One frame of the call stack of an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScriptFrame {
-    /// The function that was running.
     pub function: String,
-    /// Its file.
     pub file: String,
-    /// The line, counted from 1, at which it made the next call or failed.
+    /// The line, counted from 1, of the next call or of the error.
     pub line: Option<u32>,
     /// The column, counted from 1.
     pub column: Option<u32>,
@@ -55,20 +53,20 @@ pub struct ScriptFrame {
 /// One line of source around an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExcerptLine {
-    /// Its number, counted from 1.
+    /// Line number, counted from 1.
     pub line: u32,
-    /// Its text, cut to 160 characters.
+    /// The text, cut to 160 characters.
     pub text: String,
 }
 
-/// One error of a plugin. Serialises to the JSON form of `docs/modders.md`; its `Display` is the text form.
+/// One error of a plugin. It serialises to the JSON form of `docs/modders.md`; its `Display` is the text form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScriptError {
-    /// The plugin's id (the folder's name while the manifest is not readable).
+    /// The plugin's id, or the folder's name if the manifest cannot be read.
     pub plugin: String,
-    /// The plugin's version, if known.
+    /// The plugin's version; empty if unknown.
     pub version: String,
-    /// The file inside the plugin's folder.
+    /// The file, relative to the plugin's folder.
     pub file: Option<String>,
     /// The line, counted from 1.
     pub line: Option<u32>,
@@ -76,30 +74,28 @@ pub struct ScriptError {
     pub column: Option<u32>,
     /// The hook that ran.
     pub hook: Option<String>,
-    /// The node at which it ran.
+    /// Id of the node at which it ran.
     pub node: Option<String>,
-    /// The turn of that node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<u64>,
-    /// What kind of thing went wrong.
     pub kind: ScriptErrorKind,
-    /// Which limit, when it was one.
+    /// The limit that was hit, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<ScriptLimit>,
-    /// What is wrong, and where possible what to do about it, without a final period.
+    /// The fault and, if possible, how to fix it; without a final period.
     pub message: String,
-    /// The calls that led there, innermost first.
+    /// The call stack, innermost first.
     pub stack: Vec<ScriptFrame>,
-    /// How many operations the call had proposed; they are not applied.
+    /// Number of operations that the call had proposed; they are not applied.
     #[serde(rename = "opsDropped")]
     pub ops_dropped: usize,
-    /// The source around it.
+    /// The source around the error.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excerpt: Vec<ExcerptLine>,
 }
 
 impl ScriptError {
-    /// An error without a place yet.
+    /// Creates an error without a location.
     pub fn new(plugin: &str, version: &str, kind: ScriptErrorKind, message: impl Into<String>) -> Self {
         Self {
             plugin: plugin.to_owned(),
@@ -119,14 +115,14 @@ impl ScriptError {
         }
     }
 
-    /// `main.rhai:38:35: what is wrong`: one line, for those who only need to know that and where.
+    /// Returns file, position and message as one line: `main.rhai:38:35: what is wrong`.
     pub fn one_line(&self) -> String {
         let Some(file) = &self.file else { return self.message.clone() };
         let places = [self.line, self.column].into_iter().flatten().map(|n| format!(":{n}"));
         format!("{file}{}: {}", places.collect::<String>(), self.message)
     }
 
-    /// The same error at a place, with the source around it.
+    /// Sets the location and, if the source is given, the excerpt around it.
     #[must_use]
     pub fn at(mut self, file: &str, line: Option<u32>, column: Option<u32>, source: Option<&str>) -> Self {
         self.file = Some(file.to_owned());
@@ -140,7 +136,7 @@ impl ScriptError {
     }
 }
 
-/// The line and the one or two before it.
+/// Returns the line and up to two lines before it.
 fn excerpt(source: &str, line: u32) -> Vec<ExcerptLine> {
     let first = line.saturating_sub(2).max(1);
     let wanted = (1_u32..).zip(source.lines()).skip_while(|(n, _)| *n < first).take_while(|(n, _)| *n <= line);
@@ -169,7 +165,7 @@ impl fmt::Display for ScriptError {
 }
 
 impl ScriptError {
-    /// `combat/main.rhai:38:35  in on_reply, node 7f3a (turn 12), plugin combat 1.2.0`
+    /// Writes `combat/main.rhai:38:35  in on_reply, node 7f3a (turn 12), plugin combat 1.2.0`.
     fn location_line(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.plugin)?;
         if let Some(file) = &self.file {

@@ -1,5 +1,5 @@
-//! From the engine's errors to what a modder can use: the place in his own file, the calls that led there, and where
-//! possible what to write instead.
+//! Translates Rhai's errors for plugin authors: the place in the source file, the call stack and, if possible, what to
+//! write instead.
 
 use rhai::{Dynamic, EvalAltResult, LexError, ParseError, ParseErrorType, Position};
 
@@ -15,13 +15,13 @@ use super::script::ScriptFiles;
 use super::script_functions::script_functions;
 use super::suggest::did_you_mean;
 
-/// What is needed to explain an error of one plugin.
+/// Explains errors of one plugin.
 pub(super) struct ErrorExplainer<'a> {
     pub(super) manifest: &'a Manifest,
     pub(super) scripts: &'a ScriptFiles,
 }
 
-/// What an innermost error says.
+/// Kind and message of the innermost error.
 struct ErrorCause {
     kind: ScriptErrorKind,
     limit: Option<ScriptLimit>,
@@ -29,14 +29,14 @@ struct ErrorCause {
 }
 
 impl ErrorExplainer<'_> {
-    /// A failed call.
+    /// Explains the error of a failed call.
     pub(super) fn call_error(&self, call: &HookCall, error: &EvalAltResult) -> ScriptError {
         let mut said = self.error(&self.manifest.entry, &call.function(), error);
         self.set_call_context(call, &mut said);
         said
     }
 
-    /// A call that went well up to its answer, or failed on our side.
+    /// Explains an invalid return value, or a failure of the host.
     pub(super) fn call_fault(&self, call: &HookCall, fault: &HostFault) -> ScriptError {
         let mut said = self.error_without_location(fault.kind, fault.message.clone());
         said.limit = fault.limit;
@@ -53,7 +53,7 @@ impl ErrorExplainer<'_> {
         }
     }
 
-    /// A file that does not parse.
+    /// Explains why a file does not parse.
     pub(super) fn parse_error(&self, path: &str, error: &ParseError) -> Box<ScriptError> {
         let mut cause = parse_cause(error.err_type(), &self.manifest.limits);
         if let Some(hint) = self.foreign_syntax_hint(path, error) {
@@ -62,7 +62,7 @@ impl ErrorExplainer<'_> {
         Box::new(self.located(cause, path, error.position()))
     }
 
-    /// What is written here instead of a word of another language.
+    /// Returns what to write instead of another language's syntax.
     fn foreign_syntax_hint(&self, path: &str, error: &ParseError) -> Option<&'static str> {
         let line = || {
             let at = error.position().line()?.checked_sub(1)?;
@@ -78,12 +78,12 @@ impl ErrorExplainer<'_> {
         }
     }
 
-    /// A module that cannot be evaluated.
+    /// Explains why a module cannot be evaluated.
     pub(super) fn load_error(&self, path: &str, error: &EvalAltResult) -> Box<ScriptError> {
         Box::new(self.error(path, "", error))
     }
 
-    /// Something about a function as a whole.
+    /// Creates an error about a whole function.
     pub(super) fn error_in_function(&self, path: &str, name: &str, message: String) -> Box<ScriptError> {
         let text = self.scripts.get(path).map_or("", |script| script.text.as_str());
         let wanted = format!("fn {name}(");
@@ -93,7 +93,7 @@ impl ErrorExplainer<'_> {
         Box::new(said.at(path, line, None, Some(text)))
     }
 
-    /// Something at a place of a file.
+    /// Creates an error at a position of a file.
     pub(super) fn error_at(
         &self,
         kind: ScriptErrorKind,
@@ -116,7 +116,7 @@ impl ErrorExplainer<'_> {
         said.at(path, line, column, source)
     }
 
-    /// Line and column in the text as its author wrote it.
+    /// Returns line and column in the original text, before interpolation was rewritten.
     pub(super) fn source_position(&self, path: &str, position: Position) -> (Option<u32>, Option<u32>) {
         let (line, column) = (position.line(), position.position());
         let column = match (self.scripts.get(path), line, column) {
@@ -132,7 +132,7 @@ impl ErrorExplainer<'_> {
         ScriptFrame { function: function.to_owned(), file: file.to_owned(), line, column }
     }
 
-    /// Walks from the outermost error to its cause, noting each call on the way.
+    /// Walks from the outermost error to its cause and records each call on the way.
     fn error(&self, entry: &str, outermost: &str, error: &EvalAltResult) -> ScriptError {
         let mut file = entry.to_owned();
         let mut function = outermost.to_owned();
@@ -206,14 +206,15 @@ impl ErrorExplainer<'_> {
         }
     }
 
-    /// `import` names a file that the plugin does not have.
+    /// Returns the message for an `import` of a missing file.
     pub(super) fn missing_file(&self, path: &str) -> String {
         let path = path.trim_end_matches(".rhai");
         let files = self.scripts.keys().map(|file| file.trim_end_matches(".rhai"));
         format!("the plugin has no file \"{path}.rhai\"{}", did_you_mean(path, files))
     }
 
-    /// `Ctx`, `string` and the like instead of the engine's own names; the nearest known name.
+    /// Returns the message for an unknown function or wrong arguments, with plain type names and the nearest known
+    /// name.
     fn unknown_function(&self, signature: &str) -> String {
         let name = signature.split([' ', '(']).next().unwrap_or(signature);
         let own: Vec<&str> = self.functions();
@@ -234,7 +235,7 @@ impl ErrorExplainer<'_> {
         format!("there is no function \"{name}\"{hint}")
     }
 
-    /// The functions that the plugin's files seem to define.
+    /// Finds the names of functions that the plugin's files define, by text.
     fn functions(&self) -> Vec<&str> {
         let lines = self.scripts.values().flat_map(|script| script.text.lines());
         let names = lines.filter_map(|line| {
@@ -245,7 +246,7 @@ impl ErrorExplainer<'_> {
     }
 }
 
-/// What a `throw` carried.
+/// Explains the value of a `throw`.
 fn thrown_cause(value: &Dynamic) -> ErrorCause {
     if let Some(fault) = value.read_lock::<HostFault>() {
         return ErrorCause { kind: fault.kind, limit: fault.limit, message: fault.message.clone() };
@@ -261,7 +262,7 @@ fn thrown_cause(value: &Dynamic) -> ErrorCause {
     ErrorCause { kind: ScriptErrorKind::Runtime, limit: None, message: message.chars().take(1_000).collect() }
 }
 
-/// A property that is not there, or that cannot be set.
+/// Returns the message for a property that is missing or cannot be set.
 fn property_message(text: &str) -> String {
     let quoted =
         |before: &str| text.split_once(before).and_then(|(_, rest)| rest.split_once('\'')).map(|(name, _)| name);
@@ -276,7 +277,7 @@ fn property_message(text: &str) -> String {
     }
 }
 
-/// The engine's own words, without the position at their end: it stands in front already.
+/// Returns Rhai's own message without the position at its end, which is shown in front already.
 fn strip_position(error: &EvalAltResult) -> String {
     let text = error.to_string();
     let text = text.split(" (line ").next().unwrap_or_default();

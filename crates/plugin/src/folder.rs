@@ -1,5 +1,5 @@
-//! The files of one plugin's folder, as its author reads and writes them through the server: never outside it, never by a
-//! link, within what a plugin may have.
+//! Read and write access to the files of one plugin folder, for its author. It never leaves the folder, follows no
+//! links, and stays within the size limits of a plugin.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,33 +7,32 @@ use std::path::{Path, PathBuf};
 use super::limits::ScriptLimits;
 use super::source::{PluginSource, check_size, is_relative_path};
 
-/// Why a file of a plugin is not read or written.
+/// Why a plugin file cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum PluginFileError {
-    /// The path names no file that a plugin may have.
+    /// The path is not allowed for a file of a plugin.
     #[error(
         "\"{0}\" is no path inside a plugin's folder: parts without a dot in front, with \"/\" between, \
          200 bytes and 8 parts at most"
     )]
     InvalidPath(String),
-    /// There is no such file.
     #[error("the plugin has no such file")]
     NotFound,
-    /// More than a plugin may have.
+    /// The plugin would be too large.
     #[error("{0}")]
     TooLarge(String),
-    /// The disk.
+    /// Reading or writing the disk failed.
     #[error("the plugin's folder cannot be used: {0}")]
     Disk(#[from] io::Error),
 }
 
-/// The deepest that files may lie.
+/// The most parts of a file's path.
 const MAX_PATH_PARTS: usize = 8;
 
 /// Reads one file.
 ///
 /// # Errors
-/// The path leads out of the folder, there is no such file, or the disk fails.
+/// Returns an error if the path is not allowed, the file does not exist, or the disk fails.
 pub fn read(folder: &Path, path: &str) -> Result<Vec<u8>, PluginFileError> {
     let file = resolve(folder, path)?;
     match std::fs::symlink_metadata(&file) {
@@ -44,10 +43,10 @@ pub fn read(folder: &Path, path: &str) -> Result<Vec<u8>, PluginFileError> {
     }
 }
 
-/// Writes one file, as a whole or not at all: another name first, which no reader of plugins looks at, then its own.
+/// Writes one file atomically: first under a name that no plugin reader looks at, then by rename.
 ///
 /// # Errors
-/// The path leads out of the folder, the plugin would hold more than it may, or the disk fails; then nothing is changed.
+/// Returns an error and changes nothing if the path is not allowed, the plugin would be too large, or the disk fails.
 pub fn write(folder: &Path, path: &str, text: &str, limits: &ScriptLimits) -> Result<(), PluginFileError> {
     let file = resolve(folder, path)?;
     let is_script = path.ends_with(".rhai");
@@ -66,7 +65,7 @@ pub fn write(folder: &Path, path: &str, text: &str, limits: &ScriptLimits) -> Re
     let aside = parent.join(format!(".{name}.new"));
     let written = std::fs::write(&aside, text).and_then(|()| std::fs::rename(&aside, &file));
     if written.is_err() {
-        // What could not be put in place must not stay beside it; that the disk fails is told anyway.
+        // Remove the temporary file. If that fails too, the first error is still returned.
         let _ = std::fs::remove_file(&aside);
     }
     Ok(written?)
@@ -75,7 +74,7 @@ pub fn write(folder: &Path, path: &str, text: &str, limits: &ScriptLimits) -> Re
 /// Deletes one file, and the folders that are empty without it.
 ///
 /// # Errors
-/// The path leads out of the folder, there is no such file, or the disk fails.
+/// Returns an error if the path is not allowed, the file does not exist, or the disk fails.
 pub fn delete(folder: &Path, path: &str) -> Result<(), PluginFileError> {
     let file = resolve(folder, path)?;
     match std::fs::symlink_metadata(&file) {
@@ -87,15 +86,15 @@ pub fn delete(folder: &Path, path: &str) -> Result<(), PluginFileError> {
         Err(error) => return Err(error.into()),
     }
     let above = file.ancestors().skip(1).take_while(|above| *above != folder);
-    // One that holds something else stays, and so do those above it.
+    // Removal stops at the first folder that is not empty.
     above.map(std::fs::remove_dir).take_while(Result::is_ok).for_each(drop);
     Ok(())
 }
 
-/// A plugin with other texts in the place of some files, or beside them, as far as it may have them.
+/// Returns a copy of the plugin with some texts added or replaced, if it stays within its limits.
 ///
 /// # Errors
-/// A path names no file that a plugin may have, or it would hold too much.
+/// Returns an error if a path is not allowed or the plugin would be too large.
 pub fn changed(source: &PluginSource, texts: Vec<(String, String)>) -> Result<PluginSource, PluginFileError> {
     if let Some((bad, _)) = texts.iter().find(|(path, _)| !is_valid_path(path)) {
         return Err(PluginFileError::InvalidPath(bad.clone()));
@@ -105,13 +104,13 @@ pub fn changed(source: &PluginSource, texts: Vec<(String, String)>) -> Result<Pl
     Ok(changed)
 }
 
-/// Whether a path may name a file of a plugin.
+/// Returns whether a path may name a file of a plugin.
 fn is_valid_path(path: &str) -> bool {
     let is_hidden = |part: &str| part.starts_with('.');
     is_relative_path(path) && !path.split('/').any(is_hidden) && path.split('/').count() <= MAX_PATH_PARTS
 }
 
-/// Where a path leads, if it stays inside and no part of it is a link.
+/// Resolves a path, if it stays inside the folder and no part of it is a symbolic link.
 fn resolve(folder: &Path, path: &str) -> Result<PathBuf, PluginFileError> {
     let bad = || PluginFileError::InvalidPath(path.to_owned());
     if !is_valid_path(path) {

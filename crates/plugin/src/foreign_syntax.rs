@@ -1,6 +1,6 @@
-//! Habits from other languages: what a line that does not parse, or a name that nobody knows, would be called here.
+//! Hints for syntax and names of other languages, when a line does not parse or a name is unknown.
 
-/// A word of another language that stands in a line, with what is written here.
+/// Syntax of other languages, each with a hint of what to write instead.
 const SYNTAX_HINTS: [(&str, &str); 9] = [
     ("function", "a function is written fn name(a) { … }, and one without a name |a| …"),
     ("=>", "\"=>\" stands in a switch only: a function without a name is written |a| …"),
@@ -13,7 +13,7 @@ const SYNTAX_HINTS: [(&str, &str); 9] = [
     ("var ", "a variable is begun with let"),
 ];
 
-/// Names of functions and properties of other languages, with those of here.
+/// Functions and properties of other languages, each with its counterpart here.
 const NAME_HINTS: [(&str, &str); 16] = [
     ("length", "len()"),
     ("size", "len()"),
@@ -33,7 +33,7 @@ const NAME_HINTS: [(&str, &str); 16] = [
     ("hasOwnProperty", "\"name\" in map"),
 ];
 
-/// What the line would be here, if it looks like one of another language.
+/// Returns a hint if the line looks like another language.
 pub(super) fn hint_for_line(line: &str) -> Option<&'static str> {
     let is_word = |word: &str| {
         let mut parts = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
@@ -48,13 +48,13 @@ pub(super) fn hint_for_line(line: &str) -> Option<&'static str> {
     hint.or_else(|| ["null", "undefined", "nil"].into_iter().any(is_word).then_some(NULL_HINT))
 }
 
-/// What other languages call null.
+/// Hint for `null`, `undefined` and `nil`.
 pub(super) const NULL_HINT: &str = "nothing is written ()";
 
-/// What other languages write in single quotes.
+/// Hint for a text in single quotes.
 pub(super) const QUOTES_HINT: &str = "a text stands in double quotes; in single ones stands one letter";
 
-/// ` (here it is len())`, or nothing where the name is no habit.
+/// Returns ` (here it is len())`, or nothing if the name is not a known one of another language.
 pub(super) fn hint_for_name(name: &str) -> Option<String> {
     NAME_HINTS.iter().find(|(theirs, _)| *theirs == name).map(|(_, ours)| format!(" (here it is {ours})"))
 }

@@ -1,6 +1,6 @@
-//! How much a script has allocated: the script engine has no memory limit of its own, so the allocator counts.
+//! Counts the memory that a script allocates. Rhai has no memory limit of its own, so the allocator counts.
 //!
-//! A script runs on one thread from beginning to end, so a counter per thread is exact and costs an addition.
+//! A script runs on one thread from beginning to end, so a counter per thread is exact and costs one addition.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
@@ -12,23 +12,24 @@ thread_local! {
     static PEAK: Cell<i64> = const { Cell::new(0) };
 }
 
-/// Bytes that this thread has allocated and not freed again. Only differences mean something: what one thread
-/// allocates, another may free.
+/// Returns the bytes that this thread has allocated and not freed. Only differences are meaningful, because another
+/// thread may free them.
 pub fn live_bytes() -> i64 {
     LIVE.try_with(Cell::get).unwrap_or(0)
 }
 
-/// The most that [`live_bytes`] was on this thread since [`reset_peak`], also for a moment inside one native call.
+/// Returns the maximum of [`live_bytes`] on this thread since [`reset_peak`], including short peaks inside one native
+/// call.
 pub fn peak_bytes() -> i64 {
     PEAK.try_with(Cell::get).unwrap_or(0)
 }
 
-/// Begins a new peak at what is live now.
+/// Resets the peak to the current live bytes.
 pub fn reset_peak() {
     let _ = PEAK.try_with(|peak| peak.set(live_bytes()));
 }
 
-/// Runs something whose memory counts for nobody: what it allocates and what it keeps.
+/// Runs a closure without counting the memory that it allocates and keeps.
 pub fn aside<R>(work: impl FnOnce() -> R) -> R {
     let (live, peak) = (live_bytes(), peak_bytes());
     let done = work();
@@ -38,7 +39,7 @@ pub fn aside<R>(work: impl FnOnce() -> R) -> R {
 }
 
 fn add_live(change: i64) {
-    // While a thread ends its counters may be gone already; nobody reads them then.
+    // While a thread ends, its counters may be gone already; nobody reads them then.
     let _ = LIVE.try_with(|live| {
         let now = live.get().wrapping_add(change);
         live.set(now);
@@ -50,18 +51,18 @@ fn signed_size(size: usize) -> i64 {
     i64::try_from(size).unwrap_or(i64::MAX)
 }
 
-/// jemalloc with a count per thread. Every program that links this crate uses it; SQLite uses the same without the count, on Linux. The
-/// system's allocator (of glibc) gives each of our many threads a place of its own and keeps what was freed there: six times the
-/// memory after sixteen hundred replies that failed, and a tenth more of the processor for a turn.
+/// jemalloc with a count per thread. Every program that links this crate uses it. On Linux, SQLite uses jemalloc
+/// without the count. glibc's allocator gives each thread an arena of its own and keeps freed memory there. That took
+/// six times the memory after 1600 failed replies, and a tenth more CPU per turn.
 pub struct CountingAllocator;
 
 #[expect(unsafe_code, reason = "an allocator is an unsafe trait; every call goes unchanged to the allocator behind it")]
-// SAFETY: each method passes its arguments on as they came, under the same contract, and counts on the side without
-// allocating: the counter is a constant-initialised thread local without a destructor.
+// SAFETY: each method passes its arguments on unchanged, under the same contract. Counting does not allocate: the
+// counter is a constant-initialised thread local without a destructor.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         add_live(signed_size(layout.size()));
-        // SAFETY: the caller keeps the contract of `GlobalAlloc::alloc`.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc::alloc`.
         unsafe { Jemalloc.alloc(layout) }
     }
 
@@ -73,18 +74,18 @@ unsafe impl GlobalAlloc for CountingAllocator {
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         add_live(-signed_size(layout.size()));
-        // SAFETY: the caller keeps the contract of `GlobalAlloc::dealloc`.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc::dealloc`.
         unsafe { Jemalloc.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         add_live(signed_size(new_size) - signed_size(layout.size()));
-        // SAFETY: the caller keeps the contract of `GlobalAlloc::realloc`.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc::realloc`.
         unsafe { Jemalloc.realloc(pointer, layout, new_size) }
     }
 }
 
-/// Every allocation is counted per thread, because scripts have a budget of memory and their engine has no limit for it.
+/// Counts every allocation per thread, because scripts have a memory budget and Rhai has no limit for it.
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 

@@ -1,5 +1,5 @@
-//! Who runs scripts. One trait, so that a worker process can stand behind it where strangers' plugins run; in one's own
-//! house a pool of threads does.
+//! Runs scripts. A trait allows a separate worker process, for servers that run plugins of strangers. The default is a
+//! pool of threads.
 
 use std::future::Future;
 use std::io;
@@ -16,18 +16,18 @@ use super::loaded::LoadedPlugin;
 use super::run;
 use super::thread::STACK_BYTES;
 
-/// A call under way. It begins when it is first awaited; dropped before that, nothing runs.
+/// A running call. It starts at the first poll; if it is dropped before, nothing runs.
 pub type PendingCall = Pin<Box<dyn Future<Output = HookOutcome> + Send>>;
 
-/// Runs hooks somewhere, within their limits. The world that it brings back is believed: whoever runs scripts where they could
-/// reach it folds what they propose himself.
+/// Runs hooks within their limits. The returned state is trusted. A caller whose host runs untrusted scripts must fold
+/// the proposed operations itself.
 pub trait ScriptHost: Send + Sync {
-    /// Runs one hook. The future always ends with an outcome, also when the script or the host fails. A hook that the
-    /// script does not define is answered at once.
+    /// Runs one hook. The future always resolves to an outcome, even if the script or the host fails. A hook that the
+    /// script does not define resolves at once.
     fn call(&self, plugin: Arc<LoadedPlugin>, call: HookCall) -> PendingCall;
 }
 
-/// How many calls may wait inside the pool; more wait outside, in order, and lose nothing.
+/// Queue capacity of the pool. Further calls wait for a permit, in order; none is lost.
 const QUEUE_CAPACITY: usize = 64;
 
 /// A pool of threads that run scripts in this process.
@@ -44,10 +44,10 @@ struct ScriptJob {
 }
 
 impl ScriptPool {
-    /// A pool with so many threads (at least one).
+    /// Creates a pool with `threads` threads, at least one.
     ///
     /// # Errors
-    /// The system gives no more threads.
+    /// Returns an error if a thread cannot be started.
     pub fn new(threads: usize) -> io::Result<Self> {
         let (jobs, queue) = channel::<ScriptJob>();
         let queue = Arc::new(Mutex::new(queue));
@@ -61,22 +61,22 @@ impl ScriptPool {
         Ok(Self { jobs, permits: Arc::new(Semaphore::new(QUEUE_CAPACITY)) })
     }
 
-    /// A pool with a thread for each core.
+    /// Creates a pool with one thread for each core.
     ///
     /// # Errors
-    /// The system gives no more threads.
+    /// Returns an error if a thread cannot be started.
     pub fn with_all_cores() -> io::Result<Self> {
         Self::new(thread::available_parallelism().map_or(1, std::num::NonZero::get))
     }
 }
 
-/// One thread's life: takes jobs until the pool is gone.
+/// Runs jobs on one thread until the pool is dropped.
 fn worker_loop(queue: &Mutex<Receiver<ScriptJob>>) {
     loop {
         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(ScriptJob { plugin, call, answer, _permit: _place }) = next else { return };
         let outcome = run::run(&plugin, call);
-        // The plugin may be the last of its kind, and the asker may be gone: neither may end this thread.
+        // Dropping the last reference to a plugin, or sending to a caller that is gone, must not end this thread.
         let _ = catch_unwind(AssertUnwindSafe(move || {
             drop(plugin);
             let _ = answer.send(outcome);

@@ -1,5 +1,5 @@
-//! How our side of a call fails: an opaque value that a script may catch and print but not make, so that "the script
-//! threw" and "the host refused" stay two things. A test looks that no binding throws by another way.
+//! Errors of the host during a call. A script may catch and print such an error but cannot create one. That keeps "the
+//! script threw" and "the host refused" apart. A test checks that no binding throws in another way.
 
 use rhai::{Dynamic, EvalAltResult, Position};
 
@@ -7,10 +7,10 @@ use super::convert::ScriptValueError;
 use super::error::ScriptErrorKind;
 use super::limits::{ScriptLimit, ScriptStop};
 
-/// What a binding throws.
+/// The error type of all bindings.
 pub(super) type RhaiThrow = Box<EvalAltResult>;
 
-/// A refusal of the host.
+/// An error that the host raises.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HostFault {
     pub(super) kind: ScriptErrorKind,
@@ -18,17 +18,17 @@ pub(super) struct HostFault {
     pub(super) message: String,
 }
 
-/// Throws a refusal of a kind.
+/// Creates an error of a kind.
 pub(super) fn throw(kind: ScriptErrorKind, message: impl Into<String>) -> RhaiThrow {
     raise(HostFault { kind, limit: None, message: message.into() })
 }
 
-/// Throws because a limit was reached.
+/// Creates an error for a reached limit.
 pub(super) fn throw_limit(limit: ScriptLimit, message: impl Into<String>) -> RhaiThrow {
     raise(HostFault { kind: ScriptErrorKind::Limit, limit: Some(limit), message: message.into() })
 }
 
-/// Ends the script: it cannot catch this.
+/// Creates the error that ends the script; the script cannot catch it.
 pub(super) fn throw_stop(stop: ScriptStop) -> RhaiThrow {
     EvalAltResult::ErrorTerminated(Dynamic::from(stop), Position::NONE).into()
 }
@@ -49,7 +49,7 @@ impl From<ScriptValueError> for HostFault {
 }
 
 impl HostFault {
-    /// Throws it with the name of the function that refuses.
+    /// Converts the fault to an error that starts with the name of the failing function.
     pub(super) fn throw_in(self, function: &str) -> RhaiThrow {
         raise(Self { message: format!("{function}: {}", self.message), ..self })
     }

@@ -1,7 +1,7 @@
-//! The plugins as they are now. The folder of the settings, and only that, is looked at twice a second by the lengths and
-//! times of its files, which works on every disk and needs no library. What changed and has come to rest is read, compiled
-//! and checked aside; if it can run, it takes the place of what was there, else that stays and the error is told. Whoever holds
-//! a [`Catalogue`], or a plugin of one, goes on with what he holds: nothing that runs is changed under way.
+//! The currently installed plugins. The configured folder is scanned twice a second by the lengths and times of its
+//! files. That works on every disk and needs no library. A changed folder that has settled is read, compiled and
+//! checked in the background. If it can run, it replaces the plugin; otherwise the old one stays and keeps the error.
+//! Holders of a [`Catalogue`] or of one of its plugins keep what they have: nothing changes during a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -18,36 +18,36 @@ use super::folder::PluginFileError;
 use super::limits::ScriptLimits;
 use super::source::{FolderFingerprint, PluginSource};
 
-/// How often the folder is looked at. A change is taken in when two looks see the same: editors write in several steps.
+/// Interval between scans. A change is loaded when two scans see the same, because editors write in several steps.
 const SCAN_INTERVAL: Duration = Duration::from_millis(500);
 
-/// The plugins as they are now.
+/// The currently installed plugins.
 #[derive(Debug)]
 pub struct InstalledPlugins {
     current: watch::Sender<Arc<Catalogue>>,
-    /// Those inside the program: what comes back when a folder that stood for one goes.
+    /// The bundled plugins, restored when a folder that replaced one is removed.
     bundled: Catalogue,
     folder: Option<PathBuf>,
     limits: ScriptLimits,
     folder_states: Mutex<BTreeMap<String, PluginFolderState>>,
 }
 
-/// What is known of a plugin's folder; `None` = it was not there.
+/// The known states of a plugin's folder; `None` if it did not exist.
 #[derive(Debug, Clone, Default)]
 struct PluginFolderState {
-    /// As it was when it was taken in.
+    /// When it was loaded.
     loaded: Option<FolderFingerprint>,
-    /// As it was at the last look.
+    /// At the last scan.
     last_scan: Option<FolderFingerprint>,
 }
 
 impl InstalledPlugins {
-    /// The bundled plugins, and in the place of those of the same name, or beside them, those of a folder.
+    /// Starts with the bundled plugins and adds those of a folder; they replace bundled plugins of the same name.
     pub fn new(bundled: Catalogue, folder: Option<PathBuf>, limits: ScriptLimits) -> Self {
         let mut catalogue = bundled.clone();
         let mut seen = BTreeMap::new();
         if let Some(folder) = &folder {
-            // Marked before it is read: what changes meanwhile is seen at the next look.
+            // Take the fingerprints before reading, so that the next scan sees a change in between.
             let marked = fingerprints(folder).unwrap_or_default();
             seen.extend(marked.into_iter().map(|(name, marks)| {
                 let marks = Some(marks);
@@ -64,31 +64,31 @@ impl InstalledPlugins {
         }
     }
 
-    /// The plugins as they are at this moment, and for whoever holds them stay.
+    /// Returns the current catalogue. It does not change for its holder.
     pub fn now(&self) -> Arc<Catalogue> {
         Arc::clone(&self.current.borrow())
     }
 
-    /// The plugins as they are now and whenever that changes, for who shows what they made of something.
+    /// Returns a receiver of the current catalogue and all later ones, for example to refresh derived views.
     pub fn changes(&self) -> watch::Receiver<Arc<Catalogue>> {
         self.current.subscribe()
     }
 
-    /// The folder of a plugin of the settings' folder; `None` for one that is inside the program only.
+    /// Returns the folder of a plugin; `None` if it exists only as a bundled one.
     pub fn folder_of(&self, name: &str) -> Option<PathBuf> {
         let is_one = |folder: &PathBuf| !name.is_empty() && !name.starts_with('.') && folder.is_dir();
         let is_plain = !name.contains(['/', '\\', '\0', ':']);
         self.folder.as_ref().filter(|_| is_plain).map(|folder| folder.join(name)).filter(is_one)
     }
 
-    /// Puts a plugin into the folder of the settings, in the place of what lies there, and takes it in at once. Writes the disk.
+    /// Installs a plugin in the configured folder, replaces the one there and loads it at once. Writes to disk.
     ///
     /// # Errors
-    /// There is no such folder, or it cannot be written; then what was there goes on.
+    /// Returns an error if there is no such folder or it cannot be written. The existing plugin then stays.
     pub fn install(&self, source: &PluginSource) -> Result<(), PluginFileError> {
         let folder = self.folder.as_ref().ok_or(PluginFileError::NotFound)?;
         {
-            // Nobody looks at the folder while one thing in it takes the place of another.
+            // Hold the lock, so that no scan sees the folder while it is replaced.
             let _seen = self.folder_states.lock().unwrap_or_else(PoisonError::into_inner);
             embedded_plugin::install(folder, source)?;
         }
@@ -96,12 +96,13 @@ impl InstalledPlugins {
         Ok(())
     }
 
-    /// Whether there is a folder that plugins can be put into.
+    /// Returns whether there is a folder for installed plugins.
     pub fn has_folder(&self) -> bool {
         self.folder.is_some()
     }
 
-    /// Begins to look through what is there, and then at the folder, as long as somebody has these plugins.
+    /// Starts background tasks: logs warnings of all plugins, and then scans the folder until these plugins are
+    /// dropped.
     pub fn begin(self: &Arc<Self>, runtime: &Handle) {
         let catalogue = self.now();
         runtime.spawn_blocking(move || catalogue.entries().for_each(CatalogueEntry::log_warnings));
@@ -113,7 +114,7 @@ impl InstalledPlugins {
             loop {
                 tokio::time::sleep(SCAN_INTERVAL).await;
                 let Some(installed) = installed.upgrade() else { return };
-                // Reading and compiling block; one look after the other.
+                // Reading and compiling block, so each scan runs on a blocking thread, one after the other.
                 if tokio::task::spawn_blocking(move || installed.scan()).await.is_err() {
                     tracing::error!("looking at the plugin folder failed, it goes on");
                 }
@@ -121,14 +122,14 @@ impl InstalledPlugins {
         });
     }
 
-    /// Takes in what changed in the folder and has come to rest since the last look. Reads the disk.
+    /// Loads plugins whose folder changed and then stayed the same for one scan. Reads the disk.
     pub fn scan(&self) {
         let Some(folder) = &self.folder else { return };
         let mut seen = self.folder_states.lock().unwrap_or_else(PoisonError::into_inner);
         let mut marked = match fingerprints(folder) {
             Ok(marked) => marked,
             Err(error) if error.kind() == io::ErrorKind::NotFound => BTreeMap::new(),
-            // A disk that is away for a moment takes no plugin with it.
+            // A disk that is unavailable for a moment must not remove plugins.
             Err(_) => return,
         };
         let names: BTreeSet<String> = seen.keys().chain(marked.keys()).cloned().collect();
@@ -145,7 +146,7 @@ impl InstalledPlugins {
         seen.retain(|_, one| one.loaded.is_some() || one.last_scan.is_some());
     }
 
-    /// Takes one plugin in at once, as it lies in its folder: somebody has just written it. Reads the disk.
+    /// Loads one plugin at once, for example because it was just written. Reads the disk.
     pub fn reload(&self, name: &str) {
         let Some(folder) = &self.folder else { return };
         let mut seen = self.folder_states.lock().unwrap_or_else(PoisonError::into_inner);
@@ -155,7 +156,7 @@ impl InstalledPlugins {
         seen.insert(name.to_owned(), PluginFolderState { loaded: marks.clone(), last_scan: marks });
     }
 
-    /// Reads a plugin and puts it in the place of what was there, if it can run; tells what became of it.
+    /// Reads a plugin, replaces the old one if the new one can run, and logs the result.
     fn load_folder(&self, folder: &Path, name: &str, is_there: bool) {
         let mut next = (*self.now()).clone();
         if is_there {
@@ -173,14 +174,14 @@ impl InstalledPlugins {
         }
         let next = Arc::new(next);
         self.current.send_replace(Arc::clone(&next));
-        // It is in force by now: whoever plays with it does not wait for this.
+        // The catalogue is published already, so nobody waits for these checks.
         if let Some(entry) = next.entry(name).filter(|entry| entry.reload_error.is_none()) {
             entry.log_warnings();
         }
     }
 }
 
-/// What lies in a folder of plugins.
+/// Returns the fingerprints of all plugins in a folder.
 fn fingerprints(folder: &Path) -> io::Result<BTreeMap<String, FolderFingerprint>> {
     let mut marked = BTreeMap::new();
     for entry in std::fs::read_dir(folder)? {

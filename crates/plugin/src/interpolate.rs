@@ -1,32 +1,32 @@
-//! `` `${value}` `` made safe.
+//! Makes `` `${value}` `` safe.
 //!
-//! The engine prints an interpolated value by itself, and when a print function fails, because the value is too large or
-//! the script out of time, it falls back to an unbounded way of printing: one step of a script could make gigabytes of
-//! text. So before a script is compiled, each `${…}` is written as a call, `${clotho_text({…})}`, whose failure is an
-//! ordinary error. Where the text was widened is remembered, so that errors still name the columns of the author's file.
+//! Rhai prints an interpolated value itself. If a print function fails because the value is too large or the deadline
+//! has passed, Rhai falls back to unbounded printing. One step of a script could then create gigabytes of text. So
+//! before compiling, each `${…}` is rewritten to a call, `${clotho_text({…})}`, whose failure is an ordinary error. The
+//! insertions are recorded, so that errors still name columns of the original file.
 
 use rhai::{Engine, Token};
 
 /// The function that interpolation calls. A script may not define it.
 pub(super) const FUNCTION: &str = "clotho_text";
 
-/// A script as it is compiled, and where it is wider than its author wrote it.
+/// A rewritten script and its insertions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RewrittenScript {
     pub(super) text: String,
     pub(super) shifts: ColumnShifts,
 }
 
-/// Where a text was widened: (line, column in the author's text, characters), in order; all from 1.
+/// Insertions as (line, column in the original text, number of characters), in order; lines and columns count from 1.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ColumnShifts(Vec<(usize, usize, usize)>);
 
 impl ColumnShifts {
-    /// The author's column for a column of the compiled text.
+    /// Maps a column of the compiled text to the original column.
     pub(super) fn original_column(&self, line: usize, column: usize) -> usize {
         let mut before = 0;
         for (_, at, width) in self.0.iter().filter(|(on, ..)| *on == line) {
-            // Inside an insertion means at the place where it was made.
+            // A column inside an insertion maps to the place of the insertion.
             if column < at + before {
                 break;
             }
@@ -39,9 +39,9 @@ impl ColumnShifts {
     }
 }
 
-/// Writes each interpolation as a call. What the tokenizer does not understand is left for the parser to complain about.
+/// Rewrites each interpolation to a call. Tokens that cannot be lexed are left for the parser to report.
 pub(super) fn rewrite(engine: &Engine, source: &str) -> RewrittenScript {
-    // Most files have none, and need not be taken apart a second time to know it.
+    // Most files have none; do not tokenize those a second time.
     if !source.contains("${") {
         return RewrittenScript { text: source.to_owned(), shifts: ColumnShifts::default() };
     }
@@ -70,7 +70,7 @@ pub(super) fn rewrite(engine: &Engine, source: &str) -> RewrittenScript {
     RewrittenScript { text, shifts: ColumnShifts(shifts) }
 }
 
-/// An insertion before a column.
+/// A text to insert before a column.
 struct TextInsertion {
     line: usize,
     column: usize,
@@ -81,7 +81,7 @@ fn insertions(engine: &Engine, source: &str) -> Vec<TextInsertion> {
     let inputs = [source];
     let (tokens, control) = engine.lex(&inputs);
     let mut places = Vec::new();
-    // For each interpolation we are inside of: how many braces are open in it.
+    // Number of open braces in each enclosing interpolation.
     let mut open: Vec<usize> = Vec::new();
     let mut begins = false;
     for (token, position) in tokens {

@@ -1,20 +1,22 @@
-//! Where in a text of JSON a place stands, so that an error in a schema names its line and column; and keys that stand there twice.
+//! Finds the position of a JSON pointer in a JSON text, so that schema errors have line and column. Also finds
+//! duplicate keys.
 
 use std::collections::HashSet;
 
 use clotho_core::world::Pointer;
 
-/// Where the key stands that a pointer leads to, in bytes; the last one on the way that is there.
+/// Returns the byte offset of the key to which a pointer leads, or of its nearest existing ancestor.
 pub(super) fn offset_of(text: &str, place: &Pointer) -> Option<usize> {
     let mut scan = JsonScan { rest: text, found: None };
     scan.descend(place.keys());
     text.len().checked_sub(scan.found?)
 }
 
-/// Keys that stand twice in one map, each with where it stands again: the first of them would be nothing.
+/// Returns the duplicate keys of every map, each with the offset of its repetition. The first value of such a key would
+/// be lost.
 pub(super) fn duplicate_keys(text: &str) -> Vec<(String, usize)> {
     let mut scan = JsonScan { rest: text, found: None };
-    // For each map that is open its keys so far; nothing for a list.
+    // The keys so far of each open map; `None` for a list.
     let mut open: Vec<Option<HashSet<String>>> = Vec::new();
     let mut found = Vec::new();
     while let Some(first) = scan.next() {
@@ -39,10 +41,10 @@ pub(super) fn duplicate_keys(text: &str) -> Vec<(String, usize)> {
     found
 }
 
-/// A look through JSON that is known to be well formed.
+/// A scanner for JSON that is known to be well formed.
 struct JsonScan<'t> {
     rest: &'t str,
-    /// How much of the text there still was where the last key began that fits.
+    /// Length of the remaining text at the last matching key.
     found: Option<usize>,
 }
 
@@ -58,7 +60,7 @@ impl<'t> JsonScan<'t> {
         self.rest = chars.as_str();
     }
 
-    /// Goes in as far as the keys lead.
+    /// Descends as far as the keys exist.
     fn descend(&mut self, keys: &[String]) {
         let Some((key, rest)) = keys.split_first() else { return };
         match self.next() {
@@ -90,7 +92,7 @@ impl<'t> JsonScan<'t> {
         }
     }
 
-    /// A text with its quotes.
+    /// Consumes a string; returns it with its quotes.
     fn text(&mut self) -> &'t str {
         let mut is_escaped = false;
         let end = self.rest.char_indices().skip(1).find_map(|(at, c)| {
@@ -103,7 +105,7 @@ impl<'t> JsonScan<'t> {
         text
     }
 
-    /// Over one value.
+    /// Skips one value.
     fn skip(&mut self) {
         let mut depth = 0_usize;
         loop {

@@ -1,18 +1,19 @@
-//! Plugins: rules of a story as Rhai scripts, by strangers, within limits.
+//! Plugins: rules of a story, written as Rhai scripts by third parties and run within limits.
 //!
-//! - [`Catalogue`] holds every plugin as a [`LoadedPlugin`]: its [`Manifest`], its schema, its compiled scripts. [`InstalledPlugins`] is
-//!   the catalogue as it is now, and takes in what changes in the folder.
-//! - [`ScriptHost`] runs one [`HookCall`] of one [`Hook`] and answers with an [`HookOutcome`]: operations, rolls, notes, the
-//!   hook's [`HookAnswer`], and what it cost. A script changes nothing by itself: it proposes, the turn decides.
-//! - [`manifest_rules`] is the rules of a manifest that need no script.
-//! - [`carried`] is a plugin inside a card: a proposal, until it is put into the folder.
-//! - [`ScriptLimits`] bound everything a call can use; [`ScriptError`] says where and why a script failed.
+//! - [`Catalogue`] holds every plugin as a [`LoadedPlugin`]: its [`Manifest`], its schema, its compiled scripts.
+//!   [`InstalledPlugins`] holds the current catalogue and reloads plugins whose folder changed.
+//! - [`ScriptHost`] runs one [`HookCall`] of one [`Hook`] and returns a [`HookOutcome`]: operations, rolls, notes, the
+//!   hook's [`HookAnswer`], and its cost. A script changes nothing itself: it proposes, and the turn decides.
+//! - [`manifest_rules`] implements the rules of a manifest that need no script.
+//! - [`embedded_plugin`] handles a plugin inside a card. It does not run before it is installed in the plugin folder.
+//! - [`ScriptLimits`] bounds everything a call can use. [`ScriptError`] says where and why a script failed.
 //!
-//! Scripts see `ctx` (the folder of that name, one file per surface), the standard library as `standard.rs` bounds it,
-//! and nothing else: no network, no files, no environment, no clock, no state between calls.
+//! Scripts see `ctx` (the folder of that name, one file per surface) and the standard library as `standard.rs` bounds
+//! it. They get nothing else: no network, no files, no environment, no clock, no state between calls.
 //!
-//! To add a hook: a variant of [`Hook`], what it may return in `answer.rs`, who calls it in `turn`. To add a function of
-//! `ctx`: its surface's file. To add a limit: a field of [`ScriptLimits`], a row in the table of hostile scripts.
+//! To add a hook: add a variant of [`Hook`], its return type in `answer.rs`, and its call in `turn`. To add a function
+//! of `ctx`: edit the file of its surface. To add a limit: add a field of [`ScriptLimits`] and a row in the table of
+//! hostile scripts.
 
 mod answer;
 mod call;

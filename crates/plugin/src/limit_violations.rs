@@ -1,19 +1,19 @@
-//! Three strikes, or five: a plugin that keeps running into its limits is switched off in that session.
+//! Counts limit violations: a plugin that keeps hitting its limits is turned off in that session.
 
-/// Counts limit errors of one plugin in one session: five in its last fifty calls are too many.
+/// Counts the limit violations of one plugin in one session. Five in the last fifty calls turn the plugin off.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LimitViolations {
-    /// The last calls, newest in the lowest bit; 1 = ended by a limit.
+    /// The last calls, newest in the lowest bit; 1 means ended by a limit.
     last: u64,
 }
 
 impl LimitViolations {
-    /// How many calls are remembered.
+    /// Number of remembered calls.
     pub const WINDOW: u32 = 50;
-    /// How many strikes switch the plugin off.
+    /// Number of violations that turn the plugin off.
     pub const MAX_VIOLATIONS: u32 = 5;
 
-    /// Counts a call; true when the plugin is out.
+    /// Counts a call; returns true if the plugin must be turned off.
     #[must_use]
     pub fn record(&mut self, hit_limit: bool) -> bool {
         let window = u64::MAX >> (u64::BITS - Self::WINDOW);

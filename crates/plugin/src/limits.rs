@@ -1,5 +1,5 @@
-//! What one call of a script may use (`docs/modders.md`). The engine's own limits bound neither time nor memory, so every
-//! row stands here, and [`LimitMonitor`] holds the three that are looked at while a script runs.
+//! The limits of one script call (`docs/modders.md`). Rhai's own limits bound neither time nor memory, so all are
+//! listed here. [`LimitMonitor`] checks the three that change while a script runs: operations, time and memory.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,23 +14,23 @@ use super::heap;
 pub struct ScriptLimits {
     /// Steps of the interpreter.
     pub operations: u64,
-    /// Time of the script on its thread's CPU; waiting in the queue does not count.
+    /// CPU time of the script's thread; waiting in the queue does not count.
     pub deadline: Duration,
-    /// Bytes of memory a call may hold at once.
+    /// Bytes of memory that a call may hold at once.
     pub heap: u64,
-    /// Bytes of one text, and of all texts inside one container.
+    /// Bytes of one text, and of all texts in one container.
     pub string: usize,
-    /// Elements of one list, nested ones counted.
+    /// Elements of one list, including nested ones.
     pub array: usize,
-    /// Entries of one map, nested ones counted.
+    /// Entries of one map, including nested ones.
     pub map: usize,
-    /// Functions that call functions.
+    /// Depth of nested function calls.
     pub call_levels: usize,
-    /// Nesting of expressions at the top of a file.
+    /// Nesting of expressions at the top level of a file.
     pub expr_depth: usize,
     /// Nesting of expressions inside a function.
     pub function_expr_depth: usize,
-    /// Variables at one moment.
+    /// Variables in scope at once.
     pub variables: usize,
     /// Functions of one file.
     pub functions: usize,
@@ -42,34 +42,34 @@ pub struct ScriptLimits {
     pub sources: usize,
     /// Bytes of one compiled regular expression.
     pub regex: usize,
-    /// Bytes of the text a regular expression or a parser may be run over.
+    /// Bytes of text that a regular expression or a parser may search.
     pub text: usize,
     /// Matches of one `find_all`, commands of one `mvu_commands`.
     pub matches: usize,
     /// Compiled regular expressions kept for one plugin.
     pub regex_cache: usize,
-    /// Regular expressions that one call may compile anew.
+    /// Regular expressions that one call may compile in addition to the script's literals.
     pub regex_fresh: usize,
-    /// Depth of a value that leaves the script.
+    /// Nesting depth of a value that a script hands out.
     pub depth: usize,
     /// Operations that one call may propose.
     pub proposals: usize,
-    /// Bytes of JSON that leave the script in one call.
+    /// Bytes of JSON that a script may hand out in one call.
     pub result: usize,
     /// Dice rolls of one call.
     pub rolls: usize,
-    /// Model calls that one call of a hook may ask for.
+    /// Model calls that one hook call may request.
     pub asks: usize,
     /// Notes of one call.
     pub notes: usize,
     /// Warnings of one call.
     pub warnings: usize,
-    /// Bytes of `print` and `debug` of one call.
+    /// Bytes of `print` and `debug` output of one call.
     pub log: usize,
 }
 
-/// How much slower than a release our own side of a script's calls may be: a build for developing is not optimised, and
-/// the deadline is there for scripts.
+/// Factor on the deadline in debug builds: the host's own code is not optimised there, but the deadline is meant for
+/// scripts.
 const DEBUG_FACTOR: u32 = if cfg!(debug_assertions) { 10 } else { 1 };
 
 impl Default for ScriptLimits {
@@ -107,13 +107,13 @@ impl Default for ScriptLimits {
 }
 
 impl ScriptLimits {
-    /// The limits of `clotho plugin test`: a slow machine is not the modder's fault.
+    /// Returns the limits of `clotho plugin test`, with a longer deadline for slow machines.
     pub fn relaxed() -> Self {
         Self { deadline: Duration::from_millis(500) * DEBUG_FACTOR, ..Self::default() }
     }
 }
 
-/// Which limit ended a script.
+/// The limit that ended a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScriptLimit {
@@ -123,7 +123,7 @@ pub enum ScriptLimit {
     Deadline,
     /// [`ScriptLimits::heap`].
     Heap,
-    /// A text, list or map too large.
+    /// A text, list or map is too large.
     Size,
     /// [`ScriptLimits::call_levels`].
     CallLevels,
@@ -131,24 +131,23 @@ pub enum ScriptLimit {
     Variables,
     /// [`ScriptLimits::modules`].
     Modules,
-    /// A regular expression too large, or too many of them.
+    /// A regular expression is too large, or there are too many.
     Regex,
-    /// What leaves the script: too deep, too many operations, too many bytes.
+    /// What the script hands out is too deep or too large, or there are too many operations.
     Result,
-    /// Too many notes, warnings, rolls or lines of log.
+    /// Too many notes, warnings, rolls or log lines.
     Chatter,
 }
 
-/// Why a script was stopped from outside. The script cannot catch it.
+/// Why the host stopped a script. The script cannot catch it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ScriptStop {
-    /// A limit was reached.
     Limit(ScriptLimit),
-    /// `ctx.fail`: the script itself asked for the end.
+    /// `ctx.fail`: the script ended itself.
     Refused,
 }
 
-/// Looks at operations, time and memory while one script runs.
+/// Monitors operations, time and memory of one running script.
 #[derive(Debug)]
 pub(super) struct LimitMonitor {
     max_operations: u64,
@@ -158,16 +157,16 @@ pub(super) struct LimitMonitor {
     cpu_at_start: Option<Duration>,
     heap_at_start: i64,
     operations: AtomicU64,
-    /// Nanoseconds that were spent for the plugin and not for this call.
+    /// Nanoseconds of work done for the plugin as a whole and not for this call.
     uncounted_micros: AtomicU64,
     exceeded: OnceLock<ScriptLimit>,
 }
 
-/// The clock is looked at once in so many operations (a power of two).
+/// Operations between two checks of the clock (a power of two).
 const CHECK_INTERVAL: u64 = 16;
 
 impl LimitMonitor {
-    /// Begins to count now, on this thread.
+    /// Starts monitoring on the current thread.
     pub(super) fn start(limits: &ScriptLimits) -> Self {
         heap::reset_peak();
         Self {
@@ -183,7 +182,7 @@ impl LimitMonitor {
         }
     }
 
-    /// Called by the engine at each operation with their number so far.
+    /// Checks the limits. Rhai calls this at each operation with the number of operations so far.
     pub(super) fn progress(&self, operations: u64) -> Option<ScriptStop> {
         self.operations.store(operations, Ordering::Relaxed);
         let held = heap::live_bytes().wrapping_sub(self.heap_at_start);
@@ -199,19 +198,20 @@ impl LimitMonitor {
         Some(ScriptStop::Limit(*self.exceeded.get_or_init(|| limit)))
     }
 
-    /// The limit that was reached, also when a native function of the library (sorting, say) swallowed the news.
+    /// Returns the limit that was reached, even if a native library function (sorting, for example) swallowed the
+    /// error.
     pub(super) fn exceeded_limit(&self) -> Option<ScriptLimit> {
         self.exceeded.get().copied()
     }
 
-    /// Whether the script has used up its time. Wall time is asked first because it is cheap; only when that has run out
-    /// does the thread's own CPU time decide, so that a busy machine does not end honest scripts.
+    /// Returns whether the deadline has passed. Wall time is checked first because it is cheap. Only when it has run
+    /// out does the thread's CPU time decide, so that a busy machine does not end correct scripts.
     pub(super) fn is_past_deadline(&self) -> bool {
         let allowed = self.deadline + Duration::from_nanos(self.uncounted_micros.load(Ordering::Relaxed));
         self.started.elapsed() > allowed && self.elapsed() > allowed
     }
 
-    /// Does something that is not the call's: neither its time nor its memory count.
+    /// Runs work whose time and memory do not count for the call.
     pub(super) fn uncounted<R>(&self, work: impl FnOnce() -> R) -> R {
         let before = self.elapsed();
         let done = heap::aside(work);
@@ -220,7 +220,7 @@ impl LimitMonitor {
         done
     }
 
-    /// CPU time (wall time where a thread's CPU time is not known) since the start.
+    /// Returns the CPU time since the start, or wall time if CPU time is not available.
     fn elapsed(&self) -> Duration {
         match (self.cpu_at_start, thread_cpu_time()) {
             (Some(start), Some(now)) => now.saturating_sub(start),
@@ -232,19 +232,19 @@ impl LimitMonitor {
         self.operations.load(Ordering::Relaxed)
     }
 
-    /// Microseconds of CPU since the start.
+    /// Returns the counted CPU time in microseconds since the start.
     pub(super) fn micros(&self) -> u64 {
         let aside = Duration::from_nanos(self.uncounted_micros.load(Ordering::Relaxed));
         u64::try_from(self.elapsed().saturating_sub(aside).as_micros()).unwrap_or(u64::MAX)
     }
 
-    /// The most bytes held at once since the start.
+    /// Returns the peak memory in bytes since the start.
     pub(super) fn heap_peak(&self) -> u64 {
         u64::try_from(heap::peak_bytes().wrapping_sub(self.heap_at_start)).unwrap_or(0)
     }
 }
 
-/// CPU time of the calling thread, where the system can tell.
+/// Returns the CPU time of the calling thread, if the system provides it.
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "macos"))]
 fn thread_cpu_time() -> Option<Duration> {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);

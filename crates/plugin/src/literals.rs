@@ -1,5 +1,5 @@
-//! What scripts spell out and cannot mean: calls of `ctx` with too few or too many values, settings that the manifest does
-//! not have, dice that are none, slots and places that nobody can allow, what is computed and cannot be written.
+//! Checks of literals in scripts. They find calls of `ctx` with a wrong number of arguments, unknown settings and
+//! invalid dice. They also find slots and paths that the manifest does not request, and writes to computed values.
 
 use rhai::{AST, ASTNode, Expr, FnCallExpr, Position};
 
@@ -16,10 +16,10 @@ use clotho_core::world::{Pointer, Schema};
 const WRITE_FUNCTIONS: [&str; 7] = ["add", "set", "remove", "insert", "append", "take", "move"];
 const READ_FUNCTIONS: [&str; 4] = ["get", "has", "keys", "before"];
 
-/// What is found.
+/// A warning: position and message.
 type LiteralWarning = (Position, String);
 
-/// Everything that a file calls `ctx` with and cannot mean.
+/// Returns the warnings about literals in calls of `ctx` in one file.
 pub(super) fn literal_warnings(ast: &AST, manifest: &Manifest, schema: Option<&Schema>) -> Vec<LiteralWarning> {
     let own = ast.iter_functions().map(|function| (function.name.to_owned(), function.params.len())).collect();
     let look = LiteralCheck { manifest, schema, own };
@@ -38,7 +38,7 @@ pub(super) fn literal_warnings(ast: &AST, manifest: &Manifest, schema: Option<&S
     found
 }
 
-/// The setting that stands behind `ctx.`: `config.name` or `config["name"]`.
+/// Returns the setting accessed after `ctx.`, as `config.name` or `config["name"]`.
 fn config_access(behind: &Expr) -> Option<(&str, Position)> {
     let is_config = |expression: &Expr| matches!(expression, Expr::Property(name, _) if name.2 == "config");
     let named = match behind {
@@ -59,7 +59,7 @@ fn config_access(behind: &Expr) -> Option<(&str, Position)> {
 struct LiteralCheck<'a> {
     manifest: &'a Manifest,
     schema: Option<&'a Schema>,
-    /// The functions of the file, with how many values each takes.
+    /// The functions of the file, each with its number of parameters.
     own: Vec<(String, usize)>,
 }
 
@@ -88,7 +88,7 @@ impl LiteralCheck<'_> {
         }
     }
 
-    /// Whether `ctx` has the function, but not with so many values.
+    /// Returns a warning if `ctx` has the function but not with this number of arguments.
     fn check_arity(&self, name: &str, given: usize) -> Option<String> {
         let of_name = || script_functions().iter().filter(|known| known.name == name);
         let ways: Vec<&str> =
@@ -114,13 +114,13 @@ impl LiteralCheck<'_> {
                 _ => None,
             })
         };
-        // Where no slot is asked for at all, that is said already.
+        // If no slot is requested at all, `check.rs` has warned already.
         let is_forgotten = asked().next().is_some() && !asked().any(|asked| asked == slot);
         let needs = "needs \"prompt.inject:";
         is_forgotten.then(|| format!("ctx.inject(\"{slot}\") {needs}{slot}\" in the manifest's [permissions] request"))
     }
 
-    /// A path that nobody may write or read, or that is computed.
+    /// Returns a warning for a path that is computed, or that needs a permission the manifest does not request.
     fn check_path(&self, function: &str, path: &str) -> Option<String> {
         let (root, asks) = (&self.manifest.state.root, self.manifest.permissions.as_slice());
         let (writes, reads) = (WRITE_FUNCTIONS.contains(&function), READ_FUNCTIONS.contains(&function));

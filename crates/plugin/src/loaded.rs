@@ -1,4 +1,5 @@
-//! A plugin that is ready to run: everything that can be checked without running a hook has been. Its scripts are in `code.rs`.
+//! A plugin that is ready to run: everything that can be checked without running a hook is checked. `code.rs` has its
+//! scripts.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,10 +19,10 @@ use super::source::{PluginOrigin, PluginSource};
 use super::thread::on_script_thread;
 use clotho_core::world::Schema;
 
-/// What explains errors of a plugin whose scripts nobody has compiled yet.
+/// Empty scripts, for errors of a plugin that is not compiled yet.
 static NO_SCRIPTS: ScriptFiles = ScriptFiles::new();
 
-/// A plugin that is ready to run. Immutable: a reload makes another one, and calls under way finish on theirs.
+/// A plugin that is ready to run. It is immutable: a reload creates another one, and running calls finish on theirs.
 pub struct LoadedPlugin {
     manifest: Arc<Manifest>,
     schema: Option<Arc<Schema>>,
@@ -39,22 +40,22 @@ impl std::fmt::Debug for LoadedPlugin {
 }
 
 impl LoadedPlugin {
-    /// Bytes of the longest message that it is asked to narrate an answer to: half of a text, so that a script has as much
-    /// again for what it makes of it.
+    /// Returns the bytes of the longest message that the plugin may be asked to narrate an answer to. It is half of a
+    /// text's limit, so that a script has as much again for its result.
     pub fn longest_message(&self) -> usize {
         self.manifest.limits.string / 2
     }
 
-    /// Bytes of the longest message that it reads whole before it is sent.
+    /// Returns the bytes of the longest input that the plugin reads whole before it is sent.
     pub fn longest_input(&self) -> usize {
         self.manifest.limits.string
     }
 
-    /// Reads, compiles and checks a plugin; `server` are the limits that its manifest may lower.
+    /// Reads, compiles and checks a plugin. `server` holds the limits that its manifest may lower.
     ///
     /// # Errors
-    /// The first thing that keeps it from running: the manifest, the schema, a script that does not parse, a hook with
-    /// the wrong parameters, a file over its size.
+    /// Returns the first fault that prevents running: in the manifest or schema, a script that does not parse, a hook
+    /// with wrong parameters, or a file that is too large.
     pub fn load(source: PluginSource, server: &ScriptLimits) -> Result<Self, Box<ScriptError>> {
         let name = source.name.clone();
         on_script_stack(&name, || {
@@ -64,18 +65,18 @@ impl LoadedPlugin {
         })
     }
 
-    /// Reads a plugin that the program brings. Its scripts are compiled when they are first called: they take more memory than a
-    /// server that does not play them, and are known to be in order.
+    /// Reads a bundled plugin. Its scripts are known to be valid. They are compiled at the first call, because they
+    /// take more memory than a server without this plugin should spend.
     ///
     /// # Errors
-    /// What keeps it from running: the manifest or the schema.
+    /// Returns the first fault in the manifest or the schema.
     pub fn load_lazily(source: PluginSource, server: &ScriptLimits) -> Result<Self, Box<ScriptError>> {
         let read = Self::read(source, server)?;
         let hooks = read.source.text(&read.manifest.entry).map(code::scan_hooks).unwrap_or_default();
         Ok(Self { hooks, warnings: OnceLock::from(Vec::new()), ..read })
     }
 
-    /// A plugin without its scripts.
+    /// Reads a plugin without compiling its scripts.
     fn read(source: PluginSource, server: &ScriptLimits) -> Result<Self, Box<ScriptError>> {
         let manifest = Arc::new(read_manifest(&source, server)?);
         let schema = schema(&source, &manifest)?;
@@ -91,44 +92,44 @@ impl LoadedPlugin {
         })
     }
 
-    /// The id.
+    /// Returns the plugin's id.
     pub fn id(&self) -> &str {
         &self.manifest.id
     }
 
-    /// The manifest.
+    /// Returns the manifest.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// Where it was found.
+    /// Returns where the plugin was found.
     pub fn origin(&self) -> PluginOrigin {
         self.source.origin
     }
 
-    /// blake3 over all files, in lower-case hex: grants are given to exactly this code.
+    /// Returns the blake3 hash over all files that affect its behaviour, in lower-case hex. Grants are given to exactly
+    /// this code.
     pub fn code_hash(&self) -> &str {
         self.code_hash.get_or_init(|| code_hash(&self.source))
     }
 
-    /// The schema of its root, if it has one.
+    /// Returns the schema of the plugin's root, if it has one.
     pub fn schema(&self) -> Option<&Arc<Schema>> {
         self.schema.as_ref()
     }
 
-    /// Whether the script defines a hook. If not, calling it costs nothing.
+    /// Returns whether the script defines a hook. Calling a hook that it does not define costs nothing.
     pub fn has(&self, hook: Hook) -> bool {
         self.hooks.contains(&hook)
     }
 
-    /// The hooks that the script defines.
+    /// Iterates over the hooks that the script defines.
     pub fn hooks(&self) -> impl Iterator<Item = Hook> + '_ {
         self.hooks.iter().copied()
     }
 
-    /// What does not keep it from running but is probably a mistake: calls of functions that nobody defines, patterns
-    /// that do not compile. Looking for that takes longer than loading, so it is done when somebody first asks; by the way the
-    /// patterns that stand in the script are compiled.
+    /// Returns likely mistakes that do not prevent running, such as calls of unknown functions or invalid patterns. The
+    /// check takes longer than loading, so it runs on first use. It also compiles the pattern literals of the scripts.
     pub fn warnings(&self) -> &[ScriptError] {
         self.warnings.get_or_init(|| {
             on_script_thread(|| self.find_warnings()).unwrap_or_else(|error| {
@@ -150,17 +151,17 @@ impl LoadedPlugin {
         warnings
     }
 
-    /// Its files.
+    /// Returns the plugin's files.
     pub fn source(&self) -> &PluginSource {
         &self.source
     }
 
-    /// Whether its scripts look for the commands that models write into replies.
+    /// Returns whether the scripts read the commands that models write into replies.
     pub fn reads_commands(&self) -> bool {
         self.mentions(&["mvu_commands", "UpdateVariable", "JSONPatch"])
     }
 
-    /// Whether its scripts look for what lorebooks and greetings say that values begin with.
+    /// Returns whether the scripts read initial values from lorebooks and greetings.
     pub fn reads_init_vars(&self) -> bool {
         self.mentions(&["mvu_start", "mvu_begin"])
     }
@@ -171,7 +172,7 @@ impl LoadedPlugin {
         texts.any(|text| words.iter().any(|word| text.contains(word)))
     }
 
-    /// Whether the script defines what a call runs.
+    /// Returns whether the plugin defines the function of a call.
     pub(super) fn defines_call(&self, call: &HookCall) -> bool {
         match &call.tool {
             Some(tool) => self.manifest.tools.iter().any(|known| known.name == tool.name),
@@ -179,11 +180,11 @@ impl LoadedPlugin {
         }
     }
 
-    /// Its scripts, compiled by whoever first asks.
+    /// Returns the scripts, compiled on first use.
     ///
     /// # Errors
-    /// They cannot be compiled; only of one that was read to be compiled later. That no thread was to be had for it is not kept: the
-    /// next one who asks tries again.
+    /// Returns the compile error of a lazily loaded plugin. If no thread could be started, the error is not cached, and
+    /// the next caller tries again.
     pub(super) fn code(&self) -> Result<&PluginCode, Box<ScriptError>> {
         let known = match self.code.get() {
             Some(known) => known,
@@ -204,8 +205,8 @@ impl LoadedPlugin {
     }
 }
 
-/// Reads something of a plugin on a thread with a script's stack: parsing goes as deep as a script does, and a parser that fails on
-/// strange text must not take the server along.
+/// Runs `read` on a thread with a script-sized stack. Parsing recurses as deep as a script does, and a parser panic
+/// must not end the server.
 fn on_script_stack<T: Send>(
     name: &str,
     read: impl FnOnce() -> Result<T, Box<ScriptError>> + Send,
@@ -230,7 +231,7 @@ fn read_manifest(source: &PluginSource, server: &ScriptLimits) -> Result<Manifes
     }
 }
 
-/// The rules of the manifest wait for and change what the schema knows.
+/// Checks that the rules of the manifest refer only to declared values.
 fn check_rules(source: &PluginSource, manifest: &Manifest, schema: Option<&Schema>) -> Result<(), Box<ScriptError>> {
     let (rules, root) = (&manifest.rules, &manifest.state.root);
     let wrong = schema.and_then(|schema| {
@@ -240,7 +241,7 @@ fn check_rules(source: &PluginSource, manifest: &Manifest, schema: Option<&Schem
     wrong.map_or(Ok(()), |(span, message)| Err(Box::new(error_in_manifest(source, manifest, span.start, message))))
 }
 
-/// Files that are not read because they are links: what they lead to may lie outside of the folder.
+/// Warns of symbolic links: they are not read, because their targets may lie outside the folder.
 fn skipped_link_warnings(source: &PluginSource, manifest: &Manifest) -> Vec<ScriptError> {
     let one = |path: &String| {
         let message = "a symbolic link is left out: put the file itself into the folder";
@@ -250,7 +251,7 @@ fn skipped_link_warnings(source: &PluginSource, manifest: &Manifest) -> Vec<Scri
     source.links.iter().map(one).collect()
 }
 
-/// What of the rules can be seen to come to nothing.
+/// Warns of rules that can have no effect.
 fn rule_warnings(source: &PluginSource, manifest: &Manifest, schema: Option<&Schema>) -> Vec<ScriptError> {
     let slips = schema.map(|schema| manifest_rules::rule_warnings(&manifest.rules, &manifest.state.root, schema));
     let one =
@@ -287,7 +288,7 @@ fn schema(source: &PluginSource, manifest: &Manifest) -> Result<Option<Arc<Schem
     Ok(Some(Arc::new(schema)))
 }
 
-/// What of the schema cannot be meant so, though it can be used.
+/// Warns of usable but suspicious parts of the schema.
 fn schema_warnings(source: &PluginSource, manifest: &Manifest, schema: Option<&Schema>) -> Vec<ScriptError> {
     let (Some(schema), Some(path)) = (schema, &manifest.state.schema) else { return Vec::new() };
     let text = source.text(path).unwrap_or_default();
@@ -323,7 +324,7 @@ fn code_hash(source: &PluginSource) -> String {
     hasher.finalize().to_hex().to_string()
 }
 
-/// Whether a file may change what the plugin does: not what people read, and not its tests.
+/// Returns whether a file can affect what the plugin does. Markdown files and tests cannot.
 fn affects_behavior(path: &str) -> bool {
     let is_text = Path::new(path).extension().is_some_and(|end| end.eq_ignore_ascii_case("md"));
     !is_text && !path.starts_with("tests/")

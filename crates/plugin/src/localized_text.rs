@@ -1,10 +1,10 @@
-//! A text for people, in one language or in several.
+//! User-visible texts in one or several languages.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
-/// `"Combat"` or `{ en = "Combat", zh = "战斗" }`.
+/// A text in one or several languages: `"Combat"` or `{ en = "Combat", zh = "战斗" }`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LocalizedText {
     /// The text without a language, or the first of the table.
@@ -13,19 +13,20 @@ pub struct LocalizedText {
 }
 
 impl LocalizedText {
-    /// A text in one language.
+    /// Creates a text without a language.
     pub fn plain(text: impl Into<String>) -> Self {
         Self { first: text.into(), by_language: Vec::new() }
     }
 
-    /// A text in several languages, as pairs of tag and text.
+    /// Creates a text in several languages from pairs of tag and text.
     pub fn in_languages<'a>(texts: impl IntoIterator<Item = (&'a str, String)>) -> Self {
         let by_language: Vec<_> = texts.into_iter().map(|(tag, text)| (tag.to_owned(), text)).collect();
         let first = by_language.first().map(|(_, text)| text.clone()).unwrap_or_default();
         Self { first, by_language }
     }
 
-    /// The text in `language` (a tag like `zh-CN`): the exact tag, else its language, else English, else the first.
+    /// Returns the text for `language` (a tag such as `zh-CN`): the exact tag, else the same primary language, else
+    /// English, else the first.
     pub fn get(&self, language: &str) -> &str {
         match best_language(self.by_language.iter().map(|(tag, _)| tag.as_str()), language) {
             Some(at) => self.by_language.get(at).map_or(self.first.as_str(), |(_, text)| text),
@@ -33,13 +34,13 @@ impl LocalizedText {
         }
     }
 
-    /// Every language with its text, in the order of the file; empty when there is only one text.
+    /// Returns every language with its text, in file order; empty if there is only one text.
     pub fn all(&self) -> &[(String, String)] {
         &self.by_language
     }
 }
 
-/// The position of the tag that suits a reader best.
+/// Returns the position of the tag that fits a language best.
 pub(super) fn best_language<'a>(tags: impl Iterator<Item = &'a str> + Clone, language: &str) -> Option<usize> {
     let primary = |tag: &str| tag.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
     let exact = tags.clone().position(|tag| tag.eq_ignore_ascii_case(language));

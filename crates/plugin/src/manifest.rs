@@ -1,7 +1,7 @@
-//! `plugin.toml`: who a plugin is, what it keeps, what can be set, what it asks for (`docs/modders.md`).
+//! `plugin.toml`: identity, state, settings and permissions of a plugin (`docs/modders.md`).
 //!
-//! An unknown key, a wrong type or a value out of range is refused with file, line, key and what was expected. To add a
-//! key: a field in `raw.rs`, its checked form here, its line in the reference.
+//! An unknown key, a wrong type or a value out of range is an error with file, line, key and expectation. To add a key:
+//! add a field in `raw.rs`, its checked form here, and its line in the reference.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use clotho_core::world::{Pointer, Schema};
 
 mod raw;
 
-/// The file's name in a plugin's folder.
+/// The name of the manifest file in a plugin's folder.
 pub const MANIFEST_FILE: &str = "plugin.toml";
 
-/// The version of the contract between host and scripts that this program speaks.
+/// The API version between host and scripts that this program implements.
 pub const API_VERSION: &str = "1";
 
 /// A checked manifest.
@@ -31,87 +31,85 @@ pub const API_VERSION: &str = "1";
 pub struct Manifest {
     /// The name in ids, paths and folders: `[a-z][a-z0-9-]*`.
     pub id: String,
-    /// The name for people.
+    /// The display name.
     pub title: LocalizedText,
-    /// The plugin's own version.
     pub version: Version,
-    /// Who wrote it.
     pub authors: Vec<String>,
-    /// Its licence, in SPDX words.
+    /// The licence as an SPDX expression.
     pub license: String,
-    /// What it does, in a sentence.
+    /// One sentence about what the plugin does.
     pub description: LocalizedText,
-    /// The script file that holds the hooks.
+    /// The script file with the hooks.
     pub entry: String,
-    /// The oldest version of this program that it runs on.
+    /// The oldest Clotho version that can run the plugin.
     pub min: Option<Version>,
-    /// The version of this program that it was tried on.
+    /// The Clotho version that the plugin was tested with.
     pub tested: Option<Version>,
-    /// Plugins that must be switched on too.
+    /// Plugins that must be enabled too, with their versions.
     pub requires: BTreeMap<String, Requirement>,
-    /// Plugins that must not be switched on too.
+    /// Plugins that must not be enabled together with this one.
     pub conflicts: Vec<String>,
-    /// Plugins that run before it when they are switched on.
+    /// Plugins that run before this one, if they are enabled.
     pub after: Vec<String>,
-    /// Where its values live and which schema governs them.
+    /// The root of its values and their schema.
     pub state: ManifestState,
-    /// What can be set, in the order of the file.
+    /// The settings, in file order.
     pub config: Vec<(String, PluginSettingSpec)>,
-    /// What it asks for.
+    /// The requested permissions.
     pub permissions: Vec<Permission>,
     /// Tools offered to the model.
     pub tools: Vec<PluginTool>,
     /// Slash commands offered to the user.
     pub commands: Vec<PluginCommand>,
-    /// Rules that need no code, in the order of the file.
+    /// Rules without code, in file order.
     pub rules: Vec<ManifestRule>,
-    /// The languages it writes, the default first; empty = it does not care.
+    /// The languages it writes, default first; empty if it does not depend on the language.
     pub languages: Vec<String>,
-    /// The limits of its calls: never above the server's.
+    /// The limits of its calls; never above the server's.
     pub limits: ScriptLimits,
 }
 
 /// The `[state]` table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ManifestState {
-    /// The only place of `vars` that it may write without a grant; its id by default.
+    /// The only place in `vars` that it may write without a grant; its id by default.
     pub root: Pointer,
-    /// The schema's file.
+    /// Path of the schema file.
     pub schema: Option<String>,
-    /// The version of the shape of its values.
+    /// Version of the shape of its values.
     pub version: u32,
 }
 
 /// A tool that the model may call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PluginTool {
-    /// Its name; the script defines `tool_<name>`.
+    /// The name; the script defines `tool_<name>`.
     pub name: String,
-    /// What it does, for the model.
+    /// What the tool does, for the model.
     pub description: String,
-    /// The schema of its arguments: those of a call are brought into place by it, or refused.
+    /// The schema of the arguments. Arguments of a call are adjusted to fit it, or refused.
     pub parameters: Arc<Schema>,
 }
 
 /// A slash command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PluginCommand {
-    /// The word after the slash, as `ctx.command` says it.
+    /// The word after the slash, as in `ctx.command`.
     pub name: String,
-    /// Other words for it, perhaps in other languages.
+    /// Other words for the command, for example in other languages.
     pub aliases: Vec<String>,
-    /// How its arguments are written, for people: `2d6+3`, `up | down`.
+    /// Notation of the arguments, for users: `2d6+3`, `up | down`.
     pub args: LocalizedText,
-    /// What it does.
+    /// What the command does.
     pub help: LocalizedText,
 }
 
 impl Manifest {
-    /// Reads and checks a manifest. `folder` names the plugin while its id is not known; `server` are the limits that
+    /// Parses and checks a manifest. `folder` names the plugin while its id is unknown. `server` holds the limits that
     /// `[limits]` may only lower.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its line.
+    /// Returns the first fault, with its line.
     pub fn parse(text: &str, folder: &str, server: &ScriptLimits) -> Result<Self, Box<ScriptError>> {
         let at = |span: Option<std::ops::Range<usize>>, message: String| {
             let error = ScriptError::new(folder, "", ScriptErrorKind::Parse, message);
@@ -123,22 +121,22 @@ impl Manifest {
         raw.check(server).map_err(|fault| at(fault.span, fault.message))
     }
 
-    /// The command that a word after a slash means, by name or alias, in capitals or not.
+    /// Returns the command of a typed word, by name or alias, ignoring case.
     pub fn command(&self, word: &str) -> Option<&PluginCommand> {
         let word = word.to_lowercase();
         let is_it = |name: &String| name.to_lowercase() == word;
         self.commands.iter().find(|command| is_it(&command.name) || command.aliases.iter().any(is_it))
     }
 
-    /// Whether one of its rules asks how many replies there were: they have to be counted then.
+    /// Returns whether a rule needs the number of replies.
     pub fn counts_replies(&self) -> bool {
         self.rules.iter().any(ManifestRule::counts_replies)
     }
 
-    /// Checks what a user set and fills in the defaults: what a script finds in `ctx.config`.
+    /// Checks a user's settings and fills in the defaults. The result is `ctx.config`.
     ///
     /// # Errors
-    /// A name that is no setting of this plugin, or a value that it does not take.
+    /// Returns an error for an unknown setting or an invalid value.
     pub fn check_settings(&self, given: &Map<String, Value>) -> Result<Map<String, Value>, SettingError> {
         if let Some(name) = given.keys().find(|name| !self.config.iter().any(|(known, _)| known == *name)) {
             let known: Vec<&str> = self.config.iter().map(|(name, _)| name.as_str()).collect();
@@ -156,7 +154,7 @@ impl Manifest {
     }
 }
 
-/// Line and column, from 1, of a byte offset.
+/// Returns line and column, both from 1, of a byte offset.
 pub(super) fn line_and_column(text: &str, offset: usize) -> (Option<u32>, Option<u32>) {
     let before = text.get(..offset).unwrap_or(text);
     let line = before.bytes().filter(|b| *b == b'\n').count() + 1;

@@ -1,50 +1,49 @@
-//! What a plugin asks a model for (`ctx.ask`), and what came of it (`ctx.answer`). A script never waits: its host makes the call
-//! when all of the turn is written, and `on_answer` hears of it.
+//! A plugin's model call (`ctx.ask`) and its result (`ctx.answer`). A script never waits: the host makes the call after
+//! the message is written, and `on_answer` gets the result.
 
 use serde_json::{Value, json};
 
-/// Tokens of an answer where the script does not say.
+/// Default for the tokens of an answer.
 pub const DEFAULT_MAX_TOKENS: u32 = 512;
-/// Tokens of an answer at most.
+/// The most tokens of an answer.
 pub const MAX_TOKENS: u32 = 4_096;
 
-/// One model call that a plugin asks for.
+/// One model call that a plugin requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PluginModelCall {
-    /// What the plugin calls it: its answer comes under that name.
+    /// The name that the plugin gives the call; the answer has the same name.
     pub name: String,
-    /// What the model reads, oldest first.
+    /// The messages for the model, oldest first.
     pub messages: Vec<ModelCallMessage>,
-    /// Tokens that the answer may take.
+    /// The most tokens of the answer.
     pub max_tokens: u32,
-    /// The model; `None` = the session's own.
+    /// The model; `None` means the session's.
     pub model: Option<String>,
 }
 
-/// One message of it.
+/// One message of a model call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelCallMessage {
     /// `user`, `assistant` or `system`.
     pub role: String,
-    /// The text.
     pub text: String,
 }
 
-/// What came of a call.
+/// The result of a model call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModelCallAnswer {
-    /// What the plugin called it.
+    /// The name of the call.
     pub name: String,
-    /// What the model wrote; empty where it failed.
+    /// The model's text; empty if the call failed.
     pub text: String,
-    /// Why it failed.
+    /// Why the call failed.
     pub error: Option<String>,
-    /// The turn of the message that asked.
+    /// The turn of the message that requested the call.
     pub turn: u64,
 }
 
 impl PluginModelCall {
-    /// As traces and tests show it.
+    /// Returns the JSON form for traces and tests.
     pub fn to_json(&self) -> Value {
         let line = |line: &ModelCallMessage| json!({"role": line.role, "text": line.text});
         let messages: Vec<Value> = self.messages.iter().map(line).collect();

@@ -1,5 +1,5 @@
-//! `import "lib/dice" as dice;`: only files of the plugin's own folder, evaluated once when the plugin is loaded. While
-//! a script runs nothing is compiled and no disk is read.
+//! Resolves `import "lib/dice" as dice;`. Only files of the plugin's own folder can be imported. They are evaluated
+//! once, when the plugin is loaded. A running script compiles nothing and reads no disk.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,26 +11,26 @@ use super::host_fault::{RhaiThrow, throw};
 use super::script::ScriptAsts;
 use super::source::is_relative_path;
 
-/// The modules of one plugin by path.
+/// The modules of one plugin, by path.
 #[derive(Clone)]
 pub(super) struct ModuleCache(Arc<Mutex<BTreeMap<String, ModuleState>>>);
 
 enum ModuleState {
-    /// Nobody has imported it yet.
+    /// Not imported yet.
     Source(AST),
-    /// Being evaluated: importing it now would be a circle.
+    /// Being evaluated; importing it now would be a cycle.
     Loading,
     Ready(Shared<Module>),
 }
 
 impl ModuleCache {
-    /// Modules from the script files of a plugin.
+    /// Creates the modules from the compiled files of a plugin.
     pub(super) fn new(files: &ScriptAsts) -> Self {
         let states = files.iter().map(|(path, ast)| (path.clone(), ModuleState::Source(ast.clone())));
         Self(Arc::new(Mutex::new(states.collect())))
     }
 
-    /// Evaluates every file, also those that no script names outright.
+    /// Evaluates every file except `but`, also those that no script imports by a literal name.
     pub(super) fn load_all(&self, engine: &Engine, but: &str) -> Result<(), (String, RhaiThrow)> {
         let paths: Vec<String> = self.states().keys().filter(|path| *path != but).cloned().collect();
         for path in paths {
@@ -85,7 +85,7 @@ impl ModuleResolver for ModuleCache {
     }
 }
 
-/// The file that `import` means.
+/// Returns the file name of an `import`.
 pub(super) fn file_of(path: &str) -> String {
     if path.ends_with(".rhai") { path.to_owned() } else { format!("{path}.rhai") }
 }
@@ -98,7 +98,7 @@ fn outside_import(path: &str) -> RhaiThrow {
     throw(ScriptErrorKind::Permission, outside_import_message(path))
 }
 
-/// `import` names something that is no file of a plugin's folder.
+/// Returns the message for an `import` that leads out of the plugin's folder.
 pub(super) fn outside_import_message(path: &str) -> String {
     format!("import \"{path}\": only files of the plugin's own folder can be imported")
 }

@@ -1,16 +1,16 @@
-//! Paths that a script spells out, against the schema: `ctx.add("glod", 1)` would be refused on every message, so it is
-//! said before the first.
+//! Checks path literals of scripts against the schema. `ctx.add("glod", 1)` would be refused on every message, so the
+//! warning comes at load time.
 
 use rhai::{AST, ASTNode, Expr, FnCallExpr, Position};
 
 use super::suggest::did_you_mean;
 use clotho_core::world::{Pointer, Schema};
 
-/// Functions of `ctx` whose first argument is a path; of `move` the second is one, too.
+/// Functions of `ctx` whose first argument is a path; `move` has two.
 const PATH_FUNCTIONS: [&str; 11] =
     ["get", "has", "keys", "before", "add", "set", "remove", "insert", "append", "take", "move"];
 
-/// Every path spelled out that the schema closes, with what might have been meant.
+/// Returns every path literal that the schema excludes, with a suggestion.
 pub(super) fn unknown_paths(ast: &AST, schema: &Schema) -> Vec<(Position, String)> {
     let mut found = Vec::new();
     ast.walk(&mut |nodes: &[ASTNode<'_>]| {
@@ -27,12 +27,12 @@ pub(super) fn unknown_paths(ast: &AST, schema: &Schema) -> Vec<(Position, String
     found
 }
 
-/// Whether it is the context, by the name that it usually has.
+/// Returns whether an expression is the context, by its usual name.
 pub(super) fn is_ctx(expression: &Expr) -> bool {
     matches!(expression, Expr::Variable(variable, ..) if variable.1 == "ctx")
 }
 
-/// What is called first behind the dot: `ctx.get("a").len()` calls `get`.
+/// Returns the first method called after the dot: `ctx.get("a").len()` calls `get`.
 pub(super) fn called_method(expression: &Expr) -> Option<(&FnCallExpr, Position)> {
     match expression {
         Expr::MethodCall(call, at) => Some((call, *at)),
@@ -41,7 +41,7 @@ pub(super) fn called_method(expression: &Expr) -> Option<(&FnCallExpr, Position)
     }
 }
 
-/// A path into the plugin's own values that leads out of what the schema allows.
+/// Returns a warning for a path in the plugin's own values that the schema excludes.
 fn unknown_path(path: &Expr, schema: &Schema) -> Option<(Position, String)> {
     let Expr::StringConstant(text, position) = path else { return None };
     if text.is_empty() || text.starts_with('/') {

@@ -1,9 +1,9 @@
-//! The patterns that stand in a script: what `find` and `find_all` are called with, outright or by the name of a constant of
-//! the file.
+//! Finds the pattern literals of a script: arguments of `find` and `find_all`, written directly or as a constant of the
+//! file.
 
 use rhai::{AST, ASTNode, Expr, FnCallExpr, Position, Stmt};
 
-/// The patterns of one file with their places, in their order.
+/// Returns the patterns of one file with their positions, in order.
 pub(super) fn literal_patterns(ast: &AST) -> Vec<(String, Position)> {
     let mut found = Vec::new();
     ast.walk(&mut |path: &[ASTNode<'_>]| {

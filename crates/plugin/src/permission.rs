@@ -1,5 +1,5 @@
-//! Permissions: the words of a manifest's `[permissions] request` and of a session's grants. There is no word for
-//! network, files, environment or clock: there is nothing to grant.
+//! Permissions, as in a manifest's `[permissions] request` and in a session's grants. There are none for network,
+//! files, environment or clock, because scripts never get those.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,31 +12,31 @@ use clotho_core::world::Pointer;
 /// One thing that a plugin may do beyond reading and writing below its own root.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Permission {
-    /// `state.write:<root>`: write at or below another place of `vars`.
+    /// `state.write:<root>`: writes at or below another place of `vars`.
     StateWrite(Pointer),
-    /// `state.read:*`: read all of `vars`.
+    /// `state.read:*`: reads all of `vars`.
     StateRead,
-    /// `tree.summarise`.
+    /// `tree.summarise`: proposes summaries of earlier messages.
     TreeSummarise,
     /// `prompt.inject:<slot>`: `plan` may put texts into that slot.
     PromptInject(String),
-    /// `lore.select`: `plan` may call up entries of lorebooks and keep them out.
+    /// `lore.select`: `plan` may activate or exclude lorebook entries.
     LoreSelect,
-    /// `input.rewrite`: `on_input` may change what the user wrote.
+    /// `input.rewrite`: `on_input` may change the user's text.
     InputRewrite,
-    /// `input.stop`: `on_input` may answer by itself or stop.
+    /// `input.stop`: `on_input` may answer itself or stop.
     InputStop,
     /// `display.rewrite`: `on_display` may change how replies are shown.
     DisplayRewrite,
-    /// `tools`.
+    /// `tools`: offers tools to the model.
     Tools,
-    /// `model.call`.
+    /// `model.call`: requests model calls.
     ModelCall,
-    /// `notes`: lines under a node.
+    /// `notes`: shows lines under a node.
     Notes,
 }
 
-/// The text is no permission.
+/// Error: the text is not a permission.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "\"{0}\" is no permission{hint}; there are state.write:<root>, state.read:*, tree.summarise, prompt.inject:status, \
@@ -45,7 +45,7 @@ pub enum Permission {
 )]
 pub struct UnknownPermission(String);
 
-/// The permission that was probably meant.
+/// Suggests the permission that was probably meant.
 fn suggestion(word: &str) -> String {
     const KNOWN: [&str; 13] = [
         "state.write:<root>",
@@ -109,7 +109,7 @@ impl fmt::Display for Permission {
 }
 
 impl Permission {
-    /// What it allows, for people: what they are shown before they switch a plugin on.
+    /// Describes the permission for users, who see it before they enable a plugin.
     pub fn describe(&self) -> LocalizedText {
         let about = |en: &str, zh: &str, what: &str| [("en", format!("{en}{what}")), ("zh", format!("{zh}{what}"))];
         LocalizedText::in_languages(match self {
@@ -127,7 +127,7 @@ impl Permission {
         })
     }
 
-    /// A text in a slot, for people.
+    /// Describes for users what a text in a slot does.
     fn describe_slot(slot: &str) -> [(&'static str, String); 2] {
         let (en, zh) = match slot {
             "system" => ("give the model instructions, as the last word before its reply", "在回复之前向模型下达指示"),
@@ -140,7 +140,7 @@ impl Permission {
     }
 }
 
-/// The place in `vars` that a root's text names: `combat`, `a/b` or `/a/b`.
+/// Parses a root of `vars`: `combat`, `a/b` or `/a/b`.
 pub(super) fn root_pointer(text: &str) -> Option<Pointer> {
     let slashed = if text.starts_with('/') { text.to_owned() } else { format!("/{text}") };
     let pointer: Pointer = slashed.parse().ok()?;

@@ -1,16 +1,16 @@
-//! What readers of files say, in a modder's words: no names of types that only this program knows, and for a word that nobody
-//! knows the one that was probably meant.
+//! Rewrites messages of deserialisers for plugin authors: without internal type names, and with a suggestion for an
+//! unknown word.
 
 use super::suggest::did_you_mean;
 
-/// What was wrong with a file, in one sentence.
+/// Rewrites the error of a file to one plain sentence.
 pub(super) fn plain_message(message: &str) -> String {
     let message = message.trim().replace('\n', "; ");
     let unknown =
         [("unknown field `", "there is no \"", "\" here"), ("unknown variant `", "\"", "\" is not known here")];
     for (theirs, before, behind) in unknown {
         if let Some((name, known)) = message.strip_prefix(theirs).and_then(|rest| rest.split_once('`')) {
-            // Between backticks stand the names; what stands around them is grammar.
+            // Names are between backticks; the text around them is grammar.
             let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
             let there = if known.is_empty() { String::new() } else { format!("; there are {}", quoted_list(&known)) };
             return format!("{before}{name}{behind}{}{there}", did_you_mean(name, known));
@@ -30,7 +30,7 @@ fn quoted_list(names: &[&str]) -> String {
     names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
 }
 
-/// What was expected.
+/// Names the expected kind in plain words.
 fn expected_kind(expected: &str) -> String {
     match expected {
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, 0 or more,".to_owned(),
@@ -45,7 +45,7 @@ fn expected_kind(expected: &str) -> String {
     }
 }
 
-/// What stood there.
+/// Names the found value in plain words.
 fn found_value(found: &str) -> String {
     let strip = |kind: &str| found.strip_prefix(kind).map(|rest| rest.trim_matches('`').to_owned());
     match found {
@@ -59,7 +59,7 @@ fn found_value(found: &str) -> String {
     }
 }
 
-/// The engine's names of types in a modder's words.
+/// Replaces Rhai's type names with plain words.
 pub(super) fn plain_types(text: &str) -> String {
     let text = text.replace("&str | ImmutableString | String", "text");
     let mut out = String::new();

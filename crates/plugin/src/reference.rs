@@ -1,5 +1,5 @@
-//! What scripts can call, made from its one registration: the page for people (`docs/plugins/reference.md`) and the file from
-//! which an editor's language server knows names, parameters and docs.
+//! Generates the reference of everything scripts can call from its single registration: the page for people
+//! (`docs/plugins/reference.md`) and the definitions file for an editor's language server.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::ctx::{self, FunctionDoc};
 use super::interpolate::FUNCTION;
 use super::script_functions::script_functions;
 
-/// The page `docs/plugins/reference.md`.
+/// Returns the page `docs/plugins/reference.md`.
 pub fn page() -> String {
     let mut page = String::from(
         "# What scripts can call\n\n\
@@ -33,26 +33,25 @@ pub fn page() -> String {
     page
 }
 
-/// A function or property of ours, in words.
+/// Documentation of one function or property that Clotho provides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReferenceItem {
-    /// Its name.
     pub name: String,
-    /// Whether it is written behind `ctx.`.
+    /// Whether it is called on `ctx`.
     pub is_of_ctx: bool,
-    /// Whether it is read without brackets.
+    /// Whether it is read without parentheses.
     pub is_property: bool,
-    /// How it is written, with the types of what it takes.
+    /// How it is called, with the parameter types.
     pub signature: String,
-    /// The type of what it gives; empty for nothing.
+    /// Type of the result; empty for none.
     pub result: String,
-    /// What it is about.
+    /// Heading of its group.
     pub group: &'static str,
     /// What it does.
     pub doc: String,
 }
 
-/// Everything of ours that scripts can call, in the order of the page.
+/// Returns everything that Clotho provides to scripts, in the order of the page.
 pub fn items() -> Vec<ReferenceItem> {
     let item = |one: FunctionDoc| ReferenceItem {
         signature: call(&one),
@@ -66,12 +65,12 @@ pub fn items() -> Vec<ReferenceItem> {
     ctx::function_docs().into_iter().map(item).collect()
 }
 
-/// The names that come from the language itself.
+/// Returns the names that come from the language itself.
 pub fn language() -> Vec<String> {
     standard(&ctx::function_docs()).into_iter().collect()
 }
 
-/// `ctx.get(path, default)` as it is written, with types.
+/// Returns the notation of a call, such as `ctx.get(path, default)`, with types.
 fn call(one: &FunctionDoc) -> String {
     let (of_ctx, params) = match one.params.split_first() {
         Some((first, rest)) if first.starts_with("ctx:") => ("ctx.", rest),
@@ -92,16 +91,16 @@ fn result(one: &FunctionDoc) -> String {
     }
 }
 
-/// A text as one cell of a table.
+/// Escapes a text for a table cell.
 fn table_cell(text: &str) -> String {
     text.replace('|', "\\|").replace('<', "&lt;")
 }
 
-/// The names of the standard library that a script can write out.
+/// Returns the names of the standard library that a script can write.
 fn standard(described: &[FunctionDoc]) -> BTreeSet<String> {
     let is_word = |name: &str| name.starts_with(|c: char| c.is_ascii_alphabetic());
     let is_own = |name: &str| described.iter().any(|one| one.name == name);
-    // What is there only to say why it is not, what needs a clock, and what the host itself calls.
+    // Leave out functions that only explain their absence, those that need a clock, and those only the host calls.
     let is_refused = |name: &str| matches!(name, "sleep" | "timestamp" | "elapsed") || name == FUNCTION;
     let names = script_functions().iter().map(|known| known.name.as_str());
     let names = names.filter(|name| is_word(name) && !name.contains('$') && !is_own(name) && !is_refused(name));
@@ -121,7 +120,7 @@ fn wrapped(names: &BTreeSet<String>) -> String {
     text + line.trim_end() + "\n"
 }
 
-/// The file for an editor's language server.
+/// Returns the definitions file for an editor's language server.
 pub fn definitions() -> String {
     let mut file = String::from("module static;\n");
     for one in ctx::function_docs() {
@@ -132,7 +131,7 @@ pub fn definitions() -> String {
     file
 }
 
-/// `path: string` with the type as the language server knows it.
+/// Converts `path: string` to the type name of the language server.
 fn typed(param: &str) -> String {
     match param.split_once(": ") {
         Some((name, of)) => format!("{name}: {}", kind(of)),

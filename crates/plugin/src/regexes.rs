@@ -1,7 +1,7 @@
-//! Compiled regular expressions of one plugin. Compiling is a thousand times dearer than matching, so patterns are kept. Those
-//! that stand in the script are the plugin's: each is compiled once, when it is first needed or while the plugin is looked
-//! through, and never at the expense of a call. How many others one call may use is counted whether or not they are known from
-//! earlier calls: what a call does must not depend on what ran before it.
+//! The compiled regular expressions of one plugin. Compiling costs a thousand times as much as matching, so patterns
+//! are cached. Literals of the script are compiled once per plugin, at first use or during its checks, and never at a
+//! call's expense. Other patterns of a call are counted even if they are cached from earlier calls: the effect of a
+//! call must not depend on what ran before it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -14,7 +14,7 @@ use super::limits::ScriptLimits;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RegexCompileError {
     pub(super) message: String,
-    /// It is correct, but compiled it would be larger than allowed.
+    /// The pattern is valid, but too large when compiled.
     pub(super) too_big: bool,
 }
 
@@ -22,24 +22,23 @@ pub(super) struct RegexCompileError {
 #[derive(Debug)]
 pub(super) struct CompiledRegex {
     pub(super) regex: Regex,
-    /// What [`CompiledRegex::max_text`] found for long texts.
+    /// Cached result of [`CompiledRegex::max_text`] for long texts.
     max_text: OnceLock<usize>,
 }
 
-/// Shared, not copied: each copy of a pattern begins with room of its own to match in, and making that takes a hundred times as
-/// long as a match.
+/// A shared pattern. Cloning a `Regex` creates new match buffers, which takes a hundred times as long as a match.
 pub(super) type RegexResult = Result<Arc<CompiledRegex>, RegexCompileError>;
 
-/// Bytes of pattern times bytes of text: about a tenth of a second at the worst.
+/// The largest product of pattern bytes and text bytes: about a tenth of a second at worst.
 const MAX_WORK: usize = 1 << 32;
 
-/// The least size a pattern counts for.
+/// The least size that a pattern counts for.
 const MIN_SIZE: usize = 1 << 11;
 
 impl CompiledRegex {
-    /// The most bytes of text it may be run over where a text has so many: the engine's time is bounded by states times
-    /// characters, and a pattern's size stands for its states. That is measured for long texts only; short ones may be
-    /// looked through by the heaviest pattern.
+    /// Returns the most bytes of text that the pattern may search, for a text of `text` bytes. Match time is bounded by
+    /// states times characters, and the pattern's size stands for its states. The size is measured for long texts only;
+    /// a short text may be searched with any pattern.
     pub(super) fn max_text(&self, text: usize, limits: &ScriptLimits) -> usize {
         let always = MAX_WORK / limits.regex.max(MIN_SIZE);
         if text <= always {
@@ -49,31 +48,31 @@ impl CompiledRegex {
     }
 }
 
-/// The patterns of one plugin.
+/// The pattern cache of one plugin.
 #[derive(Debug, Default)]
 pub(super) struct RegexCache {
     constant: HashMap<String, ConstantRegex>,
     dynamic: Mutex<HashMap<String, RegexResult>>,
 }
 
-/// A pattern that stands in the script.
+/// A pattern literal of the script.
 #[derive(Debug, Default)]
 pub(super) struct ConstantRegex(OnceLock<RegexResult>);
 
 impl ConstantRegex {
-    /// What was compiled already.
+    /// Returns the compiled pattern, if it is compiled already.
     pub(super) fn get(&self) -> Option<&RegexResult> {
         self.0.get()
     }
 
-    /// Compiles it, if nobody has.
+    /// Returns the compiled pattern; compiles it at first use.
     pub(super) fn get_or_compile(&self, pattern: &str, limits: &ScriptLimits) -> &RegexResult {
         self.0.get_or_init(|| compile(pattern, limits))
     }
 }
 
 impl RegexCache {
-    /// The patterns that stand in a plugin's script, as many as may be kept; none is compiled yet.
+    /// Creates the cache with a plugin's pattern literals, up to its capacity; none is compiled yet.
     pub(super) fn new(constant: impl IntoIterator<Item = String>, limits: &ScriptLimits) -> Self {
         let mut regexes = Self::default();
         for pattern in constant {
@@ -84,12 +83,13 @@ impl RegexCache {
         regexes
     }
 
-    /// A pattern that stands in the script.
+    /// Returns the entry of a pattern literal.
     pub(super) fn constant(&self, pattern: &str) -> Option<&ConstantRegex> {
         self.constant.get(pattern)
     }
 
-    /// A pattern that a call made up. It is kept while there is room: a script that makes patterns up cannot push others out.
+    /// Compiles a pattern that is not a literal. It is cached while there is room, so a script cannot evict other
+    /// patterns.
     pub(super) fn dynamic(&self, pattern: &str, limits: &ScriptLimits) -> RegexResult {
         if let Some(known) = self.lock().get(pattern) {
             return known.clone();
@@ -122,7 +122,8 @@ fn build(pattern: &str, room: usize, limits: &ScriptLimits) -> Result<Regex, reg
     RegexBuilder::new(pattern).size_limit(room).dfa_size_limit(limits.regex * 2).build()
 }
 
-/// How much room a pattern needs: the library tells only whether it fits, so it is compiled with growing room.
+/// Returns the memory that a pattern needs, up to a factor of two. The library only tells whether it fits, so it is
+/// compiled with growing limits.
 fn memory_size(pattern: &str, limits: &ScriptLimits) -> usize {
     let mut room = MIN_SIZE;
     while room < limits.regex && build(pattern, room, limits).is_err() {
@@ -131,7 +132,7 @@ fn memory_size(pattern: &str, limits: &ScriptLimits) -> usize {
     room
 }
 
-/// The last line of the library's message says what is wrong; the ones before draw it.
+/// Shortens a regex error to its last line; the lines before only draw the place.
 fn one_line(message: &str) -> String {
     let last = message.lines().last().unwrap_or_default();
     format!("the pattern is wrong: {}", last.trim_start_matches("error: "))

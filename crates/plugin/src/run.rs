@@ -1,5 +1,5 @@
-//! Runs one call on the thread it is called on. Callers want [`super::ScriptHost`]: this needs a thread with a stack of
-//! its own size.
+//! Runs one call on the current thread. Most callers use [`super::ScriptHost`], because this needs a thread with a
+//! stack of a certain size.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use super::limits::ScriptStop;
 use super::loaded::LoadedPlugin;
 use super::plan::PluginPromptPlan;
 
-/// Runs a hook on this thread, which must have a stack of [`super::STACK`]. Whatever the script does, this returns: a
-/// panic on our side becomes an error of kind `host`.
+/// Runs a hook on this thread, which must have a stack of [`super::STACK_BYTES`]. It always returns: a panic of the
+/// host becomes an error of kind `host`.
 pub fn run(plugin: &Arc<LoadedPlugin>, call: HookCall) -> HookOutcome {
     if !plugin.defines_call(&call) {
         return HookOutcome::empty(call.world);
@@ -35,7 +35,7 @@ pub fn run(plugin: &Arc<LoadedPlugin>, call: HookCall) -> HookOutcome {
     }
 }
 
-/// The outcome of a call that our side could not run.
+/// Returns the outcome of a call that the host could not run.
 pub(super) fn failed_outcome(plugin: &LoadedPlugin, call: HookCall, why: &str) -> HookOutcome {
     let fault = HostFault { kind: ScriptErrorKind::Host, limit: None, message: why.to_owned() };
     let error = plugin.explainer().call_fault(&call, &fault);
@@ -69,13 +69,14 @@ fn execute(plugin: &Arc<LoadedPlugin>, code: &PluginCode, call: HookCall) -> Hoo
     outcome
 }
 
-/// What the author is told whose command another plugin got.
+/// Returns the warning for a slash command that goes to another plugin.
 fn other_plugin_message(other: &str) -> String {
     format!("the command that was typed goes to \"{other}\", which has it too and runs before: ctx.command is () here")
 }
 
-/// Runs the file's own statements, which bring its imports and constants, and then those of the hook. The hook is not
-/// called: of an error that nothing may catch the engine would only say where the call was, and this one comes from nowhere.
+/// Runs the file's own statements, which set up its imports and constants, and then those of the hook. The hook is not
+/// called as a function: Rhai reports an uncatchable error only with the position of the call, and this call would have
+/// none.
 fn evaluate(plugin: &Arc<LoadedPlugin>, code: &PluginCode, running: &Arc<RunningCall>) -> Result<Dynamic, RhaiThrow> {
     let Some(body) = code.body(&running.call) else { return Ok(Dynamic::UNIT) };
     let (engine, ast) = (engine_for(plugin, code, running), &code.ast);
@@ -89,13 +90,13 @@ fn evaluate(plugin: &Arc<LoadedPlugin>, code: &PluginCode, running: &Arc<Running
     {
         scope.push_dynamic(name.clone(), argument);
     }
-    // Inside a function: what is declared there is no constant of the file, and a call from there is one level deeper.
+    // Run as inside a function: its declarations are no constants of the file, and calls are one level deeper.
     (global.level, global.scope_level) = (1, 1);
     let value = run_all(&engine, &mut global, &mut caches, &mut scope, &body.statements)?;
     running.watch.exceeded_limit().map_or(Ok(value), |limit| Err(throw_stop(ScriptStop::Limit(limit))))
 }
 
-/// What a hook is called with besides the context: of a tool the arguments, of a migration the version that it comes from.
+/// Returns the second argument of a hook: a tool's arguments, or the version from which to migrate.
 fn second_argument(running: &RunningCall) -> Result<Dynamic, RhaiThrow> {
     match &running.call.tool {
         Some(tool) => to_script(&tool.arguments, running.limits())
@@ -118,7 +119,7 @@ fn run_all(
     engine.eval_statements_raw(global, caches, scope, statements)
 }
 
-/// An engine for one call: with its watch, its log, and the plugin's own modules.
+/// Creates the engine of one call, with its limits, its log and the plugin's modules.
 fn engine_for(plugin: &Arc<LoadedPlugin>, code: &PluginCode, running: &Arc<RunningCall>) -> Engine {
     let mut engine = engine::base(running.limits());
     engine.set_module_resolver(code.modules.clone());
@@ -135,7 +136,7 @@ fn engine_for(plugin: &Arc<LoadedPlugin>, code: &PluginCode, running: &Arc<Runni
     engine
 }
 
-/// A call that failed or refused proposes nothing. Rolls stay: what has been rolled has been rolled.
+/// Removes the proposals of a call that failed or refused. Rolls stay, because they are facts.
 fn drop_proposals(outcome: &mut HookOutcome, error: Option<ScriptError>) {
     let dropped = outcome.operations.len();
     outcome.operations.clear();

@@ -1,4 +1,5 @@
-//! What a running call has to know of its plugin. Everything else of a plugin knows this; it knows nothing of them.
+//! The parts of a plugin that a running call needs. Other modules of a plugin depend on this one, and it depends on
+//! none of them.
 
 use std::sync::Arc;
 
@@ -6,7 +7,7 @@ use super::manifest::Manifest;
 use super::regexes::RegexCache;
 use super::script::ScriptFiles;
 
-/// A plugin's manifest, its script files, and its compiled patterns.
+/// A plugin's manifest, script files and compiled patterns.
 pub(super) struct PluginRuntime {
     pub(super) manifest: Arc<Manifest>,
     pub(super) scripts: ScriptFiles,

@@ -1,4 +1,4 @@
-//! Script files: as their authors wrote them and as they are compiled.
+//! Script files, in the original text and compiled.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use rhai::{AST, ASTNode, Engine, ParseError, ParseErrorType, Position, Stmt};
 
 use super::interpolate::{self, RewrittenScript};
 
-/// The script files of a plugin by path.
+/// The script files of a plugin, by path.
 pub(super) type ScriptFiles = BTreeMap<String, Arc<ScriptFile>>;
 
-/// The script files of a plugin as they are compiled, by path.
+/// The compiled script files of a plugin, by path.
 pub(super) type ScriptAsts = BTreeMap<String, AST>;
 
-/// One script file: as its author wrote it and as it is compiled.
+/// One script file: its original text and the text to compile.
 #[derive(Debug)]
 pub(super) struct ScriptFile {
     pub(super) text: String,
@@ -37,14 +37,14 @@ pub(super) fn compile(engine: &Engine, path: &str, script: &ScriptFile) -> Resul
     Ok(ast)
 }
 
-/// A hook or a tool as it is run: the names of its parameters, and its statements.
+/// A hook or tool to run: its parameter names and statements.
 pub(super) struct FunctionBody {
     pub(super) parameters: Vec<String>,
     pub(super) statements: Vec<Stmt>,
 }
 
 impl FunctionBody {
-    /// The body of a function with these parameters.
+    /// Extracts the body of a function with these parameters.
     pub(super) fn from_ast(ast: &AST, function: &str, parameters: &[&str]) -> Self {
         let mut alone = ast.clone_functions_only();
         alone.retain_functions(|_, _, name, params| name == function && params == parameters.len());

@@ -1,4 +1,4 @@
-//! The functions that scripts can call, by name: for "did you mean" and for `check`.
+//! The functions that scripts can call, by name, for "did you mean" and for `check`.
 
 use std::sync::LazyLock;
 
@@ -9,13 +9,13 @@ use super::limits::ScriptLimits;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ScriptFunction {
     pub(super) name: String,
-    /// How many arguments it takes, the one before the dot included.
+    /// Number of parameters, including the one before the dot.
     pub(super) params: usize,
-    /// How it is written, where the registration says so.
+    /// How it is called; empty if the registration does not say.
     pub(super) signature: String,
 }
 
-/// Every function that scripts can call, for "did you mean" and for `check`.
+/// Returns every function that scripts can call, for "did you mean" and for `check`.
 pub(super) fn script_functions() -> &'static [ScriptFunction] {
     static FUNCTIONS: LazyLock<Vec<ScriptFunction>> = LazyLock::new(|| {
         let describe = |info: rhai::FuncInfo<'_>| {

@@ -1,4 +1,5 @@
-//! What a user can set: `[config.<name>]` of a manifest. The form is drawn from this, and what comes back is checked here.
+//! Settings of a plugin: `[config.<name>]` of a manifest. The UI builds its form from them, and the values are checked
+//! here.
 
 use std::ops::Range;
 
@@ -11,51 +12,43 @@ use super::localized_text::LocalizedText;
 /// One setting.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PluginSettingSpec {
-    /// What kind of value it takes.
+    /// The kind of value.
     pub kind: SettingKind,
-    /// The value when nobody sets it.
+    /// The value if the user sets none.
     pub default: Value,
-    /// Its name for people; empty = the key.
+    /// Display name; empty means the key.
     pub label: LocalizedText,
-    /// More about it.
+    /// A longer explanation.
     pub help: LocalizedText,
 }
 
-/// Kinds of settings with their bounds.
+/// The kinds of settings, with their bounds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SettingKind {
-    /// A whole number.
     Integer {
-        /// The least.
         min: Option<i64>,
-        /// The most.
         max: Option<i64>,
     },
-    /// Any number.
     Number {
-        /// The least.
         min: Option<f64>,
-        /// The most.
         max: Option<f64>,
     },
-    /// On or off.
     Boolean,
-    /// A text, or one of a few.
+    /// Any text, or one of a few choices.
     Text {
-        /// The choices; empty = any text.
+        /// The choices; empty allows any text.
         choices: Vec<String>,
     },
     /// A list of texts.
     List,
 }
 
-/// A value that a setting does not take.
+/// Error: a value that a setting does not accept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"{name}\": {expected}")]
 pub struct SettingError {
-    /// The setting.
+    /// Name of the setting.
     pub name: String,
-    /// What was expected.
     pub expected: String,
 }
 
@@ -63,7 +56,7 @@ const MAX_TEXT_BYTES: usize = 4_096;
 const MAX_LIST: usize = 100;
 
 impl SettingKind {
-    /// What was expected, when the value does not fit.
+    /// Returns what is expected, if the value does not fit.
     pub(super) fn mismatch(&self, value: &Value) -> Option<String> {
         match (self, value) {
             (Self::Integer { min, max }, Value::Number(number)) => match number.as_i64() {
@@ -89,7 +82,7 @@ impl SettingKind {
         }
     }
 
-    /// What it takes, in a modder's words.
+    /// Names the kind in words for plugin authors.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Integer { .. } => "a whole number",
@@ -123,7 +116,7 @@ fn out_of_range<N: PartialOrd + std::fmt::Display>(n: N, min: Option<N>, max: Op
     }
 }
 
-/// A setting as it is written.
+/// A setting as deserialised.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawSetting {

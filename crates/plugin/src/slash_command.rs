@@ -1,16 +1,17 @@
 //! Slash commands: `/roll 2d6` at the beginning of a message.
 
-/// A slash command as it was typed.
+/// A slash command as typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlashCommand<'a> {
     /// The word after the slash.
     pub word: &'a str,
-    /// The rest, trimmed.
+    /// The rest of the text, trimmed.
     pub args: &'a str,
 }
 
 impl<'a> SlashCommand<'a> {
-    /// The command that a message begins with, if any. A full-width slash counts too: Chinese keyboards type it.
+    /// Parses the command at the start of a message, if any. A full-width slash counts too, because Chinese keyboards
+    /// type it.
     pub fn parse(text: &'a str) -> Option<Self> {
         let rest = text.trim().strip_prefix(['/', '／'])?;
         let (word, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
@@ -18,7 +19,7 @@ impl<'a> SlashCommand<'a> {
     }
 }
 
-/// Letters of any script, digits, `-` and `_`; at most 32.
+/// Returns whether a text is a command word: 1 to 32 letters of any writing system, digits, `-` or `_`.
 pub(super) fn is_word(text: &str) -> bool {
     let known = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
     !text.is_empty() && text.chars().count() <= 32 && text.chars().all(known)

@@ -1,4 +1,4 @@
-//! Where plugins come from: files in memory, from inside the binary or from a folder.
+//! The files of a plugin in memory, read from the binary or from a folder.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,32 +10,29 @@ use bytes::Bytes;
 /// Where a plugin was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PluginOrigin {
-    /// Inside the binary.
     Bundled,
-    /// In the plugin folder of this server.
+    /// In this server's plugin folder.
     Folder,
 }
 
-/// The files of one plugin, by their paths inside its folder (`/` between parts).
+/// The files of one plugin, by path inside its folder (`/` between parts).
 #[derive(Debug, Clone)]
 pub struct PluginSource {
-    /// The folder's name.
+    /// Name of the folder.
     pub name: String,
-    /// Where it was found.
     pub origin: PluginOrigin,
-    /// The files.
     pub files: BTreeMap<String, Bytes>,
-    /// What lies in the folder and is left alone because it is a symbolic link.
+    /// Paths of symbolic links in the folder; they are not read.
     pub links: Vec<String>,
 }
 
-/// All files of one plugin may have so many bytes.
+/// The most bytes of all files of one plugin.
 const MAX_BYTES: u64 = 8 << 20;
 const MAX_FILES: usize = 500;
 const MAX_DEPTH: usize = 8;
 
 impl PluginSource {
-    /// A plugin from files in memory.
+    /// Creates a plugin from files in memory.
     pub fn new<P: Into<String>, B: Into<Bytes>>(
         name: impl Into<String>,
         origin: PluginOrigin,
@@ -45,16 +42,16 @@ impl PluginSource {
         Self { name: name.into(), origin, files, links: Vec::new() }
     }
 
-    /// A file as text; `None` if it is not there or not UTF-8. The mark that some editors put before a text is none of it.
+    /// Returns a file as text, without a byte order mark; `None` if it is missing or not UTF-8.
     pub fn text(&self, path: &str) -> Option<&str> {
         let text = std::str::from_utf8(self.files.get(path)?).ok()?;
         Some(text.strip_prefix('\u{feff}').unwrap_or(text))
     }
 
-    /// The plugin in a folder. Links and hidden files are left alone.
+    /// Reads the plugin in a folder. Symbolic links and hidden files are skipped.
     ///
     /// # Errors
-    /// The folder cannot be read, or holds more than a plugin may.
+    /// Returns an error if the folder cannot be read or holds more than a plugin may.
     pub fn read(folder: &Path) -> io::Result<Self> {
         // `.` and `..` have no name of their own.
         let named = match folder.file_name() {
@@ -72,17 +69,17 @@ impl PluginSource {
         Ok(Self { name, origin: PluginOrigin::Folder, files, links: walk.links })
     }
 
-    /// The same plugin with other texts in the place of some files, or beside them.
+    /// Returns a copy with some texts added or replaced.
     pub fn with(&self, texts: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut changed = self.clone();
         changed.files.extend(texts.into_iter().map(|(path, text)| (path, text.into_bytes().into())));
         changed
     }
 
-    /// Every plugin folder inside `folder`: each with its name, and either its files or why they cannot be read.
+    /// Reads every plugin folder inside `folder`: each with its name and either its files or an error.
     ///
     /// # Errors
-    /// The folder itself cannot be read.
+    /// Returns an error if `folder` itself cannot be read.
     pub fn read_all(folder: &Path) -> io::Result<Vec<(String, io::Result<Self>)>> {
         let mut all = Vec::new();
         for entry in std::fs::read_dir(folder)? {
@@ -97,13 +94,13 @@ impl PluginSource {
     }
 }
 
-/// By what a change of a plugin's folder is seen without reading its files: each with its length and when it was written. Of a
-/// folder that cannot be read, why.
+/// Detects changes of a plugin's folder without reading its files: the length and modification time of each, or the
+/// error of an unreadable folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FolderFingerprint(Result<Vec<(String, u64, Option<SystemTime>)>, String>);
 
 impl FolderFingerprint {
-    /// The marks of a plugin's folder.
+    /// Returns the fingerprint of a plugin's folder.
     pub(super) fn of_folder(folder: &Path) -> Self {
         let mut marks = Vec::new();
         let walked = PluginFileWalk::default().folder(folder, "", MAX_DEPTH, &mut |path, _, about| {
@@ -115,16 +112,16 @@ impl FolderFingerprint {
     }
 }
 
-/// Goes through the files of a plugin, as far as a plugin may have them.
+/// Walks through the files of a plugin, within its limits.
 #[derive(Default)]
 struct PluginFileWalk {
     files: usize,
     bytes: u64,
-    /// What is a symbolic link.
+    /// Paths of symbolic links.
     links: Vec<String>,
 }
 
-/// What is done with a file: its path inside the plugin, where it lies, what is known of it.
+/// Called for each file: its path inside the plugin, its path on disk, its metadata.
 type FileVisitor<'v> = dyn FnMut(String, &Path, &std::fs::Metadata) -> io::Result<()> + 'v;
 
 impl PluginFileWalk {
@@ -160,7 +157,7 @@ impl PluginFileWalk {
     }
 }
 
-/// Whether a plugin may have so many files of such sizes.
+/// Checks the number and total size of a plugin's files.
 pub(super) fn check_size(source: &PluginSource) -> io::Result<()> {
     let bytes: u64 = source.files.values().map(|file| u64::try_from(file.len()).unwrap_or(u64::MAX)).sum();
     let is_too_much = bytes > MAX_BYTES || source.files.len() > MAX_FILES;
@@ -171,7 +168,7 @@ fn too_large_error(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("the plugin's folder holds {what}"))
 }
 
-/// Whether a path names a file inside a plugin's own folder: no `..`, no absolute path, no drive, no empty part.
+/// Returns whether a path names a file inside a plugin's folder: no `..`, no absolute path, no drive, no empty part.
 pub(super) fn is_relative_path(path: &str) -> bool {
     let plain = |part: &str| !part.is_empty() && part != "." && part != "..";
     path.len() <= 200 && path.split('/').all(plain) && !path.contains(['\\', ':', '\0'])

@@ -1,9 +1,9 @@
-//! The engine's standard library as scripts see it: everything but what waits, tells the time, or does unbounded work in
-//! one native call. Those are replaced by bounded ones, or by ones that say why not.
+//! Rhai's standard library as scripts see it, without functions that wait, tell the time, or do unbounded work in one
+//! native call. Bounded versions replace those, or versions that explain why they are missing.
 //!
-//! `m[key] = value` is the one way past the engine's size checks: such a map is unbounded in its entries, and its texts
-//! are shared, so that turning it into *one* text could take gigabytes. Therefore every function here that makes a text of
-//! a container writes into a bounded one.
+//! `m[key] = value` is the only way past Rhai's size checks. Such a map has unboundedly many entries, and its texts are
+//! shared, so that printing it as *one* text could take gigabytes. Therefore every function here that prints a
+//! container writes into a bounded text.
 
 use std::fmt::Write;
 use std::sync::LazyLock;
@@ -21,7 +21,7 @@ use super::host_fault::{HostFault, RhaiThrow, throw};
 use super::interpolate::FUNCTION;
 use super::limits::ScriptLimits;
 
-/// The shared modules, in the order of registration: the later ones win.
+/// Returns the shared modules, in the order of registration: later ones take precedence.
 pub(super) fn modules() -> [Shared<Module>; 3] {
     static ALL: LazyLock<[Shared<Module>; 3]> =
         LazyLock::new(|| [StandardPackage::new().as_shared_module(), bounded().into(), ctx::module()]);
@@ -74,7 +74,7 @@ fn texts(module: &mut Module) {
     });
 }
 
-/// Fills a text up to a number of characters; linear, unlike the one it replaces.
+/// Pads a text to a number of characters, in linear time unlike Rhai's own version.
 fn pad(ctx: &NativeCallContext<'_>, text: &mut ImmutableString, length: i64, with: &str) -> Result<(), RhaiThrow> {
     let wanted = usize::try_from(length).unwrap_or(0);
     let most = ctx.engine().max_string_size();
@@ -134,7 +134,7 @@ fn containers(module: &mut Module) {
     put!(module, "!=", |ctx: NativeCallContext, a: &mut Map, b: Map| equal_maps(&ctx, a, &b).map(|equal| !equal));
 }
 
-/// A value as text. Never through the engine's own printing of containers, which has no bound.
+/// Converts a value to text, never with Rhai's own unbounded printing of containers.
 fn print_value(ctx: &NativeCallContext<'_>, value: &Dynamic) -> Result<ImmutableString, RhaiThrow> {
     let most = ctx.engine().max_string_size();
     if let Ok(text) = value.as_immutable_string_ref() {
@@ -150,7 +150,7 @@ fn print_value(ctx: &NativeCallContext<'_>, value: &Dynamic) -> Result<Immutable
     text.into_immutable_string().map_err(|_| too_large("Length of string"))
 }
 
-/// `text + value`, and `text += value`, which changes the text.
+/// Implements `text + value` and `text += value`; the latter changes `text`.
 fn append_value(
     ctx: &NativeCallContext<'_>,
     name: &str,
@@ -169,14 +169,14 @@ fn prepend_value(ctx: &NativeCallContext<'_>, value: &Dynamic, text: &str) -> Re
     Ok(format!("{}{text}", print_value(ctx, value)?).into())
 }
 
-/// Maps are compared only while they are within the size that maps may have.
+/// Compares two maps, within the size that maps may have.
 fn equal_maps(ctx: &NativeCallContext<'_>, a: &Map, b: &Map) -> Result<bool, RhaiThrow> {
     let mut budget = ctx.engine().max_map_size().saturating_mul(2);
     let equal = equal_entries(a, b, &mut budget, 64);
     equal.ok_or_else(|| too_large("Size of object map"))
 }
 
-/// `None` when the budget of comparisons runs out.
+/// Compares all entries; `None` if the budget of comparisons runs out.
 fn equal_entries(a: &Map, b: &Map, budget: &mut usize, depth: usize) -> Option<bool> {
     if a.len() != b.len() {
         return Some(false);
@@ -207,7 +207,7 @@ fn equal_values(x: &Dynamic, y: &Dynamic, budget: &mut usize, depth: usize) -> O
         return Some(true);
     }
     if let (Ok(x), Ok(y)) = (x.as_immutable_string_ref(), y.as_immutable_string_ref()) {
-        // Sixteen bytes compared cost about as much as one step.
+        // 1024 bytes of text count as one comparison.
         *budget = budget.checked_sub(x.len().min(y.len()) / 1_024)?;
         return Some(*x == *y);
     }
@@ -226,7 +226,7 @@ fn equal_plain(x: &Dynamic, y: &Dynamic) -> bool {
     }
 }
 
-/// A text of values as the engine would print them, never longer than it may be.
+/// Prints values like Rhai, but never beyond a maximum length.
 struct BoundedPrinter {
     text: String,
     max: usize,
@@ -266,7 +266,7 @@ impl BoundedPrinter {
         } else if let Ok(list) = value.as_array_ref() {
             self.list(&list, depth)
         } else if let Ok(text) = value.as_immutable_string_ref() {
-            // Written piece by piece, it stops at the bound, however often one text is shared.
+            // Written piece by piece, it stops at the limit, even if one text is shared many times.
             write!(self, "{:?}", text.as_str())
         } else if let Some(exact) = value.read_lock::<convert::Exact>() {
             self.write_str(exact.0.as_str())

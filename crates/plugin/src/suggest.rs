@@ -1,6 +1,6 @@
 //! "Did you mean": the known name nearest to a mistyped one.
 
-/// ` (did you mean "x"?)`, or nothing when no known name is near.
+/// Returns ` (did you mean "x"?)`, or nothing if no known name is near.
 pub(super) fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     match nearest(name, known) {
         Some(near) => format!(" (did you mean \"{near}\"?)"),
@@ -8,11 +8,11 @@ pub(super) fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a s
     }
 }
 
-/// The most characters of a name that are compared: longer ones are no slip of the finger.
+/// The most characters of a name that are compared.
 const MAX_CHARS: usize = 40;
 
-/// The known name that is at most a third of the letters away; of equally near ones the first. Two neighbours that were
-/// swapped count as one edit.
+/// Returns the nearest known name within an edit distance of a third of the letters (1 to 3); of equally near names the
+/// first. Two swapped neighbours count as one edit.
 pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lowered = lower_case(name);
     let allowed = (lowered.chars().count() / 3).clamp(1, 3);

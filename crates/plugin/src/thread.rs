@@ -1,16 +1,15 @@
-//! The thread that a script runs on: one with a stack of its own size.
+//! The thread for scripts, with a stack of a fixed size.
 
 use std::io;
 use std::thread;
 
-/// The stack of a script's thread: what nested values may need, measured on hostile scripts.
+/// Stack size of a script's thread in bytes: enough for nested values, measured on hostile scripts.
 pub const STACK_BYTES: usize = 16 << 20;
 
-/// Runs something that calls scripts directly on a thread with a script's stack, and waits for it: for tests and the
-/// command line, where nothing else has to go on meanwhile.
+/// Runs a job on a new thread with a script-sized stack and waits for it. Meant for callers that may block.
 ///
 /// # Errors
-/// The system gives no thread, or what ran panicked.
+/// Returns an error if no thread can be started or the job panicked.
 pub(super) fn on_script_thread<R: Send>(job: impl FnOnce() -> R + Send) -> io::Result<R> {
     thread::scope(|scope| {
         let thread =

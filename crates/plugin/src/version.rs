@@ -1,16 +1,16 @@
-//! Versions of plugins and of this program, and what one plugin may require of another.
+//! Versions of plugins and of this program, and version requirements of plugins.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// `major.minor.patch`. Anything after a `-` or `+` is kept for display and does not count.
+/// A version `major.minor.patch`. Anything after a `-` or `+` is kept for display and not compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
     numbers: [u32; 3],
     text: String,
 }
 
-/// The text is no version.
+/// Error: the text is not a version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"{0}\" is no version; three numbers like \"1.2.0\" are expected")]
 pub struct MalformedVersion(String);
@@ -40,7 +40,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// `^1`, `^1.2`, `>=1.2`, `=1.2.3` or `*`.
+/// A requirement: `^1`, `^1.2`, `>=1.2`, `=1.2.3` or `*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Requirement {
     text: String,
@@ -48,13 +48,13 @@ pub struct Requirement {
     below: [u32; 3],
 }
 
-/// The text is no requirement.
+/// Error: the text is not a requirement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"{0}\" is no requirement; \"^1\", \">=1.2\", \"=1.2.3\" or \"*\" is expected")]
 pub struct MalformedRequirement(String);
 
 impl Requirement {
-    /// Whether a version meets it.
+    /// Returns whether a version meets the requirement.
     pub fn allows(&self, version: &Version) -> bool {
         self.from <= version.numbers && version.numbers < self.below
     }
@@ -83,7 +83,7 @@ impl FromStr for Requirement {
             ([major, minor, patch], [major, minor, patch.saturating_add(1)])
         } else if let Some(rest) = tidy.strip_prefix('^') {
             let [major, minor, patch] = pad(rest)?;
-            // Before 1.0 a minor version may break things.
+            // Before 1.0, a minor version may break compatibility.
             let below = if major == 0 { [0, minor.saturating_add(1), 0] } else { [major.saturating_add(1), 0, 0] };
             ([major, minor, patch], below)
         } else {

@@ -1,47 +1,48 @@
-//! The form that vendors with turns demand: instructions apart, then the player and the model in turn, the player first.
+//! Converts messages to the form that vendors with strict roles need: system first, then user and assistant in turn,
+//! starting with the user.
 //!
-//! A prompt of ours may say instructions anywhere. Those at its beginning stay instructions. A later one (the state of the
-//! world, a note, the last word to the model) keeps its place and becomes the player's, in square brackets: that is how
-//! players themselves speak out of the story, and it needs no language. Neighbours of one role are parts of one turn with a
-//! blank line between them; each stays a part of its own, so that what was sent before is found again by the vendor's cache.
+//! A prompt can have system messages anywhere. Those at the start stay system messages. Later ones (the state of the
+//! world, a note, the last instruction) keep their place as user messages in square brackets. Players write
+//! out-of-story text like that themselves, and it depends on no language. Consecutive messages of one role become parts
+//! of one turn, separated by a blank line. They stay separate parts, so that the vendor's cache recognizes them in the
+//! next prompt.
 
 use super::{Request, RequestMessage, RequestRole};
 
-/// What the player says where a story begins with the model's words: vendors want the player to begin.
+/// The first user message of a story that begins with the assistant.
 pub(super) const OPENING_MESSAGE: &str = "[Begin]";
 
-/// What a model is told that cannot be handed the beginning of its own turn.
+/// The instruction to continue, for models that reject a prefill.
 pub(super) const CONTINUE_INSTRUCTION: &str =
     "[Your last message is not finished. Go on from exactly where it breaks off, and repeat nothing of it.]";
 
-/// A prompt in turns.
+/// A prompt with alternating roles.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AlternatingPrompt {
-    /// Instructions before everything else.
+    /// The system messages at the start.
     pub system: Vec<AlternatingTurnPart>,
-    /// The player and the model in turn; never empty, and the player begins.
+    /// User and assistant in turn, starting with the user; never empty.
     pub turns: Vec<AlternatingTurn>,
 }
 
-/// What one of them says without the other.
+/// Consecutive messages of one role.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AlternatingTurn {
-    /// Whether the model speaks.
     pub is_assistant: bool,
-    /// What is said; never empty.
+    /// The messages; never empty.
     pub parts: Vec<AlternatingTurnPart>,
 }
 
 /// One message inside a turn.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AlternatingTurnPart {
-    /// The text, with the blank line before it where it is not the first.
+    /// The text. All but the first part start with a blank line.
     pub text: String,
-    /// Up to here the prompt is expected to stay as it is.
+    /// Whether the prompt up to here is expected to stay the same.
     pub is_cache_breakpoint: bool,
 }
 
-/// The messages of a request in turns.
+/// Converts the messages of a request to alternating roles.
 pub(super) fn alternate(request: &Request) -> AlternatingPrompt {
     let mut made = AlternatingPrompt { system: Vec::new(), turns: Vec::new() };
     let said: Vec<(usize, &RequestMessage)> =
@@ -82,12 +83,12 @@ fn push_part(parts: &mut Vec<AlternatingTurnPart>, text: &str, is_edge: bool) {
     parts.push(AlternatingTurnPart { text, is_cache_breakpoint: is_edge });
 }
 
-/// Whether the request hands the model the beginning of its own turn. After tools were called it is the player's again.
+/// Returns whether the request ends with a prefill. After tool calls it does not.
 pub(super) fn has_prefill(request: &Request) -> bool {
     request.rounds.is_empty() && request.messages.last().is_some_and(|last| last.role == RequestRole::Assistant)
 }
 
-/// The same request for a model that cannot be handed the beginning of its own turn: it is asked to go on.
+/// Replaces a prefill by an instruction to continue, for models that reject a prefill.
 pub(super) fn with_continue_instruction(request: &Request) -> Request {
     let mut asked = request.clone();
     if has_prefill(request) {
@@ -113,7 +114,8 @@ mod tests {
         Request { messages: messages.iter().map(message).collect(), cacheable_messages: stable, ..Request::default() }
     }
 
-    /// As one text a line: `S` instructions, `U` the player, `M` the model, `|` between parts, `*` the edge.
+    /// Shows a prompt, one turn per line: `S` system, `U` user, `M` assistant, `|` between parts, `*` the cache
+    /// breakpoint.
     fn shown(request: &Request) -> Vec<String> {
         let made = alternate(request);
         let parts = |parts: &[AlternatingTurnPart]| {
@@ -130,7 +132,7 @@ mod tests {
 
     use RequestRole::{Assistant as A, System as S, User as U};
 
-    /// S4-35: whatever the messages are, the player begins, roles take turns, nothing is empty.
+    /// S4-35: whatever the messages are, the user is first, roles alternate, and nothing is empty.
     #[test]
     fn alternation_user_first_and_roles_alternate() {
         let check =

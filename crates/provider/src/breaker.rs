@@ -1,32 +1,31 @@
-//! A breaker for an endpoint that is out of order: after some failures in a row it rests, so that nobody waits for what
-//! cannot come, and then one request looks whether it is back.
+//! A circuit breaker for an endpoint that does not work. After several failures in a row it opens, so that requests
+//! fail at once. When the open time is over, one request probes the server.
 
 use super::ProviderFailure;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// So many replies in a row have to fail. Each of them was tried several times already.
+/// Failed replies in a row that open the breaker. Each of them was already retried.
 const FAILURE_THRESHOLD: u32 = 3;
 
-/// The first rest; each further one is twice as long. Short, for a server on one's own machine is soon started.
+/// The first open time. Each further one is twice as long. It is short because a local server starts quickly.
 const INITIAL_OPEN_TIME: Duration = Duration::from_secs(5);
 
-/// No rest is longer.
+/// The maximum open time.
 const MAX_OPEN_TIME: Duration = Duration::from_secs(60);
 
-/// The breaker of one endpoint.
+/// The circuit breaker of one endpoint.
 #[derive(Debug, Default)]
 pub(super) struct CircuitBreaker(Mutex<BreakerState>);
 
 #[derive(Debug, Default)]
 struct BreakerState {
-    /// Failures since the last success.
     failures: u32,
     open_until: Option<Instant>,
-    /// One request looks whether the server is back.
+    /// Whether one request is probing the server.
     is_probing: bool,
-    /// What the last failure said.
+    /// The last failure's message.
     last_error: String,
 }
 
@@ -35,10 +34,10 @@ impl CircuitBreaker {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks to be let through.
+    /// Asks for permission to send a request.
     ///
     /// # Errors
-    /// [`ProviderFailure::Resting`].
+    /// Returns [`ProviderFailure::Resting`] while the breaker is open.
     pub(super) fn try_acquire(&self, now: Instant) -> Result<(), ProviderFailure> {
         let mut state = self.state();
         let Some(until) = state.open_until else { return Ok(()) };
@@ -51,16 +50,16 @@ impl CircuitBreaker {
         Err(ProviderFailure::Resting { failures: state.failures, words: state.last_error.clone(), retry_after })
     }
 
-    /// A reply has begun.
+    /// Records that a reply has begun.
     pub(super) fn record_success(&self) {
         *self.state() = BreakerState::default();
     }
 
-    /// A request came to nothing.
+    /// Records a failed request.
     pub(super) fn record_failure(&self, failure: &ProviderFailure, now: Instant) {
         let mut state = self.state();
         if !is_server_fault(failure) {
-            // It answers, so it is there.
+            // The server answers, so it works.
             *state = BreakerState::default();
             return;
         }
@@ -73,13 +72,13 @@ impl CircuitBreaker {
         }
     }
 
-    /// A request was given up before it was known what would come of it.
+    /// Ends the probe without a result, if a request was abandoned before its outcome was known.
     pub(super) fn abandon_probe(&self) {
         self.state().is_probing = false;
     }
 }
 
-/// Whether a failure says that the server is out of order, and not that it wants something else.
+/// Returns whether a failure means that the server does not work, rather than that it rejects the request.
 fn is_server_fault(failure: &ProviderFailure) -> bool {
     matches!(
         failure,
@@ -98,7 +97,8 @@ mod tests {
         ProviderFailure::Unreachable { words: "nobody".into() }
     }
 
-    /// Ranked idea 9: after some failures in a row nobody waits, then one looks, and the rests grow up to a limit.
+    /// Ranked idea 9: after some failures in a row requests fail at once, then one probes. Open times grow up to a
+    /// limit.
     #[test]
     fn circuit_breaker_repeated_failures_opens_then_probes_once() {
         let (breaker, start) = (CircuitBreaker::default(), Instant::now());

@@ -1,4 +1,4 @@
-//! The client of one endpoint, whatever kind it is.
+//! The client of one endpoint, of any kind.
 
 use super::{
     Endpoint, FrameStream, ModelInfo, ProviderFailure, ProviderKind, Request, TemplatedPrompt,
@@ -11,75 +11,75 @@ use reqwest::Url;
 use serde_json::{Map, Value};
 use std::{sync::Arc, time::Duration};
 
-/// The longest list of models that is read, in bytes. The largest aggregators need less than one megabyte.
+/// Maximum size of a model list in bytes. The largest aggregators need less than one megabyte.
 const MAX_LIST_BYTES: usize = 16 << 20;
 
-/// How long a count is waited for.
+/// How long to wait for a token count.
 const TOKEN_COUNT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A client of one endpoint. Cheap to clone; clones share their connections and what they know of the server.
+/// A client of one endpoint. Cheap to clone; clones share connections and what they have learned about the server.
 #[derive(Debug, Clone)]
 pub struct ProviderClient {
     pub(super) shared: Arc<EndpointState>,
 }
 
 impl ProviderClient {
-    /// A client of `endpoint`, which speaks `kind`. Nothing is sent or built before the first request.
+    /// Creates a client. Nothing is sent or built before the first request.
     pub fn new(kind: ProviderKind, endpoint: Endpoint) -> Self {
         Self { shared: Arc::new(EndpointState::new(kind, endpoint)) }
     }
 
-    /// What the server speaks.
+    /// Returns the kind of server.
     pub fn kind(&self) -> ProviderKind {
         self.shared.http.kind
     }
 
-    /// The endpoint as it was given.
+    /// Returns the endpoint's configuration.
     pub fn endpoint(&self) -> &Endpoint {
         &self.shared.http.endpoint
     }
 
-    /// The body of a request, exactly as it is sent.
+    /// Returns the body of a request exactly as it is sent.
     pub fn wire_body(&self, request: &Request) -> Value {
         self.kind().dialect().body(request, self.endpoint())
     }
 
-    /// The parameters that go with a request, in the words in which they were given: without those that such a server has
-    /// no use for.
+    /// Returns the parameters of a request under their original names, without those that this kind of server cannot
+    /// use.
     pub fn wire_params(&self, request: &Request) -> Map<String, Value> {
         self.kind().dialect().params(request, self.endpoint())
     }
 
-    /// The length of the context in tokens, where these parameters or the endpoint's own ask the server for one.
+    /// Returns the context length in tokens that the parameters or the endpoint request from the server.
     pub fn context_size(&self, params: &Map<String, Value>) -> Option<usize> {
         let dialect = self.kind().dialect();
         let asked = dialect.context_size(params).or_else(|| dialect.context_size(&self.endpoint().extra))?;
         usize::try_from(asked).ok().filter(|tokens| *tokens > 0)
     }
 
-    /// Whether a model can be handed the beginning of its own turn with these parameters, as far as the kind knows.
+    /// Returns whether a model accepts a prefill with these parameters, as far as the kind knows.
     pub fn supports_prefill(&self, params: &Map<String, Value>) -> bool {
         self.kind().dialect().supports_prefill(params, self.endpoint())
     }
 
-    /// Whether such a server is told of tools in a field of its own; one that completes a text is not.
+    /// Returns whether the kind sends tools in their own field. Text completion servers do not.
     pub fn supports_tools(&self) -> bool {
         !self.kind().dialect().is_text_completion()
     }
 
-    /// The prompt as the one text that is sent, where the server completes a text.
+    /// Returns the prompt as text, if the server completes text.
     pub fn written(&self, request: &Request) -> Option<TemplatedPrompt> {
         self.kind().dialect().is_text_completion().then(|| self.endpoint().template.write(&request.messages))
     }
 
-    /// Asks for a reply. The request is sent when the stream is first polled, and when the endpoint's lane has a place;
-    /// dropping the stream ends it at once. Needs a tokio runtime.
+    /// Requests a reply. The request is sent when the stream is first polled and the endpoint's lane has room. Dropping
+    /// the stream ends the request at once. Needs a tokio runtime.
     pub fn stream(&self, request: &Request) -> FrameStream {
         self.stream_with(request, false)
     }
 
-    /// Asks for an answer that nobody waits for in a story: as for a reply, but that it fails lets nobody else find the endpoint
-    /// at rest.
+    /// Requests a reply that is not part of a story. Works like [`Self::stream`], but a failure does not open the
+    /// circuit breaker for others.
     pub fn stream_side_call(&self, request: &Request) -> FrameStream {
         self.stream_with(request, true)
     }
@@ -89,10 +89,10 @@ impl ProviderClient {
         stream::unfold(reply, |mut reply| async move { reply.next().await.map(|item| (item, reply)) }).fuse().boxed()
     }
 
-    /// The models that the server offers, in its order.
+    /// Returns the models of the server, in its order.
     ///
     /// # Errors
-    /// As for a reply; [`ProviderFailure::Garbled`] when the answer holds no list.
+    /// Returns an error as for a reply, or [`ProviderFailure::Garbled`] if the response contains no list.
     pub async fn models(&self) -> Result<Vec<ModelInfo>, ProviderFailure> {
         let dialect = self.kind().dialect();
         let mut urls = dialect.model_list_urls(self.endpoint())?.into_iter();
@@ -115,8 +115,7 @@ impl ProviderClient {
         Ok(models)
     }
 
-    /// The tokens of a prompt, where the server counts them before it is asked for a reply. A server that does not answer
-    /// soon is not waited for.
+    /// Returns the number of tokens of a prompt, if the server can count them. Gives up after a short timeout.
     pub async fn count(&self, request: &Request) -> Option<u64> {
         let http = &self.shared.http;
         let dialect = self.kind().dialect();

@@ -1,11 +1,11 @@
-//! What a reply costs by the provider's list of prices. In decimals, as prices are written: no binary fraction is in between.
+//! Computes the cost of a reply from the provider's prices. Uses decimal numbers, because binary fractions would round
+//! prices.
 
 use super::{ModelInfo, Usage};
 use serde_json::Number;
 
-/// Tokens times prices, in the provider's currency; `None` where the list does not say both prices, or the sum has more
-/// digits than anyone can pay. Tokens of the prompt that the provider had read before, or keeps from now on, count at their
-/// own price where the list says one, else like all others.
+/// Returns tokens times prices, in the provider's currency. Tokens read from or written to the provider's cache have
+/// their own price if listed. Returns `None` if the prompt or reply price is unknown, or the sum has too many digits.
 pub fn cost(usage: &Usage, info: &ModelInfo) -> Option<Number> {
     let prompt = DecimalPrice::read(info.prompt_price?)?;
     let apart = |count: Option<u64>, price: Option<f64>| Some((count?, DecimalPrice::read(price?)?));
@@ -19,8 +19,8 @@ pub fn cost(usage: &Usage, info: &ModelInfo) -> Option<Number> {
     sum.write()
 }
 
-/// What the provider's memory saved of that: tokens that it had read before, times the difference to the usual price.
-/// `None` where nothing was saved or a price is not known.
+/// Returns what the provider's cache saved: cached tokens times the difference to the prompt price. `None` if nothing
+/// was saved or a price is unknown.
 pub fn cache_savings(usage: &Usage, info: &ModelInfo) -> Option<Number> {
     let cached = usage.cached.filter(|cached| *cached > 0)?;
     let (full, less) = (
@@ -38,7 +38,7 @@ struct DecimalPrice {
 }
 
 impl DecimalPrice {
-    /// The shortest decimal that stands for the price is the one that the provider wrote.
+    /// Converts a price. The shortest decimal that represents the float is the one the provider wrote.
     fn read(price: f64) -> Option<Self> {
         let text = price.to_string();
         let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
@@ -54,7 +54,7 @@ impl DecimalPrice {
         Some(Self { digits: self.widen(places)?.checked_add(other.widen(places)?)?, places })
     }
 
-    /// `None` where less than nothing would be left.
+    /// Subtracts. Returns `None` if the result would be negative.
     fn minus(self, other: Self) -> Option<Self> {
         let places = self.places.max(other.places);
         Some(Self { digits: self.widen(places)?.checked_sub(other.widen(places)?)?, places })
@@ -92,7 +92,7 @@ mod tests {
         };
         for (prompt, completion, prices, expected) in [
             (12, 2, (0.000_001, 0.000_002), "0.000016"),
-            // In binary fractions: 0.30000000000000004.
+            // As binary fractions: 0.30000000000000004.
             (1, 1, (0.1, 0.2), "0.3"),
             (3, 0, (0.1, 0.0), "0.3"),
             (1_234_567, 89_012, (0.000_000_15, 0.000_000_6), "0.23859225"),

@@ -1,4 +1,4 @@
-//! The body of an answer, piece by piece, into frames. Pure: the client feeds it what arrives.
+//! Decodes a response body into frames. Pure; the client feeds it the received bytes.
 
 use super::{
     Frame, ProviderFailure,
@@ -8,30 +8,30 @@ use super::{
     sse::{LineTooLong, SseEvent, SseParser},
 };
 
-/// An event may be this long even when a reply may not: role, usage and the vendor's own fields need room.
+/// Minimum limit of an event, whatever the reply's limit. Roles, usage and vendor fields need space.
 const MIN_EVENT_BYTES: usize = 1 << 20;
 
-/// Bytes of an answer that is no reply, kept to say how it begins.
+/// Bytes kept from the start of a response, to quote in an error.
 const HEAD_BYTES: usize = 2048;
 
-/// Decodes one answer.
+/// Decodes one response.
 #[derive(Debug)]
 pub(super) struct ReplyDecoder {
     limit: usize,
-    /// Bytes of text and reasoning handed out.
+    /// Bytes of text and reasoning returned so far.
     taken: usize,
-    /// Chunks that were JSON objects.
+    /// Number of chunks read.
     read: usize,
     framing: Framing,
     shape: ReplyBodyShape,
     reader: Box<dyn ChunkReader>,
-    /// What the chunks so far mean together.
+    /// The combined status of all chunks.
     status: ChunkStatus,
     scrub: ErrorScrubber,
     head: Vec<u8>,
 }
 
-/// What kind of body it is. The first byte tells, for the content type that servers send is not to be relied on.
+/// The layout of the body, detected by its first byte. The content types of servers are not reliable.
 #[derive(Debug)]
 enum ReplyBodyShape {
     Unknown,
@@ -42,26 +42,26 @@ enum ReplyBodyShape {
 }
 
 impl ReplyDecoder {
-    /// A decoder that hands out at most `limit` bytes of text and reasoning.
+    /// Creates a decoder that returns at most `limit` bytes of text and reasoning.
     pub(super) fn new(limit: usize, scrub: ErrorScrubber, reader: Box<dyn ChunkReader>, framing: Framing) -> Self {
         let (shape, status, head) = (ReplyBodyShape::Unknown, ChunkStatus::default(), Vec::new());
         Self { limit, taken: 0, read: 0, framing, shape, reader, status, scrub, head }
     }
 
-    /// The provider said that nothing more will come.
+    /// Returns whether the provider said that nothing more will come.
     pub(super) fn is_done(&self) -> bool {
         self.status.done
     }
 
-    /// The provider said why the reply ended; usage may still follow.
+    /// Returns whether the provider gave the finish reason; usage can still follow.
     pub(super) fn is_finished(&self) -> bool {
         self.status.finished
     }
 
-    /// Appends the frames that `bytes` complete, at least [`Frame::KeepAlive`].
+    /// Appends the frames completed by `bytes`, or [`Frame::KeepAlive`] if there are none.
     ///
     /// # Errors
-    /// What ends the reply; the frames before it are in `frames`.
+    /// Returns the failure that ends the reply. The frames before it are in `frames`.
     pub(super) fn feed(&mut self, bytes: &[u8], frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
         let room = HEAD_BYTES.saturating_sub(self.head.len());
         self.head.extend(bytes.iter().take(room));
@@ -111,10 +111,10 @@ impl ReplyDecoder {
         }
     }
 
-    /// The body has ended, whole or broken off: what is left, and whether that was the end of a reply.
+    /// Decodes the rest after the body has ended or broken off, and checks that the reply is complete.
     ///
     /// # Errors
-    /// As for [`ReplyDecoder::feed`].
+    /// Returns the failure that ends the reply, as for [`ReplyDecoder::feed`].
     pub(super) fn finish(&mut self, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
         match std::mem::replace(&mut self.shape, ReplyBodyShape::Closed) {
             ReplyBodyShape::Whole(body) => self.finish_whole(&body, frames),
@@ -128,7 +128,7 @@ impl ReplyDecoder {
     }
 
     fn finish_stream(&mut self, open: Option<String>, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
-        // An event without its blank line is taken if it is whole; half of one only shows that the body was cut.
+        // Accept a last event without its blank line if it is complete; a partial one means that the body was cut.
         if let Some(data) = open.filter(|data| data.trim() == "[DONE]" || json::parse(data).is_ok()) {
             self.decode_event(SseEvent::Data(data), frames)?;
         }
@@ -139,7 +139,7 @@ impl ReplyDecoder {
         }
     }
 
-    /// Nothing arrived, or only what stands before the first chunk of any stream.
+    /// Returns whether nothing arrived, or only what can come before the first chunk of a stream.
     fn is_preamble_only(&self) -> bool {
         if self.framing == Framing::JsonLines && self.head.trim_ascii_start().first().is_none_or(|byte| *byte == b'{') {
             return self.read == 0;
@@ -158,7 +158,7 @@ impl ReplyDecoder {
             Err(error) if error.is_eof() => return Err(ProviderFailure::CutOff),
             Err(_) => return Err(self.malformed_reply("it is no JSON")),
         };
-        // Some gateways put the object of an error into a list.
+        // Some gateways wrap the error object in a list.
         let value = value.as_array().and_then(|list| list.first()).unwrap_or(&value);
         self.decode_chunk(value, frames)?;
         if self.status.recognised { Ok(()) } else { Err(self.malformed_reply("it is no reply")) }
@@ -182,7 +182,7 @@ impl ReplyDecoder {
         }
     }
 
-    /// Reads one chunk, as far as the limit allows.
+    /// Reads one chunk, within the limit.
     fn decode_chunk(&mut self, value: &serde_json::Value, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
         self.read = self.read.saturating_add(1);
         let mut read = Vec::new();
@@ -220,7 +220,7 @@ impl ReplyDecoder {
     }
 }
 
-/// Without the white space and the byte order mark that may stand before any kind of body (and keep a connection alive).
+/// Skips leading whitespace, which can keep a connection alive, and a byte order mark.
 fn skip_bom_and_whitespace(bytes: &[u8]) -> &[u8] {
     let is_lead_in = |byte: &u8| byte.is_ascii_whitespace() || "\u{feff}".as_bytes().contains(byte);
     let start = bytes.iter().position(|byte| !is_lead_in(byte));
@@ -240,7 +240,7 @@ mod tests {
     const HI: &str = r#"{"choices":[{"index":0,"delta":{"content":"hi"}}]}"#;
     const STOP: &str = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
 
-    /// Decodes `body` cut into pieces of `size` bytes; frames without signs of life.
+    /// Decodes `body` in pieces of `size` bytes. Omits keep-alive frames.
     fn decode_in(size: usize, limit: usize, body: &[u8]) -> (Vec<Frame>, Result<(), ProviderFailure>) {
         let mut decoder = decoder_of("openai", limit);
         let mut frames = Vec::new();
@@ -252,7 +252,7 @@ mod tests {
         (frames, end)
     }
 
-    /// The same result, however the body is cut; its texts joined.
+    /// Checks that the result does not depend on how the body is split. Returns the joined texts.
     fn decode(limit: usize, body: &[u8]) -> (String, Vec<FinishReason>, Result<(), ProviderFailure>) {
         let (frames, end) = decode_in(usize::MAX, limit, body);
         for size in [1, 2, 3, 7] {

@@ -1,106 +1,104 @@
-//! What a kind of server has to say about itself, so that one client can talk to all of them.
+//! The interface that each kind of server implements for the client.
 
 use super::{Endpoint, Frame, ModelInfo, ProviderFailure, Request, error_text::ErrorScrubber};
 use reqwest::Url;
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// A kind of model server: how it is asked, and how its answer is read. Pure; the client does the talking.
+/// A kind of model server: builds requests and reads responses. Pure; the client does the I/O.
 pub(super) trait ProviderDialect: Send + Sync {
-    /// What the settings call it.
+    /// Returns its name in the settings.
     fn name(&self) -> &'static str;
 
-    /// Where a reply is asked for.
+    /// Returns the URL for replies.
     ///
     /// # Errors
-    /// The endpoint's address cannot work.
+    /// Returns an error if the endpoint's address is invalid.
     fn reply_url(&self, endpoint: &Endpoint, model: &str) -> Result<Url, ProviderFailure>;
 
-    /// The body that asks for a reply, exactly as it is sent.
+    /// Returns the body of a request for a reply, exactly as it is sent.
     fn body(&self, request: &Request, endpoint: &Endpoint) -> Value;
 
-    /// The parameters that go with a request, in the words that every kind understands (OpenAI's): without those that
-    /// such a server has no use for.
+    /// Returns the parameters of a request under OpenAI's names, without those that this kind of server cannot use.
     fn params(&self, request: &Request, endpoint: &Endpoint) -> Map<String, Value>;
 
-    /// The header that carries the key, and what stands before it.
+    /// Returns the header for the key and the prefix of its value.
     fn key_header(&self) -> (&'static str, &'static str) {
         ("authorization", "Bearer ")
     }
 
-    /// Headers that every request has.
+    /// Returns the headers of every request.
     fn headers(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
 
-    /// How a stream is cut into chunks.
+    /// Returns how a stream is split into chunks.
     fn framing(&self) -> Framing {
         Framing::ServerSentEvents
     }
 
-    /// Who reads the answer to `request`.
+    /// Creates the reader of the response to `request`.
     fn reader(&self, request: &Request) -> Box<dyn ChunkReader>;
 
-    /// Where the models are told. The first has to answer; what the others say is a help.
+    /// Returns the URLs of the model list. The first must answer; the others are optional.
     ///
     /// # Errors
-    /// The endpoint's address cannot work.
+    /// Returns an error if the endpoint's address is invalid.
     fn model_list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure>;
 
-    /// Reads what those addresses told, null where one did not answer. `None` when there is no list in it.
+    /// Parses the responses of those URLs, null for one that failed. Returns `None` if they contain no list.
     fn parse_models(&self, told: &[Value]) -> Option<Vec<ModelInfo>>;
 
-    /// Where texts are embedded, in OpenAI's words.
+    /// Returns the URL for embeddings in OpenAI's format.
     ///
     /// # Errors
-    /// The endpoint's address cannot work, or such a server has no such place.
+    /// Returns an error if the endpoint's address is invalid, or the kind has no embeddings.
     fn embeddings_url(&self, _endpoint: &Endpoint) -> Result<Url, ProviderFailure> {
         Err(ProviderFailure::Misconfigured {
             words: format!("servers of the kind {:?} embed no texts here", self.name()),
         })
     }
 
-    /// Whether the prompt goes as one text, made by the endpoint's template.
+    /// Returns whether the prompt is sent as one text, made by the endpoint's template.
     fn is_text_completion(&self) -> bool {
         false
     }
 
-    /// Whether a model can be handed the beginning of its own turn with these parameters, as far as the kind knows.
+    /// Returns whether a model accepts a prefill with these parameters, as far as the kind knows.
     fn supports_prefill(&self, _params: &Map<String, Value>, _endpoint: &Endpoint) -> bool {
         self.is_text_completion()
     }
 
-    /// Where such a server counts the tokens of a prompt, and what it is asked; `None` = it does not.
+    /// Returns the URL and body of a token count. `None` = the server cannot count.
     fn token_count_request(&self, _request: &Request, _endpoint: &Endpoint) -> Option<(Url, Value)> {
         None
     }
 
-    /// Reads what it answers to that.
+    /// Parses the response to a token count.
     fn parse_token_count(&self, _answer: &Value) -> Option<u64> {
         None
     }
 
-    /// The length of the context that these parameters ask for, in tokens, where it is for the asker to say.
+    /// Returns the context length in tokens that the parameters request, if the server takes it from the request.
     fn context_size(&self, _params: &Map<String, Value>) -> Option<u64> {
         None
     }
 }
 
-/// How a stream is cut into chunks.
+/// How a stream is split into chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
-    /// Server-sent events.
     ServerSentEvents,
     /// A JSON value on each line.
     JsonLines,
 }
 
-/// Reads one answer chunk by chunk and remembers what they have said so far.
+/// Reads the chunks of one response and keeps state between them.
 pub(super) trait ChunkReader: fmt::Debug + Send {
-    /// Appends what `chunk` says to `frames`.
+    /// Appends the frames of `chunk` to `frames`.
     ///
     /// # Errors
-    /// What the server reports instead of, or after, a piece of the reply.
+    /// Returns an error if the chunk reports one.
     fn read(
         &mut self,
         chunk: &Value,
@@ -108,18 +106,18 @@ pub(super) trait ChunkReader: fmt::Debug + Send {
         frames: &mut Vec<Frame>,
     ) -> Result<ChunkStatus, ProviderFailure>;
 
-    /// Whether a body that ends here is a reply that ends here, though nobody said so.
+    /// Returns whether a body without a finish reason can be a complete reply.
     fn may_end_without_finish(&self) -> bool {
         false
     }
 }
 
-/// What a chunk means for the course of things.
+/// What a chunk means for the state of the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct ChunkStatus {
-    /// It looks like a piece of a reply.
+    /// It looks like part of a reply.
     pub recognised: bool,
-    /// It gave a reason for the end of the reply; usage may still follow.
+    /// It contained the finish reason; usage can still follow.
     pub finished: bool,
     /// Nothing more will come.
     pub done: bool,

@@ -1,42 +1,43 @@
-//! Vectors of texts, from any server that has OpenAI's `/embeddings` or Ollama's `/api/embed`. What comes back is looked at
-//! before anybody uses it: so many vectors as texts, all of one size, made of numbers, none of them without a direction.
+//! Requests embeddings from a server with OpenAI's `/embeddings` or Ollama's `/api/embed`. Responses are validated: one
+//! vector per text, all of the same length, only numbers, and none of them zero.
 
 use super::{ProviderClient, ProviderFailure, http::OutgoingRequest};
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-/// The longest answer that is read, in bytes: some hundred vectors of some thousand numbers.
+/// Maximum size of a response in bytes: some hundred vectors with some thousand numbers each.
 const MAX_BYTES: usize = 64 << 20;
-/// The most numbers of a vector. The largest models have about eight thousand.
+/// Maximum length of a vector. The largest models have about eight thousand numbers.
 const MAX_NUMBERS: usize = 16_384;
 
-/// A model that embeds texts. Cheap to clone.
+/// A model that computes embeddings. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Embedder {
-    /// `provider/model`: vectors of different models are never compared.
+    /// `provider/model`. Vectors of different models are never compared.
     pub name: String,
     client: ProviderClient,
     model: String,
 }
 
 impl Embedder {
-    /// A model of a server. Nothing is sent before the first text.
+    /// Creates an embedder. Nothing is sent before the first text.
     pub fn new(name: String, client: ProviderClient, model: String) -> Self {
         Self { name, client, model }
     }
 
-    /// Whether such a server embeds texts at all.
+    /// Checks that this kind of server has embeddings.
     ///
     /// # Errors
-    /// [`ProviderFailure::Misconfigured`] says why not.
+    /// Returns [`ProviderFailure::Misconfigured`] if it does not.
     pub fn check(&self) -> Result<(), ProviderFailure> {
         self.client.kind().dialect().embeddings_url(self.client.endpoint()).map(drop)
     }
 
-    /// The vectors of these texts, in their order, each of length 1. It asks once: who asks knows how long it can wait.
+    /// Returns the vectors of the texts, in order, each of length 1. Sends one request without retries, because the
+    /// caller decides how long to wait.
     ///
     /// # Errors
-    /// As for a reply; [`ProviderFailure::Garbled`] when the answer holds no vectors that can be used.
+    /// Returns an error as for a reply, or [`ProviderFailure::Garbled`] if the response contains no usable vectors.
     pub async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, ProviderFailure> {
         let http = &self.client.shared.http;
         let url = http.kind.dialect().embeddings_url(&http.endpoint)?;
@@ -53,7 +54,7 @@ impl Embedder {
     }
 }
 
-/// The vectors of an answer.
+/// Returns the vectors in a response.
 fn vectors(answer: &Value, count: usize) -> Result<Vec<Vec<f32>>, String> {
     let list = answer.get("data").or_else(|| answer.get("embeddings")).and_then(Value::as_array);
     let list = list.ok_or("it holds no list of vectors")?;
@@ -85,16 +86,16 @@ fn vector(value: &Value) -> Result<Vec<f32>, String> {
     normalize(&numbers.ok_or("a vector holds what is no number")?).ok_or_else(|| "a vector has no direction".to_owned())
 }
 
-/// A vector of length 1 in the same direction.
+/// Scales a vector to length 1.
 fn normalize(numbers: &[f64]) -> Option<Vec<f32>> {
     let largest = numbers.iter().fold(0.0_f64, |largest, number| largest.max(number.abs()));
-    // What is divided by the largest cannot overflow when it is squared.
+    // Divided by the largest number, no square can overflow.
     let length = numbers.iter().map(|number| (number / largest).powi(2)).sum::<f64>().sqrt() * largest;
     let is_usable = length.is_finite() && length > 0.0;
     is_usable.then(|| numbers.iter().map(|number| to_f32(number / length)).collect())
 }
 
-/// A number from -1 to 1 in 32 bits.
+/// Converts a number between -1 and 1 to 32 bits.
 #[expect(clippy::cast_possible_truncation, reason = "fewer digits are what is wanted, and none is out of range")]
 fn to_f32(number: f64) -> f32 {
     number as f32
@@ -114,7 +115,7 @@ mod tests {
         assert_eq!(vectors(&huge, 1).unwrap(), [[1.0, 0.0]]);
     }
 
-    /// Hostile answers: each is refused with what is wrong with it.
+    /// Hostile responses are rejected with the reason.
     #[test]
     fn embeddings_invalid_vector_returns_error() {
         let check = |answer: Value, count: usize, expected: &str| {

@@ -1,4 +1,4 @@
-//! What is known about one server before anything is asked of it.
+//! The configuration of one server.
 
 use super::{ChatTemplate, Lane, ProviderFailure, RetryPolicy};
 use clotho_config::Secret;
@@ -9,44 +9,41 @@ use std::{net::IpAddr, time::Duration};
 /// One endpoint as configured.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
-    /// The name under which the configuration lists it; for logs.
+    /// Its name in the configuration; for logs.
     pub id: String,
-    /// The address that paths are appended to, as the vendor documents it: with or without a `/v1`, a closing slash or a
-    /// query. `http` or `https`, without a user name or password in it.
+    /// The base address as the vendor documents it, with or without `/v1`, a trailing slash or a query. `http` or
+    /// `https`, without user name and password.
     pub base_url: String,
-    /// Sent as the kind of server wants it, most often as a bearer token.
+    /// Sent in the form the kind of server needs, usually as a bearer token.
     pub key: Option<Secret>,
-    /// Fields of every request to this endpoint. The request's own parameters go over these.
+    /// Fields of every request. The request's own parameters override them.
     pub extra: Map<String, Value>,
-    /// How long to wait for what.
     pub timeouts: Timeouts,
-    /// Bytes of text and reasoning together in one reply, as UTF-8. What is beyond is [`ProviderFailure::TooLarge`].
+    /// Maximum bytes of text and reasoning in one reply, as UTF-8. More gives [`ProviderFailure::TooLarge`].
     pub max_reply_bytes: usize,
-    /// When to ask again.
     pub retries: RetryPolicy,
-    /// How many replies of its key may be under way at the same time.
+    /// Limits the parallel replies of its key.
     pub lane: Lane,
-    /// How messages become one text, where the server only completes texts.
+    /// Turns messages into one text, for servers that only complete text.
     pub template: ChatTemplate,
 }
 
-/// How long to wait for a server. Everything that arrives, a comment line too, starts the waiting anew: how long a whole
-/// reply may take is for the caller to limit.
+/// How long to wait for a server. Any received data, even a comment line, restarts the wait. The caller limits the
+/// total time of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For the connection, TLS included.
+    /// For the connection, including TLS.
     pub connect: Duration,
-    /// For the answer to begin, and then between two signs of life until the first text or reasoning.
+    /// For the response to begin, and then between received data until the first text or reasoning.
     pub first_token: Duration,
-    /// Between two signs of life after that.
+    /// Between received data after that.
     pub idle: Duration,
-    /// For what may still follow when the provider has said why the reply ended: usage, and the end of the body. It runs
-    /// out without harm.
+    /// For usage and the end of the body, after the provider has said why the reply ended. Expiry is not an error.
     pub after_finish: Duration,
 }
 
 impl Default for Timeouts {
-    /// 10 s, 120 s, 60 s and 2 s.
+    /// Returns 10 s, 120 s, 60 s and 2 s.
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
@@ -58,7 +55,7 @@ impl Default for Timeouts {
 }
 
 impl Endpoint {
-    /// An endpoint without a key, with the usual limits and without parameters of its own.
+    /// Creates an endpoint without a key or parameters, with default limits.
     pub fn new(id: &str, base_url: &str) -> Self {
         Self {
             id: id.to_owned(),
@@ -73,15 +70,15 @@ impl Endpoint {
         }
     }
 
-    /// Whether `base_url` can be used at all, to be asked when the configuration is read.
+    /// Checks that `base_url` is usable; called when the configuration is read.
     ///
     /// # Errors
-    /// [`ProviderFailure::Misconfigured`] says what is wrong with it.
+    /// Returns [`ProviderFailure::Misconfigured`] if it is not.
     pub fn check(&self) -> Result<(), ProviderFailure> {
         self.url(&[]).map(drop)
     }
 
-    /// `base_url` with `path` appended; a query in it stays.
+    /// Appends `path` to `base_url` and keeps its query.
     pub(super) fn url(&self, path: &[&str]) -> Result<Url, ProviderFailure> {
         let wrong = |what: &str| ProviderFailure::Misconfigured { words: format!("`base_url` {what}") };
         let mut url = Url::parse(&self.base_url).map_err(|error| wrong(&format!("is no address: {error}")))?;
@@ -96,8 +93,7 @@ impl Endpoint {
         Ok(url)
     }
 
-    /// The same for an API that begins with a word of its own: the first of `begins` is put between, unless the address
-    /// ends with one of them already.
+    /// Appends `path` after an API prefix: the first of `begins`, unless the address already ends with one of them.
     pub(super) fn url_with_api_prefix(&self, begins: &[&str], path: &[&str]) -> Result<Url, ProviderFailure> {
         let bare = self.url(&[])?;
         let last = bare.path_segments().and_then(|segments| segments.rev().find(|segment| !segment.is_empty()));
@@ -107,7 +103,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether the server is on this machine, where no proxy can reach it.
+    /// Returns whether the server is on this machine, where no proxy can reach it.
     pub(super) fn is_loopback(url: &Url) -> bool {
         let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
         host == "localhost" || host.ends_with(".localhost") || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
@@ -183,7 +179,7 @@ mod tests {
         }
     }
 
-    /// Keys never in logs.
+    /// Keys never appear in logs.
     #[test]
     fn endpoint_debug_hides_key() {
         let endpoint = endpoint("http://example.org");

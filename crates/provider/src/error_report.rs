@@ -1,4 +1,4 @@
-//! Errors that come as JSON, in the middle of a stream or in place of one.
+//! Interprets JSON errors, inside a stream or instead of one.
 
 use super::{
     ProviderFailure,
@@ -7,7 +7,7 @@ use super::{
 };
 use serde_json::Value;
 
-/// The error that a chunk holds or is.
+/// Returns the error in a chunk, or the chunk itself if it is one.
 pub(super) fn error_of(value: &Value) -> Option<&Value> {
     let is_error = |name| text(value, name) == Some("error");
     let empty =
@@ -17,7 +17,7 @@ pub(super) fn error_of(value: &Value) -> Option<&Value> {
         .or_else(|| (is_error("object") || is_error("type")).then_some(value))
 }
 
-/// What an error means.
+/// Converts an error to a failure.
 pub(super) fn failure_of(error: &Value, scrub: &ErrorScrubber) -> ProviderFailure {
     let words = scrub.text_of_json(error);
     match error_number(error) {
@@ -26,7 +26,7 @@ pub(super) fn failure_of(error: &Value, scrub: &ErrorScrubber) -> ProviderFailur
     }
 }
 
-/// The HTTP status that an error stands for, by its number or by its name.
+/// Returns the HTTP status of an error, by its number or its name.
 fn error_number(error: &Value) -> Option<u16> {
     let number = |name| {
         let value = error.get(name)?;
@@ -37,7 +37,7 @@ fn error_number(error: &Value) -> Option<u16> {
     number("code").or_else(|| number("status")).or_else(|| named("code")).or_else(|| named("type"))
 }
 
-/// The HTTP status that vendors send with an error of this name.
+/// Returns the HTTP status that vendors send with an error name.
 fn status_of(name: &str) -> Option<u16> {
     Some(match name {
         "invalid_request_error" | "context_length_exceeded" => 400,

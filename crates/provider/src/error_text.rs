@@ -1,16 +1,17 @@
-//! The provider's own words, made fit to be shown: found in whatever shape an error has, bounded, on one line, without
-//! control characters and without the key.
+//! Extracts a provider's error message and makes it safe to show: one bounded line without control characters and
+//! without the key.
 
 use clotho_config::Secret;
 use serde_json::Value;
 
-/// The most characters of a provider's words that are kept.
+/// Maximum number of characters kept of a message.
 const MAX_CHARS: usize = 500;
 
-/// A shorter key is a placeholder such as `none`, and taking it out would only spoil the sentence.
+/// Minimum length of a key that is removed. A shorter one is a placeholder such as `none`, and removing it would only
+/// damage the message.
 const MIN_KEY_CHARS: usize = 8;
 
-/// Cleans words; knows the key that must not be in them.
+/// Cleans messages and removes the key from them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ErrorScrubber {
     key: Option<Secret>,
@@ -21,7 +22,7 @@ impl ErrorScrubber {
         Self { key: key.filter(|key| key.expose().len() >= MIN_KEY_CHARS) }
     }
 
-    /// One line of at most [`MAX_CHARS`] characters.
+    /// Returns the text as one line of at most [`MAX_CHARS`] characters.
     pub(super) fn clean(&self, text: &str) -> String {
         let without_key = match &self.key {
             Some(key) => text.replace(key.expose(), "[key]"),
@@ -40,7 +41,7 @@ impl ErrorScrubber {
         }
     }
 
-    /// The words in the body of an error.
+    /// Returns the message in an error body.
     pub(super) fn text_of_body(&self, body: &[u8]) -> String {
         let text = String::from_utf8_lossy(body);
         match serde_json::from_str(&text) {
@@ -50,13 +51,13 @@ impl ErrorScrubber {
         }
     }
 
-    /// The words in an error that is JSON.
+    /// Returns the message in a JSON error.
     pub(super) fn text_of_json(&self, value: &Value) -> String {
         self.clean(&json_error_text(value))
     }
 }
 
-/// Characters that show nothing but can reorder or hide what stands around them.
+/// Returns whether a character is invisible but can reorder or hide the text around it.
 fn is_invisible(char: char) -> bool {
     matches!(char, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
@@ -69,7 +70,7 @@ fn json_error_text(value: &Value) -> String {
             let names = ["message", "error", "detail", "msg", "error_description", "title"];
             let said = names.iter().filter_map(|name| fields.get(*name)).find(|said| !said.is_null());
             let words = said.map_or_else(|| value.to_string(), json_error_text);
-            // Aggregators keep here what the vendor behind them said.
+            // Aggregators put the message of the vendor behind them here.
             match value.pointer("/metadata/raw").and_then(Value::as_str) {
                 Some(raw) => format!("{words}: {raw}"),
                 None => words,
@@ -125,7 +126,7 @@ mod tests {
         assert!(long.ends_with('…'));
     }
 
-    /// A provider that echoes the key does not put it into an error, also where the words are cut.
+    /// If a provider echoes the key, the error does not contain it, even where the message is cut.
     #[test]
     fn error_text_key_is_removed() {
         let key = Secret::new("sk-very-secret");

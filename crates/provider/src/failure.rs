@@ -2,76 +2,68 @@
 
 use std::{fmt, time::Duration};
 
-/// Why there is no reply, or no more of it. The words of a provider are bounded, without control characters and without
-/// the key.
+/// Why there is no reply, or why it ended early. Texts of providers are bounded and contain no control characters and
+/// no key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderFailure {
-    /// The endpoint's settings cannot work; nothing was sent.
+    /// The endpoint's settings cannot work. Nothing was sent.
     #[error("the provider's settings cannot work: {words}")]
-    Misconfigured {
-        /// What is wrong.
-        words: String,
-    },
-    /// No connection, or none that lasted until an answer began.
+    Misconfigured { words: String },
+    /// No connection, or it broke before a response began.
     #[error("the model server cannot be reached: {words}")]
     Unreachable {
-        /// The cause as the system names it.
+        /// The cause as the system reports it.
         words: String,
     },
-    /// The server let a limit of [`super::Timeouts`] pass.
+    /// The server exceeded a limit of [`super::Timeouts`].
     #[error("the model server {wait} within {} s", limit.as_secs_f64())]
-    Timeout {
-        /// What was waited for.
-        wait: TimeoutPhase,
-        /// How long.
-        limit: Duration,
-    },
-    /// The server understood and said no: a wrong key, an unknown model, a prompt that is too long.
+    Timeout { wait: TimeoutPhase, limit: Duration },
+    /// The server rejected the request: wrong key, unknown model, prompt too long.
     #[error("the model server refused the request ({status}): {words}")]
     Refused {
-        /// The HTTP status, or the number in the error it sent.
+        /// The HTTP status, or the number in the error body.
         status: u16,
-        /// The server's words.
+        /// The server's message.
         words: String,
     },
-    /// Too many requests, or nothing left to pay with for now.
+    /// Too many requests, or no credit for now.
     #[error("the model server asks to wait: {words}")]
     RateLimited {
-        /// The server's words.
+        /// The server's message.
         words: String,
-        /// How long it asks to wait.
+        /// The delay that the server asks for.
         retry_after: Option<Duration>,
     },
-    /// The server failed, before its answer or in the middle of it.
+    /// The server failed, before or during its response.
     #[error("the model server failed{}: {words}", status_text(*status))]
     Failed {
-        /// The HTTP status, or the number in the error it sent, if it is one.
+        /// The HTTP status, or the number in the error body if it is a status.
         status: Option<u16>,
-        /// The server's words.
+        /// The server's message.
         words: String,
-        /// How long it asks to wait.
+        /// The delay that the server asks for.
         retry_after: Option<Duration>,
     },
-    /// It failed several times in a row, and is left alone for a while. Nothing was sent.
+    /// The circuit breaker is open after several failures in a row. Nothing was sent.
     #[error("the model server failed {failures} times in a row and is left alone for {} s; the last time: {words}", retry_after.as_secs())]
     Resting {
-        /// How often.
+        /// Number of failures in a row.
         failures: u32,
-        /// What the last failure said.
+        /// The last failure's message.
         words: String,
-        /// How long.
+        /// Time until the next attempt.
         retry_after: Duration,
     },
-    /// The answer is not what a server of its kind sends.
+    /// The response is not what a server of this kind sends.
     #[error("the model server's answer cannot be understood: {words}")]
     Garbled {
-        /// What is wrong with it, and how it begins.
+        /// What is wrong with it, and its beginning.
         words: String,
     },
-    /// The answer ended in the middle.
+    /// The response ended in the middle.
     #[error("the reply was cut off before its end")]
     CutOff,
-    /// The reply, or one piece of it, is larger than the endpoint's limit. What fits was handed out.
+    /// The reply, or one chunk of it, exceeds the endpoint's limit. What fits was returned.
     #[error("the reply is larger than {limit} bytes")]
     TooLarge {
         /// [`super::Endpoint::max_reply_bytes`].
@@ -79,14 +71,13 @@ pub enum ProviderFailure {
     },
 }
 
-/// What a server was waited for.
+/// What a timeout was waiting for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeoutPhase {
-    /// A connection.
     Connect,
     /// The first text or reasoning.
     FirstToken,
-    /// More, after that.
+    /// More content after the first.
     Idle,
 }
 
@@ -105,7 +96,7 @@ fn status_text(status: Option<u16>) -> String {
 }
 
 impl ProviderFailure {
-    /// The stable name of this kind of failure, for clients and for the node that keeps it.
+    /// Returns the stable code, used by clients and stored on the node.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Misconfigured { .. } => "provider_misconfigured",
@@ -121,7 +112,7 @@ impl ProviderFailure {
         }
     }
 
-    /// What the reader can do about it, in one sentence.
+    /// Returns advice for the user in one sentence.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Misconfigured { .. } => "correct the provider's settings",
@@ -144,7 +135,7 @@ impl ProviderFailure {
         }
     }
 
-    /// Whether the same request may do better in a moment. It is asked again by itself only while nothing of a reply has
+    /// Returns whether the same request may succeed soon. It is retried automatically only if nothing of a reply has
     /// arrived.
     pub fn is_retryable(&self) -> bool {
         match self {
@@ -154,12 +145,12 @@ impl ProviderFailure {
         }
     }
 
-    /// Whether another model may do better, as long as nothing of a reply has arrived.
+    /// Returns whether another model may succeed, if nothing of a reply has arrived.
     pub fn should_try_fallback(&self) -> bool {
         !matches!(self, Self::TooLarge { .. })
     }
 
-    /// Whether the server does not take a request that tells of tools: each says it in other words, and all of them name the thing.
+    /// Returns whether the server rejected tools. Each vendor has its own message, but all mention tools.
     pub fn refuses_tools(&self) -> bool {
         let (Self::Refused { status: 400 | 404 | 422 | 501, words }
         | Self::Failed { status: Some(500 | 501), words, .. }) = self
@@ -173,14 +164,14 @@ impl ProviderFailure {
         is_named && is_unfit.iter().any(|word| words.contains(word))
     }
 
-    /// Whether the model takes no beginning of its own turn. No vendor has a code for this; their words name it.
+    /// Returns whether the model rejected a prefill. No vendor has a code for this, but their messages mention it.
     pub(super) fn refuses_prefill(&self) -> bool {
         let Self::Refused { status: 400 | 422, words } = self else { return false };
         let words = words.to_ascii_lowercase();
         words.contains("prefill") || words.contains("end with a user")
     }
 
-    /// How long to wait, where that is known.
+    /// Returns the time to wait, if known.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RateLimited { retry_after, .. } | Self::Failed { retry_after, .. } => *retry_after,
@@ -189,7 +180,7 @@ impl ProviderFailure {
         }
     }
 
-    /// Sorts an answer that is an error by its number.
+    /// Classifies an error response by its status.
     pub(super) fn from_status(status: u16, words: String, retry_after: Option<Duration>) -> Self {
         match status {
             429 => Self::RateLimited { words, retry_after },
@@ -203,7 +194,7 @@ impl ProviderFailure {
 mod tests {
     use super::*;
 
-    /// What servers say that cannot be told of tools; what they say of a prompt is something else.
+    /// Servers that reject tools are recognized by their message. Messages about the prompt mean something else.
     #[test]
     fn provider_failure_tool_refusal_is_detected() {
         let refused = |status: u16, words: &str| ProviderFailure::Refused { status, words: words.into() };

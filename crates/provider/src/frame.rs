@@ -1,78 +1,78 @@
-//! What a reply is made of.
+//! The parts of a streamed reply.
 
 use super::ProviderFailure;
 use futures_util::stream::BoxStream;
 
-/// A reply under way. It ends after the first failure. Dropping it ends the request. Limits of time run only while it is
-/// polled: a slow listener is not the server's silence.
+/// A reply in progress. It ends after the first failure. Dropping it ends the request. Timeouts run only while it is
+/// polled, so a slow consumer does not count as a silent server.
 ///
-/// A reply that ends without a failure has said at most one [`Frame::Finish`]: none when the provider gave no reason.
+/// A reply without a failure has at most one [`Frame::Finish`], and none if the provider gives no reason.
 pub type FrameStream = BoxStream<'static, Result<Frame, ProviderFailure>>;
 
-/// The closed set of things a model server says.
+/// A part of a reply.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Frame {
-    /// Something arrived that is none of the others: the server is alive.
+    /// Something arrived that has no content: the server is alive.
     KeepAlive,
-    /// More of the reply. Never empty, never cut inside a code point, without U+0000 (it becomes U+FFFD).
+    /// More of the reply. Never empty, never cut inside a code point, and without U+0000, which becomes U+FFFD.
     Text(String),
-    /// More of what the model thinks before it speaks. As clean as [`Frame::Text`].
+    /// More of the model's reasoning, with the same guarantees as [`Frame::Text`].
     Reasoning(String),
-    /// A tool that the model wants called, whole.
+    /// A complete tool call.
     ToolCall(ToolCall),
-    /// What the reply costs, as the provider counts. May come more than once: the last one holds.
+    /// Token usage. Can come more than once; the last one is valid.
     Usage(Usage),
-    /// The model that answers, in the provider's words. Again when it changes.
+    /// The name of the model that answers. Sent again if it changes.
     Model(String),
-    /// Why the reply ended. Usage may still follow.
+    /// Why the reply ended. Usage can still follow.
     Finish(FinishReason),
 }
 
-/// A tool that the model wants called.
+/// A tool call of the model.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolCall {
-    /// The provider's name for this call; empty where it gives none.
+    /// The provider's id for this call; empty if it gives none.
     pub id: String,
-    /// The tool.
+    /// Name of the tool.
     pub name: String,
-    /// Its arguments, as the model wrote them: JSON, or what was to be JSON.
+    /// The arguments as written by the model. They should be JSON, but can be invalid.
     pub arguments: String,
 }
 
-/// Tokens and money, as the provider counts them.
+/// Tokens and cost as counted by the provider.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Usage {
-    /// Tokens of the prompt, the cached ones included.
+    /// Tokens of the prompt, including cached ones.
     pub prompt: u64,
-    /// Tokens of the reply, reasoning included.
+    /// Tokens of the reply, including reasoning.
     pub completion: u64,
-    /// Tokens of the prompt that the provider had read before.
+    /// Tokens of the prompt read from the provider's cache.
     pub cached: Option<u64>,
-    /// Tokens of the prompt that the provider keeps from now on and takes another price for.
+    /// Tokens of the prompt written to the provider's cache, at their own price.
     pub written: Option<u64>,
-    /// Tokens of the reply that were reasoning.
+    /// Tokens of reasoning in the reply.
     pub reasoning: Option<u64>,
-    /// What the provider charges, in its own currency (US dollars at the aggregators that tell).
+    /// Cost in the provider's currency (US dollars at the aggregators that report it).
     pub cost: Option<f64>,
 }
 
 /// Why a reply ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FinishReason {
-    /// The model was done, or met a stop text.
+    /// The model was done, or wrote a stop string.
     Stop,
-    /// The limit of tokens, or of the context, was reached: the reply is truncated.
+    /// The token or context limit was reached, so the reply is truncated.
     Length,
-    /// The provider held something back, and what it calls that.
+    /// The provider withheld content, with its name for the reason.
     ContentFilter(String),
-    /// The model wants tools called before it goes on.
+    /// The model wants tools to be called before it continues.
     ToolCalls,
-    /// A reason of the provider's own, as it names it.
+    /// Another reason, with the provider's name for it.
     Other(String),
 }
 
 impl FinishReason {
-    /// Reads the vendors' words for the same few things.
+    /// Parses the names that vendors use.
     pub(super) fn parse(reason: &str) -> Self {
         match reason.to_ascii_lowercase().as_str() {
             "stop" | "end_turn" | "stop_sequence" | "eos" | "word" => Self::Stop,
@@ -83,7 +83,7 @@ impl FinishReason {
         }
     }
 
-    /// The reason in OpenAI's word for it, or the provider's own.
+    /// Returns OpenAI's name for the reason, or the provider's own.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Stop => "stop",

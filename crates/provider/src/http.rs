@@ -1,4 +1,4 @@
-//! One HTTP client for one endpoint: sends a request until it is answered, and reads bodies with patience and limits.
+//! The HTTP client of one endpoint: sends requests with retries, and reads bodies with timeouts and limits.
 
 use crate::tls;
 
@@ -12,10 +12,10 @@ use reqwest::{
 use std::{error::Error, sync::OnceLock, time::Duration};
 use tokio::time::timeout;
 
-/// Bytes of an error's body that are looked at for the provider's words.
+/// Maximum bytes of an error body that are searched for a message.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 
-/// The client of an endpoint. It is built when it is first needed, for that reads the system's certificates.
+/// The client of an endpoint. Built on first use, because that reads the system's certificates.
 #[derive(Debug)]
 pub(super) struct EndpointHttp {
     pub(super) kind: ProviderKind,
@@ -23,11 +23,11 @@ pub(super) struct EndpointHttp {
     client: OnceLock<Result<Client, ProviderFailure>>,
 }
 
-/// What to send.
+/// A request to send.
 #[derive(Debug)]
 pub(super) struct OutgoingRequest {
     pub(super) url: Url,
-    /// JSON to post; without it the address is read.
+    /// JSON for a POST request; without it a GET request is sent.
     pub(super) body: Option<Bytes>,
 }
 
@@ -40,7 +40,7 @@ impl EndpointHttp {
         ErrorScrubber::new(self.endpoint.key.clone())
     }
 
-    /// The answer to `ask` once its head has arrived and says that it went well.
+    /// Sends a request with retries and returns the successful response, whose body is not yet read.
     pub(super) async fn send_with_retries(&self, ask: &OutgoingRequest) -> Result<Response, ProviderFailure> {
         let mut retried = 0;
         loop {
@@ -55,7 +55,7 @@ impl EndpointHttp {
         }
     }
 
-    /// The same, asked for once.
+    /// Sends a request once, without retries.
     pub(super) async fn send_once(&self, ask: &OutgoingRequest) -> Result<Response, ProviderFailure> {
         let client = self.client.get_or_init(|| build(&self.endpoint, &ask.url)).as_ref().map_err(Clone::clone)?;
         let method = if ask.body.is_some() { Method::POST } else { Method::GET };
@@ -91,7 +91,7 @@ impl EndpointHttp {
         Ok(headers)
     }
 
-    /// Nothing came back.
+    /// Converts an error before any response to a failure.
     fn transport_failure(&self, error: &reqwest::Error) -> ProviderFailure {
         if error.is_connect() && error.is_timeout() {
             return ProviderFailure::Timeout { wait: TimeoutPhase::Connect, limit: self.endpoint.timeouts.connect };
@@ -99,7 +99,7 @@ impl EndpointHttp {
         ProviderFailure::Unreachable { words: self.scrub().clean(&root_cause(error)) }
     }
 
-    /// What an answer with another status than 2xx says.
+    /// Converts a response with a status other than 2xx to a failure.
     async fn status_failure(&self, response: Response) -> ProviderFailure {
         let status = response.status();
         let header = |name: HeaderName| response.headers().get(name).and_then(|value| value.to_str().ok());
@@ -109,12 +109,12 @@ impl EndpointHttp {
             let words = self.scrub().clean(&format!("it redirects to {target}"));
             return ProviderFailure::from_status(status.as_u16(), words, wait);
         }
-        // A body that breaks off or never ends must not hide the status.
+        // A truncated or endless body must not hide the status.
         let (body, _) = self.read_up_to(response, MAX_ERROR_BYTES).await;
         ProviderFailure::from_status(status.as_u16(), self.scrub().text_of_body(&body), wait)
     }
 
-    /// The body of `response`, and why it ends early if it does.
+    /// Reads the body of `response`. Also returns the reason if it ends early.
     pub(super) async fn read_up_to(
         &self,
         mut response: Response,
@@ -134,7 +134,7 @@ impl EndpointHttp {
         }
     }
 
-    /// The next bytes of a body, waited for no longer than `limit`; `None` at its end.
+    /// Reads the next bytes of a body, with a timeout. Returns `None` at its end.
     pub(super) async fn next_chunk(
         &self,
         response: &mut Response,
@@ -149,7 +149,7 @@ impl EndpointHttp {
     }
 }
 
-/// A client that follows no redirects (an address was configured, not what it may point to) and asks no proxy for a
+/// Builds a client. It follows no redirects, because only the configured address is trusted, and uses no proxy for a
 /// server on this machine.
 fn build(endpoint: &Endpoint, url: &Url) -> Result<Client, ProviderFailure> {
     tls::install_crypto_provider();
@@ -162,13 +162,13 @@ fn build(endpoint: &Endpoint, url: &Url) -> Result<Client, ProviderFailure> {
         if Endpoint::is_loopback(url) { builder.no_proxy() } else { builder }
     };
     let bundled = || Ok(common().tls_backend_preconfigured(tls::client_config()?).build()?);
-    // Plain HTTP needs no certificates, and a machine without any cannot build the usual client.
+    // Plain HTTP needs no certificates, and building the default client fails on a machine without any.
     let built: Result<_, Box<dyn Error>> =
         if url.scheme() == "https" { common().build().or_else(|_| bundled()) } else { bundled() };
     built.map_err(|error| ProviderFailure::Misconfigured { words: error.to_string() })
 }
 
-/// The innermost cause: the outer ones repeat the address and say less.
+/// Returns the innermost cause, because the outer ones repeat the address and say less.
 fn root_cause(error: &dyn Error) -> String {
     let mut cause = error;
     while let Some(source) = cause.source() {

@@ -1,8 +1,8 @@
-//! One instruct template: a text in Jinja, as models bring it along, that makes one text of messages.
+//! A chat template: Jinja source that comes with a model and turns messages into one text.
 //!
-//! It is a stranger's text. It reads no files and runs no other template; its work and memory are bounded by fuel, its
-//! output by size. What it cannot take (two messages of the player's in a row, instructions in the middle) it is given in
-//! turns, and if it still fails, the caller writes with another one.
+//! The source is untrusted. It cannot read files or run other templates. Fuel bounds its work and memory, and its
+//! output size is limited. Some templates reject two user messages in a row or system messages in the middle. They get
+//! the messages with alternating roles instead. If that fails too, the caller uses another template.
 
 use std::io;
 use std::sync::LazyLock;
@@ -13,42 +13,42 @@ use regex::Regex;
 
 use super::{Request, RequestMessage, RequestRole, alternation};
 
-/// The largest template, in bytes. Those with tools in a dozen languages have a tenth of it.
+/// Maximum size of a template in bytes. Those with tools in a dozen languages have a tenth of it.
 pub const MAX_SOURCE_BYTES: usize = 256 << 10;
-/// The name under which the environment knows it.
+/// Name of the template in the environment.
 const TEMPLATE_NAME: &str = "chat";
-/// What a template may do without any text, in the engine's measure: a few hundred thousand steps.
+/// Fuel for a template without any text: a few hundred thousand steps of the engine.
 const FUEL: u64 = 500_000;
-/// What it may write beyond four times what it is given, in bytes.
+/// Maximum output in bytes beyond four times the input.
 const MAX_FRAME: usize = 1 << 20;
-/// Stands behind what stays open. No message has it: these code points are for private use.
+/// Marks the end of an open message. Its private-use code points are removed from all messages.
 const OPEN: &str = "\u{e0f0}open\u{e0f1}";
-/// So many texts end a reply: what follows it, and whoever speaks then.
+/// Maximum number of stop strings: the end of a reply, and the next speaker.
 const MAX_STOPS: usize = 2;
-/// The most characters of a stop that is no mark.
+/// Maximum number of characters of a stop string that is not a marker.
 const MAX_STOP_CHARS: usize = 40;
 
-/// What models read as marks: `<|im_end|>`, `<｜User｜>`, `<end_of_turn>`, `[INST]`, `</s>`.
+/// Special tokens of models: `<|im_end|>`, `<｜User｜>`, `<end_of_turn>`, `[INST]`, `</s>`.
 static MARKER_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>\s]{1,40}｜>|</?s>|<(?:start|end)_of_turn>|<[be]os>|\[/?[A-Z_]{2,20}\]")
         .ok()
 });
 
-/// A template that can be used.
+/// A validated template.
 #[derive(Debug)]
 pub struct JinjaTemplate {
     environment: Environment<'static>,
-    /// What it makes marks of.
+    /// The markers it uses.
     marks: Vec<String>,
-    /// Texts that end the model's turn.
+    /// Strings that end the model's turn.
     pub stops: Vec<String>,
 }
 
 impl JinjaTemplate {
-    /// Reads a template and tries it out.
+    /// Parses a template and tests it.
     ///
     /// # Errors
-    /// It is none, or can take no exchange of a player and a model.
+    /// Returns an error if the template is too large, invalid, or fails on a short conversation.
     pub fn new(source: &str) -> Result<Self, String> {
         if source.len() > MAX_SOURCE_BYTES {
             return Err(format!("it has {} KB, {} at most", source.len() >> 10, MAX_SOURCE_BYTES >> 10));
@@ -71,10 +71,11 @@ impl JinjaTemplate {
         Ok(Self { stops, ..new })
     }
 
-    /// Messages as one text, up to where the model is to write on: a last message of its own stays open.
+    /// Returns the messages as text up to the point where the model continues. A last message of the assistant stays
+    /// open.
     ///
     /// # Errors
-    /// It fails on them in every form, or leaves out what they say.
+    /// Returns an error if the template fails in every form of the messages, or omits some of their content.
     pub fn write(&self, messages: &[RequestMessage]) -> Result<String, String> {
         let said: Vec<RequestMessage> =
             messages.iter().filter(|message| !message.content.trim().is_empty()).cloned().collect();
@@ -100,7 +101,7 @@ impl JinjaTemplate {
         }
         let size: usize = contents.iter().map(String::len).sum();
         let told: Vec<Value> = told.into_iter().map(|(role, content)| context! { role, content }).collect();
-        // Servers that complete a text put the mark of its beginning before it themselves.
+        // Text completion servers add the begin-of-text marker themselves.
         let context =
             context! { messages => told, add_generation_prompt => !is_open, bos_token => "", eos_token => "" };
         let text = self.render_bounded(context, size)?;
@@ -128,8 +129,7 @@ impl JinjaTemplate {
         String::from_utf8(written.bytes).map_err(|error| error.to_string())
     }
 
-    /// A text in which nothing is a mark: a blank takes each apart, so that nobody ends their turn and speaks as somebody
-    /// else.
+    /// Breaks up every marker in a text with a space, so that a message cannot end its turn and speak as somebody else.
     fn escape_markers(&self, text: &str) -> String {
         let mut text = text.replace(['\u{e0f0}', '\u{e0f1}'], "");
         for mark in &self.marks {
@@ -141,7 +141,7 @@ impl JinjaTemplate {
         text
     }
 
-    /// What stands between a reply and the next message of the player's ends a reply.
+    /// Finds the stop strings: the markers between a reply and the next user message, or else the first line there.
     fn detect_stop_strings(&self) -> Result<Vec<String>, String> {
         const SAID: [&str; 3] = ["a lamp burns", "it goes out", "who is there"];
         let roles = [RequestRole::User, RequestRole::Assistant, RequestRole::User];
@@ -168,7 +168,7 @@ impl JinjaTemplate {
     }
 }
 
-/// The messages with instructions first and the player and the model in turn.
+/// Returns the messages with the system first and then user and assistant in turn.
 fn alternate_roles(messages: &[RequestMessage]) -> Vec<RequestMessage> {
     let made = alternation::alternate(&Request { messages: messages.to_vec(), ..Request::default() });
     let joined =
@@ -181,7 +181,7 @@ fn alternate_roles(messages: &[RequestMessage]) -> Vec<RequestMessage> {
     system.into_iter().chain(made.turns.into_iter().map(turn)).collect()
 }
 
-/// The same with the instructions inside the first message of the player's.
+/// Moves the system message into the first user message.
 fn fold_system_into_user(in_turns: &[RequestMessage]) -> Vec<RequestMessage> {
     match in_turns {
         [system, first, rest @ ..] if system.role == RequestRole::System => {
@@ -192,7 +192,7 @@ fn fold_system_into_user(in_turns: &[RequestMessage]) -> Vec<RequestMessage> {
     }
 }
 
-/// What is written, up to a limit.
+/// A buffer with a maximum size.
 struct BoundedBuffer {
     bytes: Vec<u8>,
     remaining: usize,
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(JinjaTemplate::new(PLAIN).unwrap().stops, ["user:"]);
     }
 
-    /// What a template refuses or leaves out is told to it otherwise.
+    /// A template that rejects or omits messages gets them in another form.
     #[test]
     fn jinja_template_unsupported_input_returns_error() {
         let strict = "{% for m in messages %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('no') }}\
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(write(deaf, &[(S, "card"), (U, "Hi.")]).unwrap(), "[user]card\n\nHi.");
     }
 
-    /// A stranger's text: it may be anything, and ends.
+    /// An untrusted template can contain anything, but always ends.
     #[test]
     fn jinja_template_hostile_source_is_bounded() {
         for source in [

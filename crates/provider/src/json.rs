@@ -1,12 +1,12 @@
-//! Fields of JSON that strangers wrote.
+//! Reads JSON fields of foreign servers.
 //!
-//! They are looked up one by one rather than derived: vendors leave out, rename, double and mistype fields, and a reply must
-//! not be lost for the sake of one nobody needs.
+//! Fields are looked up one by one instead of derived. Vendors omit, rename, repeat and mistype fields, and an unused
+//! field must not break a reply.
 
 use serde_json::Value;
 
-/// Parses the JSON of a chunk. Escapes of half a code point, which some servers produce when they cut a text, and
-/// control characters become U+FFFD.
+/// Parses the JSON of a chunk. Lone surrogate escapes, which some servers produce when they cut a text, and control
+/// characters become U+FFFD.
 pub(super) fn parse(json: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str(json).or_else(|error| serde_json::from_str(&repair_escapes(json)).map_err(|_| error))
 }
@@ -27,7 +27,7 @@ fn repair_escapes(json: &str) -> String {
     out + rest
 }
 
-/// Bytes of the escape that `tail` begins with; both halves of a surrogate pair together.
+/// Returns the length in bytes of the escape at the start of `tail`. A surrogate pair counts as one escape.
 fn escape_length(tail: &str) -> usize {
     match (utf16_unit(tail), tail.get(6..).and_then(utf16_unit)) {
         (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
@@ -47,33 +47,33 @@ fn utf16_unit(escape: &str) -> Option<u16> {
     u16::from_str_radix(digits, 16).ok()
 }
 
-/// The arguments of a call as an object, for servers that want it as one; what is none becomes an empty one.
+/// Parses a tool call's arguments for servers that need an object. Anything else becomes an empty object.
 pub(super) fn parse_object(json: &str) -> Value {
     parse(json).ok().filter(Value::is_object).unwrap_or_else(|| Value::Object(serde_json::Map::new()))
 }
 
-/// The first of `names` that is there and not null.
+/// Returns the first of the fields `names` that is not null.
 pub(super) fn first_present<'a>(value: &'a Value, names: &[&str]) -> Option<&'a Value> {
     names.iter().filter_map(|name| value.get(*name)).find(|field| !field.is_null())
 }
 
-/// The text of a field, if it has one.
+/// Returns the text of a field, if it has one.
 pub(super) fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
     value.get(name)?.as_str().filter(|text| !text.is_empty())
 }
 
-/// A number of tokens. Some servers write it as a fraction.
+/// Returns a number of tokens. Some servers write a float.
 pub(super) fn count(value: &Value) -> Option<u64> {
     let number = value.as_number()?;
     number.as_u64().or_else(|| number.to_string().strip_suffix(".0")?.parse().ok())
 }
 
-/// The number of tokens at the first of `paths` where there is one.
+/// Returns the first number of tokens at one of `paths`.
 pub(super) fn count_at(value: &Value, paths: &[&str]) -> Option<u64> {
     paths.iter().find_map(|path| count(value.pointer(path)?))
 }
 
-/// Words of a reply, without U+0000.
+/// Returns a text with U+0000 replaced by U+FFFD.
 pub(super) fn strip_nul(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }

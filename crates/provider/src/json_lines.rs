@@ -1,9 +1,9 @@
-//! A JSON value on each line, as some servers stream: bytes in, lines out, no I/O.
+//! Splits a stream of JSON lines. Does no I/O.
 
 use super::sse::LineTooLong;
 
-/// An incremental parser. Bytes may be cut anywhere: the lines are the same. Blank ones are left out, and bytes that are
-/// not UTF-8 become U+FFFD.
+/// An incremental parser. Bytes can be split anywhere without changing the result. Blank lines are skipped; invalid
+/// UTF-8 becomes U+FFFD.
 #[derive(Debug)]
 pub(super) struct JsonLinesParser {
     limit: usize,
@@ -11,15 +11,15 @@ pub(super) struct JsonLinesParser {
 }
 
 impl JsonLinesParser {
-    /// A parser that refuses lines longer than `limit` bytes.
+    /// Creates a parser that rejects lines longer than `limit` bytes.
     pub(super) fn new(limit: usize) -> Self {
         Self { limit, line: Vec::new() }
     }
 
-    /// Takes the next bytes and appends the lines that they complete to `lines`.
+    /// Parses the next bytes and appends completed lines to `lines`.
     ///
     /// # Errors
-    /// [`LineTooLong`]; the lines before the long one are in `lines`. The parser is of no use afterwards.
+    /// Returns [`LineTooLong`]. The lines before it are in `lines`; the parser cannot be used again.
     pub(super) fn feed(&mut self, bytes: &[u8], lines: &mut Vec<String>) -> Result<(), LineTooLong> {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let (text, is_whole) = piece.strip_suffix(b"\n").map_or((piece, false), |text| (text, true));
@@ -34,7 +34,7 @@ impl JsonLinesParser {
         Ok(())
     }
 
-    /// The body has ended: the line that was still open, if any.
+    /// Ends the stream and returns the unfinished line, if any.
     pub(super) fn finish(mut self) -> Option<String> {
         self.take_line()
     }

@@ -1,23 +1,23 @@
-//! How many replies of one key may be under way at the same time. Others wait their turn, in the order in which they came.
+//! Limits the parallel replies of one key. Others wait in order of arrival.
 
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// One lane for all endpoints that share a key; clones are the same lane. The default lets everybody through.
+/// One lane for all endpoints that share a key; clones are the same lane. The default has no limit.
 #[derive(Debug, Clone, Default)]
 pub struct Lane(Option<Arc<Semaphore>>);
 
 impl Lane {
-    /// A lane for so many replies at once; 0 = for any number.
+    /// Creates a lane for at most so many parallel replies; 0 = no limit.
     pub fn new(most: u32) -> Self {
         let most = usize::try_from(most).unwrap_or(Semaphore::MAX_PERMITS).min(Semaphore::MAX_PERMITS);
         Self((most > 0).then(|| Arc::new(Semaphore::new(most))))
     }
 
-    /// Waits for a place, which is free again when the permit is dropped.
+    /// Waits for a permit. Dropping it frees the place.
     pub(super) async fn acquire(&self) -> Option<OwnedSemaphorePermit> {
         let lane = Arc::clone(self.0.as_ref()?);
-        // A lane is never closed.
+        // The semaphore is never closed.
         lane.acquire_owned().await.ok()
     }
 }

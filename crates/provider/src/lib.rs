@@ -1,22 +1,25 @@
-//! Talking to model servers: a request goes in, a stream of [`Frame`]s comes out.
+//! Clients for model servers: a request goes in, a stream of [`Frame`]s comes out.
 //!
-//! The room ends every vendor's dialect at its own door. Whoever consumes a reply sees the small closed set of
-//! [`Frame`] and, at most once and last, one [`ProviderFailure`] with a stable code, a sentence and the provider's own words.
+//! Callers never see a vendor's protocol. They get the closed set of [`Frame`]s and at most one [`ProviderFailure`],
+//! which comes last. A failure has a stable code, a sentence and the provider's own message.
 //!
-//! The way of a reply: a kind of server (`kinds/`, behind the trait of `dialect`) writes the request's body and address;
-//! `reply` waits for a place in its key's `lane` and for the `breaker`, sends it over `http` and watches the clock; `decode`
-//! cuts the bytes into chunks (`sse` or `json_lines` for a stream, the whole body otherwise); the kind's reader makes frames of a
-//! chunk. All but `reply`, `http` and `client` are pure: bytes and values in, frames out.
+//! How a reply is made:
 //!
-//! `embeddings` asks a server for vectors of texts, and believes nothing of what comes back until it has looked.
+//! - a kind of server (`kinds/`, a trait in `dialect`) builds the body and the URL
+//! - `reply` waits for the `lane` of its key and for the circuit `breaker`, sends over `http` and enforces the timeouts
+//! - `decode` splits the bytes into chunks: with `sse` or `json_lines` for a stream, otherwise the whole body
+//! - the kind's reader converts each chunk to frames
 //!
-//! What must hold: dropping the stream ends the HTTP request; nothing is asked twice once a reply has begun; redirects
-//! are not followed; a key is in no log, no error and no trace.
+//! Only `reply`, `http` and `client` do I/O for replies; the rest is pure. `embeddings` requests vectors of texts and
+//! validates them.
 //!
-//! - A new kind of server: a file and a row in `kinds/`, see its head.
-//! - A new field or dialect of the OpenAI-compatible kind: `kinds/openai/chunk.rs`, with a case in its table of tests.
-//! - A new way to fail: a variant of [`ProviderFailure`] with its code, hint and whether asking again can help.
-//! - Another way to write messages as one text: a file in `templates/` and its row in `template.rs`.
+//! Invariants: dropping the stream ends the HTTP request. Nothing is sent again once a reply has begun. Redirects are
+//! not followed. Keys never appear in logs, errors or traces.
+//!
+//! - To add a kind of server: add a file and a row in `kinds/`, as described in its head.
+//! - To add a field or variant of the OpenAI-compatible kind: edit `kinds/openai/chunk.rs` and its table of tests.
+//! - To add a failure: add a variant of [`ProviderFailure`] with its code and hint, and decide whether retrying helps.
+//! - To add a chat template: add a file in `templates/` and its row in `template.rs`.
 
 mod alternation;
 mod breaker;

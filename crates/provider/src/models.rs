@@ -1,27 +1,27 @@
-//! The list of models that a server tells.
+//! The list of models that a server offers.
 
 use serde_json::Value;
 
-/// One model as the provider describes it.
+/// A model as the provider describes it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ModelInfo {
-    /// The name to ask for it by.
+    /// The name to request it by.
     pub id: String,
     /// Tokens of prompt and reply together.
     pub context_length: Option<u64>,
-    /// The price of one token of the prompt, in the provider's currency.
+    /// Price of one token of the prompt, in the provider's currency.
     pub prompt_price: Option<f64>,
-    /// The price of one token of the reply.
+    /// Price of one token of the reply.
     pub completion_price: Option<f64>,
-    /// The price of one token of the prompt that the provider had read before; `None` = that of any other.
+    /// Price of one token read from the provider's cache; `None` = the prompt price.
     pub cached_price: Option<f64>,
-    /// The price of one token of the prompt that the provider keeps from now on; `None` = that of any other.
+    /// Price of one token written to the provider's cache; `None` = the prompt price.
     pub written_price: Option<f64>,
-    /// The instruct template of the model, where the server tells it.
+    /// The chat template of the model, if the server reports it.
     pub template: Option<String>,
 }
 
-/// Where servers tell the length of the context: what is in force before what the model could do.
+/// Where servers report the context length. The configured length comes before the model's maximum.
 const CONTEXT: [&str; 8] = [
     "/context_length",
     "/max_model_len",
@@ -33,7 +33,7 @@ const CONTEXT: [&str; 8] = [
     "/meta/n_ctx_train",
 ];
 
-/// Reads the answer of `/models`; entries without a name are left out. `None` when there is no list in it.
+/// Parses the response of `/models`; skips entries without a name. Returns `None` if it contains no list.
 pub(super) fn parse(answer: &Value) -> Option<Vec<ModelInfo>> {
     let list = answer.get("data").or_else(|| answer.get("models")).unwrap_or(answer).as_array()?;
     Some(list.iter().filter_map(model).collect())
@@ -53,7 +53,7 @@ fn model(entry: &Value) -> Option<ModelInfo> {
     })
 }
 
-/// A price is a number or a number in a string; aggregators write -1 where it depends.
+/// Parses a price: a number or a number as text. Aggregators write -1 for variable prices.
 fn price(value: &Value) -> Option<f64> {
     let price = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())?;
     (price.is_finite() && price >= 0.0).then_some(price)

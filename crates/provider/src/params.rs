@@ -1,15 +1,15 @@
-//! Parameters: what the settings and a request say, and what a kind of server calls it.
+//! Generation parameters: merges settings with those of the request and translates them for each kind of server.
 //!
-//! A session has one set of parameters in OpenAI's words, whichever model answers; each kind renames what it knows and
-//! leaves out what its server would refuse. A name of the server's own goes through as it stands and counts before ours.
+//! A session has one set of parameters with OpenAI's names for all models. Each kind renames those it knows and omits
+//! those its server would refuse. A parameter with the server's own name is sent unchanged and takes precedence.
 
 use super::{Endpoint, Request};
 use serde_json::{Map, Value};
 
-/// Fields that no parameter can change, because the reply is read by them.
+/// Fields that parameters cannot change, because reading the reply depends on them.
 const RESERVED_PARAMS: [&str; 6] = ["model", "messages", "prompt", "stream", "stream_options", "n"];
 
-/// The endpoint's own parameters under those of the request, without `null`s.
+/// Merges the endpoint's parameters with the request's, which take precedence. Removes nulls and those in `left_out`.
 pub(super) fn merge(request: &Request, endpoint: &Endpoint, left_out: &[&str]) -> Map<String, Value> {
     let mut all = endpoint.extra.clone();
     all.extend(request.params.clone());
@@ -20,7 +20,7 @@ pub(super) fn merge(request: &Request, endpoint: &Endpoint, left_out: &[&str]) -
     all
 }
 
-/// Calls parameters by other names; one that is there under its new name already stays as it is.
+/// Renames parameters. One that already exists under its new name is not overwritten.
 pub(super) fn rename(params: &mut Map<String, Value>, names: &[(&str, &str)]) {
     for (from, to) in names {
         if let Some(value) = params.shift_remove(*from)
@@ -31,7 +31,7 @@ pub(super) fn rename(params: &mut Map<String, Value>, names: &[(&str, &str)]) {
     }
 }
 
-/// Takes out the texts at which a reply stops: a text or a list of them, without blank ones, which servers refuse.
+/// Removes and returns the stop strings: a text or a list of texts. Drops empty ones, which servers refuse.
 pub(super) fn take_stop_strings(params: &mut Map<String, Value>, name: &str) -> Vec<String> {
     let said = params.shift_remove(name);
     let texts = match said {
@@ -45,7 +45,7 @@ pub(super) fn take_stop_strings(params: &mut Map<String, Value>, name: &str) -> 
     texts.into_iter().filter(|text| !text.is_empty()).collect()
 }
 
-/// The functions among the tools of a request, in OpenAI's form; others are in the server's own.
+/// Converts the tools of a request from OpenAI's form with `own`. Tools in the server's own form stay unchanged.
 pub(super) fn tools(params: &mut Map<String, Value>, own: impl Fn(&Map<String, Value>) -> Value) -> Option<Vec<Value>> {
     let Some(Value::Array(tools)) = params.shift_remove("tools") else { return None };
     let translate = |tool: Value| match tool.get("function").and_then(Value::as_object) {

@@ -1,4 +1,4 @@
-//! One reply under way: it waits for its place, is asked for, and is read frame by frame.
+//! One reply in progress: waits for its lane, sends the request and reads the response frame by frame.
 
 use super::{
     Endpoint, Frame, ProviderFailure, ProviderKind, Request, TimeoutPhase, Timeouts, alternation,
@@ -15,15 +15,15 @@ use std::{
 };
 use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 
-/// So many models are remembered that take no beginning of their own turn; then it is forgotten and learned again.
+/// Maximum number of models remembered as rejecting a prefill. Above it, all are forgotten and learned again.
 const MAX_NO_PREFILL_MODELS: usize = 256;
 
-/// What all replies of one endpoint share.
+/// State shared by all replies of one endpoint.
 #[derive(Debug)]
 pub(super) struct EndpointState {
     pub(super) http: EndpointHttp,
     breaker: CircuitBreaker,
-    /// Models that take no beginning of their own turn, as they have said.
+    /// Models that have rejected a prefill.
     no_prefill_models: Mutex<HashSet<String>>,
 }
 
@@ -41,23 +41,22 @@ impl EndpointState {
     }
 }
 
-/// A reply under way.
+/// A reply in progress.
 pub(super) struct ReplyStream {
     shared: Arc<EndpointState>,
     request: Request,
     phase: ReplyPhase,
     decoder: ReplyDecoder,
-    /// Frames that have arrived and were not yet asked for.
+    /// Frames that have arrived but were not yet returned.
     ready: VecDeque<Frame>,
-    /// Comes after the frames that are ready, and is the last.
+    /// Returned after the ready frames, as the last item.
     failure: Option<ProviderFailure>,
-    /// Text or reasoning has arrived.
+    /// Text or reasoning has been returned.
     has_content: bool,
-    /// The breaker let it through and was not told yet what came of it.
+    /// The breaker admitted it and does not know the outcome yet.
     awaits_breaker: bool,
-    /// That it fails says nothing of the endpoint to others.
+    /// Its failures do not count for the circuit breaker.
     is_side_call: bool,
-    /// Its place among the replies of its key.
     lane_permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -135,7 +134,7 @@ impl ReplyStream {
         }
     }
 
-    /// The model takes no beginning of its own turn: it is asked to go on with it, now and the next time.
+    /// Retries with an instruction to continue instead of a prefill, and remembers this for the model.
     fn retry_without_prefill(&mut self) {
         let mut known = self.shared.no_prefill_models();
         if known.len() >= MAX_NO_PREFILL_MODELS {
@@ -157,12 +156,12 @@ impl ReplyStream {
         self.failure = Some(failure);
     }
 
-    /// Decodes what arrived, or what it means that nothing more does.
+    /// Decodes received data, the end of the body, or a read failure.
     fn accept(&mut self, piece: Result<Option<Bytes>, ProviderFailure>) {
         let mut frames = Vec::new();
         let result = match piece {
             Ok(Some(bytes)) => self.decoder.feed(&bytes, &mut frames),
-            // Nothing is missing but the end.
+            // Only the end of the body is missing.
             Err(_) if self.decoder.is_finished() => self.finish_decoder(&mut frames),
             Err(failure) => Err(failure),
             Ok(None) => self.finish_decoder(&mut frames),
@@ -185,14 +184,14 @@ impl ReplyStream {
         self.decoder.finish(frames)
     }
 
-    /// Nothing more will be read: the next one may have the place.
+    /// Ends reading and frees the lane for the next reply.
     fn release(&mut self) {
         self.phase = ReplyPhase::Done;
         self.lane_permit = None;
     }
 
-    /// The reply is complete, so nobody waits any longer; but a connection is only used again when its body was read to
-    /// the end, which is most often on its way.
+    /// Reads the rest of the body in the background, because only then can the connection be reused. The lane is freed
+    /// at once, because the reply is complete.
     fn drain_connection(&mut self) {
         self.lane_permit = None;
         if let ReplyPhase::Read(mut response) = std::mem::replace(&mut self.phase, ReplyPhase::Done) {
@@ -219,7 +218,7 @@ fn is_content(frame: &Frame) -> bool {
     matches!(frame, Frame::Text(_) | Frame::Reasoning(_) | Frame::ToolCall(_) | Frame::Finish(_))
 }
 
-/// How long to wait for the next sign of life, and for what.
+/// Returns the timeout for the next data, and what it waits for.
 fn next_timeout(timeouts: &Timeouts, speaking: bool, finished: bool) -> (TimeoutPhase, Duration) {
     match (speaking, finished) {
         (_, true) => (TimeoutPhase::Idle, timeouts.after_finish),

@@ -1,22 +1,19 @@
-//! What is asked.
+//! The request for a reply.
 
 use serde_json::{Map, Value};
 
 use super::frame::ToolCall;
 
-/// Who says a message, in the wire's sense.
+/// The role of a message, as sent to servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestRole {
-    /// Instructions.
     System,
-    /// The player.
     User,
-    /// The model.
     Assistant,
 }
 
 impl RequestRole {
-    /// The wire's word.
+    /// Returns the name used in requests.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -29,48 +26,45 @@ impl RequestRole {
 /// One message of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestMessage {
-    /// Who says it.
     pub role: RequestRole,
-    /// The speaker. Sent only where the API allows it: 1 to 64 Latin letters, digits, `_` and `-`. A name that must
-    /// reach the model belongs into the content.
+    /// The speaker. Sent only if the API allows it: 1 to 64 Latin letters, digits, `_` and `-`. A name that must reach
+    /// the model belongs into the content.
     pub name: Option<String>,
-    /// What is said.
     pub content: String,
 }
 
-/// What happened when a model wanted tools called before it went on: it said something, perhaps, and each call was answered.
+/// One round of tool calls and their results, before the model continued.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolRound {
-    /// What the model had said when it wanted them.
+    /// What the model had said before the calls; can be empty.
     pub said: String,
-    /// What it wanted called, each with a name for the call.
+    /// The calls, each with an id.
     pub calls: Vec<ToolCall>,
-    /// What came of each, in the same order: JSON.
+    /// The results as JSON, in the order of the calls.
     pub answers: Vec<String>,
 }
 
 impl ToolRound {
-    /// Each call with what came of it.
+    /// Returns each call with its result.
     pub fn calls_with_answers(&self) -> impl Iterator<Item = (&ToolCall, &str)> {
         self.calls.iter().zip(self.answers.iter().map(String::as_str))
     }
 }
 
-/// One reply to be asked for.
+/// A request for one reply.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Request {
-    /// The model, as the provider names it.
+    /// The model's name at the provider.
     pub model: String,
-    /// The prompt.
     pub messages: Vec<RequestMessage>,
-    /// Tools that this reply has used so far; they stand behind the messages.
+    /// Tool rounds of this reply so far. They come after the messages.
     pub rounds: Vec<ToolRound>,
-    /// `temperature`, `max_tokens`, `stop`, `seed` and whatever else the provider takes, in OpenAI's words: other kinds
-    /// rename what they know. They go over the endpoint's own `extra`; `null` takes a field out.
+    /// `temperature`, `max_tokens`, `stop`, `seed` and other parameters, with OpenAI's names; other kinds rename them.
+    /// They override the endpoint's `extra`; `null` removes a field.
     pub params: Map<String, Value>,
-    /// So many messages from the beginning are expected to begin the next prompt too: where a provider keeps what it has
-    /// read, it is told to keep these. 0 = nothing is known.
+    /// Number of messages at the start that the next prompt probably repeats. Used to set cache marks. 0 = unknown.
     pub cacheable_messages: usize,
-    /// Tokens of prompt and reply together that the prompt was made for; a server that has to be told is told.
+    /// Context length in tokens, prompt and reply together, for which the prompt was made. Sent to servers that need
+    /// it.
     pub context: Option<usize>,
 }

@@ -1,30 +1,29 @@
-//! When to ask again, and after how long.
+//! When to retry, and after which delay.
 
 use super::ProviderFailure;
 use jiff::fmt::rfc2822;
 use std::time::Duration;
 
-/// How often to ask again when a server cannot be reached, is busy or fails, as long as no reply has begun.
+/// How often to retry when a server is unreachable, busy or failing and no reply has begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// How often to ask again.
+    /// Maximum number of retries.
     pub max: u32,
-    /// The first wait; each further one is twice as long.
+    /// The first delay. Each later one is twice as long.
     pub first_wait: Duration,
-    /// No wait is longer. A server that asks for more is not asked again.
+    /// Maximum delay. If a server asks for more, there is no retry.
     pub longest_wait: Duration,
 }
 
 impl Default for RetryPolicy {
-    /// Twice, after 0.5 s and 1 s, waiting at most 10 s where the server asks for it.
+    /// Returns 2 retries, after 0.5 s and 1 s, with at most 10 s if the server asks for a delay.
     fn default() -> Self {
         Self { max: 2, first_wait: Duration::from_millis(500), longest_wait: Duration::from_secs(10) }
     }
 }
 
 impl RetryPolicy {
-    /// How long to wait before asking again after `failure`, when it was already asked again `done` times. `None`: give
-    /// up.
+    /// Returns the delay before the next retry after `failure`, given that `done` retries were made. `None` = give up.
     pub(super) fn delay(&self, done: u32, failure: &ProviderFailure) -> Option<Duration> {
         if done >= self.max || !failure.is_retryable() {
             return None;
@@ -36,7 +35,7 @@ impl RetryPolicy {
     }
 }
 
-/// Reads `Retry-After`: seconds, or a moment, which is compared with the answer's own `Date`.
+/// Parses `Retry-After`: seconds, or a date, which is compared with the response's own `Date`.
 pub(super) fn parse_retry_after(value: &str, date: Option<&str>) -> Option<Duration> {
     let value = value.trim();
     if let Ok(seconds) = value.parse::<f64>() {

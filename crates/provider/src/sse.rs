@@ -1,21 +1,23 @@
-//! Server-sent events, as far as model servers use them: bytes in, events out, no I/O.
+//! Parses server-sent events, as far as model servers use them. Does no I/O.
 //!
-//! Follows the `text/event-stream` grammar of the HTML standard (lines end in CR LF, LF or CR; a blank line sends the
-//! event; several `data` lines are joined by a line feed; a byte order mark at the start is skipped), with three liberties
-//! that model servers make necessary: bytes that are not UTF-8 become U+FFFD, an event that the end of the body interrupts
-//! is handed out too, because some servers leave out the last blank line, and `error` lines are data, because llama.cpp
-//! once said its errors so.
+//! Follows the `text/event-stream` grammar of the HTML standard. Lines end in CR LF, LF or CR; a blank line sends the
+//! event. Several `data` lines are joined by a line feed; a byte order mark at the start is skipped.
+//!
+//! Deviations for model servers:
+//! - Invalid UTF-8 becomes U+FFFD.
+//! - An event interrupted by the end of the body is returned too, because some servers omit the last blank line.
+//! - `error` lines count as data, because llama.cpp once sent its errors like that.
 
-/// One thing a stream of events says. `event`, `id` and `retry` lines say nothing to us and are left out.
+/// A part of an event stream. `event`, `id` and `retry` lines are ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SseEvent {
-    /// A comment line: the server is alive and has nothing to tell.
+    /// A comment line, sent to keep the connection alive.
     Comment,
     /// The payload of one event.
     Data(String),
 }
 
-/// A line, or the lines of one event together, are longer than the limit in bytes that the parser was made with.
+/// A line, or all lines of one event, exceed the parser's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event is longer than {limit} bytes")]
 pub struct LineTooLong {
@@ -23,7 +25,7 @@ pub struct LineTooLong {
     pub limit: usize,
 }
 
-/// An incremental parser. Bytes may be cut anywhere: the events are the same.
+/// An incremental parser. Bytes can be split anywhere without changing the result.
 #[derive(Debug)]
 pub struct SseParser {
     limit: usize,
@@ -34,19 +36,19 @@ pub struct SseParser {
 }
 
 impl SseParser {
-    /// A parser that refuses lines and events longer than `limit` bytes.
+    /// Creates a parser that rejects lines and events longer than `limit` bytes.
     pub fn new(limit: usize) -> Self {
         Self { limit, line: Vec::new(), data: None, after_cr: false, first_line: true }
     }
 
-    /// Takes the next bytes and appends the events that they complete to `events`.
+    /// Parses the next bytes and appends completed events to `events`.
     ///
     /// # Errors
-    /// [`LineTooLong`]; the events before the long one are in `events`. The parser is of no use afterwards.
+    /// Returns [`LineTooLong`]. The events before it are in `events`; the parser cannot be used again.
     pub fn feed(&mut self, bytes: &[u8], events: &mut Vec<SseEvent>) -> Result<(), LineTooLong> {
         for piece in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
             match piece.split_last() {
-                // The second half of a CR LF whose first half has already ended the line.
+                // The LF of a CR LF whose CR has already ended the line.
                 Some((b'\n', [])) if self.after_cr => self.after_cr = false,
                 Some((end @ (b'\n' | b'\r'), rest)) => {
                     self.after_cr = *end == b'\r';
@@ -62,10 +64,10 @@ impl SseParser {
         Ok(())
     }
 
-    /// The body has ended: the event that was still open, if any.
+    /// Ends the stream and returns the unfinished event, if any.
     ///
     /// # Errors
-    /// [`LineTooLong`], as for [`SseParser::feed`].
+    /// Returns [`LineTooLong`], as for [`SseParser::feed`].
     pub fn finish(mut self) -> Result<Option<String>, LineTooLong> {
         if !self.line.is_empty() {
             self.end_line(&mut Vec::new())?;
@@ -119,7 +121,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Feeds `pieces` one after another; the events, and what ended the parsing.
+    /// Feeds `pieces` in order. Returns the events and the error, if any.
     fn run<'a>(
         limit: usize,
         pieces: impl IntoIterator<Item = &'a [u8]>,
@@ -182,7 +184,7 @@ mod tests {
         assert_eq!(run(10, [b"data: 1234\ndata: 1234\ndata: 1\n\n".as_slice()]), (vec![], Err(long)));
     }
 
-    /// Lines made of the pieces that matter, so that cuts fall inside all of them.
+    /// Lines of all relevant parts, so that splits fall inside each of them.
     fn body() -> impl Strategy<Value = Vec<u8>> {
         let piece = prop_oneof![
             Just(b"data: ".to_vec()),
@@ -203,7 +205,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any splitting of the bytes gives the same events and the same end, a refusal included.
+        /// Any split of the bytes gives the same events and the same end, including errors.
         #[test]
         fn sse_parser_any_split_returns_same_events(body in body(), cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..20), limit in 4_usize..80) {
             let whole = run(limit, [body.as_slice()]);

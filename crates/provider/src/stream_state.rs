@@ -1,20 +1,20 @@
-//! What the readers of every kind remember between two chunks.
+//! State that all readers keep between chunks.
 
 use super::{Frame, ToolCall, error_text::ErrorScrubber};
 use std::collections::BTreeMap;
 
-/// So many tools are kept of one reply.
+/// Maximum number of tool calls kept per reply.
 const MAX_CALLS: usize = 64;
 
-/// Bytes of the arguments of one tool; what is beyond is left out, and then they are no JSON any more.
+/// Maximum bytes of a tool call's arguments. The rest is dropped, which makes them invalid JSON.
 const MAX_ARGUMENTS: usize = 256 * 1024;
 
-/// The model that answers.
+/// The name of the answering model.
 #[derive(Debug, Default)]
 pub(super) struct ModelNameTracker(String);
 
 impl ModelNameTracker {
-    /// A frame where the name is another than before.
+    /// Returns a frame if the name has changed.
     pub(super) fn update(&mut self, model: &str, scrub: &ErrorScrubber) -> Option<Frame> {
         if model.is_empty() || *model == self.0 {
             return None;
@@ -24,12 +24,12 @@ impl ModelNameTracker {
     }
 }
 
-/// Tools that the model wants called, while they come in.
+/// Assembles tool calls from their parts.
 #[derive(Debug, Default)]
 pub(super) struct ToolCallAssembler(BTreeMap<u64, ToolCall>);
 
 impl ToolCallAssembler {
-    /// A piece of the call with this number.
+    /// Adds a part to the call with this number.
     pub(super) fn push_delta(&mut self, index: u64, id: Option<&str>, name: Option<&str>, arguments: &str) {
         if self.0.len() >= MAX_CALLS && !self.0.contains_key(&index) {
             return;
@@ -45,7 +45,7 @@ impl ToolCallAssembler {
         call.arguments.push_str(arguments.get(..arguments.floor_char_boundary(room)).unwrap_or_default());
     }
 
-    /// Everything that has come, in the order of the numbers. What has no name is no call.
+    /// Returns all calls in the order of their numbers. Calls without a name are dropped.
     pub(super) fn finish(&mut self) -> Vec<Frame> {
         let calls = std::mem::take(&mut self.0).into_values();
         calls.filter(|call| !call.name.is_empty()).map(Frame::ToolCall).collect()

@@ -1,19 +1,19 @@
-//! TLS for whatever asks other servers, with the root certificates inside the program: a machine without any can ask too.
+//! TLS for all outgoing connections. The root certificates are bundled, so that it works on machines without any.
 
 use std::sync::Arc;
 
 use rustls::crypto::{CryptoProvider, ring};
 
-/// Settles which cryptography is used. Whoever builds a client calls it first; the first call counts.
+/// Installs the TLS crypto provider. Call it before building a client; only the first call has an effect.
 pub fn install_crypto_provider() {
-    // A second installation is refused, and then the first one is as good.
+    // A second installation fails, which is fine because the first one is in effect.
     let _ = ring::default_provider().install_default();
 }
 
-/// What a client is built with.
+/// Returns the TLS configuration of a client with the bundled certificates.
 ///
 /// # Errors
-/// The cryptography offers no version of TLS that is safe.
+/// Returns an error if the crypto provider supports no safe TLS version.
 pub fn client_config() -> Result<rustls::ClientConfig, rustls::Error> {
     let roots = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     let provider = CryptoProvider::get_default().cloned().unwrap_or_else(|| Arc::new(ring::default_provider()));

@@ -1,7 +1,7 @@
-//! Tokenizers: how many tokens a text is to a model, counted and not estimated.
+//! Counts the tokens of a text exactly, instead of estimating.
 //!
-//! OpenAI's two vocabularies are inside the program; any other model's comes from a `tokenizer.json` that the host names.
-//! Counts are remembered by the text's hash, so that a long history is not cut into tokens anew with each turn.
+//! OpenAI's two vocabularies are built in. For other models the host configures a `tokenizer.json`. Counts are cached
+//! by the hash of the text, so that a long history is not tokenized again each turn.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,28 +9,28 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-/// The largest file of a tokenizer, in bytes. Those of models with the largest vocabularies have half of it.
+/// Maximum size of a tokenizer file in bytes. Those with the largest vocabularies have half of it.
 const MAX_FILE_BYTES: u64 = 64 << 20;
-/// What a file is tried on when it is read: one that fails on this would be named as who counts, and would not.
+/// Self-test: a tokenizer that cannot encode this is rejected when it is loaded.
 const SELF_TEST_TEXT: &str = "lantern";
 
-/// So many counts are remembered before the oldest half is forgotten.
+/// Maximum number of cached counts. Above it, the older half is dropped.
 const MAX_CACHE_ENTRIES: usize = 8_192;
 
-/// What the newer models of OpenAI read by.
+/// Vocabulary of OpenAI's newer models.
 const O200K: &str = "o200k_base";
-/// What the older ones read by.
+/// Vocabulary of OpenAI's older models.
 const CL100K: &str = "cl100k_base";
 
-/// How names of models begin that read by each. What follows is nothing, `-`, `.` or `:`, or for the last ones anything.
+/// Prefixes of model names for each vocabulary. The name ends there or continues with `-`, `.`, `:` or `@`.
 const O200K_MODELS: [&str; 9] = ["gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "o1", "o3", "o4", "chatgpt-4o", "gpt-oss"];
 const CL100K_MODELS: [&str; 4] = ["gpt-4", "gpt-3.5", "gpt-35", "chatgpt-3.5"];
 
-/// A tokenizer. Cheap to clone; clones share what they remember.
+/// A tokenizer. Cheap to clone; clones share the cache.
 #[derive(Clone)]
 pub struct Tokenizer(Arc<TokenizerInner>);
 
-/// What counts a text; `None` where it fails.
+/// Counts the tokens of a text; `None` if that fails.
 type TokenCountFn = dyn Fn(&str) -> Option<usize> + Send + Sync;
 
 struct TokenizerInner {
@@ -39,18 +39,17 @@ struct TokenizerInner {
     cache: Mutex<TokenCountCache>,
 }
 
-/// A file that is no tokenizer.
+/// A file that cannot be used as a tokenizer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file:?} cannot be used as a tokenizer: {why}")]
 pub struct TokenizerError {
-    /// The file, as the settings name it.
+    /// The file as configured.
     pub file: String,
-    /// Why not.
     pub why: String,
 }
 
 impl Tokenizer {
-    /// The tokenizer of one of OpenAI's models, by its name, with a vendor before it or without.
+    /// Returns the tokenizer of an OpenAI model. The name may have a vendor prefix.
     pub fn for_model(model: &str) -> Option<Self> {
         let bare = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
         let is = |begin: &&str| {
@@ -62,7 +61,7 @@ impl Tokenizer {
         CL100K_MODELS.iter().any(is).then(|| Self::builtin(CL100K)).flatten()
     }
 
-    /// One of those that are inside the program.
+    /// Returns a built-in tokenizer.
     pub fn builtin(name: &str) -> Option<Self> {
         static NEW: LazyLock<Tokenizer> = LazyLock::new(|| {
             Tokenizer::new(format!("tiktoken {O200K}"), |text| {
@@ -81,10 +80,10 @@ impl Tokenizer {
         }
     }
 
-    /// What the settings mean: a name, or else the `tokenizer.json` of a model. Reads the file.
+    /// Creates a tokenizer from a setting: a built-in name, or the path of a `tokenizer.json`, which is read.
     ///
     /// # Errors
-    /// It is not there, too large, no tokenizer, or one that fails on a word.
+    /// Returns an error if the file is missing, too large, invalid, or fails the self-test.
     pub fn from_setting(setting: &str) -> Result<Self, TokenizerError> {
         if let Some(named) = Self::builtin(setting) {
             return Ok(named);
@@ -100,12 +99,12 @@ impl Tokenizer {
         Self(Arc::new(TokenizerInner { name, count: Box::new(count), cache: Mutex::default() }))
     }
 
-    /// What it is called where a count is shown: `tiktoken o200k_base`, `file tokenizer.json`.
+    /// Returns the displayed name: `tiktoken o200k_base`, `file tokenizer.json`.
     pub fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// The tokens of a text by itself; `None` where the tokenizer fails on it.
+    /// Returns the number of tokens of a text, or `None` if the tokenizer fails on it.
     pub fn count(&self, text: &str) -> Option<usize> {
         if text.is_empty() {
             return Some(0);
@@ -115,7 +114,7 @@ impl Tokenizer {
         if let Some(count) = known().get(&hash) {
             return Some(count);
         }
-        // What a stranger's tokenizer does with a text must not end a reply.
+        // A panic in an untrusted tokenizer must not end a reply.
         let count = catch_unwind(AssertUnwindSafe(|| (self.0.count)(text))).ok().flatten()?;
         known().put(hash, count);
         Some(count)
@@ -128,7 +127,7 @@ impl fmt::Debug for Tokenizer {
     }
 }
 
-/// Marks in a text are letters like others: nobody writes as somebody else by them.
+/// Counts special tokens in a text as ordinary text, so that a text cannot pass for another speaker.
 fn count_without_special_tokens(vocabulary: &tiktoken_rs::CoreBPE, text: &str) -> Option<usize> {
     Some(vocabulary.encode_ordinary(text).len())
 }
@@ -144,7 +143,7 @@ fn load_file(path: &Path) -> Result<tokenizers::Tokenizer, String> {
     let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
     let read = catch_unwind(AssertUnwindSafe(|| tokenizers::Tokenizer::from_bytes(&bytes)));
     let mut tokenizer = read.map_err(|_| "reading it failed".to_owned())?.map_err(|error| error.to_string())?;
-    // What a file says about batches would cut a text or fill it up.
+    // A file's batch settings would truncate or pad the text.
     tokenizer.with_padding(None);
     tokenizer.with_truncation(None).map_err(|error| error.to_string())?;
     let tried = catch_unwind(AssertUnwindSafe(|| tokenizer.encode_fast(SELF_TEST_TEXT, false)));
@@ -156,7 +155,7 @@ fn load_file(path: &Path) -> Result<tokenizers::Tokenizer, String> {
     Ok(tokenizer)
 }
 
-/// Counts by the hash of their text: what was asked for lately stays.
+/// A cache of counts by the hash of the text. Recently used ones stay.
 #[derive(Default)]
 struct TokenCountCache {
     recent: HashMap<[u8; 32], usize>,
@@ -189,7 +188,7 @@ mod tests {
         Tokenizer::builtin(name).unwrap().count(text).unwrap()
     }
 
-    /// The figures of OpenAI's cookbook, "How to count tokens with tiktoken".
+    /// The numbers in OpenAI's cookbook, "How to count tokens with tiktoken".
     #[test]
     fn tokenizer_counts_match_published_values() {
         for (text, older, newer) in [
@@ -203,8 +202,8 @@ mod tests {
         }
     }
 
-    /// The same place: a whole request is 129 tokens to the older models and 124 to the newer ones. Each message has three
-    /// beside its role and text, a name one more, and the request three.
+    /// From the same source: a whole request has 129 tokens in older models and 124 in newer ones. Each message has
+    /// three besides its role and text, a name one more, and the request three.
     #[test]
     fn tokenizer_request_count_matches_published_value() {
         const SAID: [(&str, &str, &str); 6] = [
@@ -248,7 +247,7 @@ mod tests {
         }
     }
 
-    /// No text ends the program or takes for ever, and marks are letters.
+    /// No text crashes the program or takes forever, and markers count as ordinary text.
     #[test]
     fn tokenizer_hostile_text_is_counted() {
         for text in ["<|endoftext|>".to_owned(), "a".repeat(50_000), " ".repeat(50_000), "\u{0}夜🌙\u{301}".repeat(500)]
@@ -280,7 +279,7 @@ mod tests {
         for bad in [&b""[..], b"{}", b"[1, 2", b"\xff\xfe", br#"{"version": "1.0", "model": {"type": "BPE"}}"#] {
             assert!(file("bad.json", bad).is_err());
         }
-        // It reads well, and knows neither the word nor what to do with one that it does not know.
+        // The file is valid, but contains neither the word nor an unknown token.
         let lost = file("lost.json", WORDS.replace("\"[UNK]\": 0, ", "").as_bytes()).unwrap_err();
         assert!(lost.why.contains("cannot cut the word") && lost.why.contains("[UNK]"), "{lost}");
         let silent = br#"{"version": "1.0", "model": {"type": "BPE", "vocab": {}, "merges": []}}"#;

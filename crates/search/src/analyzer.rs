@@ -1,9 +1,9 @@
-//! From text to terms, the same way for what is stored, what is asked and what is marked.
+//! Text to terms; the same for indexing, searching and highlighting.
 //!
 //! Words of scripts with spaces are lower-cased, without accents, full-width letters as narrow ones. Scripts without
-//! spaces (Chinese, Japanese, Korean, Thai …) give each character and each pair of neighbours, so that any stretch of
-//! text is found, a single character included; a dictionary would miss words it does not know, and weighs more than the
-//! whole idle server. Emoji are words of one character.
+//! spaces (Chinese, Japanese, Korean, Thai …) give each character and each pair of neighbours. So any substring is
+//! found, also a single character. A dictionary would miss unknown words, and needs more memory than the whole idle
+//! server. Emoji are words of one character.
 
 use std::collections::HashSet;
 use std::iter::Peekable;
@@ -13,33 +13,33 @@ use tantivy::tokenizer::{AsciiFoldingFilter, TextAnalyzer, Token, TokenStream, T
 
 use super::stemming::{StemFilter, stem};
 
-/// How the analyser is called in the index.
+/// The name of the text analyzer in the index.
 pub(super) const NAME: &str = "clotho";
-/// How the one is called that leaves English ground forms.
+/// The name of the stem analyzer in the index.
 pub(super) const STEMS: &str = "clotho-english";
 
-/// A longer word is cut into several, which are found as a phrase.
+/// Longer words are split into several terms, which are searched as a phrase.
 const WORD_MAX: usize = 64;
 
-/// The analyser of all texts and names.
+/// Returns the analyzer of all texts and names.
 pub(super) fn text_analyzer() -> TextAnalyzer {
     TextAnalyzer::builder(MixedScriptTokenizer).filter(AsciiFoldingFilter).build()
 }
 
-/// The analyser of English ground forms.
+/// Returns the analyzer of English stems.
 pub(super) fn stem_analyzer() -> TextAnalyzer {
     TextAnalyzer::builder(MixedScriptTokenizer).filter(AsciiFoldingFilter).filter(StemFilter).build()
 }
 
-/// Every term of a text, in order.
+/// Returns every term of a text, in order.
 pub(super) fn tokenize(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     text_analyzer().token_stream(text).process(&mut |token| words.push(token.text.clone()));
     words
 }
 
-/// Terms of texts, English ones by their ground forms, for who counts them and keeps none. Very short words in Latin letters
-/// say nothing and are left out.
+/// Visits the terms of texts, English ones as stems. Very short words in Latin letters carry no meaning and are
+/// skipped.
 pub struct TermAnalyzer(TextAnalyzer);
 
 impl Default for TermAnalyzer {
@@ -49,7 +49,7 @@ impl Default for TermAnalyzer {
 }
 
 impl TermAnalyzer {
-    /// Hands on every term of a text, in order.
+    /// Calls `take` with every term of a text, in order.
     pub fn for_each_term(&mut self, text: &str, mut take: impl FnMut(&str)) {
         self.0.token_stream(text).process(&mut |token| match stem(&token.text) {
             Some(stem) => take(&stem),
@@ -59,17 +59,17 @@ impl TermAnalyzer {
     }
 }
 
-/// Whether a text has what is asked for, as it stands; nothing is in every text.
+/// Returns whether `text` contains `wanted` as a phrase. An empty phrase is in every text.
 pub(super) fn contains(text: &str, wanted: &str) -> bool {
     contains_terms(text, wanted, |term, word| term == word)
 }
 
-/// Whether a text has what is typed so far: the last word may only begin so.
+/// Like [`contains`], but the last word may be a prefix.
 pub(super) fn contains_prefix(text: &str, wanted: &str) -> bool {
     contains_terms(text, wanted, |term, word| term.starts_with(word) && is_word(term))
 }
 
-/// Whether a text has a stretch of terms, the last of which need only be alike.
+/// Returns whether a text contains a phrase whose last term matches by `is_alike`.
 fn contains_terms(text: &str, wanted: &str, is_alike: impl Fn(&str, &str) -> bool) -> bool {
     let mut wanted = phrase_terms(wanted);
     let mut terms: HashSet<(usize, String)> = HashSet::new();
@@ -80,20 +80,19 @@ fn contains_terms(text: &str, wanted: &str, is_alike: impl Fn(&str, &str) -> boo
     ends.any(|(at, _)| is_before(at - place))
 }
 
-/// Whether a term is a word between spaces: what has beginnings and slips of the finger.
+/// Returns whether a term is a word of a script with spaces; only those have prefixes and typing errors.
 pub(super) fn is_word(term: &str) -> bool {
     term.chars().all(|c| char_class(c) == CharClass::Word)
 }
 
-/// What is asked for as terms with their offsets from the first: the whole must occur as it stands. Empty if the text
-/// has nothing to look for.
+/// Returns the terms of a phrase with their offsets from the first. Empty if the text has no terms.
 pub(super) fn phrase_terms(text: &str) -> Vec<(usize, String)> {
     let mut analyser = text_analyzer();
     let mut tokens: Vec<(usize, usize, String)> = Vec::new();
     analyser.token_stream(text).process(&mut |token| {
         let end = token.position + token.position_length;
         match tokens.last_mut() {
-            // A pair says more than its two characters.
+            // A pair is more specific than its two characters.
             Some(last) if last.0 == token.position => *last = (token.position, end, token.text.clone()),
             Some(last) if last.1 == end && end - last.0 == 2 => {}
             _ => tokens.push((token.position, end, token.text.clone())),
@@ -108,7 +107,7 @@ struct MixedScriptTokenizer;
 struct MixedScriptTokenStream<'a> {
     chars: Peekable<CharIndices<'a>>,
     token: Token,
-    /// The pair that begins at the token's character, and where it ends.
+    /// The pair that starts at the token's character, and its end.
     pair: Option<(String, usize)>,
 }
 
@@ -193,15 +192,15 @@ impl MixedScriptTokenStream<'_> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CharClass {
-    /// Part of a word between spaces.
+    /// Part of a word in a script with spaces.
     Word,
-    /// A character of a script that does not part its words.
+    /// A character of a script without spaces.
     Dense,
-    /// A word by itself.
+    /// A word of its own.
     Symbol,
-    /// Belongs to the character before it and says nothing of its own: accents, joiners, variation selectors.
+    /// Belongs to the character before it and is ignored: accents, joiners, variation selectors.
     Joiner,
-    /// What parts words.
+    /// Separates words.
     Gap,
 }
 
@@ -244,7 +243,7 @@ fn char_class(c: char) -> CharClass {
     }
 }
 
-/// The narrow form of a full-width letter, digit or sign.
+/// Returns the narrow form of a full-width letter, digit or sign.
 pub(super) fn to_half_width(c: char) -> char {
     match c {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
@@ -252,7 +251,7 @@ pub(super) fn to_half_width(c: char) -> char {
     }
 }
 
-/// Whether a snippet may begin or end before this character.
+/// Returns whether a snippet may start or end before this character.
 pub(super) fn is_snippet_boundary(c: char) -> bool {
     char_class(c) != CharClass::Joiner
 }
@@ -287,7 +286,7 @@ mod tests {
         assert_eq!(tokenize("か\u{3099}き"), ["か", "かき", "き"]);
     }
 
-    /// What counts words counts those of any script, and English ones by their ground forms.
+    /// Terms are counted in any script, English words by their stems.
     #[test]
     fn analyzer_any_script_gives_terms() {
         let mut found = Vec::new();

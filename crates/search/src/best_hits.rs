@@ -1,9 +1,9 @@
-//! The best hits, of equally good ones the newest, and how many there are in all, in one pass.
+//! Collects the best hits, ties newest first, and the total number of hits in one pass.
 //!
-//! Nearly every hit is worse than the best ones that are known already, and costs one comparison. The time is read only of a hit
-//! that is better, and of hits as good as the worst of them, which are kept as numbers until the end: then they are gone through
-//! from the back, where the newest mostly stand, and whole rows are passed over in which nothing is newer. A search for words that only
-//! begin so, where all hits are equally good, reads the times of some thousands and not of all.
+//! Most hits are worse than the best known ones and cost one comparison. Times are read only for better hits. Hits that
+//! tie with the worst one are kept as numbers. At the end they are examined from the back, where most of the newest
+//! are, and rows without anything newer are skipped. So a prefix search, where all hits tie, reads thousands of times
+//! instead of all.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -14,23 +14,23 @@ use tantivy::{DocAddress, DocId, Score, SegmentOrdinal, SegmentReader, TantivyEr
 
 use super::segment_times::SegmentTimes;
 
-/// So many equally good hits wait at most for their times to be read; four bytes each.
+/// How many ties wait for their times to be read; 4 bytes each.
 const TIES_MAX: usize = 1 << 18;
 
-/// Collects the best hits, as many as are wanted, in their order, with the number of all.
+/// Collects the best `wanted` hits in order, and counts all.
 pub(super) struct BestHitsCollector {
     wanted: usize,
     times: Vec<Arc<SegmentTimes>>,
 }
 
 impl BestHitsCollector {
-    /// As many as `wanted`, which is not 0; with the times of each segment in which is looked.
+    /// Creates a collector for `wanted` hits (not 0), with the times of each segment.
     pub fn new(wanted: usize, times: Vec<Arc<SegmentTimes>>) -> Self {
         Self { wanted, times }
     }
 }
 
-/// A hit among others: the greater, the better.
+/// A ranked hit: greater is better.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct RankedHit<A> {
     score: Score,
@@ -87,16 +87,16 @@ impl Collector for BestHitsCollector {
     }
 }
 
-/// The best hits of a segment.
+/// The best hits of one segment.
 pub(super) struct SegmentBestHits {
     ordinal: SegmentOrdinal,
     wanted: usize,
     times: Arc<SegmentTimes>,
     total: usize,
-    /// Less than this is not wanted any more.
+    /// Lower scores are rejected.
     threshold: Score,
     best: BinaryHeap<Reverse<RankedHit<DocId>>>,
-    /// What is exactly as good as the worst, in the order of their numbers.
+    /// Hits with exactly the score of the worst, in document order.
     ties: Vec<DocId>,
 }
 
@@ -113,7 +113,7 @@ impl SegmentBestHits {
         self.raise_threshold();
     }
 
-    /// What was as good as the worst is not good enough once the worst is better.
+    /// Raises the threshold to the score of the worst hit. Ties with the old threshold are then too bad.
     fn raise_threshold(&mut self) {
         if self.best.len() < self.wanted {
             return;

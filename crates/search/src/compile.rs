@@ -1,4 +1,4 @@
-//! An expression as tantivy takes it.
+//! Compiles an expression to a tantivy query.
 
 use std::ops::Bound;
 
@@ -17,18 +17,19 @@ use super::schema::FIELDS;
 use super::values::ValueTerms;
 use clotho_core::tree::Role;
 
-/// What another form of a word counts beside the word as it was typed.
+/// The weight of another form of the word, relative to the exact word.
 const FORM: f32 = 0.4;
-/// What a word counts that only begins so, or is near.
+/// The score of a prefix or fuzzy match.
 const GUESS: f32 = 0.5;
-/// So many words may begin as the last of a phrase does.
+/// How many words a prefix at the end of a phrase may expand to.
 const ENDINGS_MAX: u32 = 10_000;
-/// Behind every text that begins as another.
+/// Sorts after every text with the same prefix.
 const LAST: char = '\u{10ffff}';
 
+/// A boxed tantivy query.
 type BoxedQuery = Box<dyn Query>;
 
-/// An expression as a query. What must not be is taken away from everything, so that it means the same wherever it stands.
+/// Compiles an expression. A negation is subtracted from everything, so it means the same in every position.
 pub(super) fn compile(expr: &QueryExpr) -> BoxedQuery {
     match expr {
         QueryExpr::Everything | QueryExpr::Ask(..) => unscored(AllQuery),
@@ -59,22 +60,22 @@ fn exclusion(query: BoxedQuery) -> (Occur, BoxedQuery) {
     (Occur::MustNot, Box::new(ExclusionQuery(query)))
 }
 
-/// Matches, and says nothing about how well.
+/// Returns a query that matches without a score.
 pub(super) fn unscored(query: impl Query) -> BoxedQuery {
     Box::new(ConstScoreQuery::new(Box::new(query), 0.0))
 }
 
-/// A term that is there or not.
+/// Returns a query for one term, without frequencies.
 pub(super) fn exact(term: Term) -> TermQuery {
     TermQuery::new(term, IndexRecordOption::Basic)
 }
 
-/// What a role says.
+/// Returns the term of a role.
 pub(super) fn role(role: Role) -> Term {
     Term::from_field_text(FIELDS.role, role.word())
 }
 
-/// What was said in a stretch of time; everything if it has no ends.
+/// Returns a query for a time span; everything if it is unbounded.
 pub(super) fn time(span: TimeSpan) -> BoxedQuery {
     let term = |moment: i64| Term::from_field_i64(FIELDS.time, moment);
     let from = span.from.map_or(Bound::Unbounded, |moment| Bound::Included(term(moment)));
@@ -128,8 +129,8 @@ fn words(field: Field, words: &SearchTerms) -> BoxedQuery {
     }
 }
 
-/// A phrase whose last term follows the one before at once: tantivy looks for beginnings only there. A pair of characters ends one
-/// place further than it begins; its second character stands there too.
+/// Adds a term so that the last one directly follows another: tantivy matches a prefix only there. A pair of characters
+/// spans two positions, so its second character is added at the second one.
 fn adjacent_terms(before: &[(usize, String)], last: &(usize, String)) -> Vec<(usize, String)> {
     let mut terms = before.to_vec();
     if let Some((place, pair)) = before.last()
@@ -157,7 +158,7 @@ fn phrase(field: Field, words: &[(usize, String)]) -> BoxedQuery {
     }
 }
 
-/// Any term that begins so behind what stands before all of them.
+/// Returns a query for any term that starts with `before` and `beginning`.
 fn prefix_query(field: Field, before: &str, beginning: &str) -> BoxedQuery {
     let (from, until) = (format!("{before}{beginning}"), format!("{before}{beginning}{LAST}"));
     between(field, Bound::Included(&from), Bound::Included(&until))
@@ -198,7 +199,7 @@ fn numbers(terms: &ValueTerms, from: Option<&(String, bool)>, until: Option<&(St
     between(FIELDS.values, from.as_ref(), until.as_ref())
 }
 
-/// A number, a flag, or a text with these words, whichever the value is.
+/// Returns a query for a number, a flag, or a text with these words, whichever the value is.
 fn value_query(terms: &ValueTerms, text: &str, is_whole: bool) -> BoxedQuery {
     let has = |term: String| -> BoxedQuery { Box::new(exact(Term::from_field_text(FIELDS.values, &term))) };
     let mut ways: Vec<BoxedQuery> = vec![has(terms.whole_text(text))];

@@ -1,17 +1,17 @@
-//! Numbers as texts that sort like the numbers: exact, whatever their size, so that `gold:>9007199254740992` means what it says.
+//! Numbers as strings that sort numerically; exact for any size, so that `gold:>9007199254740992` is right.
 
-/// So many digits of a number count; what comes behind is less than anybody means.
+/// How many significant digits count; the rest is ignored.
 const DIGITS_MAX: usize = 40;
-/// Numbers with larger exponents count as having this one.
+/// Larger exponents are clamped to this.
 const EXPONENT_MAX: i64 = 400_000;
 
-/// Before the code of any number.
+/// Sorts before the code of any number.
 pub(super) const LEAST: &str = "n";
-/// Behind the code of any number.
+/// Sorts after the code of any number.
 pub(super) const MOST: &str = "q";
 
-/// The code of a number as JSON or a person writes it (`-12`, `+3`, `.5`, `1e9`): codes compare as the numbers do, and equal
-/// numbers have equal codes. `None` if it is none.
+/// Encodes a number as JSON or a person writes it (`-12`, `+3`, `.5`, `1e9`). Codes sort like the numbers, and equal
+/// numbers have equal codes. Returns `None` if the text is no number.
 pub(super) fn encode(text: &str) -> Option<String> {
     let (is_negative, rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -34,7 +34,7 @@ pub(super) fn encode(text: &str) -> Option<String> {
     if digits.is_empty() {
         return Some("o".to_owned());
     }
-    // The number is 0.digits times ten to this.
+    // The number is 0.digits * 10^magnitude.
     let magnitude = i64::try_from(whole.len()).ok()? - i64::try_from(all.len() - significant.len()).ok()? + power;
     let magnitude = magnitude.clamp(-EXPONENT_MAX, EXPONENT_MAX) + EXPONENT_MAX;
     let plain = format!("{magnitude:06}{digits}");
@@ -50,7 +50,7 @@ fn exponent(text: &str) -> Option<i64> {
     Some(if text.starts_with('-') { -size } else { size })
 }
 
-/// The larger, the smaller.
+/// Returns the nines' complement, which reverses the order.
 fn complement_digits(digits: &str) -> String {
     digits.chars().filter_map(|c| c.to_digit(10)).filter_map(|digit| char::from_digit(9 - digit, 10)).collect()
 }

@@ -1,5 +1,5 @@
-//! Opening an index, checking it, and throwing it away. Only files that tantivy or this file made are ever removed, and
-//! only directly in the index's own folder.
+//! Opening, checking and discarding an index. Only files that tantivy or this module created are ever removed, and only
+//! directly in the index folder.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use tantivy::{IndexReader, ReloadPolicy, TantivyError};
 use super::schema::{FIELDS, FORMAT};
 use super::{IndexSource, SearchError, analyzer};
 
-/// Says that the last one to write closed the index in peace; without it every file is checked.
+/// Marker file of a clean shutdown. Without it every file is checked.
 const CLEAN: &str = "clean";
 
-/// Where an index lives.
+/// The folder of an index.
 #[derive(Debug, Clone)]
 pub(super) struct IndexFolder(pub PathBuf);
 
@@ -22,14 +22,14 @@ pub(super) struct IndexFolder(pub PathBuf);
 pub(super) struct OpenIndex {
     pub index: tantivy::Index,
     pub reader: IndexReader,
-    /// The cursor of its last commit; 0 if it is new.
+    /// The cursor of the last commit; 0 if the index is new.
     pub cursor: i64,
-    /// Whether its files should be checked before they are trusted.
+    /// Whether the files must be checked.
     pub is_suspect: bool,
 }
 
 impl IndexFolder {
-    /// Opens the index that is there, or makes an empty one in the place of a missing, damaged or foreign one.
+    /// Opens the existing index, or creates an empty one if it is missing, damaged or foreign.
     pub fn open(&self, upstream: IndexSource) -> Result<OpenIndex, SearchError> {
         let Self(folder) = self;
         fs::create_dir_all(folder).map_err(|cause| self.unusable(cause))?;
@@ -47,7 +47,7 @@ impl IndexFolder {
         }
     }
 
-    /// Makes an empty index, after throwing away what is there.
+    /// Discards the existing index and creates an empty one.
     pub fn create(&self) -> Result<OpenIndex, SearchError> {
         let schema = FIELDS.schema.clone();
         let Self(folder) = self;
@@ -58,7 +58,7 @@ impl IndexFolder {
         Ok(OpenIndex { index, reader, cursor: 0, is_suspect: false })
     }
 
-    /// Says that everything is on disk and nobody writes any more.
+    /// Writes the marker of a clean shutdown. Call it only when everything is on disk and nothing writes any more.
     pub fn mark_clean(&self) {
         if let Err(error) = fs::write(self.0.join(CLEAN), "") {
             tracing::debug!(%error, "the search index will be checked at the next start");
@@ -70,30 +70,31 @@ impl IndexFolder {
     }
 }
 
-/// Throws the index in a folder away; the next start makes it anew. Nobody may have it open.
+/// Discards the index in a folder; the next start rebuilds it. It must not be open.
 ///
 /// # Errors
-/// The folder cannot be written.
+/// Returns an error if the folder cannot be written.
 pub fn discard(folder: &Path) -> io::Result<()> {
     if folder.exists() { throw_away(folder) } else { Ok(()) }
 }
 
-/// Whether every file of the index is as it was written.
+/// Returns whether the checksums of all files are right.
 pub(super) fn is_intact(index: &tantivy::Index) -> bool {
     catch_panic(|| Ok(index.validate_checksum()?)).is_ok_and(|damaged| damaged.is_empty())
 }
 
-/// What a commit says about itself.
+/// Returns the payload of a commit: format, source and cursor.
 pub(super) fn payload(upstream: IndexSource, cursor: i64) -> String {
     format!("clotho {FORMAT} {} {cursor} {:016x}", upstream.id, upstream.texts)
 }
 
-/// Does something with the index; tantivy panics over some damages, which is then an error as any other.
+/// Runs `work` and turns a panic into an error, because tantivy panics on some damaged files.
 pub(super) fn catch_panic<T>(work: impl FnOnce() -> Result<T, SearchError>) -> Result<T, SearchError> {
     let panicked = |_| Err(SearchError::Unreadable("tantivy panicked".to_owned()));
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(panicked)
 }
 
+/// Opens an existing index; `None` if there is none. Returns an error if it is damaged or foreign.
 pub(super) fn open_existing(folder: &Path, upstream: IndexSource) -> Result<Option<OpenIndex>, SearchError> {
     let other = |why: &str| SearchError::Unreadable(why.to_owned());
     let directory = MmapDirectory::open(folder).map_err(TantivyError::from)?;
@@ -125,7 +126,7 @@ fn reader(index: &tantivy::Index) -> tantivy::Result<IndexReader> {
     index.reader_builder().reload_policy(ReloadPolicy::Manual).doc_store_cache_num_blocks(16).try_into()
 }
 
-/// The list of segments goes first: an index that is half gone is then a missing one.
+/// Removes the files. `meta.json` goes first, so that a half-removed index counts as missing.
 fn throw_away(folder: &Path) -> io::Result<()> {
     remove(&folder.join("meta.json"))?;
     for entry in fs::read_dir(folder)? {

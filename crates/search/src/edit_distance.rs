@@ -1,7 +1,7 @@
-//! How far two words are from each other, for what was typed with a slip of the finger.
+//! The edit distance of two words, for typing errors.
 
-/// Whether one word becomes another by at most `most` edits: a letter added, removed or replaced, or two neighbours swapped.
-/// No letter is edited twice.
+/// Returns whether the optimal string alignment distance is at most `most`: letters added, removed or replaced, or
+/// neighbours swapped. No letter is edited twice.
 pub(super) fn is_within_distance(one: &str, other: &str, most: u8) -> bool {
     let most = usize::from(most);
     one.chars().count().abs_diff(other.chars().count()) <= most && strsim::osa_distance(one, other) <= most

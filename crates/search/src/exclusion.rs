@@ -1,13 +1,13 @@
-//! What hits must not match, taken away with care.
+//! A wrapper for excluded queries.
 //!
-//! Of what is taken away tantivy asks about one document after the other, also about some that lie before the first one that
-//! matches. Phrases are sure that nobody does that, and a program built with debug assertions stops there. This asks only for
-//! what comes next.
+//! tantivy tests an exclusion for each candidate document with `seek_danger`, also for documents before its first
+//! match. Phrase scorers assert that this never happens, and a debug build panics there. The wrapper does not forward
+//! `seek_danger`, so tantivy's default implementation is used, which only seeks forward.
 
 use tantivy::query::{EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::{DocId, DocSet, Score, SegmentReader, Term};
 
-/// A query that may be taken away from another.
+/// A query whose matches are excluded from another one.
 #[derive(Debug)]
 pub(super) struct ExclusionQuery(pub Box<dyn Query>);
 
@@ -39,7 +39,7 @@ impl Weight for ExclusionWeight {
     }
 }
 
-/// Is asked for what comes next, and for nothing else.
+/// A scorer that does not forward `seek_danger`, so that it only moves forward.
 struct ForwardScorer(Box<dyn Scorer>);
 
 impl DocSet for ForwardScorer {

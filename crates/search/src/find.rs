@@ -1,4 +1,4 @@
-//! From clauses and filters to hits. The owner is a term of every query: what one may not read is not found.
+//! From query and filters to hits. Every search is limited to the nodes of the searching user.
 
 use std::sync::Arc;
 
@@ -20,41 +20,36 @@ use clotho_core::clock::Time;
 use clotho_core::ids::{CharacterId, NodeId, SessionId, UserId};
 use clotho_core::tree::Role;
 
-/// In which order hits come.
+/// The order of hits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SearchSort {
-    /// Best first; of equally good ones the newest first.
+    /// Best first; ties newest first.
     #[default]
     Best,
-    /// Newest first.
     Newest,
-    /// Oldest first.
     Oldest,
 }
 
-/// What to look for, and where.
+/// A query with filters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchRequest {
-    /// Who asks: only what this user owns is found.
+    /// The searching user: only nodes of this owner are found.
     pub owner: UserId,
-    /// What was typed.
     pub query: ParsedQuery,
-    /// Only in this session.
+    /// Only nodes of this session.
     pub session: Option<SessionId>,
-    /// Only what this character says.
+    /// Only messages of this character.
     pub character: Option<CharacterId>,
-    /// Only what is said as this.
     pub role: Option<Role>,
-    /// Only what was said then or later.
+    /// Only messages of this time or later.
     pub after: Option<Time>,
-    /// Only what was said earlier.
+    /// Only messages before this time.
     pub before: Option<Time>,
-    /// What comes first.
     pub sort: SearchSort,
 }
 
 impl SearchRequest {
-    /// A search without filters.
+    /// Creates a search without filters.
     pub fn new(owner: UserId, query: ParsedQuery) -> Self {
         Self {
             owner,
@@ -69,63 +64,61 @@ impl SearchRequest {
     }
 }
 
-/// A node that matches.
+/// A matching node.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchHit {
-    /// The node.
     pub node: NodeId,
-    /// Its session.
     pub session: SessionId,
-    /// The character that speaks.
+    /// The speaking character.
     pub character: Option<CharacterId>,
-    /// Who it speaks as.
     pub role: Role,
-    /// The speaker's name.
+    /// The name of the speaker.
     pub name: String,
-    /// The whole text; [`SearchResults::snippet`] has the piece to show.
+    /// The whole text; [`SearchResults::snippet`] returns the excerpt to show.
     pub text: String,
-    /// When it was said.
+    /// When the message was written.
     pub time: Time,
-    /// How well it matches (BM25); only its order means something.
+    /// The BM25 score; only its order has a meaning.
     pub score: f32,
 }
 
-/// Some of the hits.
+/// One page of hits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchPage {
-    /// In the order that was asked for.
+    /// The hits in the requested order.
     pub hits: Vec<SearchHit>,
-    /// How many match in all; exact.
+    /// The exact number of all hits.
     pub total: u64,
 }
 
-/// How many hits there are in all, and some of them.
+/// The number of all hits, and some of them.
 type RankedAddresses = (usize, Vec<(Score, DocAddress)>);
 
-/// What matches, as the index was when the search began.
+/// The results of a search, on the index as it was at the start of the search.
 pub struct SearchResults {
     shared: Arc<SharedIndex>,
     searcher: Searcher,
     query: Box<dyn Compiled>,
     sort: SearchSort,
-    /// What to mark in the texts.
+    /// The terms to mark in texts.
     marks: Vec<SearchTerms>,
 }
 
 impl SearchResults {
+    /// Compiles a request; nothing is searched yet.
     pub(super) fn new(shared: Arc<SharedIndex>, searcher: Searcher, request: &SearchRequest) -> Self {
         let marks = request.query.text_terms().into_iter().cloned().collect();
         let query = query(request, &searcher);
         Self { shared, searcher, query, sort: request.sort, marks }
     }
 
-    /// At most `limit` hits after the first `offset`.
+    /// Returns at most `limit` hits after the first `offset`.
     ///
     /// # Errors
-    /// The index cannot be read.
+    /// Returns an error if the index cannot be read.
     pub fn page(&self, offset: usize, limit: usize) -> Result<SearchPage, SearchError> {
         self.shared.read(|| {
-            // More than there is would only cost memory.
+            // A limit beyond the number of documents would only cost memory.
             let all = usize::try_from(self.searcher.num_docs()).unwrap_or(usize::MAX);
             let limit = limit.min(all.saturating_sub(offset));
             if limit == 0 {
@@ -156,7 +149,7 @@ impl SearchResults {
         Ok((total, top.into_iter().map(|(_, address)| (0.0, address)).collect()))
     }
 
-    /// The piece of a hit's text that shows why it was found.
+    /// Returns the excerpt of a hit's text with the matches marked.
     pub fn snippet(&self, hit: &SearchHit) -> Snippet {
         let words: Vec<&SearchTerms> = self.marks.iter().collect();
         build_snippet(&hit.text, &HighlightTerms::new(&words))
@@ -184,7 +177,7 @@ fn count(total: usize) -> u64 {
 fn query(request: &SearchRequest, searcher: &Searcher) -> Box<dyn Compiled> {
     let mut parts = vec![compile(&request.query.expr)];
     let owner = FIELDS.owner_term(request.owner);
-    // Where everything is theirs, asking it of each hit again would only take time.
+    // If every document belongs to this owner, the filter would only cost time.
     if !is_everywhere(searcher, &owner) {
         parts.push(unscored(exact(owner)));
     }
@@ -198,14 +191,14 @@ fn query(request: &SearchRequest, searcher: &Searcher) -> Box<dyn Compiled> {
     if span != TimeSpan::default() {
         parts.push(time(span));
     }
-    // One part alone is found faster than one part of which all must be.
+    // A single query is faster than an intersection of one.
     match parts.pop() {
         Some(part) if parts.is_empty() => part,
         last => Box::new(BooleanQuery::intersection(parts.into_iter().chain(last).collect())),
     }
 }
 
-/// Whether every document of a snapshot has a term, those included that were removed from it. What cannot be read has not.
+/// Returns whether every document has a term, removed documents included; `false` if the index cannot be read.
 fn is_everywhere(searcher: &Searcher, term: &Term) -> bool {
     let all: u64 = searcher.segment_readers().iter().map(|segment| u64::from(segment.max_doc())).sum();
     searcher.doc_freq(term).is_ok_and(|with| with == all)

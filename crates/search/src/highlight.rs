@@ -1,17 +1,17 @@
-//! Which terms of a text are among what was looked for: what the index matched, told term by term.
+//! Decides term by term which terms of a text match the search, as the index did.
 
 use std::collections::HashMap;
 
 use super::query::{SearchTerms, TermMatch};
 use super::{edit_distance, stemming};
 
-/// What was looked for, each different term once.
+/// The searched terms, numbered; each distinct term once.
 pub(super) struct HighlightTerms<'a> {
-    /// Terms as they stand, with their numbers.
+    /// Exact terms with their numbers.
     exact: HashMap<&'a str, usize>,
-    /// Terms that may look otherwise.
+    /// Prefixes, near matches and stems, with their numbers.
     loose: Vec<(usize, LooseTerm<'a>)>,
-    /// Each of what was looked for: numbers of terms with their offsets from the first.
+    /// For each search phrase, the offsets from its first term and the term numbers.
     pub patterns: Vec<Vec<(usize, usize)>>,
 }
 
@@ -22,7 +22,7 @@ enum LooseTerm<'a> {
 }
 
 impl<'a> HighlightTerms<'a> {
-    /// What a search looks for in texts.
+    /// Collects the terms of a search.
     pub fn new(looked_for: &[&'a SearchTerms]) -> Self {
         let mut wants = Self { exact: HashMap::new(), loose: Vec::new(), patterns: Vec::new() };
         let mut next = 0;
@@ -51,8 +51,8 @@ impl<'a> HighlightTerms<'a> {
         wants
     }
 
-    /// The numbers of what a term of a text is. Most terms are nothing that was looked for, and are told so without taking
-    /// memory: this is asked of every word of every text that is shown.
+    /// Returns the numbers of all searched terms that `term` matches. It does not allocate, because it is called for
+    /// every word of every shown text.
     pub fn of(&self, term: &str) -> impl Iterator<Item = usize> {
         let loose = self.loose.iter().filter(move |(_, loose)| loose.matches(term)).map(|(number, _)| *number);
         self.exact.get(term).copied().into_iter().chain(loose)
@@ -64,7 +64,7 @@ impl LooseTerm<'_> {
         match self {
             Self::Prefix(beginning) => term.starts_with(beginning),
             Self::Near(word, slips) => edit_distance::is_within_distance(word, term, *slips),
-            // No ending changes how a word begins, and most words begin otherwise.
+            // Stemming keeps the first letter, so most words are rejected here.
             Self::Stem(wanted) => {
                 term.as_bytes().first() == wanted.as_bytes().first() && stemming::stem(term).as_deref() == Some(*wanted)
             }

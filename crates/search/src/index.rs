@@ -1,4 +1,4 @@
-//! The index as others hold it.
+//! The public handle of the index.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,16 +22,16 @@ use super::{IndexChange, IndexSource, SearchError};
 use clotho_config as config;
 use clotho_core::ids::{SessionId, UserId};
 
-/// So many names of values are looked at when they are listed.
+/// How many keys of values per segment are examined for a listing.
 const KEYS_MAX: usize = 1_000;
 
-/// The search index. Searching never waits for writing.
+/// The search index. Searches never wait for writes.
 pub struct Index {
     shared: Arc<SharedIndex>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// How far the index got, as cursors of the operation log.
+/// The progress of the index, as cursors of the operation log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexProgress {
     /// Everything up to here was sent.
@@ -40,16 +40,16 @@ pub struct IndexProgress {
     pub visible: i64,
     /// Everything up to here survives a crash.
     pub committed: i64,
-    /// It was made anew, as one of another version is, and can find everything only from this cursor on.
+    /// A rebuilt index is complete from this cursor on; 0 if it was not rebuilt.
     pub complete_at: i64,
-    /// The last commit failed; the index rests before it tries again.
+    /// The last commit failed, and the index pauses before the next attempt.
     pub is_down: bool,
-    /// The files are being checked, after a crash or a failure: hits may be missing until that is done.
+    /// The files are being checked after a crash or failure; hits may be missing meanwhile.
     pub is_suspect: bool,
 }
 
 impl IndexProgress {
-    /// How much of an index that is made anew is there, in percent; `None` for one that is whole.
+    /// Returns the progress of a rebuild in percent; `None` if the index is complete.
     pub fn rebuild_percent(self) -> Option<u8> {
         let percent = self.visible.max(0).saturating_mul(100).checked_div(self.complete_at)?;
         (self.visible < self.complete_at).then(|| u8::try_from(percent).unwrap_or(0))
@@ -57,12 +57,13 @@ impl IndexProgress {
 }
 
 impl Index {
-    /// Opens the index in `folder`, which is made if missing and belongs to the index alone. A missing or damaged index, or
-    /// one of another format or [`IndexSource`], is replaced by an empty one. After a crash all files are checked in the background; if that finds
-    /// damage, the cursor goes back to 0.
+    /// Opens the index in `folder`, which is created if missing and must contain nothing else.
+    ///
+    /// A missing or damaged index, or one of another format or [`IndexSource`], is replaced by an empty one. After a
+    /// crash all files are checked in the background; if they are damaged, the cursor goes back to 0.
     ///
     /// # Errors
-    /// The folder cannot be read or written, or the system gives no thread.
+    /// Returns an error if the folder is not readable or writable, or if no thread can be started.
     pub fn open(folder: &Path, upstream: IndexSource, settings: config::SearchConfig) -> Result<Self, SearchError> {
         let place = IndexFolder(folder.to_owned());
         let open = place.open(upstream)?;
@@ -73,40 +74,42 @@ impl Index {
         Ok(Self { shared, thread: Mutex::new(Some(thread.map_err(SearchError::Thread)?)) })
     }
 
-    /// The cursor after which the next changes are wanted; 0 means from the beginning. It may go back: ask each time.
+    /// Returns the cursor after which the next changes are expected; 0 means all. It can go back, so ask before each
+    /// send.
     pub fn cursor(&self) -> i64 {
         self.shared.queue.state().fed
     }
 
-    /// Takes the changes that lead from the cursor `after` to `cursor`; they can be found within the commit interval.
-    /// Blocks while thousands of changes wait. The same changes may be sent again: a node has one document.
+    /// Sends the changes between the cursors `after` and `cursor`. They become visible within the commit interval.
+    ///
+    /// Blocks while thousands of changes wait. Changes may be sent again: a node has only one document.
     ///
     /// # Errors
-    /// The index stands elsewhere than `after` (ask for its cursor and read the log from there), or it takes nothing now.
+    /// Returns an error if the index is not at `after` (then continue from its cursor), or if it accepts no changes
+    /// now.
     pub fn send(&self, after: i64, changes: Vec<IndexChange>, cursor: i64) -> Result<(), IndexSendError> {
         self.shared.queue.send(after, changes, cursor)
     }
 
-    /// Waits until the files are checked, if they had to be, and everything that was sent is durable and can be found.
-    /// Blocks.
+    /// Waits until a pending file check is done, and all sent changes are durable and visible. Blocks.
     ///
     /// # Errors
-    /// The commit failed, or the index is closed.
+    /// Returns an error if the commit failed or the index is closed.
     pub fn flush(&self) -> Result<(), SearchError> {
         self.shared.queue.flush()
     }
 
-    /// Writes the files anew in which something lies that was removed: it is not found any more at once, but only this takes
-    /// it off the disk. Blocks; nothing is indexed meanwhile, and searches go on.
+    /// Rewrites the segments that contain removed documents. Removed documents are invisible at once, but only this
+    /// erases them from the disk. Blocks; indexing pauses meanwhile, searches continue.
     ///
     /// # Errors
-    /// The files cannot be written, or the index is closed.
+    /// Returns an error if the files cannot be written or the index is closed.
     pub fn purge_removed(&self) -> Result<(), SearchError> {
         self.shared.queue.purge_removed()
     }
 
-    /// How far the index got. It is stale while `visible` is behind the newest operation of the log
-    /// or the files are suspect.
+    /// Returns the progress. The index is stale while `visible` is behind the newest operation, or while the files are
+    /// suspect.
     pub fn progress(&self) -> IndexProgress {
         let state = self.shared.queue.state();
         let (fed, visible, committed) = (state.fed, state.visible, state.committed);
@@ -121,21 +124,21 @@ impl Index {
         }
     }
 
-    /// How many nodes can be found, whoever owns them.
+    /// Returns how many nodes of all owners are visible.
     pub fn len(&self) -> u64 {
         self.shared.reader().searcher().num_docs()
     }
 
-    /// Whether nothing can be found.
+    /// Returns whether no node is visible.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The sessions of which something stands in the files. One whose every document was removed may be among them until the
-    /// files are written anew.
+    /// Returns the sessions that occur in the files. A session without remaining documents may be included until its
+    /// segments are rewritten.
     ///
     /// # Errors
-    /// The files cannot be read; they are then checked.
+    /// Returns an error if the files cannot be read; they are then checked.
     pub fn sessions(&self) -> Result<IndexSet<SessionId>, SearchError> {
         let searcher = self.shared.reader().searcher();
         self.shared.read(|| {
@@ -151,11 +154,10 @@ impl Index {
         })
     }
 
-    /// Decides for a search what the names before colons are: values of the world that some message of this user has, or plain
-    /// text.
+    /// Resolves the names before colons in a query: either values that some message of this user has, or plain text.
     ///
     /// # Errors
-    /// The index cannot be read. Inside: a name is neither.
+    /// The outer error means that the index cannot be read; the inner one, that a name is neither.
     pub fn resolve_names(&self, owner: UserId, query: &mut ParsedQuery) -> Result<Result<(), QueryError>, SearchError> {
         let searcher = self.shared.reader().searcher();
         self.shared.read(|| {
@@ -170,10 +172,10 @@ impl Index {
         })
     }
 
-    /// The names of values of the world by which messages of this user are found, in the order of the alphabet, at most so many.
+    /// Returns up to `limit` keys of values in messages of this user, sorted.
     ///
     /// # Errors
-    /// The index cannot be read.
+    /// Returns an error if the index cannot be read.
     pub fn keys(&self, owner: UserId, limit: usize) -> Result<Vec<String>, SearchError> {
         let searcher = self.shared.reader().searcher();
         self.shared.read(|| {
@@ -195,15 +197,15 @@ impl Index {
         })
     }
 
-    /// What matches, as the index is at this moment; its hits are fetched page by page. Blocks for the time of a search.
+    /// Starts a search on the current state of the index. The results are fetched page by page, and each fetch blocks.
     pub fn find(&self, request: &SearchRequest) -> SearchResults {
         SearchResults::new(Arc::clone(&self.shared), self.shared.reader().searcher(), request)
     }
 
-    /// Makes everything durable and stops the thread. Blocks; later changes are refused, searches go on.
+    /// Makes everything durable and stops the thread. Blocks. Later changes are refused; searches still work.
     ///
     /// # Errors
-    /// The last commit failed; the next start resumes from the one before.
+    /// Returns an error if the last commit failed; the next start resumes from the commit before.
     pub fn close(&self) -> Result<(), SearchError> {
         let flushed = self.flush();
         self.stop();
@@ -219,14 +221,14 @@ impl Index {
     }
 }
 
-/// What was not committed is left to the next start; [`Index::close`] commits it.
+/// Stops the thread without a commit; uncommitted changes are sent again after the next start. See [`Index::close`].
 impl Drop for Index {
     fn drop(&mut self) {
         self.stop();
     }
 }
 
-/// Whether a message of a user has a value of this name.
+/// Returns whether a message of a user has a value with this key.
 fn has_key(searcher: &Searcher, owner: UserId, key: &str) -> tantivy::Result<bool> {
     let term = Term::from_field_text(FIELDS.keys, key);
     let both = [FIELDS.owner_term(owner), term].map(|term| (Occur::Must, Box::new(exact(term)) as Box<_>));
@@ -245,7 +247,7 @@ mod tests {
     use clotho_core::ids::NodeId;
     use clotho_core::tree::Role;
 
-    /// Segments are merged behind the last commit; searches see that without another one.
+    /// Segments are merged after the last commit, and searches use them without another commit.
     #[test]
     fn index_merged_segments_are_searched() {
         let temp = tempfile::tempdir().unwrap();
@@ -271,7 +273,7 @@ mod tests {
         }
         let seen = || index.shared.reader().searcher().segment_readers().len();
         let until = Instant::now() + Duration::from_secs(60);
-        // Eight small segments become one.
+        // Eight small segments are merged to one.
         while seen() >= 8 || seen() != index.shared.index().searchable_segment_ids().unwrap().len() {
             assert!(Instant::now() < until, "{} segments are searched", seen());
             std::thread::yield_now();

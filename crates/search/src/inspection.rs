@@ -1,4 +1,4 @@
-//! Looking at an index from outside, without changing anything: what the doctor compares with the tree.
+//! Reads an index without changing it; the doctor compares it with the tree.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,23 +9,24 @@ use super::stored_fields::StoredFields;
 use super::{IndexSource, SearchDocument, SearchError};
 use clotho_core::ids::NodeId;
 
-/// What stands in an index.
+/// The contents of an index.
 #[derive(Debug, Default)]
 pub struct IndexContents {
-    /// The cursor of its last commit.
+    /// The cursor of the last commit.
     pub cursor: i64,
-    /// A number for what is found of each node. Two documents of one node are one too many.
+    /// A hash of the searchable content of each node.
     pub documents: HashMap<NodeId, u64>,
-    /// Documents in all.
+    /// The number of documents; larger than `documents` if a node has two.
     pub count: usize,
 }
 
-/// Reads every document; none if there is no index, or one of another format or log: the next start makes it anew.
+/// Reads every document. Returns `None` if there is no index or it has another format or source; the next start
+/// rebuilds those.
 ///
 /// # Errors
-/// The files are damaged.
+/// Returns an error if the files are damaged.
 pub fn read_contents(folder: &Path, upstream: IndexSource) -> Result<Option<IndexContents>, SearchError> {
-    // It may be deleted at any time: the next start makes it anew.
+    // The folder may be deleted at any time; the next start rebuilds it.
     if !folder.exists() {
         return Ok(None);
     }
@@ -48,7 +49,7 @@ pub fn read_contents(folder: &Path, upstream: IndexSource) -> Result<Option<Inde
     })
 }
 
-/// A number for what is found of a document.
+/// Returns a hash of the searchable content of a document.
 pub fn document_hash(document: &SearchDocument) -> u64 {
     content_hash(&document.name, &document.text, &schema::values_hash(&document.facts))
 }

@@ -1,27 +1,27 @@
-//! Full-text search over every complete node of every branch: a tantivy index that is derived from the store and knows
-//! how far it got.
+//! Full-text search over every complete node of every branch: a tantivy index derived from the store.
 //!
-//! The index lives in its own folder, which may be deleted at any time. Each of its commits carries the cursor of the
-//! operation log up to which it is complete. Whoever feeds it *pulls*: it asks [`Index::cursor`] what comes next, reads
-//! the log from there and calls [`Index::send`]. A missing, damaged or foreign index is made anew and its cursor goes
-//! back to 0; an index whose disk failed goes back to its last commit. So there is one way for a start, a rebuild and a
-//! recovery.
+//! The index lives in a folder of its own, which may be deleted at any time. Each commit stores the cursor of the
+//! operation log up to which it is complete. The feeder *pulls*: it asks [`Index::cursor`] where to continue, reads the
+//! log from there and calls [`Index::send`]. A missing, damaged or foreign index is rebuilt, and its cursor goes back
+//! to 0. After a disk failure, the cursor goes back to the last commit. So start, rebuild and recovery use the same
+//! code path.
 //!
-//! - `analyzer`, `stemming`: from text to terms; words, pairs of characters for scripts without spaces, and ground forms
-//! - `values`, `decimal_code`: values of the world as terms, numbers in their order
-//! - `query/`: what a person typed, as an expression; `edit_distance`: slips of the finger
-//! - `compile`, `exclusion`: an expression as tantivy takes it, and what must not match
-//! - `find`: expression and filters to hits; the owner is always one of the filters
-//! - `best_hits`, `segment_times`: the best hits, of equal ones the newest; when each was said
-//! - `snippet`, `highlight`: the piece of a text that shows why it was found
-//! - `schema`, `stored_fields`: the fields and how they go in; what comes out of them
-//! - `disk`: opening, checking and throwing away
-//! - `queue`, `writer`: what waits to be indexed; the one thread that writes and commits
-//! - `look`: every document, for who compares the index with the tree
-//! - `shared`, `index`: what both sides look at; the index as others hold it
+//! - `analyzer`, `stemming`: text to terms; words, character pairs for scripts without spaces, and stems
+//! - `values`, `decimal_code`: values of the state as terms; numbers that sort numerically
+//! - `query/`: parsing the search text into an expression; `edit_distance`: typing errors
+//! - `compile`, `exclusion`: an expression as a tantivy query; excluded matches
+//! - `find`: expression and filters to hits; the owner is always a filter
+//! - `best_hits`, `segment_times`: the best hits, ties by newest first; the time of each document
+//! - `snippet`, `highlight`: the excerpt of a hit, and the marks in it
+//! - `schema`, `stored_fields`: the fields and how they are written; reading stored fields
+//! - `disk`: opening, checking and discarding the files
+//! - `queue`, `writer`: changes to be indexed; the only thread that writes and commits
+//! - `inspection`: reading every document, for the doctor
+//! - `shared`, `index`: state shared by searches and writer; the public handle
 //!
-//! To add a field: `schema.rs` (field, writing), `stored_fields.rs` (reading) and `schema::FORMAT` one higher, so that old indexes
-//! are rebuilt. To add a filter: a field of [`SearchRequest`] and a line in `find.rs`. To add syntax: `query/`.
+//! To add a field: `schema.rs` (field, writing), `stored_fields.rs` (reading), and increment `schema::FORMAT`, so that
+//! old indexes are rebuilt. To add a filter: a field of [`SearchRequest`] and a line in `find.rs`. To add syntax:
+//! `query/`.
 
 mod analyzer;
 mod best_hits;
@@ -63,67 +63,57 @@ pub use queue::IndexSendError;
 pub use snippet::Snippet;
 pub use values::{IndexedScalar, IndexedValue, has_searchable_values, indexed_values};
 
-/// The operation log that an index is fed from. An index that was fed from another one is made anew: somebody replaced
-/// the database, or put back an older copy of it.
+/// The operation log that an index is fed from. An index with another source is rebuilt: the database was replaced, or
+/// an older backup was restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexSource {
-    /// What tells this database from others: any id that it keeps for ever.
+    /// A permanent id of the database.
     pub id: Uuid,
-    /// The newest cursor of the log; an index that stands further was fed from a log that is gone.
+    /// The newest cursor of the log. An index beyond it was fed from a log that no longer exists.
     pub newest: i64,
-    /// What the texts were made with before they were given: another number, other texts of the same log.
+    /// A hash of the text processing before indexing. Another number means other texts for the same log.
     pub texts: u64,
 }
 
-/// One node as the index knows it.
+/// One node as it is indexed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchDocument {
-    /// The node; a second document of the same node replaces the first.
+    /// The node; a second document of a node replaces the first.
     pub node: NodeId,
-    /// Its session.
     pub session: SessionId,
-    /// The session's owner: nobody else finds it.
+    /// The owner of the session; nobody else finds the node.
     pub owner: UserId,
-    /// The character that speaks.
+    /// The speaking character.
     pub character: Option<CharacterId>,
-    /// Who it speaks as.
     pub role: Role,
-    /// The speaker's name.
+    /// The name of the speaker.
     pub name: String,
-    /// What is said.
     pub text: String,
-    /// When it was said.
+    /// When the message was written.
     pub time: Time,
-    /// The values of its world by which it is found.
+    /// The searchable values of the node's state.
     pub facts: Vec<IndexedValue>,
 }
 
 /// One change of the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IndexChange {
-    /// A node came, or is different now.
+    /// Adds a node or replaces its document.
     Put(SearchDocument),
-    /// A node must not be found any more.
     Remove(NodeId),
-    /// Nothing of a session must be found any more.
+    /// Removes all nodes of a session.
     RemoveSession(SessionId),
 }
 
-/// Why there is no answer.
+/// Why the search index cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
     /// The folder cannot be used.
     #[error("the search index in {folder} cannot be used: {cause}")]
-    Folder {
-        /// Which.
-        folder: String,
-        /// Why.
-        cause: std::io::Error,
-    },
-    /// The system gives no thread.
+    Folder { folder: String, cause: std::io::Error },
     #[error("the search index got no thread: {0}")]
     Thread(std::io::Error),
-    /// The index could not be read; it is being checked and will be rebuilt if it is damaged.
+    /// The index could not be read; it is now checked, and rebuilt if damaged.
     #[error("the search index could not be read: {0}")]
     Unreadable(String),
     /// The last commit failed, or the index is closed.

@@ -1,5 +1,4 @@
-//! What waits to be indexed, and how far the index got: one small state behind one lock, between those who feed and
-//! the thread that writes.
+//! The changes to be indexed and the progress of the index: one state behind one lock, shared by feeders and writer.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -7,37 +6,38 @@ use std::time::{Duration, Instant};
 
 use super::{IndexChange, SearchError};
 
-/// So many changes may wait; who feeds faster waits too.
+/// How many changes may wait; then the feeder blocks.
 const CHANGES_MAX: usize = 4_096;
 
-/// Changes that bring the index to a cursor.
+/// Changes that advance the index to a cursor.
 pub(super) struct ChangeBatch {
     pub changes: Vec<IndexChange>,
     pub cursor: i64,
 }
 
-/// What the writing thread is to do next.
+/// The next task of the writer thread.
 pub(super) enum IndexTask {
     Apply(ChangeBatch),
     Commit,
-    /// See whether segments were merged meanwhile.
+    /// Check whether segments were merged meanwhile.
     ReloadMerged,
     PurgeRemoved,
     Check,
     Stop,
 }
 
-/// Why changes were not taken.
+/// Why changes were refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IndexSendError {
-    /// The index went back, or somebody else fed it: it wants what comes after this cursor.
+    /// The index is at another cursor: it went back, or something else fed it. Continue from this cursor.
     #[error("the search index wants what comes after {0}")]
     Elsewhere(i64),
-    /// The disk failed, or the index is closed: try again later, from [`super::Index::cursor`].
+    /// The disk failed, or the index is closed. Try again later, from [`super::Index::cursor`].
     #[error("the search index takes nothing now")]
     Down,
 }
 
+/// The state of the queue; cursors are those of the operation log.
 #[derive(Default)]
 pub(super) struct IndexQueueState {
     queue: VecDeque<ChangeBatch>,
@@ -48,28 +48,29 @@ pub(super) struct IndexQueueState {
     pub visible: i64,
     /// Everything up to here survives a crash.
     pub committed: i64,
-    /// The index was made anew and is whole when it can find everything up to here.
+    /// A rebuilt index is complete when it is visible up to here.
     pub whole_at: i64,
     pub is_down: bool,
     is_closing: bool,
-    /// The files may be damaged and are to be checked.
+    /// The files may be damaged and must be checked.
     pub is_suspect: bool,
     flush_requested: bool,
-    /// What was removed is to leave the files too.
+    /// Removed documents must be erased from the files.
     purge_requested: bool,
 }
 
+/// The queue between feeders and the writer thread.
 #[derive(Default)]
 pub(super) struct IndexQueue {
     state: Mutex<IndexQueueState>,
-    /// There is something to do.
+    /// Signals that there is work.
     work: Condvar,
-    /// Something was done.
+    /// Signals that work was done.
     done: Condvar,
 }
 
 impl IndexQueue {
-    /// A queue whose index stands at `cursor` of a log that goes up to `newest`; `is_suspect`: the first task is to check it.
+    /// Creates the queue of an index at `cursor`, for a log up to `newest`. If `is_suspect`, the first task is a check.
     pub fn new(cursor: i64, newest: i64, is_suspect: bool) -> Self {
         let whole_at = if cursor == 0 { newest } else { 0 };
         let state = IndexQueueState {
@@ -83,12 +84,12 @@ impl IndexQueue {
         Self { state: Mutex::new(state), ..Self::default() }
     }
 
-    /// The state, to look at.
+    /// Locks and returns the state.
     pub fn state(&self) -> MutexGuard<'_, IndexQueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes changes that follow `after`; waits while too many wait.
+    /// Takes the changes after `after`. Blocks while too many changes wait.
     pub fn send(&self, after: i64, changes: Vec<IndexChange>, cursor: i64) -> Result<(), IndexSendError> {
         let mut state = self.state();
         loop {
@@ -110,12 +111,12 @@ impl IndexQueue {
         Ok(())
     }
 
-    /// Waits until the files are checked and everything that was sent is durable and can be found.
+    /// Waits until pending checks are done and all sent changes are durable and visible.
     pub fn flush(&self) -> Result<(), SearchError> {
         let mut state = self.state();
         let target = state.fed;
         while state.is_suspect || state.committed < target || state.visible < target {
-            // Going back below the target means that what was sent is lost and must be sent again.
+            // If `fed` is below the target, the sent changes are lost and must be sent again.
             if state.is_down || state.is_closing || state.fed < target {
                 return Err(SearchError::Down);
             }
@@ -126,7 +127,7 @@ impl IndexQueue {
         Ok(())
     }
 
-    /// Waits until what was removed has left the files.
+    /// Waits until removed documents are erased from the files.
     pub fn purge_removed(&self) -> Result<(), SearchError> {
         let mut state = self.state();
         state.purge_requested = true;
@@ -140,32 +141,32 @@ impl IndexQueue {
         Ok(())
     }
 
-    /// What was removed has left the files.
+    /// Reports that removed documents were erased.
     pub fn purge_finished(&self) {
         self.state().purge_requested = false;
         self.done.notify_all();
     }
 
-    /// The files may be damaged: the thread is to check them.
+    /// Requests a check of the files.
     pub fn mark_suspect(&self) {
         self.state().is_suspect = true;
         self.work.notify_all();
     }
 
-    /// The files are sound.
+    /// Reports that the files are intact.
     pub fn mark_intact(&self) {
         self.state().is_suspect = false;
         self.done.notify_all();
     }
 
-    /// Nothing is taken any more, and the thread is to stop; what waits is left to the next start.
+    /// Refuses further changes and stops the thread. Waiting changes are lost until they are sent again.
     pub fn close(&self) {
         self.state().is_closing = true;
         self.work.notify_all();
         self.done.notify_all();
     }
 
-    /// What to do next: when to commit at the latest, and when to look for merged segments if there is nothing else to do.
+    /// Waits for the next task. `commit` is the deadline of a commit, `look` the time to check for merged segments.
     pub fn next(&self, commit: Option<Instant>, look: Option<Instant>) -> IndexTask {
         let mut state = self.state();
         loop {
@@ -201,20 +202,20 @@ impl IndexQueue {
         }
     }
 
-    /// Everything up to `cursor` can be found, because nothing of it was to be indexed.
+    /// Reports that everything up to `cursor` is visible, because there was nothing to index.
     pub fn advance(&self, cursor: i64) {
         self.state().visible = cursor;
         self.done.notify_all();
     }
 
-    /// Everything up to `cursor` is durable and can be found.
+    /// Reports that everything up to `cursor` is durable and visible.
     pub fn commit(&self, cursor: i64) {
         let mut state = self.state();
         (state.visible, state.committed) = (cursor, cursor);
         self.done.notify_all();
     }
 
-    /// The index was made anew: it is whole again when it stands where it stood.
+    /// Reports that the index is rebuilt: it is complete when it reaches its former position.
     pub fn restart(&self) {
         let mut state = self.state();
         state.whole_at = state.whole_at.max(state.fed);
@@ -222,7 +223,7 @@ impl IndexQueue {
         self.rewind(0, false);
     }
 
-    /// The index stands at `cursor` again; what waits is dropped, since it must be sent again from there.
+    /// Moves the index back to `cursor`. Waiting changes are dropped and must be sent again from there.
     pub fn rewind(&self, cursor: i64, is_down: bool) {
         let mut state = self.state();
         state.queue.clear();
@@ -232,7 +233,7 @@ impl IndexQueue {
         self.done.notify_all();
     }
 
-    /// Rests after a failure; `false` if the index was closed meanwhile.
+    /// Waits after a failure; `false` if the index was closed meanwhile.
     pub fn rest(&self, how_long: Duration) -> bool {
         let state = self.state();
         let waits = self.work.wait_timeout_while(state, how_long, |state| !state.is_closing);

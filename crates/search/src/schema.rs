@@ -1,4 +1,4 @@
-//! The fields of the index, and how a document goes in.
+//! The fields of the index, and writing a document.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -12,16 +12,16 @@ use tantivy::{TantivyDocument, Term};
 use super::{IndexedValue, SearchDocument, analyzer};
 use clotho_core::ids::{CharacterId, NodeId, SessionId, UserId};
 
-/// Rises when fields or terms change their meaning: an index of another format is rebuilt.
+/// The format version. Increment it when the meaning of fields or terms changes; other versions are rebuilt.
 pub(super) const FORMAT: u32 = 3;
 
-/// So much of a hash tells worlds apart.
+/// Length of the stored hash of a node's values, in bytes.
 const SUM_BYTES: usize = 8;
 
-/// The name of the field of times, by which equal hits are ordered.
+/// The name of the time field, which orders equal hits.
 pub(super) const TIME: &str = "time";
 
-/// The fields.
+/// The fields of the index.
 pub(super) struct IndexFields {
     pub schema: Schema,
     pub node: Field,
@@ -31,18 +31,18 @@ pub(super) struct IndexFields {
     pub role: Field,
     pub name: Field,
     pub text: Field,
-    /// Ground forms of the English words in the text.
+    /// Stems of the English words in the text.
     pub stems: Field,
     pub time: Field,
-    /// Names of the values of the world that a node has.
+    /// Keys of the searchable values.
     pub keys: Field,
-    /// Names and values.
+    /// Keys combined with their values.
     pub values: Field,
-    /// A number for all of its values, so that who compares the index with the tree need not know them.
+    /// A hash of all values, so that the doctor can compare them without storing them.
     pub sum: Field,
 }
 
-/// The fields of this format.
+/// The fields of the current format.
 pub(super) static FIELDS: LazyLock<IndexFields> = LazyLock::new(|| {
     let mut builder = Schema::builder();
     let id = BytesOptions::default().set_indexed();
@@ -70,27 +70,27 @@ pub(super) static FIELDS: LazyLock<IndexFields> = LazyLock::new(|| {
 });
 
 impl IndexFields {
-    /// The term by which a node is found and replaced.
+    /// Returns the term by which a node is found and replaced.
     pub fn node_term(&self, node: NodeId) -> Term {
         Term::from_field_bytes(self.node, node.as_bytes())
     }
 
-    /// The term of everything in a session.
+    /// Returns the term of all nodes of a session.
     pub fn session_term(&self, session: SessionId) -> Term {
         Term::from_field_bytes(self.session, session.as_bytes())
     }
 
-    /// The term of everything a user owns.
+    /// Returns the term of all nodes of an owner.
     pub fn owner_term(&self, owner: UserId) -> Term {
         Term::from_field_bytes(self.owner, owner.as_bytes())
     }
 
-    /// The term of everything a character says.
+    /// Returns the term of all messages of a character.
     pub fn character_term(&self, character: CharacterId) -> Term {
         Term::from_field_bytes(self.character, character.as_bytes())
     }
 
-    /// A document as tantivy takes it.
+    /// Converts a document for tantivy.
     pub fn write(&self, document: &SearchDocument) -> TantivyDocument {
         let mut doc = TantivyDocument::default();
         doc.add_bytes(self.node, document.node.as_bytes());
@@ -123,7 +123,7 @@ impl IndexFields {
     }
 }
 
-/// A number for facts; empty for none.
+/// Hashes the values of a node; empty if there are none.
 pub(super) fn values_hash(facts: &[IndexedValue]) -> Vec<u8> {
     if facts.is_empty() {
         return Vec::new();

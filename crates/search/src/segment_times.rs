@@ -1,4 +1,5 @@
-//! When things were said, segment by segment. To open a column takes longer than to find a rare word, so each is opened once.
+//! The times of documents by segment. Opening a column takes longer than finding a rare word, so each is opened only
+//! once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -9,15 +10,15 @@ use tantivy::{DocId, Searcher, SegmentReader};
 
 use super::schema::TIME;
 
-/// Of so many documents that follow one another the newest is known, so that rows of older ones need not be read.
+/// Documents per row. The newest time of each row is known, so that rows of older documents can be skipped.
 const ROW: usize = 1_024;
 
-/// The times of a segment. They do not change: a document that is put anew stands in another segment.
+/// The times of a segment. They never change: a replaced document is in another segment.
 pub(super) struct SegmentTimes {
     column: Column<i64>,
-    /// The newest of each row.
+    /// The newest time of each row.
     newest: Vec<i64>,
-    /// The newest of each row and all before it.
+    /// The newest time of each row and all rows before it.
     until: Vec<i64>,
 }
 
@@ -38,33 +39,33 @@ impl SegmentTimes {
         Ok(Self { column, newest, until })
     }
 
-    /// When a document was said.
+    /// Returns the time of a document.
     pub fn of(&self, doc: DocId) -> i64 {
         self.column.first(doc).unwrap_or(i64::MIN)
     }
 
-    /// The row in which a document stands. Documents with higher numbers stand in the same one or behind it.
+    /// Returns the row of a document. Rows grow with document numbers.
     pub fn row(doc: DocId) -> usize {
         usize::try_from(doc).map_or(usize::MAX, |doc| doc / ROW)
     }
 
-    /// Nothing in a row or before it was said later.
+    /// Returns the newest time of a row and all rows before it.
     pub fn newest_until(&self, row: usize) -> i64 {
         self.until.get(row).copied().unwrap_or(i64::MAX)
     }
 
-    /// Nothing in a row was said later.
+    /// Returns the newest time of a row.
     pub fn newest(&self, row: usize) -> i64 {
         self.newest.get(row).copied().unwrap_or(i64::MAX)
     }
 }
 
-/// The times of all segments that somebody searches.
+/// The times of all segments in use.
 #[derive(Default)]
 pub(super) struct SegmentTimesCache(RwLock<HashMap<SegmentId, Arc<SegmentTimes>>>);
 
 impl SegmentTimesCache {
-    /// Those of each segment of a snapshot, in their order.
+    /// Returns the times of each segment of a searcher, in its order.
     pub fn of(&self, searcher: &Searcher) -> tantivy::Result<Vec<Arc<SegmentTimes>>> {
         searcher.segment_readers().iter().map(|segment| self.segment(segment)).collect()
     }
@@ -79,7 +80,7 @@ impl SegmentTimesCache {
         Ok(times)
     }
 
-    /// Reads what is new in a snapshot, so that no search has to, and forgets what it has not any more.
+    /// Loads the segments that are new in a searcher, so that searches need not, and drops those it no longer has.
     pub fn refresh(&self, searcher: &Searcher) -> tantivy::Result<()> {
         self.of(searcher)?;
         let segments: Vec<SegmentId> = searcher.segment_readers().iter().map(SegmentReader::segment_id).collect();

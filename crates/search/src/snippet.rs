@@ -1,36 +1,36 @@
-//! The piece of a text that shows why it was found, with the places to mark: ranges, never markup.
+//! Excerpts of texts that show the matches, with the ranges to mark; never markup.
 
 use std::collections::BTreeMap;
 
 use super::analyzer::{self, is_snippet_boundary};
 use super::highlight::HighlightTerms;
 
-/// How long a snippet is, in characters.
+/// The length of a snippet, in characters.
 const LENGTH: usize = 200;
-/// How much of it may stand before the first mark.
+/// How many characters may precede the first mark.
 const LEAD: usize = 40;
-/// Hits of single terms that are looked at in one text.
+/// How many term matches of one text are examined.
 const TERMS_MAX: usize = 10_000;
-/// Places that are weighed as the beginning.
+/// How many matches are compared as possible starts.
 const PLACES_MAX: usize = 200;
 
-/// A piece of a text.
+/// An excerpt of a text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Snippet {
-    /// One line; `…` where the text goes on.
+    /// One line, with `…` where the text was cut.
     pub text: String,
-    /// What matched: ranges `[start, end)` in UTF-16 code units of `text`, in order, not touching one another.
+    /// The matches: sorted, disjoint ranges `[start, end)` in UTF-16 code units of `text`.
     pub marks: Vec<(usize, usize)>,
 }
 
-/// Where something matched, in bytes, and which phrase it was.
+/// A match in bytes, with the number of its phrase.
 struct SnippetMatch {
     start: usize,
     end: usize,
     phrase: usize,
 }
 
-/// Cuts the best piece out of `text`: where most of the phrases come together, the earliest of these.
+/// Returns the excerpt of `text` with the most distinct phrases, the earliest of several.
 pub(super) fn build_snippet(text: &str, wants: &HighlightTerms<'_>) -> Snippet {
     let places = find_matches(text, wants);
     let first = best_start(&places);
@@ -57,7 +57,7 @@ pub(super) fn build_snippet(text: &str, wants: &HighlightTerms<'_>) -> Snippet {
     snippet
 }
 
-/// Where what was looked for occurs, ordered by place.
+/// Returns all matches, sorted by position.
 fn find_matches(text: &str, wants: &HighlightTerms<'_>) -> Vec<SnippetMatch> {
     let mut hits: BTreeMap<(usize, usize), (usize, usize)> = BTreeMap::new();
     analyzer::text_analyzer().token_stream(text).process(&mut |token| {
@@ -83,7 +83,7 @@ fn find_matches(text: &str, wants: &HighlightTerms<'_>) -> Vec<SnippetMatch> {
     places
 }
 
-/// The beginning of the stretch that shows most different phrases.
+/// Returns the start of the excerpt with the most distinct phrases.
 fn best_start(places: &[SnippetMatch]) -> usize {
     let variety = |from: usize, start: usize| {
         let near = places.iter().skip(from).take_while(|place| place.end <= start + LENGTH).take(PLACES_MAX);
@@ -97,7 +97,7 @@ fn best_start(places: &[SnippetMatch]) -> usize {
     weighed.reduce(|best, next| if next.0 > best.0 { next } else { best }).map_or(0, |(_, start)| start)
 }
 
-/// Up to `count` characters before `at`, from the beginning of a word if one is near.
+/// Returns the position up to `count` characters before `at`, at the start of a word if one is near.
 fn extend_back(text: &str, at: usize, count: usize) -> usize {
     let before = text.get(..at).unwrap_or_default();
     let mut start = at;
@@ -113,7 +113,7 @@ fn extend_back(text: &str, at: usize, count: usize) -> usize {
     if start == 0 { 0 } else { word.unwrap_or(start) }
 }
 
-/// `count` characters after `start`, to the end of a word if one is near.
+/// Returns the position `count` characters after `start`, at the end of a word if one is near.
 fn extend_forward(text: &str, start: usize, count: usize) -> usize {
     let rest = text.get(start..).unwrap_or_default();
     let Some((limit, _)) = rest.char_indices().skip(count).find(|(_, c)| is_snippet_boundary(*c)) else {

@@ -1,21 +1,21 @@
-//! English words in their ground form: who looks for *lantern* also means *lanterns*.
+//! Stems of English words: a search for *lantern* also finds *lanterns*.
 //!
-//! Ground forms lie in a field of their own, beside the words as they stand, so that the word as it was typed counts twice and
-//! comes first. Other scripts and very short words have none.
+//! Stems have a field of their own, beside the original words. So the exact word matches in both fields and ranks
+//! first. Words of other scripts and very short words have no stem.
 
 use rust_stemmers::{Algorithm, Stemmer};
 use tantivy::tokenizer::{Token, TokenFilter, TokenStream, Tokenizer};
 
-/// Shorter words have no endings to take away.
+/// Shorter words have no ending to remove.
 const SHORTEST: usize = 3;
 
-/// The ground form of a word that was folded before; `None` for what is no English word.
+/// Returns the stem of a normalized word; `None` if it cannot be an English word.
 pub(super) fn stem(word: &str) -> Option<String> {
     let is_english = word.len() >= SHORTEST && word.bytes().all(|byte| byte.is_ascii_lowercase());
     is_english.then(|| Stemmer::create(Algorithm::English).stem(word).into_owned())
 }
 
-/// Leaves only ground forms of a text.
+/// A token filter that keeps only stems.
 #[derive(Clone)]
 pub(super) struct StemFilter;
 
@@ -72,7 +72,7 @@ mod tests {
         {
             assert_eq!(stem(word).as_deref(), Some(expected));
         }
-        // Who looks for other forms in a text looks only at words that begin alike.
+        // The check for stems in a text skips words with another first letter, so stemming must not change that letter.
         for word in ["dying", "skies", "ugly", "early", "only", "yes", "youth", "using", "generously", "inning", "idly"]
         {
             assert_eq!(stem(word).unwrap().chars().next(), word.chars().next());

@@ -1,5 +1,4 @@
-//! How a document comes out of the index: field by field into what is wanted of it, without a document of tantivy's in between,
-//! which would be a copy of all texts.
+//! Reads stored fields directly into a struct. The document type of tantivy would copy all texts.
 
 use tantivy::schema::Field;
 use tantivy::schema::document::{
@@ -11,7 +10,7 @@ use clotho_core::clock::Time;
 use clotho_core::ids::{CharacterId, NodeId, SessionId};
 use clotho_core::tree::Role;
 
-/// What is stored of a document.
+/// The stored fields of a document.
 pub(super) struct StoredFields {
     pub node: NodeId,
     pub session: SessionId,
@@ -20,7 +19,7 @@ pub(super) struct StoredFields {
     pub name: String,
     pub text: String,
     pub time: Time,
-    /// A number for its values of the world.
+    /// The hash of the node's values.
     pub sum: Vec<u8>,
 }
 
@@ -34,7 +33,7 @@ impl DocumentDeserialize for StoredFields {
     }
 }
 
-/// A value of any field.
+/// A value of any stored field.
 enum FieldValue {
     Bytes(Vec<u8>),
     Text(String),
@@ -65,7 +64,7 @@ impl ValueVisitor for FieldValueVisitor {
     }
 }
 
-/// What was read so far.
+/// The fields read so far.
 #[derive(Default)]
 struct StoredFieldsBuilder {
     node: Option<NodeId>,
@@ -79,7 +78,7 @@ struct StoredFieldsBuilder {
 }
 
 impl StoredFieldsBuilder {
-    /// A field of another format is none of ours.
+    /// Takes one field; unknown fields are ignored.
     fn take(&mut self, field: Field, part: FieldValue) {
         match part {
             FieldValue::Bytes(bytes) if field == FIELDS.node => self.node = NodeId::from_slice(&bytes),
@@ -94,7 +93,7 @@ impl StoredFieldsBuilder {
         }
     }
 
-    /// `None` if something that must be there is not.
+    /// Returns `None` if a required field is missing.
     fn build(self) -> Option<StoredFields> {
         Some(StoredFields {
             node: self.node?,

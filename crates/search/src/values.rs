@@ -1,8 +1,8 @@
-//! Values of the world by which messages are found: those that a schema marks with `x-search` (`domain.md` 8).
+//! Searchable values of the state: those that a schema marks with `x-search` (`domain.md` 8).
 //!
-//! A value has a key: the last part of its path where no other marked value of the same rules has it too, and always the whole
-//! path with points (`combat.hp`). Keys and values become terms of two fields, so that an index needs to know no schema. What
-//! players may not see is not searched by. Everything is bounded: a message never costs more than its text.
+//! A value has its whole path with dots as key (`combat.hp`), and the last part of the path too if that is unique among
+//! the marked values. Keys and values become terms of two fields, so the index needs to know no schema. Values hidden
+//! from players are not indexed. All sizes are limited: a message never costs more than its text.
 
 use std::collections::HashMap;
 
@@ -11,39 +11,37 @@ use serde_json::Value;
 use super::{analyzer, decimal_code};
 use clotho_core::world::{Pointer, SchemaNode, SchemaSet, World};
 
-/// So many marked leaves of a world count, in the order of the schemas.
+/// How many marked leaves of a state are indexed, in the order of the schemas.
 const LEAVES_MAX: usize = 64;
-/// So many values of a list or a map count.
+/// How many items of a list or map are indexed.
 const ITEMS_MAX: usize = 32;
-/// So many characters of a text count.
+/// How many characters of a text are indexed.
 const TEXT_MAX: usize = 200;
-/// Longer keys cannot be asked for.
+/// The maximum length of a key, in characters.
 pub(super) const KEY_MAX: usize = 100;
 
-/// Parts the key from what it is, and sorts before everything that may stand in a key.
+/// Separates key and value in a term; sorts before everything that may occur in a key.
 const APART: char = '\0';
 
-/// One value by which a message is found.
+/// One searchable value of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexedValue {
-    /// The names under which it can be asked for, folded.
+    /// The keys, in lower case.
     pub keys: Vec<String>,
-    /// What it is.
     pub value: IndexedScalar,
 }
 
-/// A value without parts.
+/// A scalar value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IndexedScalar {
-    /// `true` or `false`.
     Flag(bool),
     /// A number as JSON writes it.
     Number(String),
-    /// A text, cut to what counts.
+    /// A text, cut to the indexed length.
     Text(String),
 }
 
-/// The facts of a world under the rules in force there; none for most worlds, at little cost.
+/// Returns the searchable values of a state under its active schemas. Cheap for states without any.
 pub fn indexed_values(world: &World, rules: &SchemaSet) -> Vec<IndexedValue> {
     let marked = searchable_leaves(rules);
     let mut uses: HashMap<String, usize> = HashMap::new();
@@ -64,12 +62,12 @@ pub fn indexed_values(world: &World, rules: &SchemaSet) -> Vec<IndexedValue> {
     facts
 }
 
-/// Whether rules mark anything: without, no world has to be looked at.
+/// Returns whether the schemas mark any value. If not, no state needs to be read.
 pub fn has_searchable_values(rules: &SchemaSet) -> bool {
     !searchable_leaves(rules).is_empty()
 }
 
-/// The marked leaves of all rules.
+/// Returns the marked leaves of all schemas.
 fn searchable_leaves(rules: &SchemaSet) -> Vec<(Pointer, &SchemaNode)> {
     let mut marked = Vec::new();
     for (root, schema) in rules.roots() {
@@ -81,14 +79,14 @@ fn searchable_leaves(rules: &SchemaSet) -> Vec<(Pointer, &SchemaNode)> {
     marked
 }
 
-/// Marked itself, or as what its values are like, or what those hold.
+/// Returns whether a leaf is marked: itself, the schema of its items, or a part of those.
 fn is_searchable(node: &SchemaNode) -> bool {
     let within = node.additional_schema().or(node.items()).filter(|within| within.is_visible());
     node.is_searchable()
         || within.is_some_and(|within| within.is_searchable() || searchable_parts(within).next().is_some())
 }
 
-/// The marked parts of one of several like things.
+/// Returns the marked properties of an item's schema.
 fn searchable_parts(node: &SchemaNode) -> impl Iterator<Item = &str> {
     node.properties().filter(|(_, part)| part.is_searchable() && part.is_visible()).map(|(key, _)| key)
 }
@@ -101,13 +99,13 @@ fn join_key(keys: &[String]) -> String {
     keys.iter().map(|key| normalize_key(key)).collect::<Vec<_>>().join(".")
 }
 
-/// A key as it is compared.
+/// Normalizes a key for comparison.
 pub(super) fn normalize_key(key: &str) -> String {
     key.to_lowercase()
 }
 
-/// The values of a leaf: itself, those of a list, or those of a map under their keys; the names of what a map holds are its own
-/// values.
+/// Collects the values of a leaf: itself, the items of a list, or the entries of a map under their keys. The keys of a
+/// map are values too.
 fn collect_values(keys: &[String], node: &SchemaNode, value: &Value, facts: &mut Vec<IndexedValue>) {
     match value {
         Value::Array(list) => facts.extend(list.iter().take(ITEMS_MAX).filter_map(|item| indexed_value(keys, item))),
@@ -142,50 +140,50 @@ fn indexed_value(keys: &[String], value: &Value) -> Option<IndexedValue> {
     Some(IndexedValue { keys: keys.iter().filter(usable).cloned().collect(), value })
 }
 
-/// What a value is asked to be, as terms of the field of values.
+/// The terms of one key in the field of values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ValueTerms {
-    /// Before every number of the key, and behind.
+    /// The bounds below and above every number of the key.
     pub numbers: (String, String),
     key: String,
 }
 
 impl ValueTerms {
-    /// The terms of a key.
+    /// Creates the terms of a key.
     pub fn of(key: &str) -> Self {
         let number = |code: &str| format!("{key}{APART}#{code}");
         Self { numbers: (number(decimal_code::LEAST), number(decimal_code::MOST)), key: key.to_owned() }
     }
 
-    /// A number by its code.
+    /// Returns the term of an encoded number.
     pub fn code(&self, code: &str) -> String {
         format!("{}{APART}#{code}", self.key)
     }
 
-    /// A number; `None` if the text is none.
+    /// Returns the term of a number; `None` if the text is no number.
     pub fn number(&self, text: &str) -> Option<String> {
         decimal_code::encode(text).map(|code| self.code(&code))
     }
 
-    /// `true` or `false`.
+    /// Returns the term of a flag.
     pub fn flag(&self, flag: bool) -> String {
         format!("{}{APART}?{flag}", self.key)
     }
 
-    /// A whole text.
+    /// Returns the term of a whole text.
     pub fn whole_text(&self, text: &str) -> String {
         let words: Vec<String> = analyzer::phrase_terms(text).into_iter().map(|(_, word)| word).collect();
         format!("{}{APART}={}", self.key, words.join(" "))
     }
 
-    /// A word of a text.
+    /// Returns the term of one word of a text.
     pub fn word(&self, word: &str) -> String {
         format!("{}{APART}~{word}", self.key)
     }
 }
 
 impl IndexedValue {
-    /// The terms by which it is found.
+    /// Returns the terms by which the value is found.
     pub(super) fn terms(&self) -> Vec<String> {
         self.keys.iter().flat_map(|key| self.terms_of(key)).collect()
     }

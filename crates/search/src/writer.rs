@@ -1,5 +1,5 @@
-//! The one thread that writes the index. Commits cost tens of milliseconds, so they are made for many changes at once:
-//! after `commit_docs` changes, or when the oldest has waited `commit_interval`.
+//! The only thread that writes the index. A commit costs tens of milliseconds, so changes are batched: it commits after
+//! `commit_docs` changes, or when the oldest one has waited `commit_interval`.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,36 +14,38 @@ use super::shared::SharedIndex;
 use super::{IndexChange, IndexSource, SearchError};
 use clotho_config as config;
 
-/// A cursor that moves without changes is committed after so many steps: that only shortens a restart.
+/// After this many batches without changes the cursor is committed. That only shortens a restart.
 const IDLE_STEPS_MAX: usize = 1_000;
-/// The first and the longest rest after a failure.
+/// The first and the longest wait after a failure.
 const RETRY_DELAY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
-/// After a commit segments are still being merged for a while: so long after it is looked for the first time whether they are, then
-/// each time four times later, and so long at most.
+/// Segments are still merged for a while after a commit. This is the first interval of checks for merged segments, and
+/// the longest; each is four times the previous one.
 const MERGE_POLL: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
 
+/// The state of the writer thread.
 pub(super) struct IndexWorker {
     place: IndexFolder,
     upstream: IndexSource,
     settings: config::SearchConfig,
     shared: Arc<SharedIndex>,
-    /// Made for the first change, so that a server that is only read carries no writer.
+    /// Created for the first change, so that a server without writes needs no writer memory.
     writer: Option<IndexWriter>,
-    /// How far the changes given to the writer go.
+    /// The cursor of the changes given to the writer.
     cursor: i64,
     /// Changes given to the writer since the last commit.
     changes: usize,
     /// Batches without changes since the last commit.
     quiet: usize,
-    /// When the oldest of the changes came.
+    /// When the oldest uncommitted change came.
     oldest: Option<Instant>,
     rest: Duration,
-    /// When to look for merged segments, and how long was waited for it.
+    /// When to check for merged segments, and the last interval.
     merging: Option<(Instant, Duration)>,
 }
 
 impl IndexWorker {
+    /// Creates the worker at the last committed cursor.
     pub fn new(
         place: IndexFolder,
         upstream: IndexSource,
@@ -66,7 +68,7 @@ impl IndexWorker {
         }
     }
 
-    /// Works until the queue is closed.
+    /// Runs until the queue is closed.
     pub fn run(mut self) {
         loop {
             let commit = self.oldest.map(|oldest| oldest + self.settings.commit_interval);
@@ -121,15 +123,15 @@ impl IndexWorker {
         Ok(())
     }
 
-    /// Looks whether segments were merged.
+    /// Makes merged segments visible, and schedules the next check.
     fn reload_merged(&mut self) -> Result<(), SearchError> {
         let wait = self.merging.take().map(|(_, waited)| waited * 4).filter(|wait| *wait <= MERGE_POLL.1);
         self.merging = wait.map(|wait| (Instant::now() + wait, wait));
         Ok(self.shared.reload_merged()?)
     }
 
-    /// Writes every segment anew that has removed documents, without them. What is being merged already is waited for, and
-    /// nothing else is merged meanwhile.
+    /// Rewrites every segment that has removed documents, without them. Waits for running merges first; no others start
+    /// meanwhile.
     fn purge_removed(&mut self) -> Result<(), SearchError> {
         self.commit()?;
         self.writer.take().map_or(Ok(()), IndexWriter::wait_merging_threads)?;
@@ -139,7 +141,7 @@ impl IndexWorker {
         for segment in segments.iter().filter(|segment| segment.has_deletes()) {
             writer.merge(&[segment.id()]).wait()?;
         }
-        // Whoever knows the old segments keeps their files.
+        // Metas keep the files of the old segments alive.
         drop(segments);
         self.shared.reload()?;
         self.writer()?.garbage_collect_files().wait()?;
@@ -148,7 +150,7 @@ impl IndexWorker {
         Ok(())
     }
 
-    /// Makes a damaged index anew; whoever feeds it then begins at the beginning.
+    /// Checks the files and recreates a damaged index. The feeder then starts from the beginning.
     fn check_files(&mut self) -> Result<(), SearchError> {
         if disk::is_intact(&self.shared.index()) {
             self.shared.queue.mark_intact();
@@ -164,20 +166,20 @@ impl IndexWorker {
         Ok(())
     }
 
-    /// Goes back to the last commit and rests; `false` if the index was closed meanwhile.
+    /// Goes back to the last commit and waits; `false` if the index was closed meanwhile.
     fn recover(&mut self, error: &SearchError) -> bool {
         tracing::error!(%error, rest = ?self.rest, "the search index could not be written; it goes back to its last commit");
         self.drop_writer();
         self.cursor = self.shared.queue.state().committed;
         self.shared.queue.rewind(self.cursor, true);
         let goes_on = self.shared.queue.rest(self.rest);
-        // The folder may be gone or half written: writing on would fail for ever.
+        // The folder may be missing or half written; without a check, writing would fail forever.
         self.shared.queue.mark_suspect();
         self.rest = (self.rest * 2).min(RETRY_DELAY.1);
         goes_on
     }
 
-    /// Drops the writer with everything that is not committed.
+    /// Drops the writer and everything uncommitted.
     fn drop_writer(&mut self) {
         self.writer = None;
         (self.changes, self.quiet, self.oldest) = (0, 0, None);
@@ -198,7 +200,7 @@ impl IndexWorker {
     }
 }
 
-/// However the thread ends, nobody waits for it in vain.
+/// Closes the queue even after a panic, so that nobody waits forever.
 impl Drop for IndexWorker {
     fn drop(&mut self) {
         self.shared.queue.close();

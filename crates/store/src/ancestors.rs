@@ -1,4 +1,4 @@
-//! Climbing: the way up from a node, read in one statement however long it is.
+//! Reads the ancestors of a node in one statement, whatever their number.
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Nullable};
@@ -8,35 +8,33 @@ use super::error::StoreError;
 use super::prepared::prepared;
 use super::rows::NodeRow;
 
-/// The first stretch that both lines climb in search of where they meet; each next one is twice as long.
+/// The first depth range that both branches climb to find their common ancestor; each next one is twice as long.
 const FIRST_BATCH: i32 = 32;
 
-/// What a climb reads of each node.
+/// The columns of a node that a walk to the root reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, QueryableByName)]
 pub struct AncestorRow {
-    /// The node.
     #[diesel(sql_type = BigInt)]
     pub n: i64,
-    /// Its parent.
     #[diesel(sql_type = Nullable<BigInt>)]
     pub parent_n: Option<i64>,
     /// The child last visited below it.
     #[diesel(sql_type = Nullable<BigInt>)]
     pub remembered_n: Option<i64>,
-    /// Edges from the root.
+    /// The number of edges from the root.
     #[diesel(sql_type = Integer)]
     pub depth: i32,
 }
 
 impl AncestorRow {
-    /// The rung of a row.
+    /// Takes the columns from a full row.
     pub fn from_row(row: &NodeRow) -> Self {
         Self { n: row.n, parent_n: row.parent_n, remembered_n: row.remembered_n, depth: row.depth }
     }
 }
 
-/// The nodes from `from` up to the one at `depth`, both included, nearest first. Depth falls with every step, so that even
-/// a damaged tree ends the climb.
+/// Returns the nodes from `from` up to the one at `depth`, both included, nearest first. Depth decreases at
+/// every step, so the walk ends even in a damaged tree.
 pub fn ancestors_up_to_depth(conn: &mut Conn, from: i64, depth: i32) -> Result<Vec<AncestorRow>, StoreError> {
     let query = diesel::sql_query(
         "WITH RECURSIVE up (n, parent_n, remembered_n, depth) AS ( \
@@ -48,13 +46,13 @@ pub fn ancestors_up_to_depth(conn: &mut Conn, from: i64, depth: i32) -> Result<V
     Ok(prepared(query.bind::<BigInt, _>(from).bind::<Integer, _>(depth)).load(conn)?)
 }
 
-/// The ancestor of `from` (or itself) that stands at `depth`; `None` if it stands higher itself.
+/// Returns the ancestor of `from` (or itself) at `depth`; `None` if `from` is above that depth.
 pub fn ancestor_at(conn: &mut Conn, from: i64, depth: i32) -> Result<Option<i64>, StoreError> {
     Ok(ancestors_up_to_depth(conn, from, depth)?.last().filter(|rung| rung.depth == depth).map(|rung| rung.n))
 }
 
-/// The way from `to` up to the lowest node that lies on both lines, that one included, nearest first. The cost is that of
-/// the way, not of the depth.
+/// Returns the path from `to` up to the lowest common ancestor with `from`, that one included, nearest first.
+/// The cost depends on the length of that path, not on the depth.
 pub fn path_from_common_ancestor(
     conn: &mut Conn,
     from: AncestorRow,
@@ -87,7 +85,8 @@ struct ContextRow {
     n: i64,
 }
 
-/// The nearest context node at or above a node: not of a model, no change node (`domain.md` 1).
+/// Returns the nearest context node at or above a node: neither an assistant node nor a change node
+/// (`domain.md` 1).
 pub fn nearest_context(conn: &mut Conn, start: i64) -> Result<Option<i64>, StoreError> {
     // role: 2 assistant; kind: 3 change.
     let query = diesel::sql_query(

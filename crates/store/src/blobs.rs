@@ -1,4 +1,4 @@
-//! Content-addressed bytes: written once, found by hash.
+//! Content-addressed bytes, stored once and found by hash.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -11,21 +11,23 @@ use super::row_numbers::{self, PermanentTable};
 use super::tables::blobs;
 
 thread_local! {
-    /// What was put since a sweep began; nothing is noted while there is none. Only the writer's thread puts.
+    /// The hashes put since garbage collection began; `None` while there is none. Only the writer thread puts
+    /// blobs.
     static PUT: RefCell<Option<HashSet<Vec<u8>>>> = const { RefCell::new(None) };
 }
 
-/// Begins to note what is put: what a sweep found idle before may be in use again.
+/// Starts recording puts, because a blob that garbage collection found idle may be in use again.
 pub fn start_recording_puts() {
     PUT.set(Some(HashSet::new()));
 }
 
-/// Ends the notes.
+/// Stops recording puts.
 pub fn stop_recording_puts() {
     PUT.set(None);
 }
 
-/// Takes rows with these hashes away, but for those that were put since [`start_recording_puts`]; answers with how many and their bytes.
+/// Deletes rows with these hashes, except those put since [`start_recording_puts`]. Returns their number and
+/// total bytes.
 pub fn delete_idle(conn: &mut Conn, idle: &[(i64, Vec<u8>)]) -> Result<(usize, i64), StoreError> {
     let is_idle = |hash: &Vec<u8>| PUT.with_borrow(|put| put.as_ref().is_some_and(|put| !put.contains(hash)));
     let (mut gone, mut bytes) = (0, 0);
@@ -37,7 +39,7 @@ pub fn delete_idle(conn: &mut Conn, idle: &[(i64, Vec<u8>)]) -> Result<(usize, i
     Ok((gone, i64::try_from(bytes).unwrap_or(i64::MAX)))
 }
 
-/// Keeps bytes; answers with their row and their hash in hex. Equal bytes are kept once.
+/// Stores bytes, equal bytes only once. Returns the row and the hash in hex.
 pub fn put(conn: &mut Conn, bytes: &[u8]) -> Result<(i64, String), StoreError> {
     let hash = blake3::hash(bytes);
     PUT.with_borrow_mut(|put| put.as_mut().map(|put| put.insert(hash.as_bytes().to_vec())));
@@ -55,13 +57,13 @@ pub fn put(conn: &mut Conn, bytes: &[u8]) -> Result<(i64, String), StoreError> {
     Ok((n, hash.to_hex().to_string()))
 }
 
-/// The bytes of a row.
+/// Returns the bytes of a row.
 pub fn get(conn: &mut Conn, n: i64) -> Result<Vec<u8>, StoreError> {
     let bytes = blobs::table.find(n).select(blobs::bytes).get_result(conn).optional()?;
     bytes.ok_or(StoreError::Inconsistent { table: "blobs", column: "n", row: n })
 }
 
-/// The row of a hash in hex.
+/// Returns the row of a hash in hex.
 pub fn row_of(conn: &mut Conn, hex: &str) -> Result<i64, StoreError> {
     let bad = StoreError::Inconsistent { table: "blobs", column: "hash", row: 0 };
     let Ok(hash) = blake3::Hash::from_hex(hex) else { return Err(bad) };
@@ -69,7 +71,7 @@ pub fn row_of(conn: &mut Conn, hex: &str) -> Result<i64, StoreError> {
     of_hash.get_result(conn).optional()?.ok_or(bad)
 }
 
-/// The bytes of a hash in hex; damaged ones are as good as none.
+/// Returns the bytes of a hash in hex. Damaged bytes are treated as missing.
 pub fn by_hash(conn: &mut Conn, hex: &str) -> Result<Vec<u8>, StoreError> {
     let bad = StoreError::Inconsistent { table: "blobs", column: "hash", row: 0 };
     let Ok(hash) = blake3::Hash::from_hex(hex) else { return Err(bad) };

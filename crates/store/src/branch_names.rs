@@ -1,5 +1,4 @@
-//! What people call things, for those who look for something: the titles of stories, and the name of the branch on which a
-//! message lies.
+//! Names for search results: the titles of sessions, and the name of the branch of a message.
 
 use std::collections::HashMap;
 
@@ -17,9 +16,9 @@ use super::read::StoreReader;
 use super::stored::StoredSession;
 use super::tables::{sessions, users};
 
-/// So many branches with a name are asked whether something lies on them.
+/// The maximum number of named branches that are searched for the nodes.
 const MAX_LABELLED_BRANCHES: usize = 64;
-/// So many edges above a message a name still says where it is.
+/// The maximum number of edges from a node up to a label that names it.
 const MAX_LABEL_DISTANCE: i32 = 1_000;
 
 #[derive(QueryableByName)]
@@ -29,10 +28,10 @@ struct LabelNameRow {
 }
 
 impl StoreReader<'_> {
-    /// The caller's stories with their titles, the newest change first, at most so many.
+    /// Returns the caller's sessions with their titles, the most recently changed first, at most `limit`.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn titles(&mut self, caller: UserId, limit: i64) -> Result<Vec<(SessionId, String)>, StoreError> {
         let rows: Vec<(IdBytes, String)> = sessions::table
             .inner_join(users::table.on(users::n.eq(sessions::owner_n)))
@@ -45,11 +44,11 @@ impl StoreReader<'_> {
         Ok(rows.into_iter().filter_map(|(id, title)| Some((SessionId::from_slice(id.bytes())?, title))).collect())
     }
 
-    /// The branches on which nodes lie: the named one that leads on from each, the nearest name first; else the nearest name
-    /// above it. Those without are left out.
+    /// Returns branch names for nodes. A following label below the node comes first, the nearest one if there
+    /// are several; otherwise the nearest label above. Nodes without a name are left out.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn branch_names(
         &mut self,
         held: &StoredSession,

@@ -1,4 +1,4 @@
-//! The branches of a session, named or not, and where their lines leave the trunk.
+//! The branches of a session, named or not, and where they fork from the current branch.
 
 use std::collections::HashMap;
 
@@ -16,19 +16,18 @@ use super::prepared::prepared;
 use super::read::{StoreReader, load_nodes};
 use super::stored::{StoredNode, StoredSession};
 
-/// The first stretch that a branch climbs in search of the trunk; each next one is twice as long.
+/// The first depth range that a branch climbs to find the current branch; each next one is twice as long.
 const FIRST_BATCH: i32 = 32;
 
-/// One branch: a line that ends somewhere.
+/// One branch of a session.
 #[derive(Debug, Clone)]
 pub struct SessionBranch {
-    /// Where it ends.
     pub leaf: StoredNode,
-    /// Its last message, disabled or not; none where there is only the root.
+    /// Its last message, disabled or not; `None` if there is only the root.
     pub last: Option<StoredNode>,
-    /// The lowest node that it shares with the line to HEAD.
+    /// The lowest node that it shares with the path to HEAD.
     pub fork: NodeId,
-    /// The names of its end.
+    /// The labels of its leaf.
     pub labels: Vec<Label>,
 }
 
@@ -39,11 +38,11 @@ struct BranchLeafRow {
 }
 
 impl StoreReader<'_> {
-    /// The branches of a session whose ends are older than row `before`, newest first: what has nothing below it, and what
-    /// has a name that follows.
+    /// Returns the branches whose ends have a row before `before`, newest first. A branch ends at a leaf or at a
+    /// following label.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn branches(
         &mut self,
         held: &StoredSession,
@@ -71,16 +70,17 @@ impl StoreReader<'_> {
         Ok(branches)
     }
 
-    /// The node that has a name.
+    /// Returns the node with a label of this name.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn node_with_label(&mut self, held: &StoredSession, name: &str) -> Result<Option<NodeId>, StoreError> {
         let name = normalize_name(name);
         Ok(self.labels(held)?.into_iter().find(|label| normalize_name(&label.name) == name).map(|label| label.node))
     }
 
-    /// Where each of these lines leaves the trunk. What one has climbed, the next need not.
+    /// Returns where each of these branches forks from the current branch. Nodes that one branch visited are not
+    /// read again for the next.
     fn fork_nodes(&mut self, held: &StoredSession, leaves: &[StoredNode]) -> Result<Vec<NodeId>, StoreError> {
         let trunk = ancestors_up_to_depth(self.conn, held.head_n, 0)?;
         let mut known: HashMap<i64, i64> = trunk.iter().map(|rung| (rung.n, rung.n)).collect();
@@ -92,7 +92,7 @@ impl StoreReader<'_> {
         Ok(parted.into_iter().map(|placed| placed.node.id).collect())
     }
 
-    /// The lowest node on the line to a leaf whose parting is known, and that parting.
+    /// Returns the fork row of a leaf: climbs to the lowest node whose fork is known.
     fn fork_row(&mut self, leaf: &StoredNode, known: &mut HashMap<i64, i64>) -> Result<i64, StoreError> {
         let (mut n, mut depth, mut stretch) = (leaf.n, leaf.node.depth, FIRST_BATCH);
         let mut passed: Vec<AncestorRow> = Vec::new();
@@ -107,7 +107,7 @@ impl StoreReader<'_> {
                     return Ok(parting);
                 }
                 (None, Some(top)) => (n, depth) = (top.n, top.depth),
-                // Every line begins at the root, which lies on the trunk.
+                // Every branch begins at the root, which is on the current branch.
                 (None, None) => return Err(StoreError::Inconsistent { table: "nodes", column: "parent_n", row: n }),
             }
             stretch = stretch.saturating_mul(2);

@@ -1,5 +1,6 @@
-//! What the store keeps in memory: worlds and rules, keyed by what never changes, bounded in bytes. Callers never know.
-//! Only what is committed may be kept here: a number that a write takes back is given to somebody else.
+//! In-memory caches of worlds and rules. Keys never change meaning, sizes are bounded in bytes, and results are
+//! the same without them. Only committed data may be cached, because a row number that is rolled back is given
+//! out again.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,14 +12,14 @@ use clotho_core::world::World;
 
 use super::rules::ActiveRules;
 
-/// The bytes of worlds kept, estimated.
+/// The maximum size of cached worlds in bytes, estimated.
 const WORLD_BYTES: usize = 24 << 20;
-/// The number of different sets of rules kept.
+/// The maximum number of cached rule sets.
 const MAX_RULES: usize = 512;
-/// The bytes of worlds that wait to be cut as keyframes again, estimated.
+/// The maximum size in bytes of worlds waiting to be cut as keyframes again, estimated.
 const REPAIR_BYTES: usize = 8 << 20;
 
-/// Worlds by node and arrangement, rules by their row; and counters that prove how much work a read did.
+/// Worlds by node and arrangement, rules by row, and counters that prove how much work reads did.
 #[derive(Default)]
 pub struct Caches {
     worlds: Mutex<WorldCache>,
@@ -28,16 +29,13 @@ pub struct Caches {
     commits: AtomicU64,
 }
 
-/// A keyframe that a read found missing, damaged or outdated, and what belongs there.
+/// A keyframe that a read found missing, damaged or outdated, with the right world.
 #[derive(Debug, Clone)]
 pub struct KeyframeRepair {
-    /// The session.
     pub session_n: i64,
-    /// The node.
     pub node_n: i64,
-    /// The edit of the arrangement that the world was computed under.
+    /// The number of the arrangement edit under which the world was computed.
     pub edits: i64,
-    /// The world.
     pub world: Arc<World>,
 }
 
@@ -49,14 +47,14 @@ struct KeyframeRepairs {
 
 #[derive(Default)]
 struct WorldCache {
-    /// World, estimated bytes, and when it was last wanted.
+    /// The world, its estimated bytes, and the tick of its last use.
     entries: HashMap<(i64, i64), (Arc<World>, usize, u64)>,
     bytes: usize,
     tick: u64,
 }
 
 impl Caches {
-    /// A world kept for a node under an arrangement.
+    /// Returns the cached world of a node under an arrangement.
     pub fn world(&self, node_n: i64, edits: i64) -> Option<Arc<World>> {
         let mut worlds = lock(&self.worlds);
         worlds.tick += 1;
@@ -66,7 +64,7 @@ impl Caches {
         Some(Arc::clone(world))
     }
 
-    /// Keeps a world; the ones longest unwanted go when there are too many bytes.
+    /// Caches a world. The least recently used ones are evicted when there are too many bytes.
     pub fn keep_world(&self, node_n: i64, edits: i64, world: &Arc<World>) {
         let bytes = estimated_size(world);
         if bytes > WORLD_BYTES / 4 {
@@ -88,7 +86,7 @@ impl Caches {
         lock(&self.rules).get(&rules_n).map(Arc::clone)
     }
 
-    /// The rules of a row, made once.
+    /// Returns the rules of a row, and makes them on the first use.
     pub fn rules<E>(&self, rules_n: i64, make: impl FnOnce() -> Result<ActiveRules, E>) -> Result<Arc<ActiveRules>, E> {
         if let Some(rules) = self.cached_rules(rules_n) {
             return Ok(rules);
@@ -102,8 +100,8 @@ impl Caches {
         Ok(rules)
     }
 
-    /// Notes that a keyframe should be cut again. When there are too many, the nearest to the node that was read stay:
-    /// they are noted last.
+    /// Requests a new keyframe. If there are too many, the oldest requests are dropped: those nearest to the
+    /// read node come last.
     pub fn request_keyframe(&self, recut: KeyframeRepair) {
         let mut cuts = lock(&self.keyframe_repairs);
         let bytes = estimated_size(&recut.world);
@@ -116,7 +114,7 @@ impl Caches {
         }
     }
 
-    /// The keyframes to be cut again; they are the caller's then.
+    /// Takes the keyframes to cut again out of the queue.
     pub fn take_keyframe_repairs(&self) -> Vec<KeyframeRepair> {
         let cuts = std::mem::take(&mut *lock(&self.keyframe_repairs));
         cuts.queue.into_iter().map(|(recut, _)| recut).collect()
@@ -127,22 +125,22 @@ impl Caches {
         self.commits.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Commits since the start.
+    /// Returns the number of commits since the start.
     pub fn commits(&self) -> u64 {
         self.commits.load(Ordering::Relaxed)
     }
 
-    /// Counts deltas folded, for the proof that a read is bounded.
+    /// Counts folded deltas, to prove that a read is bounded.
     pub fn count_folds(&self, deltas: usize) {
         self.folds.fetch_add(u64::try_from(deltas).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// Deltas folded since the start.
+    /// Returns the number of deltas folded since the start.
     pub fn fold_count(&self) -> u64 {
         self.folds.load(Ordering::Relaxed)
     }
 
-    /// Forgets all worlds; the answers must stay the same.
+    /// Clears the cached worlds; results must stay the same.
     pub fn forget_worlds(&self) {
         *lock(&self.worlds) = WorldCache::default();
     }
@@ -162,7 +160,7 @@ impl WorldCache {
     }
 }
 
-/// A rough count of the bytes a world takes in memory.
+/// Estimates the bytes that a world takes in memory.
 pub(super) fn estimated_size(world: &World) -> usize {
     let map = |map: &serde_json::Map<String, Value>| {
         map.iter().map(|(k, v)| 64 + k.len() + estimated_value_size(v)).sum::<usize>()
@@ -197,7 +195,8 @@ mod tests {
         Arc::new(World::from_json(json!({"vars": vars, "lore": {}, "summary": "", "events": []})).unwrap())
     }
 
-    /// S0-54: whatever is read of however many sessions, only so many bytes of worlds are kept, those wanted last.
+    /// S0-54: reads of any number of sessions keep a bounded number of bytes of worlds, the most recently used
+    /// ones.
     #[test]
     fn world_cache_many_sessions_stays_within_byte_limit() {
         let caches = Caches::default();

@@ -1,8 +1,8 @@
-//! Claims: an Idempotency-Key on its way to the write that acts for it, so that both are kept in one commit. A crash after
-//! that commit finds what was made, and the next try does not act again.
+//! Idempotency claims: a request's Idempotency-Key is stored in the same commit as its write. After a crash, a
+//! retry finds the result and does not act again.
 //!
-//! The claim goes with the task and not through every signature: only the door that takes the key and the write that acts
-//! know of it, and what lies between them cannot lose it by forgetting an argument.
+//! The claim is task-local instead of a parameter. Only the handler of the key and the write know of it, so no
+//! code between them can forget to pass it on.
 
 use std::collections::HashSet;
 use std::future::Future;
@@ -26,27 +26,26 @@ tokio::task_local! {
 /// A request with an Idempotency-Key.
 #[derive(Debug, Clone)]
 pub struct IdempotencyClaim {
-    /// The caller; keys are each caller's own.
+    /// The caller; each caller has its own keys.
     pub caller: UserId,
-    /// The key.
     pub key: String,
     /// The hash of method, path and body.
     pub request: Vec<u8>,
-    /// The moment.
+    /// The time of the request.
     pub at: Time,
-    /// Keys from before this moment are forgotten.
+    /// Keys older than this are deleted.
     pub forget_before: Time,
-    /// What an earlier try made, as JSON, if its answer was lost.
+    /// The result of an earlier try as JSON, if its response was lost.
     pub made: Option<String>,
 }
 
 impl IdempotencyClaim {
-    /// The claim of the task that asks.
+    /// Returns the claim of the current task.
     pub fn current() -> Option<Self> {
         PRESENT.try_with(Clone::clone).ok()
     }
 
-    /// Runs work that acts for a claim, if there is one.
+    /// Runs a future with a claim, if there is one.
     pub async fn scope<F: Future>(claim: Option<Self>, work: F) -> F::Output {
         match claim {
             Some(claim) => PRESENT.scope(claim, work).await,
@@ -54,7 +53,7 @@ impl IdempotencyClaim {
         }
     }
 
-    /// What an earlier try of the present request made: it is not made again.
+    /// Returns the result of an earlier try of the current request, which must not be made again.
     pub fn previous_result<T: DeserializeOwned>() -> Option<T> {
         let made = Self::current()?.made?;
         serde_json::from_str(&made).ok()
@@ -62,10 +61,10 @@ impl IdempotencyClaim {
 }
 
 impl Tx<'_> {
-    /// Keeps with an act that it was done for a claim, and what it made.
+    /// Stores the claim of a write with its result.
     ///
     /// # Errors
-    /// Another request with that key acted first, or the database fails.
+    /// Returns an error if another request with that key acted first, or if the database fails.
     pub fn record_claim<T: Serialize>(&mut self, claim: Option<&IdempotencyClaim>, made: &T) -> Result<(), WriteError> {
         let Some(claim) = claim else { return Ok(()) };
         let body = serde_json::to_string(made).map_err(|error| StoreError::Database(error.to_string()))?;
@@ -73,15 +72,15 @@ impl Tx<'_> {
         self.save_response(claim.caller, &claim.key, &acted, claim.at, claim.forget_before)
     }
 
-    /// The kept answers of a caller that name one of these nodes are emptied: they may hold its text. What they were answers
-    /// to is not done again.
+    /// Empties the caller's saved responses that name one of these nodes, because they may contain its text.
+    /// Their requests are not run again.
     pub(super) fn purge_responses(&mut self, caller: UserId, gone: &HashSet<NodeId>) -> Result<(), StoreError> {
         self.run(|conn| {
             let own = answers::table
                 .inner_join(users::table.on(users::n.eq(answers::caller_n)))
                 .filter(users::id.eq(caller.as_bytes().to_vec()));
             let kept: Vec<(i64, String)> = own.select((answers::n, answers::body)).load(conn)?;
-            // Ids stand in quotes, wherever in the body.
+            // Ids are quoted strings anywhere in the body.
             let is_named = |text: &str| text.len() == 36 && text.parse().is_ok_and(|id: NodeId| gone.contains(&id));
             for (n, _) in kept.iter().filter(|(_, body)| body.split('"').any(is_named)) {
                 let emptied = (answers::status.eq(SavedResponse::PURGED.cast_signed()), answers::body.eq(""));

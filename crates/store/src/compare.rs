@@ -1,5 +1,5 @@
-//! Two lines of one tree side by side: where they part, what each has since, and what each did to the world. The cost is that
-//! of the two ways from where they part, never of the depth or of the tree.
+//! Compares two branches of one tree: where they fork, which nodes each has since, and what each changed in the
+//! state. The cost depends on the length of both paths below the fork, not on the depth or the size of the tree.
 
 use diesel::connection::DefaultLoadingMode;
 use diesel::prelude::*;
@@ -17,7 +17,7 @@ use super::read::{StoreReader, load_nodes, node_row};
 use super::stored::{StoredNode, StoredSession};
 use super::worlds::read_delta;
 
-/// What one node did, on the way up.
+/// The delta of one node on the way up.
 #[derive(QueryableByName)]
 struct NodeOperationsRow {
     #[diesel(sql_type = BigInt)]
@@ -31,10 +31,10 @@ struct NodeOperationsRow {
 }
 
 impl StoreReader<'_> {
-    /// The lowest node that lies on the lines to both.
+    /// Returns the lowest common ancestor of two nodes.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn common_ancestor(
         &mut self,
         held: &StoredSession,
@@ -55,11 +55,11 @@ impl StoreReader<'_> {
         found.ok_or(StoreError::Inconsistent { table: "nodes", column: "parent_n", row: to.n })
     }
 
-    /// How many nodes lead from below `above` to `leaf`, placeholders left out, and the newest `limit` of them: everything,
-    /// disabled and change nodes too. The page says where older ones are.
+    /// Returns the number of nodes from below `above` to `leaf`, without placeholders, and a page of the newest
+    /// `limit` of them. Disabled and change nodes are included. The page says where older ones continue.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn path_page_below(
         &mut self,
         held: &StoredSession,
@@ -78,11 +78,11 @@ impl StoreReader<'_> {
         Ok((nodes, page))
     }
 
-    /// What the nodes below `above` on the way to `leaf` do to the world, the newest node first, each with its operations in
-    /// order; muted nodes do nothing. `each` says whether to go on.
+    /// Passes the operations of the nodes below `above` on the path to `leaf` to `each`, newest node first,
+    /// operations in order. Muted nodes are skipped. `each` returns whether to continue.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn path_operations(
         &mut self,
         above: &StoredNode,
@@ -103,7 +103,8 @@ impl StoreReader<'_> {
         let mut depth = i32::MAX;
         for deed in prepared(query).load_iter::<NodeOperationsRow, DefaultLoadingMode>(self.conn)? {
             let deed = deed?;
-            // No order can be asked for without reading the whole way: whoever joins must keep that of the climb.
+            // An ORDER BY would read the whole path first, so the join relies on the order of the recursion and
+            // this checks it.
             if deed.depth >= depth {
                 return Err(StoreError::Database(format!("the way up to {} came out of order", leaf.n)));
             }

@@ -1,18 +1,18 @@
-//! Packed bodies: compressed, and checked when they are read. A damaged body is found out, never believed.
+//! Compressed bodies with a checksum, which is checked when they are read.
 
-/// The bytes of a checksum.
+/// The length of a checksum in bytes.
 const CHECKSUM_BYTES: usize = 8;
-/// LZ4 cannot make more than so many bytes out of one: a header that promises more is damaged.
+/// The maximum compression ratio of LZ4. A header that promises more is damaged.
 const MAX_COMPRESSION_RATIO: usize = 256;
 
-/// Compresses bytes behind a checksum of what they were.
+/// Compresses bytes and puts a checksum of the input in front.
 pub fn pack(bytes: &[u8]) -> Vec<u8> {
     let mut packed = checksum(bytes).to_vec();
     packed.extend(lz4_flex::compress_prepend_size(bytes));
     packed
 }
 
-/// The bytes again; `None` if what is there was not packed here or has been damaged since.
+/// Decompresses packed bytes; `None` if they were not packed here or are damaged.
 pub fn unpack(packed: &[u8]) -> Option<Vec<u8>> {
     let (check, body) = packed.split_first_chunk::<CHECKSUM_BYTES>()?;
     let (size, rest) = lz4_flex::block::uncompressed_size(body).ok()?;
@@ -34,7 +34,7 @@ fn checksum(bytes: &[u8]) -> [u8; CHECKSUM_BYTES] {
 mod tests {
     use super::*;
 
-    /// S3-15: no flipped bit, cut or foreign body passes for what was packed.
+    /// S3-15: a flipped bit, a truncated or a foreign body is never accepted.
     #[test]
     fn unpack_damaged_body_returns_none() {
         let bytes = r#"{"hp": 20, "pack": ["rope", "rope", "rope", "rope"]}"#.repeat(9).into_bytes();
@@ -44,7 +44,7 @@ mod tests {
         for at in 0..packed.len() {
             let mut damaged = packed.clone();
             damaged[at] ^= 1 << (at % 8);
-            // A flipped bit may still mean the same bytes, never other ones.
+            // With a flipped bit the result may be the same bytes, but never others.
             assert!(unpack(&damaged).is_none_or(|read| read == bytes), "a flipped bit at {at}");
             assert_eq!(unpack(&packed[..at]), None, "cut at {at}");
         }

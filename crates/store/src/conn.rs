@@ -1,5 +1,5 @@
-//! The one room that knows the dialect: opening, pragmas, migrations, transactions and savepoints. Everything else in the
-//! store uses forms that also type-check against other databases.
+//! The only file with SQLite-specific code: opening, pragmas, migrations, transactions and savepoints. The rest
+//! of the store uses forms that also type-check against other databases.
 
 use std::path::Path;
 
@@ -20,26 +20,27 @@ pub type Conn = SqliteConnection;
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
 
-/// How long a statement waits for another process's lock.
+/// How long a statement waits for the lock of another process, in milliseconds.
 const BUSY_MS: u32 = 5_000;
 
-/// Opens the database for writing: creates it, migrates it, sets full durability. `max_pages` is a quota; a database that
-/// is larger already keeps its size.
+/// Opens the database for writing: creates it, migrates it and sets full durability. `max_pages` is a quota; a
+/// larger database keeps its size.
 ///
 /// # Errors
-/// The file cannot be opened or written, is full, or was written by a newer version.
+/// Returns an error if the file cannot be opened or written, if the disk is full, or if a newer version wrote
+/// it.
 pub fn open_writer(path: &Path, max_pages: Option<u32>) -> Result<Conn, StoreError> {
     let mut conn = open(path)?;
     check_writable(&mut conn)?;
-    // Before anything is set: what a newer version wrote is left as it is.
+    // Checked before any pragma, so that a newer database is left unchanged.
     refuse_newer(&mut conn)?;
     if let Some(pages) = max_pages {
         conn.batch_execute(&format!("PRAGMA max_page_count = {};", pages.max(1)))?;
     }
     enable_wal(&mut conn)?;
     conn.batch_execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
-    // What was saved of a reply in pieces, and worlds that were cut again, is deleted long before a purge could ask for it:
-    // so whatever is deleted is overwritten, at once.
+    // Segments of replies and old keyframes are deleted long before a purge could ask for secure deletion. So
+    // everything that is deleted is overwritten at once.
     conn.batch_execute("PRAGMA secure_delete = ON; PRAGMA wal_autocheckpoint = 2000; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -8192;")?;
     conn.run_pending_migrations(MIGRATIONS).map_err(|error| migration_error(error.as_ref()))?;
     Ok(conn)
@@ -48,18 +49,18 @@ pub fn open_writer(path: &Path, max_pages: Option<u32>) -> Result<Conn, StoreErr
 /// Opens the database for reading only.
 ///
 /// # Errors
-/// The file cannot be opened.
+/// Returns an error if the file cannot be opened.
 pub fn open_reader(path: &Path) -> Result<Conn, StoreError> {
     let mut conn = open(path)?;
     conn.batch_execute("PRAGMA query_only = ON; PRAGMA cache_size = -4096; PRAGMA mmap_size = 268435456;")?;
     Ok(conn)
 }
 
-/// Opens a database that is there, for reading only, whoever else uses it. It is not migrated: one that an older program
-/// made is refused, as is that of a newer one.
+/// Opens an existing database for reading only, also while others use it. It is not migrated; a database of an
+/// older or newer program is refused.
 ///
 /// # Errors
-/// There is no such file, or its schema is not this program's.
+/// Returns an error if the file does not exist, or if its schema is not that of this program.
 pub fn open_existing(path: &Path) -> Result<Conn, StoreError> {
     if !path.is_file() {
         return Err(StoreError::Open(format!("{} is not there", path.display())));
@@ -73,7 +74,7 @@ pub fn open_existing(path: &Path) -> Result<Conn, StoreError> {
     }
 }
 
-/// A database that can only be read would open, and fail at the first write: so one is tried, and taken back.
+/// Tries a write and rolls it back. A read-only database would open and fail only at the first write.
 fn check_writable(conn: &mut Conn) -> Result<(), StoreError> {
     let written = conn.batch_execute("BEGIN IMMEDIATE; PRAGMA user_version = 1");
     rollback(conn);
@@ -96,8 +97,8 @@ struct JournalModeRow {
     journal_mode: String,
 }
 
-/// Readers beside a writer need the write-ahead log; where the file system cannot have one, the database says so only in
-/// its answer.
+/// Enables the write-ahead log, which lets readers run beside a writer. If the file system does not support it,
+/// SQLite says so only in the returned mode.
 fn enable_wal(conn: &mut Conn) -> Result<(), StoreError> {
     let mode: JournalModeRow = diesel::sql_query("PRAGMA journal_mode = WAL").get_result(conn)?;
     if mode.journal_mode == "wal" {
@@ -107,7 +108,8 @@ fn enable_wal(conn: &mut Conn) -> Result<(), StoreError> {
     Err(StoreError::Open(message))
 }
 
-/// A migration that this program does not know was made by a newer one: going on could destroy what it means.
+/// Refuses a database with an unknown migration, because a newer program wrote it and this one could destroy its
+/// data.
 pub fn refuse_newer(conn: &mut Conn) -> Result<(), StoreError> {
     let applied = match conn.applied_migrations() {
         Ok(applied) => applied,
@@ -122,10 +124,10 @@ pub fn refuse_newer(conn: &mut Conn) -> Result<(), StoreError> {
     }
 }
 
-/// A migration that is still to be made: who only reads does not know such a database.
+/// Refuses a database with a pending migration, because a reader cannot migrate it.
 ///
 /// # Errors
-/// There is one.
+/// Returns an error if there is a pending migration.
 pub fn refuse_older(conn: &mut Conn) -> Result<(), StoreError> {
     match conn.has_pending_migration(MIGRATIONS) {
         Ok(false) => Ok(()),
@@ -134,7 +136,7 @@ pub fn refuse_older(conn: &mut Conn) -> Result<(), StoreError> {
     }
 }
 
-/// The migration harness boxes the database's error; its sentence still says which it was.
+/// Recovers the cause from the message, because the migration harness boxes the database error.
 fn migration_error(error: &(dyn std::error::Error + Send + Sync)) -> StoreError {
     let message = error.to_string();
     if message.contains("disk is full") {
@@ -146,13 +148,13 @@ fn migration_error(error: &(dyn std::error::Error + Send + Sync)) -> StoreError 
     }
 }
 
-/// Copies the database as it is at this moment into a file that is not there yet, or empty.
+/// Copies the current state of the database into a file that does not exist yet or is empty.
 ///
 /// # Errors
-/// The disk is full, or the database cannot be read.
+/// Returns an error if the disk is full or the database cannot be read.
 pub fn copy_into(conn: &mut Conn, to: &Path) -> Result<(), StoreError> {
     let text = to.to_str().ok_or_else(|| StoreError::Open(format!("{} is not UTF-8", to.display())))?;
-    // The database that is read stays as it is; the copy is what is written.
+    // Only the copy is written; the source does not change.
     conn.batch_execute("PRAGMA query_only = OFF;")?;
     diesel::sql_query("VACUUM INTO $1").bind::<Text, _>(text).execute(conn)?;
     Ok(())
@@ -164,13 +166,13 @@ struct WalCheckpointRow {
     busy: i64,
 }
 
-/// Brings what is only in the write-ahead log into the database file, and empties the log; `false`: somebody reads in it.
+/// Moves the write-ahead log into the database file and truncates it. Returns `false` if a reader still uses it.
 ///
 /// # Errors
-/// The file is damaged, or somebody uses it.
+/// Returns an error if the file is damaged or in use.
 pub fn checkpoint_wal(path: &Path) -> Result<bool, StoreError> {
     let mut conn = open(path)?;
-    // Whoever writes meanwhile waits as long as this waits for readers.
+    // Writers wait for as long as this waits for readers, so the timeout is short.
     conn.batch_execute("PRAGMA busy_timeout = 250;")?;
     Ok(diesel::sql_query("PRAGMA wal_checkpoint(TRUNCATE)").get_result::<WalCheckpointRow>(&mut conn)?.busy == 0)
 }
@@ -181,10 +183,10 @@ struct IntegrityRow {
     integrity_check: String,
 }
 
-/// What the database itself finds wrong with its file, at most twenty things.
+/// Returns what SQLite's integrity check finds, at most 20 faults.
 ///
 /// # Errors
-/// The file cannot be read at all.
+/// Returns an error if the file cannot be read at all.
 pub fn integrity_errors(conn: &mut Conn) -> Result<Vec<String>, StoreError> {
     let found: Vec<IntegrityRow> = diesel::sql_query("PRAGMA integrity_check(20)").load(conn)?;
     Ok(found.into_iter().map(|fault| fault.integrity_check).filter(|words| words != "ok").collect())
@@ -196,64 +198,62 @@ struct CountRow {
     n: i64,
 }
 
-/// Whether it is a database of this program.
+/// Returns whether this is a database of Clotho.
 ///
 /// # Errors
-/// The file is no database, or cannot be read.
+/// Returns an error if the file is no database or cannot be read.
 pub fn is_clotho_database(conn: &mut Conn) -> Result<bool, StoreError> {
     let ours = "SELECT COUNT(*) AS n FROM sqlite_master WHERE type = 'table' \
                 AND name IN ('__diesel_schema_migrations', 'sessions', 'nodes', 'texts', 'operations')";
     Ok(diesel::sql_query(ours).get_result::<CountRow>(conn)?.n == 5)
 }
 
-/// A row that points to one that is not there.
+/// A row with a foreign key to a missing row.
 #[derive(Debug, QueryableByName)]
 pub struct DanglingRow {
-    /// The table.
     #[diesel(sql_type = Text)]
     pub table: String,
-    /// The row.
+    /// The row number.
     #[diesel(sql_type = BigInt)]
     pub n: i64,
-    /// The table of what is not there.
+    /// The table of the missing row.
     #[diesel(sql_type = Text)]
     pub parent: String,
 }
 
-/// The rows that point to rows that are not there, at most a thousand.
+/// Returns rows with foreign keys to missing rows, at most 1,000.
 ///
 /// # Errors
-/// The file cannot be read.
+/// Returns an error if the file cannot be read.
 pub fn dangling_rows(conn: &mut Conn) -> Result<Vec<DanglingRow>, StoreError> {
     let query = "SELECT \"table\", rowid AS n, parent FROM pragma_foreign_key_check LIMIT 1000";
     Ok(diesel::sql_query(query).load(conn)?)
 }
 
-/// How much room a table takes, its indexes included.
+/// The size of a table, including its indexes.
 #[derive(Debug, QueryableByName)]
 pub struct TableSize {
-    /// The table.
     #[diesel(sql_type = Text)]
     pub name: String,
-    /// Bytes in the file.
+    /// The size in the file, in bytes.
     #[diesel(sql_type = BigInt)]
     pub bytes: i64,
 }
 
-/// The room of every table, by name.
+/// Returns the size of every table, ordered by name.
 ///
 /// # Errors
-/// The file cannot be read.
+/// Returns an error if the file cannot be read.
 pub fn table_sizes(conn: &mut Conn) -> Result<Vec<TableSize>, StoreError> {
     let query = "SELECT m.tbl_name AS name, SUM(s.pgsize) AS bytes FROM dbstat s JOIN sqlite_master m ON m.name = s.name \
                  WHERE s.aggregate = TRUE GROUP BY m.tbl_name ORDER BY m.tbl_name";
     Ok(diesel::sql_query(query).load(conn)?)
 }
 
-/// How many rows a table has.
+/// Returns the number of rows of a table.
 ///
 /// # Errors
-/// The file cannot be read, or has no such table.
+/// Returns an error if the file cannot be read or has no such table.
 pub fn rows(conn: &mut Conn, table: &str) -> Result<i64, StoreError> {
     let query = format!("SELECT COUNT(*) AS n FROM \"{}\"", table.replace('"', "\"\""));
     Ok(diesel::sql_query(query).get_result::<CountRow>(conn)?.n)
@@ -271,31 +271,31 @@ pub fn begin_read(conn: &mut Conn) -> Result<(), StoreError> {
 
 /// Ends a read.
 pub fn end_read(conn: &mut Conn) {
-    // A read has nothing to lose: whatever this says, the next one begins afresh.
+    // A read has nothing to lose, so an error here does not matter to the next one.
     let _ = transaction_statement(conn, "ROLLBACK");
 }
 
-/// Makes the group durable: one fsync.
+/// Commits the group, which makes it durable with one fsync.
 pub fn commit(conn: &mut Conn) -> Result<(), StoreError> {
     transaction_statement(conn, "COMMIT")
 }
 
-/// Takes the whole group back. On a full disk the database has done so already, which is no error.
+/// Rolls the whole group back. On a full disk SQLite has already done so, which is no error.
 pub fn rollback(conn: &mut Conn) {
     let _ = transaction_statement(conn, "ROLLBACK");
 }
 
-/// Marks where one request of the group begins.
+/// Sets a savepoint where one request of the group begins.
 pub fn savepoint(conn: &mut Conn) -> Result<(), StoreError> {
     transaction_statement(conn, "SAVEPOINT request")
 }
 
-/// Keeps what one request did.
+/// Releases the savepoint and keeps the changes of the request.
 pub fn release(conn: &mut Conn) -> Result<(), StoreError> {
     transaction_statement(conn, "RELEASE request")
 }
 
-/// Takes back what one request did.
+/// Rolls the changes of one request back.
 pub fn rollback_to_savepoint(conn: &mut Conn) -> Result<(), StoreError> {
     transaction_statement(conn, "ROLLBACK TO request")?;
     release(conn)
@@ -306,8 +306,8 @@ fn transaction_statement(conn: &mut Conn, statement: &'static str) -> Result<(),
     Ok(())
 }
 
-/// Where a transaction, or a part of one, begins or ends. Each read and each write has some of them, so they are prepared once
-/// and kept: nothing in them says that they must not be.
+/// A statement that begins or ends a transaction or savepoint. Every read and write runs some, so this type lets
+/// Diesel cache the prepared statements.
 struct TransactionStatement(&'static str);
 
 impl QueryFragment<Sqlite> for TransactionStatement {
@@ -319,23 +319,23 @@ impl QueryFragment<Sqlite> for TransactionStatement {
 
 impl QueryId for TransactionStatement {
     type QueryId = ();
-    // Kept by its text: there are several.
+    // Cached by the SQL text, because there are several statements.
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
-/// The sixteen bytes of an id as a row keeps them, without a place of their own in memory; or bytes that are no id, which
-/// whoever reads them as one finds out.
+/// The 16 bytes of an id as stored in a row, without a heap allocation. `None` if the stored bytes are no id;
+/// the code that parses the id finds out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, AsExpression, FromSqlRow)]
 #[diesel(sql_type = Binary)]
 pub struct IdBytes(Option<[u8; 16]>);
 
 impl IdBytes {
-    /// The key of an id.
+    /// Wraps the bytes of an id.
     pub fn of(bytes: &[u8; 16]) -> Self {
         Self(Some(*bytes))
     }
 
-    /// Its bytes; none if they are no id.
+    /// Returns the bytes; empty if they are no id.
     pub fn bytes(&self) -> &[u8] {
         self.0.as_ref().map_or(&[], <[u8; 16]>::as_slice)
     }

@@ -1,5 +1,5 @@
-//! Model servers that were connected while the server runs, and the model that was chosen as its own. They are the whole
-//! server's and no story's: the log of operations does not tell of them.
+//! Model servers that were connected at runtime, and the default model chosen then. They belong to the whole
+//! server and not to a session, so the operation log does not record them.
 
 use diesel::prelude::*;
 
@@ -11,44 +11,41 @@ use super::read::StoreReader;
 use super::tables::{choices, providers};
 use super::tx::Tx;
 
-/// The name under which the chosen model is kept.
+/// The key under which the chosen model is stored.
 const MODEL_KEY: &str = "model";
 
-/// A model server that was connected.
+/// A model server that was connected at runtime.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectedProvider {
-    /// How models name it: `id/model`.
+    /// The prefix of its models: `id/model`.
     pub id: String,
-    /// What it speaks.
+    /// The kind of its API.
     pub kind: String,
-    /// Where its API begins.
     pub base_url: String,
-    /// Its key, sealed; `None` = it asks for none.
+    /// Its encrypted API key; `None` if it needs none.
     pub sealed_key: Option<Vec<u8>>,
-    /// The names of its models; empty = ask it.
+    /// The names of its models; if empty, the server is asked for them.
     pub models: Vec<String>,
-    /// When it came.
     pub created: Time,
-    /// When it last changed.
     pub updated: Time,
 }
 
 type ProviderRow = (i64, String, String, String, Option<Vec<u8>>, String, i64, i64);
 
 impl StoreReader<'_> {
-    /// Every connected model server, in the order in which they came.
+    /// Returns all connected model servers in the order in which they were added.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn connected_providers(&mut self) -> Result<Vec<ConnectedProvider>, StoreError> {
         let rows: Vec<ProviderRow> = providers::table.order(providers::n).load(self.conn)?;
         rows.into_iter().map(provider_from_row).collect()
     }
 
-    /// The model that was chosen for sessions that name none.
+    /// Returns the chosen model for sessions that name none.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn chosen_model(&mut self) -> Result<Option<String>, StoreError> {
         Ok(choices::table.find(MODEL_KEY).select(choices::value).get_result(self.conn).optional()?)
     }
@@ -63,10 +60,10 @@ fn provider_from_row(
 }
 
 impl Tx<'_> {
-    /// Keeps a new model server.
+    /// Adds a model server.
     ///
     /// # Errors
-    /// One of that id is there, or the database fails.
+    /// Returns an error if its id is taken, or if the database fails.
     pub fn put_provider(&mut self, new: &ConnectedProvider) -> Result<(), WriteError> {
         let known: i64 =
             self.run(|conn| Ok(providers::table.filter(providers::id.eq(&new.id)).count().get_result(conn)?))?;
@@ -90,10 +87,10 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Replaces what is known of one, its id apart.
+    /// Replaces all data of a model server except its id.
     ///
     /// # Errors
-    /// It is not there, or the database fails.
+    /// Returns an error if it does not exist, or if the database fails.
     pub fn update_provider(&mut self, new: &ConnectedProvider) -> Result<(), WriteError> {
         let changed = self.run(|conn| {
             let set = (
@@ -108,10 +105,10 @@ impl Tx<'_> {
         if changed == 1 { Ok(()) } else { Err(TreeError::NotFound("the provider").into()) }
     }
 
-    /// Takes one away, its key with it. A model of its that was chosen is chosen no more.
+    /// Deletes a model server with its key. If one of its models was chosen, the choice is cleared.
     ///
     /// # Errors
-    /// It is not there, or the database fails.
+    /// Returns an error if it does not exist, or if the database fails.
     pub fn delete_provider(&mut self, id: &str) -> Result<(), WriteError> {
         let gone = self.run(|conn| Ok(diesel::delete(providers::table.filter(providers::id.eq(id))).execute(conn)?))?;
         if gone != 1 {
@@ -125,10 +122,10 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Chooses the model of sessions that name none; `None` = as the settings say.
+    /// Chooses the model of sessions that name none; `None` means the model of the settings.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn choose_model(&mut self, model: Option<&str>) -> Result<(), WriteError> {
         self.run(|conn| {
             diesel::delete(choices::table.find(MODEL_KEY)).execute(conn)?;

@@ -1,5 +1,5 @@
-//! Deltas made anew: a replay that was accepted. What a node did before stays as it was written; which revision is in force is
-//! arrangement, and so it is logged and undone as any other.
+//! New revisions of deltas, from a replay that was accepted. Earlier revisions stay as they are. The current
+//! revision is part of the arrangement, so the change is logged and can be undone like any other.
 
 use diesel::prelude::*;
 
@@ -14,20 +14,21 @@ use super::tables::deltas;
 use super::tree_writes::Actor;
 use super::tx::{OperationDraft, Tx};
 
-/// A line whose rules ran again.
+/// New deltas for the nodes of a branch whose rules ran again.
 #[derive(Debug, Clone)]
 pub struct DeltaRevision {
-    /// The operation of the session that was the newest when they ran: what came since might have changed what they saw.
+    /// The newest operation of the session when the rules ran. Any later one may have changed their input.
     pub seen: i64,
-    /// What the nodes do now.
+    /// The new deltas.
     pub deltas: Vec<(NodeId, Delta)>,
 }
 
 impl Tx<'_> {
-    /// Lets nodes do what rules that ran again say, in one operation.
+    /// Sets new deltas for nodes in one operation.
     ///
     /// # Errors
-    /// A node is not there, HEAD is not where the actor saw it, or something was done in the session since the rules ran.
+    /// Returns an error if a node does not exist, HEAD is not where the actor saw it, or the session has
+    /// changed.
     pub fn revise_deltas(
         &mut self,
         actor: &Actor,

@@ -1,4 +1,4 @@
-//! What hangs below a node, for those who must look at all of it again.
+//! Queries over all nodes below a node.
 
 use std::collections::HashMap;
 
@@ -22,10 +22,10 @@ struct NodeRulesRow {
 }
 
 impl StoreReader<'_> {
-    /// The nodes at and below a node that stand under rules of which `fits` is true.
+    /// Returns the nodes at and below a node whose active rules match `fits`.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn descendants_with_rules(
         &mut self,
         held: &StoredSession,

@@ -1,5 +1,6 @@
-//! The one place where nodes, texts and entries of the log go for good (`docs/domain.md` 2.16): what is purged, and the rows
-//! of sessions that were given up. Their numbers are never given again, and a mark stands until their bytes are wiped.
+//! The only place that permanently deletes nodes, texts and log entries (`docs/domain.md` 2.16): purged ones,
+//! and the rows of sessions that were given up. Their row numbers are never reused. A pending erasure stays
+//! recorded until their bytes are wiped.
 
 use diesel::prelude::*;
 
@@ -10,11 +11,11 @@ use super::row_numbers::{self, PermanentTable};
 use super::tables::{deltas, fragments, keyframes, labels, nodes, operations, segments, texts, traces};
 use super::{summaries, vectors};
 
-/// So many rows are named in one statement.
+/// The number of rows in one statement.
 const BATCH_SIZE: usize = 512;
 
-/// Destroys nodes with everything that hangs on them; answers with how many rows that were. Nothing that stays may hang below
-/// one of them.
+/// Deletes nodes with everything that belongs to them; returns the number of deleted rows. No remaining node may
+/// be below one of them.
 pub fn nodes(conn: &mut Conn, rows: &[i64]) -> QueryResult<usize> {
     row_numbers::keep(conn, PermanentTable::Nodes)?;
     pending_erasures::mark_erasure(conn)?;
@@ -34,7 +35,7 @@ pub fn nodes(conn: &mut Conn, rows: &[i64]) -> QueryResult<usize> {
     Ok(gone)
 }
 
-/// Destroys entries of the log of a session that nobody has any more; answers with how many that were.
+/// Deletes log entries of a session that nobody owns any more; returns their number.
 pub fn operations(conn: &mut Conn, rows: &[i64]) -> QueryResult<usize> {
     row_numbers::keep(conn, PermanentTable::Operations)?;
     pending_erasures::mark_erasure(conn)?;

@@ -1,4 +1,4 @@
-//! Devices that an owner has paired. Of the secret that each keeps only a hash is here.
+//! Devices that an owner has paired. Only a hash of each device's secret is stored.
 
 use diesel::prelude::*;
 
@@ -11,28 +11,26 @@ use super::read::StoreReader;
 use super::tables::{devices, users};
 use super::tx::Tx;
 
-/// A device that may come in.
+/// A paired device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairedDevice {
-    /// Its id.
     pub id: DeviceId,
-    /// How people call it.
+    /// The display name.
     pub name: String,
-    /// A hash of its secret.
+    /// The hash of its secret.
     pub secret: [u8; 32],
-    /// When it was paired.
     pub created: Time,
-    /// When it was seen last, to the hour.
+    /// When it was last seen, to the hour.
     pub seen: Time,
 }
 
 type DeviceColumns = (i64, Vec<u8>, String, Vec<u8>, i64, i64);
 
 impl StoreReader<'_> {
-    /// The devices of an owner, oldest first.
+    /// Returns the devices of an owner, oldest first.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn devices(&mut self, owner: UserId) -> Result<Vec<PairedDevice>, StoreError> {
         let rows: Vec<DeviceColumns> = devices::table
             .inner_join(users::table.on(users::n.eq(devices::owner_n)))
@@ -52,10 +50,10 @@ fn device((n, id, name, secret, created, seen): DeviceColumns) -> Result<PairedD
 }
 
 impl Tx<'_> {
-    /// Keeps a new device.
+    /// Adds a device.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn put_device(&mut self, owner: UserId, new: &PairedDevice) -> Result<(), WriteError> {
         let owner_n = self.user_row(owner)?;
         self.run(|conn| {
@@ -75,30 +73,30 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Calls one of the owner's devices by another name.
+    /// Renames one of the owner's devices.
     ///
     /// # Errors
-    /// It is not there or somebody else's.
+    /// Returns an error if it does not exist or belongs to another user.
     pub fn rename_device(&mut self, owner: UserId, id: DeviceId, name: &str) -> Result<(), WriteError> {
         let n = self.device_row(owner, id)?;
         self.run(|conn| Ok(diesel::update(devices::table.find(n)).set(devices::name.eq(name)).execute(conn)?))?;
         Ok(())
     }
 
-    /// A device was seen. One that is gone by now is nobody's mistake.
+    /// Sets when a device was last seen. A device that was deleted meanwhile is ignored.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn touch_device(&mut self, id: DeviceId, at: Time) -> Result<(), WriteError> {
         let of_id = devices::table.filter(devices::id.eq(id.as_bytes().to_vec()));
         self.run(|conn| Ok(diesel::update(of_id).set(devices::seen.eq(at.0)).execute(conn)?))?;
         Ok(())
     }
 
-    /// Lets one of the owner's devices come in no more.
+    /// Deletes one of the owner's devices, which revokes its access.
     ///
     /// # Errors
-    /// It is not there or somebody else's.
+    /// Returns an error if it does not exist or belongs to another user.
     pub fn delete_device(&mut self, owner: UserId, id: DeviceId) -> Result<(), WriteError> {
         let n = self.device_row(owner, id)?;
         self.run(|conn| Ok(diesel::delete(devices::table.find(n)).execute(conn)?))?;

@@ -1,5 +1,5 @@
-//! Documents: texts that somebody keeps for prompts, in collections. What is taken out is gone at once, with what was made of
-//! it; there is no trash for them.
+//! Documents: texts that users keep for prompts, in collections. A deleted document is gone at once, with its
+//! vectors; there is no trash for documents.
 
 use diesel::prelude::*;
 use serde_json::{Map, Value};
@@ -15,24 +15,21 @@ use super::tables::{documents, users};
 use super::tx::Tx;
 use super::vectors::{self, EmbeddableText, hash_of};
 
-/// A text that is kept for prompts.
+/// A document: a text that may be put into prompts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredDocument {
-    /// Its id.
     pub id: DocumentId,
-    /// Which it belongs to.
+    /// The collection that it belongs to.
     pub collection: String,
-    /// The text.
     pub content: String,
-    /// Whatever its owner wants to know of it.
+    /// Free-form data of its owner.
     pub metadata: Map<String, Value>,
-    /// When it came.
     pub created: Time,
 }
 
 type DocumentColumns = (i64, Vec<u8>, String, String, String, i64);
 
-/// The caller's documents.
+/// Query for the caller's documents.
 macro_rules! own {
     ($caller:expr) => {
         documents::table
@@ -41,7 +38,7 @@ macro_rules! own {
     };
 }
 
-/// The columns of one.
+/// The columns of a document.
 macro_rules! columns {
     () => {
         (
@@ -56,10 +53,11 @@ macro_rules! columns {
 }
 
 impl StoreReader<'_> {
-    /// The caller's documents, of one collection if that is named, oldest first, after `skip` of them.
+    /// Returns the caller's documents, oldest first, after skipping `skip` of them. `collection` restricts them
+    /// to one.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn documents(
         &mut self,
         caller: UserId,
@@ -75,39 +73,40 @@ impl StoreReader<'_> {
         rows.into_iter().map(document).collect()
     }
 
-    /// One of the caller's documents by its row.
+    /// Returns one of the caller's documents by its row.
     ///
     /// # Errors
-    /// The database fails or the row is damaged.
+    /// Returns an error if the database fails or the row is damaged.
     pub fn document_by_row(&mut self, caller: UserId, n: i64) -> Result<Option<StoredDocument>, StoreError> {
         let one = own!(caller).filter(documents::n.eq(n)).select(columns!());
         let row: Option<DocumentColumns> = one.get_result(self.conn).optional()?;
         row.map(document).transpose()
     }
 
-    /// One of the caller's documents.
+    /// Returns one of the caller's documents by its id.
     ///
     /// # Errors
-    /// The database fails or the row is damaged.
+    /// Returns an error if the database fails or the row is damaged.
     pub fn document(&mut self, caller: UserId, id: DocumentId) -> Result<Option<StoredDocument>, StoreError> {
         let one = own!(caller).filter(documents::id.eq(id.as_bytes().to_vec())).select(columns!());
         let row: Option<DocumentColumns> = one.get_result(self.conn).optional()?;
         row.map(document).transpose()
     }
 
-    /// The caller's collections, each with how many documents it has.
+    /// Returns the caller's collections, each with its number of documents.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn collections(&mut self, caller: UserId) -> Result<Vec<(String, i64)>, StoreError> {
         let all = own!(caller).group_by(documents::collection).order(documents::collection);
         Ok(all.select((documents::collection, diesel::dsl::count_star())).load(self.conn)?)
     }
 
-    /// What the caller's documents of these collections are ranked by, the newest first: a piece of them, before a row.
+    /// Returns what is needed to rank documents of these collections, newest first: up to `limit` rows before
+    /// `before`.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn embeddable_documents(
         &mut self,
         caller: UserId,
@@ -137,10 +136,10 @@ const fn damaged_row(column: &'static str, row: i64) -> StoreError {
 }
 
 impl Tx<'_> {
-    /// Keeps a new document; its vector is found by `hash`.
+    /// Adds a document; `hash` is the key of its vector.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn put_document(&mut self, owner: UserId, new: &StoredDocument, hash: blake3::Hash) -> Result<(), WriteError> {
         let owner_n = self.user_row(owner)?;
         self.run(|conn| {
@@ -161,10 +160,10 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Destroys one of the caller's documents, with what was made of it.
+    /// Deletes one of the caller's documents permanently, with its vector.
     ///
     /// # Errors
-    /// It is not there or somebody else's.
+    /// Returns an error if it does not exist or belongs to another user.
     pub fn delete_document(&mut self, owner: UserId, id: DocumentId) -> Result<(), WriteError> {
         let owner_n = self.user_row(owner)?;
         let own: Option<(i64, Vec<u8>)> = self.run(|conn| {

@@ -1,4 +1,4 @@
-//! Carrying out the effects of an operation on the overlay columns: one arm for each.
+//! Applies the effects of an operation to the overlay columns, one match arm for each kind.
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Nullable};
@@ -16,7 +16,7 @@ use super::tables::{nodes, sessions};
 use super::tx::{Tx, has_other_child};
 
 impl Tx<'_> {
-    /// Changes the rows as one effect says. `Added` and `Completed` were written with the node itself.
+    /// Changes the rows as one effect says. `Added` and `Completed` were already written with the node.
     pub(super) fn apply_effect(
         &mut self,
         held: &mut StoredSession,
@@ -83,7 +83,7 @@ impl Tx<'_> {
         }
     }
 
-    /// One row must change; anything else means that the tree and the log went apart.
+    /// Runs a statement that must change exactly one row. Any other number means that tree and log disagree.
     pub(super) fn update_row(
         &mut self,
         work: impl FnOnce(&mut Conn) -> Result<usize, diesel::result::Error>,
@@ -94,7 +94,7 @@ impl Tx<'_> {
         })
     }
 
-    /// A node leaves the tree or rejoins it.
+    /// Moves a node out of the tree or back into it, and updates the counts.
     fn set_in_tree(&mut self, held: &StoredSession, node: NodeId, to: bool) -> Result<(), StoreError> {
         let row = self.logged_row(held, node)?;
         let n = row.n;
@@ -111,23 +111,26 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// 1 for a row in the tree that is a leaf as far as one of its children is not counted, else 0.
+    /// Returns 1 if the row is in the tree and has no child other than `child_n`, else 0.
     fn leaf_count_without(&mut self, n: i64, child_n: i64) -> Result<i64, StoreError> {
         let is_hidden = self.row_by_number(n)?.is_hidden;
         let has_others = self.run(|conn| Ok(has_other_child(conn, n, child_n)?))?;
         Ok(i64::from(!is_hidden && !has_others))
     }
 
-    /// A node hangs below another parent, in the order it has; what is derived from the path is derived anew below it.
+    /// Moves a node below another parent without changing the order of siblings. Columns derived from the path
+    /// are recomputed below it.
     fn reparent(&mut self, held: &StoredSession, node: NodeId, to: NodeId) -> Result<(), StoreError> {
         let (row, above) = (self.logged_row(held, node)?, self.logged_row(held, to)?);
         let Some(old_n) = row.parent_n else {
             return self.run(|_| Err(StoreError::Database(format!("{node} is the root and cannot be moved"))));
         };
+        // A node cannot move below itself.
         if self.run(|conn| ancestors::ancestor_at(conn, above.n, row.depth))? == Some(row.n) {
             return self.run(|_| Err(StoreError::Database(format!("{node} cannot hang below itself"))));
         }
         let old = self.row_by_number(old_n)?;
+        // Update the leaf count, then the parent.
         if !row.is_hidden && old.n != above.n {
             self.count_changes.leaves +=
                 self.leaf_count_without(old.n, row.n)? - self.leaf_count_without(above.n, row.n)?;
@@ -136,6 +139,7 @@ impl Tx<'_> {
         self.update_row(|conn| update(nodes::table, parent_n, own).execute(conn))?;
         self.writer_cache.forget_nodes();
         self.edited_nodes.push(row.n);
+        // Shift the columns that are derived from the path.
         let (deeper, later) = (above.depth - old.depth, above.turn - old.turn);
         if (deeper, later) != (0, 0) {
             self.run(|conn| shift_depth_and_turn(conn, row.n, deeper, later))?;
@@ -187,14 +191,14 @@ impl Tx<'_> {
                 let persona = if to.is_null() { None } else { Some(json) };
                 self.update_row(|conn| diesel::update(row).set(sessions::persona.eq(persona)).execute(conn))
             }
-            // The row itself is written by the act, which knows the time.
+            // The session's `trashed` column is set by the caller, which knows the time.
             "trashed" => Ok(()),
             other => self.run(|_| Err(StoreError::Database(format!("no setting is named {other}")))),
         }
     }
 }
 
-/// Rewrites depth and turn at and below a node that was moved.
+/// Shifts depth and turn of a moved node and its descendants.
 fn shift_depth_and_turn(conn: &mut Conn, n: i64, deeper: i32, later: i32) -> Result<(), StoreError> {
     let query = diesel::sql_query(
         "UPDATE nodes SET depth = depth + $1, turn = turn + $2 WHERE n IN ( \
@@ -205,7 +209,8 @@ fn shift_depth_and_turn(conn: &mut Conn, n: i64, deeper: i32, later: i32) -> Res
     Ok(())
 }
 
-/// Rewrites the distance to the last keyframe at and below a node that was moved, down to where others were cut.
+/// Shifts the distance to the last keyframe of a moved node and its descendants, down to nodes with their own
+/// keyframe.
 fn shift_keyframe_distance(conn: &mut Conn, n: i64, farther: i32) -> Result<(), StoreError> {
     let query = diesel::sql_query(
         "UPDATE nodes SET since_keyframe = since_keyframe + $1 WHERE n IN ( \
@@ -216,7 +221,7 @@ fn shift_keyframe_distance(conn: &mut Conn, n: i64, farther: i32) -> Result<(), 
     Ok(())
 }
 
-/// Rewrites the rules in force at and below a node that was moved, down to where others begin.
+/// Sets the active rules of a moved node and its descendants, down to nodes where other rules begin.
 fn propagate_rules(conn: &mut Conn, n: i64, rules_n: Option<i64>) -> Result<(), StoreError> {
     let query = diesel::sql_query(
         "UPDATE nodes SET rules_n = $1 WHERE n IN ( \

@@ -1,45 +1,42 @@
-//! What can go wrong below the store's door. [`StoreError`] is the database's fault or the disk's; a caller's own fault is
+//! The errors of the store. [`StoreError`] is a failure of the database or the disk. A mistake of the caller is
 //! a [`TreeError`] and rolls back only that caller's request.
 
 use diesel::result::{DatabaseErrorInformation, DatabaseErrorKind, Error};
 
 use clotho_core::tree::edit::TreeError;
 
-/// The database or the disk failed. Nothing of the request was kept.
+/// A failure of the database or the disk. Nothing of the request was written.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
-    /// The disk is full.
     #[error("the disk is full")]
     Full,
-    /// The database has grown to its quota; the disk has room.
+    /// The database reached its quota, but the disk has space.
     #[error("the database has reached its quota")]
     Quota,
-    /// The data directory cannot be written.
+    /// The data directory is read-only.
     #[error("the database is read-only")]
     ReadOnly,
-    /// Another process holds the database.
+    /// Another process holds the lock.
     #[error("the database is locked by another process")]
     Locked,
-    /// A row does not say what it must; the database was damaged or written by something else.
+    /// A column has an invalid value: the database was damaged or written by something else.
     #[error("inconsistent row: {table}.{column} of {row}")]
     Inconsistent {
-        /// The table.
         table: &'static str,
-        /// The column.
         column: &'static str,
-        /// The row's number.
+        /// The row number.
         row: i64,
     },
     /// The database was written by a newer version of this program.
     #[error("the database has the newer schema {0}; this program cannot read it")]
     Newer(String),
-    /// This version cannot open it.
+    /// This version cannot open the database.
     #[error("cannot open the database: {0}")]
     Open(String),
     /// The store has been closed.
     #[error("the store is closed")]
     Closed,
-    /// Anything else the database said.
+    /// Any other error of the database.
     #[error("database: {0}")]
     Database(String),
 }
@@ -68,10 +65,10 @@ fn from_message(info: &(dyn DatabaseErrorInformation + Send + Sync)) -> StoreErr
     }
 }
 
-/// Why a write was not carried out.
+/// The reason why a write failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum WriteError {
-    /// The caller's request does not fit; other requests of the group are not touched.
+    /// The caller's request is invalid; other requests of the group are not affected.
     #[error(transparent)]
     Refused(#[from] TreeError),
     /// The database failed; the whole group was rolled back.

@@ -1,5 +1,5 @@
-//! A session as the lines of a file: read on a connection of its own, in one snapshot, piece by piece. It takes no lock, so
-//! it works beside a server that runs; what it keeps in memory is a few numbers for each node.
+//! Exports a session as the lines of a file. It reads on its own connection, on one snapshot, in batches. It
+//! takes no lock, so it works while a server runs. In memory it keeps a few numbers for each node.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -32,19 +32,19 @@ use super::stored::StoredSession;
 use super::tables::{deltas, fragments, nodes, operations, segments, sessions, sources, texts, traces, users};
 use super::traces::{ELSEWHERE, read_raw};
 
-/// So many nodes are read at once.
+/// The number of nodes in one batch.
 const BATCH_SIZE: usize = 128;
 
-/// Name, hash, end and header of a source.
+/// The name, hash, last node and header of a source file.
 type SourceColumns = (String, Option<Vec<u8>>, Option<Vec<u8>>, Option<String>);
 
-/// One moment of a database, for those who carry something out of it.
+/// A snapshot of the database for exports.
 pub struct DatabaseSnapshot {
     conn: Conn,
     caches: Arc<Caches>,
 }
 
-/// Why a session could not be carried out.
+/// The reason why an export failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionExportError {
     /// The database failed, or a row is damaged.
@@ -62,34 +62,34 @@ impl From<diesel::result::Error> for SessionExportError {
 }
 
 impl DatabaseSnapshot {
-    /// Opens a database as it is at this moment, for reading only. A server may use it meanwhile.
+    /// Opens the current state of a database for reading only, also while a server uses it.
     ///
     /// # Errors
-    /// There is none, or its schema is not this program's.
+    /// Returns an error if it does not exist, or if its schema is not that of this program.
     pub fn open(database: &Path) -> Result<Self, StoreError> {
         let mut conn = conn::open_existing(database)?;
         conn::begin_read(&mut conn)?;
         Ok(Self { conn, caches: Arc::default() })
     }
 
-    /// Reads of this moment what readers of the store read of theirs.
+    /// Returns a reader on this snapshot, with the same reads as readers of the store.
     pub fn reader(&mut self) -> StoreReader<'_> {
         StoreReader::new(&mut self.conn, &self.caches)
     }
 
-    /// A session that the caller may see; for nobody in particular, whoever owns it.
+    /// Returns a session that the caller may see. Without a caller, any session.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn session(&mut self, caller: Option<UserId>, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
         let is_theirs = |held: &StoredSession| caller.is_none_or(|caller| held.session.owner == caller);
         Ok(find_session(&mut self.conn, id)?.filter(is_theirs))
     }
 
-    /// All sessions that do not lie in the trash, oldest first.
+    /// Returns all sessions that are not in the trash, oldest first.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn sessions(&mut self) -> Result<Vec<SessionId>, StoreError> {
         let ids: Vec<Vec<u8>> = sessions::table
             .inner_join(users::table.on(users::n.eq(sessions::owner_n)))
@@ -100,10 +100,10 @@ impl DatabaseSnapshot {
         Ok(ids.iter().filter_map(|id| SessionId::from_slice(id)).collect())
     }
 
-    /// Hands a whole session on, line by line, in the order of a file.
+    /// Writes a whole session to `out`, line by line, in the order of the file format.
     ///
     /// # Errors
-    /// The database fails, a row is damaged, or `out` fails.
+    /// Returns an error if the database fails, a row is damaged, or `out` fails.
     pub fn export(
         &mut self,
         held: &StoredSession,
@@ -140,8 +140,8 @@ impl Drop for DatabaseSnapshot {
     }
 }
 
-/// The rows of a session's nodes in the order in which they were made, but for those whose parent was made later: a node
-/// that was moved below a newer one comes right after it.
+/// Returns the rows of a session's nodes in the order of their creation, but never a child before its parent. A
+/// node that was moved below a newer one comes right after it.
 fn parents_first(conn: &mut Conn, session_n: i64) -> Result<Vec<i64>, StoreError> {
     let all: Vec<(i64, Option<i64>)> = nodes::table
         .filter(nodes::session_n.eq(session_n))
@@ -169,18 +169,18 @@ fn parents_first(conn: &mut Conn, session_n: i64) -> Result<Vec<i64>, StoreError
     }
 }
 
-/// A session on its way out.
+/// The state of an export.
 struct SessionExporter<'a, W> {
     conn: &'a mut Conn,
     session: &'a StoredSession,
     out: W,
-    /// The stash, by row.
+    /// The fragments of the stash, by row.
     fragments: HashMap<i64, FragmentId>,
-    /// The blobs that have been told.
+    /// The blobs that have been written.
     written_blobs: HashSet<(BlobKind, blake3::Hash)>,
-    /// The nodes whose traces have been told.
+    /// The nodes whose traces have been written.
     written_traces: HashSet<NodeId>,
-    /// Traces that come before the one they go on from, by that one's node: something was moved.
+    /// Traces that must wait because their base comes later (a node was moved), by the node of the base.
     pending_traces: HashMap<NodeId, Vec<TraceLine>>,
 }
 
@@ -190,6 +190,7 @@ impl<W: FnMut(&ArchiveLine) -> io::Result<()>> SessionExporter<'_, W> {
     }
 
     fn session(&mut self, nodes: usize) -> Result<(), SessionExportError> {
+        // The session line has all settings.
         let preset_kept = self.preset()?;
         let session = &self.session.session;
         let raw = |text: String| raw("sessions", "params", self.session.n, text);
@@ -219,13 +220,14 @@ impl<W: FnMut(&ArchiveLine) -> io::Result<()>> SessionExporter<'_, W> {
             updated: session.updated.0,
             nodes: u64::try_from(nodes).unwrap_or(u64::MAX),
         };
+        // The blobs of its cards follow.
         let cards = line.cards.iter().map(|(_, hash)| hash).chain(line.persona.iter().map(|(_, hash)| hash));
         let cards: Vec<String> = cards.cloned().collect();
         self.line(&ArchiveLine::Session(Box::new(line)))?;
         cards.iter().try_for_each(|hash| self.blob(BlobKind::Card, hash))
     }
 
-    /// The preset of its prompts, as it goes along.
+    /// Reads the session's preset for the file.
     fn preset(&mut self) -> Result<Option<PresetLine>, SessionExportError> {
         let session = &self.session.session;
         let Some(id) = session.preset else { return Ok(None) };
@@ -233,7 +235,7 @@ impl<W: FnMut(&ArchiveLine) -> io::Result<()>> SessionExporter<'_, W> {
         Ok(Some(PresetLine { name, body: raw("presets", "body", self.session.n, body)? }))
     }
 
-    /// Tells a blob, once.
+    /// Writes a blob, unless it has been written.
     fn blob(&mut self, kind: BlobKind, hash: &str) -> Result<(), SessionExportError> {
         let bad = || StoreError::Inconsistent { table: "blobs", column: "bytes", row: 0 };
         if !self.written_blobs.insert((kind, blake3::Hash::from_hex(hash).map_err(|_| bad())?)) {
@@ -315,7 +317,8 @@ impl<W: FnMut(&ArchiveLine) -> io::Result<()>> SessionExporter<'_, W> {
         Ok(by_node)
     }
 
-    /// The ids of rows; those that are gone have none, nor have those of other sessions: a file is about one.
+    /// Maps rows to node ids. Rows that are gone or belong to other sessions are left out: a file has one
+    /// session.
     fn ids(&mut self, mut rows: Vec<i64>) -> Result<HashMap<i64, NodeId>, SessionExportError> {
         let session_n = self.session.n;
         rows.sort_unstable();
@@ -330,7 +333,7 @@ impl<W: FnMut(&ArchiveLine) -> io::Result<()>> SessionExporter<'_, W> {
         Ok(ids)
     }
 
-    /// Those of some rows that are of other sessions, and not gone.
+    /// Returns which of these rows belong to other sessions and still exist.
     fn rows_of_other_sessions(&mut self, rows: Vec<i64>) -> Result<HashSet<i64>, SessionExportError> {
         let mut away: HashSet<i64> = rows.iter().copied().filter(|n| *n == ELSEWHERE).collect();
         for some in rows.chunks(4 * BATCH_SIZE) {
@@ -340,7 +343,7 @@ impl<W: FnMut(&ArchiveLine) -> io::Result<()>> SessionExporter<'_, W> {
         Ok(away)
     }
 
-    /// Tells the rules of a row and their schemas; answers with their hash.
+    /// Writes the rules of a row with their schemas; returns their hash.
     fn rules(&mut self, n: i64) -> Result<String, SessionExportError> {
         let bytes = blobs::get(self.conn, n)?;
         let hash = blake3::hash(&bytes).to_hex().to_string();
@@ -355,7 +358,7 @@ impl<W: FnMut(&ArchiveLine) -> io::Result<()>> SessionExporter<'_, W> {
         Ok(hash)
     }
 
-    /// What has arrived of a reply that is being written.
+    /// Returns the text and reasoning received so far of a reply that is being generated.
     fn partial_reply(&mut self, n: i64) -> Result<(String, Option<String>), SessionExportError> {
         let of_node = segments::table.filter(segments::node_n.eq(n)).order(segments::n);
         let parts: Vec<(String, String)> = of_node.select((segments::content, segments::reasoning)).load(self.conn)?;
@@ -378,7 +381,7 @@ impl<W: FnMut(&ArchiveLine) -> io::Result<()>> SessionExporter<'_, W> {
         Ok(())
     }
 
-    /// Tells a trace, and those that waited for it.
+    /// Writes a trace, then those that waited for it.
     fn write_trace(&mut self, line: TraceLine) -> Result<(), SessionExportError> {
         let mut next = vec![line];
         while let Some(line) = next.pop() {
@@ -397,7 +400,7 @@ impl<W: FnMut(&ArchiveLine) -> io::Result<()>> SessionExporter<'_, W> {
         Err(StoreError::Inconsistent { table: "traces", column: "body", row: 0 }.into())
     }
 
-    /// The files of other programs that the session was made of.
+    /// Writes the foreign files from which the session was imported.
     fn sources(&mut self) -> Result<(), SessionExportError> {
         let of_session = sources::table.filter(sources::became.eq(self.session.session.id.as_bytes().to_vec()));
         let of_session =
@@ -437,7 +440,7 @@ fn fragments_of(conn: &mut Conn, session_n: i64) -> Result<HashMap<i64, Fragment
     Ok(rows.into_iter().filter_map(|(n, id)| Some((n, FragmentId::from_slice(&id)?))).collect())
 }
 
-/// The hashes of the personas that a setting went from and to.
+/// Returns the hashes of the old and the new persona of a setting.
 fn persona_hashes(effect: &Effect) -> Vec<String> {
     match effect {
         Effect::Setting { name, from, to } if name == "persona" => {
@@ -490,10 +493,10 @@ fn group_by<T>(rows: Vec<T>, key: impl Fn(&T) -> i64) -> HashMap<i64, T> {
     rows.into_iter().map(|row| (key(&row), row)).collect()
 }
 
-/// A text of JSON as it stands in a row: it goes out byte for byte.
+/// Wraps the JSON text of a row, which is exported byte for byte.
 fn raw(table: &'static str, column: &'static str, row: i64, text: String) -> Result<Box<RawValue>, StoreError> {
     let bad = |_| StoreError::Inconsistent { table, column, row };
-    // A line of a file is one line: JSON that was written over several is written anew.
+    // Each item is one line, so JSON with line breaks is reformatted.
     let text = if text.contains('\n') { serde_json::from_str::<Value>(&text).map_err(bad)?.to_string() } else { text };
     RawValue::from_string(text).map_err(bad)
 }

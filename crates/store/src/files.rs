@@ -1,5 +1,5 @@
-//! Files of characters and personas: their pictures, and what else came with a card. The bytes are blobs, kept once however
-//! many cards bring them.
+//! Files of characters and personas: pictures and other assets of a card. The bytes are blobs, stored once for
+//! any number of cards.
 
 use diesel::prelude::*;
 use uuid::Uuid;
@@ -16,11 +16,10 @@ use super::tx::Tx;
 /// A file of a card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CardFile {
-    /// Its name, unique for the card; never a path on the disk.
+    /// Its name, unique for the card. It is never a path on the disk.
     pub name: String,
     /// Its media type.
     pub kind: String,
-    /// Its bytes.
     pub bytes: Vec<u8>,
 }
 
@@ -28,26 +27,26 @@ pub struct CardFile {
 impl CardFile {
     /// The picture.
     pub const PICTURE: &'static str = "avatar";
-    /// A small copy of the picture.
+    /// A thumbnail of the picture.
     pub const THUMBNAIL: &'static str = "avatar.small";
 
-    /// The name of a picture that another server has, by its address. It belongs to the card as long as it is here, and
-    /// never travels.
+    /// Returns the name for a remote picture with this address. Such a file is a local copy and is never
+    /// exported.
     pub fn remote_picture_name(address: &str) -> String {
         format!("{REMOTE_PREFIX}{}", blake3::hash(address.as_bytes()).to_hex())
     }
 }
 
-/// How the names of pictures of other servers begin.
+/// The prefix of the names of remote pictures.
 const REMOTE_PREFIX: &str = "outside/";
-/// So many of them are kept with a card.
+/// The maximum number of remote pictures of one card.
 const MAX_REMOTE_PICTURES: usize = 200;
 
 impl StoreReader<'_> {
-    /// A file of one of the caller's characters or personas that is not in the trash.
+    /// Returns a file of one of the caller's characters or personas outside the trash.
     ///
     /// # Errors
-    /// The database fails or the bytes are damaged.
+    /// Returns an error if the database fails or the bytes are damaged.
     pub fn card_file(&mut self, caller: UserId, card: Uuid, name: &str) -> Result<Option<CardFile>, StoreError> {
         if !is_own(self.conn, caller, card)? {
             return Ok(None);
@@ -61,10 +60,11 @@ impl StoreReader<'_> {
         row.map(|(name, kind, n)| Ok(CardFile { name, kind, bytes: blobs::get(self.conn, n)? })).transpose()
     }
 
-    /// All files of one of the caller's cards, in the order in which they came, without pictures of other servers.
+    /// Returns all files of one of the caller's cards in the order in which they were added, without remote
+    /// pictures.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn card_files(&mut self, caller: UserId, card: Uuid) -> Result<Vec<CardFile>, StoreError> {
         if !is_own(self.conn, caller, card)? {
             return Ok(Vec::new());
@@ -79,11 +79,11 @@ impl StoreReader<'_> {
         Ok(rows.into_iter().map(|(name, kind, bytes)| CardFile { name, kind, bytes }).collect())
     }
 
-    /// Whether pictures of other servers are shown for one of the caller's characters that is not in the trash: the first is
-    /// `None` where there is no such character, the second where nobody was asked.
+    /// Returns whether remote pictures are shown for one of the caller's characters outside the trash. The outer
+    /// `None` means no such character, the inner one that the user was not asked yet.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn remote_pictures_permission(
         &mut self,
         caller: UserId,
@@ -97,17 +97,17 @@ impl StoreReader<'_> {
         Ok(own.select(characters::outside).get_result(self.conn).optional()?)
     }
 
-    /// The hashes of all bytes that some card's file is.
+    /// Returns the hashes of all blobs that card files use.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub(super) fn hashes_of_card_files(&mut self) -> Result<Vec<Vec<u8>>, StoreError> {
         let named = card_files::table.inner_join(blob_rows::table.on(blob_rows::n.eq(card_files::blob_n)));
         Ok(named.select(blob_rows::hash).distinct().load(self.conn)?)
     }
 }
 
-/// Whether a character or persona is the caller's and not in the trash.
+/// Returns whether a character or persona belongs to the caller and is not in the trash.
 fn is_own(conn: &mut Conn, caller: UserId, card: Uuid) -> Result<bool, StoreError> {
     macro_rules! look {
         ($table:ident) => {
@@ -125,10 +125,11 @@ fn is_own(conn: &mut Conn, caller: UserId, card: Uuid) -> Result<bool, StoreErro
 }
 
 impl Tx<'_> {
-    /// Keeps a file of a card, in the place of one of that name. Whether the card is the caller's is for who calls.
+    /// Stores a file of a card and replaces one of the same name. The caller must check that the card is the
+    /// user's.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn put_card_file(&mut self, card: Uuid, file: &CardFile) -> Result<(), WriteError> {
         self.delete_card_file(card, &file.name)?;
         self.run(|conn| {
@@ -147,11 +148,11 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Says whether pictures of other servers are shown for a character; those that are here go where they are not. Whether
-    /// the character is the caller's is for who calls.
+    /// Sets whether remote pictures are shown for a character. If they are not, the stored ones are deleted. The
+    /// caller must check that the character is the user's.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn set_remote_pictures_permission(
         &mut self,
         character: CharacterId,
@@ -169,10 +170,10 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Keeps a picture of another server with a card; where a card has very many, the oldest goes.
+    /// Stores a remote picture of a card, and deletes the oldest ones above the limit.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn put_remote_picture(&mut self, card: Uuid, file: &CardFile) -> Result<(), WriteError> {
         self.put_card_file(card, file)?;
         self.run(|conn| {
@@ -187,10 +188,10 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Forgets a file of a card, if there is one of that name.
+    /// Deletes a file of a card, if there is one of that name.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn delete_card_file(&mut self, card: Uuid, name: &str) -> Result<(), WriteError> {
         self.run(|conn| {
             let own = card_files::table.filter(card_files::card.eq(card.as_bytes().to_vec()));
@@ -201,10 +202,10 @@ impl Tx<'_> {
     }
 }
 
-/// Forgets the files of cards that are no more.
+/// Deletes the files of cards that no longer exist.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub(super) fn delete_orphans(conn: &mut Conn) -> QueryResult<usize> {
     let is_left = card_files::card
         .eq_any(characters::table.select(characters::id))

@@ -1,5 +1,5 @@
-//! What is kept of files that come in, for those who ask after a restart: that they were handed in, and which session each
-//! became. How far one is stands in memory (`transfer/`); what failed is forgotten with it.
+//! Import jobs that survive a restart: that a file was submitted, and which session it became. Progress and
+//! failures are kept only in memory (`transfer/`).
 
 use diesel::prelude::*;
 
@@ -11,23 +11,23 @@ use super::read::StoreReader;
 use super::tables::{jobs, users};
 use super::tx::Tx;
 
-/// How long a job is remembered, in milliseconds: a week.
+/// How long a job is kept: a week in milliseconds.
 const RETENTION_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 
-/// What is kept of a job.
+/// The stored result of a job. If neither field is set, the job has not ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobRecord {
-    /// The session that it has brought.
+    /// The imported session.
     pub session: Option<SessionId>,
-    /// The report of what it has brought from another program, as JSON. With neither it has not ended.
+    /// The report of an import from another program, as JSON.
     pub report: Option<String>,
 }
 
 impl StoreReader<'_> {
-    /// What is kept of a caller's job.
+    /// Returns the stored data of one of the caller's jobs.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn job(&mut self, owner: UserId, id: JobId) -> Result<Option<JobRecord>, StoreError> {
         let kept: Option<(Option<Vec<u8>>, Option<String>)> = jobs::table
             .inner_join(users::table.on(users::n.eq(jobs::owner_n)))
@@ -44,10 +44,10 @@ impl StoreReader<'_> {
 }
 
 impl Tx<'_> {
-    /// A file was handed in. What is older than a week is forgotten.
+    /// Adds a job for a submitted file, and deletes jobs older than a week.
     ///
     /// # Errors
-    /// The owner does not exist, or the database fails.
+    /// Returns an error if the owner does not exist, or if the database fails.
     pub fn begin_job(&mut self, owner: UserId, id: JobId, at: Time) -> Result<(), WriteError> {
         let owner_n = self.user_row(owner)?;
         self.run(|conn| {
@@ -65,10 +65,10 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// The file has become a session; in the commit that makes it one.
+    /// Sets the session that the file became, in the same commit that creates it.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn end_job(&mut self, id: JobId, session: SessionId) -> Result<(), WriteError> {
         let became = jobs::session.eq(Some(session.as_bytes().to_vec()));
         let of_id = jobs::table.filter(jobs::id.eq(id.as_bytes().to_vec()));
@@ -76,20 +76,20 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// The files of another program are in; with the report of what became of each.
+    /// Sets the report of an import from another program.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn end_job_with_report(&mut self, id: JobId, report: &str) -> Result<(), WriteError> {
         let of_id = jobs::table.filter(jobs::id.eq(id.as_bytes().to_vec()));
         self.run(|conn| Ok(diesel::update(of_id).set(jobs::report.eq(Some(report))).execute(conn)?))?;
         Ok(())
     }
 
-    /// The file was refused, and the caller knows.
+    /// Deletes the job of a file that was refused after its user was told.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn delete_job(&mut self, id: JobId) -> Result<(), WriteError> {
         let of_id = jobs::table.filter(jobs::id.eq(id.as_bytes().to_vec()));
         self.run(|conn| Ok(diesel::delete(of_id).execute(conn)?))?;

@@ -1,5 +1,5 @@
-//! The journal of a session: effects are carried out on the overlay, and the operation that they make is entered in the log,
-//! in one transaction with the session's new place.
+//! Writes the operation log of a session. One transaction applies the effects to the overlay, appends the
+//! operation and updates the session row.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::tx::{OperationDraft, PublishedOperation, Tx};
 use super::writer_cache::NumberedTable;
 
 impl Tx<'_> {
-    /// Carries an operation's effects out on the overlay and appends it to the log.
+    /// Applies the effects of an operation to the overlay and appends it to the log.
     pub(super) fn log_operation(
         &mut self,
         held: &mut StoredSession,
@@ -29,7 +29,7 @@ impl Tx<'_> {
         self.append_operation(held, entry)
     }
 
-    /// Carries effects out on the overlay, for an operation that is still in the making.
+    /// Applies effects to the overlay for an operation that is not complete yet.
     pub(super) fn apply_effects(&mut self, held: &mut StoredSession, effects: &[Effect]) -> Result<(), StoreError> {
         let op = held.session.op + 1;
         for effect in effects {
@@ -38,7 +38,7 @@ impl Tx<'_> {
         self.record_edited_nodes(held)
     }
 
-    /// Appends an operation to the log whose effects have been carried out.
+    /// Appends an operation whose effects have been applied.
     pub(super) fn append_operation(
         &mut self,
         held: &mut StoredSession,
@@ -55,6 +55,7 @@ impl Tx<'_> {
             step: entry.step.unwrap_or(op),
             effects: entry.effects,
         };
+        // Write the log entry.
         let (session_n, session) = (held.n, &held.session);
         let (head_n, head_op, edits_now) = (held.head_n, session.head_op, session.edits);
         let counts = held.counts;
@@ -63,6 +64,7 @@ impl Tx<'_> {
         })?;
         self.write_operation(&OperationRow::new(n, session_n, &operation))?;
         self.run(|conn| {
+            // Update the session row, if its log still ends where this operation expects it.
             let places = (
                 sessions::op.eq(op),
                 sessions::head_n.eq(head_n),
@@ -76,6 +78,7 @@ impl Tx<'_> {
             let changed = update(sessions::table, places, own).execute(conn)?;
             if changed == 1 { Ok(()) } else { Err(StoreError::Database("the session's log forked".into())) }
         })?;
+        // Update the memory and publish the operation.
         held.session.op = op;
         held.session.updated = operation.at;
         self.writer_cache.update_session(held, &operation.effects);
@@ -83,7 +86,8 @@ impl Tx<'_> {
         Ok(op)
     }
 
-    /// Writes down where the operation has edited the arrangement: worlds at and below those nodes may differ now.
+    /// Records at which nodes the operation edited the arrangement: worlds at and below these nodes may have
+    /// changed.
     fn record_edited_nodes(&mut self, held: &mut StoredSession) -> Result<(), StoreError> {
         let edited = std::mem::take(&mut self.edited_nodes);
         if edited.is_empty() {

@@ -1,29 +1,35 @@
-//! The store: the only owner of history and world. Rows and SQL live here and nowhere else.
+//! The store: the only part that reads and writes the database. All rows and SQL are in this crate.
 //!
-//! - [`Store::write`] runs a synchronous closure on the one writer thread, which commits in groups; no transaction spans an
-//!   await, so that mistake cannot be written. [`Store::read`] runs one on a snapshot, [`Store::read_inline`] one that is short.
-//! - `conn.rs` is the one room that knows the dialect; `prepared.rs` has statements that are prepared once and kept;
-//!   `rows.rs` turns rows into the domain and names what is damaged.
-//! - `tree_writes.rs` has the acts on a session (one request, one operation), `effects.rs` their effects on the overlay, `journal.rs`
-//!   the log that they are entered in,
-//!   `arrange/` the edits of its arrangement, `undo.rs` takes back and brings back, `worlds.rs` the fold along a path,
-//!   `path_worlds.rs` the world of each node on it, `page.rs` a page of it, `branches.rs` where the paths end, `compare.rs` two of
-//!   them side by side, `node_views.rs` the reading of many nodes at once, `traces.rs`
-//!   why a reply exists, `usage.rs` what replies took, `library.rs` users and cards, `claims.rs` keys of requests on their way to the write that acts.
-//!   `upkeep/` has the trash and everything else that protects from loss. `export.rs` tells a session as the lines of a file,
-//!   `session_import.rs` takes one in. `node_import.rs` takes in messages that were written elsewhere, `sources.rs` knows from which files;
-//!   `documents.rs` has texts that are kept for prompts, `vectors.rs` what embeddings made of texts, `summary_proposals.rs` keeps summaries that plugins propose, `summaries.rs` what
-//!   models made of runs of messages.
-//!   `session_settings.rs` has the settings of a session by name, `session_plugins.rs` its plugins with what begins by them, `delta_revisions.rs` deltas made anew.
-//!   `destroy.rs` is where nodes and entries of the log go for good, `pending_erasures.rs` marks that their bytes may still lie in files,
-//!   `row_numbers.rs` has the numbers that are never given again, `branch_names.rs` what people call stories and branches, `descendants.rs`
-//!   what hangs below a node.
-//!   `devices.rs` has the devices that may come in.
-//!   `lorebook_bindings.rs` says for what lorebooks hold.
-//!   `caches.rs` is what readers keep in memory, `writer_cache.rs` what the writer does.
+//! - [`Store::write`] runs a synchronous closure on the single writer thread, which groups several writes into
+//!   one commit. The closure cannot await, so no transaction can span an await. [`Store::read`] runs a closure
+//!   on a snapshot, [`Store::read_inline`] does so for short reads.
+//! - `conn.rs` is the only file with SQLite-specific code. `prepared.rs` caches prepared statements. `rows.rs`
+//!   converts rows to domain types and reports damaged ones.
+//! - `tree_writes.rs`: the writes to a session (one request, one operation). `effects.rs`: their effects on the
+//!   overlay. `journal.rs`: the operation log.
+//! - `arrange/`: edits of the arrangement. `undo.rs`: undo and redo.
+//! - `worlds.rs`: the fold along a path. `path_worlds.rs`: the state of each node on a path.
+//! - `page.rs`: one page of a path. `branches.rs`: the branches of a session. `compare.rs`: two branches side by
+//!   side. `node_views.rs`: reads many nodes at once.
+//! - `traces.rs`: how a reply was made. `usage.rs`: tokens and costs of replies.
+//! - `library.rs`: users and cards. `lorebook_bindings.rs`: bindings of lorebooks to sessions and cards.
+//!   `devices.rs`: paired devices.
+//! - `claims.rs`: idempotency keys of requests, committed together with the write.
+//! - `upkeep/`: trash, backups, garbage collection and the doctor.
+//! - `export.rs` writes a session as the lines of a file, `session_import.rs` reads one. `node_import.rs`
+//!   imports messages of other formats, `sources.rs` records from which files.
+//! - `documents.rs`: texts for prompts. `vectors.rs`: embeddings of texts. `summary_proposals.rs`: summaries
+//!   that plugins propose. `summaries.rs`: summaries of runs of messages by models.
+//! - `session_settings.rs`: settings of a session by name. `session_plugins.rs`: its plugins.
+//!   `delta_revisions.rs`: new revisions of deltas.
+//! - `destroy.rs` deletes nodes and log entries permanently. `pending_erasures.rs` marks that their bytes may
+//!   still be in files. `row_numbers.rs` keeps row numbers from being reused.
+//! - `branch_names.rs`: titles of sessions and names of branches. `descendants.rs`: the nodes below a node.
+//! - `caches.rs`: what readers keep in memory. `writer_cache.rs`: what the writer keeps in memory.
 //!
-//! To add a table: a migration under `migrations/`, its columns in `tables.rs`, its row in `rows.rs`, its methods beside
-//! those it is used with. Migrations only ever add; what is old is dropped one release later.
+//! To add a table: a migration under `migrations/`, its columns in `tables.rs`, its row in `rows.rs`, its
+//! methods in the file where they are used. Migrations only add; obsolete columns and tables are dropped one
+//! release later.
 
 mod ancestors;
 pub mod archive;
@@ -134,51 +140,52 @@ pub use upkeep::{backups, doctor, statistics};
 pub use usage::{SessionUsageTotals, VALUES_KEY};
 pub use vectors::{EmbeddableText, EmbeddingBatch, EmbeddingProgress, VectorSearch};
 
-/// How a store is opened.
+/// Settings for opening a store.
 #[derive(Debug, Clone)]
 pub struct StoreSettings {
-    /// The folder that holds everything; made if it is not there.
+    /// The data directory; created if missing.
     pub data_dir: PathBuf,
-    /// The database file; inside the data directory unless named.
+    /// The database file. Default: `clotho.db` in the data directory.
     pub database: Option<PathBuf>,
-    /// A keyframe is cut after so many nodes along a path.
+    /// The number of nodes along a path between two keyframes.
     pub keyframe_every: u16,
-    /// Reader threads.
+    /// The number of reader threads.
     pub readers: usize,
-    /// The most requests that share one commit.
+    /// The maximum number of requests in one commit.
     pub group_max: usize,
-    /// A quota: the database file grows to so many pages (of 4 096 bytes unless it was made otherwise) and no further.
+    /// A quota: the maximum size of the database file in pages (4,096 bytes each by default).
     pub max_pages: Option<u32>,
 }
 
 impl StoreSettings {
-    /// The database file.
+    /// Returns the path of the database file.
     pub fn database_path(&self) -> PathBuf {
         self.database.clone().unwrap_or_else(|| self.data_dir.join("clotho.db"))
     }
 }
 
-/// The open store.
+/// An open store.
 pub struct Store {
     writer: writer::StoreWriter,
     readers: reader_pool::ReaderPool,
     caches: Arc<caches::Caches>,
     database: PathBuf,
-    /// Held by whoever sweeps blobs.
+    /// Held during garbage collection of blobs.
     gc_lock: tokio::sync::Mutex<()>,
-    // Held as long as the store lives: the locks go with them.
+    // Held for the lifetime of the store; dropping it releases the locks.
     _locks: [File; 2],
 }
 
 impl Store {
-    /// Opens the store, alone: creates and migrates what is not there. The receiver hears of every durable operation, in
-    /// the order of the log.
+    /// Opens the store exclusively, and creates or migrates the database. The receiver gets every durable
+    /// operation in log order.
     ///
     /// # Errors
-    /// The folder cannot be made or written, another server holds it, or the database is newer than this program.
+    /// Returns an error if the folder cannot be written, another server holds the lock, or the database is newer
+    /// than this program.
     pub fn open(settings: &StoreSettings) -> Result<(Self, mpsc::UnboundedReceiver<PublishedOperation>), StoreError> {
         let path = settings.database_path();
-        // The database has a lock of its own: two data directories may name one database.
+        // The database has its own lock, because two data directories may name the same database.
         let locks = [lock_folder(&settings.data_dir)?, lock_database(&path)?];
         let disk = DiskProbe { database: path.clone(), has_quota: settings.max_pages.is_some() };
         let writing = conn::open_writer(&path, settings.max_pages).map_err(|error| disk.classify_error(error))?;
@@ -192,10 +199,11 @@ impl Store {
         Ok((Self { writer, readers, caches, database: path, gc_lock: sweeping, _locks: locks }, operations))
     }
 
-    /// Runs a write and waits until it is durable. The closure may run twice, so it must not use anything up.
+    /// Runs a write and waits until it is durable. The closure may run twice, so it must not consume its
+    /// captures.
     ///
     /// # Errors
-    /// The closure's refusal, or the database's failure; either way nothing of it was kept.
+    /// Returns the closure's error or an error of the database. In both cases nothing was written.
     pub async fn write<T, F>(&self, closure: F) -> Result<T, WriteError>
     where
         T: Send + 'static,
@@ -204,10 +212,10 @@ impl Store {
         self.writer.write(closure).await
     }
 
-    /// Runs a read on one snapshot, on a thread of the store: however long it takes, it keeps nobody else.
+    /// Runs a read on one snapshot, on a reader thread. A long read does not block other callers.
     ///
     /// # Errors
-    /// The closure's own error, or the database's.
+    /// Returns the closure's error, or an error of the database.
     pub async fn read<T, E, F>(&self, closure: F) -> Result<T, E>
     where
         T: Send + 'static,
@@ -219,11 +227,11 @@ impl Store {
         result
     }
 
-    /// Runs a read of some rows, a few hundred at most, on one snapshot: right here while few others read. Whoever calls it
-    /// keeps the thread for less time than it would take to wake another and to be woken by it.
+    /// Runs a short read (a few hundred rows at most) on one snapshot, on the caller's thread while few others
+    /// read. This blocks the thread for less time than handing the read to another thread would cost.
     ///
     /// # Errors
-    /// The closure's own error, or the database's.
+    /// Returns the closure's error, or an error of the database.
     pub async fn read_inline<T, E, F>(&self, closure: F) -> Result<T, E>
     where
         T: Send + 'static,
@@ -235,7 +243,7 @@ impl Store {
         result
     }
 
-    /// Has keyframes cut again that reads found missing.
+    /// Sends the writer the keyframes that reads found missing, so that it cuts them again.
     fn post_keyframe_repairs(&self) {
         let cuts = self.caches.take_keyframe_repairs();
         if !cuts.is_empty() {
@@ -243,24 +251,24 @@ impl Store {
         }
     }
 
-    /// How many deltas have been folded since the start: the proof that reads are bounded.
+    /// Returns the number of deltas folded since the start. Tests use it to prove that reads are bounded.
     pub fn deltas_folded(&self) -> u64 {
         self.caches.fold_count()
     }
 
-    /// How many groups of writes have been committed since the start: the proof that requests share commits.
+    /// Returns the number of commits since the start. Tests use it to prove that requests share commits.
     pub fn commits(&self) -> u64 {
         self.caches.commits()
     }
 
-    /// Forgets the worlds kept in memory; answers stay the same.
+    /// Clears the cached worlds; results of reads stay the same.
     pub fn forget_worlds(&self) {
         self.caches.forget_worlds();
     }
 }
 
-/// The disk under a database, which tells its failures apart: a quota and a full disk have the same words, and where there is
-/// no room for what stands beside the database, it only speaks of a fault.
+/// Checks the disk under a database to tell its failures apart. SQLite reports a quota and a full disk with the
+/// same message. If there is no space for its auxiliary files, it only reports an I/O error.
 #[derive(Debug, Clone)]
 struct DiskProbe {
     database: PathBuf,
@@ -268,10 +276,10 @@ struct DiskProbe {
 }
 
 impl DiskProbe {
-    /// A disk without so many bytes is full.
+    /// A disk with less free space than this counts as full.
     const MIN_FREE_BYTES: usize = 1 << 20;
 
-    /// What a failure of the database was.
+    /// Returns the actual cause of a database failure.
     fn classify_error(&self, error: StoreError) -> StoreError {
         let is_fault = |message: &str| message.contains("disk I/O error") || message.contains("unable to open");
         match error {
@@ -288,12 +296,12 @@ impl DiskProbe {
         name.push(".room");
         let written = fs::write(&name, vec![0; Self::MIN_FREE_BYTES]);
         let _ = fs::remove_file(&name);
-        // Whatever else is wrong there, it is not for want of room.
+        // Any other error does not mean that the disk is full.
         !written.is_err_and(|error| matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded))
     }
 }
 
-/// Makes the data directory and takes the lock that keeps a second server off it.
+/// Creates the data directory and takes its lock, which excludes a second server.
 fn lock_folder(folder: &Path) -> Result<File, StoreError> {
     fs::create_dir_all(folder).map_err(|error| unusable(folder, &error))?;
     lock_file(&folder.join("lock"))
@@ -309,7 +317,7 @@ fn lock_file(path: &Path) -> Result<File, StoreError> {
     }
 }
 
-/// Takes the lock that keeps others off a database, whatever folder they name it from.
+/// Takes the lock of a database, which excludes others from any data directory.
 fn lock_database(database: &Path) -> Result<File, StoreError> {
     let mut name = database.as_os_str().to_owned();
     name.push(".lock");

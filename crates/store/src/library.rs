@@ -1,4 +1,4 @@
-//! Users, characters, personas and lorebooks, and the answers kept for repeated requests.
+//! Users, characters, personas and lorebooks, and the saved responses of idempotent requests.
 
 use diesel::prelude::*;
 use serde_json::{Map, Value};
@@ -17,9 +17,7 @@ use super::tx::{OperationDraft, Tx};
 /// A user of this server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UserAccount {
-    /// Its id.
     pub id: UserId,
-    /// The name.
     pub name: String,
     /// `owner`, `admin` or `user`.
     pub role: String,
@@ -28,39 +26,36 @@ pub struct UserAccount {
 /// A character, persona or lorebook: a JSON object (`docs/api.md`).
 #[derive(Debug, Clone, PartialEq)]
 pub struct LibraryItem<Id> {
-    /// Its id.
     pub id: Id,
-    /// The fields.
+    /// The JSON fields.
     pub card: Map<String, Value>,
-    /// When it came.
     pub created: Time,
-    /// When it last changed.
     pub updated: Time,
 }
 
-/// A card of a character.
+/// A character.
 pub type CharacterCard = LibraryItem<CharacterId>;
-/// A card of a persona.
+/// A persona.
 pub type PersonaCard = LibraryItem<PersonaId>;
-/// A lorebook: its JSON is its card.
+/// A lorebook; its JSON is in `card`.
 pub type Lorebook = LibraryItem<LorebookId>;
 
-/// The first answer to a request that carried an Idempotency-Key.
+/// The first response to a request with an Idempotency-Key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SavedResponse {
     /// The hash of method, path and body.
     pub request: Vec<u8>,
     /// The HTTP status, or [`SavedResponse::LOST`].
     pub status: u16,
-    /// The body; what was made, as JSON, where the answer is lost.
+    /// The body. If the response is lost, the result of the write as JSON.
     pub body: String,
 }
 
 impl SavedResponse {
-    /// The status where what was made is gone for good.
+    /// The status when the created data was permanently deleted.
     pub const PURGED: u16 = 410;
 
-    /// Stands for the status while nobody has been answered: the act was done, and what it made is the body.
+    /// Stands for the status until a response was sent: the write was done, and its result is the body.
     pub const LOST: u16 = 0;
 }
 
@@ -70,7 +65,7 @@ macro_rules! cards {
             #[doc = concat!("The caller's ", $what, "s, oldest first, after `skip` of them.")]
             ///
             /// # Errors
-            /// The database fails or a row is damaged.
+            /// Returns an error if the database fails or a row is damaged.
             pub fn $list(&mut self, caller: UserId, skip: i64, limit: i64) -> Result<Vec<$card>, StoreError> {
                 let rows: Vec<(i64, Vec<u8>, String, i64, i64)> = $table::table
                     .inner_join(users::table.on(users::n.eq($table::owner_n)))
@@ -87,7 +82,7 @@ macro_rules! cards {
             #[doc = concat!("One of the caller's ", $what, "s.")]
             ///
             /// # Errors
-            /// The database fails or a row is damaged.
+            /// Returns an error if the database fails or a row is damaged.
             pub fn $get(&mut self, caller: UserId, id: $id) -> Result<Option<$card>, StoreError> {
                 let row: Option<(i64, Vec<u8>, String, i64, i64)> = $table::table
                     .inner_join(users::table.on(users::n.eq($table::owner_n)))
@@ -105,7 +100,7 @@ macro_rules! cards {
             #[doc = concat!("Keeps a new ", $what, ".")]
             ///
             /// # Errors
-            /// The database fails.
+            /// Returns an error if the database fails.
             pub fn $put(&mut self, owner: UserId, new: &$card) -> Result<(), WriteError> {
                 let owner_n = self.user_row(owner)?;
                 self.run(|conn| {
@@ -127,7 +122,7 @@ macro_rules! cards {
             #[doc = concat!("Replaces the fields of one of the caller's ", $what, "s.")]
             ///
             /// # Errors
-            /// It is not there or somebody else's.
+            /// Returns an error if it does not exist or belongs to another user.
             pub fn $update(&mut self, owner: UserId, new: &$card) -> Result<(), WriteError> {
                 let owner_n = self.user_row(owner)?;
                 let text = Value::Object(new.card.clone()).to_string();
@@ -145,7 +140,7 @@ macro_rules! cards {
             #[doc = concat!("Moves one of the caller's ", $what, "s to the trash; sessions that play it keep their version.")]
             ///
             /// # Errors
-            /// It is not there or somebody else's.
+            /// Returns an error if it does not exist or belongs to another user.
             pub fn $trash(&mut self, owner: UserId, id: $id, at: Time) -> Result<(), WriteError> {
                 let owner_n = self.user_row(owner)?;
                 let changed = self.run(|conn| {
@@ -196,10 +191,11 @@ fn card<Id>(
 }
 
 impl Tx<'_> {
-    /// Replaces one of the caller's lorebooks, if it is still as it was at that moment. Each change gives it a later one.
+    /// Replaces one of the caller's lorebooks if it has not changed since `seen`. Returns whether it was
+    /// replaced.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn swap_lorebook(&mut self, owner: UserId, seen: Time, new: &Lorebook) -> Result<bool, WriteError> {
         let owner_n = self.user_row(owner)?;
         let text = Value::Object(new.card.clone()).to_string();
@@ -217,16 +213,16 @@ impl Tx<'_> {
     }
 }
 
-/// A write to one thing must have changed one row.
+/// Returns an error if a write to one item did not change exactly one row.
 fn expect_one_row(changed: usize, what: &'static str) -> Result<(), WriteError> {
     if changed == 1 { Ok(()) } else { Err(TreeError::NotFound(what).into()) }
 }
 
 impl StoreReader<'_> {
-    /// All users, oldest first.
+    /// Returns all users, oldest first.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn users(&mut self) -> Result<Vec<UserAccount>, StoreError> {
         let rows: Vec<(i64, Vec<u8>, String, String)> =
             users::table.order(users::n).select((users::n, users::id, users::name, users::role)).load(self.conn)?;
@@ -237,18 +233,18 @@ impl StoreReader<'_> {
         rows.into_iter().map(read).collect()
     }
 
-    /// The bytes of a blob by its hash in hex: a card as it was when a session began.
+    /// Returns the bytes of a blob by its hash in hex, for example a card as it was when a session began.
     ///
     /// # Errors
-    /// The database fails or the blob is not there.
+    /// Returns an error if the database fails or the blob does not exist.
     pub fn blob(&mut self, hash: &str) -> Result<Vec<u8>, StoreError> {
         blobs::by_hash(self.conn, hash)
     }
 
-    /// The answer kept under a caller's key since `after`.
+    /// Returns the response saved under a caller's key since `after`.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn answer(&mut self, caller: UserId, key: &str, after: Time) -> Result<Option<SavedResponse>, StoreError> {
         let row: Option<(Vec<u8>, i16, String)> = answers::table
             .inner_join(users::table.on(users::n.eq(answers::caller_n)))
@@ -267,10 +263,10 @@ impl StoreReader<'_> {
 }
 
 impl Tx<'_> {
-    /// Keeps a new user.
+    /// Adds a user.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn put_user(&mut self, user: &UserAccount, at: Time) -> Result<(), WriteError> {
         self.run(|conn| {
             let n: Option<i64> = users::table.select(diesel::dsl::max(users::n)).get_result(conn)?;
@@ -295,10 +291,10 @@ impl Tx<'_> {
         found.ok_or(WriteError::Refused(TreeError::NotFound("the user")))
     }
 
-    /// Keeps bytes by their content; answers with the hash in hex.
+    /// Stores bytes by content; returns their hash in hex.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn put_blob(&mut self, bytes: &[u8]) -> Result<String, WriteError> {
         Ok(self.run(|conn| blobs::put(conn, bytes))?.1)
     }
@@ -306,7 +302,7 @@ impl Tx<'_> {
     /// Moves a session to the trash.
     ///
     /// # Errors
-    /// It is not there or somebody else's.
+    /// Returns an error if it does not exist or belongs to another user.
     pub fn trash_session(
         &mut self,
         owner: UserId,
@@ -314,7 +310,7 @@ impl Tx<'_> {
         at: Time,
     ) -> Result<(), WriteError> {
         let mut held = self.session(owner, id)?;
-        // Logged like everything else, so that whoever follows the log (search, watchers) hears of it.
+        // It is logged, so that readers of the log (search, watchers) learn of it.
         let effects = vec![Effect::Setting { name: "trashed".into(), from: false.into(), to: true.into() }];
         self.log_operation(
             &mut held,
@@ -326,11 +322,11 @@ impl Tx<'_> {
         expect_one_row(changed, "the session")
     }
 
-    /// Keeps the answer to a request with an Idempotency-Key, in place of what the act itself kept; older ones than
-    /// `forget_before` go.
+    /// Saves the response to a request with an Idempotency-Key. It replaces what the write itself saved.
+    /// Responses older than `forget_before` are deleted.
     ///
     /// # Errors
-    /// Another request with that key was answered first: it is the one that acted.
+    /// Returns an error if another request with that key was answered first.
     pub fn save_response(
         &mut self,
         caller: UserId,
@@ -348,7 +344,7 @@ impl Tx<'_> {
         })?;
         let status = i16::try_from(answer.status).unwrap_or(0);
         if let Some((n, kept, request)) = taken {
-            // What an act has kept gives way to its answer, and to nothing else: least of all to a second act.
+            // Only the response of the same request may replace what a write saved; a second write may not.
             if kept != 0 || status == 0 || request != answer.request {
                 return Err(TreeError::Conflict("that Idempotency-Key has been answered".into()).into());
             }

@@ -1,5 +1,5 @@
-//! Lore beside the books themselves: the house rules that a user has, and which texts of a book have vectors. A model
-//! of embeddings goes from book to book; what it has done is known by when the book last changed.
+//! Lore settings of users, and which texts of lorebooks have vectors. An embedding model goes through the books
+//! one by one; the time of the book's last change tells whether its vectors are current.
 
 use diesel::prelude::*;
 use serde_json::{Map, Value};
@@ -15,34 +15,31 @@ use super::tables::{lore_embedded, lore_texts, lorebooks, users};
 use super::tx::Tx;
 use super::vectors;
 
-/// A lorebook of which a model has no vectors yet.
+/// A lorebook for which a model has no vectors yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PendingLorebook {
-    /// Its row.
     pub n: i64,
-    /// When it last changed.
     pub updated: Time,
-    /// The book.
     pub book: Map<String, Value>,
-    /// The house rules of its owner; `None` = as they are shipped.
+    /// Its owner's lore settings; `None` means the defaults.
     pub rules: Option<Map<String, Value>>,
 }
 
 impl StoreReader<'_> {
-    /// A user's own house rules of lore; `None` where they are as they are shipped.
+    /// Returns a user's lore settings; `None` means the defaults.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn lore_settings(&mut self, user: UserId) -> Result<Option<Map<String, Value>>, StoreError> {
         let own = users::table.filter(users::id.eq(user.as_bytes().to_vec()));
         let text: Option<Option<String>> = prepared(own.select(users::lore)).get_result(self.conn).optional()?;
         Ok(text.flatten().and_then(|text| serde_json::from_str(&text).ok()))
     }
 
-    /// Whether any lorebook of a user has texts that may be called up by what they mean.
+    /// Returns whether any lorebook of a user has texts that can be found by meaning.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn has_lore_texts(&mut self, user: UserId) -> Result<bool, StoreError> {
         let own = lore_texts::table
             .inner_join(lorebooks::table.on(lorebooks::n.eq(lore_texts::lorebook_n)))
@@ -52,10 +49,11 @@ impl StoreReader<'_> {
         Ok(diesel::select(diesel::dsl::exists(own)).get_result(self.conn)?)
     }
 
-    /// The lorebook that changed the longest ago since a model made vectors of it, whoever owns it.
+    /// Returns the lorebook whose vectors of this model are missing or outdated, of any owner. The one with the
+    /// oldest change comes first.
     ///
     /// # Errors
-    /// The database fails or the row is damaged.
+    /// Returns an error if the database fails or the row is damaged.
     pub fn next_lorebook_to_embed(&mut self, model: &str) -> Result<Option<PendingLorebook>, StoreError> {
         let made = lore_embedded::table
             .filter(lore_embedded::lorebook_n.eq(lorebooks::n))
@@ -80,11 +78,11 @@ impl StoreReader<'_> {
 }
 
 impl Tx<'_> {
-    /// Keeps a user's own house rules of lore; `None` = as they are shipped. Which entries have vectors goes by them,
-    /// so all of the user's books are looked at anew.
+    /// Sets a user's lore settings; `None` means the defaults. They determine which entries have vectors, so all
+    /// of the user's books are marked as not embedded.
     ///
     /// # Errors
-    /// The database fails, or there is no such user.
+    /// Returns an error if the database fails, or if there is no such user.
     pub fn set_lore_settings(&mut self, user: UserId, settings: Option<&Map<String, Value>>) -> Result<(), WriteError> {
         let user_n = self.user_row(user)?;
         let text = settings.map(|settings| Value::Object(settings.clone()).to_string());
@@ -97,11 +95,11 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Names the texts of a lorebook that are to have vectors, and no others: a book that went meanwhile has none.
-    /// Vectors of texts that nobody names any more are forgotten.
+    /// Sets which texts of a lorebook have vectors; if the book no longer exists, none have. Vectors that no
+    /// text uses any more are deleted.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn set_lore_texts(&mut self, book_n: i64, hashes: &[blake3::Hash]) -> Result<(), WriteError> {
         self.run(|conn| {
             let own = lore_texts::table.filter(lore_texts::lorebook_n.eq(book_n));
@@ -124,10 +122,10 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Notes that a model has made its vectors of a lorebook as it was at its last change.
+    /// Records that a model has embedded a lorebook as of its change at `updated`.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn mark_lorebook_embedded(&mut self, book_n: i64, model: &str, updated: Time) -> Result<(), WriteError> {
         self.run(|conn| {
             let own = lore_embedded::table
@@ -152,10 +150,10 @@ impl Tx<'_> {
     }
 }
 
-/// Forgets what was made of lorebooks that go for good.
+/// Deletes the vector data of lorebooks that are permanently deleted.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub(super) fn delete_for_lorebooks(conn: &mut Conn, books: &[i64]) -> QueryResult<()> {
     let own = || lore_texts::table.filter(lore_texts::lorebook_n.eq_any(books.to_vec()));
     let hashes: Vec<Vec<u8>> = own().select(lore_texts::hash).load(conn)?;

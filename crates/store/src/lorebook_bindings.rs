@@ -1,5 +1,5 @@
-//! For what lorebooks hold: everything, or a session, a persona, a character. A card names its own books itself, so
-//! what is said of characters is read from cards and rows together, and taken back in both.
+//! Bindings of lorebooks: to everything, or to sessions, personas and characters. Cards can also name their own
+//! books. So bindings to characters are read from cards and rows, and removed from both.
 
 use diesel::prelude::*;
 use serde_json::Value;
@@ -15,14 +15,14 @@ use super::read::StoreReader;
 use super::tables::{characters, holds, lorebooks, personas, sessions, users};
 use super::tx::Tx;
 
-/// Something that a lorebook may hold for.
+/// Something to which a lorebook may be linked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BindingTarget {
     /// Every session.
     Everything,
     /// One session.
     Session(SessionId),
-    /// Sessions in which somebody plays this persona.
+    /// Sessions with this persona.
     Persona(PersonaId),
     /// Replies of this character.
     Character(CharacterId),
@@ -48,16 +48,14 @@ impl BindingTarget {
     }
 }
 
-/// All that a lorebook holds for.
+/// All bindings of one lorebook.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BindingSet {
-    /// It holds everywhere.
+    /// Whether it applies in every session.
     pub everything: bool,
-    /// The sessions.
     pub sessions: Vec<SessionId>,
-    /// The personas.
     pub personas: Vec<PersonaId>,
-    /// The characters, those whose cards name it among them.
+    /// The characters, including those whose cards name the book.
     pub characters: Vec<CharacterId>,
 }
 
@@ -71,16 +69,15 @@ impl BindingSet {
     }
 }
 
-/// A lorebook that holds, and when it last changed.
+/// The id of a linked lorebook with the time of its last change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LorebookVersion {
-    /// The book.
     pub id: LorebookId,
     /// When it last changed.
     pub updated: Time,
 }
 
-/// The ids of one table that are the owner's and not in the trash, in the order in which they came.
+/// The ids of one table that belong to the owner and are not in the trash, in the order of their creation.
 macro_rules! living {
     ($conn:expr, $table:ident, $owner:expr, $ids:expr) => {
         $table::table
@@ -93,7 +90,7 @@ macro_rules! living {
     };
 }
 
-/// What of a list is there for this owner.
+/// Returns those targets of a set that exist for this owner.
 fn existing_targets(conn: &mut Conn, owner_n: i64, wanted: &BindingSet) -> Result<BindingSet, StoreError> {
     let bytes = |ids: Vec<&[u8; 16]>| ids.into_iter().map(|id| id.to_vec()).collect::<Vec<_>>();
     let ids = bytes(wanted.sessions.iter().map(SessionId::as_bytes).collect());
@@ -110,7 +107,7 @@ fn existing_targets(conn: &mut Conn, owner_n: i64, wanted: &BindingSet) -> Resul
     })
 }
 
-/// A lorebook of an owner that is not in the trash: the rows of both.
+/// Returns the rows of a lorebook and its owner, if it is the caller's and not in the trash.
 fn own_lorebook(conn: &mut Conn, owner: UserId, book: LorebookId) -> QueryResult<Option<(i64, i64)>> {
     lorebooks::table
         .inner_join(users::table.on(users::n.eq(lorebooks::owner_n)))
@@ -122,7 +119,7 @@ fn own_lorebook(conn: &mut Conn, owner: UserId, book: LorebookId) -> QueryResult
         .optional()
 }
 
-/// The characters whose cards name a book: row, id, card.
+/// Returns the characters whose cards name a book: row, id, card.
 fn characters_naming(
     conn: &mut Conn,
     owner_n: i64,
@@ -183,20 +180,20 @@ fn insert_binding(conn: &mut Conn, book_n: i64, one: BindingTarget) -> QueryResu
 }
 
 impl StoreReader<'_> {
-    /// For what one of the caller's lorebooks holds; `None` where it is not there.
+    /// Returns the bindings of one of the caller's lorebooks; `None` if it does not exist.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn holds(&mut self, caller: UserId, book: LorebookId) -> Result<Option<BindingSet>, StoreError> {
         let Some((book_n, owner_n)) = own_lorebook(self.conn, caller, book)? else { return Ok(None) };
         read_bindings(self.conn, owner_n, book_n, book).map(Some)
     }
 
-    /// The caller's lorebooks that hold for something, in the order in which that was said. What a card names is not
-    /// here.
+    /// Returns the caller's lorebooks that are linked to a target, in the order of linking. Books named by cards
+    /// are not included.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn bound_lorebooks(&mut self, caller: UserId, what: BindingTarget) -> Result<Vec<LorebookVersion>, StoreError> {
         let rows: Vec<(i64, Vec<u8>, i64)> = holds::table
             .inner_join(lorebooks::table.on(lorebooks::n.eq(holds::lorebook_n)))
@@ -215,10 +212,11 @@ impl StoreReader<'_> {
         rows.into_iter().map(read).collect()
     }
 
-    /// When one of the caller's lorebooks last changed; `None` where it is not there. Its entries are not read.
+    /// Returns when one of the caller's lorebooks last changed, without reading its entries; `None` if it does
+    /// not exist.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn lorebook_version(
         &mut self,
         caller: UserId,
@@ -231,20 +229,20 @@ impl StoreReader<'_> {
 }
 
 impl Tx<'_> {
-    /// Lets one of the caller's lorebooks hold for something more.
+    /// Adds a binding to one of the caller's lorebooks.
     ///
     /// # Errors
-    /// It is not there or somebody else's.
+    /// Returns an error if it does not exist or belongs to another user.
     pub fn bind_lorebook(&mut self, owner: UserId, book: LorebookId, what: BindingTarget) -> Result<(), WriteError> {
         let (book_n, _) =
             self.run(|conn| Ok(own_lorebook(conn, owner, book)?))?.ok_or(TreeError::NotFound("the lorebook"))?;
         Ok(self.run(|conn| Ok(insert_binding(conn, book_n, what)?))?)
     }
 
-    /// Says for what one of the caller's lorebooks holds, and for nothing else. What lies in the trash keeps its books.
+    /// Replaces all bindings of one of the caller's lorebooks. Bindings to items in the trash are kept.
     ///
     /// # Errors
-    /// The book or something that it is to hold for is not there or somebody else's.
+    /// Returns an error if the book or a target does not exist or belongs to another user.
     pub fn set_lorebook_bindings(
         &mut self,
         owner: UserId,
@@ -254,6 +252,7 @@ impl Tx<'_> {
     ) -> Result<(), WriteError> {
         let (book_n, owner_n) =
             self.run(|conn| Ok(own_lorebook(conn, owner, book)?))?.ok_or(TreeError::NotFound("the lorebook"))?;
+        // Check that all targets exist.
         let there = self.run(|conn| existing_targets(conn, owner_n, wanted))?;
         for (what, has_all) in [
             ("the session", wanted.sessions.iter().all(|id| there.sessions.contains(id))),
@@ -269,6 +268,7 @@ impl Tx<'_> {
             tx.run(|conn| {
                 let before = read_bindings(conn, owner_n, book_n, book)?.targets();
                 let wanted = wanted.targets();
+                // Delete and add rows.
                 for gone in before.iter().filter(|one| !wanted.contains(one)) {
                     let row = holds::table
                         .filter(holds::lorebook_n.eq(book_n))
@@ -279,6 +279,7 @@ impl Tx<'_> {
                 for new in wanted.iter().filter(|one| !before.contains(one)) {
                     insert_binding(conn, book_n, *new)?;
                 }
+                // Remove the book from the cards that name it and are no longer linked.
                 for (n, id, mut card) in named {
                     let Some(fields) = card.as_object_mut().filter(|_| !wanted.contains(&BindingTarget::Character(id)))
                     else {
@@ -295,10 +296,10 @@ impl Tx<'_> {
     }
 }
 
-/// Forgets what books hold for that are no more, and what is no more itself.
+/// Deletes bindings whose target no longer exists.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub(super) fn delete_orphans(conn: &mut Conn) -> QueryResult<usize> {
     let is_left = holds::scope
         .eq("everything")
@@ -308,10 +309,10 @@ pub(super) fn delete_orphans(conn: &mut Conn) -> QueryResult<usize> {
     diesel::delete(holds::table.filter(diesel::dsl::not(is_left))).execute(conn)
 }
 
-/// Forgets for what lorebooks hold that go for good.
+/// Deletes the bindings of lorebooks that are permanently deleted.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub(super) fn delete_for_lorebooks(conn: &mut Conn, books: &[i64]) -> QueryResult<usize> {
     diesel::delete(holds::table.filter(holds::lorebook_n.eq_any(books.to_vec()))).execute(conn)
 }

@@ -1,6 +1,6 @@
-//! A tree grows by many messages at once that were written elsewhere: a chat of another program, a piece at a time. Who
-//! brings them gives each the id that follows from what it says and where, so that what is there already is passed over: a
-//! piece may come twice, and after a crash the rest of it.
+//! Adds many imported messages to a tree, such as a chat of another program, in batches. The caller derives the
+//! id of each message from its text and place, and existing ids are skipped. So a batch may be repeated, and an
+//! import can continue after a crash.
 
 use diesel::prelude::*;
 
@@ -18,46 +18,44 @@ use super::tables::{operations, sessions};
 use super::tree_writes::{Actor, check_storable_text};
 use super::tx::{NodeDraft, OperationDraft, Tx, row_id};
 
-/// A message that was written elsewhere.
+/// A message of another program.
 #[derive(Debug, Clone)]
 pub struct ImportedNode {
-    /// Where it goes.
     pub parent: NodeId,
-    /// What it is.
     pub draft: NodeDraft,
-    /// Whether its text counts.
+    /// Whether it is enabled.
     pub is_enabled: bool,
-    /// Whether its parent remembers it, if it remembers none.
+    /// Whether it becomes its parent's remembered child, if that has none.
     pub is_remembered: bool,
 }
 
-/// What came of some messages.
+/// The result of one batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NodeImportCounts {
-    /// So many are new.
+    /// The number of new messages.
     pub added: usize,
-    /// So many were left out, because what they hang below has been taken out of the tree.
+    /// The number of messages left out because their parent is no longer in the tree.
     pub left: usize,
 }
 
-/// How a tree stands when all of a story is in.
+/// The labels and HEAD to set after the last batch.
 #[derive(Debug, Clone, Default)]
 pub struct NodeImportEnd {
-    /// Names: each with its node, and whether it follows. One that stood at the given node before moves along.
+    /// Labels, each with its target. A label that is at the given node moves along.
     pub labels: Vec<(String, LabelTarget, Option<NodeId>)>,
-    /// Where HEAD goes.
+    /// The new HEAD.
     pub head: Option<NodeId>,
-    /// When the story was last played, where nobody has played it here.
+    /// When the session was last played elsewhere, if nobody has played it here.
     pub last_played: Option<Time>,
 }
 
 impl Tx<'_> {
-    /// Writes messages whose parents are there, or come before them; what is there already is passed over. Answers with what
-    /// came of them. Until somebody does something in the session HEAD goes along, so that half a story is shown as far as it
-    /// is there.
+    /// Writes messages whose parents exist or come earlier in the list; existing ones are skipped. HEAD moves
+    /// along as long as nobody has used the session, so that a partial import shows its newest message.
     ///
     /// # Errors
-    /// The session is not there or somebody else's, a parent is not there, or a text cannot be kept.
+    /// Returns an error if the session or a parent does not exist, the session belongs to another user, or a
+    /// text cannot be stored.
     pub fn import_nodes(
         &mut self,
         actor: &Actor,
@@ -74,6 +72,7 @@ impl Tx<'_> {
         seedlings: &[ImportedNode],
     ) -> Result<NodeImportCounts, WriteError> {
         let mut held = self.session(actor.user, session)?;
+        // Check all texts before writing any.
         for ImportedNode { draft, .. } in seedlings {
             check_storable_text("content", &draft.content)?;
             check_storable_text("reasoning", draft.reasoning.as_deref().unwrap_or_default())?;
@@ -84,7 +83,7 @@ impl Tx<'_> {
             if self.any_row(&held, seedling.draft.id)?.is_some() {
                 continue;
             }
-            // A parent that was taken out of the tree takes along what hangs below it.
+            // If the parent was taken out of the tree, its descendants are left out too.
             let Some(parent) = self.any_row(&held, seedling.parent)?.filter(|row| !row.is_hidden) else {
                 grown.left += 1;
                 continue;
@@ -107,6 +106,7 @@ impl Tx<'_> {
         }
         if !effects.is_empty() {
             effects.extend(overlay);
+            // Move HEAD to the newest message, and log one operation.
             if let Some(newest) = newest
                 && self.is_untouched(&held)?
             {
@@ -124,7 +124,7 @@ impl Tx<'_> {
         Ok(grown)
     }
 
-    /// Whether nobody has done anything in a session but bring in what is there.
+    /// Returns whether a session has no operations other than its creation and imports.
     fn is_untouched(&mut self, held: &StoredSession) -> Result<bool, StoreError> {
         let done = operations::table.filter(operations::session_n.eq(held.n)).filter(
             operations::act.ne(OperationKind::Begin.word()).and(operations::act.ne(OperationKind::Import.word())),
@@ -132,11 +132,11 @@ impl Tx<'_> {
         Ok(!self.run(|conn| Ok(diesel::select(diesel::dsl::exists(done)).get_result(conn)?))?)
     }
 
-    /// Puts names and HEAD where a story ends. HEAD moves where it stands on the line that leads there, or where nobody has
-    /// done anything yet: whoever has gone another way is left there.
+    /// Sets labels and HEAD at the end of an import. HEAD moves only if it is on the path to its new node, or if
+    /// nobody has used the session. Otherwise the user has gone elsewhere and stays there.
     ///
     /// # Errors
-    /// The session is not there or somebody else's.
+    /// Returns an error if the session does not exist or belongs to another user.
     pub fn finish_node_import(
         &mut self,
         actor: &Actor,
@@ -184,7 +184,8 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// A name of a line that came in. One that somebody has given to another node stays there.
+    /// Returns the effect that sets a label of an imported branch. A label that a user has put on another node
+    /// stays there.
     fn label_imported_branch(
         &mut self,
         held: &StoredSession,

@@ -1,5 +1,5 @@
-//! Reading many nodes at once, for those who look at a tree: a page with its siblings and notes, the whole tree, its
-//! outline. Each costs a few statements, whatever the number of nodes.
+//! Reads many nodes at once for views of a tree: a page with siblings and notes, the whole tree, its outline.
+//! Each read takes a few statements, whatever the number of nodes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,25 +19,24 @@ use super::replies::is_generating;
 use super::stored::{StoredNode, StoredSession};
 use super::tables::{deltas, fragments, nodes, texts};
 
-/// So many values are bound in one statement.
+/// The maximum number of values bound in one statement.
 const BATCH_SIZE: usize = 500;
 
-/// A node with what surrounds it and what was noted on it.
+/// A node with its siblings, children, notes and problems.
 #[derive(Debug, Clone)]
 pub struct NodeDetails {
-    /// The node.
     pub node: StoredNode,
     /// Its children, in creation order.
     pub children: Vec<NodeId>,
-    /// Its place among its siblings.
+    /// Its position among its siblings.
     pub siblings: SiblingPosition,
-    /// The visible lines under it.
+    /// The lines shown below the message.
     pub notes: Vec<NodeNote>,
-    /// What went wrong while it was made.
+    /// Problems from when the node was made.
     pub problems: Vec<NodeProblem>,
 }
 
-/// One line of an outline: everything about a node but its texts.
+/// The columns of one node of an outline.
 #[derive(Queryable)]
 struct OutlineRow {
     n: i64,
@@ -54,41 +53,39 @@ struct OutlineRow {
     beginning: String,
 }
 
-/// The outline of a node: everything about it but its texts.
+/// One node of an outline: everything but the full texts.
 #[derive(Debug, Clone)]
 pub struct TreeOutlineNode {
-    /// The node.
     pub id: NodeId,
-    /// Where its parent stands in the list; `None` for the root.
+    /// The index of its parent in the list; `None` for the root.
     pub parent: Option<usize>,
-    /// The small number of its role.
+    /// The numeric code of its role.
     pub role: i16,
-    /// The small number of its kind.
+    /// The numeric code of its kind.
     pub kind: i16,
-    /// The small number of its status.
+    /// The numeric code of its status.
     pub status: i16,
-    /// Whether its text counts.
+    /// Whether it is enabled.
     pub is_enabled: bool,
-    /// Whether its delta is left out.
+    /// Whether its delta is muted.
     pub is_muted: bool,
-    /// Whether it ended where nobody looked.
+    /// Whether it is a reply that nobody has seen.
     pub is_unread: bool,
-    /// Whether a keyframe was cut at it.
+    /// Whether it has a keyframe.
     pub is_keyframe: bool,
-    /// How its text begins: 80 characters, or more where it begins with a tag.
+    /// The beginning of its text: 80 characters, or up to 4,000 if it begins with `<`.
     pub excerpt: String,
 }
 
-/// Where a node stands and how it is rated, and nothing else about it.
+/// The position and rating of a node, without its texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodePosition {
-    /// The node.
     pub id: NodeId,
-    /// Edges from the root.
+    /// The number of edges from the root.
     pub depth: i32,
-    /// Its stars.
+    /// Its rating in stars.
     pub rating: Option<i16>,
-    /// The fragment in which it lies, if it is not in the tree.
+    /// The fragment that contains it, if it is not in the tree.
     pub fragment: Option<FragmentId>,
     n: i64,
 }
@@ -102,12 +99,13 @@ struct ContextPathRow {
 }
 
 impl StoreReader<'_> {
-    /// Nodes with their children, siblings, notes and problems.
+    /// Reads the children, siblings, notes and problems of nodes.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn node_details(&mut self, placed: Vec<StoredNode>) -> Result<Vec<NodeDetails>, StoreError> {
         let rows: Vec<i64> = placed.iter().map(|one| one.n).collect();
+        // Read the parents, then all children of the nodes and of their parents.
         let places = node_revisions(self.conn, &rows)?;
         let mut parents: HashSet<i64> = rows.iter().copied().collect();
         parents.extend(places.values().filter_map(|place| place.parent));
@@ -127,10 +125,10 @@ impl StoreReader<'_> {
             .collect())
     }
 
-    /// One page of a whole tree in the order in which its nodes were made, after row `after`; 0 = from the beginning.
+    /// Returns one page of a whole tree in creation order, after row `after`; 0 starts at the beginning.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn tree_page(&mut self, held: &StoredSession, after: i64, limit: i64) -> Result<Vec<StoredNode>, StoreError> {
         let rows: Vec<i64> = nodes::table
             .filter(nodes::session_n.eq(held.n))
@@ -143,10 +141,10 @@ impl StoreReader<'_> {
         load_nodes(self.conn, held.session.id, &rows)
     }
 
-    /// The outline of a whole tree, parents before children.
+    /// Returns the outline of a whole tree, parents before children.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn outline(&mut self, held: &StoredSession) -> Result<Vec<TreeOutlineNode>, StoreError> {
         let tree = nodes::table.inner_join(texts::table.on(texts::n.eq(nodes::n)));
         let own = tree.filter(nodes::session_n.eq(held.n)).filter(nodes::is_hidden.eq(false));
@@ -165,13 +163,13 @@ impl StoreReader<'_> {
             sql::<Text>("CASE WHEN content LIKE '<%' THEN substr(content, 1, 4000) ELSE substr(content, 1, 80) END"),
         );
         let mut rows: Vec<OutlineRow> = prepared(own.select(columns)).load(self.conn)?;
-        // Here and not in the database, which would write all of them to the disk for it: they come almost in order.
+        // Sorted here because SQLite would write all rows to a temporary file. They arrive almost sorted.
         rows.sort_by_key(|row| (row.depth, row.n));
         let mut places: HashMap<i64, usize> = HashMap::with_capacity(rows.len());
         let mut sketches = Vec::with_capacity(rows.len());
         for row in rows {
             let parent = row.parent_n.map(|parent| places.get(&parent).copied());
-            // Below something hidden: not in the tree either.
+            // A node below a hidden one is not in the tree either.
             let Some(parent) = parent.map_or(Some(None), |place| place.map(Some)) else { continue };
             places.insert(row.n, sketches.len());
             sketches.push(row.into_outline_node(parent)?);
@@ -179,11 +177,11 @@ impl StoreReader<'_> {
         Ok(sketches)
     }
 
-    /// The newest `limit` context nodes on the path to `leaf` that come before `before`, oldest first: the root and every
-    /// message that a model answers (`domain.md` 1).
+    /// Returns the newest `limit` context nodes before `before` on the path to `leaf`, oldest first. These are
+    /// the root and every message that a model can answer (`domain.md` 1).
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn context_page(
         &mut self,
         held: &StoredSession,
@@ -216,10 +214,10 @@ impl StoreReader<'_> {
         Ok(NodePage { nodes, next })
     }
 
-    /// Where nodes of a session stand, in the tree or in the stash; unknown ones are left out.
+    /// Returns the positions of nodes in the tree or in the stash. Unknown ids are left out.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn node_positions(&mut self, held: &StoredSession, ids: &[NodeId]) -> Result<Vec<NodePosition>, StoreError> {
         let mut spots = Vec::with_capacity(ids.len());
         for chunk in ids.chunks(BATCH_SIZE) {
@@ -243,10 +241,10 @@ impl StoreReader<'_> {
         Ok(spots)
     }
 
-    /// Which of some spots lie on the path from the root to a leaf.
+    /// Returns which of these nodes are on the path from the root to `leaf`.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn positions_on_path(
         &mut self,
         held: &StoredSession,
@@ -266,10 +264,10 @@ impl StoreReader<'_> {
         Ok(spots.iter().filter(|spot| path.contains(&spot.n)).map(|spot| spot.id).collect())
     }
 
-    /// The placeholders of a session: replies that are being written.
+    /// Returns the placeholders of a session: replies that are being generated.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn placeholders(&mut self, held: &StoredSession) -> Result<Vec<NodeId>, StoreError> {
         let running = nodes::table
             .filter(is_generating())
@@ -299,7 +297,7 @@ impl OutlineRow {
     }
 }
 
-/// Where a row hangs, and which revision of its delta is in force.
+/// The parent of a node, and the current revision of its delta.
 struct NodeRevision {
     parent: Option<i64>,
     revision: i32,
@@ -322,7 +320,7 @@ fn node_revisions(conn: &mut Conn, rows: &[i64]) -> Result<HashMap<i64, NodeRevi
     Ok(places)
 }
 
-/// The children of many parents, each list in creation order.
+/// Returns the children of many parents, each list in creation order.
 fn children_by_parent(conn: &mut Conn, parents: &[i64]) -> Result<HashMap<i64, Vec<ChildNode>>, StoreError> {
     let mut families: HashMap<i64, Vec<ChildNode>> = HashMap::with_capacity(parents.len());
     for chunk in parents.chunks(BATCH_SIZE) {
@@ -352,7 +350,7 @@ fn siblings(one: &StoredNode, family: &[ChildNode]) -> SiblingPosition {
 
 type NotesAndProblems = HashMap<i64, (Vec<NodeNote>, Vec<NodeProblem>)>;
 
-/// Notes and problems from the deltas in force.
+/// Returns the notes and problems of current deltas.
 fn notes_and_problems(conn: &mut Conn, places: &HashMap<i64, NodeRevision>) -> Result<NotesAndProblems, StoreError> {
     let changed: Vec<i64> = places.iter().filter(|(_, place)| place.revision > 0).map(|(n, _)| *n).collect();
     let mut remarks = NotesAndProblems::new();

@@ -1,4 +1,5 @@
-//! The acts that change no tree: what of a node counts, its stars, and the settings of a session.
+//! Writes that do not change the shape of the tree: enabled texts and deltas, ratings, and the settings of a
+//! session.
 
 use std::collections::BTreeMap;
 
@@ -18,22 +19,20 @@ use super::tables::nodes;
 use super::tree_writes::Actor;
 use super::tx::{OperationDraft, Tx, row_id};
 
-/// What becomes of a node's overlay; `None` = as it is.
+/// Changes of a node's overlay; `None` leaves a value as it is.
 #[derive(Debug, Clone, Copy)]
 pub struct NodeStateUpdate {
-    /// The node.
     pub node: NodeId,
-    /// Whether its text counts.
+    /// Whether the node is enabled.
     pub is_enabled: Option<bool>,
-    /// Whether its delta counts.
+    /// Whether its delta applies.
     pub effects: Option<Effects>,
-    /// Stars, 1 to 5; `Some(None)` takes them away.
+    /// The rating, 1 to 5 stars; `Some(None)` clears it.
     pub rating: Option<Option<u8>>,
-    /// Whether nobody has seen it.
     pub is_unread: Option<bool>,
 }
 
-/// The overlay of a node as it will be after the updates seen so far.
+/// The overlay of a node after the updates so far.
 struct NodeOverlay {
     is_enabled: bool,
     is_muted: bool,
@@ -42,11 +41,11 @@ struct NodeOverlay {
 }
 
 impl Tx<'_> {
-    /// Switches texts and deltas of nodes on or off and rates them, in one operation; what is so already is left alone.
+    /// Enables, mutes and rates nodes in one operation; values that do not change are skipped.
     ///
     /// # Errors
-    /// A node is not there, still being generated, or the root, or a rating is no number of stars; nothing was changed
-    /// then.
+    /// Returns an error if a node does not exist, is generating or is the root, or if a rating is not 1 to 5.
+    /// Nothing is changed then.
     pub fn set_state(
         &mut self,
         actor: &Actor,
@@ -100,10 +99,11 @@ impl Tx<'_> {
         Ok(NodeOverlay { is_enabled: row.is_enabled, is_muted: row.is_muted, rating, is_unread: row.is_unread })
     }
 
-    /// Changes settings of the session, each named as on the wire, in one operation.
+    /// Changes settings of a session in one operation. The names are those of the wire format.
     ///
     /// # Errors
-    /// The session is not there or somebody else's; no setting has that name, or it cannot have that value.
+    /// Returns an error if the session does not exist or belongs to another user, or if a name or value is
+    /// invalid.
     pub fn set_settings(
         &mut self,
         actor: &Actor,
@@ -133,7 +133,7 @@ impl Tx<'_> {
     }
 }
 
-/// What becomes of the settings of a session; what is so already is left alone.
+/// Checks settings and returns the effects of those that change.
 pub(super) fn setting_effects(held: &StoredSession, settings: &[(String, Value)]) -> Result<Vec<Effect>, TreeError> {
     let mut seen: BTreeMap<&str, Value> = BTreeMap::new();
     let mut effects = Vec::new();
@@ -148,7 +148,8 @@ pub(super) fn setting_effects(held: &StoredSession, settings: &[(String, Value)]
 }
 
 impl Tx<'_> {
-    /// Who reads one line only reads the newest: HEAD goes to the leaf that was made last (`docs/domain.md` 2.14).
+    /// Linear mode follows the newest branch: returns the effects that move HEAD to the newest leaf
+    /// (`docs/domain.md` 2.14).
     fn follow_newest(&mut self, held: &StoredSession) -> Result<Vec<Effect>, StoreError> {
         let session_n = held.n;
         let newest: Option<i64> = self.run(|conn| {
@@ -161,7 +162,7 @@ impl Tx<'_> {
                 .filter(nodes::session_n.eq(session_n))
                 .filter(nodes::is_hidden.eq(false))
                 .filter(nodes::status.eq(Status::Complete.code()))
-                // Greetings came all at once: none of them is newer than the one that was chosen.
+                // Greetings are all created at once, so none of them is newer than the chosen one.
                 .filter(nodes::kind.ne(Kind::Greeting.code()));
             let leaves = standing.filter(diesel::dsl::not(diesel::dsl::exists(children)));
             Ok(leaves.order(nodes::n.desc()).select(nodes::n).first(conn).optional()?)
@@ -174,7 +175,7 @@ impl Tx<'_> {
 }
 
 impl NodeOverlay {
-    /// Carries an update out; answers with what differs.
+    /// Applies an update; returns the effects of values that change.
     fn apply(&mut self, update: &NodeStateUpdate) -> Vec<Effect> {
         let node = update.node;
         let mut effects = Vec::new();

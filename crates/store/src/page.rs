@@ -1,4 +1,4 @@
-//! A page of a path: the way up from a node with the rows and texts it passes, in one statement however deep the node is.
+//! Reads one page of a path: the ancestors of a node with their texts, in one statement at any depth.
 
 use diesel::connection::DefaultLoadingMode;
 use diesel::dsl::{AsSelect, SqlTypeOf};
@@ -16,31 +16,30 @@ use super::rows::NodeViewRow;
 use super::stored::{StoredNode, StoredSession};
 use super::tables::nodes;
 
-/// Room is made at once for a page of so many nodes.
+/// The maximum number of nodes for which memory is reserved in advance.
 const MAX_PREALLOCATED: i64 = 256;
 
 /// One page of a path, oldest first.
 #[derive(Debug, Clone, Default)]
 pub struct NodePage {
-    /// The nodes.
     pub nodes: Vec<StoredNode>,
-    /// The node before which the older page ends, if there is an older page.
+    /// The node to pass as `before` for the next older page, if there is one.
     pub next: Option<NodeId>,
 }
 
-/// Which nodes of a path a page holds.
+/// Selects which nodes of a path a page contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathFilter {
     /// What the chat view shows: enabled messages.
     Enabled,
-    /// Disabled ones too.
+    /// Also disabled messages.
     WithDisabled,
-    /// Everything on the path but placeholders: root and change nodes as well.
+    /// Everything except placeholders, so also the root and change nodes.
     All,
 }
 
 impl PathFilter {
-    /// What is asked of a node beside that it is no placeholder.
+    /// Returns the SQL condition, in addition to that for placeholders.
     pub(super) const fn condition(self) -> &'static str {
         // kind 0: root, 3: change.
         match self {
@@ -66,10 +65,10 @@ struct PathNodeRow {
 }
 
 impl StoreReader<'_> {
-    /// One page of the path to `leaf`: the newest `limit` nodes that come before `before`, oldest first.
+    /// Returns one page of the path to `leaf`: the newest `limit` nodes before `before`, oldest first.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn page(
         &mut self,
         held: &StoredSession,
@@ -88,10 +87,10 @@ impl StoreReader<'_> {
         }
     }
 
-    /// The newest page of the path to a node that was read in this snapshot.
+    /// Returns the newest page of the path to a node of this snapshot.
     ///
     /// # Errors
-    /// As [`StoreReader::page`].
+    /// Returns an error as [`StoreReader::page`] does.
     pub fn newest_page(
         &mut self,
         held: &StoredSession,
@@ -102,10 +101,10 @@ impl StoreReader<'_> {
         self.page_from(held, leaf.n, limit, show)
     }
 
-    /// The rows of the whole path to a node, oldest first, for who reads their texts piece by piece.
+    /// Returns the rows of the whole path to a node, oldest first, for callers that read the texts in batches.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn line(&mut self, leaf: &StoredNode, show: PathFilter) -> Result<Vec<i64>, StoreError> {
         // status 0: generating.
         let query = diesel::sql_query(format!(
@@ -118,11 +117,11 @@ impl StoreReader<'_> {
         Ok(up.into_iter().rev().map(|row| row.n).collect())
     }
 
-    /// How many nodes there are on the way up from one, itself included, until another one, itself excluded; and whether that
-    /// was met before so many had been looked at. Without another one the way goes up to the root.
+    /// Counts the nodes on the path from `from` (included) up to the row `until` (excluded), or to the root. At
+    /// most `most` nodes are read. The second value tells whether `until` was reached.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn count_ancestors(
         &mut self,
         from: &StoredNode,
@@ -144,10 +143,10 @@ impl StoreReader<'_> {
         Ok((u64::try_from(counts).unwrap_or(u64::MAX), is_met))
     }
 
-    /// How many replies there are from the root to a node, itself included. Those that failed are none.
+    /// Counts the complete replies from the root to a node, itself included. Failed ones do not count.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn count_replies_to(&mut self, to: &StoredNode) -> Result<u64, StoreError> {
         // role 2: assistant; kind 1: message; status 1: complete.
         let query = diesel::sql_query(
@@ -188,8 +187,7 @@ impl StoreReader<'_> {
     }
 }
 
-/// The ids of all rows that the rows of a page name, by their numbers. Most stand on the same path; the others are asked
-/// for.
+/// The ids of all rows that a page refers to, by row number. Most are on the same path; the others are read.
 struct NodeIdMap(Vec<(i64, IdBytes)>);
 
 impl NodeIdMap {
@@ -212,8 +210,8 @@ impl NodeIdMap {
     }
 }
 
-/// The lines on the way up from `start`, nearest first, at most `limit` of those wanted. The recursion is read lazily, so
-/// the cost is that of the page, not of the depth.
+/// Query for the ancestors of `start`, nearest first, at most `limit` of those that match. The recursion is read
+/// lazily, so the cost depends on the page and not on the depth.
 struct AncestorQuery {
     start: i64,
     limit: i64,
@@ -237,7 +235,7 @@ impl QueryFragment<SqlDialect> for AncestorQuery {
 
 impl QueryId for AncestorQuery {
     type QueryId = ();
-    // Kept by its text.
+    // Cached by its SQL text.
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 

@@ -1,4 +1,4 @@
-//! The world along a line: known at its beginning, then folded node after node, each delta once.
+//! Computes the worlds along a path: the first is known, and each delta is folded once.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,14 +17,13 @@ use super::read::StoreReader;
 use super::stored::{StoredNode, StoredSession};
 use super::worlds::{self, FoldStep, WorldAccess};
 
-/// A node of a line that the world was looked at.
+/// A node on a path for which the world was computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathPoint {
-    /// The node.
     pub id: NodeId,
-    /// Edges from the root.
+    /// The number of edges from the root.
     pub depth: i32,
-    /// The number of the turn.
+    /// The number of its turn.
     pub turn: i32,
 }
 
@@ -39,11 +38,11 @@ struct PathRow {
 }
 
 impl StoreReader<'_> {
-    /// The worlds after the nodes of the line to `leaf` that stand in these depths, oldest first; the world of a placeholder
-    /// is not known yet.
+    /// Passes the worlds of the nodes at these depths on the path to `leaf` to `each`, oldest first.
+    /// Placeholders are skipped, because their world is not known yet.
     ///
     /// # Errors
-    /// What `each` refuses; the database fails, or a row on the way is damaged.
+    /// Returns the error of `each`, or an error if the database fails or a row is damaged.
     pub fn worlds_along<E: From<StoreError>>(
         &mut self,
         held: &StoredSession,
@@ -67,7 +66,7 @@ impl StoreReader<'_> {
         Ok(())
     }
 
-    /// The nodes of a line in these depths, nearest to the leaf first.
+    /// Returns the nodes of a path at these depths, nearest to the leaf first.
     fn rows_at_depths(&mut self, leaf: &StoredNode, depths: Range<i32>) -> Result<Vec<PathRow>, StoreError> {
         let lowest = leaf.node.depth.min(depths.end - 1);
         if lowest < depths.start {

@@ -1,9 +1,9 @@
-//! Statements that a connection prepares once and keeps. Diesel prepares every `UPDATE` and all hand-written SQL anew, since
-//! it cannot know how many different texts there will be; whoever uses this knows that there are few.
+//! Statements that a connection prepares once and caches. Diesel does not cache `UPDATE`s and hand-written SQL,
+//! because it cannot know how many different texts there are. Callers of this module know that there are few.
 //!
-//! SQLite itself prepares a kept statement anew, unseen, whenever a plain `LIMIT ?` is bound: its planner has looked at the
-//! number. So what is asked for all day ends in `LIMIT 0 + ?`, and one row is taken with `get_result`, since `first` adds
-//! such a limit.
+//! SQLite silently prepares a cached statement again whenever a plain `LIMIT ?` is bound, because its planner
+//! uses the number. So frequent queries end in `LIMIT 0 + ?`, and one row is read with `get_result`, since
+//! `first` adds such a limit.
 
 use std::marker::PhantomData;
 
@@ -17,11 +17,12 @@ use diesel::sql_types::Bool;
 
 use super::conn::Conn;
 
-/// A question whose text is one of few. For questions only: diesel's `execute` goes by reference, and this mark is lost.
+/// A query that has one of few SQL texts. For queries only: Diesel's `execute` takes a reference and loses this
+/// marker.
 #[must_use = "a statement does nothing until it is run"]
 pub struct PreparedQuery<Q>(Q);
 
-/// Marks a question whose text is one of few.
+/// Marks a query as having one of few SQL texts.
 pub fn prepared<Q>(query: Q) -> PreparedQuery<Q> {
     PreparedQuery(query)
 }
@@ -38,7 +39,7 @@ impl<Q: QueryFragment<DB>, DB: Backend> QueryFragment<DB> for PreparedQuery<Q> {
 
 impl<Q> QueryId for PreparedQuery<Q> {
     type QueryId = ();
-    // Kept by its text, so that two texts of one type are never taken for each other.
+    // Cached by its SQL text, so that two texts of one type are never confused.
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
@@ -48,7 +49,7 @@ impl<Q: Query> Query for PreparedQuery<Q> {
 
 impl<Q> RunQueryDsl<Conn> for PreparedQuery<Q> {}
 
-/// Other values for the rows that fit a condition.
+/// An `UPDATE` statement whose prepared form is cached.
 #[must_use = "a statement does nothing until it is run"]
 pub struct UpdateStatement<T: QuerySource, C: AsChangeset, W> {
     from: T::FromClause,
@@ -56,7 +57,7 @@ pub struct UpdateStatement<T: QuerySource, C: AsChangeset, W> {
     condition: W,
 }
 
-/// `UPDATE table SET changes WHERE condition`.
+/// Builds `UPDATE table SET changes WHERE condition`.
 pub fn update<T, C, W>(table: T, changes: C, condition: W) -> UpdateStatement<T, C, W>
 where
     T: QuerySource,
@@ -67,10 +68,10 @@ where
 }
 
 impl<T: QuerySource, C: AsChangeset, W> UpdateStatement<T, C, W> {
-    /// Runs it; answers with how many rows fitted.
+    /// Runs the statement; returns the number of matching rows.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn execute(self, conn: &mut Conn) -> QueryResult<usize>
     where
         Self: QueryFragment<SqlDialect> + QueryId,
@@ -96,7 +97,7 @@ where
     }
 }
 
-/// Which update it is: that of these columns where this holds.
+/// The cache key of an update: its table, columns and condition types.
 pub struct UpdateStatementId<T, C, W>(PhantomData<(T, C, W)>);
 
 impl<T: QuerySource + QueryId, C: AsChangeset + QueryId, W: QueryId> QueryId for UpdateStatement<T, C, W> {
@@ -104,19 +105,19 @@ impl<T: QuerySource + QueryId, C: AsChangeset + QueryId, W: QueryId> QueryId for
     const HAS_STATIC_QUERY_ID: bool = T::HAS_STATIC_QUERY_ID && C::HAS_STATIC_QUERY_ID && W::HAS_STATIC_QUERY_ID;
 }
 
-/// The database that connections speak to.
+/// The backend of the connections.
 pub type SqlDialect = <Conn as Connection>::Backend;
 
-/// A row that is about to be written; [`insertable!`] says how.
+/// A row to insert; see [`insertable!`].
 pub struct InsertRow<'a, R>(pub &'a R);
 
-/// Which insert it is: the one into this table.
+/// The cache key of an insert: its table.
 pub struct InsertRowId<T>(PhantomData<T>);
 
-/// Writes a row. Diesel's own `INSERT` comes to the same, after walking through its columns five times.
+/// Inserts a row. It does the same as Diesel's own `INSERT`, which walks through the columns five times.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub fn insert<R>(conn: &mut Conn, row: &R) -> QueryResult<()>
 where
     for<'a> InsertRow<'a, R>: QueryFragment<SqlDialect> + QueryId,
@@ -124,7 +125,8 @@ where
     conn.execute_returning_count(&InsertRow(row)).map(|_| ())
 }
 
-/// How a row is written: into which table, and its fields, each named like its column. One for each table.
+/// Implements `InsertRow` for a row type: the table, and the fields, each named like its column. Used once for
+/// each table.
 macro_rules! insertable {
     ($row:ident $(<$life:lifetime>)?, $table:ident, $first:ident $(, $column:ident)* $(,)?) => {
         impl $(<$life>)? diesel::query_builder::QueryFragment<$crate::prepared::SqlDialect>

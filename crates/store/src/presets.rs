@@ -1,5 +1,5 @@
-//! Presets: what other programs keep for their prompts, each as JSON of its own kind. They are kept whole and listed by their
-//! kinds without their bodies.
+//! Presets: prompt settings of other programs, each stored as its original JSON. Lists are by kind and without
+//! bodies.
 
 use diesel::connection::DefaultLoadingMode;
 use diesel::prelude::*;
@@ -19,51 +19,48 @@ use super::read::StoreReader;
 use super::tables::{presets, users};
 use super::tx::Tx;
 
-/// A preset: `{kind, name, file?, body}` is its card.
+/// A preset; its card is `{kind, name, file?, body}`.
 pub type StoredPreset = LibraryItem<PresetId>;
 
-/// A preset in a list.
+/// A preset without its body, for lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PresetHead {
-    /// Its id.
     pub id: PresetId,
-    /// What it is for.
+    /// The kind, such as `openai`.
     pub kind: String,
-    /// Its name.
     pub name: String,
-    /// The file that it came in.
+    /// The file from which it was imported.
     pub file: Option<String>,
-    /// When it came.
     pub created: Time,
-    /// When it last changed.
     pub updated: Time,
-    /// For which models it is used where a session chose none.
+    /// The models for which it is the default.
     pub models: Vec<String>,
 }
 
-/// The bodies of all presets of a kind.
+/// The bodies of all presets of one kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PresetBodies {
-    /// The bodies, the oldest first.
+    /// The bodies, oldest first.
     pub all: Vec<Value>,
-    /// Whether there are more than are read at once.
+    /// Whether more exist than are read at once.
     pub is_truncated: bool,
 }
 
-/// So many bytes of presets of one kind are read at once, and one more.
+/// After this many bytes, no further preset of a kind is read.
 const MAX_BODY_BYTES: usize = 4 << 20;
 
-/// The columns of a list.
+/// The columns of a preset in a list.
 type PresetListColumns = (i64, Vec<u8>, String, String, Option<String>, i64, i64, Option<String>);
 
-/// The columns of a whole one.
+/// The columns of a whole preset.
 type PresetColumns = (i64, String, String, Option<String>, String, i64, i64);
 
 impl StoreReader<'_> {
-    /// The caller's presets, of one kind if that is named, oldest first, after `skip` of them.
+    /// Returns the caller's presets, oldest first, after skipping `skip` of them. `kind` restricts them to one
+    /// kind.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn presets(
         &mut self,
         caller: UserId,
@@ -103,10 +100,10 @@ impl StoreReader<'_> {
         rows.into_iter().map(head).collect()
     }
 
-    /// The caller's presets that say for which models they are, oldest first, with the names that they say.
+    /// Returns the caller's presets that name models, oldest first, with these models.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn presets_for_models(&mut self, caller: UserId) -> Result<Vec<(PresetId, Vec<String>)>, StoreError> {
         let own = presets::table
             .inner_join(users::table.on(users::n.eq(presets::owner_n)))
@@ -124,10 +121,10 @@ impl StoreReader<'_> {
         rows.into_iter().map(read).collect()
     }
 
-    /// What all presets of a kind say of the caller's, oldest first, up to some megabytes.
+    /// Returns the bodies of the caller's presets of a kind, oldest first, up to a size limit.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn preset_bodies(&mut self, caller: UserId, kind: &str) -> Result<PresetBodies, StoreError> {
         let own = presets::table
             .inner_join(users::table.on(users::n.eq(presets::owner_n)))
@@ -149,10 +146,10 @@ impl StoreReader<'_> {
         Ok(bodies)
     }
 
-    /// One of the caller's presets.
+    /// Returns one of the caller's presets.
     ///
     /// # Errors
-    /// The database fails or the row is damaged.
+    /// Returns an error if the database fails or the row is damaged.
     pub fn preset(&mut self, caller: UserId, id: PresetId) -> Result<Option<StoredPreset>, StoreError> {
         let row: Option<PresetColumns> = presets::table
             .inner_join(users::table.on(users::n.eq(presets::owner_n)))
@@ -179,7 +176,7 @@ impl StoreReader<'_> {
     }
 }
 
-/// Name and body of a preset that makes prompts, as it goes along with a session: without what is nobody else's business.
+/// Returns name and body of a prompt preset for the export of a session, without secrets.
 pub(super) fn exportable_preset(
     conn: &mut super::conn::Conn,
     owner: UserId,
@@ -205,10 +202,10 @@ const fn damaged_row(column: &'static str, row: i64) -> StoreError {
 }
 
 impl Tx<'_> {
-    /// Keeps a new preset.
+    /// Adds a preset.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn put_preset(&mut self, owner: UserId, new: &StoredPreset) -> Result<(), WriteError> {
         let owner_n = self.user_row(owner)?;
         self.run(|conn| {
@@ -231,10 +228,10 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Keeps a new preset unless the owner has the same one, and says by which id it is kept.
+    /// Adds a preset unless the owner has an identical one; returns the id of the stored one.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn put_preset_if_new(&mut self, owner: UserId, new: &StoredPreset) -> Result<PresetId, WriteError> {
         let owner_n = self.user_row(owner)?;
         let known: Option<Vec<u8>> = self.run(|conn| {
@@ -253,15 +250,15 @@ impl Tx<'_> {
         Ok(new.id)
     }
 
-    /// Keeps the preset that came along with a session, unless somebody has it, or did: it would be another one by now, or was
-    /// thrown away. One that is none stays out.
+    /// Adds the preset of an imported session. If its id is or was in use, nothing is added: the preset was
+    /// changed or deleted since. Invalid presets are skipped too.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub(super) fn import_preset(&mut self, owner: UserId, line: &SessionLine) -> Result<(), WriteError> {
         let (Some(id), Some(kept)) = (line.preset, &line.preset_kept) else { return Ok(()) };
         let Ok(Value::Object(mut body)) = serde_json::from_str(kept.body.get()) else { return Ok(()) };
-        // It came for this session: what it says of models would take others along.
+        // The preset came for this session, so it must not become the default of other models.
         if let Some(own) =
             body.get_mut("extensions").and_then(|extensions| extensions.get_mut("clotho")?.as_object_mut())
         {
@@ -283,7 +280,7 @@ impl Tx<'_> {
     /// Replaces name and body of one of the caller's presets.
     ///
     /// # Errors
-    /// It is not there or somebody else's.
+    /// Returns an error if it does not exist or belongs to another user.
     pub fn update_preset(&mut self, owner: UserId, new: &StoredPreset) -> Result<(), WriteError> {
         let set = (
             presets::name.eq(text(new, "name")),
@@ -294,10 +291,10 @@ impl Tx<'_> {
         self.change_preset(owner, new.id, |conn, own| diesel::update(presets::table.find(own)).set(set).execute(conn))
     }
 
-    /// The same, if it is still as it was at that moment. Each change gives it a later one.
+    /// Does the same if the preset has not changed since `seen`. Returns whether it was replaced.
     ///
     /// # Errors
-    /// It is not there or somebody else's.
+    /// Returns an error if the database fails or the user does not exist.
     pub fn swap_preset(&mut self, owner: UserId, seen: Time, new: &StoredPreset) -> Result<bool, WriteError> {
         let owner_n = self.user_row(owner)?;
         let set = (
@@ -320,7 +317,7 @@ impl Tx<'_> {
     /// Moves one of the caller's presets to the trash.
     ///
     /// # Errors
-    /// It is not there or somebody else's.
+    /// Returns an error if it does not exist or belongs to another user.
     pub fn trash_preset(&mut self, owner: UserId, id: PresetId, at: Time) -> Result<(), WriteError> {
         let set = presets::trashed.eq(Some(at.0));
         self.change_preset(owner, id, |conn, own| diesel::update(presets::table.find(own)).set(set).execute(conn))
@@ -350,7 +347,7 @@ fn text<'a>(preset: &'a StoredPreset, key: &str) -> &'a str {
     preset.card.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// For which models it is, if it says so.
+/// Returns the models of a preset as JSON, if it names any.
 fn models(preset: &StoredPreset) -> Option<String> {
     let body = preset.card.get("body")?.as_object().filter(|_| text(preset, "kind") == "openai")?;
     let models = models_of(body);

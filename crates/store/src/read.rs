@@ -1,5 +1,5 @@
-//! Reading: every method sees the one snapshot of its closure. Lookups answer `None` for what is not there; whether the
-//! caller may see what is there is decided here too, by the owner that each session lookup is given.
+//! Reads: all methods of a reader use the one snapshot of its closure. Lookups return `None` for what does not
+//! exist. Access is also checked here, by the owner that each session lookup gets.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ diesel::alias! {
     const HEADS: Alias<Heads> = nodes as heads;
 }
 
-/// Nodes with their texts and the ids of their parents and of the children they remember.
+/// Query for nodes with their texts, the ids of their parents and of their remembered children.
 macro_rules! full_nodes {
     () => {
         nodes::table
@@ -47,7 +47,7 @@ macro_rules! full_nodes {
     };
 }
 
-/// A read of one snapshot.
+/// A reader on one snapshot.
 pub struct StoreReader<'a> {
     pub(super) conn: &'a mut Conn,
     pub(super) caches: &'a Arc<Caches>,
@@ -68,26 +68,26 @@ impl<'a> StoreReader<'a> {
         result
     }
 
-    /// A session that the caller may see.
+    /// Returns a session that the caller may see.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn session(&mut self, caller: UserId, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
         Ok(find_session(self.conn, id)?.filter(|held| held.session.owner == caller))
     }
 
-    /// A session whoever owns it: for the server's own work, never for a caller.
+    /// Returns a session of any owner. For the server's own work, never for a caller.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn any_session(&mut self, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
         find_session(self.conn, id)
     }
 
-    /// The caller's sessions, newest change first, after `skip` of them.
+    /// Returns the caller's sessions, the most recently changed first, after skipping `skip` of them.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn sessions(&mut self, caller: UserId, skip: i64, limit: i64) -> Result<Vec<StoredSession>, StoreError> {
         let ids: Vec<Vec<u8>> = sessions::table
             .inner_join(users::table.on(users::n.eq(sessions::owner_n)))
@@ -102,10 +102,10 @@ impl<'a> StoreReader<'a> {
         found.filter_map(Result::transpose).collect()
     }
 
-    /// How many turns lead to the HEAD of each of these sessions.
+    /// Returns the number of turns up to the HEAD of each session.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn turns(&mut self, held: &[StoredSession]) -> Result<Vec<i32>, StoreError> {
         let heads: Vec<i64> = held.iter().map(|held| held.head_n).collect();
         let some = nodes::table.filter(nodes::n.eq_any(pad_to_power_of_two(&heads))).select((nodes::n, nodes::turn));
@@ -113,10 +113,10 @@ impl<'a> StoreReader<'a> {
         Ok(heads.iter().map(|n| turns.get(n).copied().unwrap_or(0)).collect())
     }
 
-    /// A node of a session.
+    /// Returns a node of a session that is in the tree.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn node(&mut self, held: &StoredSession, id: NodeId) -> Result<Option<StoredNode>, StoreError> {
         let named = nodes::id.eq(id.as_bytes().to_vec());
         let own = nodes::session_n.eq(held.n).and(nodes::is_hidden.eq(false));
@@ -124,37 +124,37 @@ impl<'a> StoreReader<'a> {
         found.map(|found| stored_node(held.session.id, found)).transpose()
     }
 
-    /// The same, also for what lies in the stash.
+    /// Returns a node of a session that is in the tree or in the stash.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn node_or_stashed(&mut self, held: &StoredSession, id: NodeId) -> Result<Option<StoredNode>, StoreError> {
         let row = any_node_row(self.conn, held.n, id)?.filter(|row| !row.is_hidden || row.fragment_n.is_some());
         let Some(row) = row else { return Ok(None) };
         Ok(load_nodes(self.conn, held.session.id, &[row.n])?.pop())
     }
 
-    /// Nodes of a session by id, in the order given; unknown ones are left out.
+    /// Returns nodes of a session by id, in the given order; unknown ones are left out.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn nodes(&mut self, held: &StoredSession, ids: &[NodeId]) -> Result<Vec<StoredNode>, StoreError> {
         let found = ids.iter().map(|id| self.node(held, *id));
         found.filter_map(Result::transpose).collect()
     }
 
-    /// Nodes by row number, whatever session they belong to; used to rebuild traces.
+    /// Returns nodes by row number, from any session; used to rebuild traces.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn nodes_by_row(&mut self, held: &StoredSession, rows: &[i64]) -> Result<Vec<StoredNode>, StoreError> {
         load_nodes(self.conn, held.session.id, rows)
     }
 
-    /// The children of a node that stand in the tree, in creation order.
+    /// Returns the children of a node that are in the tree, in creation order.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn children(&mut self, held: &StoredSession, parent: NodeId) -> Result<Vec<StoredNode>, StoreError> {
         let Some(parent) = node_row(self.conn, held.n, parent)? else { return Ok(Vec::new()) };
         let rows: Vec<i64> = nodes::table
@@ -166,10 +166,11 @@ impl<'a> StoreReader<'a> {
         load_nodes(self.conn, held.session.id, &rows)
     }
 
-    /// The siblings of a node: children of its parent with its role, no change nodes (`domain.md` 1).
+    /// Returns the siblings of a node: children of its parent with its role, without change nodes
+    /// (`domain.md` 1).
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn siblings(&mut self, placed: &StoredNode) -> Result<SiblingPosition, StoreError> {
         let alone = SiblingPosition { index: 0, ids: vec![placed.node.id] };
         let parent: Option<i64> = nodes::table.find(placed.n).select(nodes::parent_n).get_result(self.conn)?;
@@ -189,10 +190,10 @@ impl<'a> StoreReader<'a> {
         }
     }
 
-    /// The nearest context node at or above a node.
+    /// Returns the nearest context node at or above a node.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn context_of(&mut self, held: &StoredSession, id: NodeId) -> Result<Option<StoredNode>, StoreError> {
         let Some(row) = node_row(self.conn, held.n, id)? else { return Ok(None) };
         match ancestors::nearest_context(self.conn, row.n)? {
@@ -201,15 +202,15 @@ impl<'a> StoreReader<'a> {
         }
     }
 
-    /// The generations of a context node in creation order: its assistant children, and those below the change nodes that
-    /// stand between it and them (`domain.md` 1).
+    /// Returns the generations of a context node in creation order: its assistant children, also those below
+    /// change nodes (`domain.md` 1).
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn generations(&mut self, held: &StoredSession, context: NodeId) -> Result<Vec<StoredNode>, StoreError> {
         let Some(context) = node_row(self.conn, held.n, context)? else { return Ok(Vec::new()) };
         let (mut replies, mut above) = (Vec::new(), vec![context.n]);
-        // Depth grows with every round, so that even a damaged tree ends the search.
+        // The depth grows in every round, so the search ends even in a damaged tree.
         let mut depth = context.depth;
         while !above.is_empty() {
             let below: Vec<(i64, i32, i16, i16)> = nodes::table
@@ -230,11 +231,10 @@ impl<'a> StoreReader<'a> {
         Ok(placed)
     }
 
-    /// The one among the generations of a context node that the session remembers: the one last visited, also behind
-    /// change nodes.
+    /// Returns the remembered generation of a context node: the one last visited, also below change nodes.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn remembered_generation(
         &mut self,
         held: &StoredSession,
@@ -252,18 +252,18 @@ impl<'a> StoreReader<'a> {
         Ok(None)
     }
 
-    /// The world after a node.
+    /// Returns the world after a node.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn world(&mut self, held: &StoredSession, placed: &StoredNode) -> Result<Arc<World>, StoreError> {
         self.world_of(held, placed.n)
     }
 
-    /// The world before a node: that of its parent (`domain.md` 3.5).
+    /// Returns the world before a node, which is that of its parent (`domain.md` 3.5).
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn world_before(&mut self, held: &StoredSession, placed: &StoredNode) -> Result<Arc<World>, StoreError> {
         let parent: Option<i64> = nodes::table.find(placed.n).select(nodes::parent_n).get_result(self.conn)?;
         match parent {
@@ -272,16 +272,16 @@ impl<'a> StoreReader<'a> {
         }
     }
 
-    /// Under the arrangement of this snapshot: `held` may come from an earlier one.
+    /// Computes a world under the arrangement of this snapshot, because `held` may come from an earlier one.
     pub(super) fn world_of(&mut self, held: &StoredSession, node_n: i64) -> Result<Arc<World>, StoreError> {
         let edits = worlds::edits_now(self.conn, held.n)?;
         worlds::at(self.conn, self.caches, &mut WorldAccess::Snapshot, node_n, edits)
     }
 
-    /// The rules in force at a node.
+    /// Returns the active rules at a node.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn rules(&mut self, placed: &StoredNode) -> Result<Arc<ActiveRules>, StoreError> {
         let rules_n: Option<i64> = nodes::table.find(placed.n).select(nodes::rules_n).get_result(self.conn)?;
         match rules_n {
@@ -290,45 +290,45 @@ impl<'a> StoreReader<'a> {
         }
     }
 
-    /// The delta of a node in the revision in force.
+    /// Returns the current revision of a node's delta.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn delta(&mut self, placed: &StoredNode) -> Result<Delta, StoreError> {
         let revision: i32 = nodes::table.find(placed.n).select(nodes::revision).get_result(self.conn)?;
         worlds::delta(self.conn, placed.n, revision)
     }
 
-    /// The trace of a node.
+    /// Returns the trace of a node.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn trace(&mut self, placed: &StoredNode) -> Result<Option<Trace>, StoreError> {
         traces::get(self.conn, placed.n)
     }
 
-    /// The head and the history of the trace of a node; its texts are not looked up.
+    /// Returns the head and the history of a node's trace, without its texts.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn trace_outline(&mut self, placed: &StoredNode) -> Result<Option<TraceOutline>, StoreError> {
         traces::outline(self.conn, placed.n)
     }
 
-    /// Where a node is that a trace names and that is not there.
+    /// Returns what became of a node that a trace names and that is not in the tree.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn missing_node(&mut self, n: i64) -> Result<MissingNode, StoreError> {
         traces::missing_node(self.conn, n)
     }
 
-    /// The operations of a session after number `since`, at most `limit`.
+    /// Returns the operations of a session after number `since`, at most `limit`.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn operations(&mut self, held: &StoredSession, since: i64, limit: i64) -> Result<Vec<Operation>, StoreError> {
-        // They are numbered without gaps, so that no `LIMIT` is needed.
+        // Operations are numbered without gaps, so no `LIMIT` is needed.
         let rows: Vec<OperationRow> = operations::table
             .filter(operations::session_n.eq(held.n))
             .filter(operations::op.gt(since))
@@ -339,10 +339,11 @@ impl<'a> StoreReader<'a> {
         rows.into_iter().map(OperationRow::into_operation).collect()
     }
 
-    /// Operations of all sessions after a global cursor, with their cursors: what the search index is fed from.
+    /// Returns operations of all sessions after a global cursor, with their cursors. The search index is updated
+    /// from them.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn log_after(&mut self, cursor: i64, limit: i64) -> Result<Vec<(i64, SessionId, Operation)>, StoreError> {
         let query = diesel::sql_query(
             "SELECT o.n, o.session_n, o.op, o.step, o.act, o.actor, o.at, o.effects, s.id AS session FROM operations o \
@@ -358,18 +359,18 @@ impl<'a> StoreReader<'a> {
         rows.into_iter().map(read).collect()
     }
 
-    /// The newest global cursor.
+    /// Returns the newest global cursor.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn newest_cursor(&mut self) -> Result<i64, StoreError> {
         Ok(row_numbers::highest(self.conn, PermanentTable::Operations)?.unwrap_or(0).max(0))
     }
 
-    /// Whether a node lies on the path from the root to `leaf`.
+    /// Returns whether a node is on the path from the root to `leaf`.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn is_on_path(&mut self, held: &StoredSession, node: NodeId, leaf: NodeId) -> Result<bool, StoreError> {
         let (Some(node), Some(leaf)) = (node_row(self.conn, held.n, node)?, node_row(self.conn, held.n, leaf)?) else {
             return Ok(false);
@@ -378,12 +379,12 @@ impl<'a> StoreReader<'a> {
     }
 }
 
-/// A session with the rows behind it, unless it lies in the trash.
+/// Returns a session with its row numbers, unless it is in the trash.
 pub(super) fn find_session(conn: &mut Conn, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
     Ok(find_any_session(conn, id)?.filter(|held| !held.is_trashed))
 }
 
-/// An entry of the log with the id of its session.
+/// A log entry with the id of its session.
 #[derive(QueryableByName)]
 struct LogEntryRow {
     #[diesel(embed)]
@@ -394,10 +395,10 @@ struct LogEntryRow {
 
 /// A session's row with the ids of its owner, root and HEAD.
 type SessionColumns = (SessionRow, Vec<u8>, Vec<u8>, Vec<u8>);
-/// A node's rows with the ids of its parent and of the child it remembers.
+/// A node's rows with the ids of its parent and of its remembered child.
 type NodeColumns = (NodeViewRow, Option<IdBytes>, Option<IdBytes>);
 
-/// A session with the rows behind it, in the trash or not.
+/// Returns a session with its row numbers, in the trash or not.
 pub(super) fn find_any_session(conn: &mut Conn, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
     let found: Option<SessionColumns> = sessions::table
         .inner_join(users::table.on(users::n.eq(sessions::owner_n)))
@@ -417,12 +418,12 @@ pub(super) fn find_any_session(conn: &mut Conn, id: SessionId) -> Result<Option<
     Ok(Some(StoredSession { session: row.into_session(owner, root, head)?, counts, n, head_n, is_trashed }))
 }
 
-/// The row of a node of a session that stands in the tree.
+/// Returns the row of a node that is in the tree.
 pub(super) fn node_row(conn: &mut Conn, session_n: i64, id: NodeId) -> Result<Option<NodeRow>, StoreError> {
     Ok(any_node_row(conn, session_n, id)?.filter(|row| !row.is_hidden))
 }
 
-/// The row of a node of a session, also one that was taken out of the tree.
+/// Returns the row of a node, also of one that is not in the tree.
 pub(super) fn any_node_row(conn: &mut Conn, session_n: i64, id: NodeId) -> Result<Option<NodeRow>, StoreError> {
     Ok(nodes::table
         .filter(nodes::id.eq(id.as_bytes().to_vec()))
@@ -437,7 +438,7 @@ fn stored_node(session: SessionId, (row, parent, remembered): NodeColumns) -> Re
     Ok(StoredNode { node: row.into_node(session, parent, remembered)?, n })
 }
 
-/// Full nodes in the order of `rows`; one that is named twice comes twice.
+/// Returns full nodes in the order of `rows`; a repeated row gives a repeated node.
 pub(super) fn load_nodes(conn: &mut Conn, session: SessionId, rows: &[i64]) -> Result<Vec<StoredNode>, StoreError> {
     if let [n] = rows {
         let one = full_nodes!().filter(nodes::n.eq(*n)).get_result(conn).optional()?;
@@ -454,7 +455,8 @@ pub(super) fn load_nodes(conn: &mut Conn, session: SessionId, rows: &[i64]) -> R
     Ok(rows.iter().filter_map(|n| found.get(n).cloned()).collect())
 }
 
-/// The rows once more up to the next power of two, so that there are few different statements and each is prepared once.
+/// Pads rows to the next power of two by repeating the last one. So there are few different statements, and each
+/// is prepared once.
 pub(super) fn pad_to_power_of_two(rows: &[i64]) -> Vec<i64> {
     let mut padded = rows.to_vec();
     if let Some(last) = rows.last() {

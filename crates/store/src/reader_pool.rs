@@ -1,9 +1,10 @@
-//! The readers: a few connections, and as many threads that read by them; a read sees one snapshot from its first statement to
-//! its last. What was used last is used next: it still has the pages in its caches, and the others sleep on.
+//! The pool of read connections and reader threads. A read sees one snapshot from its first statement to its
+//! last. The connection and the thread used last are used next: their caches are warm, and the others stay
+//! asleep.
 //!
-//! A short read is made by whoever wants it, while fewer than half of the connections are in use: waking a thread, and being
-//! woken by it, takes longer than a hundred rows. Among many who read threads are awake, and handing a read over costs next to
-//! nothing.
+//! A short read runs on the caller's thread while fewer than half of the connections are in use. Waking a thread
+//! and being woken by it takes longer than reading 100 rows. With many readers the threads are awake, and
+//! handing a read over costs almost nothing.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -19,14 +20,14 @@ use super::read::StoreReader;
 
 type ReadJob = Box<dyn FnOnce(&mut StoreReader<'_>) + Send>;
 
-/// The door to the connections that read.
+/// The pool of read connections and threads.
 pub struct ReaderPool {
     queue: Arc<ReadQueue>,
     threads: Vec<thread::JoinHandle<()>>,
     caches: Arc<Caches>,
 }
 
-/// Where reads wait for a connection and a thread, and both wait for a read.
+/// The queue in which reads wait for a connection and a thread.
 #[derive(Default)]
 struct ReadQueue {
     state: Mutex<ReadQueueState>,
@@ -35,15 +36,15 @@ struct ReadQueue {
 #[derive(Default)]
 struct ReadQueueState {
     jobs: VecDeque<ReadJob>,
-    /// The connections that nobody reads by; the last one was used last.
+    /// The idle connections; the last one was used last.
     idle: Vec<Conn>,
-    /// The bells of the threads that sleep; the last one fell asleep last.
+    /// The condition variables of sleeping threads; the last one fell asleep last.
     sleeping_threads: Vec<Arc<Condvar>>,
     is_closed: bool,
 }
 
 impl ReadQueueState {
-    /// Whoever sleeps is needed when a read waits and a connection is free for it.
+    /// Returns the thread to wake, if a read waits and a connection is idle.
     fn thread_to_wake(&mut self) -> Option<Arc<Condvar>> {
         if self.jobs.is_empty() || self.idle.is_empty() { None } else { self.sleeping_threads.pop() }
     }
@@ -60,7 +61,7 @@ impl ReadQueue {
         wake_thread(queue);
     }
 
-    /// One of all connections, for whoever wants to read where it stands; none while half of them are read by.
+    /// Takes an idle connection for a read on the caller's thread; `None` if half of all connections are in use.
     fn try_take_conn(&self, all: usize) -> Option<Conn> {
         let mut queue = self.lock_state();
         if queue.idle.len() * 2 > all { queue.idle.pop() } else { None }
@@ -72,8 +73,8 @@ impl ReadQueue {
         wake_thread(queue);
     }
 
-    /// The next read and a connection for it, or `None` when there will be none. `bell` is the waiting thread's own, `used`
-    /// the connection of its last read.
+    /// Waits for the next read and a connection for it; `None` when the pool is closed. `bell` belongs to the
+    /// calling thread, `used` is the connection of its last read.
     fn next(&self, bell: &Arc<Condvar>, used: Option<Conn>) -> Option<(ReadJob, Conn)> {
         let mut queue = self.lock_state();
         queue.idle.extend(used);
@@ -89,7 +90,7 @@ impl ReadQueue {
             }
             queue.sleeping_threads.push(Arc::clone(bell));
             queue = bell.wait(queue).unwrap_or_else(PoisonError::into_inner);
-            // A thread may wake although nobody rang; then its bell still hangs there.
+            // After a spurious wake-up the thread is still in the list.
             queue.sleeping_threads.retain(|hung| !Arc::ptr_eq(hung, bell));
         }
     }
@@ -101,7 +102,7 @@ impl ReadQueue {
     }
 }
 
-/// Wakes a thread if one is needed, once nobody holds what it will look at.
+/// Wakes a thread if one is needed, after the lock is released.
 fn wake_thread(mut queue: MutexGuard<'_, ReadQueueState>) {
     let woken = queue.thread_to_wake();
     drop(queue);
@@ -111,12 +112,12 @@ fn wake_thread(mut queue: MutexGuard<'_, ReadQueueState>) {
 }
 
 impl ReaderPool {
-    /// Opens `count` connections, and as many threads for reads that take their time.
+    /// Opens `count` connections and starts as many threads for long reads.
     ///
     /// # Errors
-    /// The database cannot be opened, or the system gives no thread.
+    /// Returns an error if the database cannot be opened, or if a thread cannot be started.
     pub fn start(path: &Path, count: usize, caches: &Arc<Caches>) -> Result<Self, StoreError> {
-        // Dropping it ends the threads that are there already when a later one fails.
+        // If a later step fails, dropping this ends the threads that were started.
         let mut readers = Self { queue: Arc::default(), threads: Vec::new(), caches: Arc::clone(caches) };
         for _ in 0..count.max(1) {
             readers.queue.return_conn(conn::open_reader(path)?);
@@ -130,10 +131,10 @@ impl ReaderPool {
         Ok(readers)
     }
 
-    /// Runs a closure on one snapshot, on a thread of the readers.
+    /// Runs a closure on one snapshot, on a reader thread.
     ///
     /// # Errors
-    /// The closure's own error, or the database's.
+    /// Returns the closure's error, or an error of the database.
     pub async fn read<T, E, F>(&self, closure: F) -> Result<T, E>
     where
         T: Send + 'static,
@@ -149,10 +150,10 @@ impl ReaderPool {
         result.await.unwrap_or_else(|_| Err(panicked().into()))
     }
 
-    /// Runs a short closure on one snapshot, right here if few others read.
+    /// Runs a short closure on one snapshot, on the caller's thread if few others read.
     ///
     /// # Errors
-    /// The closure's own error, or the database's.
+    /// Returns the closure's error, or an error of the database.
     pub async fn read_inline<T, E, F>(&self, closure: F) -> Result<T, E>
     where
         T: Send + 'static,
@@ -179,13 +180,13 @@ fn run_thread(desk: &ReadQueue, caches: &Arc<Caches>) {
     let bell = Arc::new(Condvar::new());
     let mut used = None;
     while let Some((job, mut conn)) = desk.next(&bell, used.take()) {
-        // Of a panic the caller hears by the reply that it drops.
+        // The caller learns of a panic because its reply channel is dropped.
         let _ = catch_panic(&mut conn, caches, job);
         used = Some(conn);
     }
 }
 
-/// Runs one read; `None`: it panicked, and the connection lives on.
+/// Runs one read. `None` means that it panicked; the connection stays usable.
 fn catch_panic<T>(conn: &mut Conn, caches: &Arc<Caches>, read: impl FnOnce(&mut StoreReader<'_>) -> T) -> Option<T> {
     let mut reader = StoreReader::new(conn, caches);
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| read(&mut reader)));

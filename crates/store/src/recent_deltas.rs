@@ -1,4 +1,4 @@
-//! What was recorded last in a session, wherever in its tree.
+//! The newest deltas of a session, on any branch.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,11 @@ use super::read::{StoreReader, pad_to_power_of_two};
 use super::tables::{deltas, nodes, sessions};
 
 impl StoreReader<'_> {
-    /// The deltas of the newest nodes of a session, oldest first; at most `most`, and none of nodes that do nothing.
+    /// Returns the deltas of the newest `most` nodes of a session, oldest first. Nodes without a delta are left
+    /// out.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn newest_deltas(&mut self, session: SessionId, most: i64) -> Result<Vec<Delta>, StoreError> {
         let own = sessions::table.filter(sessions::id.eq(session.as_bytes().to_vec())).select(sessions::n);
         let Some(session_n) = own.get_result::<i64>(self.conn).optional()? else { return Ok(Vec::new()) };

@@ -1,4 +1,4 @@
-//! Replies: what has arrived of them, how they end, and those that nobody holds after a crash.
+//! Replies: segments received so far, completion, and replies orphaned by a crash.
 
 use diesel::dsl::sql;
 use diesel::expression::SqlLiteral;
@@ -22,55 +22,53 @@ use super::traces::{self, Trace};
 use super::tx::{OperationDraft, Tx};
 use super::writer_cache::{NumberedTable, WriterCache};
 
-/// How a reply ended.
+/// The result of a reply.
 #[derive(Debug, Clone)]
 pub struct ReplyCompletion {
     /// Complete or error.
     pub status: Status,
-    /// The text exactly as received, but for U+0000, which no database keeps.
+    /// The text exactly as received, except that U+0000 is replaced because it cannot be stored.
     pub content: String,
-    /// The thinking.
     pub reasoning: Option<String>,
     /// The speaker's name.
     pub name: Option<String>,
-    /// Everything else known.
+    /// Other known data.
     pub metadata: Map<String, Value>,
-    /// What it does to the world; empty unless complete and not cancelled.
+    /// Its delta; empty unless the reply is complete and was not cancelled.
     pub delta: Delta,
-    /// Why it exists.
     pub trace: Option<Trace>,
-    /// What it remembers of the moment it was asked for; `None` = never takes HEAD.
+    /// What was recorded when it was requested, to decide whether it takes HEAD; `None` means never.
     pub asked: Option<HeadRequest>,
 }
 
-/// A reply that nobody holds.
+/// A reply that was still being generated when the server stopped.
 #[derive(Debug, Clone)]
 pub struct OrphanReply {
-    /// Its session.
     pub session: SessionId,
-    /// The node.
     pub node: NodeId,
-    /// What had arrived.
+    /// The text received so far.
     pub content: String,
-    /// The thinking that had arrived.
+    /// The reasoning received so far.
     pub reasoning: String,
-    /// What was known about it.
+    /// The metadata known so far.
     pub metadata: Map<String, Value>,
 }
 
-/// Written out, not bound: only so does the database see that the small index of generating nodes answers it. Who asks for
-/// those of one session compares its number as a sum (`session_n + 0`), or the database goes through all of the session.
+/// Returns the condition that selects generating nodes. The value is a literal, because only then SQLite uses
+/// the partial index of generating nodes. A query for one session must compare `session_n + 0`, or SQLite scans
+/// the whole session.
 pub fn is_generating() -> SqlLiteral<Bool> {
     sql("nodes.status = 0")
 }
 
 impl Tx<'_> {
-    /// Ends a reply: text, delta, trace, keyframe if due, status and, where the rules say so, HEAD, in one operation.
-    /// `step` is the operation that asked for it. A reply ends also when its session lies in the trash or its node was
-    /// taken out meanwhile: no node stays `generating`.
+    /// Ends a reply in one operation: text, delta, trace, keyframe if due, status, and HEAD if the rules say so.
+    /// `step` is the operation that requested it. This also works if the session is in the trash or the node was
+    /// pruned meanwhile, so that no node stays `generating`.
     ///
     /// # Errors
-    /// The node is not generating any more (someone else ended it), or the session is gone.
+    /// Returns an error if the node is no longer generating (another writer ended it), or if the session is
+    /// gone.
     pub fn complete_reply(
         &mut self,
         session: SessionId,
@@ -98,16 +96,18 @@ impl Tx<'_> {
         if ending.status == Status::Generating {
             return Err(TreeError::Conflict("a reply ends complete or failed".into()).into());
         }
+        // Write the text, the delta and the trace, and delete the segments.
         let row = self.write_completed_row(held.session.edits, &row, ending)?;
         let saved =
             self.run(|conn| Ok(diesel::delete(segments::table.filter(segments::node_n.eq(row.n))).execute(conn)?))?;
         if let Some(trace) = &ending.trace {
-            // What was saved of a long reply has a trace already; a short one costs no look.
+            // If segments were saved, an earlier trace exists. Short replies skip this delete.
             if saved > 0 {
                 self.run(|conn| traces::delete(conn, row.n))?;
             }
             self.run(|conn| traces::put(conn, row.n, trace))?;
         }
+        // Move following labels and HEAD, and log one operation.
         let mut effects = vec![Effect::Completed { node }];
         if let Some(context_n) = row.parent_n.filter(|_| ending.status == Status::Complete && !row.is_hidden) {
             effects.extend(self.move_following_labels(&held, context_n, node)?);
@@ -174,10 +174,10 @@ impl Tx<'_> {
         }
     }
 
-    /// Keeps what has arrived of running replies; what has ended meanwhile is left alone.
+    /// Saves segments of running replies; replies that have ended are skipped.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn save_segments(&mut self, arrived: &[(NodeId, String, String)]) -> Result<(), WriteError> {
         for (node, content, reasoning) in arrived {
             self.run_with_cache(|conn, memory| match generating_row(conn, *node)? {
@@ -188,11 +188,11 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Keeps what a running reply was asked with, for the case that it never ends by itself. It stands before the reply's
-    /// segments, as an empty one.
+    /// Saves the request of a running reply, in case the reply never ends by itself. It also writes an empty
+    /// first segment.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn save_request(
         &mut self,
         node: NodeId,
@@ -210,10 +210,10 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Replies that are still generating, with what had arrived: those nobody holds after a crash.
+    /// Returns the replies that are still generating with their text so far. After a crash, these are orphaned.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn generating_replies(&mut self) -> Result<Vec<OrphanReply>, WriteError> {
         let rows: Vec<(i64, Vec<u8>, Vec<u8>, String)> = self.run(|conn| {
             let running = nodes::table
@@ -248,7 +248,8 @@ impl Tx<'_> {
     }
 }
 
-/// The effect of a reply that ends without HEAD. What failed says so where it was asked for, and is no news.
+/// Returns the effect that marks a complete reply without HEAD as unread. A failed reply is reported to its
+/// requester and is not marked.
 fn unread_effect(row: &NodeRow, ending: &ReplyCompletion, effects: &[Effect]) -> Option<Effect> {
     let Some(Effect::Completed { node }) = effects.first() else { return None };
     let takes_head = effects.iter().any(|effect| matches!(effect, Effect::Head { .. }));
@@ -256,14 +257,14 @@ fn unread_effect(row: &NodeRow, ending: &ReplyCompletion, effects: &[Effect]) ->
     is_news.then_some(Effect::Unread { node: *node, to: true })
 }
 
-/// The row of a reply that has not ended.
+/// Returns the row of a reply that has not ended.
 fn generating_row(conn: &mut Conn, node: NodeId) -> Result<Option<i64>, StoreError> {
     let of_id = nodes::table.filter(nodes::id.eq(node.as_bytes().to_vec()));
     let running = of_id.filter(nodes::status.eq(Status::Generating.code()));
     Ok(running.select(nodes::n).get_result::<i64>(conn).optional()?)
 }
 
-/// Keeps a piece of what has arrived of a reply.
+/// Writes a segment of a reply.
 pub(super) fn append_segment(
     conn: &mut Conn,
     memory: &mut WriterCache,
@@ -282,7 +283,7 @@ pub(super) fn append_segment(
     Ok(())
 }
 
-/// A model's text with U+0000 shown as what it is: unreadable. A reply is not lost for it.
+/// Replaces U+0000, which cannot be stored, with U+FFFD, so that the reply is not lost.
 fn replace_nul(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }

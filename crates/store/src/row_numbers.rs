@@ -1,19 +1,19 @@
-//! Numbers of rows that are never given again, also when the newest row has gone for good: caches, traces and the search
-//! index go by them, and must not find another row in the place of one that is gone.
+//! Row numbers that are never reused, even after the newest row was deleted. Caches, traces and the search index
+//! refer to rows by number and must never find another row there.
 
 use diesel::prelude::*;
 
 use super::conn::Conn;
 use super::tables::{blobs, nodes, numbers, operations};
 
-/// A table whose numbers are given once.
+/// A table whose row numbers are never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PermanentTable {
-    /// Nodes, and their texts.
+    /// Nodes and their texts.
     Nodes,
-    /// The log.
+    /// The operation log.
     Operations,
-    /// Texts by their content.
+    /// Content-addressed bytes.
     Blobs,
 }
 
@@ -35,13 +35,13 @@ impl PermanentTable {
     }
 }
 
-/// The highest number that a row of a table ever had.
+/// Returns the highest row number that a table ever had.
 pub fn highest(conn: &mut Conn, table: PermanentTable) -> QueryResult<Option<i64>> {
     let gone: Option<i64> = numbers::table.find(table.name()).select(numbers::highest).get_result(conn).optional()?;
     Ok(table.highest_in_table(conn)?.max(gone))
 }
 
-/// Keeps the highest number of a table, before rows of it go.
+/// Stores the highest row number of a table, before rows are deleted.
 pub fn keep(conn: &mut Conn, table: PermanentTable) -> QueryResult<()> {
     let Some(highest) = highest(conn, table)? else { return Ok(()) };
     let known = numbers::table.find(table.name());

@@ -1,5 +1,5 @@
-//! Rows as the database keeps them, and their way into the domain. A row that does not say what it must is an error that
-//! names table, column and row, never a guess.
+//! Database rows and their conversion to domain types. An invalid value is an error that names table, column and
+//! row; values are never guessed.
 
 use diesel::prelude::*;
 use serde_json::{Map, Value};
@@ -17,7 +17,7 @@ use super::error::StoreError;
 use super::prepared::insertable;
 use super::tables::{deltas, keyframes, nodes, operations, sessions, texts};
 
-/// The narrow part of a node.
+/// The columns of a node without its texts.
 #[derive(Debug, Clone, Queryable, Selectable)]
 #[diesel(table_name = nodes)]
 pub struct NodeRow {
@@ -44,7 +44,7 @@ pub struct NodeRow {
     pub dice_seed: i64,
     pub revision: i32,
     pub created: i64,
-    /// The fragment that it lies in; always nothing in a new row.
+    /// The fragment that contains it; always `None` in a new row.
     pub fragment_n: Option<i64>,
     /// Always false in a new row.
     pub is_unread: bool,
@@ -99,7 +99,7 @@ pub struct NewDeltaRow {
 
 insertable!(NewDeltaRow, deltas, n, node_n, revision, body);
 
-/// A keyframe that is the first of its node.
+/// The first keyframe of a node.
 pub struct NewKeyframeRow {
     pub node_n: i64,
     pub edits: i64,
@@ -108,7 +108,7 @@ pub struct NewKeyframeRow {
 
 insertable!(NewKeyframeRow, keyframes, node_n, edits, body);
 
-/// What a reader wants to know of a node, with its texts.
+/// The columns of a node for readers, with its texts.
 #[derive(Debug, Queryable, Selectable)]
 #[diesel(table_name = nodes)]
 pub struct NodeViewRow {
@@ -146,8 +146,8 @@ pub struct TextRow {
 }
 
 impl NodeViewRow {
-    /// The domain's node; `session` is the session that the row was found in, `parent` and `remembered` are the ids that
-    /// its integers stand for.
+    /// Converts to the domain's node. `session` is its session; `parent` and `remembered` are the ids of these
+    /// rows.
     pub fn into_node(
         self,
         session: SessionId,
@@ -188,37 +188,37 @@ impl NodeViewRow {
     }
 }
 
-/// `Some(None)` for nothing, `Some(Some(id))` for what is an id, `None` for what is none.
+/// Returns `Some(None)` for no value, `Some(Some(id))` for a valid id, and `None` for an invalid one.
 fn id<T>(key: Option<IdBytes>, read: impl FnOnce(&[u8]) -> Option<T>) -> Option<Option<T>> {
     optional(key.as_ref().map(IdBytes::bytes), read)
 }
 
-/// What a session recalls as its row has it; `None` where nothing was ever set.
+/// Returns the text form of recall settings; `None` for the defaults.
 pub fn recall_to_text(recall: &RecallSettings) -> Option<String> {
     (*recall != RecallSettings::default()).then(|| recall.to_json().to_string())
 }
 
-/// What a session recalls; `None` where that cannot be read.
+/// Reads the text form of recall settings; `None` if it is invalid.
 pub fn recall_from_text(text: Option<&str>) -> Option<RecallSettings> {
     RecallSettings::from_json(&text.map_or(Some(Value::Null), |text| serde_json::from_str(text).ok())?)
 }
 
-/// An author's note; `None` where it cannot be read.
+/// Reads an author's note; `None` if it is invalid.
 fn note_from_text(text: &str) -> Option<AuthorsNote> {
     AuthorsNote::from_json(&serde_json::from_str(text).ok()?)
 }
 
-/// Whether a session sums itself up, as its row has it; `None` where nothing was ever set.
+/// Returns the text form of summary settings; `None` for the defaults.
 pub fn summaries_to_text(summaries: &SummarySettings) -> Option<String> {
     (*summaries != SummarySettings::default()).then(|| summaries.to_json().to_string())
 }
 
-/// Whether a session sums itself up; `None` where that cannot be read.
+/// Reads the text form of summary settings; `None` if it is invalid.
 pub fn summaries_from_text(text: Option<&str>) -> Option<SummarySettings> {
     SummarySettings::from_json(&text.map_or(Some(Value::Null), |text| serde_json::from_str(text).ok())?)
 }
 
-/// A session.
+/// The columns of a session.
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]
 #[diesel(table_name = sessions, treat_none_as_default_value = false)]
 pub struct SessionRow {
@@ -252,7 +252,7 @@ pub struct SessionRow {
 }
 
 impl SessionRow {
-    /// The domain's session; the ids are those its integers stand for.
+    /// Converts to the domain's session; the ids are those of the referenced rows.
     pub fn into_session(self, owner: UserId, root: NodeId, head: NodeId) -> Result<Session, StoreError> {
         let n = self.n;
         let bad = |column| move || StoreError::Inconsistent { table: "sessions", column, row: n };
@@ -284,7 +284,7 @@ impl SessionRow {
     }
 }
 
-/// An entry of the log.
+/// A log entry.
 #[derive(Debug, Clone, Queryable, QueryableByName, Selectable)]
 #[diesel(table_name = operations)]
 pub struct OperationRow {
@@ -301,7 +301,7 @@ pub struct OperationRow {
 insertable!(OperationRow, operations, n, session_n, op, step, act, actor, at, effects);
 
 impl OperationRow {
-    /// The row of an operation.
+    /// Creates the row of an operation.
     pub fn new(n: i64, session_n: i64, operation: &Operation) -> Self {
         Self {
             n,
@@ -315,7 +315,7 @@ impl OperationRow {
         }
     }
 
-    /// The domain's operation.
+    /// Converts to the domain's operation.
     pub fn into_operation(self) -> Result<Operation, StoreError> {
         let n = self.n;
         let bad = |column| move || StoreError::Inconsistent { table: "operations", column, row: n };
@@ -331,7 +331,7 @@ impl OperationRow {
     }
 }
 
-/// `Some(None)` for nothing, `Some(Some(x))` for what reads well, `None` for what does not.
+/// Returns `Some(None)` for no value, `Some(Some(x))` for a valid value, and `None` for an invalid one.
 fn optional<T: ?Sized, U>(value: Option<&T>, read: impl FnOnce(&T) -> Option<U>) -> Option<Option<U>> {
     match value {
         None => Some(None),
@@ -339,9 +339,9 @@ fn optional<T: ?Sized, U>(value: Option<&T>, read: impl FnOnce(&T) -> Option<U>)
     }
 }
 
-/// The text form of an object.
+/// Returns the text form of an object.
 pub fn object_to_text(object: &Map<String, Value>) -> String {
-    // Its keys are texts: it cannot be refused.
+    // All keys are strings, so this cannot fail.
     serde_json::to_string(object).unwrap_or_default()
 }
 
@@ -349,7 +349,7 @@ pub fn object_from_text(text: &str) -> Option<Map<String, Value>> {
     serde_json::from_str(text).ok()
 }
 
-/// The text form of card references: `[[id, hash], …]`.
+/// Returns the text form of card references: `[[id, hash], …]`.
 pub fn cards_to_text(cards: &[CardRef]) -> String {
     let pairs: Vec<(String, &str)> = cards.iter().map(|card| (card.id.to_string(), card.hash.as_str())).collect();
     serde_json::to_string(&pairs).unwrap_or_default()
@@ -360,7 +360,7 @@ fn cards_from_text(text: &str) -> Option<Vec<CardRef>> {
     pairs.into_iter().map(|(id, hash)| Some(CardRef { id: id.parse().ok()?, hash })).collect()
 }
 
-/// The text form of a persona reference: `[id, hash]`.
+/// Returns the text form of a persona reference: `[id, hash]`.
 pub fn persona_to_text(persona: &PersonaRef) -> String {
     serde_json::to_string(&(persona.id.to_string(), &persona.hash)).unwrap_or_default()
 }
@@ -371,13 +371,13 @@ pub fn persona_from_text(text: &str) -> Option<PersonaRef> {
     Some(PersonaRef { id: id.parse().ok()?, hash })
 }
 
-/// The text form of plugin settings.
+/// Returns the text form of plugin settings.
 pub fn plugins_to_text(plugins: &[PluginSetting]) -> String {
     plugins_to_json(plugins).to_string()
 }
 
-/// Plugin settings as the log has them: `[{id, enabled, config, grants, refused?}]`. What was refused is said where something
-/// was, so that what was written before is still the same.
+/// Returns plugin settings as the log stores them: `[{id, enabled, config, grants, refused?}]`. `refused` is
+/// omitted if empty, so that older entries stay equal.
 pub fn plugins_to_json(plugins: &[PluginSetting]) -> Value {
     let list = plugins.iter().map(|plugin| {
         let mut json = serde_json::json!({

@@ -1,4 +1,4 @@
-//! Which rules were in force: a fact of the path, kept by hash (`domain.md` 3.2).
+//! The active rules of nodes. They are facts of the path, stored by hash (`domain.md` 3.2).
 
 use std::sync::Arc;
 
@@ -10,34 +10,32 @@ use super::blobs;
 use super::conn::Conn;
 use super::error::StoreError;
 
-/// The version of values whose record says nothing of it.
+/// The state version of records that do not name one.
 const FIRST_STATE_VERSION: u32 = 1;
 
-/// One plugin as it was in force.
+/// One active plugin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PluginRecord {
-    /// Its id.
     pub id: String,
-    /// Its version.
     pub version: String,
-    /// Its code, by hash.
+    /// The hash of its code.
     pub code_hash: String,
     /// Its settings.
     pub config: Map<String, Value>,
-    /// What it was granted.
+    /// The granted permissions.
     pub grants: Vec<String>,
-    /// Where its state lives, if it has any.
+    /// The place of its state in `vars`, if it has any.
     pub root: Option<Pointer>,
-    /// The schema of its root, as JSON.
+    /// The JSON Schema of its root.
     pub schema: Option<Value>,
-    /// The version of the shape of its values there.
+    /// The version of the layout of its state.
     pub state_version: u32,
 }
 
-/// Rules as drafts carry them: many nodes share them.
+/// Rules as node drafts share them.
 pub type SharedRules = Arc<ActiveRules>;
 
-/// The rules in force at a node.
+/// The active rules at a node.
 #[derive(Debug, Clone, Default)]
 pub struct ActiveRules {
     /// The plugins, in the order in which they run.
@@ -47,10 +45,10 @@ pub struct ActiveRules {
 }
 
 impl ActiveRules {
-    /// Rules from the plugins in force.
+    /// Creates rules from the active plugins.
     ///
     /// # Errors
-    /// A schema cannot be read, or two roots are in each other's way; the sentence says which.
+    /// Returns an error message if a schema cannot be read, or if two roots overlap.
     pub fn new(plugins: Vec<PluginRecord>) -> Result<Self, String> {
         let mut roots = Vec::new();
         for plugin in &plugins {
@@ -63,10 +61,11 @@ impl ActiveRules {
         Ok(Self { plugins, rules })
     }
 
-    /// Rules from their kept form; `schema` finds the bytes of a schema by its hash. `None` if they are none.
+    /// Reads rules from their stored form; `schema` returns the bytes of a schema by hash. Returns `None` if the
+    /// bytes are invalid.
     ///
     /// # Errors
-    /// `schema` fails.
+    /// Returns an error if `schema` fails.
     pub fn parse<E>(list: &[u8], mut schema: impl FnMut(&str) -> Result<Vec<u8>, E>) -> Result<Option<Self>, E> {
         let Ok(list) = serde_json::from_slice::<Vec<Value>>(list) else { return Ok(None) };
         let mut plugins = Vec::new();
@@ -84,13 +83,13 @@ impl ActiveRules {
         Ok(Self::new(plugins).ok())
     }
 
-    /// Whether both name the same plugins, code and settings in the same order.
+    /// Returns whether both have the same plugins, code and settings in the same order.
     pub fn is_same(&self, other: &Self) -> bool {
         self.plugins == other.plugins
     }
 }
 
-/// Writes rules as blobs: the schemas apart, so that many versions of a config share them.
+/// Writes rules as a blob. Schemas are separate blobs, which many versions of the settings share.
 pub fn write(conn: &mut Conn, rules: &ActiveRules) -> Result<i64, StoreError> {
     let mut list = Vec::new();
     for plugin in &rules.plugins {
@@ -102,7 +101,7 @@ pub fn write(conn: &mut Conn, rules: &ActiveRules) -> Result<i64, StoreError> {
             "id": plugin.id, "version": plugin.version, "codeHash": plugin.code_hash, "config": plugin.config,
             "grants": plugin.grants, "root": plugin.root.as_ref().map(ToString::to_string), "schemaHash": schema,
         });
-        // Where nothing is said it is the first, as in all records from before there were others.
+        // The first version is omitted, as in all records from before there were others.
         if let Some(record) = record.as_object_mut().filter(|_| plugin.state_version != FIRST_STATE_VERSION) {
             record.insert("stateVersion".to_owned(), plugin.state_version.into());
         }
@@ -111,7 +110,7 @@ pub fn write(conn: &mut Conn, rules: &ActiveRules) -> Result<i64, StoreError> {
     Ok(blobs::put(conn, Value::Array(list).to_string().as_bytes())?.0)
 }
 
-/// Reads rules back.
+/// Reads the rules of a row.
 pub fn read(conn: &mut Conn, rules_n: i64) -> Result<ActiveRules, StoreError> {
     let bad = || StoreError::Inconsistent { table: "blobs", column: "bytes", row: rules_n };
     let list = blobs::get(conn, rules_n)?;

@@ -1,4 +1,4 @@
-//! Change nodes that record which rules begin: found again, so that two messages from one place share one of them.
+//! Finds change nodes where rules begin, so that several messages below one parent share one of them.
 
 use diesel::prelude::*;
 
@@ -13,10 +13,10 @@ use super::tables::nodes;
 use super::tx::Tx;
 
 impl StoreReader<'_> {
-    /// The oldest change node right below a node after which just these rules are in force.
+    /// Returns the oldest change node right below a node with exactly these active rules.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn find_rules_change(
         &mut self,
         held: &StoredSession,
@@ -38,10 +38,10 @@ impl StoreReader<'_> {
         Ok(None)
     }
 
-    /// Whether a reply is being written right below a node.
+    /// Returns whether a reply is being generated right below a node.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn has_pending_reply(&mut self, placed: &StoredNode) -> Result<bool, StoreError> {
         let running = nodes::table
             .filter(nodes::parent_n.eq(placed.n))
@@ -52,10 +52,11 @@ impl StoreReader<'_> {
 }
 
 impl Tx<'_> {
-    /// Whether there is a change node right below `parent` after which just these rules are in force: someone was faster.
+    /// Returns whether another request has added a change node right below `parent` with exactly these active
+    /// rules.
     ///
     /// # Errors
-    /// The session or node is not there, or the database fails.
+    /// Returns an error if the session or node does not exist, or if the database fails.
     pub fn has_rules_change(
         &mut self,
         caller: UserId,
@@ -65,7 +66,7 @@ impl Tx<'_> {
     ) -> Result<bool, WriteError> {
         let held = self.session(caller, session)?;
         let parent = self.row_in_tree(&held, parent)?;
-        // Rules are kept by their content: the same rules have the same row.
+        // Rules are content-addressed: equal rules have the same row.
         let rules_n = self.run(|conn| rules::write(conn, wanted))?;
         let found = self.run(|conn| {
             let bridges = nodes::table

@@ -1,8 +1,8 @@
-//! A session that comes in from a file: written piece by piece, in small transactions between those of others, into a row
-//! without a root. A session without a root is nobody's to see; its last write gives it one, and then all of it is there at
-//! once. What a crash leaves without a root goes at the next start.
+//! Imports a session from a file. It is written in small transactions between those of others, into a session
+//! row without a root. Such a session is invisible. The last write sets the root, which makes the whole session
+//! visible at once. After a crash, the next start deletes sessions without a root.
 //!
-//! Whoever calls has looked at the whole file before (`transfer/`): here nothing is refused any more, only kept.
+//! The caller must have validated the whole file before (`transfer/`); nothing is refused here.
 
 use diesel::prelude::*;
 use serde_json::value::RawValue;
@@ -31,24 +31,24 @@ use super::traces::{self, RawTrace, put_raw};
 use super::tx::{Tx, turn_below};
 use super::writer_cache::NumberedTable;
 
-/// So many rows are told to the followers of the log, or taken away, in one transaction.
+/// The number of rows to publish or delete in one transaction.
 const BATCH_SIZE: i64 = 256;
-/// The root of a session that is not whole.
+/// The root of an incomplete session.
 const NO_ROOT: i64 = 0;
-/// Stands in the place of the time at which it was deleted: it lies in no trash.
+/// The value of `trashed` during an import, which is not a time: the session is not in the trash.
 const IMPORTING: i64 = -1;
 
-/// A session on its way in.
+/// A session that is being imported.
 #[derive(Debug, Clone, Copy)]
 pub struct IncomingSession {
     n: i64,
 }
 
 impl IncomingSession {
-    /// Whether a session could be read back with the settings of a line.
+    /// Checks that a session with the settings of this line could be read back.
     ///
     /// # Errors
-    /// Names the setting that does not fit.
+    /// Returns an error that names the invalid setting.
     pub fn check_line(line: &SessionLine) -> Result<(), TreeError> {
         let json = |text: &RawValue| serde_json::from_str::<Value>(text.get()).unwrap_or_default();
         check_setting("title", &line.title.as_str().into())?;
@@ -62,20 +62,20 @@ impl IncomingSession {
         check_setting("plugins", &json(&line.plugins))
     }
 
-    /// Whether a setting that the log tells of could be brought back.
+    /// Checks that a setting in the log could be restored.
     ///
     /// # Errors
-    /// Nothing has that name, or it cannot have that value.
+    /// Returns an error if the name or the value is invalid.
     pub fn check_setting(name: &str, value: &Value) -> Result<(), TreeError> {
         if name == "trashed" { Ok(()) } else { check_setting(name, value) }
     }
 }
 
 impl StoreReader<'_> {
-    /// Whether a session has an id, or a node one of these, whoever's they are.
+    /// Returns whether any session has this id, or any node one of these ids, for any owner.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn is_id_taken(&mut self, session: SessionId, ids: &[NodeId]) -> Result<bool, StoreError> {
         let same = sessions::table.filter(sessions::id.eq(session.as_bytes().to_vec())).select(sessions::n);
         if same.get_result::<i64>(self.conn).optional()?.is_some() {
@@ -88,10 +88,10 @@ impl StoreReader<'_> {
 }
 
 impl Tx<'_> {
-    /// Begins to keep a session that comes in. Nobody sees it yet.
+    /// Starts the import of a session, which is invisible for now.
     ///
     /// # Errors
-    /// The owner does not exist, or the database fails.
+    /// Returns an error if the owner does not exist, or if the database fails.
     pub fn begin_import(&mut self, owner: UserId, line: &SessionLine) -> Result<IncomingSession, WriteError> {
         let owner_n = self.user_row(owner)?;
         self.import_preset(owner, line)?;
@@ -134,10 +134,10 @@ impl Tx<'_> {
         Ok(IncomingSession { n })
     }
 
-    /// Keeps some lines of it, in their order.
+    /// Writes some lines, in their order.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn import(&mut self, incoming: IncomingSession, lines: &[ArchiveLine]) -> Result<(), WriteError> {
         for line in lines {
             match line {
@@ -156,7 +156,7 @@ impl Tx<'_> {
         self.run(|conn| blobs::put(conn, blob.text.as_bytes()).map(|_| ()))
     }
 
-    /// A file that is known by that name already stays what it is.
+    /// Writes a source file. If a file of that name is known, it stays as it is.
     fn import_source(&mut self, incoming: IncomingSession, line: &SourceLine) -> Result<(), StoreError> {
         let hash = line.hash.as_ref().and_then(|hash| blake3::Hash::from_hex(hash).ok());
         self.run(|conn| {
@@ -182,6 +182,7 @@ impl Tx<'_> {
     }
 
     fn import_node(&mut self, incoming: IncomingSession, line: &NodeLine) -> Result<(), StoreError> {
+        // Write the node with its text.
         let parent = line.parent.map(|id| self.imported_row(incoming, id)).transpose()?;
         let row = self.imported_node_row(incoming, line, parent.as_ref())?;
         let is_running = row.status == Status::Generating.code();
@@ -194,7 +195,7 @@ impl Tx<'_> {
         };
         self.write_node(&row, &text)?;
         if row.is_unread {
-            // A row that is new says nothing of it.
+            // The insert does not set this column.
             let unread = nodes::is_unread.eq(true);
             self.update_row(|conn| update(nodes::table, unread, nodes::n.eq(row.n)).execute(conn))?;
         }
@@ -206,7 +207,8 @@ impl Tx<'_> {
             self.import_delta(row.n, delta.revision, delta.body.get())?;
         }
         if is_running {
-            // The sweeper ends it like every reply that nobody holds, as soon as the session is there.
+            // An unfinished reply becomes a segment. The sweeper ends it like any orphaned reply once the
+            // session is visible.
             let (content, reasoning) = (line.content.clone(), line.reasoning.clone().unwrap_or_default());
             return self.run_with_cache(|conn, memory| {
                 super::replies::append_segment(conn, memory, row.n, &content, &reasoning)
@@ -223,6 +225,7 @@ impl Tx<'_> {
         line: &NodeLine,
         parent: Option<&NodeRow>,
     ) -> Result<NodeRow, StoreError> {
+        // Parse the words of the line and find the rules.
         let unknown = |column| move || StoreError::Inconsistent { table: "nodes", column, row: 0 };
         let role = Role::from_word(&line.role).ok_or_else(unknown("role"))?;
         let kind = Kind::from_word(&line.kind).ok_or_else(unknown("kind"))?;
@@ -234,6 +237,7 @@ impl Tx<'_> {
         let n = self.run_with_cache(|conn, memory| {
             memory.next(NumberedTable::Nodes, || row_numbers::highest(conn, PermanentTable::Nodes))
         })?;
+        // Columns that depend on the path follow from the parent.
         let mut row = NodeRow {
             n,
             id: IdBytes::of(line.id.as_bytes()),
@@ -291,7 +295,7 @@ impl Tx<'_> {
         self.run(|conn| put_raw(conn, node_n, &trace))
     }
 
-    /// An entry of the log under a number that no follower of the log comes to: below zero.
+    /// Writes a log entry with a negative row number, which readers of the log never reach.
     fn import_operation(&mut self, incoming: IncomingSession, line: &OperationLine) -> Result<(), StoreError> {
         let lowest: Option<i64> =
             self.run(|conn| Ok(operations::table.select(diesel::dsl::min(operations::n)).get_result(conn)?))?;
@@ -307,10 +311,10 @@ impl Tx<'_> {
         })
     }
 
-    /// Keeps which children are remembered: they come after their parents, so this is known last.
+    /// Sets the remembered children. This comes last, because children come after their parents.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn import_remembered(
         &mut self,
         incoming: IncomingSession,
@@ -325,10 +329,10 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Keeps fragments, each with its top.
+    /// Writes fragments, each with its top node.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn import_stash(
         &mut self,
         incoming: IncomingSession,
@@ -341,10 +345,10 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Keeps which nodes lie in fragments.
+    /// Sets which nodes are in which fragments.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn import_stashed(
         &mut self,
         incoming: IncomingSession,
@@ -361,10 +365,10 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Keeps labels.
+    /// Writes labels.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn import_labels(
         &mut self,
         incoming: IncomingSession,
@@ -387,10 +391,10 @@ impl Tx<'_> {
         })
     }
 
-    /// All of it has come in: from here on the session is its owner's.
+    /// Completes the import: from here on, the owner sees the session.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn finish_import(
         &mut self,
         incoming: IncomingSession,
@@ -411,7 +415,7 @@ impl Tx<'_> {
         Ok(self.update_row(|conn| update(sessions::table, whole, sessions::n.eq(incoming.n)).execute(conn))?)
     }
 
-    /// Cards that nobody here has come into the owner's library, as the session plays them.
+    /// Adds cards that do not exist here to the owner's library, in the version of the session.
     fn import_cards(&mut self, owner: UserId, line: &SessionLine, at: Time) -> Result<(), WriteError> {
         for (id, hash) in &line.cards {
             let same = characters::table.filter(characters::id.eq(id.as_bytes().to_vec())).select(characters::n);
@@ -430,11 +434,11 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Tells the followers of the log of a piece of what has come in, in its order; `false` when there is nothing left.
-    /// They hear of it as they do after a start: by looking.
+    /// Publishes a batch of imported log entries in order, by giving them positive row numbers; `false` if none
+    /// are left. Readers of the log find them by polling, as after a start.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn publish_imported(&mut self) -> Result<bool, WriteError> {
         let rows: Vec<i64> = self.run(|conn| {
             let untold = operations::table
@@ -456,11 +460,10 @@ impl Tx<'_> {
         Ok(is_rest)
     }
 
-    /// Takes away a piece of what came in and never became whole; `false` when there is nothing left. Blobs that nothing
-    /// names stay.
+    /// Deletes a batch of an incomplete import; `false` if nothing is left. Unused blobs stay.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn discard_imports(&mut self) -> Result<bool, WriteError> {
         let broken = sessions::table.filter(sessions::root_n.eq(NO_ROOT)).select(sessions::n);
         let Some(session_n) = self.run(|conn| Ok(broken.get_result::<i64>(conn).optional()?))? else {
@@ -471,7 +474,7 @@ impl Tx<'_> {
     }
 }
 
-/// A card by its hash.
+/// Reads a card by its hash.
 fn card(conn: &mut Conn, hash: &str) -> Result<Map<String, Value>, StoreError> {
     let bad = |_| StoreError::Inconsistent { table: "blobs", column: "bytes", row: 0 };
     serde_json::from_slice(&blobs::by_hash(conn, hash)?).map_err(bad)

@@ -1,4 +1,5 @@
-//! A session gets other plugins: the setting and what begins by it are one operation, so that one undo takes back both.
+//! Sets the plugins of a session. The setting and the nodes where the rules begin are one operation, so that one
+//! undo reverts both.
 
 use clotho_core::ids::{NodeId, SessionId};
 use clotho_core::oplog::{Effect, OperationKind};
@@ -12,22 +13,23 @@ use super::stored::StoredSession;
 use super::tree_writes::Actor;
 use super::tx::{NodeDraft, OperationDraft, Tx, row_id};
 
-/// Where the rules of a session begin when its plugins are set.
+/// Where the new rules of a session begin.
 #[derive(Debug, Clone, Copy)]
 pub enum RulesStart<'a> {
     /// With the next message.
     NextMessage,
-    /// At a change node below a place that has their record already: HEAD goes there if it stands at the place.
+    /// At an existing change node with these rules; HEAD moves there if it is at its parent.
     ExistingNode(NodeId),
-    /// At a new change node below the place; HEAD follows where it stands there.
+    /// At a new change node; HEAD moves there if it is at its parent.
     NewNode(&'a NodeDraft),
 }
 
 impl Tx<'_> {
-    /// Sets the plugins of a session and lets them begin below `place`, in one operation.
+    /// Sets the plugins of a session and starts their rules below `place`, in one operation.
     ///
     /// # Errors
-    /// The session or a node is not there or still being generated, or the setting cannot have that value.
+    /// Returns an error if the session or a node does not exist, a node is generating, or the setting is
+    /// invalid.
     pub fn set_plugins(
         &mut self,
         actor: &Actor,

@@ -1,4 +1,4 @@
-//! The settings of a session by their names, as the log tells of them and as they travel.
+//! The settings of a session by name, as in the log and in exports.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -11,15 +11,15 @@ use clotho_core::tree::{AllowedScripts, AuthorsNote, PersonaRef, RecallSettings,
 use super::rows::{persona_from_text, persona_to_text, plugins_from_text, plugins_to_json};
 use super::tree_writes::check_storable_text;
 
-/// What goes along with a session wherever it goes.
+/// The settings that go along with a session when it is exported.
 const EXPORTED_SETTINGS: [&str; 7] = ["title", "mode", "model", "params", "plugins", "scripts", "note"];
 
-/// The settings that go along with a session.
+/// Returns the settings that are exported with a session.
 pub fn exported_settings(session: &Session) -> Map<String, Value> {
     EXPORTED_SETTINGS.iter().map(|name| ((*name).to_owned(), setting_value(session, name))).collect()
 }
 
-/// Gives a session settings that came along; what it cannot have stays as it is.
+/// Applies imported settings to a session; invalid ones are skipped.
 pub fn apply_settings(session: &mut Session, settings: &Map<String, Value>) {
     for (name, to) in settings.iter().filter(|(name, to)| check_setting(name, to).is_ok()) {
         match (name.as_str(), to) {
@@ -36,7 +36,7 @@ pub fn apply_settings(session: &mut Session, settings: &Map<String, Value>) {
     }
 }
 
-/// A setting of a session as the log records it.
+/// Returns a setting of a session as the log stores it.
 pub fn setting_value(session: &Session, name: &str) -> Value {
     let json = |text: String| serde_json::from_str(&text).unwrap_or_default();
     match name {
@@ -62,7 +62,8 @@ fn is_preset_text(text: &str) -> bool {
     text.parse::<PresetId>().is_ok()
 }
 
-/// Whether a session can be read back with a setting: a value of the wrong shape would lock it for good.
+/// Checks that a session with this setting could be read back. A value of the wrong shape would make the session
+/// permanently unreadable.
 pub fn check_setting(name: &str, to: &Value) -> Result<(), TreeError> {
     let json = to.to_string();
     let (field, fits, expected) = match name {

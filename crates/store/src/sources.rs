@@ -1,5 +1,6 @@
-//! What came in from files of other programs: what each has become, and what it said that has no other place here. A file
-//! is known again by its name, a story by a place in it that a grown copy still has. To keep more of a file: a column here.
+//! Files imported from other programs: what each became, and data that has no other place. A file is recognized
+//! by its name, a chat by a position in it that a longer copy still has. To keep more data of a file, add a
+//! column here.
 
 use diesel::prelude::*;
 
@@ -10,23 +11,23 @@ use super::read::{StoreReader, find_any_session};
 use super::tables::{sources, users};
 use super::tx::Tx;
 
-/// A file, or a place in a story, and what it has become.
+/// An imported file, or a position in a chat, and what it became.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceRecord {
-    /// By what it is known again.
+    /// The name by which it is recognized.
     pub name: String,
-    /// The hash of the file; nothing while not all of it is in.
+    /// The hash of the file; `None` until it is completely imported.
     pub hash: Option<Vec<u8>>,
-    /// The sixteen bytes of the id of what it has become.
+    /// The 16 bytes of the id of what it became.
     pub became: Vec<u8>,
-    /// The node at which a chat ends.
+    /// The last node of a chat.
     pub node: Option<NodeId>,
-    /// What a chat says of itself beside its messages, as JSON.
+    /// Data of a chat besides its messages, as JSON.
     pub header: Option<String>,
 }
 
 impl SourceRecord {
-    /// What is known by a name from now on.
+    /// Creates a record without a hash, a node and a header.
     pub fn new(name: impl Into<String>, became: &[u8; 16]) -> Self {
         Self { name: name.into(), hash: None, became: became.to_vec(), node: None, header: None }
     }
@@ -35,22 +36,22 @@ impl SourceRecord {
 /// The columns of a source.
 type SourceRecordColumns = (String, Option<Vec<u8>>, Vec<u8>, Option<Vec<u8>>, Option<String>);
 
-/// Where something is that came in once.
+/// Where an imported session is now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionPresence {
-    /// Its owner has it.
+    /// The owner has it.
     Present,
-    /// It waits in the trash.
+    /// It is in the trash.
     InTrash,
-    /// It is gone for good.
+    /// It was permanently deleted.
     Deleted,
 }
 
 impl StoreReader<'_> {
-    /// Where a session of the caller's is.
+    /// Returns where a session of the caller is.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn session_presence(&mut self, owner: UserId, session: SessionId) -> Result<SessionPresence, StoreError> {
         let held = find_any_session(self.conn, session)?.filter(|held| held.session.owner == owner);
         Ok(match held {
@@ -60,10 +61,10 @@ impl StoreReader<'_> {
         })
     }
 
-    /// What one of the caller's files has become.
+    /// Returns what one of the caller's files became.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn source(&mut self, owner: UserId, name: &str) -> Result<Option<SourceRecord>, StoreError> {
         let row: Option<SourceRecordColumns> = sources::table
             .inner_join(users::table.on(users::n.eq(sources::owner_n)))
@@ -75,10 +76,10 @@ impl StoreReader<'_> {
         Ok(row.map(source))
     }
 
-    /// The caller's chats that had these bytes when they came in.
+    /// Returns the caller's chats that were imported from a file with this hash.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn chats_of_hash(&mut self, owner: UserId, hash: &[u8]) -> Result<Vec<SourceRecord>, StoreError> {
         let rows: Vec<SourceRecordColumns> = sources::table
             .inner_join(users::table.on(users::n.eq(sources::owner_n)))
@@ -91,10 +92,10 @@ impl StoreReader<'_> {
         Ok(rows.into_iter().map(source).collect())
     }
 
-    /// Everything of the caller's that has become this thing, in the order in which it came.
+    /// Returns all of the caller's files that became this item, in the order of their import.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn sources_of(&mut self, owner: UserId, became: &[u8; 16]) -> Result<Vec<SourceRecord>, StoreError> {
         let rows: Vec<SourceRecordColumns> = sources::table
             .inner_join(users::table.on(users::n.eq(sources::owner_n)))
@@ -113,10 +114,10 @@ fn source((name, hash, became, node, header): SourceRecordColumns) -> SourceReco
 }
 
 impl Tx<'_> {
-    /// Keeps what a file has become, in place of what it had become before.
+    /// Stores what a file became, and replaces an earlier record.
     ///
     /// # Errors
-    /// The owner does not exist, or the database fails.
+    /// Returns an error if the owner does not exist, or if the database fails.
     pub fn put_source(&mut self, owner: UserId, source: &SourceRecord) -> Result<(), WriteError> {
         let owner_n = self.user_row(owner)?;
         let values = (

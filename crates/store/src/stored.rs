@@ -1,33 +1,29 @@
-//! What the store hands out of sessions and nodes, and takes back: the domain's words with the rows behind them.
+//! Sessions and nodes as the store returns and accepts them: domain types with their row numbers.
 
 use clotho_core::tree::{Node, Session};
 
-/// A session as the store holds it: the domain's session and the rows behind it.
+/// A session with its row numbers.
 #[derive(Debug, Clone)]
 pub struct StoredSession {
-    /// The session.
     pub session: Session,
-    /// How much there is in it.
     pub counts: NodeCounts,
     pub(super) n: i64,
     pub(super) head_n: i64,
     pub(super) is_trashed: bool,
 }
 
-/// How much there is in a session; kept with each operation.
+/// The size of a session; updated with each operation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NodeCounts {
-    /// Nodes, without the root.
+    /// The number of nodes, without the root.
     pub nodes: i64,
-    /// Nodes below which there is nothing.
+    /// The number of leaves.
     pub leaves: i64,
 }
 
-/// A node and its row number, which is opaque outside the store and only handed back to it.
+/// A node with its row number, which is opaque outside the store.
 #[derive(Debug, Clone)]
 pub struct StoredNode {
-    /// The node.
     pub node: Node,
-    /// The row number.
     pub n: i64,
 }

@@ -1,6 +1,6 @@
-//! Summaries: what a model made of runs of messages. Each names its messages by their rows, so that it holds only on a line that
-//! still has them one after the other, and goes when one of them is destroyed. They are no part of the log: all of them are
-//! derived, and what one cost stays when it is gone.
+//! Summaries of runs of messages. Each refers to its messages by row, so it is valid only on a branch that still
+//! has them in sequence. It is deleted when one of them is. Summaries are derived and not in the log. The record
+//! of their cost stays after they are deleted.
 
 use std::collections::HashMap;
 
@@ -21,65 +21,58 @@ use super::stored::StoredSession;
 use super::tables::{nodes, sessions, summaries, summarised};
 use super::tx::Tx;
 
-/// So many rows are named in one statement.
+/// The number of rows in one statement.
 const BATCH_SIZE: usize = 256;
-/// The level of one that is gone.
+/// The level of a deleted summary.
 pub(super) const DELETED_LEVEL: i16 = 0;
-/// Where the metadata of one name the plugin that proposed it.
+/// The metadata key with the plugin that proposed the summary.
 pub const PLUGIN_KEY: &str = "plugin";
 
-/// Of which messages a summary was made.
+/// The messages that a summary covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SummarySources {
-    /// Its row.
+    /// The row of the summary.
     pub n: i64,
-    /// 1 where it was made of messages; one more than the summaries that it was made of.
+    /// 1 for a summary of messages; one more than the highest level of the summaries it was made of.
     pub level: i16,
     /// The row of the first message.
     pub first: i64,
-    /// The row of the last one.
+    /// The row of the last message.
     pub last: i64,
-    /// The hash of all rows from the one to the other, as they stood.
+    /// The hash of all rows from the first to the last.
     pub hash: blake3::Hash,
 }
 
-/// A summary.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredSummary {
-    /// Its id.
     pub id: SummaryId,
-    /// Of what it was made.
     pub sources: SummarySources,
-    /// The text; an empty one is told nowhere.
+    /// The text; an empty one is never used in prompts.
     pub content: String,
-    /// Whether somebody has corrected it.
+    /// Whether a user has corrected it.
     pub is_edited: bool,
-    /// The model, tokens, cost.
+    /// The model, tokens and cost.
     pub metadata: Map<String, Value>,
-    /// When it was made.
     pub created: Time,
 }
 
-/// One that was just made.
+/// A summary to store.
 #[derive(Debug, Clone)]
 pub struct NewSummary {
-    /// Its id.
     pub id: SummaryId,
     /// Its level, from 1.
     pub level: i16,
     /// The rows of its messages, oldest first.
     pub rows: Vec<i64>,
-    /// The text.
     pub content: String,
-    /// The model, tokens, cost.
+    /// The model, tokens and cost.
     pub metadata: Map<String, Value>,
-    /// When it was made.
     pub created: Time,
 }
 
 type SummaryColumns = (i64, Vec<u8>, i16, i64, i64, Vec<u8>, String, bool, String, i64);
 
-/// The hash of rows that stand one after the other on a line: a text never changes, so these say all.
+/// Hashes the rows of consecutive messages. The texts are not needed, because a text never changes.
 pub fn hash_of_rows(rows: &[i64]) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
     rows.iter().for_each(|row| _ = hasher.update(&row.to_le_bytes()));
@@ -87,17 +80,17 @@ pub fn hash_of_rows(rows: &[i64]) -> blake3::Hash {
 }
 
 impl StoredSummary {
-    /// The plugin that proposed it; `None` for one that the server had made.
+    /// Returns the plugin that proposed it; `None` if the server made it.
     pub fn plugin(&self) -> Option<&str> {
         self.metadata.get(PLUGIN_KEY).and_then(Value::as_str)
     }
 }
 
 impl StoreReader<'_> {
-    /// Of which messages the summaries of a session were made, oldest first.
+    /// Returns which messages the summaries of a session cover, oldest summary first.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn summary_sources(&mut self, held: &StoredSession) -> Result<Vec<SummarySources>, StoreError> {
         let own = summaries::table.filter(summaries::session_n.eq(held.n)).filter(summaries::level.gt(DELETED_LEVEL));
         let columns = (summaries::n, summaries::level, summaries::first_n, summaries::last_n, summaries::hash);
@@ -106,10 +99,10 @@ impl StoreReader<'_> {
         rows.into_iter().map(|(n, level, first, last, hash)| sources(n, level, first, last, &hash)).collect()
     }
 
-    /// Summaries by their rows, in the order in which these are named.
+    /// Returns summaries by row, in the given order.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn summaries(&mut self, rows: &[i64]) -> Result<Vec<StoredSummary>, StoreError> {
         let mut found: HashMap<i64, StoredSummary> = HashMap::new();
         for some in rows.chunks(BATCH_SIZE) {
@@ -133,19 +126,19 @@ impl StoreReader<'_> {
         Ok(rows.iter().filter_map(|n| found.remove(n)).collect())
     }
 
-    /// A summary of a session.
+    /// Returns a summary of a session.
     ///
     /// # Errors
-    /// The database fails or the row is damaged.
+    /// Returns an error if the database fails or the row is damaged.
     pub fn summary(&mut self, held: &StoredSession, id: SummaryId) -> Result<Option<StoredSummary>, StoreError> {
         let n = find(self.conn, held.n, id)?;
         Ok(self.summaries(&n.into_iter().collect::<Vec<_>>())?.pop())
     }
 
-    /// The messages of which a summary was made, oldest first, as far as they are there.
+    /// Returns the messages of a summary that still exist, oldest first.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn summarised_messages(&mut self, n: i64) -> Result<Vec<NodeId>, StoreError> {
         let rows = summarised::table.filter(summarised::summary_n.eq(n)).select(summarised::node_n);
         let named = nodes::table.filter(nodes::n.eq_any(rows)).order((nodes::depth, nodes::n)).select(nodes::id);
@@ -153,10 +146,10 @@ impl StoreReader<'_> {
         Ok(ids.iter().filter_map(|id| NodeId::from_slice(id)).collect())
     }
 
-    /// The sessions that sum themselves up, with where each stands.
+    /// Returns the sessions with automatic summaries, each with its HEAD.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn sessions_with_summaries(&mut self) -> Result<Vec<(SessionId, NodeId)>, StoreError> {
         let own = sessions::table
             .inner_join(nodes::table.on(nodes::n.eq(sessions::head_n)))
@@ -197,11 +190,11 @@ const fn damaged_row(column: &'static str, row: i64) -> StoreError {
 }
 
 impl Tx<'_> {
-    /// Keeps a summary of messages that are all there still; where one of them is gone only what it cost is kept. Answers with
-    /// whether it was kept.
+    /// Stores a summary if all of its messages still exist; otherwise stores only its cost. Returns whether the
+    /// text was stored.
     ///
     /// # Errors
-    /// The session is not there, or the database fails.
+    /// Returns an error if the session does not exist, or if the database fails.
     pub fn put_summary(&mut self, session: SessionId, new: &NewSummary) -> Result<bool, WriteError> {
         let held = self.any_session(session)?.ok_or(TreeError::NotFound("the session"))?;
         let is_kept = self.run(|conn| {
@@ -233,10 +226,11 @@ impl Tx<'_> {
         Ok(is_kept)
     }
 
-    /// Gives one of the caller's summaries another text. What a model made of it is made anew; what somebody wrote stays.
+    /// Changes the text of one of the caller's summaries. Summaries that a model made from it are deleted; those
+    /// edited by a user stay.
     ///
     /// # Errors
-    /// It is not there.
+    /// Returns an error if it does not exist.
     pub fn edit_summary(
         &mut self,
         caller: UserId,
@@ -258,10 +252,10 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Destroys one of the caller's summaries, and what a model made of it; what somebody wrote stays.
+    /// Deletes one of the caller's summaries, with those that a model made from it; those edited by a user stay.
     ///
     /// # Errors
-    /// It is not there.
+    /// Returns an error if it does not exist.
     pub fn delete_summary(&mut self, caller: UserId, session: SessionId, id: SummaryId) -> Result<(), WriteError> {
         let (n, level) = self.own_summary(caller, session, id)?;
         self.run(|conn| {
@@ -293,7 +287,7 @@ fn all_exist(conn: &mut Conn, rows: &[i64]) -> QueryResult<bool> {
     Ok(true)
 }
 
-/// Destroys the summaries that a model made of one: those of a higher level with the same messages.
+/// Deletes the summaries that a model made from this one: those of a higher level that share messages with it.
 fn delete_derived_summaries(conn: &mut Conn, n: i64, level: i16) -> QueryResult<()> {
     let own = summarised::table.filter(summarised::summary_n.eq(n)).select(summarised::node_n);
     let rows: Vec<i64> = own.load(conn)?;
@@ -309,7 +303,7 @@ fn delete_derived_summaries(conn: &mut Conn, n: i64, level: i16) -> QueryResult<
     delete_summaries(conn, &above)
 }
 
-/// Destroys summaries; what they cost stays.
+/// Deletes the texts of summaries; the record of their cost stays.
 pub(super) fn delete_summaries(conn: &mut Conn, rows: &[i64]) -> QueryResult<()> {
     for some in rows.chunks(BATCH_SIZE) {
         diesel::delete(summarised::table.filter(summarised::summary_n.eq_any(some))).execute(conn)?;
@@ -320,14 +314,14 @@ pub(super) fn delete_summaries(conn: &mut Conn, rows: &[i64]) -> QueryResult<()>
     Ok(())
 }
 
-/// Destroys what was made of nodes that are destroyed.
+/// Deletes the summaries of nodes that are deleted.
 pub(super) fn delete_for_nodes(conn: &mut Conn, rows: &[i64]) -> QueryResult<()> {
     let own = summarised::table.filter(summarised::node_n.eq_any(rows)).select(summarised::summary_n);
     let made: Vec<i64> = own.distinct().load(conn)?;
     delete_summaries(conn, &made)
 }
 
-/// Destroys all that a session has, with what it cost.
+/// Deletes all summaries of a session, including the record of their cost.
 pub(super) fn delete_for_session(conn: &mut Conn, session_n: i64) -> QueryResult<()> {
     let own = summaries::table.filter(summaries::session_n.eq(session_n));
     let rows: Vec<i64> = own.select(summaries::n).load(conn)?;

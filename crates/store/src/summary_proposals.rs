@@ -1,5 +1,5 @@
-//! Summaries that plugins propose: kept as those are that the server made itself, in the transaction that writes the node at
-//! which they were proposed.
+//! Summaries proposed by plugins. They are stored like those of the server, in the transaction that writes the
+//! node at which they were proposed.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -21,18 +21,15 @@ use super::summaries::{DELETED_LEVEL, NewSummary, PLUGIN_KEY, delete_summaries, 
 use super::tables::summaries;
 use super::tx::Tx;
 
-/// A summary that a plugin proposes of turns of a line.
+/// A summary of turns of a branch, proposed by a plugin.
 #[derive(Debug, Clone)]
 pub struct ProposedSummary {
-    /// Its id, if it is kept.
+    /// The id that it gets if it is stored.
     pub id: SummaryId,
-    /// Who proposes it.
     pub plugin: String,
-    /// The turns; with the first one goes what stands before it.
+    /// The turns; the first turn includes everything before it.
     pub turns: RangeInclusive<i32>,
-    /// The text.
     pub content: String,
-    /// When.
     pub created: Time,
 }
 
@@ -43,11 +40,12 @@ struct TurnMessageRow {
 }
 
 impl Tx<'_> {
-    /// Keeps a summary that a plugin proposes of turns of the line to a node. It takes the place of one of the very same messages,
-    /// unless somebody has corrected that; over several that follow each other it is a chapter. Answers with whether it was kept.
+    /// Stores a summary of turns on the path to a node. It replaces one of exactly the same messages, unless a
+    /// user has corrected that. If older summaries cover both of its ends, it is a chapter. Returns whether it
+    /// was stored.
     ///
     /// # Errors
-    /// The session or the node is not there, or the database fails.
+    /// Returns an error if the session or the node does not exist, or if the database fails.
     pub fn propose_summary(
         &mut self,
         session: SessionId,
@@ -68,9 +66,9 @@ impl Tx<'_> {
     }
 }
 
-/// The messages of turns on the line to a node that prompts are made of, oldest first.
+/// Returns the messages of these turns on the path to a node that go into prompts, oldest first.
 fn turn_messages(conn: &mut Conn, leaf: i64, turns: &RangeInclusive<i32>) -> Result<Vec<i64>, StoreError> {
-    // What was said before anybody wrote belongs to the first turn. status 0: generating.
+    // Messages before the first user message belong to the first turn. status 0: generating.
     let first = if *turns.start() <= 1 { 0 } else { *turns.start() };
     let query = diesel::sql_query(format!(
         "WITH RECURSIVE up (n, parent_n, turn) AS (SELECT n, parent_n, turn FROM nodes WHERE n = $1 UNION ALL \
@@ -83,8 +81,8 @@ fn turn_messages(conn: &mut Conn, leaf: i64, turns: &RangeInclusive<i32>) -> Res
     Ok(up.into_iter().rev().map(|row| row.n).collect())
 }
 
-/// The level of a summary of these messages, once an older one of the very same is away; `None` where there are none, or somebody
-/// has corrected that one.
+/// Deletes older summaries of exactly these messages, and returns the level for a new one. Returns `None` if
+/// there are no messages, or if a user has corrected such a summary.
 fn replaceable_level(conn: &mut Conn, session_n: i64, rows: &[i64]) -> Result<Option<i16>, StoreError> {
     let places: HashMap<i64, usize> = rows.iter().enumerate().map(|(place, row)| (*row, place)).collect();
     let own = summaries::table.filter(summaries::session_n.eq(session_n)).filter(summaries::level.gt(DELETED_LEVEL));
@@ -93,6 +91,7 @@ fn replaceable_level(conn: &mut Conn, session_n: i64, rows: &[i64]) -> Result<Op
     let all: Vec<(i64, i16, i64, i64, Vec<u8>, bool)> = own.select(columns).load(conn)?;
     let (mut same, mut parts) = (Vec::new(), Vec::new());
     for (n, level, first, last, hash, is_edited) in all {
+        // Only summaries whose messages are a run of these ones count.
         let ends = places.get(&first).zip(places.get(&last)).filter(|(first, last)| first <= last);
         let Some((&first, &last)) = ends else { continue };
         if rows.get(first..=last).is_none_or(|rows| hash_of_rows(rows).as_bytes() != hash.as_slice()) {

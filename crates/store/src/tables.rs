@@ -1,4 +1,4 @@
-//! The tables as diesel sees them; `migrations/` is their source. Private to the store.
+//! The tables for Diesel, private to the store. `migrations/` defines the schema.
 
 diesel::table! {
     users (n) {

@@ -1,9 +1,10 @@
-//! Traces: why a reply exists. Block texts are content-addressed and history is a list of nodes kept as the difference to
-//! an ancestor's, so that traces grow with what is new in each turn (`domain.md` 6.5).
+//! Traces: how replies were made. Block texts are content-addressed. The history is a list of nodes, stored as
+//! the difference to that of an ancestor's trace. So traces grow only with what is new in each turn
+//! (`domain.md` 6.5).
 //!
-//! The traces of a path are counted from 1. Number `t` stands on number `t` without its lowest bit (12 on 8, 8 on none),
-//! as in a Fenwick tree: a trace is read back in at most as many steps as `t` has bits, and all of them together keep each
-//! node of the history only some `log t` times.
+//! The traces of a path are numbered from 1. The base of number `t` is number `t` without its lowest bit (12 on
+//! 8, 8 on none), as in a Fenwick tree. A trace is read in at most as many steps as `t` has bits. All traces
+//! together store each node of the history about `log t` times.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,39 +19,39 @@ use super::conn::Conn;
 use super::error::StoreError;
 use super::tables::{nodes, purged, texts, traces};
 
-/// Traces that are looked into at once.
+/// The number of traces to index at once.
 const INDEX_BATCH_SIZE: i64 = 200;
 
-/// So many rows are named in one statement.
+/// The number of rows in one statement.
 const BATCH_SIZE: usize = 512;
 
-/// Stands in the column of those that stand on no other.
+/// The value of `base_n` for traces without a base.
 const NO_BASE: i64 = 0;
 
-/// How far up the path an earlier trace is looked for.
+/// How many ancestors are searched for an earlier trace.
 const MAX_BASE_DISTANCE: usize = 8;
 
-/// Stands for the row of a node that was destroyed before the trace came in with a file.
+/// The row of a node that had been deleted before the trace was imported.
 pub const GONE: i64 = 0;
 
-/// Stands for the row of a node of another session, which did not come along with the file of a trace.
+/// The row of a node of another session that was not imported with the trace.
 pub const ELSEWHERE: i64 = -1;
 
-/// Where a node is that a trace names and that is not there.
+/// What became of a node that a trace names and that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MissingNode {
-    /// It was destroyed; the hash of its text in hex, where that is known.
+    /// It was deleted; the hash of its text in hex, if known.
     Purged(Option<String>),
-    /// It is of another session, and did not come along with the file of this one.
+    /// It belongs to another session and was not imported with this one.
     Elsewhere,
 }
 
-/// A trace as the turn hands it over and reads it back.
+/// A trace as the turn engine writes and reads it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Trace {
-    /// Parameters, model, timings, rules, usage: everything that is neither block nor history.
+    /// Parameters, model, timings, rules and usage: everything except blocks and history.
     pub head: Map<String, Value>,
-    /// The blocks of the blueprint: what each is, and its text.
+    /// The blocks of the prompt: a description and the text of each.
     pub blocks: Vec<(Value, String)>,
     /// The rows of the nodes whose texts were sent, oldest first.
     pub history: Vec<i64>,
@@ -65,7 +66,7 @@ pub struct TraceOutline {
     pub history: Vec<i64>,
 }
 
-/// Keeps the trace of a node.
+/// Writes the trace of a node.
 pub fn put(conn: &mut Conn, node_n: i64, trace: &Trace) -> Result<(), StoreError> {
     let mut blocks = Vec::new();
     for (about, text) in &trace.blocks {
@@ -75,8 +76,8 @@ pub fn put(conn: &mut Conn, node_n: i64, trace: &Trace) -> Result<(), StoreError
     save(conn, node_n, &json!({"head": trace.head, "blocks": blocks, "history": history}))
 }
 
-/// Keeps the trace of a node for its copy too; `copies` has the rows of all copies by those of their originals. What came
-/// along is named by its copy; in what did not, the trace goes on naming the original.
+/// Copies the trace of a node to its copy; `copies` maps rows of originals to rows of copies. References to
+/// copied nodes are replaced by their copies, others stay.
 pub fn copy(conn: &mut Conn, from: i64, copies: &HashMap<i64, i64>) -> Result<(), StoreError> {
     let (Some(to), Some(body)) = (copies.get(&from), read::<Value>(conn, from)?) else { return Ok(()) };
     let kept = StoredHistory::of(from, &body)?;
@@ -88,14 +89,14 @@ pub fn copy(conn: &mut Conn, from: i64, copies: &HashMap<i64, i64>) -> Result<()
     save(conn, *to, &with_history(from, body, history)?)
 }
 
-/// Takes the trace of a node away, for another one.
+/// Deletes the trace of a node, so that another one can be written.
 pub fn delete(conn: &mut Conn, node_n: i64) -> Result<(), StoreError> {
     diesel::delete(traces::table.find(node_n)).execute(conn)?;
     Ok(())
 }
 
-/// The traces that stand on one that is about to go have their histories in full from then on. Most hang below it and go too;
-/// what stays was hung elsewhere.
+/// Gives traces their full histories if their base is about to be deleted. Most such traces are below the base
+/// and are deleted too; the rest were moved elsewhere.
 pub fn detach_histories(conn: &mut Conn, session_n: i64, going: &HashSet<i64>) -> Result<(), StoreError> {
     let rows: Vec<i64> = going.iter().copied().collect();
     let mut staying = Vec::new();
@@ -118,7 +119,7 @@ pub fn detach_histories(conn: &mut Conn, session_n: i64, going: &HashSet<i64>) -
     Ok(())
 }
 
-/// The traces of a session that nobody has looked into yet and that stand on one of some nodes.
+/// Returns the traces of a session that are not indexed yet and whose base is one of these nodes.
 fn unindexed_on(conn: &mut Conn, session_n: i64, going: &HashSet<i64>) -> Result<Vec<i64>, StoreError> {
     let (mut found, mut after) = (Vec::new(), 0);
     loop {
@@ -132,15 +133,15 @@ fn unindexed_on(conn: &mut Conn, session_n: i64, going: &HashSet<i64>) -> Result
     }
 }
 
-/// Some traces of which nobody knows what they stand on, after a row.
+/// Returns a batch of traces whose base is not indexed, after a row.
 fn unindexed(conn: &mut Conn, after: i64) -> Result<Vec<i64>, StoreError> {
     let unread = traces::table.filter(traces::base_n.is_null()).filter(traces::node_n.gt(after));
     let some = unread.order(traces::node_n).limit(INDEX_BATCH_SIZE).select(traces::node_n);
     Ok(some.load(conn)?)
 }
 
-/// Looks into some of the traces of which nobody knows what they stand on; answers with how many those were. One that cannot be
-/// read stands on none: whoever reads it is told that it is damaged.
+/// Indexes the bases of a batch of traces; returns their number. A trace that cannot be read gets no base; its
+/// readers get an error.
 pub fn index_bases(conn: &mut Conn) -> Result<usize, StoreError> {
     let some = unindexed(conn, 0)?;
     for n in &some {
@@ -151,7 +152,7 @@ pub fn index_bases(conn: &mut Conn) -> Result<usize, StoreError> {
     Ok(some.len())
 }
 
-/// Keeps the hashes of the texts of nodes that are about to go: the traces of others go on naming them.
+/// Stores the text hashes of nodes that are about to be deleted, because other traces still name them.
 pub fn keep_hashes(conn: &mut Conn, going: &[i64]) -> Result<(), StoreError> {
     for some in going.chunks(BATCH_SIZE) {
         let of_some = texts::table.filter(texts::n.eq_any(some)).select((texts::n, texts::content));
@@ -163,7 +164,7 @@ pub fn keep_hashes(conn: &mut Conn, going: &[i64]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Where a node is that a trace names and that is not there.
+/// Returns what became of a node that a trace names and that does not exist.
 pub fn missing_node(conn: &mut Conn, n: i64) -> Result<MissingNode, StoreError> {
     if n == ELSEWHERE {
         return Ok(MissingNode::Elsewhere);
@@ -178,8 +179,8 @@ fn with_history(n: i64, mut body: Value, history: Value) -> Result<Value, StoreE
     Ok(body)
 }
 
-/// The history as what is new since an ancestor's trace; in full where none is near or it does not go on from there (the
-/// window was cut past it, or a node in the middle was switched off).
+/// Returns the history as the difference to an ancestor's trace. It is stored in full if no trace is near, or if
+/// it does not continue that one. The window may have moved past it, or a node in the middle was disabled.
 fn difference(conn: &mut Conn, node_n: i64, history: &[i64]) -> Result<Value, StoreError> {
     let Some((near, kept)) = nearest_trace(conn, node_n)? else { return Ok(json!({"number": 1, "add": history})) };
     let number = kept.number + 1;
@@ -195,7 +196,7 @@ fn difference(conn: &mut Conn, node_n: i64, history: &[i64]) -> Result<Value, St
     }
 }
 
-/// The trace numbered `wanted` among those that `from` stands on, itself included; number 0 is none.
+/// Returns the trace numbered `wanted` among `from` and its bases; `None` if there is none.
 fn base_numbered(conn: &mut Conn, from: i64, kept: StoredHistory, wanted: i64) -> Result<Option<i64>, StoreError> {
     let (mut n, mut kept) = (from, kept);
     while kept.number > wanted {
@@ -205,7 +206,7 @@ fn base_numbered(conn: &mut Conn, from: i64, kept: StoredHistory, wanted: i64) -
     Ok((kept.number == wanted).then_some(n))
 }
 
-/// The nearest ancestor with a trace.
+/// Returns the nearest ancestor with a trace.
 fn nearest_trace(conn: &mut Conn, node_n: i64) -> Result<Option<(i64, StoredHistory)>, StoreError> {
     let mut next = parent(conn, node_n)?;
     for _ in 0..MAX_BASE_DISTANCE {
@@ -222,7 +223,7 @@ fn parent(conn: &mut Conn, n: i64) -> Result<Option<i64>, StoreError> {
     Ok(nodes::table.find(n).select(nodes::parent_n).get_result::<Option<i64>>(conn).optional()?.flatten())
 }
 
-/// A history as it is kept: what comes after the base's, of which the first `skip` have left the window.
+/// A stored history: what follows the base's history, of which the first `skip` nodes have left the window.
 #[derive(Deserialize)]
 struct StoredHistory {
     number: i64,
@@ -238,13 +239,13 @@ impl StoredHistory {
     }
 }
 
-/// What is read of a trace where one only follows its history: the rest is passed over, and takes no memory.
+/// The part of a trace that is needed to follow histories; the rest is skipped and takes no memory.
 #[derive(Deserialize)]
 struct TraceHistory {
     history: StoredHistory,
 }
 
-/// A trace whose texts are not wanted, as it is kept.
+/// A stored trace without its texts.
 #[derive(Deserialize)]
 struct StoredOutline {
     head: Map<String, Value>,
@@ -255,7 +256,7 @@ fn stored_history(conn: &mut Conn, n: i64) -> Result<StoredHistory, StoreError> 
     Ok(read::<TraceHistory>(conn, n)?.ok_or(damaged(n))?.history)
 }
 
-/// The trace of a node, as much of it as is asked for.
+/// Reads the trace of a node, or a part of it, depending on the type.
 fn read<T: DeserializeOwned>(conn: &mut Conn, n: i64) -> Result<Option<T>, StoreError> {
     let packed: Option<Vec<u8>> = traces::table.find(n).select(traces::body).get_result(conn).optional()?;
     packed.map(|packed| parse_as(n, &packed)).transpose()
@@ -271,7 +272,7 @@ fn history_of(conn: &mut Conn, n: i64) -> Result<Vec<i64>, StoreError> {
     full_history(conn, kept)
 }
 
-/// A history with all that it stands on.
+/// Rebuilds a history from all of its bases.
 fn full_history(conn: &mut Conn, newest: StoredHistory) -> Result<Vec<i64>, StoreError> {
     let mut next = newest.base;
     let mut parts = vec![(newest.skip, newest.add)];
@@ -284,7 +285,7 @@ fn full_history(conn: &mut Conn, newest: StoredHistory) -> Result<Vec<i64>, Stor
     Ok(parts.into_iter().rev().fold(empty, |known, (skip, add)| known.into_iter().skip(skip).chain(add).collect()))
 }
 
-/// The trace of a node, whole again.
+/// Reads the complete trace of a node.
 pub fn get(conn: &mut Conn, node_n: i64) -> Result<Option<Trace>, StoreError> {
     let Some(body) = read::<Value>(conn, node_n)? else { return Ok(None) };
     let bad = || damaged(node_n);
@@ -297,19 +298,20 @@ pub fn get(conn: &mut Conn, node_n: i64) -> Result<Option<Trace>, StoreError> {
     Ok(Some(Trace { head, blocks, history: full_history(conn, StoredHistory::of(node_n, &body)?)? }))
 }
 
-/// The head and the history of the trace of a node; its texts are not looked up.
+/// Reads the head and the history of a node's trace, without its texts.
 pub fn outline(conn: &mut Conn, node_n: i64) -> Result<Option<TraceOutline>, StoreError> {
     let Some(StoredOutline { head, history }) = read(conn, node_n)? else { return Ok(None) };
     Ok(Some(TraceOutline { head, history: full_history(conn, history)? }))
 }
 
-/// What each block is, and its text by hash.
+/// Returns the description and the text hash of each block.
 fn blocks_of(body: &Value) -> Option<Vec<(Value, String)>> {
     let pair = |block: &Value| Some((block.get(0)?.clone(), block.get(1)?.as_str()?.to_owned()));
     body.get("blocks")?.as_array()?.iter().map(pair).collect()
 }
 
-/// A trace as it is kept: texts by hash, the history as the difference to the trace of a row. So it travels.
+/// A trace in its stored form, which is also the form in exported files: texts by hash, the history as a
+/// difference.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RawTrace {
     pub head: Value,
@@ -320,7 +322,7 @@ pub struct RawTrace {
     pub add: Vec<i64>,
 }
 
-/// A trace as it is kept at a node.
+/// Parses the stored trace of a node.
 pub fn read_raw(node_n: i64, packed: &[u8]) -> Result<RawTrace, StoreError> {
     let body: Value = parse_as(node_n, packed)?;
     let kept = StoredHistory::of(node_n, &body)?;
@@ -330,7 +332,7 @@ pub fn read_raw(node_n: i64, packed: &[u8]) -> Result<RawTrace, StoreError> {
     Ok(RawTrace { head, blocks, number: kept.number, base: kept.base, skip, add: kept.add })
 }
 
-/// Keeps a trace that came as it is kept.
+/// Writes a trace that is already in its stored form.
 pub fn put_raw(conn: &mut Conn, node_n: i64, trace: &RawTrace) -> Result<(), StoreError> {
     let mut history = json!({"number": trace.number});
     if let (Some(base), Some(map)) = (trace.base, history.as_object_mut()) {

@@ -1,6 +1,7 @@
-//! The acts on a session that let its tree grow or move its HEAD, each one request, one operation: load what the plan
-//! needs, refuse, ask `tree::edit` what it means, write the rows, log the effects. An act refuses before it writes, so
-//! that a closure may try another one after a refusal. To add an act: a method here, in that gait.
+//! Writes that add nodes to a session or move its HEAD. Each is one request and one operation, with the same
+//! steps: load what the plan needs, check, ask `tree::edit` for the plan, write the rows, log the effects. All
+//! checks come before the first write, so that a closure can try another write after a refusal. To add a write,
+//! add a method here with these steps.
 
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
@@ -21,31 +22,31 @@ use super::stored::{NodeCounts, StoredSession};
 use super::tables::{nodes, sessions};
 use super::tx::{NodeDraft, OperationDraft, Tx, row_id};
 
-/// Who acts, when, and which HEAD they saw.
+/// Who acts, when, and the session version that they saw.
 #[derive(Debug, Clone, Copy)]
 pub struct Actor {
     /// The caller.
     pub user: UserId,
-    /// The moment.
+    /// The time.
     pub at: Time,
-    /// What the caller saw of the session; if it is otherwise by now, nothing is written.
+    /// The expected version of the session; if it differs, nothing is written.
     pub expected_leaf: Option<ExpectedVersion>,
 }
 
-/// What a writer saw when he decided to write (`docs/domain.md` 2.19).
+/// The precondition of a write (`docs/domain.md` 2.19).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpectedVersion {
-    /// Where HEAD stood.
+    /// The node of HEAD.
     Leaf(NodeId),
     /// The newest operation.
     Op(i64),
 }
 
 impl ExpectedVersion {
-    /// Whether a session still is as it was seen.
+    /// Checks that a session has this version.
     ///
     /// # Errors
-    /// It is not; the refusal says how it is now.
+    /// Returns an error with the current version if it does not.
     pub fn holds(self, session: &Session) -> Result<(), TreeError> {
         let holds = match self {
             Self::Leaf(leaf) => leaf == session.head,
@@ -55,53 +56,53 @@ impl ExpectedVersion {
     }
 }
 
-/// A message to be written, or an edited version of one.
+/// A message to write, or an edited version of one.
 #[derive(Debug, Clone)]
 pub struct MessageWrite {
-    /// The session.
     pub session: SessionId,
-    /// The parent of the bridge, or of the message where there is none.
+    /// The parent of the rules change, or of the message if there is none.
     pub parent: NodeId,
-    /// A change node between parent and message: rules that begin here. In an edit it stands below the message, which has
-    /// its place beside the old one.
+    /// A change node between parent and message, where rules begin. In an edit without `move_children_from` it
+    /// is below the message, so that the message is a sibling of the old version.
     pub rules_change: Option<NodeDraft>,
-    /// The message; `None` when only replies are asked for (a reroll).
+    /// The message; `None` if only replies are requested (a reroll).
     pub draft: Option<NodeDraft>,
-    /// The edited node, a child of `parent`, whose children move below the message (`move_children`).
+    /// The edited node, a child of `parent`, whose children move below the message.
     pub move_children_from: Option<NodeId>,
     /// Placeholders for the replies.
     pub replies: Vec<NodeDraft>,
-    /// Whether HEAD goes to the message. With `move_children`, a HEAD below the edited node stays on its leaf.
+    /// Whether HEAD moves to the message. With `move_children_from`, a HEAD below the edited node stays on its
+    /// leaf.
     pub move_head: bool,
-    /// What kind of act it is.
+    /// The kind of the log entry.
     pub kind: OperationKind,
 }
 
-/// What a message became.
+/// The result of writing a message.
 #[derive(Debug, Clone)]
 pub struct MessageReceipt {
-    /// The operation.
     pub op: i64,
-    /// What every placeholder remembers of the moment it was asked for.
+    /// What every placeholder records about its request, to decide later whether it takes HEAD.
     pub asked: HeadRequest,
-    /// Where HEAD stands.
+    /// The new HEAD.
     pub head: NodeId,
 }
 
-/// An old version whose children move below a new one.
+/// An old version whose children move below the new one.
 struct MessageReplacement {
     old: Node,
     old_n: i64,
     children: Vec<NodeId>,
-    /// HEAD stands below the old version, so it moves along.
+    /// Whether HEAD is below the old version and moves along.
     has_head: bool,
 }
 
 impl Tx<'_> {
-    /// Begins a session: its root with the rules in force from the start, and its greetings; HEAD on the first greeting.
+    /// Creates a session: its root with the initial rules, and its greetings. HEAD is on the first greeting.
     ///
     /// # Errors
-    /// The owner does not exist, `root` is no root, a text cannot be kept, or the database fails.
+    /// Returns an error if the owner does not exist, `root` is no root, a text cannot be stored, or the database
+    /// fails.
     pub fn begin_session(
         &mut self,
         session: &Session,
@@ -119,6 +120,7 @@ impl Tx<'_> {
         greetings: &[NodeDraft],
         at: Time,
     ) -> Result<i64, WriteError> {
+        // Check the draft.
         let owner_n = self.user_row(session.owner)?;
         if root.kind != Kind::Root || root.id != session.root || greetings.iter().any(|draft| draft.kind == Kind::Root)
         {
@@ -126,6 +128,7 @@ impl Tx<'_> {
         }
         check_storable_text("title", &session.title)?;
         greetings.iter().try_for_each(NodeDraft::check_storable)?;
+        // Write the session row, the root and the greetings.
         let session = Session { op: 0, head_op: 0, edits: 0, head: root.id, ..session.clone() };
         let (n, root_row) = self.root_row(owner_n, &session, root)?;
         let mut held =
@@ -184,10 +187,11 @@ impl Tx<'_> {
         Ok((n, root_row))
     }
 
-    /// Writes a message with its placeholders, and moves HEAD to it if asked.
+    /// Writes a message with its placeholders, and moves HEAD to it if requested.
     ///
     /// # Errors
-    /// The parent is not there or still being generated, HEAD is not where the actor saw it, or `move_children` does not fit.
+    /// Returns an error if the parent does not exist or is generating, HEAD is not where the actor saw it, or
+    /// `move_children_from` is invalid.
     pub fn message(&mut self, actor: &Actor, message: &MessageWrite) -> Result<MessageReceipt, WriteError> {
         self.all_or_nothing(|tx| tx.write_message(actor, message))
     }
@@ -195,6 +199,7 @@ impl Tx<'_> {
     fn write_message(&mut self, actor: &Actor, message: &MessageWrite) -> Result<MessageReceipt, WriteError> {
         let mut held = self.session(actor.user, message.session)?;
         check_expected_version(&held, actor.expected_leaf)?;
+        // Check the message and its parent.
         let above = self.row_in_tree(&held, message.parent)?;
         if above.status == Status::Generating.code() {
             return Err(TreeError::Generating.into());
@@ -205,6 +210,7 @@ impl Tx<'_> {
             .chain(&message.draft)
             .chain(&message.replies)
             .try_for_each(NodeDraft::check_storable)?;
+        // Write the message and the rules change in their order.
         let carried = self.message_replacement(&held, &above, message)?;
 
         let parent_n = above.n;
@@ -217,6 +223,7 @@ impl Tx<'_> {
             self.append(&held, &mut line, draft, &mut effects)?;
         }
         let context = line.last().cloned().ok_or(TreeError::NotFound("the message"))?;
+        // Move the children of the old version, and write the placeholders.
         if let Some(carried) = &carried {
             effects.extend(edit::move_children(&carried.old, row_id(&context)?, &carried.children));
         }
@@ -224,6 +231,7 @@ impl Tx<'_> {
             self.insert(held.n, held.session.edits, Some(&context), reply)?;
             effects.push(Effect::Added { node: reply.id, parent: Some(row_id(&context)?) });
         }
+        // Move HEAD or the remembered children, then following labels, and log one operation.
         if message.move_head && !carried.as_ref().is_some_and(|carried| carried.has_head) {
             let way = self.remembered_edges(&held, &context)?;
             effects.extend(edit::move_head(Some(held.session.head), row_id(&context)?, &way));
@@ -254,7 +262,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// What moves with a message that carries on for an old version of it.
+    /// Checks the edited node and returns what moves below its new version.
     fn message_replacement(
         &mut self,
         held: &StoredSession,
@@ -288,7 +296,7 @@ impl Tx<'_> {
         }))
     }
 
-    /// Whether a reply is still being generated below a node: what holds one cannot be moved (`domain.md` 2.10).
+    /// Returns whether a reply is being generated below a node. Such a node cannot be moved (`domain.md` 2.10).
     pub(super) fn is_generating_below(&mut self, held: &StoredSession, row: &NodeRow) -> Result<bool, StoreError> {
         let session_n = held.n;
         let running: Vec<i64> = self.run(|conn| {
@@ -304,7 +312,8 @@ impl Tx<'_> {
         Ok(false)
     }
 
-    /// Where HEAD does not go to the new version: the line last visited still goes on through what moved below it.
+    /// Returns the remembered-child effects if HEAD does not move to the new version: the last visited path then
+    /// leads through it.
     fn remember_replacement(
         &mut self,
         held: &StoredSession,
@@ -320,7 +329,7 @@ impl Tx<'_> {
         Ok(edit::move_head(Some(held.session.head), held.session.head, &way))
     }
 
-    /// Whether HEAD stands at a context node or at one of its generations.
+    /// Returns whether HEAD is at a context node or at one of its generations.
     pub(super) fn is_at_context(&mut self, held: &StoredSession, context: &NodeRow) -> Result<bool, StoreError> {
         if held.head_n == context.n {
             return Ok(true);
@@ -329,10 +338,11 @@ impl Tx<'_> {
         Ok(head.parent_n == Some(context.n) && head.role == Role::Assistant.code())
     }
 
-    /// Moves HEAD: to the leaf last visited below the node, or with `exact` to the node itself.
+    /// Moves HEAD to the last visited leaf below a node, or with `exact` to the node itself.
     ///
     /// # Errors
-    /// The node is not there or still being generated, or HEAD is not where the actor saw it.
+    /// Returns an error if the node does not exist or is still being generated, or if HEAD is not where the
+    /// actor saw it.
     pub fn checkout(
         &mut self,
         actor: &Actor,
@@ -373,8 +383,8 @@ impl Tx<'_> {
         Ok((op, held.session.head))
     }
 
-    /// The leaf last visited below a node: remembered children down, where none is remembered the newest complete one. A
-    /// failed reply is where one goes on purpose only, never by itself (`domain.md` 5.5).
+    /// Returns the last visited leaf below a node: follows remembered children, or the newest complete child if
+    /// none is remembered. HEAD never moves to a failed reply by itself (`domain.md` 5.5).
     fn last_visited_leaf(&mut self, from: &NodeRow) -> Result<NodeRow, StoreError> {
         #[derive(diesel::QueryableByName)]
         struct DescentRow {
@@ -399,11 +409,11 @@ impl Tx<'_> {
         }
     }
 
-    /// Appends a change node below a node: a manual change of the world, or rules switched on or off. HEAD follows where
-    /// it stood on the node.
+    /// Appends a change node below a node: a manual change of the state, or a change of rules. HEAD moves to it
+    /// if it was on the node.
     ///
     /// # Errors
-    /// As [`Tx::message`].
+    /// Returns an error as [`Tx::message`] does.
     pub fn change(
         &mut self,
         actor: &Actor,
@@ -428,7 +438,7 @@ impl Tx<'_> {
 }
 
 impl NodeDraft {
-    /// Whether its texts can be kept by every database.
+    /// Checks that its texts can be stored.
     fn check_storable(&self) -> Result<(), TreeError> {
         check_storable_text("content", &self.content)?;
         check_storable_text("name", self.name.as_deref().unwrap_or_default())?;
@@ -436,7 +446,7 @@ impl NodeDraft {
     }
 }
 
-/// U+0000 ends a text for half of the world's programs and is refused by some databases.
+/// Refuses U+0000, which many programs treat as the end of a text and some databases refuse.
 pub(super) fn check_storable_text(field: &'static str, text: &str) -> Result<(), TreeError> {
     if text.contains('\0') {
         return Err(TreeError::Invalid { field, message: "U+0000 cannot be kept in a text".into() });
@@ -444,7 +454,7 @@ pub(super) fn check_storable_text(field: &'static str, text: &str) -> Result<(),
     Ok(())
 }
 
-/// The session must be as the actor saw it, if the actor said.
+/// Checks that the session has the version that the actor saw, if one was given.
 pub(super) fn check_expected_version(held: &StoredSession, expected: Option<ExpectedVersion>) -> Result<(), TreeError> {
     expected.map_or(Ok(()), |seen| seen.holds(&held.session))
 }

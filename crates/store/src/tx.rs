@@ -1,6 +1,6 @@
-//! A write in progress: what one request may do inside its group's transaction. Acts on the tree live in `tree_writes.rs`,
-//! people in `library.rs`, what an operation is made of in `journal.rs`; this file looks rows up, and is the one door at which
-//! nodes and entries of the log are added.
+//! A write in progress: what one request may do in its group's transaction. Writes to the tree are in
+//! `tree_writes.rs`, users in `library.rs`, the log in `journal.rs`. This file looks rows up, and it is the only
+//! place that inserts nodes and log entries.
 
 use std::sync::Arc;
 
@@ -27,37 +27,33 @@ use super::tables::{deltas, nodes};
 use super::worlds::{self, WorldAccess};
 use super::writer_cache::{LeafWorld, NumberedTable, WriterCache};
 
-/// An operation that is durable, told to whoever follows the log.
+/// A durable operation, sent to readers of the log.
 #[derive(Debug, Clone)]
 pub struct PublishedOperation {
     /// The global cursor.
     pub cursor: i64,
-    /// The session.
     pub session: SessionId,
-    /// What happened.
     pub operation: Arc<Operation>,
 }
 
 /// What every write needs and none may change.
 pub struct TxContext {
-    /// The store's caches; a write only reads them, since what it does may be taken back.
+    /// The store's caches. A write only reads them, because it may be rolled back.
     pub caches: Arc<Caches>,
-    /// A keyframe is cut after so many nodes along a path.
+    /// The number of nodes along a path between two keyframes.
     pub keyframe_every: i32,
 }
 
-/// A node to be written.
+/// A node to write.
 #[derive(Debug, Clone)]
 pub struct NodeDraft {
-    /// Its id.
     pub id: NodeId,
-    /// Who it speaks as.
+    /// The role of the message.
     pub role: Role,
-    /// What it is for.
     pub kind: Kind,
-    /// Complete, or a placeholder.
+    /// Complete, or generating for a placeholder.
     pub status: Status,
-    /// Who wrote it or asked for it.
+    /// The user who wrote or requested it.
     pub author: Option<UserId>,
     /// The author's persona.
     pub persona: Option<PersonaId>,
@@ -65,24 +61,21 @@ pub struct NodeDraft {
     pub character: Option<CharacterId>,
     /// The speaker's name.
     pub name: Option<String>,
-    /// The text.
     pub content: String,
-    /// The thinking.
     pub reasoning: Option<String>,
-    /// Everything else known about it.
+    /// Other known data.
     pub metadata: serde_json::Map<String, serde_json::Value>,
-    /// The seed of its dice.
+    /// The seed of its random draws.
     pub dice_seed: u64,
-    /// What it does to the world.
+    /// Its operations on the state.
     pub delta: Delta,
-    /// Rules that begin at this node; `None` = those of the parent go on.
+    /// The rules that begin at this node; `None` means those of the parent.
     pub rules: Option<Arc<ActiveRules>>,
-    /// When.
     pub created: Time,
 }
 
 impl NodeDraft {
-    /// An empty complete node of a kind.
+    /// Creates an empty complete node of a kind.
     pub fn new(id: NodeId, role: Role, kind: Kind, dice_seed: u64, created: Time) -> Self {
         Self {
             id,
@@ -104,7 +97,7 @@ impl NodeDraft {
     }
 }
 
-/// An operation in the making.
+/// An operation before it is logged.
 pub(super) struct OperationDraft {
     pub kind: OperationKind,
     pub actor: Option<UserId>,
@@ -113,16 +106,16 @@ pub(super) struct OperationDraft {
     pub effects: Vec<Effect>,
 }
 
-/// One request's write.
+/// The write of one request.
 pub struct Tx<'a> {
     pub(super) conn: &'a mut Conn,
     pub(super) context: &'a TxContext,
     pub(super) writer_cache: &'a mut WriterCache,
     pub(super) published: Vec<PublishedOperation>,
     failure: Option<StoreError>,
-    /// The nodes at which the operation in the making edits the arrangement.
+    /// The nodes at which the current operation edits the arrangement.
     pub(super) edited_nodes: Vec<i64>,
-    /// How many more nodes and leaves there are by the operation in the making.
+    /// The changes of the node and leaf counts by the current operation.
     pub(super) count_changes: NodeCounts,
 }
 
@@ -139,7 +132,7 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// Ends the request; a database failure that its closure swallowed still fails the group.
+    /// Ends the request. A database failure that its closure ignored still fails the group.
     pub(super) fn finish(self) -> Result<Vec<PublishedOperation>, StoreError> {
         match self.failure {
             None => Ok(self.published),
@@ -147,13 +140,13 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// Runs a piece of database work and remembers if it failed. After a failure nothing more is done: the database may
-    /// have taken the transaction back by itself, and whatever came then would stand alone.
+    /// Runs database work and records a failure. After a failure nothing more runs: SQLite may have rolled the
+    /// transaction back by itself, and later statements would run outside of it.
     pub(super) fn run<T>(&mut self, work: impl FnOnce(&mut Conn) -> Result<T, StoreError>) -> Result<T, StoreError> {
         self.run_with_cache(|conn, _| work(conn))
     }
 
-    /// The same with the writer's memory, which is to be told of what changed.
+    /// Does the same with the writer cache, which must be told of changes.
     pub(super) fn run_with_cache<T>(
         &mut self,
         work: impl FnOnce(&mut Conn, &mut WriterCache) -> Result<T, StoreError>,
@@ -168,8 +161,8 @@ impl<'a> Tx<'a> {
         result
     }
 
-    /// Runs an act: if it fails half way, the request fails, whatever its closure makes of the error. An act refuses
-    /// before it writes.
+    /// Runs a write. If it fails in the middle, the request fails, whatever its closure does with the error. A
+    /// refusal comes before the first write.
     pub(super) fn all_or_nothing<T>(
         &mut self,
         act: impl FnOnce(&mut Self) -> Result<T, WriteError>,
@@ -181,16 +174,16 @@ impl<'a> Tx<'a> {
         result
     }
 
-    /// A session that the caller may change.
+    /// Returns a session that the caller may change.
     ///
     /// # Errors
-    /// It does not exist or is somebody else's.
+    /// Returns an error if it does not exist or belongs to another user.
     pub fn session(&mut self, caller: UserId, id: SessionId) -> Result<StoredSession, WriteError> {
         let held = self.any_session(id)?.filter(|held| !held.is_trashed && held.session.owner == caller);
         held.ok_or(WriteError::Refused(TreeError::NotFound("the session")))
     }
 
-    /// A session, in the trash or not.
+    /// Returns a session, in the trash or not.
     pub(super) fn any_session(&mut self, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
         self.run_with_cache(|conn, memory| {
             if let Some(held) = memory.session(id) {
@@ -205,7 +198,7 @@ impl<'a> Tx<'a> {
         found.ok_or(WriteError::Refused(TreeError::NotFound("the message")))
     }
 
-    /// The row of a node of a session, also one that was taken out of the tree.
+    /// Returns the row of a node of a session, also of one that is not in the tree.
     pub(super) fn any_row(&mut self, held: &StoredSession, id: NodeId) -> Result<Option<NodeRow>, StoreError> {
         let session_n = held.n;
         self.run_with_cache(|conn, memory| match memory.named(session_n, id).and_then(|n| memory.node(n)) {
@@ -214,7 +207,7 @@ impl<'a> Tx<'a> {
         })
     }
 
-    /// The row number of a node that the log names, in the tree or taken out of it.
+    /// Returns the row number of a node named in the log, in the tree or not.
     pub(super) fn node_number(&mut self, held: &StoredSession, id: NodeId) -> Result<i64, StoreError> {
         match self.writer_cache.named(held.n, id) {
             Some(n) => Ok(n),
@@ -222,7 +215,8 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// The row of a node that the log names. It may have been taken out of the tree: that is how it comes back.
+    /// Returns the row of a node named in the log. It may be outside the tree, because this is also how it is
+    /// restored.
     pub(super) fn logged_row(&mut self, held: &StoredSession, id: NodeId) -> Result<NodeRow, StoreError> {
         let row = self.any_row(held, id)?;
         self.run(|_| row.ok_or_else(|| StoreError::Database(format!("{id} is in the log, not in the tree"))))
@@ -233,7 +227,7 @@ impl<'a> Tx<'a> {
         self.run(|_| row.ok_or(StoreError::Inconsistent { table: "nodes", column: "parent_n", row: n }))
     }
 
-    /// A row by its number; it may have gone for good.
+    /// Returns a row by its number; `None` if it was permanently deleted.
     pub(super) fn find_row_by_number(&mut self, n: i64) -> Result<Option<NodeRow>, StoreError> {
         self.run_with_cache(|conn, memory| {
             if let Some(row) = memory.node(n) {
@@ -244,7 +238,7 @@ impl<'a> Tx<'a> {
         })
     }
 
-    /// Writes a node under a parent: its rows, and a keyframe of the world if one is due.
+    /// Writes a node below a parent: its rows, and a keyframe if one is due.
     pub(super) fn insert(
         &mut self,
         session_n: i64,
@@ -252,6 +246,7 @@ impl<'a> Tx<'a> {
         parent: Option<&NodeRow>,
         draft: &NodeDraft,
     ) -> Result<NodeRow, StoreError> {
+        // The rules: its own or those of the parent.
         let rules_n = match &draft.rules {
             Some(rules) => Some(self.run(|conn| rules::write(conn, rules))?),
             None => parent.and_then(|parent| parent.rules_n),
@@ -261,6 +256,7 @@ impl<'a> Tx<'a> {
         if is_due {
             row.since_keyframe = 0;
         }
+        // Write the row, its texts and its delta.
         let text = NewTextRow {
             n: row.n,
             name: draft.name.as_deref(),
@@ -277,7 +273,7 @@ impl<'a> Tx<'a> {
         Ok(row)
     }
 
-    /// The number of a node that is about to be written, and whether it is the first child of its parent that stands.
+    /// Returns the row number for a new node, and whether it will be the first child of its parent in the tree.
     pub(super) fn next_node_number(&mut self, parent_n: i64) -> Result<(i64, bool), StoreError> {
         self.run_with_cache(|conn, memory| {
             let n = memory.next(NumberedTable::Nodes, || row_numbers::highest(conn, PermanentTable::Nodes))?;
@@ -294,7 +290,7 @@ impl<'a> Tx<'a> {
     ) -> Result<NodeRow, StoreError> {
         let parent_n = parent.map_or(0, |parent| parent.n);
         let (n, is_first) = self.next_node_number(parent_n)?;
-        // The first child of a leaf takes its place.
+        // The first child of a leaf replaces it as a leaf.
         self.count_changes.nodes += i64::from(parent.is_some());
         self.count_changes.leaves += i64::from(parent.is_none() || !is_first);
         Ok(NodeRow {
@@ -315,7 +311,7 @@ impl<'a> Tx<'a> {
             rating: None,
             depth: parent.map_or(0, |parent| parent.depth + 1),
             turn: turn_below(parent, draft.role, draft.kind),
-            // The root counts as overdue: it is always a keyframe.
+            // The root counts as overdue, so it always has a keyframe.
             since_keyframe: parent.map_or(self.context.keyframe_every, |parent| parent.since_keyframe + 1),
             rules_n,
             begins_rules: draft.rules.is_some(),
@@ -327,7 +323,7 @@ impl<'a> Tx<'a> {
         })
     }
 
-    /// Adds a node with its texts.
+    /// Inserts a node with its texts.
     pub(super) fn write_node(&mut self, row: &NodeRow, text: &NewTextRow<'_>) -> Result<(), StoreError> {
         self.run(|conn| {
             insert::<NodeRow>(conn, row)?;
@@ -336,7 +332,7 @@ impl<'a> Tx<'a> {
         })
     }
 
-    /// Adds an entry of the log.
+    /// Inserts a log entry.
     pub(super) fn write_operation(&mut self, row: &OperationRow) -> Result<(), StoreError> {
         self.run(|conn| Ok(insert::<OperationRow>(conn, row)?))
     }
@@ -353,12 +349,13 @@ impl<'a> Tx<'a> {
         })
     }
 
-    /// Whether the distance along the path asks for a keyframe.
+    /// Returns whether the distance to the last keyframe requires a new one.
     pub(super) fn is_keyframe_due(&self, row: &NodeRow) -> bool {
         row.since_keyframe >= self.context.keyframe_every
     }
 
-    /// A node is complete: its world is remembered where its parent's is, and cut as a keyframe where one is due.
+    /// Updates the leaf world after a node is complete, if its parent's world is known or a keyframe is due.
+    /// Writes the keyframe if one is due.
     pub(super) fn advance_world(&mut self, edits: i64, row: &NodeRow, delta: &Delta) -> Result<(), StoreError> {
         let caches = Arc::clone(&self.context.caches);
         let is_due = row.since_keyframe == 0;
@@ -385,7 +382,8 @@ impl<'a> Tx<'a> {
         })
     }
 
-    /// Cuts keyframes again that a read found missing, damaged or outdated, unless the arrangement has changed since.
+    /// Cuts keyframes again that a read found missing, damaged or outdated, unless the arrangement has changed
+    /// since.
     pub(super) fn cut_requested_keyframes(&mut self, cuts: &[KeyframeRepair]) -> Result<(), WriteError> {
         for cut in cuts {
             let edits_now = self.run(|conn| worlds::edits_now(conn, cut.session_n))?;
@@ -396,8 +394,8 @@ impl<'a> Tx<'a> {
         Ok(())
     }
 
-    /// The edges on the way from the last common ancestor of HEAD and `to` down to `to` at which the upper node remembers
-    /// another child, or none.
+    /// Returns the edges to change so that `to` is on the remembered path: those from the lowest common ancestor
+    /// with HEAD down to `to` where the parent remembers another child or none.
     pub(super) fn remembered_edges(&mut self, held: &StoredSession, to: &NodeRow) -> Result<Vec<PathEdge>, StoreError> {
         let head = AncestorRow::from_row(&self.row_by_number(held.head_n)?);
         let way = match to.parent_n {
@@ -409,7 +407,7 @@ impl<'a> Tx<'a> {
         differing.map(|(child, parent)| self.edge(parent, child.n)).collect()
     }
 
-    /// The edge from a node down to one of its children.
+    /// Returns the edge from a node to one of its children.
     pub(super) fn edge(&mut self, parent: &AncestorRow, child_n: i64) -> Result<PathEdge, StoreError> {
         let remembered = parent.remembered_n.map(|n| self.id_of(n)).transpose()?;
         Ok(PathEdge { parent: self.id_of(parent.n)?, remembered, child: self.id_of(child_n)? })
@@ -420,12 +418,12 @@ impl<'a> Tx<'a> {
     }
 }
 
-/// The number of the turn of a node below a parent.
+/// Returns the turn number of a node below a parent.
 pub(super) fn turn_below(parent: Option<&NodeRow>, role: Role, kind: Kind) -> i32 {
     parent.map_or(0, |parent| parent.turn) + i32::from(starts_turn(role.code(), kind.code()))
 }
 
-/// Whether a row has a child in the tree besides one.
+/// Returns whether a row has a child in the tree other than `besides`.
 pub(super) fn has_other_child(conn: &mut Conn, parent_n: i64, besides: i64) -> QueryResult<bool> {
     let shown = nodes::table.filter(nodes::parent_n.eq(parent_n)).filter(nodes::is_hidden.eq(false));
     let other: Option<i64> =
@@ -433,12 +431,12 @@ pub(super) fn has_other_child(conn: &mut Conn, parent_n: i64, besides: i64) -> Q
     Ok(other.is_some())
 }
 
-/// Whether a turn of the story begins with a message of this role and kind.
+/// Returns whether a message of this role and kind starts a turn.
 pub(super) fn starts_turn(role: i16, kind: i16) -> bool {
     role != Role::Assistant.code() && kind != Kind::Change.code() && kind != Kind::Root.code()
 }
 
-/// The id of a row.
+/// Returns the id of a row.
 pub(super) fn row_id(row: &NodeRow) -> Result<NodeId, StoreError> {
     NodeId::from_slice(row.id.bytes()).ok_or(StoreError::Inconsistent { table: "nodes", column: "id", row: row.n })
 }

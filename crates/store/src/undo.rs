@@ -1,8 +1,9 @@
-//! Undo and redo (`docs/domain.md` 2.15). Steps are the requests of one actor in one session, newest first; what ended a
-//! reply belongs to the step that asked for it; checkouts are no steps, nor is what an import brings, piece by piece. Both append an operation and remove nothing from
-//! the log: taking back means carrying out the inverse of what stands, each effect only where it still fits.
+//! Undo and redo (`docs/domain.md` 2.15). A step is one request of an actor in a session. The end of a reply
+//! belongs to the step that requested it; checkouts and imports are no steps. Undo and redo append an operation
+//! and remove nothing from the log. They apply the inverse of each effect that is in force, and refuse if its
+//! target has changed.
 //!
-//! To make another effect undoable: its inverse in `oplog.rs`, and what must still hold in [`Tx::check_effect`].
+//! To make another effect undoable: add its inverse in `oplog.rs`, and its precondition in [`Tx::check_effect`].
 
 use std::collections::{HashMap, HashSet};
 
@@ -24,25 +25,25 @@ use super::tables::operations;
 use super::tree_writes::{Actor, check_expected_version};
 use super::tx::{OperationDraft, Tx, has_other_child, row_id};
 
-/// So many entries of the log are looked at at once.
+/// The number of log entries that are read at once.
 const BATCH_SIZE: i64 = 64;
 
-/// What was taken back or brought back.
+/// The result of an undo or redo.
 #[derive(Debug, Clone)]
 pub struct UndoResult {
-    /// The operation that this is.
+    /// The number of the undo or redo itself.
     pub op: i64,
     /// The operation that began the step.
     pub step: i64,
-    /// What kind of act that was.
+    /// The kind of the step.
     pub kind: OperationKind,
-    /// Where HEAD stands.
+    /// The new HEAD.
     pub head: NodeId,
-    /// How the world changed at HEAD, at labels and at the tops of what moved.
+    /// How the state changed at HEAD, at labels and at the tops of moved parts.
     pub worlds: Vec<NodeWorldDiff>,
 }
 
-/// An entry of the log without its effects.
+/// A log entry without its effects.
 #[derive(Debug, Clone, Copy)]
 struct UndoLogEntry {
     op: i64,
@@ -51,33 +52,33 @@ struct UndoLogEntry {
     is_own: bool,
 }
 
-/// What is read of an entry: its number, step, act, actor and row.
+/// The columns of an entry: number, step, kind, actor and row.
 type UndoLogColumns = (i64, i64, String, Option<Vec<u8>>, i64);
 
-/// One step as the log tells it.
+/// One step, read from the log.
 struct UndoStep {
     kind: OperationKind,
-    /// What it did at first, its replies' ends included.
+    /// Its original effects, including the ends of its replies.
     effects: Vec<Effect>,
-    /// What stands now: that, or what the last undo or redo of it did.
+    /// The effects in force: the original ones, or those of its last undo or redo.
     current_effects: Vec<Effect>,
     number: i64,
 }
 
 impl Tx<'_> {
-    /// Takes the actor's newest step back.
+    /// Undoes the actor's newest step.
     ///
     /// # Errors
-    /// There is none, something later stands on it, a reply of it is still being written, or HEAD is not where the actor
-    /// saw it.
+    /// Returns an error if there is none, a later change depends on it, or one of its replies is generating.
+    /// Also if HEAD is not where the actor saw it.
     pub fn undo(&mut self, actor: &Actor, session: SessionId) -> Result<UndoResult, WriteError> {
         self.all_or_nothing(|tx| tx.undo_or_redo(actor, session, OperationKind::Undo))
     }
 
-    /// Brings back what the actor took back last, unless something new was done since.
+    /// Redoes the step that the actor undid last, unless a newer step prevents it.
     ///
     /// # Errors
-    /// As [`Tx::undo`].
+    /// Returns an error as [`Tx::undo`] does.
     pub fn redo(&mut self, actor: &Actor, session: SessionId) -> Result<UndoResult, WriteError> {
         self.all_or_nothing(|tx| tx.undo_or_redo(actor, session, OperationKind::Redo))
     }
@@ -90,6 +91,7 @@ impl Tx<'_> {
     ) -> Result<UndoResult, WriteError> {
         let mut held = self.session(actor.user, session)?;
         check_expected_version(&held, actor.expected_leaf)?;
+        // Find the step.
         let mut is_barred = false;
         let number = match act {
             OperationKind::Redo => self.last_undone_step(&held, actor.user, &mut is_barred)?,
@@ -99,6 +101,7 @@ impl Tx<'_> {
         let number = number.ok_or(nothing(act.word()))?;
         let step = self.step(&held, number)?;
         self.check_no_later_change(&held, actor.user, &step)?;
+        // Apply the inverse effects, newest first.
         let mut witness = self.world_baseline(&held, true)?;
         let mut effects = Vec::new();
         for effect in step.current_effects.iter().rev().filter_map(plain_inverse) {
@@ -109,6 +112,7 @@ impl Tx<'_> {
             self.apply_effects(&mut held, &plan)?;
             effects.extend(plan);
         }
+        // Move HEAD and log one operation.
         let plan = self.head_effects(&held, &step, act)?;
         self.apply_effects(&mut held, &plan)?;
         effects.extend(plan);
@@ -118,7 +122,8 @@ impl Tx<'_> {
         Ok(UndoResult { op, step: number, kind: step.kind, head: held.session.head, worlds })
     }
 
-    /// The newest step of an actor that stands. Nothing that was destroyed comes back, so nothing before that is taken back.
+    /// Returns the actor's newest step that is not undone. Purged data cannot come back, so the search stops at
+    /// a purge.
     fn newest_step(
         &mut self,
         held: &StoredSession,
@@ -146,8 +151,8 @@ impl Tx<'_> {
         })
     }
 
-    /// The step that an actor took back last. Something new that was done since ends that, but for what was written: a text
-    /// that was taken back comes back beside what was written in its place, so that none is lost.
+    /// Returns the step that the actor undid last. A newer step ends redo except for messages: an undone message
+    /// comes back as a sibling of the new one, so that no text is lost.
     fn last_undone_step(
         &mut self,
         held: &StoredSession,
@@ -189,7 +194,7 @@ impl Tx<'_> {
         Ok(last)
     }
 
-    /// Reads the log backwards until `look` has an answer.
+    /// Reads the log backwards until `look` returns an answer.
     fn scan_log_backwards(
         &mut self,
         held: &StoredSession,
@@ -222,7 +227,7 @@ impl Tx<'_> {
         Ok(None)
     }
 
-    /// A step with everything that the log has of it.
+    /// Reads a step with all of its log entries.
     fn step(&mut self, held: &StoredSession, number: i64) -> Result<UndoStep, StoreError> {
         let of_step = self.entries(held, number, |entry| entry.step == number)?;
         let first = of_step.first().map_or(OperationKind::Message, |entry| entry.kind);
@@ -233,7 +238,7 @@ impl Tx<'_> {
         Ok(UndoStep { kind: first, effects: done, current_effects: stands, number })
     }
 
-    /// The entries of the log from a number on that are wanted.
+    /// Returns the log entries from a number on that match `wanted`.
     fn entries(
         &mut self,
         held: &StoredSession,
@@ -250,7 +255,7 @@ impl Tx<'_> {
         self.run(|_| read)
     }
 
-    /// Nobody else has touched later what a step touched.
+    /// Refuses if another actor has later changed what the step changed.
     fn check_no_later_change(&mut self, held: &StoredSession, user: UserId, step: &UndoStep) -> Result<(), WriteError> {
         let own = user.as_bytes().as_slice();
         let is_other = |entry: &OperationRow| entry.actor.as_deref().is_some_and(|actor| actor != own);
@@ -265,15 +270,15 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// A label may have gone on meanwhile with a reply that was asked for before it was there: it moves from where it is. One
-    /// that is gone stays so.
+    /// Adjusts a label effect to the label's current node: a reply that was requested earlier may have moved the
+    /// label meanwhile. Returns `None` if the label was removed, or if nothing would change.
     fn adjust_label_effect(&mut self, held: &StoredSession, effect: Effect) -> Result<Option<Effect>, StoreError> {
         let Effect::Labelled { name, from: Some(_), to } = effect else { return Ok(Some(effect)) };
         let present = self.label_mark(held, &name)?.filter(|present| to != Some(*present));
         Ok(present.map(|present| Effect::Labelled { name, from: Some(present), to }))
     }
 
-    /// Whether an effect can be carried out as things stand.
+    /// Checks that an effect can be applied to the current state of the tree.
     fn check_effect(&mut self, held: &StoredSession, step: &UndoStep, effect: &Effect) -> Result<(), WriteError> {
         let holds = match effect {
             Effect::Shown { node, to } => self.may_show(held, *node, *to)?,
@@ -295,7 +300,8 @@ impl Tx<'_> {
         if holds { Ok(()) } else { Err(self.later_change_refusal(held, step, effect)?.into()) }
     }
 
-    /// A node comes back where its parent stands, and goes where nothing else stands on it.
+    /// Returns whether a node can be shown or hidden: its parent must be in the tree, or it must have no
+    /// children there.
     fn may_show(&mut self, held: &StoredSession, node: NodeId, to: bool) -> Result<bool, WriteError> {
         let row = self.logged_row(held, node)?;
         if to {
@@ -315,7 +321,7 @@ impl Tx<'_> {
         {
             return Ok(false);
         }
-        // What lies in the stash may have been below anything.
+        // A node in the stash may move below any parent, also below a hidden one.
         Ok(row.is_hidden || !to.is_hidden)
     }
 
@@ -336,7 +342,7 @@ impl Tx<'_> {
         }
     }
 
-    /// Names what came later and touched the same.
+    /// Returns a refusal that names the later operation on the same node.
     fn later_change_refusal(
         &mut self,
         held: &StoredSession,
@@ -354,7 +360,7 @@ impl Tx<'_> {
         Ok(TreeError::BlockedByLater { op, kind, what: "what it stood on is not as it was".to_owned() })
     }
 
-    /// The effect, and what forks remember by it.
+    /// Returns the effect, with changes of remembered children if a node moves.
     fn with_remembered_children(&mut self, held: &StoredSession, effect: Effect) -> Result<Vec<Effect>, WriteError> {
         match &effect {
             Effect::Moved { node, to, .. } => {
@@ -365,8 +371,8 @@ impl Tx<'_> {
         }
     }
 
-    /// Where HEAD goes: to where the step found it, or left it. Where that is not in the tree any more it stays, or leaves
-    /// what went.
+    /// Returns the effects that move HEAD to where it was before the step, or after it for redo. If that node is
+    /// not in the tree, HEAD stays, or moves up to the nearest ancestor in the tree.
     fn head_effects(
         &mut self,
         held: &StoredSession,
@@ -394,7 +400,7 @@ impl Tx<'_> {
     }
 }
 
-/// What takes an effect back, but for HEAD and what forks remember, which go their own way.
+/// Returns the inverse of an effect, except for HEAD and remembered children, which are handled separately.
 fn plain_inverse(effect: &Effect) -> Option<Effect> {
     match effect {
         Effect::Head { .. } | Effect::Remembered { .. } => None,
@@ -402,7 +408,7 @@ fn plain_inverse(effect: &Effect) -> Option<Effect> {
     }
 }
 
-/// The node that an effect is about.
+/// Returns the node that an effect changes.
 fn affected_node(effect: &Effect) -> Option<NodeId> {
     match effect {
         Effect::Added { node, .. }
@@ -425,7 +431,7 @@ fn affected_node(effect: &Effect) -> Option<NodeId> {
     }
 }
 
-/// Whether an effect is about one of some nodes, or hangs something below one.
+/// Returns whether an effect changes one of these nodes or adds a child to one.
 fn affects_any(effect: &Effect, nodes: &HashSet<NodeId>) -> bool {
     let below = match effect {
         Effect::Added { parent, .. } => *parent,

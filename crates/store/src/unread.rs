@@ -1,4 +1,4 @@
-//! Replies that ended where nobody looked. One is unread until HEAD stands on it or below.
+//! Unread replies: those that ended without HEAD. A reply is unread until HEAD is on it or below it.
 
 use clotho_core::oplog::Effect;
 
@@ -7,8 +7,8 @@ use super::stored::StoredSession;
 use super::tx::Tx;
 
 impl Tx<'_> {
-    /// What effects show to whoever looks at HEAD. HEAD was never below an unread node, so that a move which gets there has
-    /// the node above it remember it anew: nothing else on the way has to be looked at.
+    /// Returns the effects that mark nodes as read when HEAD moves. HEAD was never below an unread node, so a
+    /// move that reaches one also changes the remembered child of its parent. No other nodes need to be checked.
     pub(super) fn mark_read_effects(
         &mut self,
         held: &StoredSession,

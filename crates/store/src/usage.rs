@@ -1,5 +1,4 @@
-//! What the replies of a session took, and the summaries that were made of it: the sums of what stands on its nodes and with
-//! those.
+//! Usage of a session: the sums of tokens, time and cost of its replies and summaries.
 
 use diesel::connection::DefaultLoadingMode;
 use diesel::prelude::*;
@@ -15,41 +14,42 @@ use super::stored::StoredSession;
 use super::summaries::PLUGIN_KEY;
 use super::tables::{nodes, summaries, texts};
 
-/// What a reply's metadata tells by of the call that kept its values.
+/// The metadata key of a reply with the usage of its values model.
 pub const VALUES_KEY: &str = "values";
 
-/// What the replies of a session took, wherever they are now: also in the stash, and taken back. Copies took nothing.
+/// The usage of all replies of a session, also of those that are in the stash or undone. Copies count as
+/// nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionUsageTotals {
-    /// How many replies have ended.
+    /// The number of replies that have ended.
     pub replies: u64,
-    /// How many summaries were made of what prompts did not hold any more; their tokens, time and cost count too.
+    /// The number of automatic summaries; their tokens, time and cost are included.
     pub summaries: u64,
-    /// How many other calls were made in the background, for plugins and for values; what they took counts too.
+    /// The number of background calls for plugins and values; their usage is included.
     pub side_calls: u64,
-    /// Tokens that models read.
+    /// The number of prompt tokens.
     pub prompt: u64,
-    /// Those of them that the providers had read before.
+    /// The number of prompt tokens that came from the providers' caches.
     pub cached: u64,
-    /// Tokens that models wrote.
+    /// The number of completion tokens.
     pub completion: u64,
-    /// From when each was asked for to its end, in milliseconds.
+    /// The total time from request to end, in milliseconds.
     pub latency_ms: u64,
-    /// In the provider's currency; nothing where no reply has a price.
+    /// The cost in the provider's currency; `None` if no reply has a price.
     pub cost: Option<Number>,
-    /// What the providers' memory saved of that, in the same currency; nothing where nobody knows.
+    /// What prompt caching saved, in the same currency; `None` if unknown.
     pub cache_savings: Option<Number>,
-    /// Replies without a price, which the cost leaves out.
+    /// The number of replies without a price; the cost does not include them.
     pub replies_without_price: u64,
-    /// Replies with a price that is too big to be added, which the cost leaves out too.
+    /// The number of replies whose price is too large to add; the cost does not include them.
     pub replies_with_price_overflow: u64,
 }
 
 impl StoreReader<'_> {
-    /// Sums up what the replies of a session took. Every reply is looked at, one after the other.
+    /// Sums up the usage of a session. All replies are read one by one.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn session_usage(&mut self, held: &StoredSession) -> Result<SessionUsageTotals, StoreError> {
         let replies = texts::table
             .inner_join(nodes::table.on(nodes::n.eq(texts::n)))
@@ -80,7 +80,7 @@ impl StoreReader<'_> {
             let (n, metadata) = row?;
             let bad = StoreError::Inconsistent { table: "summaries", column: "metadata", row: n };
             let known = object_from_text(&metadata).ok_or(bad)?;
-            // What a plugin proposed took nothing by itself.
+            // A plugin's proposal has no usage of its own.
             if !known.contains_key(PLUGIN_KEY) {
                 spent.summaries += 1;
                 spent.add_reply(&known);
@@ -91,7 +91,8 @@ impl StoreReader<'_> {
 }
 
 impl SessionUsageTotals {
-    /// Adds a reply or a summary. What is no number there says nothing: a file of another server may have brought it.
+    /// Adds a reply or a summary. Values that are not numbers are ignored, because they may come from an
+    /// imported file.
     fn add_reply(&mut self, known: &Map<String, Value>) {
         let tokens = known.get("tokenCount");
         let count = |value: Option<&Value>| value.and_then(Value::as_u64).unwrap_or(0);
@@ -100,7 +101,7 @@ impl SessionUsageTotals {
         self.latency_ms = self.latency_ms.saturating_add(count(known.get("latencyMs")));
         self.cached = self.cached.saturating_add(count(known.get("cachedTokens")));
         if let Some(Value::Number(saved)) = known.get("saved") {
-            // One that is too big to be added is none that anybody saved.
+            // A value that is too large to add is ignored.
             self.cache_savings =
                 number::add(self.cache_savings.as_ref().unwrap_or(&0.into()), saved).ok().or(self.cache_savings.take());
         }
@@ -111,7 +112,8 @@ impl SessionUsageTotals {
     }
 
     fn add_cost(&mut self, cost: &Number) {
-        // The first is added to nothing, so that one that is too big by itself does not keep all others out.
+        // The first cost is also added to 0, so that a value that is too large by itself does not exclude all
+        // others.
         let sum = number::add(self.cost.as_ref().unwrap_or(&0.into()), cost);
         match sum {
             Ok(sum) => self.cost = Some(if self.cost.is_some() { sum } else { cost.clone() }),

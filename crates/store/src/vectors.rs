@@ -1,5 +1,5 @@
-//! What embeddings made of texts: a vector for each text and model, found by the text's hash, so that equal texts are
-//! embedded once. All of it is derived and may be deleted; what is destroyed takes its vector along.
+//! Vectors: one embedding for each text and model, found by the hash of the text, so that equal texts are
+//! embedded once. All vectors are derived and may be deleted. Deleting a text deletes its vectors.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,54 +14,52 @@ use super::read::StoreReader;
 use super::tables::{documents, embedded, embedders, lore_texts, nodes, vectors};
 use super::tx::Tx;
 
-/// So many hashes are named in one statement.
+/// The number of hashes in one statement.
 const BATCH_SIZE: usize = 256;
 
-/// How far a model of embeddings got.
+/// The progress of an embedding model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EmbeddingProgress {
-    /// Numbers of its vectors.
+    /// The number of dimensions of its vectors.
     pub size: usize,
-    /// Where it stands in the log.
+    /// The log cursor up to which nodes are embedded.
     pub cursor: i64,
 }
 
-/// What a text is ranked by.
+/// A text that can be ranked by its vector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmbeddableText {
-    /// Its row.
     pub n: i64,
-    /// The hash of what is embedded of it.
+    /// The hash of the embedded text.
     pub hash: blake3::Hash,
-    /// The text.
     pub content: String,
 }
 
-/// What became of some texts.
+/// The vectors of a batch of texts.
 #[derive(Debug, Clone, Default)]
 pub struct EmbeddingBatch {
-    /// The vectors, by the hashes of their texts.
+    /// The vectors, with the hashes of their texts.
     pub vectors: Vec<(blake3::Hash, Vec<f32>)>,
-    /// The rows of nodes whose texts these are.
+    /// The rows of the nodes with these texts.
     pub nodes: Vec<(i64, blake3::Hash)>,
 }
 
-/// The vectors of one model, compared with each that is asked for: the exact [`NearestVectors`].
+/// An exact search over the vectors of one model, by comparing all candidates: implements [`NearestVectors`].
 pub struct VectorSearch<'r, 'c> {
     reader: &'r mut StoreReader<'c>,
     model: &'r str,
 }
 
 impl<'c> StoreReader<'c> {
-    /// The vectors of a model.
+    /// Returns a search over the vectors of a model.
     pub fn vectors<'r>(&'r mut self, model: &'r str) -> VectorSearch<'r, 'c> {
         VectorSearch { reader: self, model }
     }
 
-    /// How far a model got; `None` where it has done nothing yet.
+    /// Returns the progress of a model; `None` if it has not started.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn embedding_progress(&mut self, model: &str) -> Result<Option<EmbeddingProgress>, StoreError> {
         let row: Option<(i32, i64)> =
             prepared(embedders::table.filter(embedders::model.eq(model)).select((embedders::size, embedders::cursor)))
@@ -70,10 +68,10 @@ impl<'c> StoreReader<'c> {
         Ok(row.map(|(size, cursor)| EmbeddingProgress { size: usize::try_from(size).unwrap_or(0), cursor }))
     }
 
-    /// Which of these texts have a vector of a model.
+    /// Returns which of these texts have a vector of a model.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn have_vectors(&mut self, model: &str, hashes: &[blake3::Hash]) -> Result<HashSet<blake3::Hash>, StoreError> {
         let mut known = HashSet::new();
         for piece in hashes.chunks(BATCH_SIZE) {
@@ -86,10 +84,10 @@ impl<'c> StoreReader<'c> {
         Ok(known)
     }
 
-    /// Documents that have no vector of a model, after a row.
+    /// Returns documents after a row that have no vector of a model.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn documents_without_vector(
         &mut self,
         model: &str,
@@ -136,7 +134,7 @@ pub(super) fn hash_of(n: i64, bytes: &[u8]) -> Result<blake3::Hash, StoreError> 
     blake3::Hash::from_slice(bytes).map_err(|_| StoreError::Inconsistent { table: "documents", column: "hash", row: n })
 }
 
-/// Names of one of few lengths, the last one repeated: so there are few statements.
+/// Pads hashes to the next power of two by repeating the last one, so that there are few different statements.
 fn pad_hashes(hashes: &[blake3::Hash]) -> Vec<Vec<u8>> {
     let mut named: Vec<Vec<u8>> = hashes.iter().map(|hash| hash.as_bytes().to_vec()).collect();
     if let Some(last) = named.last().cloned() {
@@ -154,11 +152,10 @@ fn bytes(numbers: &[f32]) -> Vec<u8> {
 }
 
 impl Tx<'_> {
-    /// Keeps what a model made of texts, as far as those are still there. The first vector says how many numbers all
-    /// have.
+    /// Stores vectors of texts that still exist. The first vector sets the number of dimensions of the model.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn put_vectors(&mut self, model: &str, made: &EmbeddingBatch) -> Result<(), WriteError> {
         let size = made.vectors.first().and_then(|(_, vector)| i32::try_from(vector.len()).ok());
         self.run(|conn| {
@@ -180,10 +177,10 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Notes how far in the log a model got.
+    /// Sets the log cursor of a model.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn set_embedding_cursor(&mut self, model: &str, cursor: i64) -> Result<(), WriteError> {
         self.run(|conn| {
             let moved = diesel::update(embedders::table.filter(embedders::model.eq(model)))
@@ -199,7 +196,7 @@ impl Tx<'_> {
     }
 }
 
-/// Notes how many numbers the vectors of a model have, where that is not known yet.
+/// Sets the number of dimensions of a model, if it is not known yet.
 fn set_vector_size(conn: &mut Conn, model: &str, size: i32) -> QueryResult<()> {
     let known: Option<i32> =
         embedders::table.filter(embedders::model.eq(model)).select(embedders::size).get_result(conn).optional()?;
@@ -217,7 +214,7 @@ fn set_vector_size(conn: &mut Conn, model: &str, size: i32) -> QueryResult<()> {
     Ok(())
 }
 
-/// Keeps a vector of a text that is there, once.
+/// Stores a vector if its text exists and has none.
 fn put(conn: &mut Conn, model: &str, hash: &[u8], vector: &[u8]) -> QueryResult<()> {
     let same = vectors::table.filter(vectors::hash.eq(hash)).filter(vectors::model.eq(model));
     let is_there: bool = diesel::select(diesel::dsl::exists(same)).get_result(conn)?;
@@ -235,7 +232,7 @@ fn put(conn: &mut Conn, model: &str, hash: &[u8], vector: &[u8]) -> QueryResult<
     Ok(())
 }
 
-/// Whether a text of that hash is there.
+/// Returns whether a text with this hash exists.
 fn is_text_stored(conn: &mut Conn, hash: &[u8]) -> QueryResult<bool> {
     let of_node = embedded::table.filter(embedded::hash.eq(hash));
     let of_document = documents::table.filter(documents::hash.eq(hash));
@@ -245,7 +242,7 @@ fn is_text_stored(conn: &mut Conn, hash: &[u8]) -> QueryResult<bool> {
         || diesel::select(diesel::dsl::exists(of_lore)).get_result(conn)?)
 }
 
-/// Forgets what was made of the texts of nodes that are destroyed.
+/// Deletes the vectors of nodes that are deleted.
 pub(super) fn delete_for_nodes(conn: &mut Conn, rows: &[i64]) -> QueryResult<()> {
     let own = || embedded::table.filter(embedded::node_n.eq_any(rows));
     let hashes: Vec<Vec<u8>> = own().select(embedded::hash).load(conn)?;
@@ -253,7 +250,7 @@ pub(super) fn delete_for_nodes(conn: &mut Conn, rows: &[i64]) -> QueryResult<()>
     delete_vectors(conn, &hashes)
 }
 
-/// Forgets the vectors of texts that are nowhere any more.
+/// Deletes vectors of texts that no longer exist.
 pub(super) fn delete_vectors(conn: &mut Conn, hashes: &[Vec<u8>]) -> QueryResult<()> {
     for hash in hashes {
         if !is_text_stored(conn, hash)? {

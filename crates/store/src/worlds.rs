@@ -1,8 +1,9 @@
-//! Worlds: the fold along a path, begun at the nearest valid keyframe (`domain.md` 3.1).
+//! Worlds: the fold along a path, from the nearest valid keyframe (`domain.md` 3.1).
 //!
-//! A keyframe remembers the number of the last edit of the arrangement it was cut under. It is valid as long as no later
-//! edit touched a node on the line above it. A read that had to pass outdated, damaged or missing keyframes leaves what it
-//! computed in `caches.rs`, and the store has them cut again, so that the next read is bounded once more.
+//! A keyframe stores the number of the last arrangement edit under which it was cut. It is valid as long as no
+//! later edit touched a node on the path to it. If a read passes outdated, damaged or missing keyframes, it puts
+//! the computed worlds into `caches.rs`. The store then cuts these keyframes again, so that the next read is
+//! bounded.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -28,23 +29,24 @@ use super::rules;
 use super::tables::{deltas, edits, keyframes, nodes, sessions};
 use super::writer_cache::WriterCache;
 
-/// Above this many bytes of JSON a keyframe keeps its large sections apart, by hash: unchanged ones cost nothing.
+/// Above this size in bytes of JSON, a keyframe stores large sections as blobs, so that unchanged ones cost
+/// nothing.
 const LARGE_WORLD: usize = 64 << 10;
-/// A section is kept apart from this many bytes on.
+/// Sections from this size in bytes on are stored as blobs.
 const LARGE_SECTION: usize = 4 << 10;
-/// A keyframe that took more steps than this to prove valid is cut again under the present arrangement.
+/// If proving a keyframe valid takes more steps than this, it is cut again under the current arrangement.
 const MAX_VALIDATION_STEPS: usize = 1_000;
 
-/// Who looks.
+/// Whether a read or a write computes a world.
 pub enum WorldAccess<'a> {
-    /// A reader: what it sees is committed, so it may be kept for other readers.
+    /// A read: it sees committed data, so results may be cached for other readers.
     Snapshot,
-    /// A write: what it sees may yet be taken back, and its numbers given to others. It cuts keyframes in its own
-    /// transaction, and only the writer's own memory keeps anything.
+    /// A write: it may be rolled back and its row numbers reused. It cuts keyframes in its own transaction and
+    /// caches only in the writer cache.
     Transaction(&'a mut WriterCache),
 }
 
-/// What the walk up reads of each node.
+/// The columns of a node that the walk to the keyframe reads.
 #[derive(Debug, Clone, QueryableByName)]
 pub(super) struct FoldStep {
     #[diesel(sql_type = BigInt)]
@@ -65,23 +67,23 @@ pub(super) struct FoldStep {
     revision: i32,
     #[diesel(sql_type = Bool)]
     is_muted: bool,
-    /// The delta in force, as it is kept.
+    /// The stored form of the current delta.
     #[diesel(sql_type = Nullable<Text>)]
     body: Option<String>,
 }
 
-/// The number of the last edit of a session's arrangement.
+/// Returns the number of the last arrangement edit of a session.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub fn edits_now(conn: &mut Conn, session_n: i64) -> Result<i64, StoreError> {
     Ok(sessions::table.find(session_n).select(sessions::edits).get_result(conn)?)
 }
 
-/// The world after a node, under the arrangement numbered `edits`.
+/// Returns the world after a node under the arrangement numbered `edits`.
 ///
 /// # Errors
-/// The database fails, or a row on the way is damaged.
+/// Returns an error if the database fails, or if a row on the path is damaged.
 pub fn at(
     conn: &mut Conn,
     caches: &Caches,
@@ -89,6 +91,7 @@ pub fn at(
     node_n: i64,
     edits: i64,
 ) -> Result<Arc<World>, StoreError> {
+    // Walk up to a cached world or a valid keyframe.
     let mut line = KeyframeWalk { edits, ..KeyframeWalk::default() };
     let mut pending = Vec::new();
     let mut next = Some(node_n);
@@ -110,6 +113,7 @@ pub fn at(
             pending.push(step);
         }
     }
+    // Fold down again, and repair the keyframes that were not valid.
     let mut world = base.unwrap_or_default();
     for step in pending.iter().rev() {
         apply(conn, caches, view, step, &mut world)?;
@@ -117,7 +121,7 @@ pub fn at(
             request_repair(conn, caches, view, step, edits, &world)?;
         }
     }
-    // The world of a placeholder is not the last word: its delta comes when it is complete.
+    // The world of a placeholder is not final, because its delta comes when it is complete.
     let is_final = pending.first().is_none_or(|own| own.status != Status::Generating.code());
     if matches!(view, WorldAccess::Snapshot) && is_final {
         caches.keep_world(node_n, edits, &world);
@@ -125,10 +129,10 @@ pub fn at(
     Ok(world)
 }
 
-/// Folds what a node does into the world before it.
+/// Folds the delta of a node into the world before it.
 ///
 /// # Errors
-/// The database fails, or the row is damaged.
+/// Returns an error if the database fails, or if the row is damaged.
 pub(super) fn apply(
     conn: &mut Conn,
     caches: &Caches,
@@ -141,7 +145,7 @@ pub(super) fn apply(
     }
     let rules = active_rules(conn, caches, view, step.rules_n)?;
     if step.revision == 0 {
-        // Nothing happens here, but the rules may be new and compute what was not computed before.
+        // There is no delta, but new rules may have computed values.
         if rules.has_computed() {
             fold(Arc::make_mut(world), &[], &rules);
         }
@@ -153,7 +157,7 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// A keyframe was passed that is not there, damaged or outdated: now its world is known again.
+/// Replaces a missing, damaged or outdated keyframe, now that its world is known.
 fn request_repair(
     conn: &mut Conn,
     caches: &Caches,
@@ -172,10 +176,10 @@ fn request_repair(
     }
 }
 
-/// The schemas behind a rules row.
+/// Returns the schemas of a rules row.
 ///
 /// # Errors
-/// The database fails, or the row is damaged.
+/// Returns an error if the database fails, or if the row is damaged.
 pub fn active_rules(
     conn: &mut Conn,
     caches: &Caches,
@@ -190,8 +194,8 @@ pub fn active_rules(
     Ok(known.rules.clone())
 }
 
-/// Reads up from a node until the world of one is known (the answer) or one has a keyframe. One statement, which the
-/// database carries out only as far as it is read.
+/// Reads ancestors until one has a cached world, which is returned, or a keyframe. It is one statement, which
+/// SQLite runs only as far as it is read.
 fn read_ancestors(
     conn: &mut Conn,
     caches: &Caches,
@@ -199,6 +203,7 @@ fn read_ancestors(
     edits: i64,
     pending: &mut Vec<FoldStep>,
 ) -> Result<Option<Arc<World>>, StoreError> {
+    // The node itself may be cached.
     let known = caches.world(from, edits);
     if known.is_some() {
         return Ok(known);
@@ -217,7 +222,8 @@ fn read_ancestors(
     for step in prepared(query.bind::<BigInt, _>(from)).load_iter::<FoldStep, DefaultLoadingMode>(conn)? {
         let step = step?;
         let parent_n = step.parent_n;
-        // No order can be asked for without reading the whole way: whoever joins must keep that of the climb.
+        // An ORDER BY would read the whole path first, so the join relies on the order of the recursion and this
+        // checks it.
         if expected != Some(step.n) {
             return Err(StoreError::Database(format!("the way up to {from} came out of order")));
         }
@@ -239,10 +245,10 @@ fn read_ancestors(
     }
 }
 
-/// A node's delta in one revision.
+/// Returns one revision of a node's delta.
 ///
 /// # Errors
-/// The database fails, or the row is missing or damaged.
+/// Returns an error if the database fails, or if the row is missing or damaged.
 pub fn delta(conn: &mut Conn, node_n: i64, revision: i32) -> Result<Delta, StoreError> {
     if revision == 0 {
         return Ok(Delta::default());
@@ -252,31 +258,31 @@ pub fn delta(conn: &mut Conn, node_n: i64, revision: i32) -> Result<Delta, Store
     read_delta(node_n, body.as_deref())
 }
 
-/// Reads a delta as it is kept.
+/// Parses a stored delta.
 ///
 /// # Errors
-/// It does not read well.
+/// Returns an error if it is invalid.
 pub(super) fn read_delta(node_n: i64, body: Option<&str>) -> Result<Delta, StoreError> {
     let value: Option<Value> = body.and_then(|body| serde_json::from_str(body).ok());
     let delta = value.and_then(|value| Delta::from_json(&value));
     delta.ok_or(StoreError::Inconsistent { table: "deltas", column: "body", row: node_n })
 }
 
-/// One walk up, and what it has learned about the edits beside its line: so that passing a thousand outdated keyframes
-/// does not climb a thousand times.
+/// One walk to the root, with what it learned about edits off its path. So passing a thousand outdated keyframes
+/// does not read the path a thousand times.
 #[derive(Default)]
 struct KeyframeWalk {
     edits: i64,
     steps: usize,
-    /// By the edit that a keyframe was cut under: the nodes edited later, with their depth.
+    /// The nodes edited after a keyframe, with their depth, by the edit number of the keyframe.
     later: HashMap<i64, Vec<(i64, i32)>>,
-    /// Whether an edited node lies on this line.
+    /// Whether an edited node is on this path.
     on_line: HashMap<i64, bool>,
 }
 
 impl KeyframeWalk {
-    /// The keyframe of a node, if it is there, reads well and is valid under the arrangement. A damaged one is as good as
-    /// none: it is only a cache (S3-15).
+    /// Returns the keyframe of a node if it exists, can be read and is valid under the arrangement. A damaged
+    /// one is treated as missing, because it is only a cache (S3-15).
     fn keyframe(&mut self, conn: &mut Conn, step: &FoldStep) -> Result<Option<World>, StoreError> {
         let row: Option<(i64, Vec<u8>)> =
             keyframes::table.find(step.n).select((keyframes::edits, keyframes::body)).get_result(conn).optional()?;
@@ -288,8 +294,8 @@ impl KeyframeWalk {
         }
     }
 
-    /// Whether the arrangement changed on the way to a node since: an edit on one of its ancestors, or on itself. Nodes
-    /// that left the line since then are no concern: something on the line moved when they did.
+    /// Returns whether the arrangement on the path to a node has changed since: an edit at the node or at one of
+    /// its ancestors. Nodes that left the path need no check, because something on the path moved with them.
     fn is_outdated(&mut self, conn: &mut Conn, step: &FoldStep, cut_under: i64) -> Result<bool, StoreError> {
         let later = match self.later.entry(cut_under) {
             Entry::Occupied(known) => known.into_mut(),
@@ -311,7 +317,7 @@ impl KeyframeWalk {
     }
 }
 
-/// The nodes at which the arrangement was edited after an edit, with their depth.
+/// Returns the nodes at which the arrangement was edited after an edit, with their depth.
 fn edited_since(conn: &mut Conn, session_n: i64, edit: i64) -> Result<Vec<(i64, i32)>, StoreError> {
     Ok(edits::table
         .inner_join(nodes::table.on(nodes::n.eq(edits::node_n)))
@@ -322,10 +328,10 @@ fn edited_since(conn: &mut Conn, session_n: i64, edit: i64) -> Result<Vec<(i64, 
         .load(conn)?)
 }
 
-/// Keeps a keyframe, in place of an older one.
+/// Writes a keyframe and replaces an older one.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub fn cut(conn: &mut Conn, node_n: i64, edits: i64, world: &World) -> Result<(), StoreError> {
     let (body, _) = pack_world(conn, world)?;
     let changes = (keyframes::edits.eq(edits), keyframes::body.eq(&body));
@@ -335,17 +341,17 @@ pub fn cut(conn: &mut Conn, node_n: i64, edits: i64, world: &World) -> Result<()
     Ok(())
 }
 
-/// Keeps the first keyframe of a node; answers with the bytes of its world as JSON.
+/// Writes the first keyframe of a node; returns the size of its world in bytes of JSON.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub fn put_first_keyframe(conn: &mut Conn, node_n: i64, edits: i64, world: &World) -> Result<usize, StoreError> {
     let (body, bytes) = pack_world(conn, world)?;
     insert::<NewKeyframeRow>(conn, &NewKeyframeRow { node_n, edits, body })?;
     Ok(bytes)
 }
 
-/// The body of a keyframe, and the bytes of the world as JSON.
+/// Returns the body of a keyframe, and the size of the world in bytes of JSON.
 fn pack_world(conn: &mut Conn, world: &World) -> Result<(Vec<u8>, usize), StoreError> {
     let text = world.to_text();
     let bytes = text.len();
@@ -369,10 +375,10 @@ fn to_json_with_shared_sections(conn: &mut Conn, world: &World) -> Result<String
     Ok(json!({"world": json, "apart": apart}).to_string())
 }
 
-/// The world of a keyframe; none if its body is damaged, or a part of it is not there.
+/// Reads the world of a keyframe; `None` if its body is damaged or a section is missing.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub fn unpack_world(conn: &mut Conn, body: &[u8]) -> Result<Option<World>, StoreError> {
     let Some(bytes) = compression::unpack(body) else { return Ok(None) };
     let Ok(Value::Object(mut frame)) = serde_json::from_slice(&bytes) else { return Ok(None) };

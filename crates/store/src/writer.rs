@@ -1,9 +1,10 @@
-//! The writer: one thread owns the one writing connection and commits in groups, so that many requests share one fsync
-//! while each hears of its own result. A group is written while it gathers: who comes before its commit is in it.
+//! The writer: one thread owns the only write connection and commits in groups. Many requests share one fsync,
+//! and each gets its own result. A group is written while it gathers: a request that arrives before the commit
+//! joins it.
 //!
-//! A write closure is synchronous and may run more than once. If it refuses, its group is rolled back and run again with a
-//! savepoint for each request, so that only what the refused one did is taken back; if the database fails in the middle of
-//! a group, each request is run again alone, so that only the one that cannot succeed fails.
+//! A write closure is synchronous and may run more than once. If one is refused, its group is rolled back and
+//! run again with a savepoint for each request. So only the refused one is undone. If the database fails in the
+//! middle of a group, each request is run again alone, so that only the failing one fails.
 
 use std::sync::mpsc;
 use std::thread;
@@ -17,36 +18,36 @@ use super::error::{StoreError, WriteError};
 use super::tx::{PublishedOperation, Tx, TxContext};
 use super::writer_cache::WriterCache;
 
-/// How long the writer waits for those who shared the last commit.
+/// How long the writer waits for the requests that shared the last commit.
 const LINGER: Duration = Duration::from_micros(200);
 
-/// For so long it stays awake for the next one: falling asleep and being woken costs as much.
+/// The writer spins this long before it blocks, because blocking and waking up cost about the same.
 const SPIN_TIME: Duration = Duration::from_micros(20);
 
-/// What the writer thread is asked to do.
+/// A job of the writer thread.
 trait WriteJob: Send {
-    /// Runs the closure; keeps the result inside. `Err` is a database failure: the group must be rolled back.
+    /// Runs the closure and keeps its result. `Err` is a database failure: the group must be rolled back.
     fn run(&mut self, tx: &mut Tx<'_>) -> Result<WriteVerdict, StoreError>;
-    /// The request is over: its result stands, or the failure that befell it.
+    /// Sends the result of the request, or the failure of its group.
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
 }
 
-/// What can be taken back while a group is written.
+/// What can be rolled back while a group is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SavepointMode {
-    /// The group as a whole: hardly ever is a request refused, and savepoints would copy every page for each.
+    /// Only the whole group. Refusals are rare, and savepoints would copy every page for each request.
     WholeGroup,
-    /// Each request alone, by a savepoint of its own.
+    /// Each request, by its own savepoint.
     EachRequest,
 }
 
-/// Why a group was taken back.
+/// The reason why a group was rolled back.
 struct GroupFailure {
     error: StoreError,
     is_begun: bool,
 }
 
-/// What became of one request.
+/// What to do with the changes of one request.
 enum WriteVerdict {
     Commit,
     Rollback,
@@ -64,7 +65,7 @@ where
     F: FnMut(&mut Tx<'_>) -> Result<T, WriteError> + Send,
 {
     fn run(&mut self, tx: &mut Tx<'_>) -> Result<WriteVerdict, StoreError> {
-        // What it said in a group that was taken back says nothing about this run.
+        // A result from a group that was rolled back does not count.
         self.result = None;
         match (self.closure)(tx) {
             Err(WriteError::Failed(error)) => Err(error),
@@ -80,26 +81,27 @@ where
         let result = match (outcome, self.result) {
             (Ok(()), Some(result)) => result,
             (Ok(()), None) => Err(WriteError::Failed(StoreError::Closed)),
-            // A refusal stands even if the commit then failed: nothing of it was to be kept.
+            // A refusal is returned even if the commit then fails, because nothing of the request was to be
+            // kept.
             (Err(_), Some(Err(refused))) => Err(refused),
             (Err(error), _) => Err(WriteError::Failed(error)),
         };
-        // A caller that went away does not undo what was committed.
+        // If the caller has gone away, the commit still stands.
         let _ = self.reply.send(result);
     }
 }
 
-/// The door to the writer thread.
+/// The handle of the writer thread.
 pub struct StoreWriter {
     jobs: Option<mpsc::Sender<Box<dyn WriteJob>>>,
     thread: Option<thread::JoinHandle<()>>,
 }
 
 impl StoreWriter {
-    /// Starts the thread. `published` hears of every operation after it is durable, in the order of the log.
+    /// Starts the thread. `published` gets every operation after it is durable, in log order.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// Returns an error if the thread cannot be started.
     pub fn start(
         conn: Conn,
         context: TxContext,
@@ -119,7 +121,7 @@ impl StoreWriter {
     /// Runs a closure in a transaction and waits until it is durable.
     ///
     /// # Errors
-    /// The closure's own refusal, or the database's failure; either way nothing of it was kept.
+    /// Returns the closure's error or an error of the database. In both cases nothing was written.
     pub async fn write<T, F>(&self, closure: F) -> Result<T, WriteError>
     where
         T: Send + 'static,
@@ -132,7 +134,7 @@ impl StoreWriter {
         result.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Runs a closure in a transaction some time soon, for nobody: work that may as well be lost.
+    /// Runs a closure in a later transaction without waiting. The work may be lost.
     pub fn post<F>(&self, closure: F)
     where
         F: FnMut(&mut Tx<'_>) -> Result<(), WriteError> + Send + 'static,
@@ -162,18 +164,18 @@ struct CommitGroup {
     disk: DiskProbe,
 }
 
-/// Who may still join a group.
+/// The requests that may still join a group.
 struct GroupQueue<'a> {
     queue: &'a mpsc::Receiver<Box<dyn WriteJob>>,
-    /// So many shared the last commit and were answered just now: under load most of them come again at once.
+    /// How many requests shared the last commit. Under load most of their callers send the next one at once.
     expected: usize,
     max_size: usize,
     wait_budget: Duration,
 }
 
 impl GroupQueue<'_> {
-    /// One more for a group of `len`. Those who are expected are waited for, in all for much less time than the commit
-    /// takes that they would otherwise miss.
+    /// Returns one more request for a group of `len`. It waits for the expected ones, in total for much less
+    /// time than the next commit would cost them.
     fn next(&mut self, len: usize) -> Option<Box<dyn WriteJob>> {
         if len >= self.max_size {
             return None;
@@ -206,15 +208,16 @@ impl CommitGroup {
         }
     }
 
-    /// One transaction for all, and for those who come while it is written. At the first database failure nothing of the
-    /// group may be trusted (on a full disk the database itself has rolled back, and a later statement would commit
-    /// alone): take all back, then one by one. Answers with how many they were.
+    /// Commits all jobs, and those that arrive meanwhile, in one transaction; returns their number. After a
+    /// database failure nothing of the group can be trusted: on a full disk SQLite has rolled back by itself,
+    /// and a later statement would commit alone. So all is rolled back and each job runs alone.
     fn commit_together(&mut self, mut jobs: Vec<Box<dyn WriteJob>>, mut more: Option<&mut GroupQueue<'_>>) -> usize {
         let mut outcome = self.transaction(&mut jobs, more.as_deref_mut(), SavepointMode::WholeGroup);
         if matches!(outcome, Ok(None)) {
             outcome = self.transaction(&mut jobs, None, SavepointMode::EachRequest);
         }
-        // Nothing was begun: whoever waits would wait as long for the same lock, and hear the same.
+        // The transaction could not begin. Waiting requests would wait as long for the same lock, so they get
+        // the same error.
         if let (Err(GroupFailure { is_begun: false, .. }), Some(more)) = (&outcome, more) {
             while jobs.len() < more.max_size
                 && let Ok(job) = more.queue.try_recv()
@@ -236,13 +239,13 @@ impl CommitGroup {
 
     fn finish(&mut self, jobs: Vec<Box<dyn WriteJob>>, published: Vec<PublishedOperation>) {
         for event in published {
-            // Nobody follows during shutdown; the log still has it.
+            // During shutdown nobody receives this; the log still has it.
             let _ = self.published.send(event);
         }
         jobs.into_iter().for_each(|job| job.answer(Ok(())));
     }
 
-    /// Runs all and commits; whatever does not end so is taken back. `None`: one was refused and nothing guarded the others.
+    /// Runs all jobs and commits, or rolls back. `None`: one was refused, and there were no savepoints.
     fn transaction(
         &mut self,
         jobs: &mut Vec<Box<dyn WriteJob>>,
@@ -260,7 +263,7 @@ impl CommitGroup {
         });
         match &result {
             Ok(Some(_)) => self.context.caches.count_commit(),
-            // If an earlier transaction could not be ended, this ends it.
+            // This also ends an earlier transaction that could not be ended.
             _ => {
                 conn::rollback(&mut self.conn);
                 self.memory.clear();
@@ -292,7 +295,7 @@ impl CommitGroup {
         }
     }
 
-    /// Runs one; `false`: it was refused, and nothing guards the others.
+    /// Runs one job; `false` if it was refused and there was no savepoint.
     fn request(
         &mut self,
         job: &mut dyn WriteJob,

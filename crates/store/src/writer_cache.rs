@@ -1,5 +1,5 @@
-//! What the writer remembers from one request to the next, so that it does not ask the database for what it has just
-//! written. There is one writer, so nobody else changes these rows; whatever is taken back makes it forget everything.
+//! What the writer keeps in memory between requests, so that it need not read what it has just written. There is
+//! only one writer, so nobody else changes these rows. After a rollback it forgets everything.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,62 +17,61 @@ use super::rules::{self, ActiveRules};
 use super::stored::StoredSession;
 use clotho_core::world::World;
 
-/// Nodes remembered at most.
+/// The maximum number of nodes.
 const MAX_NODES: usize = 4_096;
-/// Sessions remembered at most.
+/// The maximum number of sessions.
 const MAX_SESSIONS: usize = 256;
-/// Sets of rules remembered at most.
+/// The maximum number of rule sets.
 const MAX_RULES: usize = 64;
-/// Worlds at the tips of lines remembered at most.
+/// The maximum number of leaf worlds.
 const MAX_LEAF_WORLDS: usize = 256;
-/// The largest of them, in bytes of JSON: a larger one is folded again when its next keyframe is due.
+/// The maximum size of a leaf world in bytes of JSON. A larger one is folded again when its next keyframe is
+/// due.
 const MAX_LEAF_WORLD_BYTES: usize = 32 << 10;
 
-/// A table whose rows the writer numbers.
+/// A table whose row numbers the writer assigns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NumberedTable {
-    /// Nodes, and their texts.
+    /// Nodes and their texts.
     Nodes,
-    /// Deltas.
     Deltas,
-    /// Pieces of running replies.
+    /// Segments of running replies.
     Segments,
     /// Edits of arrangements.
     Edits,
     /// The stash.
     Fragments,
-    /// Names on nodes.
     Labels,
-    /// The log.
+    /// The operation log.
     Operations,
 }
 
-/// The writer's memory.
+/// The writer's cache.
 #[derive(Default)]
 pub struct WriterCache {
     newest: HashMap<NumberedTable, i64>,
     sessions: HashMap<SessionId, StoredSession>,
     nodes: HashMap<i64, CachedNode>,
-    /// Neither half of a name ever changes.
+    /// Row numbers by session row and node id; both never change.
     node_numbers: HashMap<(i64, NodeId), i64>,
     rules: HashMap<i64, Arc<ActiveRules>>,
-    /// By the row of their session.
+    /// By session row.
     labels: HashMap<i64, Vec<LabelRow>>,
-    /// By the node whose world it is, with the edit of the arrangement that it was folded under.
+    /// By the node of the world, with the arrangement edit under which it was folded.
     leaf_worlds: HashMap<i64, (i64, LeafWorld)>,
 }
 
-/// The world of the node that was written last on some line: the next node's is folded from it in place.
+/// The world of the newest node of a branch: the world of the next node is folded from it in place.
 #[derive(Default)]
 pub struct LeafWorld {
-    /// The world.
     pub world: Arc<World>,
-    /// Its bytes as JSON: roughly, until it is cut as a keyframe.
+    /// Its size in bytes of JSON; an estimate until a keyframe is cut.
     pub bytes: usize,
 }
 
 impl LeafWorld {
-    /// A world that was computed anew. What it takes in memory is some eight times its JSON.
+    /// Creates a leaf world from a computed world. A world in memory takes about eight times the size of its
+    /// JSON.
     pub fn new(world: Arc<World>) -> Self {
         let bytes = estimated_size(&world) / 8;
         Self { world, bytes }
@@ -82,27 +81,25 @@ impl LeafWorld {
 /// A label with the row of its node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LabelRow {
-    /// Its name.
     pub name: String,
-    /// The row of its node.
     pub node_n: i64,
-    /// Whether it moves with what is appended there.
+    /// Whether it moves with appended nodes.
     pub following: bool,
 }
 
 struct CachedNode {
     row: NodeRow,
-    /// Whether one of its children stands in the tree, if that is known.
+    /// Whether it has children in the tree, if known.
     has_children: Option<bool>,
 }
 
 impl WriterCache {
-    /// Forgets everything: something was taken back, and its numbers are given to others.
+    /// Forgets everything after a rollback, because its row numbers are given out again.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// The next number of a table; `newest` asks the database for the highest there is.
+    /// Returns the next row number of a table; `newest` reads the highest existing one.
     pub fn next(
         &mut self,
         table: NumberedTable,
@@ -110,19 +107,19 @@ impl WriterCache {
     ) -> Result<i64, StoreError> {
         let newest = match self.newest.get(&table) {
             Some(n) => *n,
-            // What has come in from a file stands below zero until it is told.
+            // Imported log entries have negative numbers until they are published.
             None => newest()?.unwrap_or(0).max(0),
         };
         self.newest.insert(table, newest + 1);
         Ok(newest + 1)
     }
 
-    /// A session that is not in the trash, as it stands now.
+    /// Returns a cached session that is not in the trash.
     pub fn session(&self, id: SessionId) -> Option<StoredSession> {
         self.sessions.get(&id).cloned()
     }
 
-    /// Remembers a session as it was read.
+    /// Caches a session as it was read.
     pub fn keep_session(&mut self, held: &StoredSession) {
         if held.is_trashed {
             return;
@@ -133,7 +130,7 @@ impl WriterCache {
         self.sessions.insert(held.session.id, held.clone());
     }
 
-    /// An operation has changed a session's row as `held` says, and more than that where it set something.
+    /// Updates a session after an operation. If the operation changed a setting, the session is forgotten.
     pub fn update_session(&mut self, held: &StoredSession, effects: &[Effect]) {
         let id = held.session.id;
         if effects.iter().any(|effect| matches!(effect, Effect::Setting { .. })) {
@@ -149,17 +146,17 @@ impl WriterCache {
         }
     }
 
-    /// The row of a node.
+    /// Returns the cached row of a node.
     pub fn node(&self, n: i64) -> Option<&NodeRow> {
         self.nodes.get(&n).map(|known| &known.row)
     }
 
-    /// The number of a node of a session.
+    /// Returns the row number of a node of a session.
     pub fn named(&self, session_n: i64, id: NodeId) -> Option<i64> {
         self.node_numbers.get(&(session_n, id)).copied()
     }
 
-    /// Remembers a node as its row is now.
+    /// Caches the current row of a node.
     pub fn keep_node(&mut self, row: &NodeRow) {
         if self.nodes.len() >= MAX_NODES {
             self.forget_nodes();
@@ -171,21 +168,21 @@ impl WriterCache {
         self.nodes.insert(row.n, CachedNode { row: row.clone(), has_children });
     }
 
-    /// A node's row was changed.
+    /// Changes the cached row of a node.
     pub fn change_node(&mut self, n: i64, change: impl FnOnce(&mut NodeRow)) {
         if let Some(known) = self.nodes.get_mut(&n) {
             change(&mut known.row);
         }
     }
 
-    /// Nodes have moved: what is derived from their place is another now.
+    /// Forgets all nodes after a move, because their derived columns have changed.
     pub fn forget_nodes(&mut self) {
         self.nodes.clear();
         self.node_numbers.clear();
     }
 
-    /// Whether a node's next child is the first that stands in the tree; `has_children` asks the database. Whoever asks
-    /// writes that child.
+    /// Returns whether the next child of a node is its first in the tree; `has_children` reads this from the
+    /// database. The caller must write that child.
     pub fn is_first_child(
         &mut self,
         parent_n: i64,
@@ -202,14 +199,14 @@ impl WriterCache {
         Ok(!before)
     }
 
-    /// One of a node's children left the tree or rejoined it.
+    /// Forgets whether a node has children, after one left the tree or came back.
     pub fn forget_children(&mut self, parent_n: i64) {
         if let Some(known) = self.nodes.get_mut(&parent_n) {
             known.has_children = None;
         }
     }
 
-    /// A node has no children: it was written just now.
+    /// Caches a node that was just written and has no children.
     pub fn keep_new_node(&mut self, row: &NodeRow) {
         self.keep_node(row);
         if let Some(known) = self.nodes.get_mut(&row.n) {
@@ -217,7 +214,7 @@ impl WriterCache {
         }
     }
 
-    /// The labels of a session; `read` asks the database.
+    /// Returns the labels of a session; `read` reads them from the database.
     pub fn labels(
         &mut self,
         session_n: i64,
@@ -234,18 +231,18 @@ impl WriterCache {
         Ok(labels)
     }
 
-    /// The labels of a session have changed.
+    /// Forgets the labels of a session after a change.
     pub fn forget_labels(&mut self, session_n: i64) {
         self.labels.remove(&session_n);
     }
 
-    /// The world of a node under an arrangement, if it is remembered. It is forgotten by that: it goes on to a child.
+    /// Takes the world of a node under an arrangement out of the cache, to fold it on to a child.
     pub fn take_leaf_world(&mut self, node_n: i64, edits: i64) -> Option<LeafWorld> {
         let (folded_under, tip) = self.leaf_worlds.remove(&node_n)?;
         (folded_under == edits).then_some(tip)
     }
 
-    /// Remembers the world of a node under an arrangement.
+    /// Caches the world of a node under an arrangement.
     pub fn keep_leaf_world(&mut self, node_n: i64, edits: i64, tip: LeafWorld) {
         if tip.bytes > MAX_LEAF_WORLD_BYTES {
             return;
@@ -256,7 +253,7 @@ impl WriterCache {
         self.leaf_worlds.insert(node_n, (edits, tip));
     }
 
-    /// The rules of a row.
+    /// Returns the rules of a row.
     pub fn rules(&mut self, conn: &mut Conn, rules_n: i64) -> Result<Arc<ActiveRules>, StoreError> {
         if let Some(rules) = self.rules.get(&rules_n) {
             return Ok(Arc::clone(rules));
@@ -350,7 +347,7 @@ mod tests {
         Arc::new(World::from_json(json!({"vars": vars, "lore": {}, "summary": "", "events": []})).unwrap())
     }
 
-    /// S0-54: however many sessions are open and however long they are, the writer remembers only so much of them.
+    /// S0-54: the cache stays within its limits, whatever the number and length of open sessions.
     #[test]
     fn writer_cache_many_long_sessions_stays_within_limits() {
         let mut memory = WriterCache::default();
@@ -368,7 +365,7 @@ mod tests {
             memory.keep_new_node(&row(n));
             assert!(memory.nodes.len() <= MAX_NODES && memory.node_numbers.len() <= MAX_NODES);
         }
-        // A large world is not kept, neither before it is first cut nor afterwards.
+        // A large world is not cached, neither before its first keyframe nor afterwards.
         let (small, large) = (LeafWorld::new(world(100)), LeafWorld::new(world(1 << 20)));
         assert!(small.bytes <= MAX_LEAF_WORLD_BYTES && large.bytes > MAX_LEAF_WORLD_BYTES);
         memory.keep_leaf_world(-1, 0, large);

@@ -1,5 +1,7 @@
-//! `clotho plugin new`: a folder that checks and passes its tests at once. To add a template: a folder under `templates/`, its
-//! line in [`PluginTemplate::files`]. `@ID@` and `@TITLE@` in its files stand for the plugin's own, `@FOLDER@` for what commands call it.
+//! `clotho plugin new`: creates a plugin folder that passes its checks and tests.
+//!
+//! To add a template: a folder under `templates/` and its line in [`PluginTemplate::files`]. In its files, `@ID@` and
+//! `@TITLE@` stand for the id and title, `@FOLDER@` for the name by which commands find the plugin.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,14 +13,14 @@ use crate::cli::{CliResult, terminal};
 use clotho_config::Config;
 use clotho_plugin::{LoadedPlugin, PluginOrigin, PluginSource, ScriptLimits};
 
-/// What a new plugin begins as.
+/// The templates of `clotho plugin new`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PluginTemplate {
-    /// Counts gold: one value, one rule, one setting.
+    /// Counts gold: one value, one rule, one setting
     Counter,
-    /// Hit points, a pack, dice and commands.
+    /// Hit points, an inventory, dice and commands
     Combat,
-    /// How somebody feels about the player, from the commands that cards teach models.
+    /// Affinity of a character, changed by the commands that cards teach models
     Affinity,
 }
 
@@ -42,18 +44,18 @@ impl PluginTemplate {
     }
 }
 
-/// Writes the folder of a new plugin: into `into`, else where the settings look for plugins, else here.
+/// Creates the folder of a new plugin: in `into`, else in the configured plugin folder, else in the working directory.
 pub fn new(id: &str, template: PluginTemplate, into: Option<PathBuf>, config: &Config) -> CliResult {
     let title = title(id);
     let looked_at = config.plugins.dir.as_deref();
     let parent = into.unwrap_or_else(|| looked_at.unwrap_or(Path::new(".")).to_owned());
     let folder = parent.join(id);
     let is_looked_at = looked_at.is_some_and(|looked_at| looked_at == parent);
-    // Where plugins are looked for, the id is enough.
+    // In the configured plugin folder, the id is enough to name it.
     let named = if is_looked_at { id.to_owned() } else { display_path(&folder) };
     let fill = |text: &str| text.replace("@ID@", id).replace("@TITLE@", &title).replace("@FOLDER@", &named);
     let files: Vec<(&str, String)> = template.files().iter().map(|(path, text)| (*path, fill(text))).collect();
-    // An id that is none is said by who reads manifests, before anything is written.
+    // Loading reports an invalid id before anything is written.
     let source =
         PluginSource::new(id, PluginOrigin::Folder, files.iter().map(|(path, text)| (*path, text.as_bytes().to_vec())));
     LoadedPlugin::load(source, &ScriptLimits::relaxed()).map_err(|error| anyhow::anyhow!("{}", error.message))?;
@@ -81,7 +83,7 @@ pub fn new(id: &str, template: PluginTemplate, into: Option<PathBuf>, config: &C
     Ok(ExitCode::SUCCESS)
 }
 
-/// A folder as a shell reads it.
+/// Returns a path as it is typed in a shell.
 fn display_path(folder: &Path) -> String {
     let path = folder.display().to_string();
     let path = path.strip_prefix("./").unwrap_or(&path);
@@ -93,7 +95,7 @@ fn write_file(file: &Path, text: &str) -> Result<(), anyhow::Error> {
     written.with_context(|| format!("{} cannot be written", file.display()))
 }
 
-/// `rusty-purse` → `Rusty purse`.
+/// Turns an id into a title: `rusty-purse` → `Rusty purse`.
 fn title(id: &str) -> String {
     let words = id.replace('-', " ");
     let mut letters = words.chars();

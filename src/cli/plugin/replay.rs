@@ -1,5 +1,6 @@
-//! `clotho plugin replay`: rules over a line that was played, and what they would do elsewise. The data directory is its own
-//! meanwhile; beside a server that runs, the workshop of the page does the same.
+//! `clotho plugin replay`: runs a plugin's rules again over an existing branch and shows the differences.
+//!
+//! It locks the data directory meanwhile. While a server runs, the plugin workshop of the page does the same.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -18,26 +19,26 @@ use clotho_plugin::LoadedPlugin;
 
 use crate::cli::{CliResult, terminal};
 
-/// What is replayed.
+/// The plugin and the branch to replay.
 #[derive(Debug, Args)]
 pub struct PluginReplayArgs {
-    /// The plugin: its id, or the path of its folder.
+    /// Plugin id, or path of its folder
     pub plugin: String,
-    /// The session, as its address in the browser names it.
+    /// Session id, as in its address in the browser
     #[arg(long)]
     session: SessionId,
-    /// The message at which the line ends; else where the story stands.
+    /// Last message of the branch [default: the current message of the session]
     #[arg(long, value_name = "MESSAGE")]
     leaf: Option<NodeId>,
-    /// The message at which it begins; else as far back as may be.
+    /// First message of the replay [default: as early as possible]
     #[arg(long, value_name = "MESSAGE")]
     from: Option<NodeId>,
-    /// Let the messages do what the rules say now. It can be undone in the story.
+    /// Apply the new results to the messages; this can be undone in the session
     #[arg(long)]
     accept: bool,
 }
 
-/// Replays a line and says where it differs; 1 = a rule fails.
+/// Replays a branch and prints the differences. Exit code 1 means that a rule failed.
 pub fn replay(wanted: &PluginReplayArgs, plugin: Arc<LoadedPlugin>, config: Config) -> CliResult {
     let ids = Arc::new(IdGenerator::from_entropy().context("the system has no randomness to give")?);
     let app = App::build(config, Arc::new(SystemClock), ids)?;
@@ -75,7 +76,7 @@ async fn run(app: &App, wanted: &PluginReplayArgs, plugin: Arc<LoadedPlugin>) ->
     Ok(app.turns.accept(owner, asked).await?.0)
 }
 
-/// What the interface for programs calls `fromNodeId` is an option here.
+/// Renames the field `fromNodeId` of the HTTP interface to the option `--from` in an error.
 fn explain_error(error: anyhow::Error) -> anyhow::Error {
     let said = format!("{error:#}");
     if said.contains("fromNodeId") { anyhow::anyhow!(said.replace("fromNodeId", "--from")) } else { error }
@@ -85,7 +86,7 @@ fn is_different(row: &ReplayStep) -> bool {
     row.old != row.new || row.error.is_some() || !row.world.is_empty()
 }
 
-/// One message: what no longer happens, what happens now, and where the world differs for it.
+/// Prints one message: operations that no longer happen, new operations, and the resulting changes of the state.
 fn print_row(row: &ReplayStep) {
     terminal::line(&format!("{} {}", row.node, row.hook.name()));
     let told = |sign: char, operation: &StateOperation| {

@@ -1,4 +1,4 @@
-//! The contract: as OpenAPI, and as a page for people made from it.
+//! The API document: as OpenAPI, and as an HTML page generated from it.
 
 use std::fmt::Write as _;
 use std::sync::LazyLock;
@@ -11,34 +11,34 @@ use crate::http::error::ApiError;
 use crate::http::openapi;
 use crate::http::route_table;
 
-/// The document never changes while the program runs.
+/// The document, generated once; it never changes while the server runs.
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| openapi::json(&crate::http::all_routes()));
 static PAGE: LazyLock<String> = LazyLock::new(|| page(&DOCUMENT));
 
-/// The document as OpenAPI.
+/// Returns the OpenAPI document.
 ///
 /// # Errors
-/// None.
+/// Never.
 pub async fn openapi() -> Result<HttpResponse, ApiError> {
     let mut answer = HttpResponse::Ok();
     answer.insert_header((header::CACHE_CONTROL, "no-cache"));
     Ok(answer.content_type("application/json").body(DOCUMENT.to_string()))
 }
 
-/// The document for people.
+/// Returns the document as an HTML page.
 ///
 /// # Errors
-/// None.
+/// Never.
 pub async fn read() -> Result<HttpResponse, ApiError> {
     let mut answer = HttpResponse::Ok();
     answer.insert_header((header::CACHE_CONTROL, "no-cache"));
     Ok(answer.content_type("text/html; charset=utf-8").body(PAGE.as_str()))
 }
 
-/// How the document for people looks.
+/// Returns the stylesheet of the HTML page.
 ///
 /// # Errors
-/// None.
+/// Never.
 pub async fn style() -> Result<HttpResponse, ApiError> {
     let mut answer = HttpResponse::Ok();
     answer.insert_header((header::CACHE_CONTROL, "no-cache"));
@@ -58,7 +58,7 @@ details details { margin-left: 1rem; }
 .about { opacity: .8; }
 ";
 
-/// The page: chapters, routes, then shapes and codes.
+/// Builds the page: sections and routes, then schemas and error codes.
 fn page(document: &Value) -> String {
     let mut html = String::from(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Clotho: HTTP</title>\
@@ -150,7 +150,7 @@ fn properties(html: &mut String, schema: &Value) {
     html.push_str("</table>");
 }
 
-/// A shape in a few words, with links to named ones.
+/// Describes a schema in a few words, with links to named schemas.
 fn kind(schema: &Value) -> String {
     if let Some(name) = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next()) {
         return format!("<a href=\"#{0}\"><code>{0}</code></a>", escape(name));

@@ -1,4 +1,4 @@
-//! Who is calling.
+//! The caller.
 
 use actix_web::HttpRequest;
 
@@ -9,10 +9,10 @@ use crate::http::response::{ApiResponse, ApiResult};
 use crate::http::wire::ids::WireId;
 use crate::http::wire::server_info::{MeResponse, UserResponse};
 
-/// The caller, and the token that a browser's writes carry. The cookie of a device begins its year anew.
+/// Returns the caller and the CSRF token for writes of a browser, and renews the cookie of a device for a year.
 ///
 /// # Errors
-/// The user is gone.
+/// Returns an error if the user no longer exists.
 pub async fn me(app: AppData, caller: Caller, via: ClientIdentity, request: HttpRequest) -> ApiResult<MeResponse> {
     let users = app.store.read::<_, ApiError, _>(|reader| Ok(reader.users()?)).await?;
     let user = users.into_iter().find(|user| user.id == caller.0);

@@ -4,10 +4,10 @@ use uuid::Uuid;
 
 use clotho_store::{CardFile, Tx, WriteError};
 
-/// Forgets the pictures of a card whose `avatar` leads to none of them any more.
+/// Deletes the stored images of a card if its `avatar` no longer refers to them.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub fn delete_replaced(tx: &mut Tx<'_>, list: &str, id: Uuid, avatar: Option<&str>) -> Result<(), WriteError> {
     let own = format!("/api/{list}/{id}/avatar");
     if avatar.is_some_and(|address| address.starts_with(&own)) {

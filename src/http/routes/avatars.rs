@@ -1,4 +1,4 @@
-//! The pictures of characters and personas.
+//! Avatars of characters and personas.
 
 use actix_web::web;
 use uuid::Uuid;
@@ -16,10 +16,10 @@ use clotho_compat::interop::picture::{self, PictureError};
 use clotho_engine::transfer;
 use clotho_store::{CardFile, Tx};
 
-/// The picture of a character, whole or small.
+/// Returns the avatar of a character, in full or scaled down.
 ///
 /// # Errors
-/// It has none.
+/// Returns an error if there is none.
 pub async fn read_character(
     app: AppData,
     caller: Caller,
@@ -30,10 +30,10 @@ pub async fn read_character(
     read_avatar(&app, caller, cid.0.uuid(), query.0).await
 }
 
-/// The picture of a persona, whole or small.
+/// Returns the avatar of a persona, in full or scaled down.
 ///
 /// # Errors
-/// It has none.
+/// Returns an error if there is none.
 pub async fn read_persona(
     app: AppData,
     caller: Caller,
@@ -49,16 +49,17 @@ async fn read_avatar(app: &AppData, caller: Caller, id: Uuid, query: AvatarQuery
     let file = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.card_file(caller.0, id, name)?)).await?;
     let mut bytes = file.ok_or_else(|| ApiError::not_found("the picture"))?.bytes;
     if query.size == Some(AvatarSize::Row) {
-        // Drawn from the copy that is kept, each time: that costs a millisecond, and browsers keep what they got for good.
+        // Scaled from the stored small copy each time: that takes a millisecond, and browsers cache the result
+        // permanently.
         bytes = web::block(move || picture::row(&bytes)).await.map_err(ApiError::internal)??;
     }
     ImageResponse::new(bytes, query.v.is_some()).ok_or_else(|| ApiError::not_found("the picture"))
 }
 
-/// Gives a character another picture.
+/// Sets the avatar of a character.
 ///
 /// # Errors
-/// It is not there, or what was sent is no picture.
+/// Returns an error if the character does not exist or the upload is no image.
 pub async fn set_character(
     app: AppData,
     caller: Caller,
@@ -81,10 +82,10 @@ pub async fn set_character(
     ApiResponse::ok(&CharacterResponse::from(character))
 }
 
-/// Gives a persona another picture.
+/// Sets the avatar of a persona.
 ///
 /// # Errors
-/// It is not there, or what was sent is no picture.
+/// Returns an error if the persona does not exist or the upload is no image.
 pub async fn set_persona(
     app: AppData,
     caller: Caller,
@@ -106,7 +107,7 @@ pub async fn set_persona(
     ApiResponse::ok(&PersonaResponse::from(persona))
 }
 
-/// What was sent, with a small copy; a few at a time: each takes memory as it is drawn.
+/// Reads the uploaded image and makes a small copy. Only a few run in parallel, because decoding takes memory.
 async fn read_upload(app: &AppData, form: UploadForm) -> Result<[CardFile; 2], ApiError> {
     let sent = form.file(picture::MAX_BYTES).await?;
     let _place = app.card_import_slots.acquire().await.map_err(ApiError::internal)?;

@@ -1,4 +1,4 @@
-//! Several branches of a tree: which there are, how two of them differ, and how values went along them.
+//! Several branches of a tree: the list, the comparison of two, and the history of values along them.
 
 use actix_web::HttpRequest;
 use serde_json::Value;
@@ -19,19 +19,19 @@ use clotho_core::ids::NodeId;
 use clotho_core::world::{ChangedPaths, PathChange, Pointer, World, diff};
 use clotho_store::{self as store, PathPoint, StoreReader, StoredNode, StoredSession};
 
-/// So many characters of its last message stand on a branch.
+/// Length of a branch's preview in characters.
 const PREVIEW_CHARS: usize = 160;
-/// The most operations of each side that are told of one place.
+/// Maximum number of operations per side and path.
 const MAX_OPERATIONS: usize = 50;
-/// The most places, and the most lines, whose values are asked for at once.
+/// Maximum number of paths, and of branches, per request.
 const MAX_BRANCHES: usize = 16;
-/// The most bytes of JSON that the values of one answer may have.
+/// Maximum size of the values of one answer, in bytes of JSON.
 const MAX_RESPONSE_BYTES: usize = 8 << 20;
 
-/// The branches of a session, newest first.
+/// Lists the branches of a session, newest first.
 ///
 /// # Errors
-/// The session is not there.
+/// Returns an error if the session does not exist.
 pub async fn branches(
     app: AppData,
     request: HttpRequest,
@@ -67,10 +67,11 @@ fn branch_response(held: &StoredSession, look: &NodeRenderer, branch: store::Ses
     }
 }
 
-/// How two lines differ: what each has since they parted, and where their worlds differ by what.
+/// Compares two branches: the nodes of each below the common ancestor, and the differences of their states with the
+/// operations that caused them.
 ///
 /// # Errors
-/// The session or a node is not there.
+/// Returns an error if the session or a node does not exist.
 pub async fn compare(
     app: AppData,
     request: HttpRequest,
@@ -135,14 +136,14 @@ fn world_differences(
     Ok(rows.collect())
 }
 
-/// What one line did to one place.
+/// The operations of one branch on one path.
 #[derive(Default, Clone)]
 struct PathOperations {
     deeds: Vec<Value>,
     more: bool,
 }
 
-/// What one line did to each of the places that differ, as far as there is room for it.
+/// Collects the operations of one branch for each path that differs, as far as the size limit allows.
 fn operations_by_path(
     reader: &mut StoreReader<'_>,
     ancestor: &StoredNode,
@@ -174,10 +175,10 @@ fn operations_by_path(
     Ok(told)
 }
 
-/// How values went along some lines: after each node the value at each place.
+/// Returns the history of values along branches: the value at each path after each node.
 ///
 /// # Errors
-/// The session or a node is not there, a path is none, or the values are too much for one answer.
+/// Returns an error if the session or a node does not exist, a path is invalid, or the values exceed the size limit.
 pub async fn variables(
     app: AppData,
     request: HttpRequest,
@@ -226,14 +227,14 @@ fn parse_paths(texts: &[String]) -> Result<Vec<Pointer>, ApiError> {
     texts.iter().map(read).collect()
 }
 
-/// The series of one line, still empty.
+/// Returns the empty series of one branch.
 fn variable_series(leaf: &StoredNode, paths: &[Pointer]) -> Vec<VariableSeries> {
     let series =
         |path: &Pointer| VariableSeries { leaf_id: WireId(leaf.node.id), path: path.to_string(), points: Vec::new() };
     paths.iter().map(series).collect()
 }
 
-/// Notes the value at one place after one node, as long as there is room for it.
+/// Adds the value at one path after one node, as far as the size limit allows.
 fn add_point(
     series: &mut VariableSeries,
     path: &Pointer,

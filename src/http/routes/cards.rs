@@ -1,4 +1,4 @@
-//! Cards of other programs in and out.
+//! Import and export of character cards.
 
 use actix_web::web;
 use bytes::Bytes;
@@ -17,10 +17,10 @@ use clotho_core::ids::CharacterId;
 use clotho_engine::transfer::{self, CardRejection, ForeignImportReport};
 use clotho_store::{IdempotencyClaim, Tx};
 
-/// Makes a character of a card of another program.
+/// Imports a character card.
 ///
 /// # Errors
-/// The file is no card, or more than a card may be.
+/// Returns an error if the file is no card or too large.
 pub async fn import(app: AppData, caller: Caller, form: UploadForm) -> ApiResult<CharacterImportResponse> {
     if let Some(made) = IdempotencyClaim::previous_result() {
         let character = CharacterResponse::from(load(&app, caller, CharacterIdPath(made)).await?);
@@ -56,10 +56,10 @@ impl From<CardRejection> for ApiError {
     }
 }
 
-/// A character as a card that other programs read.
+/// Exports a character as a card for other programs.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if the character does not exist.
 pub async fn export(
     app: AppData,
     caller: Caller,

@@ -1,4 +1,4 @@
-//! Characters: who sessions are played with.
+//! Characters that sessions are played with.
 
 use serde_json::{Map, Value};
 
@@ -14,10 +14,10 @@ use crate::http::wire::{PageQuery, PageResponse};
 use clotho_core::ids::CharacterId;
 use clotho_store::{CharacterCard, IdempotencyClaim, Tx};
 
-/// The caller's characters, oldest first.
+/// Lists the caller's characters, oldest first.
 ///
 /// # Errors
-/// The page does not fit.
+/// Returns an error if the page parameters are invalid.
 pub async fn list(
     app: AppData,
     caller: Caller,
@@ -29,10 +29,10 @@ pub async fn list(
     ApiResponse::ok(&PageQuery::page(cards.into_iter().map(CharacterResponse::without_texts).collect(), limit, skip))
 }
 
-/// Keeps a new one.
+/// Creates a character.
 ///
 /// # Errors
-/// A field does not fit.
+/// Returns an error if a field is invalid.
 pub async fn create(app: AppData, caller: Caller, body: JsonBody<CharacterFields>) -> ApiResult<CharacterResponse> {
     if let Some(made) = IdempotencyClaim::previous_result() {
         return ApiResponse::created(&CharacterResponse::from(load(&app, caller, CharacterIdPath(made)).await?));
@@ -52,10 +52,10 @@ pub async fn create(app: AppData, caller: Caller, body: JsonBody<CharacterFields
     ApiResponse::created(&CharacterResponse::from(new))
 }
 
-/// One of the caller's.
+/// Returns one of the caller's characters.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if it does not exist.
 pub async fn read(app: AppData, caller: Caller, id: CharacterIdPath) -> ApiResult<CharacterResponse> {
     ApiResponse::ok(&CharacterResponse::from(load(&app, caller, id).await?))
 }
@@ -63,7 +63,7 @@ pub async fn read(app: AppData, caller: Caller, id: CharacterIdPath) -> ApiResul
 /// Changes the fields that the request names.
 ///
 /// # Errors
-/// It is not there, or a field does not fit.
+/// Returns an error if the character does not exist or a field is invalid.
 pub async fn change(
     app: AppData,
     caller: Caller,
@@ -83,7 +83,7 @@ pub async fn change(
     ApiResponse::ok(&CharacterResponse::from(card))
 }
 
-/// Whether the lorebook that a character is to have is the caller's.
+/// Checks that the lorebook in the fields belongs to the caller.
 async fn check_lorebook_owner(app: &AppData, caller: Caller, fields: &CharacterFields) -> Result<(), ApiError> {
     let Some(Some(id)) = fields.lorebook_id else { return Ok(()) };
     let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.lorebook(caller.0, id.0)?)).await?;
@@ -91,20 +91,20 @@ async fn check_lorebook_owner(app: &AppData, caller: Caller, fields: &CharacterF
     found.map(|_| ()).ok_or_else(missing)
 }
 
-/// Moves one to the trash; sessions that play it keep their version.
+/// Moves a character to the trash. Sessions that use it keep their version.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if it does not exist.
 pub async fn delete(app: AppData, caller: Caller, id: CharacterIdPath) -> ApiResult<NoContent> {
     let now = app.clock.now();
     app.store.write(move |tx| tx.trash_character(caller.0, id.0, now)).await?;
     Ok(ApiResponse::no_content())
 }
 
-/// One of the caller's.
+/// Loads one of the caller's characters.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if it does not exist.
 pub async fn load(app: &AppData, caller: Caller, id: CharacterIdPath) -> Result<CharacterCard, ApiError> {
     let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.character(caller.0, id.0)?)).await?;
     found.ok_or_else(|| ApiError::not_found(CharacterIdPath::WHAT))

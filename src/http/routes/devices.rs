@@ -1,4 +1,4 @@
-//! Devices of the house: pairing one, naming it, letting it in no more.
+//! Paired devices: pairing, renaming and revoking.
 
 use std::net::IpAddr;
 
@@ -22,19 +22,19 @@ use clotho_core::clock::Time;
 use clotho_core::ids::DeviceId;
 use clotho_store as store;
 
-/// All of them, oldest first.
+/// Lists all devices, oldest first.
 ///
 /// # Errors
-/// None of its own.
+/// Returns no error of its own.
 pub async fn list(app: AppData, _: Caller, via: ClientIdentity) -> ApiResult<ListResponse<DeviceResponse>> {
     let all = app.devices.all().into_iter().map(|device| DeviceResponse::new(device, via.device()));
     ApiResponse::ok(&ListResponse(all.collect()))
 }
 
-/// A code for one device, good for five minutes.
+/// Creates a pairing code for one device, valid for five minutes.
 ///
 /// # Errors
-/// The server does not serve the house, or has as many devices as it can.
+/// Returns an error if the server does not accept LAN devices or has the maximum number of devices.
 pub async fn pair(
     app: AppData,
     request: HttpRequest,
@@ -61,7 +61,7 @@ pub async fn pair(
     let own = names.map(|name| format!("http://{name}:{}", devices.port()));
     let mut bases: Vec<String> = own.collect();
     if let Some(asked) = caller::lan_origin(request.headers()) {
-        // By this one somebody has come in already.
+        // The URL of the calling page works, so it comes first.
         bases.retain(|base| *base != asked);
         bases.insert(0, asked);
     }
@@ -83,10 +83,10 @@ fn pairing_link(address: &str) -> Result<PairingLink, ApiError> {
     Ok(PairingLink { address: address.to_owned(), modules })
 }
 
-/// Pairs the device that asks.
+/// Pairs the calling device.
 ///
 /// # Errors
-/// The code is wrong, old or used, which is one and the same; or somebody tries too often.
+/// Returns the same error if the code is wrong, expired or used; another one after too many attempts.
 pub async fn claim(
     app: AppData,
     request: HttpRequest,
@@ -118,10 +118,10 @@ pub async fn claim(
     Ok(ApiResponse::created(&DeviceResponse::new(device, Some(id)))?.cookie(Some(cookie(&app, &shown))))
 }
 
-/// Names one.
+/// Renames a device.
 ///
 /// # Errors
-/// It is not there, or the name does not fit.
+/// Returns an error if it does not exist or the name is invalid.
 pub async fn rename(
     app: AppData,
     caller: Caller,
@@ -138,10 +138,10 @@ pub async fn rename(
     ApiResponse::ok(&DeviceResponse::new(device, via.device()))
 }
 
-/// Lets one in no more, from this moment on: its next request is refused, and its sockets close.
+/// Revokes a device with immediate effect: its next request is refused, and its WebSockets are closed.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if it does not exist.
 pub async fn revoke(app: AppData, caller: Caller, id: DeviceIdPath) -> ApiResult<NoContent> {
     app.store.write(move |tx| tx.delete_device(caller.0, id.0)).await?;
     app.devices.revoke(id.0);

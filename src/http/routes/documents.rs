@@ -1,4 +1,4 @@
-//! Documents: texts that are kept for prompts, in collections that sessions look through.
+//! Documents: texts that can be retrieved for prompts, in collections that sessions search.
 
 use super::AppData;
 use crate::http::body::JsonBody;
@@ -14,10 +14,10 @@ use crate::http::wire::{ListResponse, PageQuery, PageResponse};
 use clotho_core::ids::DocumentId;
 use clotho_store::{self as store, IdempotencyClaim, Tx};
 
-/// The caller's documents, oldest first.
+/// Lists the caller's documents, oldest first.
 ///
 /// # Errors
-/// The page does not fit.
+/// Returns an error if the page parameters are invalid.
 pub async fn list(
     app: AppData,
     caller: Caller,
@@ -32,19 +32,19 @@ pub async fn list(
     ApiResponse::ok(&PageQuery::page(documents.into_iter().map(DocumentResponse::from).collect(), limit, skip))
 }
 
-/// The caller's collections, by their names.
+/// Lists the caller's collections by name.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub async fn collections(app: AppData, caller: Caller) -> ApiResult<ListResponse<DocumentCollectionResponse>> {
     let all = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.collections(caller.0)?)).await?;
     ApiResponse::ok(&ListResponse(all.into_iter().map(DocumentCollectionResponse::from).collect()))
 }
 
-/// Keeps a new one. Its vector is made in the background.
+/// Creates a document. Its vector is computed in the background.
 ///
 /// # Errors
-/// A field does not fit.
+/// Returns an error if a field is invalid.
 pub async fn create(
     app: AppData,
     caller: Caller,
@@ -70,27 +70,27 @@ pub async fn create(
     ApiResponse::created(&DocumentResponse::from(new))
 }
 
-/// One of the caller's.
+/// Returns one of the caller's documents.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if it does not exist.
 pub async fn read(app: AppData, caller: Caller, id: DocumentIdPath) -> ApiResult<DocumentResponse> {
     ApiResponse::ok(&DocumentResponse::from(load(&app, caller, id).await?))
 }
 
-/// Destroys one for good, with its vector.
+/// Deletes a document and its vector permanently.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if it does not exist.
 pub async fn delete(app: AppData, caller: Caller, id: DocumentIdPath) -> ApiResult<NoContent> {
     app.store.write(move |tx| tx.delete_document(caller.0, id.0)).await?;
     Ok(ApiResponse::no_content())
 }
 
-/// The best documents of some collections for a question.
+/// Searches collections for the best documents for a query.
 ///
 /// # Errors
-/// A field does not fit.
+/// Returns an error if a field is invalid.
 pub async fn search(
     app: AppData,
     caller: Caller,

@@ -1,4 +1,4 @@
-//! What a model drafts and what is no node: a message in the user's own voice, a summary.
+//! Drafts that become no nodes: the user's next message, and summaries.
 
 use super::{AppData, load_node, load_session};
 use crate::app::App;
@@ -14,10 +14,10 @@ use clotho_engine::live::Draft;
 use clotho_store::StoreReader;
 use std::sync::Arc;
 
-/// Begins to draft the next message in the user's own voice.
+/// Starts a draft of the user's next message.
 ///
 /// # Errors
-/// The leaf is not there, or no model can be asked.
+/// Returns an error if the leaf does not exist or no model is available.
 pub async fn impersonate(
     app: AppData,
     caller: Caller,
@@ -31,10 +31,10 @@ pub async fn impersonate(
     ApiResponse::accepted(&DraftBegunResponse { draft_id: WireId(id) })
 }
 
-/// Begins to draft a summary of messages that follow each other.
+/// Starts a draft of a summary of consecutive messages.
 ///
 /// # Errors
-/// A message is not there, they do not follow each other, or no model can be asked.
+/// Returns an error if a message does not exist, the messages are not consecutive, or no model is available.
 pub async fn summarise(
     app: AppData,
     caller: Caller,
@@ -48,18 +48,18 @@ pub async fn summarise(
     ApiResponse::accepted(&DraftBegunResponse { draft_id: WireId(id) })
 }
 
-/// A draft as far as it is.
+/// Returns the current state of a draft.
 ///
 /// # Errors
-/// It is not there, or no more.
+/// Returns an error if the draft does not exist or is no longer kept.
 pub async fn read(app: AppData, caller: Caller, sid: SessionIdPath, did: DraftIdPath) -> ApiResult<DraftResponse> {
     ApiResponse::ok(&DraftResponse::from(load_own(&app, caller, sid, did).await?.as_ref()))
 }
 
-/// Stops a draft that is being written, whose end is an event; forgets one that has ended.
+/// Cancels a running draft, whose end is an event; deletes a finished one.
 ///
 /// # Errors
-/// It is not there, or no more.
+/// Returns an error if the draft does not exist or is no longer kept.
 pub async fn delete(app: AppData, caller: Caller, sid: SessionIdPath, did: DraftIdPath) -> ApiResult<NoContent> {
     let draft = load_own(&app, caller, sid, did).await?;
     if draft.is_over() {
@@ -70,13 +70,13 @@ pub async fn delete(app: AppData, caller: Caller, sid: SessionIdPath, did: Draft
     Ok(ApiResponse::no_content())
 }
 
-/// The caller's own draft, in a session that is still there for the caller.
+/// Loads a draft of the caller, in a session that the caller can still access.
 async fn load_own(app: &App, caller: Caller, sid: SessionIdPath, did: DraftIdPath) -> Result<Arc<Draft>, ApiError> {
     check_nodes_exist(app, caller, sid, Vec::new()).await?;
     app.live.draft(caller.0, sid.0, did.0).ok_or_else(|| ApiError::not_found(DraftIdPath::WHAT))
 }
 
-/// Whether the session and the messages that fields name are there for the caller.
+/// Checks that the session and the nodes in the fields exist for the caller.
 async fn check_nodes_exist(
     app: &App,
     caller: Caller,

@@ -1,4 +1,4 @@
-//! The rules that a card carries: looked at by whose card it is, taken in by who runs the server.
+//! Plugins embedded in cards: viewed by the owner of the card, installed by the operator of the server.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use clotho_plugin::embedded_plugin::{self, EmbeddedPluginError};
 use clotho_plugin::{LoadedPlugin, PluginSource, ScriptError, ScriptLimits};
 use clotho_store::CharacterCard;
 
-/// What a card carries, beside what is installed under its id. Nothing of it has run.
+/// Returns the embedded plugin, compared with the installed plugin of the same id. Nothing of it has run.
 ///
 /// # Errors
-/// The character is not there.
+/// Returns an error if the character does not exist.
 pub async fn read(
     app: AppData,
     request: HttpRequest,
@@ -41,11 +41,12 @@ pub async fn read(
     ApiResponse::ok(&EmbeddedPluginResponse::new(&source, &loaded, installed.map(Arc::as_ref), &language))
 }
 
-/// Lets a card carry an installed plugin with its schema and tests, in the place of what it carried: whoever gets the card has
-/// the rules with it.
+/// Embeds an installed plugin with its schema and tests in a card, replacing a previous one. The plugin then travels
+/// with the card.
 ///
 /// # Errors
-/// The character or plugin is not there, the caller may not read the plugin's files, or they are no texts or too large.
+/// Returns an error if the character or plugin does not exist, the caller may not read the plugin's files, or they are
+/// not text or too large.
 pub async fn put(
     app: AppData,
     request: HttpRequest,
@@ -62,10 +63,10 @@ pub async fn put(
     read(app, request, caller, id).await
 }
 
-/// Takes the rules out of a card; what is installed stays.
+/// Removes the plugin from a card. An installed copy stays.
 ///
 /// # Errors
-/// The character is not there.
+/// Returns an error if the character does not exist.
 pub async fn delete(app: AppData, caller: Caller, id: CharacterIdPath) -> ApiResult<NoContent> {
     let card = characters::load(&app, caller, id).await?;
     update_card(&app, caller, card, |card| {
@@ -76,12 +77,12 @@ pub async fn delete(app: AppData, caller: Caller, id: CharacterIdPath) -> ApiRes
     Ok(ApiResponse::no_content())
 }
 
-/// Takes the rules of a card into the folder of plugins, as they were seen. Sessions choose them as any other plugin; those that
-/// play an older version go on to this one with their next turn, and what they played keeps the rules it was played by.
+/// Installs the embedded plugin, as the caller saw it, into the plugin folder. Sessions can then use it like any other
+/// plugin. Sessions with an older version switch to it with their next turn; their earlier turns keep their rules.
 ///
 /// # Errors
-/// The caller may not install plugins, the card carries none or another one than was seen, it cannot run, its id belongs to a
-/// plugin inside the program, another one is installed than was seen, or the server has no folder of plugins.
+/// Returns an error if the caller may not install plugins, or the server has no plugin folder. Also if the embedded or
+/// installed code is not what the caller saw, the plugin cannot run, or its id belongs to a bundled plugin.
 pub async fn accept(
     app: AppData,
     request: HttpRequest,

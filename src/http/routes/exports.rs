@@ -1,4 +1,4 @@
-//! Whole sessions out of the server, and single lines in forms that others read.
+//! Exports of whole sessions, and of single branches in other formats.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -15,13 +15,13 @@ use clotho_core::ids::SessionId;
 use clotho_engine::transfer::{BranchExportOptions, ExportTarget, export as write, export_all, export_branch};
 use clotho_store::{DatabaseSnapshot, SessionExportError, StoredSession};
 
-/// So many characters of a title stand in the name of a file.
+/// Maximum number of characters of a title in a file name.
 const MAX_NAME_CHARS: usize = 80;
 
-/// A session as a file: all of it, or one of its lines.
+/// Exports a session, whole or as one branch.
 ///
 /// # Errors
-/// The session or the end of the line is not there.
+/// Returns an error if the session or the leaf does not exist.
 pub async fn session(
     app: AppData,
     caller: Caller,
@@ -32,10 +32,10 @@ pub async fn session(
     run_blocking(&app, caller, sid, move |app| write_session(app, caller, sid.0, &query.0)).await
 }
 
-/// All of a session as a file that nobody has seen yet, for who takes it in again.
+/// Writes a whole session to an unnamed file, to be imported again.
 ///
 /// # Errors
-/// The session is not there, or the disk is full.
+/// Returns an error if the session does not exist or the disk is full.
 pub async fn export_archive(app: &AppData, caller: Caller, sid: SessionIdPath) -> Result<File, ApiError> {
     let written = move |app: &App| {
         let (mut snapshot, held) = open_session(app, caller, sid.0)?;
@@ -45,8 +45,8 @@ pub async fn export_archive(app: &AppData, caller: Caller, sid: SessionIdPath) -
     run_blocking(app, caller, sid, written).await
 }
 
-/// Writes what goes out of a session that is there, while the server goes on. A few at a time: each holds a connection and
-/// reads as fast as it can.
+/// Runs an export on a blocking thread. Only a few run in parallel, because each holds a database connection and reads
+/// at full speed.
 async fn run_blocking<T: Send + 'static>(
     app: &AppData,
     caller: Caller,
@@ -59,14 +59,14 @@ async fn run_blocking<T: Send + 'static>(
     actix_web::web::block(move || write(&program)).await.map_err(ApiError::internal)?
 }
 
-/// One moment of the database, and the session in it.
+/// Opens a database snapshot and loads the session from it.
 fn open_session(app: &App, caller: Caller, id: SessionId) -> Result<(DatabaseSnapshot, StoredSession), ApiError> {
     let mut snapshot = DatabaseSnapshot::open(&app.config.storage.database_path())?;
     let held = snapshot.session(Some(caller.0), id)?.ok_or_else(|| ApiError::not_found(SessionIdPath::WHAT))?;
     Ok((snapshot, held))
 }
 
-/// A file to write into, and the moment.
+/// Creates the file to write to, and returns it with the current time.
 fn create_file(app: &App) -> Result<(BufWriter<File>, Time), ApiError> {
     let now = app.clock.now();
     let file = unlinked_file(&app.config.storage.data_dir, app.ids.next(now)).map_err(|error| write_error(&error))?;
@@ -77,7 +77,7 @@ fn finish_file(out: BufWriter<File>) -> Result<File, ApiError> {
     out.into_inner().map_err(|error| write_error(error.error()))
 }
 
-/// Written to disk first: a slow client holds a file open and no moment of the database.
+/// Writes to disk first, so that a slow client holds a file open and not a database snapshot.
 fn write_session(
     app: &App,
     caller: Caller,
@@ -110,10 +110,10 @@ fn download(
     FileDownload::new(format!("{}.{ending}", title.trim()), kind, file).map_err(ApiError::internal)
 }
 
-/// Everything of the caller's as a folder of data of another program, packed.
+/// Exports all data of the caller as a SillyTavern data folder in a ZIP archive.
 ///
 /// # Errors
-/// The disk is full.
+/// Returns an error if the disk is full.
 pub async fn all(
     app: AppData,
     caller: Caller,

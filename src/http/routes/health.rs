@@ -1,4 +1,4 @@
-//! How the server is, for whoever runs it.
+//! Health and metrics, for the operator.
 
 use std::fmt::Write as _;
 
@@ -16,19 +16,19 @@ use clotho_engine::turn::HookMetric;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Whether the process is there.
+/// Confirms that the process is alive.
 ///
 /// # Errors
-/// None.
+/// Never.
 pub async fn healthz() -> ApiResult<HealthResponse> {
     ApiResponse::ok(&HealthResponse { status: "ok", version: VERSION, parts: Map::new() })
 }
 
-/// Whether database, index, plugins and the wiping work. A broken plugin does not make the server unready, nor does what
-/// cannot be wiped: it is listed.
+/// Checks the database, the search index, plugins and secure erasure. A broken plugin or a failed erasure is listed but
+/// does not make the server unready.
 ///
 /// # Errors
-/// The database does not answer: `503`.
+/// Returns `503` if the database does not answer.
 pub async fn readyz(app: AppData) -> Result<HttpResponse, ApiError> {
     let mut parts = Map::new();
     let database = app.store.read::<_, ApiError, _>(|reader| Ok(reader.newest_cursor()?)).await;
@@ -62,7 +62,7 @@ fn check_json(works: bool, otherwise: &str) -> Value {
     if works { "ok".into() } else { otherwise.into() }
 }
 
-/// What is told of each hook of each plugin.
+/// A metric of each hook of each plugin: name, help text and value.
 type PluginMetric = (&'static str, &'static str, fn(&HookMetric) -> u64);
 
 const PLUGIN_METRICS: [PluginMetric; 6] = [
@@ -74,10 +74,10 @@ const PLUGIN_METRICS: [PluginMetric; 6] = [
     ("plugin_proposed_total", "Operations on worlds that hooks proposed.", |meter| meter.proposed),
 ];
 
-/// Counters in the text form of Prometheus.
+/// Returns metrics in the Prometheus text format.
 ///
 /// # Errors
-/// None of its own.
+/// Returns no error of its own.
 pub async fn metrics(app: AppData, shared: Data<ServerState>) -> Result<HttpResponse, ApiError> {
     let mut text = String::new();
     let mut put = |name: &str, kind: &str, help: &str, rows: &[(String, u64)]| {

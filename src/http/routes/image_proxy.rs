@@ -1,5 +1,5 @@
-//! Pictures that cards name and other servers have. They are shown for a card once somebody has said so, and then fetched by
-//! the server, drawn anew and kept with the card: no reader's browser ever asks another server.
+//! Remote images named by cards. Once the user permits them for a card, the server fetches each image, re-encodes it
+//! and stores it with the card. The browser of a reader never contacts another server.
 
 use actix_web::web;
 
@@ -16,18 +16,18 @@ use crate::image_proxy::ImageFetchError;
 use clotho_compat::interop::picture;
 use clotho_store::{CardFile, StoreReader};
 
-/// Whether they are shown for a character.
+/// Returns the remote-image permission of a character.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if the character does not exist.
 pub async fn read(app: AppData, caller: Caller, cid: CharacterIdPath) -> ApiResult<RemoteImagesPermission> {
     ApiResponse::ok(&RemoteImagesPermission { allowed: load_permission(&app, caller, cid).await? })
 }
 
-/// Says whether they are.
+/// Sets the remote-image permission of a character.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if the character does not exist.
 pub async fn put(
     app: AppData,
     caller: Caller,
@@ -40,10 +40,10 @@ pub async fn put(
     ApiResponse::ok(&outside)
 }
 
-/// One of them: as it is kept, else as it comes.
+/// Returns a remote image: the stored copy, otherwise it is fetched.
 ///
 /// # Errors
-/// Nobody has said that they are shown, it leads inside, or no picture came.
+/// Returns an error if remote images are not permitted, the URL leads to a private network, or no image came.
 pub async fn read_image(
     app: AppData,
     caller: Caller,
@@ -71,7 +71,7 @@ async fn load_permission(app: &AppData, caller: Caller, cid: CharacterIdPath) ->
     found.ok_or_else(|| ApiError::not_found(CharacterIdPath::WHAT))
 }
 
-/// Asks for it, draws it anew and keeps it.
+/// Fetches, re-encodes and stores an image.
 async fn fetch_image(app: &AppData, cid: CharacterIdPath, name: String, address: &str) -> Result<Vec<u8>, ApiError> {
     let bytes = app.image_proxy.bytes(address, picture::MAX_BYTES).await?;
     let place = app.card_import_slots.acquire().await.map_err(ApiError::internal)?;

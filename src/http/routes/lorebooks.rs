@@ -1,4 +1,4 @@
-//! Lorebooks: kept, changed, bound to what they hold for, tried, brought in and taken along.
+//! Lorebooks: create, read, update, bind, test, import and export.
 
 use actix_web::web;
 use bytes::Bytes;
@@ -28,10 +28,10 @@ use clotho_engine::transfer::{self, ForeignImportReport, LorebookRejection};
 use clotho_engine::turn;
 use clotho_store::{self as store, IdempotencyClaim, Tx};
 
-/// The caller's lorebooks, oldest first.
+/// Lists the caller's lorebooks, oldest first.
 ///
 /// # Errors
-/// The page does not fit.
+/// Returns an error if the page parameters are invalid.
 pub async fn list(
     app: AppData,
     caller: Caller,
@@ -43,10 +43,10 @@ pub async fn list(
     ApiResponse::ok(&PageQuery::page(books.iter().map(LorebookResponse::without_entries).collect(), limit, skip))
 }
 
-/// Keeps a new one.
+/// Creates a lorebook.
 ///
 /// # Errors
-/// A field does not fit.
+/// Returns an error if a field is invalid.
 pub async fn create(app: AppData, caller: Caller, body: JsonBody<LorebookFields>) -> ApiResult<LorebookResponse> {
     if let Some(made) = IdempotencyClaim::previous_result() {
         return ApiResponse::created(&LorebookResponse::with_entries(&load(&app, caller, LorebookIdPath(made)).await?));
@@ -68,18 +68,18 @@ async fn insert(app: &AppData, caller: Caller, new: &store::Lorebook) -> Result<
     Ok(app.store.write(write).await?)
 }
 
-/// One of the caller's, with its entries.
+/// Returns one of the caller's lorebooks with its entries.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if it does not exist.
 pub async fn read(app: AppData, caller: Caller, id: LorebookIdPath) -> ApiResult<LorebookResponse> {
     ApiResponse::ok(&LorebookResponse::with_entries(&load(&app, caller, id).await?))
 }
 
-/// A page of the entries of one.
+/// Returns a page of the entries of a lorebook.
 ///
 /// # Errors
-/// It is not there, or the page does not fit.
+/// Returns an error if the lorebook does not exist or the page parameters are invalid.
 pub async fn entries(
     app: AppData,
     caller: Caller,
@@ -96,7 +96,7 @@ pub async fn entries(
 /// Changes the fields that the request names.
 ///
 /// # Errors
-/// It is not there, or a field does not fit.
+/// Returns an error if the lorebook does not exist or a field is invalid.
 pub async fn change(
     app: AppData,
     caller: Caller,
@@ -107,7 +107,7 @@ pub async fn change(
     ApiResponse::ok(&LorebookResponse::with_entries(&book))
 }
 
-/// Changes a book as it stands: what somebody else changes meanwhile, in another window or by a program, stays.
+/// Edits the current version of a lorebook, so that concurrent changes of other clients are kept.
 async fn edit<T: Serialize>(
     app: &AppData,
     caller: Caller,
@@ -134,7 +134,7 @@ async fn edit<T: Serialize>(
     }
 }
 
-/// The same with its entries as a list, each with what it is known by.
+/// Edits the entries of a lorebook as a list, each with its `uid`.
 async fn edit_entries<T: Serialize>(
     app: &AppData,
     caller: Caller,
@@ -151,13 +151,13 @@ async fn edit_entries<T: Serialize>(
     edit(app, caller, id, change).await
 }
 
-/// What a path of an entry leads to.
+/// Name of an entry in `not_found` messages.
 const ENTRY_NAME: &str = "the entry";
 
-/// Keeps a new entry, behind the others. One that comes with a `uid` that is free keeps it.
+/// Adds an entry at the end. A given `uid` is used if it is free.
 ///
 /// # Errors
-/// The book is not there, or the entry does not fit.
+/// Returns an error if the lorebook does not exist or the entry is invalid.
 pub async fn add(
     app: AppData,
     caller: Caller,
@@ -173,11 +173,11 @@ pub async fn add(
     ApiResponse::created(&entry)
 }
 
-/// Changes the fields of an entry that the request names, unless it says something else by now than the caller saw
-/// there. What says already what it is to say stays as it is: a request that is repeated is no quarrel.
+/// Changes the named fields of an entry, unless it no longer has the values that the caller saw. Fields that already
+/// have the new value are no conflict, so a request can be repeated.
 ///
 /// # Errors
-/// It is not there, a field does not fit, or somebody else changed it meanwhile.
+/// Returns an error if the entry does not exist, a field is invalid, or the entry was changed meanwhile.
 pub async fn update_entry(
     app: AppData,
     caller: Caller,
@@ -203,10 +203,10 @@ pub async fn update_entry(
     ApiResponse::ok(&entry)
 }
 
-/// Takes an entry out of a book, unless it says something else by now than the caller saw there.
+/// Deletes an entry, unless it no longer has the values that the caller saw.
 ///
 /// # Errors
-/// It is not there, or somebody else changed it meanwhile.
+/// Returns an error if the entry does not exist or was changed meanwhile.
 pub async fn delete_entry(
     app: AppData,
     caller: Caller,
@@ -223,20 +223,20 @@ pub async fn delete_entry(
     Ok(ApiResponse::no_content())
 }
 
-/// Moves one to the trash.
+/// Moves a lorebook to the trash.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if it does not exist.
 pub async fn delete(app: AppData, caller: Caller, id: LorebookIdPath) -> ApiResult<NoContent> {
     let now = app.clock.now();
     app.store.write(move |tx| tx.trash_lorebook(caller.0, id.0, now)).await?;
     Ok(ApiResponse::no_content())
 }
 
-/// For what one holds.
+/// Returns the bindings of a lorebook.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if it does not exist.
 pub async fn holds(app: AppData, caller: Caller, id: LorebookIdPath) -> ApiResult<LorebookBindingsResponse> {
     ApiResponse::ok(&load_bindings(&app, caller, id).await?)
 }
@@ -250,10 +250,10 @@ async fn load_bindings(
     found.map(LorebookBindingsResponse::from).ok_or_else(|| ApiError::not_found(LorebookIdPath::WHAT))
 }
 
-/// Says for what one holds, and for nothing else.
+/// Replaces the bindings of a lorebook.
 ///
 /// # Errors
-/// It is not there, or something that it is to hold for is not.
+/// Returns an error if the lorebook or something it is bound to does not exist.
 pub async fn set_bindings(
     app: AppData,
     caller: Caller,
@@ -265,19 +265,19 @@ pub async fn set_bindings(
     ApiResponse::ok(&load_bindings(&app, caller, id).await?)
 }
 
-/// The caller's house rules of lore.
+/// Returns the caller's global lorebook settings.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub async fn settings(app: AppData, caller: Caller) -> ApiResult<WorldInfoSettingsFields> {
     let read = move |reader: &mut store::StoreReader<'_>| Ok(turn::lore_settings(reader, caller.0)?);
     ApiResponse::ok(&WorldInfoSettingsFields::from(app.store.read::<_, ApiError, _>(read).await?))
 }
 
-/// Says the caller's house rules of lore. What is left out is as it is shipped.
+/// Sets the caller's global lorebook settings. Absent fields get their defaults.
 ///
 /// # Errors
-/// A field does not fit.
+/// Returns an error if a field is invalid.
 pub async fn set_settings(
     app: AppData,
     caller: Caller,
@@ -289,19 +289,19 @@ pub async fn set_settings(
     settings(app, caller).await
 }
 
-/// Which entries would fire, and why the others would not. Nothing is written.
+/// Tests which entries would fire, and why the others would not. Nothing is written.
 ///
 /// # Errors
-/// Something that is named is not there, or there is nothing to look at.
+/// Returns an error if something named does not exist, or there is no text to scan.
 pub async fn test(app: AppData, caller: Caller, body: JsonBody<LoreTestRequest>) -> ApiResult<LoreTestResponse> {
     let asked = body.0.read(app.config.limits.message_bytes)?;
     ApiResponse::ok(&LoreTestResponse::from(app.turns.test_lore(caller.0, asked).await?))
 }
 
-/// Keeps a lorebook of another program.
+/// Imports a lorebook.
 ///
 /// # Errors
-/// The file is no lorebook, or more than one may be.
+/// Returns an error if the file is no lorebook or too large.
 pub async fn import(app: AppData, caller: Caller, form: UploadForm) -> ApiResult<LorebookImportResponse> {
     if let Some(made) = IdempotencyClaim::previous_result() {
         let lorebook = LorebookResponse::with_entries(&load(&app, caller, LorebookIdPath(made)).await?);
@@ -331,10 +331,10 @@ impl From<LorebookRejection> for ApiError {
     }
 }
 
-/// A lorebook as other programs read it.
+/// Exports a lorebook for other programs.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if it does not exist.
 pub async fn export(
     app: AppData,
     caller: Caller,
@@ -352,10 +352,10 @@ pub async fn export(
     Ok(ApiResponse::file(FileResponseHead::from_title(&name, "json", "application/json"), pieces))
 }
 
-/// One of the caller's.
+/// Loads one of the caller's lorebooks.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if it does not exist.
 pub async fn load(app: &AppData, caller: Caller, id: LorebookIdPath) -> Result<store::Lorebook, ApiError> {
     let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.lorebook(caller.0, id.0)?)).await?;
     found.ok_or_else(|| ApiError::not_found(LorebookIdPath::WHAT))

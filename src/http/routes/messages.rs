@@ -1,4 +1,4 @@
-//! What makes a tree grow: messages, other replies, edits; and stopping a reply.
+//! Requests that grow the tree: messages, rerolls, continuations and edits; and cancelling a reply.
 
 use super::{AppData, load_session, node_renderer, shown};
 use crate::app::App;
@@ -15,10 +15,10 @@ use clotho_core::ids::NodeId;
 use clotho_engine::turn;
 use clotho_store::StoreReader;
 
-/// Writes a message and begins its replies, if it asks for any.
+/// Writes a message and starts its replies, if requested.
 ///
 /// # Errors
-/// A field does not fit, HEAD is elsewhere, a plugin refuses the input.
+/// Returns an error if a field is invalid, HEAD has moved, or a plugin refuses the input.
 pub async fn message(
     app: AppData,
     caller: Caller,
@@ -32,10 +32,10 @@ pub async fn message(
     answer(&app, caller, sid, started).await
 }
 
-/// Begins other replies beside a reply, or under what a model answers.
+/// Starts alternatives to a reply, or replies to a context node.
 ///
 /// # Errors
-/// A field does not fit, or HEAD is elsewhere.
+/// Returns an error if a field is invalid or HEAD has moved.
 pub async fn reroll(
     app: AppData,
     caller: Caller,
@@ -47,10 +47,10 @@ pub async fn reroll(
     answer(&app, caller, sid, started).await
 }
 
-/// Begins another reply that goes on from the text of this one.
+/// Starts a reply that continues the text of this one.
 ///
 /// # Errors
-/// It is no reply with text, a plugin writes, or HEAD is elsewhere.
+/// Returns an error if the node is no reply with text, the model is a narrator plugin, or HEAD has moved.
 pub async fn continue_reply(
     app: AppData,
     caller: Caller,
@@ -62,10 +62,10 @@ pub async fn continue_reply(
     answer(&app, caller, sid, started).await
 }
 
-/// Writes a new version of a message beside it.
+/// Writes a new version of a message as its sibling.
 ///
 /// # Errors
-/// A field does not fit, the node cannot be edited, HEAD is elsewhere.
+/// Returns an error if a field is invalid, the node cannot be edited, or HEAD has moved.
 pub async fn edit(
     app: AppData,
     caller: Caller,
@@ -78,10 +78,10 @@ pub async fn edit(
     answer(&app, caller, sid, started).await
 }
 
-/// Asks a running reply to stop; what arrived is kept.
+/// Cancels a running reply; the text received so far is kept.
 ///
 /// # Errors
-/// The node is not there, or the reply has ended.
+/// Returns an error if the node does not exist or the reply has ended.
 pub async fn cancel(
     app: AppData,
     caller: Caller,
@@ -98,7 +98,7 @@ async fn check_persona_owner(app: &App, caller: Caller, persona: Option<WirePers
     found.map(|_| ()).ok_or_else(|| ApiError::not_found(PersonaIdPath::WHAT))
 }
 
-/// 202 where replies are on their way, else 201.
+/// Answers 202 if replies were started, otherwise 201.
 pub async fn answer(
     app: &App,
     caller: Caller,

@@ -1,6 +1,6 @@
-//! The handlers, one file for each kind of thing, all in one gait: take, load, decide, one write, answer. What they have
-//! in common stands here. To add a route: a handler in the file of its thing, and a line in the table of `http/mod.rs`. What a
-//! handler takes and answers are shapes of `wire/`; what it decides is decided a floor below.
+//! The handlers, one file per kind of thing. All take the same steps: parse, load, decide, one write, answer. This file
+//! has what they share. To add a route: write a handler in the matching file, and add its line to the table in
+//! `http/mod.rs`. Requests and answers are types of `wire/`; the decisions are made in the layers below.
 
 pub mod api_docs;
 pub mod auth;
@@ -58,13 +58,13 @@ use crate::app::App;
 use clotho_core::ids::NodeId;
 use clotho_store::{StoreReader, StoredNode, StoredSession};
 
-/// The program, as handlers take it.
+/// The app state, as handlers take it.
 pub type AppData = Data<App>;
 
-/// A session of the caller's, or `not_found`.
+/// Loads a session of the caller.
 ///
 /// # Errors
-/// It is not there, or not for this caller.
+/// Returns `not_found` if it does not exist or belongs to another user.
 pub fn load_session(
     reader: &mut StoreReader<'_>,
     caller: Caller,
@@ -73,18 +73,18 @@ pub fn load_session(
     reader.session(caller.0, sid.0)?.ok_or_else(|| ApiError::not_found(SessionIdPath::WHAT))
 }
 
-/// A node of a session, or `not_found`.
+/// Loads a node of a session.
 ///
 /// # Errors
-/// It is not there.
+/// Returns `not_found` if it does not exist.
 pub fn load_node(reader: &mut StoreReader<'_>, held: &StoredSession, node: NodeId) -> Result<StoredNode, ApiError> {
     reader.node(held, node)?.ok_or_else(|| ApiError::not_found(NodeIdPath::WHAT))
 }
 
-/// Where the line that a query asks for ends, and what its page comes before.
+/// Returns the leaf of the requested branch, and the node before which the page ends.
 ///
 /// # Errors
-/// One of them is not in the session.
+/// Returns an error if one of them is not in the session.
 pub fn branch_range(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
@@ -98,10 +98,10 @@ pub fn branch_range(
     Ok((leaf, before))
 }
 
-/// The node where a line ends: the one that is named by its id or by its label, else HEAD.
+/// Returns the leaf of a branch, given by its id or its label; default HEAD.
 ///
 /// # Errors
-/// It is not in the session, or was named twice.
+/// Returns an error if it is not in the session, or both are given.
 pub fn branch_leaf(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
@@ -118,7 +118,7 @@ pub fn branch_leaf(
     load_node(reader, held, node)
 }
 
-/// How nodes are shown: as configured, with the texts of running replies so far.
+/// Returns the renderer of nodes: as configured, with the texts of running replies.
 pub fn node_renderer(app: &App) -> NodeRenderer {
     NodeRenderer {
         hide_tags: Arc::from(app.config.generation.hide_tags.as_slice()),
@@ -127,10 +127,10 @@ pub fn node_renderer(app: &App) -> NodeRenderer {
     }
 }
 
-/// Nodes by id, dressed for a client but for what plugins say of them; unknown ones are left out.
+/// Returns nodes by id for a client, before plugins render them; unknown ids are left out.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub fn shown(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
@@ -142,19 +142,19 @@ pub fn shown(
     look.line(reader, dressed)
 }
 
-/// What was read of a session, all of it at one moment.
+/// What was read of a session in one snapshot.
 pub struct ConditionalRead<R> {
     tag: String,
     op: i64,
-    /// `None`: the client has it already.
+    /// `None`: the client already has the current version.
     value: Option<R>,
 }
 
-/// Reads of a session what an address asks for, in one snapshot, unless the client has it already. The answer will be named
-/// by the operation that it was read at, and tagged (`docs/domain.md` 4).
+/// Reads from a session in one snapshot, unless the client already has the current version. The answer carries the
+/// number of the operation at which it was read, and an `ETag` (`docs/domain.md` 4).
 ///
 /// # Errors
-/// The session is not there, or what `read` refuses.
+/// Returns an error if the session does not exist or `read` fails.
 pub async fn conditional_read<R, F>(
     app: &AppData,
     request: &HttpRequest,
@@ -169,7 +169,7 @@ where
     app.store.read(read_if_changed(app, request, caller, sid, read)).await
 }
 
-/// The same of what is a page at most ([`clotho_store::Store::read_inline`]).
+/// Like [`conditional_read`], on the caller's thread, for at most a page ([`clotho_store::Store::read_inline`]).
 ///
 /// # Errors
 /// As [`conditional_read`].
@@ -207,17 +207,17 @@ where
         if has(&known, &tag) {
             return Ok(ConditionalRead { tag, op, value: None });
         }
-        // Whoever has anything at all must still hear that there is nothing at this address.
+        // A client with `If-None-Match: *` must still get an error if nothing exists at this address.
         let seen = Some(read(reader, &held)?).filter(|_| !has_if_none_match(&known));
         Ok(ConditionalRead { tag, op, value: seen })
     }
 }
 
 impl<R> ConditionalRead<R> {
-    /// Lets plugins have their say in how nodes of what was seen are shown.
+    /// Calls the plugins that render nodes of the answer.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub async fn asked<'s, N>(
         &'s mut self,
         look: &NodeRenderer,
@@ -234,10 +234,10 @@ impl<R> ConditionalRead<R> {
         }
     }
 
-    /// The answer that what was seen becomes; nothing new for one who has it.
+    /// Builds the answer; `304` if the client already has it.
     ///
     /// # Errors
-    /// It cannot be written, which is our own fault.
+    /// Returns an internal error if the answer cannot be serialized.
     pub fn shown<T>(self, show: impl FnOnce(R) -> ApiResult<T>) -> ApiResult<T> {
         let reply = match self.value {
             Some(seen) => show(seen)?.with_etag(&self.tag),
@@ -246,7 +246,7 @@ impl<R> ConditionalRead<R> {
         Ok(reply.at(self.op))
     }
 
-    /// What was seen as JSON.
+    /// Builds a JSON answer.
     ///
     /// # Errors
     /// As [`ConditionalRead::shown`].
@@ -258,8 +258,8 @@ impl<R> ConditionalRead<R> {
     }
 }
 
-/// What an answer depends on that no operation tells of: how texts are shown, the code of the plugins and which of them are
-/// switched off, and how much of the session's running replies has arrived.
+/// Returns what an answer depends on besides operations, for the `ETag`: display settings, code and enabled state of
+/// plugins, and the progress of running replies.
 fn etag_context(app: &App, sid: SessionIdPath) -> String {
     let catalogue = app.catalogue.now();
     let entries = catalogue.entries();
@@ -278,7 +278,7 @@ fn etag_context(app: &App, sid: SessionIdPath) -> String {
     shown.chain(code).chain(off).chain(arrived).map(|part| format!("{part}\n")).collect()
 }
 
-/// The reader's language: the first of `Accept-Language`, as far as it is a plain tag.
+/// Returns the reader's language: the first plain tag of `Accept-Language`.
 pub fn language(request: &HttpRequest) -> String {
     let accepted = request.headers().get(header::ACCEPT_LANGUAGE).and_then(|accepted| accepted.to_str().ok());
     let first = accepted.and_then(|accepted| accepted.split([',', ';']).next()).unwrap_or_default().trim();

@@ -1,4 +1,4 @@
-//! The models that can be asked.
+//! The available models.
 
 use std::time::Duration;
 
@@ -12,16 +12,16 @@ use crate::http::wire::server_info::{ModelResponse, ModelsResponse, ProviderProb
 use clotho_config::ToolMode;
 use clotho_provider::{ModelInfo, ProviderClient, ProviderFailure};
 
-/// A provider that does not tell its models in this time is listed with what the configuration names.
+/// Maximum time for a provider to list its models; afterwards only its configured models are listed.
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Narrating plugins, the names that stand for models, and the models of every provider: those that the configuration names,
-/// and those that it tells.
+/// Lists narrator plugins, aliases, and the models of every provider, both configured and listed by the provider.
 ///
 /// # Errors
-/// None of its own: a provider that cannot be asked is a problem in the answer.
+/// Returns no error of its own; a provider that cannot be reached is a problem in the answer.
 pub async fn list(app: AppData, request: HttpRequest, _: Caller) -> ApiResult<ModelsResponse> {
     let language = language(&request);
+    // Narrator plugins and aliases.
     let mut items: Vec<ModelResponse> = app
         .models
         .narrators()
@@ -35,6 +35,7 @@ pub async fn list(app: AppData, request: HttpRequest, _: Caller) -> ApiResult<Mo
         stands_for: stands_for.to_vec(),
         ..model_response(name.to_owned(), "models", name, None)
     }));
+    // Models of the providers, which are asked in parallel.
     let mut problems = Vec::new();
     let providers: Vec<(String, ProviderClient, Vec<String>)> = app.models.providers().collect();
     let told = join_all(providers.iter().map(|(_, client, _)| fetch_models(client))).await;
@@ -47,6 +48,7 @@ pub async fn list(app: AppData, request: HttpRequest, _: Caller) -> ApiResult<Mo
         items.extend(missing.map(|name| model_response(format!("{id}/{name}"), &id, name, None)));
         items.extend(told.iter().map(|info| model_response(format!("{id}/{}", info.id), &id, &info.id, Some(info))));
     }
+    // Providers that cannot be used.
     for (id, why, named) in app.models.unusable() {
         let (code, message) = ("provider_misconfigured".to_owned(), why.clone());
         problems.push(ProviderProblem { provider: id.clone(), code, message });
@@ -56,6 +58,7 @@ pub async fn list(app: AppData, request: HttpRequest, _: Caller) -> ApiResult<Mo
         };
         items.extend(named.iter().map(unusable));
     }
+    // The default model and tool support.
     let default = &app.models.default_name();
     let is_alias = app.models.aliases().any(|(name, ..)| name == default);
     for item in &mut items {
@@ -79,7 +82,7 @@ async fn fetch_models(client: &ProviderClient) -> Result<Vec<ModelInfo>, Provide
     }
 }
 
-/// As the settings name it.
+/// Returns the name used in the configuration.
 const fn tool_support_name(tools: ToolMode) -> &'static str {
     match tools {
         ToolMode::RequestField => "native",

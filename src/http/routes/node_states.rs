@@ -1,4 +1,4 @@
-//! The overlay of nodes: enabled, muted, rated, unread.
+//! The state of nodes: enabled, muted, rated, unread.
 
 use super::{AppData, load_session};
 use crate::app::App;
@@ -16,10 +16,10 @@ use clotho_core::ids::NodeId;
 use clotho_core::tree::Node;
 use clotho_store::{Actor, NodeStateUpdate, StoreReader};
 
-/// Changes one node's state.
+/// Changes the state of one node.
 ///
 /// # Errors
-/// The node is not there, still being generated, or the root.
+/// Returns an error if the node does not exist, is still being generated, or is the root.
 pub async fn one(
     app: AppData,
     caller: Caller,
@@ -39,10 +39,10 @@ pub async fn one(
     apply_updates(&app, caller, sid, vec![update]).await
 }
 
-/// Changes many nodes' states in one operation.
+/// Changes the state of many nodes in one operation.
 ///
 /// # Errors
-/// A node is not there, still being generated, or the root; nothing was changed then.
+/// Returns an error and changes nothing if a node does not exist, is still being generated, or is the root.
 pub async fn set_many(
     app: AppData,
     caller: Caller,

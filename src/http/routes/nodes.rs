@@ -1,4 +1,4 @@
-//! One node, its other versions, what it does and why it exists.
+//! One node, its alternatives, its delta and its trace.
 
 use actix_web::HttpRequest;
 
@@ -16,7 +16,7 @@ use clotho_core::ids::NodeId;
 use clotho_engine::turn::read_trace;
 use clotho_store::{StoreReader, StoredNode, StoredSession};
 
-/// What comes with a node.
+/// The requested expansions of a node.
 #[derive(Debug, Clone, Copy, Default)]
 struct NodeExpansion {
     world: bool,
@@ -29,7 +29,7 @@ impl NodeExpansion {
         let mut expand = Self::default();
         for word in text.unwrap_or_default().split(',').map(str::trim).filter(|word| !word.is_empty()) {
             match word {
-                // The first design calls the world "state".
+                // The first design called the world "state".
                 "world" | "state" => expand.world = true,
                 "trace" => expand.trace = true,
                 "delta" => expand.delta = true,
@@ -40,10 +40,10 @@ impl NodeExpansion {
     }
 }
 
-/// One node, with what is asked for beside it.
+/// Returns one node with the requested expansions.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if it does not exist.
 pub async fn node(
     app: AppData,
     request: HttpRequest,
@@ -75,10 +75,10 @@ pub async fn node(
     sight.json()
 }
 
-/// The other versions of a node, and its replies if a model answers it.
+/// Returns the alternatives of a node, and its replies if it is a context node.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if it does not exist.
 pub async fn alternatives(
     app: AppData,
     request: HttpRequest,
@@ -115,7 +115,7 @@ pub async fn alternatives(
     sight.json()
 }
 
-/// The one among some nodes that the session remembers, else the newest complete one.
+/// Returns the node that the session remembers, otherwise the newest complete one.
 fn chosen_alternative(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
@@ -128,10 +128,10 @@ fn chosen_alternative(
     }
 }
 
-/// What a node does to its parent's world.
+/// Returns the delta of a node.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if the node does not exist.
 pub async fn delta(
     app: AppData,
     request: HttpRequest,
@@ -146,10 +146,10 @@ pub async fn delta(
     conditional_read_inline(&app, &request, caller, sid, read).await?.json()
 }
 
-/// Why a reply exists.
+/// Returns the trace of a reply.
 ///
 /// # Errors
-/// The node is not there, or neither a model wrote it nor a plugin ran on it.
+/// Returns an error if the node does not exist, or neither a model wrote it nor a plugin ran on it.
 pub async fn trace(
     app: AppData,
     request: HttpRequest,

@@ -1,4 +1,4 @@
-//! Personas: who the user plays.
+//! Personas that the user plays.
 
 use serde_json::{Map, Value};
 
@@ -17,10 +17,10 @@ use clotho_core::ids::PersonaId;
 use clotho_engine::transfer::{self, ForeignImportReport};
 use clotho_store::{IdempotencyClaim, PersonaCard, Tx};
 
-/// The caller's personas, oldest first.
+/// Lists the caller's personas, oldest first.
 ///
 /// # Errors
-/// The page does not fit.
+/// Returns an error if the page parameters are invalid.
 pub async fn list(
     app: AppData,
     caller: Caller,
@@ -31,10 +31,10 @@ pub async fn list(
     ApiResponse::ok(&PageQuery::page(cards.into_iter().map(PersonaResponse::from).collect(), limit, skip))
 }
 
-/// Keeps a new one.
+/// Creates a persona.
 ///
 /// # Errors
-/// A field does not fit.
+/// Returns an error if a field is invalid.
 pub async fn create(app: AppData, caller: Caller, body: JsonBody<PersonaFields>) -> ApiResult<PersonaResponse> {
     if let Some(made) = IdempotencyClaim::previous_result() {
         return ApiResponse::created(&PersonaResponse::from(load(&app, caller, PersonaIdPath(made)).await?));
@@ -53,10 +53,10 @@ pub async fn create(app: AppData, caller: Caller, body: JsonBody<PersonaFields>)
     ApiResponse::created(&PersonaResponse::from(new))
 }
 
-/// Keeps the personas of another program.
+/// Imports the personas of another program.
 ///
 /// # Errors
-/// The file has none.
+/// Returns an error if the file has none.
 pub async fn import(app: AppData, caller: Caller, form: UploadForm) -> ApiResult<PersonasImportResponse> {
     if let Some(made) = IdempotencyClaim::previous_result::<Vec<PersonaId>>() {
         let mut items = Vec::new();
@@ -85,10 +85,10 @@ impl From<PersonaError> for ApiError {
     }
 }
 
-/// One of the caller's.
+/// Returns one of the caller's personas.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if it does not exist.
 pub async fn read(app: AppData, caller: Caller, id: PersonaIdPath) -> ApiResult<PersonaResponse> {
     ApiResponse::ok(&PersonaResponse::from(load(&app, caller, id).await?))
 }
@@ -96,7 +96,7 @@ pub async fn read(app: AppData, caller: Caller, id: PersonaIdPath) -> ApiResult<
 /// Changes the fields that the request names.
 ///
 /// # Errors
-/// It is not there, or a field does not fit.
+/// Returns an error if the persona does not exist or a field is invalid.
 pub async fn change(
     app: AppData,
     caller: Caller,
@@ -115,20 +115,20 @@ pub async fn change(
     ApiResponse::ok(&PersonaResponse::from(card))
 }
 
-/// Moves one to the trash; sessions that play it keep their version.
+/// Moves a persona to the trash. Sessions that use it keep their version.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if it does not exist.
 pub async fn delete(app: AppData, caller: Caller, id: PersonaIdPath) -> ApiResult<NoContent> {
     let now = app.clock.now();
     app.store.write(move |tx| tx.trash_persona(caller.0, id.0, now)).await?;
     Ok(ApiResponse::no_content())
 }
 
-/// One of the caller's.
+/// Loads one of the caller's personas.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if it does not exist.
 pub async fn load(app: &AppData, caller: Caller, id: PersonaIdPath) -> Result<PersonaCard, ApiError> {
     let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.persona(caller.0, id.0)?)).await?;
     found.ok_or_else(|| ApiError::not_found(PersonaIdPath::WHAT))

@@ -1,5 +1,5 @@
-//! The workshop: files of plugins read and written, and code that is not saved checked and tried. Files are those of the
-//! folder in the settings and nowhere else; code comes only from who may install plugins.
+//! The plugin editor: reads and writes plugin files, and checks and tries unsaved code. It only accesses files of the
+//! configured plugin folder. Only callers who may install plugins can submit code.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -27,24 +27,24 @@ use clotho_plugin::testing::run_tests_while;
 use clotho_plugin::{CatalogueEntry, LoadedPlugin, PluginSource, ScriptError, ScriptLimits, folder};
 use clotho_store::StoreReader;
 
-/// The file that says what a plugin is.
+/// File name of the manifest.
 const MANIFEST_FILE: &str = "plugin.toml";
 
-/// So long the cases of a plugin may take all together; the case that is running then is the last.
+/// Time limit for all test cases of a plugin; the case running at that time is the last.
 const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What scripts can call, the same for everybody: for an editor that completes and explains.
+/// Returns the reference of the script API, for completion and help in an editor.
 ///
 /// # Errors
-/// None of its own.
+/// Returns no error of its own.
 pub async fn reference(_: Caller) -> ApiResult<PluginReferenceResponse> {
     ApiResponse::ok(&PluginReferenceResponse::all())
 }
 
-/// One file of a plugin: of the folder as it lies there, of a bundled one as it is inside the program.
+/// Returns a plugin file: from the plugin folder, or for a bundled plugin from the program.
 ///
 /// # Errors
-/// The caller may not install plugins, there is no such plugin, or it has no such file.
+/// Returns an error if the caller may not install plugins, or the plugin or file does not exist.
 pub async fn read(
     app: AppData,
     caller: Caller,
@@ -64,11 +64,12 @@ pub async fn read(
     ApiResponse::ok(&PluginFileResponse { path, content: String::from_utf8(bytes).ok(), bytes: length })
 }
 
-/// Writes a file of a plugin of the folder, and takes the plugin in at once if it can run. If it cannot, the file is kept and
-/// what was there before goes on.
+/// Writes a file of a plugin in the folder, and reloads the plugin if it can run. Otherwise the file is kept and the
+/// previous code stays active.
 ///
 /// # Errors
-/// The caller may not install plugins, the plugin is not in the folder, the path leads elsewhere, or it is too large.
+/// Returns an error if the caller may not install plugins, the plugin is not in the folder, the path is invalid, or the
+/// text is too large.
 pub async fn write(
     app: AppData,
     caller: Caller,
@@ -89,11 +90,12 @@ pub async fn write(
     ApiResponse::ok(&WritePluginFileResponse::new(path, app.catalogue.now().entry(&name.0)))
 }
 
-/// Deletes a file of a plugin of the folder, and takes the plugin in at once if it can run without it. If it cannot, what was
-/// there before goes on.
+/// Deletes a file of a plugin in the folder, and reloads the plugin if it can run without it. Otherwise the previous
+/// code stays active.
 ///
 /// # Errors
-/// The caller may not install plugins, the plugin is not in the folder, it has no such file, or it is none without it.
+/// Returns an error if the caller may not install plugins, the plugin is not in the folder, the file does not exist, or
+/// the plugin cannot be without it.
 pub async fn delete(
     app: AppData,
     caller: Caller,
@@ -118,17 +120,17 @@ pub async fn delete(
     ApiResponse::ok(&WritePluginFileResponse::new(path, app.catalogue.now().entry(&name.0)))
 }
 
-/// The file that a plugin begins with, as its code in force says.
+/// Returns the entry script, as the active manifest names it.
 fn main_file(app: &App, name: &str) -> String {
     let catalogue = app.catalogue.now();
     let loaded = catalogue.entry(name).and_then(|entry| entry.state.as_ref().ok());
     loaded.map_or("main.rhai", |loaded| loaded.manifest().entry.as_str()).to_owned()
 }
 
-/// Reads, compiles and checks a plugin, with texts in the place of its files.
+/// Reads, compiles and checks a plugin with unsaved texts.
 ///
 /// # Errors
-/// The caller may not bring code, or there is no such plugin.
+/// Returns an error if the caller may not submit code or the plugin does not exist.
 pub async fn check(
     app: AppData,
     caller: Caller,
@@ -143,10 +145,11 @@ pub async fn check(
     ApiResponse::ok(&CheckPluginResponse::new(&loaded))
 }
 
-/// Runs the cases of a plugin as `clotho plugin test` does, perhaps with texts that are not saved. Who goes away stops them.
+/// Runs the test cases of a plugin like `clotho plugin test`, optionally with unsaved texts. A disconnect of the client
+/// stops them.
 ///
 /// # Errors
-/// The caller may not install plugins, or there is no such plugin.
+/// Returns an error if the caller may not install plugins or the plugin does not exist.
 pub async fn test(
     app: AppData,
     caller: Caller,
@@ -167,7 +170,7 @@ pub async fn test(
     ApiResponse::ok(&PluginTestResponse::new(&loaded, &report))
 }
 
-/// Somebody waits for an answer; says no longer so when the request is over or given up.
+/// Clears its flag when the request ends or is dropped.
 struct CancelOnDrop(Arc<AtomicBool>);
 
 impl Drop for CancelOnDrop {
@@ -176,10 +179,10 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// Tries a hook or tool on a message of one of the caller's sessions, perhaps with code that is not saved. Writes nothing.
+/// Tries a hook or tool on a message of one of the caller's sessions, optionally with unsaved code. Writes nothing.
 ///
 /// # Errors
-/// The caller may not bring code, the plugin, session or message is not there, or there is no such hook or tool.
+/// Returns an error if the caller may not submit code, or the plugin, session, message, hook or tool does not exist.
 pub async fn try_hook(
     app: AppData,
     caller: Caller,
@@ -201,12 +204,13 @@ pub async fn try_hook(
     }
 }
 
-/// Runs the rules of a plugin again along a line of one of the caller's sessions, perhaps with code that is not saved. Writes
-/// nothing, unless it is accepted: then the messages do what the rules say now, as one step that can be taken back.
+/// Replays a plugin along a branch of one of the caller's sessions, optionally with unsaved code. Writes nothing unless
+/// it is accepted; then the new deltas are written as one step that can be undone.
 ///
 /// # Errors
-/// The caller may not bring code, or the plugin, the session or a message is not there. Accepted: the code is not the one in
-/// force, the line was played by other rules, a rule fails, or something was done in the session meanwhile.
+/// Returns an error if the caller may not submit code, or the plugin, session or message does not exist. If accepted,
+/// also if the code is not the active one, the branch was played with other rules, a hook fails, or the session has
+/// changed.
 pub async fn replay(
     app: AppData,
     caller: Caller,
@@ -238,7 +242,7 @@ pub async fn replay(
     }
 }
 
-/// What is wrong with code is told to who may look at the messages that they name.
+/// Checks that the caller may read the messages that a request names, before errors of the code are reported.
 async fn check_owned<const N: usize>(
     app: &App,
     caller: Caller,
@@ -252,7 +256,7 @@ async fn check_owned<const N: usize>(
     app.store.read(read).await
 }
 
-/// The plugin as it is in force, or with texts in the place of its files.
+/// Returns the active plugin, or one loaded with unsaved texts.
 async fn source_with_edits(
     app: &App,
     caller: Caller,
@@ -269,7 +273,7 @@ async fn source_with_edits(
     Ok(load_with_edits(app, name, files.into_iter().collect(), entry, ScriptLimits::default()).await?.map(Arc::new))
 }
 
-/// The plugin with texts in the place of its files, loaded aside.
+/// Loads a separate copy of the plugin with unsaved texts.
 async fn load_with_edits(
     app: &App,
     name: String,
@@ -293,13 +297,13 @@ async fn load_with_edits(
         Ok(LoadedPlugin::load(folder::changed(&source, texts)?, &limits))
     });
     loading.await.map_err(ApiError::internal)?.map_err(|fault| match fault {
-        // It stands in the body, not in the address.
+        // The path is in the body, not in the URL.
         folder::PluginFileError::InvalidPath(_) => ApiError::invalid("files", fault.to_string()),
         other => other.into(),
     })
 }
 
-/// A file of a plugin that is inside the program.
+/// Returns a file of a bundled plugin.
 fn bundled_file(app: &App, name: &str, path: &str) -> Result<Vec<u8>, ApiError> {
     let catalogue = app.catalogue.now();
     let entry = catalogue.entry(name).ok_or_else(|| ApiError::not_found("the plugin"))?;
@@ -307,10 +311,11 @@ fn bundled_file(app: &App, name: &str, path: &str) -> Result<Vec<u8>, ApiError> 
     Ok(file.ok_or(folder::PluginFileError::NotFound)?.to_vec())
 }
 
-/// What files a plugin has: of one in the folder those that lie there, also while they are broken and what was there goes on.
+/// Lists the files of a plugin. For one in the folder, the files on disk, even if they are broken and older code is
+/// active.
 ///
 /// # Errors
-/// The server is shutting down.
+/// Returns an error if the server is shutting down.
 pub(super) async fn list_files(app: &App, entry: &CatalogueEntry) -> Result<Vec<String>, ApiError> {
     let names = |source: &PluginSource| source.files.keys().cloned().collect();
     let loaded = entry.state.as_ref().ok().map(|loaded| names(loaded.source()));
@@ -319,11 +324,11 @@ pub(super) async fn list_files(app: &App, entry: &CatalogueEntry) -> Result<Vec<
         return Ok(loaded.unwrap_or_default());
     };
     let read = web::block(move || PluginSource::read(&folder)).await.map_err(ApiError::internal)?;
-    // What keeps it from being read is the error that it is listed with.
+    // If the folder cannot be read, the list entry of the plugin already has the error.
     Ok(read.as_ref().map(names).unwrap_or_default())
 }
 
-/// The folder of a plugin, where it has one.
+/// Returns the folder of a plugin, if it has one.
 fn plugin_folder(app: &App, name: &str) -> Result<PathBuf, ApiError> {
     app.catalogue.folder_of(name).ok_or_else(|| match app.catalogue.now().entry(name) {
         Some(_) => {
@@ -334,7 +339,7 @@ fn plugin_folder(app: &App, name: &str) -> Result<PathBuf, ApiError> {
     })
 }
 
-/// Plugins are installed by who runs the server.
+/// Checks that the caller may install plugins, which only the operator may.
 pub(super) async fn check_may_install(app: &App, caller: Caller) -> Result<(), ApiError> {
     let users = app.store.read::<_, ApiError, _>(|reader| Ok(reader.users()?)).await?;
     let is_one = users.iter().any(|user| user.id == caller.0 && matches!(user.role.as_str(), "owner" | "admin"));

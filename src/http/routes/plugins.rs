@@ -11,10 +11,10 @@ use crate::http::response::{ApiResponse, ApiResult};
 use crate::http::wire::server_info::{PluginResponse, PluginSummaryResponse, SlashCommandResponse, commands};
 use crate::http::wire::{ListResponse, PageQuery, PageResponse};
 
-/// Every plugin that this server knows, the broken ones with their errors.
+/// Lists all plugins of the server, including broken ones with their errors.
 ///
 /// # Errors
-/// The page does not fit.
+/// Returns an error if the page parameters are invalid.
 pub async fn list(
     app: AppData,
     request: HttpRequest,
@@ -32,10 +32,10 @@ pub async fn list(
     ))
 }
 
-/// One plugin with its manifest, its settings as a form, and its errors.
+/// Returns a plugin with its manifest, its settings as a form, and its errors.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if it does not exist.
 pub async fn read(app: AppData, request: HttpRequest, _: Caller, name: PluginIdPath) -> ApiResult<PluginResponse> {
     let catalogue = app.catalogue.now();
     let entry = catalogue.entry(&name.0).ok_or_else(|| ApiError::not_found("the plugin"))?;
@@ -43,10 +43,10 @@ pub async fn read(app: AppData, request: HttpRequest, _: Caller, name: PluginIdP
     ApiResponse::ok(&PluginResponse::new(entry, files, &language(&request)))
 }
 
-/// The slash commands of a session's plugins.
+/// Lists the slash commands of a session's plugins.
 ///
 /// # Errors
-/// The session is not there.
+/// Returns an error if the session does not exist.
 pub async fn session_commands(
     app: AppData,
     request: HttpRequest,

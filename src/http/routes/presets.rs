@@ -1,4 +1,4 @@
-//! Presets: kept, listed, changed in whole or in parts, copied and taken along.
+//! Presets: create, list, change in whole or in part, copy, import and export.
 
 use actix_web::web;
 use bytes::Bytes;
@@ -25,10 +25,10 @@ use clotho_core::tree::preset::{KINDS, MAX_BYTES};
 use clotho_engine::transfer::{self, ForeignImportReport, PresetRejection};
 use clotho_store::{self as store, IdempotencyClaim, Tx};
 
-/// The caller's presets, oldest first, without their bodies.
+/// Lists the caller's presets, oldest first, without their bodies.
 ///
 /// # Errors
-/// The page does not fit, or the kind is none.
+/// Returns an error if the page parameters or the kind are invalid.
 pub async fn list(
     app: AppData,
     caller: Caller,
@@ -42,7 +42,7 @@ pub async fn list(
     ApiResponse::ok(&PageQuery::page(presets.into_iter().map(PresetResponse::from).collect(), limit, skip))
 }
 
-/// A kind, if it is one.
+/// Checks that a kind is known.
 fn check_kind(kind: Option<String>) -> Result<Option<String>, ApiError> {
     if kind.as_ref().is_some_and(|kind| !KINDS.contains(&kind.as_str())) {
         return Err(ApiError::invalid("kind", format!("one of these is expected: {}", KINDS.join(", "))));
@@ -50,10 +50,10 @@ fn check_kind(kind: Option<String>) -> Result<Option<String>, ApiError> {
     Ok(kind)
 }
 
-/// Keeps a new one.
+/// Creates a preset.
 ///
 /// # Errors
-/// A field does not fit.
+/// Returns an error if a field is invalid.
 pub async fn create(app: AppData, caller: Caller, body: JsonBody<CreatePresetRequest>) -> ApiResult<PresetResponse> {
     if let Some(made) = IdempotencyClaim::previous_result() {
         return ApiResponse::created(&PresetResponse::from(load(&app, caller, PresetIdPath(made)).await?));
@@ -75,7 +75,7 @@ pub async fn create(app: AppData, caller: Caller, body: JsonBody<CreatePresetReq
     ApiResponse::created(&PresetResponse::from(new))
 }
 
-/// The kind of presets that make prompts.
+/// Kind of presets that build prompts.
 const OPENAI_KIND: &str = "openai";
 
 fn copy_contents(mut preset: store::StoredPreset) -> (String, Map<String, Value>) {
@@ -84,10 +84,10 @@ fn copy_contents(mut preset: store::StoredPreset) -> (String, Map<String, Value>
     (kind, if let Some(Value::Object(body)) = body { body } else { Map::new() })
 }
 
-/// Keeps the presets of a file of another program. What is here already, to the letter, does not come twice.
+/// Imports the presets of a file. Presets that already exist with identical content are not duplicated.
 ///
 /// # Errors
-/// The file has none, or more than may be; or nothing says what kind they are of.
+/// Returns an error if the file has none or too many, or their kind is unknown.
 pub async fn import(
     app: AppData,
     caller: Caller,
@@ -139,19 +139,19 @@ impl From<PresetRejection> for ApiError {
     }
 }
 
-/// One of the caller's, with all that it says.
+/// Returns one of the caller's presets with its body.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if it does not exist.
 pub async fn read(app: AppData, caller: Caller, id: PresetIdPath) -> ApiResult<PresetResponse> {
     ApiResponse::ok(&PresetResponse::from(load(&app, caller, id).await?))
 }
 
-/// Changes what the request names, and nothing else. What somebody else changes meanwhile stays; what was changed of what the
-/// caller saw there is told.
+/// Changes only what the request names, so that concurrent changes of other clients are kept. A conflict with the
+/// values that the caller saw is reported.
 ///
 /// # Errors
-/// It is not there, a field does not fit, or somebody else changed it meanwhile.
+/// Returns an error if the preset does not exist, a field is invalid, or the preset was changed meanwhile.
 pub async fn change(
     app: AppData,
     caller: Caller,
@@ -170,20 +170,20 @@ pub async fn change(
     }
 }
 
-/// Moves one to the trash.
+/// Moves a preset to the trash.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if it does not exist.
 pub async fn delete(app: AppData, caller: Caller, id: PresetIdPath) -> ApiResult<NoContent> {
     let now = app.clock.now();
     app.store.write(move |tx| tx.trash_preset(caller.0, id.0, now)).await?;
     Ok(ApiResponse::no_content())
 }
 
-/// One as the program that it came from reads it.
+/// Exports a preset for the program that it came from.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if it does not exist.
 pub async fn export(app: AppData, caller: Caller, id: PresetIdPath) -> ApiResult<FileResponse> {
     let preset = load(&app, caller, id).await?;
     let name = preset.card.get("name").and_then(Value::as_str).unwrap_or_default();

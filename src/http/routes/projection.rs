@@ -1,4 +1,4 @@
-//! One line of a tree: what people read, and where it leads.
+//! One branch of a tree as people read it, and moving HEAD.
 
 use actix_web::HttpRequest;
 
@@ -26,10 +26,10 @@ struct ProjectionPage {
     tip: Option<LeafSnapshot>,
 }
 
-/// The linear view: one page of the path to a leaf, oldest first.
+/// Returns the linear view: one page of the path to a leaf, oldest first.
 ///
 /// # Errors
-/// The session or a node is not there.
+/// Returns an error if the session or a node does not exist.
 pub async fn projection(
     app: AppData,
     request: HttpRequest,
@@ -68,8 +68,8 @@ pub async fn projection(
     })
 }
 
-/// The page of a line that a query asks for, and the leaf of that line. A linear session ignores the flags in this view
-/// only (`domain.md` 2.14).
+/// Reads the requested page of a branch, and its leaf. A linear session ignores the flags in this view only
+/// (`domain.md` 2.14).
 pub(super) fn read_page(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
@@ -85,7 +85,8 @@ pub(super) fn read_page(
     Ok((leaf, reader.page(held, leaf, before, limit, show)?))
 }
 
-/// Where plugins are asked what they offer, of the same moment as the line. What fails here costs the buttons, not the page.
+/// Returns the leaf at which plugins are asked for quick replies, from the same snapshot as the page. A failure costs
+/// the quick replies, not the page.
 fn leaf_for_suggestions(
     turns: &TurnEngine,
     reader: &mut StoreReader<'_>,
@@ -97,10 +98,10 @@ fn leaf_for_suggestions(
     read.inspect_err(|error| tracing::warn!(session = %sid.0, "no quick replies: {error}")).ok()
 }
 
-/// Moves HEAD: to the leaf last visited below a node, or exactly there.
+/// Moves HEAD: to the leaf last visited below a node, or to exactly that node.
 ///
 /// # Errors
-/// The node is not there or still being generated, or HEAD is not where the caller saw it.
+/// Returns an error if the node does not exist or is still being generated, or HEAD has moved.
 pub async fn checkout(
     app: AppData,
     caller: Caller,

@@ -1,4 +1,4 @@
-//! A prompt before it is sent.
+//! The preview of a prompt.
 
 use super::sessions::check_preset_usable;
 use super::{AppData, load_node, load_session};
@@ -12,11 +12,11 @@ use crate::http::wire::world::TraceResponse;
 use clotho_core::tree::Delta;
 use clotho_store::StoreReader;
 
-/// The prompt that a send would make: its blocks and messages. Plugins plan it as they would plan that; nothing is
-/// written, and no rule with effects runs.
+/// Returns the prompt that a send would build: its blocks and messages. Plugins plan as they would for the send.
+/// Nothing is written, and no hook with effects runs.
 ///
 /// # Errors
-/// The node is not there or cannot be answered, or no model can be asked.
+/// Returns an error if the node does not exist or cannot be answered, or no model is available.
 pub async fn preview(
     app: AppData,
     caller: Caller,

@@ -1,5 +1,5 @@
-//! Model servers, connected without a restart. In mode `local` the one user is the owner, who may reach every address from
-//! this machine anyway; before others may call these routes, they must be the administrator's alone.
+//! Providers that are added without a restart. In mode `local` the only user is the owner, who can reach every address
+//! from this machine anyway. Before other users may call these routes, they must be restricted to administrators.
 
 use super::AppData;
 use crate::http::body::JsonBody;
@@ -12,10 +12,10 @@ use crate::http::wire::providers::{
 };
 use clotho_store::{ConnectedProvider, IdempotencyClaim};
 
-/// The model servers: those of the settings, then those that were connected. No key is told.
+/// Lists the providers of the configuration, then those added at run time. No key is returned.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub async fn list(app: AppData, _: Caller) -> ApiResult<ProvidersResponse> {
     let configured = app.config.providers.iter();
     let mut items: Vec<ProviderResponse> =
@@ -31,10 +31,10 @@ pub async fn list(app: AppData, _: Caller) -> ApiResult<ProvidersResponse> {
     })
 }
 
-/// Connects one: its models can be asked from now on.
+/// Adds a provider; its models are available at once.
 ///
 /// # Errors
-/// A field does not fit, or another is called so.
+/// Returns an error if a field is invalid or the id is taken.
 pub async fn create(app: AppData, _: Caller, body: JsonBody<CreateProviderRequest>) -> ApiResult<ProviderResponse> {
     if let Some(made) = IdempotencyClaim::previous_result::<String>() {
         return ApiResponse::created(&provider_response(&app, app.connections.get(&made).await?));
@@ -43,10 +43,10 @@ pub async fn create(app: AppData, _: Caller, body: JsonBody<CreateProviderReques
     ApiResponse::created(&provider_response(&app, app.connections.add(new, key).await?))
 }
 
-/// Changes what the request names. Replies under way go on as they began.
+/// Changes what the request names. Running replies are not affected.
 ///
 /// # Errors
-/// It is not there or of the settings, or a field does not fit.
+/// Returns an error if the provider does not exist or comes from the configuration, or a field is invalid.
 pub async fn change(
     app: AppData,
     _: Caller,
@@ -57,19 +57,19 @@ pub async fn change(
     ApiResponse::ok(&provider_response(&app, changed))
 }
 
-/// Forgets one, and its key.
+/// Deletes a provider and its key.
 ///
 /// # Errors
-/// It is not there, or of the settings.
+/// Returns an error if it does not exist or comes from the configuration.
 pub async fn delete(app: AppData, _: Caller, name: ProviderIdPath) -> ApiResult<NoContent> {
     app.connections.remove(&name.0).await?;
     Ok(ApiResponse::no_content())
 }
 
-/// Tries one that is there. That it fails is an answer, and no refusal.
+/// Tests an existing provider. A failed test is a normal answer, not an error.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if the provider does not exist.
 pub async fn test(
     app: AppData,
     _: Caller,
@@ -80,10 +80,10 @@ pub async fn test(
     ApiResponse::ok(&seen.into())
 }
 
-/// Tries one before it is kept.
+/// Tests a provider before it is added.
 ///
 /// # Errors
-/// A field does not fit.
+/// Returns an error if a field is invalid.
 pub async fn test_new(
     app: AppData,
     _: Caller,
@@ -93,10 +93,10 @@ pub async fn test_new(
     ApiResponse::ok(&app.connections.test_connection(new, key, model.as_deref()).await?.into())
 }
 
-/// Chooses the model of sessions that name none.
+/// Sets the default model.
 ///
 /// # Errors
-/// No model is named so.
+/// Returns an error if no model has this name.
 pub async fn set_default(
     app: AppData,
     _: Caller,

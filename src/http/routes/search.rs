@@ -1,4 +1,4 @@
-//! Searching over all branches.
+//! Search over all branches.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,16 +21,16 @@ use clotho_core::ids::{CharacterId, NodeId, SessionId};
 use clotho_search::{self as search, LocalNow, QueryError, SearchError, SearchResults, TreeCondition};
 use clotho_store::{NodePosition, StoreReader};
 
-/// So many hits are read from the index at once, at least.
+/// Minimum number of hits read from the index at once.
 const MIN_FETCH: usize = 32;
-/// So many stories and characters may be meant by a word in the search.
+/// Maximum number of sessions and characters that a word in the query can match.
 const MAX_NAMES: i64 = 10_000;
-/// So many names of values are told to who asks for one that there is not.
+/// Maximum number of known value names listed for an unknown one.
 const MAX_NAMED_KEYS: usize = 20;
-/// Nobody's clock is so many hours and more from UTC.
+/// UTC offsets of this many hours or more are invalid.
 const MAX_OFFSET_HOURS: i32 = 17;
 
-/// What is asked of a hit that only the tree knows.
+/// Filters that only the tree can decide.
 #[derive(Clone)]
 struct SearchTreeFilter {
     conditions: Vec<TreeCondition>,
@@ -43,18 +43,18 @@ struct SearchHitPlace {
     spot: NodePosition,
     session_title: String,
     on_trunk: bool,
-    /// Of the names that were asked for, those to which its line leads.
+    /// Requested labels whose branch contains the node.
     on_labels: Vec<String>,
 }
 
-/// A hit of the index and what the tree knows of it.
+/// A hit of the index with its place in the tree.
 struct SearchHitWithPlace {
     hit: search::SearchHit,
     place: SearchHitPlace,
 }
 
 impl SearchTreeFilter {
-    /// What the search itself asks for, and what stands beside it.
+    /// Returns the filters of the query text and of the other parameters.
     fn read(query: &SearchQuery, typed: &search::ParsedQuery) -> Result<Self, ApiError> {
         if query.rating.is_some_and(|stars| !(1..=5).contains(&stars)) {
             return Err(ApiError::invalid("rating", "1 to 5 stars are expected"));
@@ -78,7 +78,7 @@ impl SearchTreeFilter {
         self.conditions.is_empty() && self.rating.is_none()
     }
 
-    /// The names that are asked for.
+    /// Returns the requested labels.
     fn labels(&self) -> Vec<String> {
         let label = |ask: &TreeCondition| {
             if let search::TreeLocation::Label(label) = &ask.what { Some(label.clone()) } else { None }
@@ -99,10 +99,10 @@ impl SearchTreeFilter {
     }
 }
 
-/// What is found, with the piece that shows why.
+/// Returns the matches with excerpts.
 ///
 /// # Errors
-/// The query is none, or the index cannot be read.
+/// Returns an error if the query is invalid or the index cannot be read.
 pub async fn search(app: AppData, caller: Caller, query: QueryParams<SearchQuery>) -> ApiResult<SearchResponse> {
     let begun = Instant::now();
     let limit = usize::try_from(check_limit(query.0.limit, 50)?).unwrap_or(0);
@@ -125,7 +125,7 @@ pub async fn search(app: AppData, caller: Caller, query: QueryParams<SearchQuery
     ApiResponse::ok(&SearchResponse { items, total, stale, rebuilding: progress.rebuild_percent(), notes, took_ms })
 }
 
-/// The search with every name before a colon decided.
+/// Resolves every name before a colon.
 async fn resolve_query(
     app: &AppData,
     caller: Caller,
@@ -140,14 +140,14 @@ async fn resolve_query(
     settled?.map_err(|(error, known)| {
         let refusal = query_error(error).detail("known", known);
         match rebuilt {
-            // What is not in the index yet may only seem not to be there.
+            // The unknown name may only be missing from the index so far.
             Some(percent) => refusal.hint(format!("the search index is made anew, {percent} % are there: try again")),
             None => refusal,
         }
     })
 }
 
-/// Names the stories and characters that the search has words for.
+/// Resolves the sessions and characters that the query names.
 async fn resolve_names(app: &AppData, caller: Caller, typed: &mut search::ParsedQuery) -> Result<(), ApiError> {
     if typed.names_sessions() {
         let titles = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.titles(caller.0, MAX_NAMES)?)).await?;
@@ -166,7 +166,7 @@ async fn resolve_names(app: &AppData, caller: Caller, typed: &mut search::Parsed
     Ok(())
 }
 
-/// The names of the branches on which hits lie.
+/// Returns the labels of the branches on which hits are.
 fn branch_labels(
     reader: &mut StoreReader<'_>,
     caller: Caller,
@@ -185,8 +185,8 @@ fn branch_labels(
     Ok((seen, named))
 }
 
-/// Hits in their order until there are enough of them: the index knows neither the place in the tree nor what left it since,
-/// so as many are looked at as it takes.
+/// Collects hits in order until there are enough. The index knows neither places in the tree nor removed nodes, so it
+/// reads as many hits as needed.
 async fn gather_hits(
     app: &AppData,
     caller: Caller,
@@ -212,7 +212,7 @@ async fn gather_hits(
             return Ok((kept, SearchTotalResponse { value, exact: true }));
         }
         if kept.len() >= limit {
-            // Of what comes after these it is only known that the index has it.
+            // Of the remaining hits it is only known that the index has them.
             let (value, exact) = if wanted.is_empty() {
                 (total.saturating_sub(to_count(gone)), gone == 0 && !stale)
             } else {
@@ -229,7 +229,7 @@ fn to_count(things: usize) -> u64 {
     u64::try_from(things).unwrap_or(u64::MAX)
 }
 
-/// What was typed. Without words everything is looked for that the rest leaves.
+/// Parses the query text. Without words, it matches everything that passes the filters.
 fn parse_query(app: &AppData, query: &SearchQuery) -> Result<search::ParsedQuery, ApiError> {
     let ahead = query.zone.as_deref().map_or(Some(0), parse_offset_minutes);
     let ahead = ahead.ok_or_else(|| ApiError::invalid("zone", "an offset such as +02:00 or -05:30 is expected"))?;
@@ -240,7 +240,7 @@ fn parse_query(app: &AppData, query: &SearchQuery) -> Result<search::ParsedQuery
         .map_err(query_error)
 }
 
-/// The minutes of an offset such as `+02:00`.
+/// Returns the minutes of an offset such as `+02:00`.
 fn parse_offset_minutes(zone: &str) -> Option<i32> {
     let (sign, rest) = match (zone.strip_prefix('+'), zone.strip_prefix('-')) {
         (Some(rest), _) => (1, rest),
@@ -254,7 +254,7 @@ fn parse_offset_minutes(zone: &str) -> Option<i32> {
     (hours <= MAX_OFFSET_HOURS && minutes < 60).then_some(sign * (hours * 60 + minutes))
 }
 
-/// What is wrong with a search, with its place.
+/// Returns the error for an invalid query, with its position.
 fn query_error(error: QueryError) -> ApiError {
     let refusal = ApiError::invalid("q", error.to_string()).detail("at", error.at()).detail("length", error.length());
     refusal.detail("reason", error.word()).detail("what", error.what())
@@ -281,8 +281,8 @@ fn parse_time(field: &str, text: &str) -> Result<Time, ApiError> {
     stamp.map(|stamp| Time(stamp.as_millisecond())).map_err(|_| ApiError::invalid(field, message))
 }
 
-/// What the tree knows of hits. What the index still has and the tree has no more is left out, and so is what the caller may
-/// not see: the index is asked for the caller's own, and the store is asked again.
+/// Adds the place in the tree to hits. Leaves out nodes that are no longer in the tree or not visible to the caller;
+/// the index is filtered by owner, and the store checks again.
 fn place_hits(
     reader: &mut StoreReader<'_>,
     caller: Caller,

@@ -25,13 +25,13 @@ use clotho_core::tree;
 use clotho_engine::turn;
 use clotho_store::{Actor, PathFilter, StoreReader, StoredSession};
 
-/// So many characters of the newest message stand in the list.
+/// Length of the preview in the list, in characters.
 const PREVIEW_CHARS: usize = 160;
 
-/// The caller's sessions, newest change first.
+/// Lists the caller's sessions, last changed first.
 ///
 /// # Errors
-/// The page does not fit.
+/// Returns an error if the page parameters are invalid.
 pub async fn list(
     app: AppData,
     caller: Caller,
@@ -52,7 +52,7 @@ pub async fn list(
     ApiResponse::ok(&PageQuery::page(sessions, limit, skip))
 }
 
-/// How the newest message of a session begins, as readers see it.
+/// Returns the start of the newest message of a session, as displayed.
 fn message_preview(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
@@ -62,10 +62,10 @@ fn message_preview(
     Ok(page.nodes.last().map(|placed| look.preview(&placed.node, PREVIEW_CHARS)))
 }
 
-/// Begins a session.
+/// Creates a session.
 ///
 /// # Errors
-/// A field does not fit, or something it names is not there.
+/// Returns an error if a field is invalid or something it names does not exist.
 pub async fn create(app: AppData, caller: Caller, body: JsonBody<CreateSessionRequest>) -> ApiResult<SessionResponse> {
     let body = body.0;
     body.check()?;
@@ -82,10 +82,10 @@ pub async fn create(app: AppData, caller: Caller, body: JsonBody<CreateSessionRe
     ApiResponse::created(&load(&app, caller, SessionIdPath(id)).await?)
 }
 
-/// One session.
+/// Returns one session.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if it does not exist.
 pub async fn read(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiResult<SessionResponse> {
     ApiResponse::ok(&load(&app, caller, sid).await?)
 }
@@ -93,13 +93,14 @@ pub async fn read(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiResult
 /// Changes the settings that the request names.
 ///
 /// # Errors
-/// It is not there, or a field does not fit.
+/// Returns an error if the session does not exist or a field is invalid.
 pub async fn change(
     app: AppData,
     caller: Caller,
     sid: SessionIdPath,
     body: JsonBody<UpdateSessionRequest>,
 ) -> ApiResult<SessionResponse> {
+    // Check everything that needs no write transaction: models, preset, persona.
     body.0.check()?;
     app.store.read_inline(move |reader| load_session(reader, caller, sid).map(|_| ())).await?;
     if let Some(Some(model)) = &body.0.model {
@@ -126,6 +127,7 @@ pub async fn change(
         Some(None) => Some(None),
         None => None,
     };
+    // Write the settings.
     let settings = setting_changes(body.0);
     let actor = Actor { user: caller.0, at: app.clock.now(), expected_leaf: None };
     app.store
@@ -142,13 +144,14 @@ pub async fn change(
         })
         .await?;
     let session = load(&app, caller, sid).await?;
+    // Start summaries if they were enabled.
     if summaries.is_some_and(|summaries| summaries.enabled) {
         app.turns.schedule_summary(sid.0, session.active_leaf_id.0);
     }
     ApiResponse::ok(&SessionResponse { warnings, ..session })
 }
 
-/// The settings by their names in the log.
+/// Returns the settings by their names in the operation log.
 fn setting_changes(change: UpdateSessionRequest) -> Vec<(String, Value)> {
     let UpdateSessionRequest {
         title,
@@ -178,7 +181,7 @@ fn setting_changes(change: UpdateSessionRequest) -> Vec<(String, Value)> {
     named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
-/// Whether prompts can be made by a preset of the caller's.
+/// Checks that a preset of the caller can build prompts.
 pub(super) async fn check_preset_usable(app: &App, caller: Caller, id: PresetId) -> Result<(), ApiError> {
     let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.preset(caller.0, id)?)).await?;
     let preset = found.ok_or_else(|| ApiError::not_found(PresetIdPath::WHAT))?;
@@ -188,17 +191,17 @@ pub(super) async fn check_preset_usable(app: &App, caller: Caller, id: PresetId)
     readable.map(|_| ()).map_err(|error| ApiError::invalid("presetId", error.to_string()))
 }
 
-/// A persona of the caller's in its present version.
+/// Returns the current version of one of the caller's personas.
 async fn load_persona_card(app: &App, caller: Caller, id: PersonaId) -> Result<(PersonaId, Vec<u8>), ApiError> {
     let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.persona(caller.0, id)?)).await?;
     let persona = found.ok_or_else(|| ApiError::not_found(PersonaIdPath::WHAT))?;
     Ok((id, Value::from(Map::clone(&persona.card)).to_string().into_bytes()))
 }
 
-/// Moves a session to the trash; its running replies are stopped, and its sockets closed.
+/// Moves a session to the trash, cancels its running replies and closes its WebSockets.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if it does not exist.
 pub async fn delete(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiResult<NoContent> {
     let now = app.clock.now();
     app.store.write(move |tx| tx.trash_session(caller.0, sid.0, now)).await?;
@@ -206,10 +209,10 @@ pub async fn delete(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiResu
     Ok(ApiResponse::no_content())
 }
 
-/// Sets the plugins of a session; they begin at HEAD.
+/// Sets the plugins of a session from HEAD on.
 ///
 /// # Errors
-/// The session or a plugin is not there, or a plugin's settings do not fit.
+/// Returns an error if the session or a plugin does not exist, or a plugin's settings are invalid.
 pub async fn set_plugins(
     app: AppData,
     caller: Caller,
@@ -235,10 +238,10 @@ async fn load(app: &App, caller: Caller, sid: SessionIdPath) -> Result<SessionRe
         .await
 }
 
-/// The regex scripts that have a part in a session.
+/// Lists the regex scripts of a session.
 ///
 /// # Errors
-/// The session is not there.
+/// Returns an error if the session does not exist.
 pub async fn scripts(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiResult<SessionScriptsResponse> {
     let models = Arc::clone(&app.models);
     let read = move |reader: &mut StoreReader<'_>| {
@@ -250,11 +253,11 @@ pub async fn scripts(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiRes
     ApiResponse::ok(&app.store.read(read).await?)
 }
 
-/// The regex scripts that change how the messages of a session are shown, with what they need to run: the page runs them,
-/// apart from everything else, so that one which never ends costs nobody anything.
+/// Returns the regex scripts that change the display of a session, with what they need. The page runs them in
+/// isolation, so that a script that never ends blocks nothing else.
 ///
 /// # Errors
-/// The session is not there.
+/// Returns an error if the session does not exist.
 pub async fn display_scripts(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiResult<DisplayScriptsResponse> {
     let models = Arc::clone(&app.models);
     let read = move |reader: &mut StoreReader<'_>| {
@@ -265,12 +268,12 @@ pub async fn display_scripts(app: AppData, caller: Caller, sid: SessionIdPath) -
     ApiResponse::ok(&app.store.read(read).await?)
 }
 
-/// What the replies of a session took.
+/// Returns the token, time and cost totals of a session.
 ///
 /// # Errors
-/// The session is not there.
+/// Returns an error if the session does not exist.
 pub async fn usage_totals(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiResult<UsageTotalsResponse> {
-    // No operation tells of summaries, so the answer has no tag.
+    // Summaries are not in the operation log, so the answer has no `ETag`.
     let read = move |reader: &mut StoreReader<'_>| {
         let held = load_session(reader, caller, sid)?;
         Ok::<_, ApiError>(UsageTotalsResponse::new(reader.session_usage(&held)?, held.session.op))

@@ -1,4 +1,4 @@
-//! Summaries of what the prompts of a session do not hold any more: read, corrected, and made anew.
+//! Automatic summaries: list, edit and regenerate.
 
 use super::{AppData, branch_leaf, load_session};
 use crate::http::body::JsonBody;
@@ -10,10 +10,10 @@ use crate::http::wire::summaries::{SummariesQuery, SummariesResponse, SummaryRes
 use clotho_engine::turn::TurnEngine;
 use clotho_store::StoreReader;
 
-/// Those of one line.
+/// Lists the summaries of a branch.
 ///
 /// # Errors
-/// The session or the message is not there.
+/// Returns an error if the session or the node does not exist.
 pub async fn list(
     app: AppData,
     caller: Caller,
@@ -25,16 +25,16 @@ pub async fn list(
         let at = branch_leaf(reader, &held, query.0.node_id, None)?;
         Ok::<_, ApiError>(TurnEngine::summaries(reader, &held, &at)?)
     };
-    // Asked first: who hears that nothing is worked on any more is given all of it.
+    // Read before the summaries: a client that sees no work in progress then gets all of them.
     let state = app.turns.summary_state(sid.0);
     let found = app.store.read(read).await?;
     ApiResponse::ok(&SummariesResponse::new(found, state))
 }
 
-/// Gives one another text. Chapters that a model made of it are made anew; one that somebody has corrected stays.
+/// Changes the text of a summary. Chapters that a model made of it are regenerated, unless a user has edited them.
 ///
 /// # Errors
-/// It is not there, or the text does not fit.
+/// Returns an error if it does not exist or the text is invalid.
 pub async fn change(
     app: AppData,
     caller: Caller,
@@ -53,10 +53,10 @@ pub async fn change(
     ApiResponse::ok(&SummaryResponse::from(found.ok_or_else(|| ApiError::not_found(SummaryIdPath::WHAT))?))
 }
 
-/// Destroys one, and what a model made of it; the server makes another of its messages.
+/// Deletes a summary and what a model made of it; the server summarises its messages again.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if it does not exist.
 pub async fn delete(app: AppData, caller: Caller, sid: SessionIdPath, id: SummaryIdPath) -> ApiResult<NoContent> {
     app.store.write(move |tx| tx.delete_summary(caller.0, sid.0, id.0)).await?;
     let read = move |reader: &mut StoreReader<'_>| Ok::<_, ApiError>(load_session(reader, caller, sid)?.session.head);

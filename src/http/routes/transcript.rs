@@ -1,4 +1,4 @@
-//! One line written out as a file.
+//! A branch as a file.
 
 use std::sync::Arc;
 
@@ -16,21 +16,21 @@ use crate::http::wire::transcript::{TranscriptFormat, TranscriptQuery};
 use clotho_core::ids::NodeId;
 use clotho_store::{PathFilter, StoreReader, StoredSession};
 
-/// So many messages are held in memory at once.
+/// Number of messages held in memory at once.
 const CHUNK_MESSAGES: usize = 32;
 
-/// A line as it was at one moment: which messages stand on it. What they say never changes.
+/// A branch at one moment: the ids of its messages, whose texts never change.
 struct TranscriptSource {
     held: StoredSession,
     leaf: NodeId,
     rows: Vec<i64>,
 }
 
-/// One line of a tree as a file: its enabled texts in order, unless all is asked for. However long it is, only a few
+/// Returns a branch as a file: its enabled texts in order, or all nodes if requested. However long it is, only a few
 /// messages are in memory.
 ///
 /// # Errors
-/// The session or the node is not there.
+/// Returns an error if the session or the node does not exist.
 pub async fn transcript(
     app: AppData,
     request: HttpRequest,
@@ -84,7 +84,7 @@ fn render_messages(
 ) -> Result<String, ApiError> {
     let placed = reader.nodes_by_row(held, rows)?;
     if placed.len() < rows.len() {
-        // Purged since it began: a file that breaks off is better than one that hides it.
+        // A message was purged during the download. A truncated file is better than one that hides the gap.
         return Err(ApiError::new(ApiErrorCode::GonePurged, "a message of the line is gone"));
     }
     let dressed = reader.node_details(placed)?.into_iter().enumerate();

@@ -1,4 +1,4 @@
-//! Files into the server, copies of what is there, and the jobs that take them in.
+//! Imports of files, copies of sessions, and their jobs.
 
 use std::fs::File;
 
@@ -15,20 +15,20 @@ use crate::http::wire::jobs::{ForeignImportQuery, JobResponse, JobStartResponse}
 use crate::http::wire::sessions::CopySessionRequest;
 use clotho_engine::transfer::{TooManyImports, UploadKind, UploadSlot};
 
-/// Takes a file in. The answer comes when the file has arrived; what becomes of it is told by its job.
+/// Uploads a session file. Answers when the file has arrived; its job reports the result.
 ///
 /// # Errors
-/// The caller has enough files on their way, or the body is too large or no file.
+/// Returns an error if the caller has too many uploads, or the body is too large or no file.
 pub async fn import(app: AppData, caller: Caller, upload: FileUpload) -> ApiResult<JobStartResponse> {
     upload.check_headers(app.config.limits.import_bytes, &[SESSION_MEDIA_TYPE])?;
     enqueue_upload(app, caller, upload, UploadKind::Session(None)).await
 }
 
-/// Takes what another program keeps in: an archive of its folder, or any file of its own, which its content tells apart. What
-/// became of each file is told by its job.
+/// Uploads data of another program: an archive of its folder, or a single file, whose type is detected. The job reports
+/// the result for each file.
 ///
 /// # Errors
-/// As for a session; or no clock is that far ahead.
+/// As [`import`]; also if the UTC offset is out of range.
 pub async fn import_foreign(
     app: AppData,
     caller: Caller,
@@ -40,11 +40,10 @@ pub async fn import_foreign(
     enqueue_upload(app, caller, upload, UploadKind::Foreign(how)).await
 }
 
-/// Makes a copy of a session with everything that is on its tree: it goes out and comes in again under new ids. What becomes
-/// of it is told by its job.
+/// Copies a session with its whole tree, as an export and import with new ids. Its job reports the result.
 ///
 /// # Errors
-/// The session is not there, the title does not fit, or the caller has enough files on their way.
+/// Returns an error if the session does not exist, the title is invalid, or the caller has too many uploads.
 pub async fn copy(
     app: AppData,
     caller: Caller,
@@ -82,19 +81,20 @@ impl From<TooManyImports> for ApiError {
     }
 }
 
-/// How far a job is, and how it ended.
+/// Returns the progress of a job, or its result.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if it does not exist.
 pub async fn job(app: AppData, caller: Caller, jid: JobIdPath) -> ApiResult<JobResponse> {
     let job = app.import_queue.job(caller.0, jid.0).await?.ok_or_else(|| ApiError::not_found(JobIdPath::WHAT))?;
     ApiResponse::ok(&JobResponse::from(job))
 }
 
-/// Ends a job that waits or runs. What another program kept stays as far as it came; of a session nothing does.
+/// Cancels a queued or running job. An import from another program keeps what was imported until then; a session import
+/// keeps nothing.
 ///
 /// # Errors
-/// It is not there, or over.
+/// Returns an error if the job does not exist or has ended.
 pub async fn cancel_job(app: AppData, caller: Caller, jid: JobIdPath) -> ApiResult<NoContent> {
     if app.import_queue.cancel(caller.0, jid.0) {
         return Ok(ApiResponse::no_content());

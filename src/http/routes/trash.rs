@@ -1,4 +1,4 @@
-//! The trash: what was deleted, for as long as it can be brought back.
+//! The trash: deleted items that can still be restored.
 
 use super::AppData;
 use crate::http::caller::Caller;
@@ -9,10 +9,10 @@ use crate::http::wire::trash::{ConfirmQuery, TrashItemKind, TrashItemResponse};
 use crate::http::wire::{PageQuery, PageResponse};
 use clotho_store::{TRASH_RETENTION_MS, TrashEntry};
 
-/// What the caller deleted, the newest first.
+/// Lists the caller's deleted items, newest first.
 ///
 /// # Errors
-/// The page does not fit.
+/// Returns an error if the page parameters are invalid.
 pub async fn list(
     app: AppData,
     caller: Caller,
@@ -24,20 +24,20 @@ pub async fn list(
     ApiResponse::ok(&PageQuery::page(items, limit, skip))
 }
 
-/// Brings something back as it was.
+/// Restores an item.
 ///
 /// # Errors
-/// It does not lie in the caller's trash.
+/// Returns an error if it is not in the caller's trash.
 pub async fn restore(app: AppData, caller: Caller, id: TrashIdPath) -> ApiResult<NoContent> {
     let now = app.clock.now();
     app.store.write(move |tx| tx.restore(caller.0, id.0, now)).await?;
     Ok(ApiResponse::no_content())
 }
 
-/// Destroys something for good, if that is really meant.
+/// Deletes an item permanently, if confirmed.
 ///
 /// # Errors
-/// It does not lie in the caller's trash, or nobody said that it is meant.
+/// Returns an error if it is not in the caller's trash or the confirmation is missing.
 pub async fn destroy(
     app: AppData,
     caller: Caller,
@@ -50,12 +50,13 @@ pub async fn destroy(
         return Err(confirmation_error(&found));
     }
     app.store.write(move |tx| tx.delete_permanently(caller.0, id.0)).await?;
-    // Out of sight already; where a client goes away before its rows are gone, the wiping takes what is left of them.
+    // The item is already invisible. If the client disconnects before its rows are deleted, secure erasure deletes the
+    // rest.
     app.store.clear_deleted_rows().await?;
     Ok(ApiResponse::no_content())
 }
 
-/// Says what would go.
+/// Returns the error for a missing confirmation, which says what would be deleted.
 fn confirmation_error(found: &TrashEntry) -> ApiError {
     let kind = TrashItemKind::from(found.kind).word();
     let with = if found.nodes > 0 { format!(" with {} messages", found.nodes) } else { String::new() };

@@ -1,4 +1,4 @@
-//! The whole tree and its log.
+//! The whole tree and its operation log.
 
 use actix_web::HttpRequest;
 use indexmap::IndexMap;
@@ -17,13 +17,13 @@ use crate::http::wire::tree_edits::{FragmentResponse, LabelResponse};
 use crate::http::wire::{MAX_PAGE_SIZE, check_limit, decode_cursor, encode_cursor};
 use clotho_store::{StoreReader, StoredSession};
 
-/// Above this many nodes a whole tree is not sent at once.
+/// Maximum number of nodes of a whole tree in one answer.
 const WHOLE: i64 = 20_000;
 
-/// The whole tree, a page of it, or its outline.
+/// Returns the whole tree, a page of it, or its outline.
 ///
 /// # Errors
-/// The session is not there, or the tree is too large for one answer.
+/// Returns an error if the session does not exist or the tree is too large for one answer.
 pub async fn tree(
     app: AppData,
     request: HttpRequest,
@@ -97,7 +97,7 @@ fn skeleton_json(reader: &mut StoreReader<'_>, held: &StoredSession, look: &Node
     write(&skeleton)
 }
 
-/// What belongs to a tree and is no node in it.
+/// Returns the fragments and labels of a tree.
 fn fragments_and_labels(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
@@ -106,10 +106,10 @@ fn fragments_and_labels(
     Ok((stash, reader.labels(held)?.into_iter().map(Into::into).collect()))
 }
 
-/// A part of the session's log.
+/// Returns a page of the operation log.
 ///
 /// # Errors
-/// The session is not there.
+/// Returns an error if the session does not exist.
 pub async fn operations(
     app: AppData,
     caller: Caller,

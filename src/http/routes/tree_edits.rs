@@ -1,4 +1,4 @@
-//! Edits of the arrangement, what they take back, and what they took out.
+//! Edits of the tree, undo and redo, the stash, and labels.
 
 use actix_web::HttpRequest;
 use serde_json::Value;
@@ -20,11 +20,11 @@ use crate::http::wire::{MAX_PAGE_SIZE, check_limit, decode_cursor, encode_cursor
 use clotho_core::tree::TreeEdit;
 use clotho_store::{Actor, IdempotencyClaim, StoreReader, StoredSession, Tx, UndoResult, WriteError};
 
-/// Makes a list of edits, all of them or none.
+/// Applies a list of edits, all or none.
 ///
 /// # Errors
-/// One of them does not fit the tree (`details.operation` says which), HEAD is not where the writer saw it, or whoever runs
-/// the server has switched them off.
+/// Returns an error if an edit is impossible (`details.operation` is its index), HEAD has moved, or the operator has
+/// disabled tree edits.
 pub async fn edit(
     app: AppData,
     caller: Caller,
@@ -56,10 +56,11 @@ pub async fn edit(
     Ok(ApiResponse::ok_redacted(made)?.at(op))
 }
 
-/// Takes the caller's newest step back.
+/// Undoes the caller's last step.
 ///
 /// # Errors
-/// There is none, something later stands on it, a reply of it is still being written, or HEAD is not where the caller saw it.
+/// Returns an error if there is none, a later step depends on it, one of its replies is still running, or HEAD has
+/// moved.
 pub async fn undo(
     app: AppData,
     caller: Caller,
@@ -69,7 +70,7 @@ pub async fn undo(
     undo_or_redo(&app, caller, body.0, move |tx, actor| tx.undo(actor, sid.0)).await
 }
 
-/// Brings back what the caller took back last, unless something new was done since.
+/// Redoes the step that the caller undid last, unless something new was done since.
 ///
 /// # Errors
 /// As [`undo`].
@@ -106,17 +107,17 @@ async fn undo_or_redo(
     Ok(ApiResponse::ok_redacted(turned)?.at(op))
 }
 
-/// What an earlier try of the request made, if its answer was lost.
+/// Returns what an earlier attempt of the request created, if its answer was lost.
 fn previous_answer<T>() -> Option<ApiResult<T>> {
     let made: Value = IdempotencyClaim::previous_result()?;
     let op = made.get("op").and_then(Value::as_i64).unwrap_or_default();
     Some(write(&made).map(|json| ApiResponse::from_json(json).at(op)))
 }
 
-/// What lies in the stash.
+/// Lists the fragments in the stash.
 ///
 /// # Errors
-/// The session is not there.
+/// Returns an error if the session does not exist.
 pub async fn stash(app: AppData, request: HttpRequest, caller: Caller, sid: SessionIdPath) -> ApiResult<StashResponse> {
     let read = |reader: &mut StoreReader<'_>, held: &StoredSession| {
         let items = reader.stash(held)?.into_iter().map(Into::into).collect();
@@ -125,10 +126,10 @@ pub async fn stash(app: AppData, request: HttpRequest, caller: Caller, sid: Sess
     conditional_read(&app, &request, caller, sid, read).await?.json()
 }
 
-/// The names on nodes.
+/// Lists the labels of the tree.
 ///
 /// # Errors
-/// The session is not there.
+/// Returns an error if the session does not exist.
 pub async fn labels(
     app: AppData,
     request: HttpRequest,
@@ -142,10 +143,10 @@ pub async fn labels(
     conditional_read(&app, &request, caller, sid, read).await?.json()
 }
 
-/// The tree of a fragment, page by page.
+/// Returns the tree of a fragment, page by page.
 ///
 /// # Errors
-/// The session or the fragment is not there.
+/// Returns an error if the session or the fragment does not exist.
 pub async fn fragment(
     app: AppData,
     request: HttpRequest,

@@ -1,4 +1,4 @@
-//! The turn-based view: what a model answers, and its possible replies.
+//! The turn-based view: context nodes and their possible replies.
 
 use std::collections::HashSet;
 
@@ -16,11 +16,11 @@ use crate::http::wire::{ListResponse, MAX_PAGE_SIZE, check_limit};
 use clotho_core::ids::NodeId;
 use clotho_store::{NodePage, StoreReader, StoredNode, StoredSession};
 
-/// The turns on the path to a leaf, oldest first. Older ones than the newest 500 have their own page, which the `PairingLink`
-/// header leads to.
+/// Returns the turns on the path to a leaf, oldest first. Only the newest 500 are returned; the `Link` header leads to
+/// older pages.
 ///
 /// # Errors
-/// The session or a node is not there.
+/// Returns an error if the session or a node does not exist.
 pub async fn turns(
     app: AppData,
     request: HttpRequest,
@@ -44,10 +44,10 @@ pub async fn turns(
     sight.shown(|(turns, next)| Ok(ApiResponse::ok(&ListResponse(turns))?.next(next_address(&request, next))))
 }
 
-/// The context nodes from the root to a leaf.
+/// Returns the context nodes from the root to a leaf.
 ///
 /// # Errors
-/// The session or a node is not there.
+/// Returns an error if the session or a node does not exist.
 pub async fn context_path(
     app: AppData,
     request: HttpRequest,
@@ -81,7 +81,7 @@ fn context_page(
     Ok((leaf, reader.context_page(held, leaf, before, limit)?))
 }
 
-/// The context node above the first of a page.
+/// Returns the context node above the first one of a page.
 fn parent_context(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
@@ -91,7 +91,7 @@ fn parent_context(
     Ok(reader.context_of(held, parent)?.map(|placed| WireId(placed.node.id)))
 }
 
-/// One turn; `below` is the next context node of the line, or its leaf.
+/// Builds one turn; `below` is the next context node of the branch, or its leaf.
 fn turn_response(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
@@ -100,6 +100,7 @@ fn turn_response(
     below: NodeId,
 ) -> Result<TurnResponse, ApiError> {
     let node = &context.node;
+    // The replies, and which of them have children.
     let replies = reader.generations(held, node.id)?;
     let followed: HashSet<NodeId> = reader
         .node_details(replies.clone())?
@@ -107,6 +108,7 @@ fn turn_response(
         .filter(|dressed| !dressed.children.is_empty())
         .map(|dressed| dressed.node.node.id)
         .collect();
+    // The selected reply, and the one on the requested branch.
     let chosen = reader.remembered_generation(held, context, &replies)?.map(WireId);
     let mut shown = None;
     for reply in &replies {
@@ -114,6 +116,7 @@ fn turn_response(
             shown = Some(WireId(reply.node.id));
         }
     }
+    // The response.
     let world = reader.world(held, context)?;
     Ok(TurnResponse {
         context_node_id: WireId(node.id),
@@ -135,7 +138,7 @@ fn turn_response(
     })
 }
 
-/// The address of the page of older ones.
+/// Returns the URL of the page of older turns.
 fn next_address(request: &HttpRequest, next: Option<NodeId>) -> Option<String> {
     let others = request.query_string().split('&').filter(|part| !part.is_empty() && !part.starts_with("before="));
     let others: String = others.map(|part| format!("{part}&")).collect();

@@ -1,4 +1,4 @@
-//! The page: one document that names its files by their version, so that an upgrade never mixes two.
+//! The web page: one HTML document that names its files by version, so that an upgrade never mixes two versions.
 
 use actix_web::http::{Method, StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse};
@@ -10,18 +10,17 @@ use crate::http::caller::ClientIdentity;
 use crate::http::error::ApiError;
 use crate::http::response::has;
 
-/// Stand in the document for the address of its files, for the folder of its scripts and styles there, and for the links to
-/// what a browser may ask for before a script has told it to.
+/// Placeholders in the document: the URL of its files, the folder of scripts and styles there, and the preload links.
 const TEMPLATE_SLOTS: [&str; 3] = ["{{assets}}", "{{built}}", "{{ahead}}"];
-/// What every page is made of.
+/// Files that every view needs.
 const PRELOAD_FILES: [&str; 2] = ["vendor/preact.js", "built/js/first.js"];
-/// What a story is made of beside that.
+/// Files that the view of a session needs in addition.
 const STORY_PRELOAD_FILES: [&str; 3] = ["built/js/story.js", "vendor/marked.js", "vendor/purify.js"];
 
-/// The document, at every address that the page shows.
+/// Returns the HTML document, for every address of the page.
 ///
 /// # Errors
-/// The page is not there.
+/// Returns an error if the document is missing.
 pub async fn index(app: AppData, request: HttpRequest) -> Result<HttpResponse, ApiError> {
     let asset = app.assets.get("index.html").ok_or_else(|| ApiError::not_found("the page"))?;
     let [files, built, ahead] = TEMPLATE_SLOTS;
@@ -34,10 +33,10 @@ pub async fn index(app: AppData, request: HttpRequest) -> Result<HttpResponse, A
     Ok(answer.content_type("text/html; charset=utf-8").body(text))
 }
 
-/// An address that leads nowhere. Somebody who looks at it in a browser is shown the page, which says so; a program is refused.
+/// Answers unknown addresses. A browser gets the page, which reports it; a program gets an error.
 ///
 /// # Errors
-/// There is nothing.
+/// Returns an error unless the request is a browser's page load outside `/api/`.
 pub async fn nowhere(via: ClientIdentity, app: AppData, request: HttpRequest) -> Result<HttpResponse, ApiError> {
     let accepts = request.headers().get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
     let is_looked_at = request.method() == Method::GET && accepts.is_some_and(|accept| accept.contains("text/html"));
@@ -49,17 +48,17 @@ pub async fn nowhere(via: ClientIdentity, app: AppData, request: HttpRequest) ->
     Ok(page)
 }
 
-/// The links to what the page begins with. Modules that lie in a folder are too many to be named.
+/// Returns the preload links. Unbundled modules in a folder are too many to list.
 fn preload_links(app: &App, is_story: bool) -> String {
     let story = STORY_PRELOAD_FILES.iter().filter(|_| is_story);
     let all = PRELOAD_FILES.iter().chain(story).filter(|_| app.assets.is_immutable());
     all.map(|path| format!("<link rel=\"modulepreload\" href=\"{}/{path}\">", TEMPLATE_SLOTS[0])).collect()
 }
 
-/// A file of the page. Under another version than the present one nothing is there.
+/// Returns a file of the page; only for the current version.
 ///
 /// # Errors
-/// The file is not there.
+/// Returns an error if the file does not exist.
 pub async fn asset(app: AppData, request: HttpRequest) -> Result<HttpResponse, ApiError> {
     let part = |name: &str| request.match_info().get(name).unwrap_or_default().to_owned();
     let is_present = part("version") == app.assets.version();
@@ -69,20 +68,20 @@ pub async fn asset(app: AppData, request: HttpRequest) -> Result<HttpResponse, A
     Ok(send(&request, asset, keep))
 }
 
-/// The service worker. It stands at the root, because it may speak for the addresses below its own only, and is asked for
-/// anew each time: an old one would hold an old page.
+/// Returns the service worker. It is at the root, because it can only control addresses below its own. Browsers always
+/// revalidate it, since an old one would keep an old page.
 ///
 /// # Errors
-/// The file is not there.
+/// Returns an error if the file does not exist.
 pub async fn offline(app: AppData, request: HttpRequest) -> Result<HttpResponse, ApiError> {
     let asset = app.assets.get("offline.js").ok_or_else(|| ApiError::not_found("the file"))?;
     Ok(send(&request, asset, "no-cache"))
 }
 
-/// The icon that browsers ask for by themselves.
+/// Returns the icon that browsers request by default.
 ///
 /// # Errors
-/// There is none.
+/// Returns an error if there is none.
 pub async fn favicon(app: AppData, request: HttpRequest) -> Result<HttpResponse, ApiError> {
     let found = ["favicon.ico", "icon.svg"].iter().find_map(|path| app.assets.get(path));
     let asset = found.ok_or_else(|| ApiError::not_found("the icon"))?;
@@ -92,7 +91,7 @@ pub async fn favicon(app: AppData, request: HttpRequest) -> Result<HttpResponse,
 fn send(request: &HttpRequest, asset: WebAsset, keep: &'static str) -> HttpResponse {
     let is_known = has(request.headers(), &asset.etag);
     let mut answer = if is_known { HttpResponse::NotModified() } else { HttpResponse::Ok() };
-    // Weak, because the bytes differ when they are compressed.
+    // Weak, because compression changes the bytes.
     answer.insert_header((header::ETAG, format!("W/{}", asset.etag)));
     answer.insert_header((header::CACHE_CONTROL, keep));
     if is_known { answer.finish() } else { answer.content_type(asset.mime.as_ref()).body(asset.bytes) }

@@ -1,4 +1,4 @@
-//! The world at a node, what a line changed in it, and changing it by hand.
+//! The state at a node, the deltas of a branch, and manual changes.
 
 use actix_web::HttpRequest;
 
@@ -22,13 +22,13 @@ use clotho_core::world::{MalformedOperation, StateOperation, WorldSection};
 use clotho_plugin::Catalogue;
 use clotho_store::{StoreReader, StoredNode, StoredSession};
 
-/// The most operations of one change.
+/// Maximum number of operations per change.
 const MAX_OPERATIONS: usize = 256;
 
-/// The world after a node, with the schemas in force there.
+/// Returns the state after a node, with the schemas that are active there.
 ///
 /// # Errors
-/// The node is not there.
+/// Returns an error if the node does not exist.
 pub async fn world(
     app: AppData,
     request: HttpRequest,
@@ -46,11 +46,10 @@ pub async fn world(
     conditional_read_inline(&app, &request, caller, sid, read).await?.json()
 }
 
-/// What the nodes of one page of a line do to the world, oldest first; those that do nothing are left out. One question
-/// instead of one for each message.
+/// Returns the non-empty deltas of one page of a branch, oldest first. One request replaces one per message.
 ///
 /// # Errors
-/// The session or a node is not there.
+/// Returns an error if the session or a node does not exist.
 pub async fn deltas(
     app: AppData,
     request: HttpRequest,
@@ -73,10 +72,10 @@ pub async fn deltas(
     conditional_read(&app, &request, caller, sid, read).await?.json()
 }
 
-/// Changes the world by hand: a hidden node below this one.
+/// Changes the state manually, as a hidden node below this one.
 ///
 /// # Errors
-/// The node is not there, or an operation does not fit.
+/// Returns an error if the node does not exist or an operation is invalid.
 pub async fn change(
     app: AppData,
     caller: Caller,
@@ -103,7 +102,7 @@ fn parse_operations(change: &UpdateWorldRequest) -> Result<Vec<StateOperation>, 
         if operation.section != WorldSection::Vars {
             return Err(ApiError::invalid(&format!("{place}.in"), "by hand only \"vars\" can be changed"));
         }
-        // Who changed it is a fact that the server knows.
+        // The server sets the author; the client cannot.
         operation.by = "user".to_owned();
         Ok(operation)
     };
@@ -120,10 +119,10 @@ fn malformed_field(error: &MalformedOperation) -> Option<String> {
     }
 }
 
-/// What a node does to its parent's world, and what it comes to.
+/// Returns the delta of a node with its effect.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub fn delta_response(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
@@ -133,7 +132,7 @@ pub fn delta_response(
     Ok(DeltaResponse::new(&reader.delta(at)?, &before, &after))
 }
 
-/// The title of an installed plugin.
+/// Returns the title of an installed plugin.
 pub fn title_of(catalogue: &Catalogue, id: &str) -> Option<String> {
     catalogue.get(id).map(|plugin| plugin.manifest().title.get("en").to_owned())
 }

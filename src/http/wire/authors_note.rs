@@ -6,22 +6,22 @@ use utoipa::ToSchema;
 use super::enums::{NotePlace, Role};
 use clotho_core::tree;
 
-/// What the author of a story notes to the model: it stands in the prompts and is no message. What is left out is as here:
-/// between the last messages, behind the fourth from the end, said by the system, always.
+/// The author's note of a session: a text of the author that is put into every prompt and is no message. Defaults for
+/// absent fields: `inChat`, depth 4, role `system`, sent with every message, not scanned by lore.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct AuthorsNoteFields {
-    /// What it says; macros are filled in.
+    /// The text; macros are expanded.
     pub text: String,
-    /// Where it stands.
+    /// Position in the prompt: `afterMain`, `beforeMain` or `inChat`.
     pub place: NotePlace,
-    /// So many messages stand behind it, where it stands between them.
+    /// For `inChat`: how many messages follow the note.
     pub depth: u32,
-    /// Who says it.
+    /// Role of the message that carries the note.
     pub role: Role,
-    /// With every nth message of the user it is sent; 0 = never.
+    /// Sent with every nth user message; 1 = always, 0 = never.
     pub every: u32,
-    /// Whether lore looks for its keys in it.
+    /// Whether lorebook keys are also searched in the note.
     pub lore: bool,
 }
 

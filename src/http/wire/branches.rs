@@ -1,4 +1,4 @@
-//! Several branches of a tree: which there are, how two of them differ, and how values went along them.
+//! Several branches of a tree: the list, the comparison of two, and the history of values along them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -11,109 +11,111 @@ use super::tree_edits::LabelResponse;
 use clotho_core::ids::NodeId;
 use clotho_core::world::StateOperation;
 
-/// One branch: a node below which there is nothing, or which has a name that follows, and the line to it.
+/// One branch: the path from the root to a leaf, or to a node with a following label.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BranchResponse {
-    /// Where it ends.
+    /// The last node of the branch.
     pub leaf_id: WireNodeId,
-    /// Edges from the root to there.
+    /// Number of edges from the root to the leaf.
     pub depth: i32,
-    /// Turns to there.
+    /// Number of turns from the root to the leaf.
     pub turns: i32,
-    /// How its last message begins.
+    /// Start of the last message, as displayed.
     pub preview: String,
-    /// Where its end stands in its life.
+    /// Status of the leaf.
     pub status: Status,
-    /// Whether its end is a reply that nobody has seen.
+    /// Whether the leaf is a reply that nobody has seen.
     pub is_unread: bool,
-    /// The last node that it shares with the line to HEAD; its own end where it lies on that line.
+    /// The last node shared with the path to HEAD. The leaf itself if it is on that path.
     pub parting_id: WireNodeId,
-    /// Whether it ends at HEAD.
+    /// Whether the leaf is HEAD.
     pub is_trunk: bool,
-    /// The names of its end.
+    /// Labels on the leaf.
     pub labels: Vec<LabelResponse>,
-    /// When its end was made.
+    /// Creation time of the leaf, ISO 8601 UTC.
     pub timestamp: String,
 }
 
-/// Which two lines to compare.
+/// The two branches to compare.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub struct DiffQuery {
-    /// Where the one line ends; HEAD unless said.
+    /// Leaf of the first branch; default HEAD.
     #[param(value_type = Option<String>)]
     pub from: Option<WireNodeId>,
-    /// Where the other ends; HEAD unless said.
+    /// Leaf of the second branch; default HEAD.
     #[param(value_type = Option<String>)]
     pub to: Option<WireNodeId>,
-    /// How many nodes of each side, 1 to 500; 200 unless said.
+    /// Maximum number of nodes per side, 1 to 500; default 200.
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
 }
 
-/// How two lines differ.
+/// The differences between two branches.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DiffResponse {
-    /// The last node that lies on both.
+    /// The last node that both branches share.
     pub ancestor_id: WireNodeId,
-    /// What the one line has since.
+    /// The nodes that only the first branch has.
     pub from: DiffSide,
-    /// What the other has since.
+    /// The nodes that only the second branch has.
     pub to: DiffSide,
-    /// Where the two worlds differ, as deep as possible.
+    /// Differences between the two states, as deep in `vars` as possible.
     pub world: Vec<WorldDifferenceResponse>,
-    /// The newest operation.
+    /// Number of the newest operation of the session.
     pub op: i64,
 }
 
-/// What one line has since it parted from another.
+/// The nodes of one branch below the common ancestor.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DiffSide {
-    /// Where it ends.
+    /// The leaf of the branch.
     pub leaf_id: WireNodeId,
-    /// How many nodes there are since they parted: disabled and `change` nodes too.
+    /// Number of nodes below the common ancestor, including disabled and `change` nodes.
     pub count: i32,
-    /// The newest of them, oldest first.
+    /// The newest of these nodes, oldest first.
     pub items: Vec<ChatMessageNode>,
-    /// Null if these are all; else where the older ones are: the `before` of the projection of this leaf, with `all=1`.
+    /// Null if `items` is complete. Otherwise `before` for the projection of this leaf with `all=1`, which returns the
+    /// older nodes.
     pub next: Option<WireNodeId>,
 }
 
-/// A place of `vars` at which two worlds differ.
+/// A path of `vars` at which two states differ.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct WorldDifferenceResponse {
-    /// Where, from `vars`.
+    /// JSON Pointer from `vars`.
     pub path: String,
-    /// The value on the one line; missing where there is none.
+    /// Value on the first branch; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Value, required = false)]
     pub from: Option<Value>,
-    /// The value on the other; missing where there is none.
+    /// Value on the second branch; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Value, required = false)]
     pub to: Option<Value>,
-    /// What was done since they parted at this place, above it or inside it.
+    /// The operations below the common ancestor that touch this path, a path above it or one inside it.
     pub operations: DiffOperations,
 }
 
-/// What each line did to a place, oldest first: operations with the node that did each, `{nodeId, op, path, …, why, by}`.
+/// The operations of each branch on one path, oldest first. Each is an operation with its node: `{nodeId, op, path, …,
+/// why, by}`.
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub struct DiffOperations {
-    /// What the one line did.
+    /// Operations of the first branch.
     #[schema(value_type = Vec<Object>)]
     pub from: Vec<Value>,
-    /// What the other did.
+    /// Operations of the second branch.
     #[schema(value_type = Vec<Object>)]
     pub to: Vec<Value>,
-    /// Whether there are older ones that are left out.
+    /// Whether older operations were left out.
     pub more: bool,
 }
 
-/// An operation with the node that did it.
+/// Returns an operation as JSON with the node that holds it.
 pub fn operation_json(node: NodeId, operation: &StateOperation) -> Value {
     let mut deed = Map::new();
     deed.insert("nodeId".to_owned(), node.to_string().into());
@@ -123,57 +125,57 @@ pub fn operation_json(node: NodeId, operation: &StateOperation) -> Value {
     Value::Object(deed)
 }
 
-/// Which values, and along which lines.
+/// The values to follow, and the branches.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub struct VariablesQuery {
-    /// Places of `vars` as JSON Pointers, 1 to 16: `path=/combat/hp&path=/place`.
+    /// JSON Pointers from `vars`, 1 to 16: `path=/combat/hp&path=/place`.
     #[param(required = true)]
     pub path: Vec<String>,
-    /// Where the lines end, at most 16: `leaf=…&leaf=…`; HEAD unless said.
+    /// Leaves of the branches, at most 16: `leaf=…&leaf=…`; default HEAD.
     #[param(value_type = Vec<String>)]
     pub leaf: Vec<WireNodeId>,
-    /// How many nodes of each line, 1 to 500; 500 unless said.
+    /// Maximum number of nodes per branch, 1 to 500; default 500.
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
-    /// What `next` of the page before said.
+    /// `next` of the previous page.
     pub cursor: Option<String>,
 }
 
-/// How values went along lines.
+/// The history of values along branches.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct VariablesResponse {
-    /// One for each line and place, in the order in which they were asked for.
+    /// One series for each pair of branch and path, in the requested order.
     pub items: Vec<VariableSeries>,
-    /// Leads to the nodes further down; null when all lines have ended.
+    /// Cursor for the nodes further down; null at the end of all branches.
     pub next: Option<String>,
-    /// The newest operation.
+    /// Number of the newest operation of the session.
     pub op: i64,
 }
 
-/// How one value went along one line.
+/// The history of one value along one branch.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VariableSeries {
-    /// Where the line ends.
+    /// Leaf of the branch.
     pub leaf_id: WireNodeId,
-    /// Which place of `vars`.
+    /// JSON Pointer from `vars`.
     pub path: String,
     /// The value after each node, oldest first.
     pub points: Vec<VariablePoint>,
 }
 
-/// A value after a node.
+/// The value after one node.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VariablePoint {
-    /// The node.
+    /// The node after which the value was read.
     pub node_id: WireNodeId,
-    /// The number of the turn.
+    /// Turn number of the node.
     pub turn: i32,
-    /// Edges from the root.
+    /// Number of edges from the root.
     pub depth: i32,
-    /// The value; null where there is none.
+    /// The value; null if there is none.
     pub value: Value,
 }

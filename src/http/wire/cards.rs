@@ -1,5 +1,5 @@
-//! Characters and personas. A card is kept as one JSON object in this very form, so that what no version of this program
-//! knows stays in it; the shapes here say which fields a request may carry and how long they may be.
+//! Characters and personas. A card is stored as one JSON object in this form, so fields unknown to this version are
+//! kept. The types here define which fields a request may have, and their maximum lengths.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -12,119 +12,119 @@ use crate::http::error::{ApiError, ApiErrorCode};
 use clotho_core::tree::card::{self, ValidationError};
 use clotho_store::{CharacterCard, PersonaCard};
 
-/// A character: who a session is played with.
+/// A character that a session is played with.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Character)]
 pub struct CharacterResponse {
-    /// Its id.
+    /// Id of the character.
     pub id: WireCharacterId,
-    /// Its name.
+    /// Name of the character; `{{char}}` in prompts.
     pub name: String,
-    /// Who it is.
+    /// Description of the character.
     pub description: String,
-    /// How it is.
+    /// Personality of the character.
     pub personality: String,
-    /// Where the story is set.
+    /// Setting of the story.
     pub scenario: String,
-    /// How it greets.
+    /// First greeting.
     pub first_message: String,
-    /// Other greetings.
+    /// Alternative greetings.
     pub alternate_greetings: Vec<String>,
-    /// Example turns.
+    /// Example dialogue.
     pub example_messages: String,
-    /// Instructions in the place of the default ones.
+    /// Replaces the default system prompt.
     pub system_prompt: String,
-    /// The last word to the model.
+    /// Instructions after the chat history.
     pub post_history_instructions: String,
-    /// For people who choose it.
+    /// Notes of the creator for users of the card.
     pub creator_notes: String,
-    /// Words to find it by.
+    /// Tags for search and sorting.
     pub tags: Vec<String>,
-    /// Whether it is one of its owner's favourites, which stand before the others.
+    /// Whether the character is a favourite of its owner; favourites are listed first.
     pub is_favourite: bool,
-    /// The address of its picture.
+    /// URL of the avatar on this server; null if there is none.
     pub avatar: Option<String>,
-    /// The lorebook that belongs to it.
+    /// The main lorebook of the character.
     pub lorebook_id: Option<String>,
-    /// Lorebooks that belong to it as well, where it came with some.
+    /// Further lorebooks of the character, usually from an imported card.
     pub extra_lorebook_ids: Vec<String>,
-    /// Everything else that its card says.
+    /// All other fields of the card.
     #[schema(value_type = Object)]
     pub metadata: Map<String, Value>,
-    /// When it came.
+    /// Creation or import time, ISO 8601 UTC.
     pub created_at: String,
-    /// When it last changed.
+    /// Time of the last change, ISO 8601 UTC.
     pub updated_at: String,
 }
 
-/// A persona: who the user plays.
+/// A persona that the user plays.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PersonaResponse {
-    /// Its id.
+    /// Id of the persona.
     pub id: WirePersonaId,
-    /// Its name.
+    /// Name of the persona; `{{user}}` in prompts.
     pub name: String,
-    /// Who it is.
+    /// Description of the persona.
     pub description: String,
-    /// The address of its picture.
+    /// URL of the avatar on this server; null if there is none.
     pub avatar: Option<String>,
-    /// Everything else known.
+    /// All other fields of the persona.
     #[schema(value_type = Object)]
     pub metadata: Map<String, Value>,
-    /// When it came.
+    /// Creation or import time, ISO 8601 UTC.
     pub created_at: String,
-    /// When it last changed.
+    /// Time of the last change, ISO 8601 UTC.
     pub updated_at: String,
 }
 
-/// A character that came as a card of another program.
+/// A character imported from a card.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CharacterImportResponse {
-    /// The character.
+    /// The created character.
     #[serde(flatten)]
     pub character: CharacterResponse,
-    /// What came over, and what of it works here.
+    /// What was imported, and which parts work here.
     pub report: ImportReportResponse,
 }
 
-/// Personas that came from another program.
+/// The result of an import of personas.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PersonasImportResponse {
-    /// Those that are there now.
+    /// The personas that exist now.
     pub items: Vec<PersonaResponse>,
-    /// What came over, and what of it works here.
+    /// What was imported, and which parts work here.
     pub report: ImportReportResponse,
 }
 
-/// In which form a card goes out.
+/// The format of a card export.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub struct CardExportQuery {
-    /// The form.
+    /// File format of the card.
     #[param(inline)]
     pub format: CardFormatParam,
 }
 
-/// A form of cards.
+/// A file format of character cards.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CardFormatParam {
-    /// The picture with the card inside, for readers of all versions.
+    /// PNG picture with the card embedded, readable by programs of all card versions.
     #[default]
     Png,
-    /// JSON of version 3.
+    /// JSON of card version 3.
     Json,
-    /// A packed folder with the card and its files.
+    /// ZIP archive (CharX) with the card and its assets.
     Charx,
 }
 
 impl CardFormatParam {
-    /// How the name of a file ends.
+    /// Returns the file name extension.
     pub const fn file_extension(self) -> &'static str {
         match self {
             Self::Png => "png",
@@ -133,7 +133,7 @@ impl CardFormatParam {
         }
     }
 
-    /// What such a file is.
+    /// Returns the media type.
     pub const fn media_type(self) -> &'static str {
         match self {
             Self::Png => "image/png",
@@ -143,92 +143,92 @@ impl CardFormatParam {
     }
 }
 
-/// Which copy of a picture.
+/// The size of an avatar.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub struct AvatarQuery {
-    /// A small copy, for lists; without it the picture itself.
+    /// Size of the scaled copy; absent = the original.
     #[param(inline)]
     pub size: Option<AvatarSize>,
-    /// Names the content, as the character's `avatar` does: such an answer may be kept for good.
+    /// Version of the picture, as in the `avatar` URL. With it, the answer may be cached permanently.
     pub v: Option<String>,
 }
 
-/// A copy of a picture.
+/// A scaled copy of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 pub enum AvatarSize {
-    /// At most 96 pixels on a side: a list.
+    /// At most 96 pixels per side, for lists.
     #[serde(rename = "96")]
     Row,
-    /// At most 384 pixels on a side: a card, a portrait.
+    /// At most 384 pixels per side, for cards and portraits.
     #[serde(rename = "384", alias = "small")]
     Card,
 }
 
-/// Fields of a character: all of a new one, or those that change.
+/// Fields of a character: all fields of a new one, or the fields to change.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct CharacterFields {
-    /// Its name; a new one must have one.
+    /// Name of the character; required on creation.
     pub name: Option<String>,
-    /// Who it is.
+    /// Description of the character.
     pub description: Option<String>,
-    /// How it is.
+    /// Personality of the character.
     pub personality: Option<String>,
-    /// Where the story is set.
+    /// Setting of the story.
     pub scenario: Option<String>,
-    /// How it greets.
+    /// First greeting.
     pub first_message: Option<String>,
-    /// Other greetings.
+    /// Alternative greetings.
     pub alternate_greetings: Option<Vec<String>>,
-    /// Example turns.
+    /// Example dialogue.
     pub example_messages: Option<String>,
-    /// Instructions in the place of the default ones.
+    /// Replaces the default system prompt.
     pub system_prompt: Option<String>,
-    /// The last word to the model.
+    /// Instructions after the chat history.
     pub post_history_instructions: Option<String>,
-    /// For people who choose it.
+    /// Notes of the creator for users of the card.
     pub creator_notes: Option<String>,
-    /// Words to find it by.
+    /// Tags for search and sorting.
     pub tags: Option<Vec<String>>,
-    /// Whether it stands before the others. It says something of its owner, and does not travel with the card.
+    /// Whether the character is a favourite. Belongs to the owner and is not exported with the card.
     pub is_favourite: Option<bool>,
-    /// The address of its picture on this server, or null.
+    /// URL of the avatar on this server; null removes it.
     #[serde(deserialize_with = "deserialize_nullable_option")]
     #[schema(value_type = Option<String>)]
     pub avatar: Option<Option<String>>,
-    /// The lorebook that belongs to it, one of the caller's, or null.
+    /// The main lorebook, one of the caller's; null removes it.
     #[serde(deserialize_with = "deserialize_nullable_option")]
     #[schema(value_type = Option<WireLorebookId>)]
     pub lorebook_id: Option<Option<WireLorebookId>>,
-    /// Everything else that its card says. In a change, keys are merged and a null takes a key away.
+    /// All other fields of the card. An update merges keys; null removes a key.
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Map<String, Value>>,
 }
 
-/// Fields of a persona: all of a new one, or those that change.
+/// Fields of a persona: all fields of a new one, or the fields to change.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct PersonaFields {
-    /// Its name; a new one must have one.
+    /// Name of the persona; required on creation.
     pub name: Option<String>,
-    /// Who it is.
+    /// Description of the persona.
     pub description: Option<String>,
-    /// The address of its picture on this server, or null.
+    /// URL of the avatar on this server; null removes it.
     #[serde(deserialize_with = "deserialize_nullable_option")]
     #[schema(value_type = Option<String>)]
     pub avatar: Option<Option<String>>,
-    /// Everything else known. In a change, keys are merged and a null takes a key away.
+    /// All other fields of the persona. An update merges keys; null removes a key.
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Map<String, Value>>,
 }
 
 impl CharacterFields {
-    /// Puts the fields into a card.
+    /// Writes the fields into a card.
     ///
     /// # Errors
-    /// A field is empty where it must not be, or too long.
+    /// Returns an error if a required field is empty or a field is too long.
     pub fn apply(self, card: &mut Map<String, Value>) -> Result<(), ApiError> {
         let mut fill = CardFieldWriter { card };
         fill.set("name", self.name.map(|name| name.trim().to_owned()));
@@ -251,10 +251,10 @@ impl CharacterFields {
 }
 
 impl PersonaFields {
-    /// Puts the fields into a card.
+    /// Writes the fields into a card.
     ///
     /// # Errors
-    /// A field is empty where it must not be, or too long.
+    /// Returns an error if a required field is empty or a field is too long.
     pub fn apply(self, card: &mut Map<String, Value>) -> Result<(), ApiError> {
         let mut fill = CardFieldWriter { card };
         fill.set("name", self.name.map(|name| name.trim().to_owned()));
@@ -301,7 +301,7 @@ impl CardFieldWriter<'_> {
     }
 }
 
-/// Fields of a card, in the form of the wire.
+/// Reads the fields of a stored card.
 struct CardFieldReader<'a>(&'a Map<String, Value>);
 
 impl CardFieldReader<'_> {
@@ -351,7 +351,7 @@ impl From<CharacterCard> for CharacterResponse {
 }
 
 impl CharacterResponse {
-    /// A character in a list: without what cards of other programs bring along and no list shows.
+    /// Returns the character as a list entry, without the card texts that no list shows.
     pub fn without_texts(card: CharacterCard) -> Self {
         let mut brief = Self::from(card);
         brief.metadata.retain(|key, _| !matches!(key.as_str(), "extensions" | "card" | "assets"));

@@ -5,10 +5,10 @@ use clotho_store::ExpectedVersion;
 
 use super::ids::WireNodeId;
 
-/// What a writer saw: where HEAD stood, or the newest operation.
+/// Returns the precondition of a write: the expected HEAD or the expected newest operation.
 ///
 /// # Errors
-/// Both are named: it would not be clear which of them counts.
+/// Returns an error if both are set, because it is unclear which one applies.
 pub fn expected_version(leaf: Option<WireNodeId>, op: Option<i64>) -> Result<Option<ExpectedVersion>, ApiError> {
     match (leaf, op) {
         (Some(_), Some(_)) => {
@@ -19,7 +19,7 @@ pub fn expected_version(leaf: Option<WireNodeId>, op: Option<i64>) -> Result<Opt
     }
 }
 
-/// A message's text: not empty, not longer than the limit.
+/// Checks that a message's text is not empty and not longer than the limit.
 pub fn check_content(content: &str, limit: usize) -> Result<(), ApiError> {
     if content.trim().is_empty() {
         return Err(ApiError::invalid("content", "a message cannot be empty"));

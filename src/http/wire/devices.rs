@@ -1,4 +1,4 @@
-//! Devices of the house, and how one is paired.
+//! Paired devices, and how one is paired.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -9,64 +9,65 @@ use crate::http::response::RedactForReplay;
 use clotho_core::ids::DeviceId;
 use clotho_store as store;
 
-/// The longest name, in characters.
+/// Maximum length of a device name, in characters.
 const MAX_NAME_LENGTH: usize = 80;
-/// The longest code that is looked at.
+/// Maximum length of a code in bytes; a longer one is not looked up.
 const MAX_CODE_LENGTH: usize = 200;
 
 /// A paired device.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceResponse {
-    /// Its id.
+    /// Id of the device.
     pub id: WireDeviceId,
-    /// How people call it.
+    /// Display name of the device.
     pub name: String,
-    /// When it was paired.
+    /// Pairing time, ISO 8601 UTC.
     pub created_at: String,
-    /// When it was seen last, to the hour.
+    /// Time of the last request, to the hour, ISO 8601 UTC.
     pub last_seen_at: String,
-    /// Whether it is the one that asks.
+    /// Whether the caller uses this device.
     pub is_this: bool,
 }
 
-/// Asks for a code.
+/// A request for a pairing code.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PairingRequest {}
 
-/// A code by which one device may be paired, in the addresses that this machine has.
+/// A pairing code for one device, with the URLs of this machine.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PairingResponse {
-    /// The code that the addresses have; empty in a repeated answer.
+    /// The code in the links. Empty in the replay of an idempotent request.
     pub code: String,
-    /// The same to type: eight letters and digits. With either, both are used up. Empty in a repeated answer.
+    /// The same as eight letters and digits to type. Using either uses up both. Empty in the replay of an idempotent
+    /// request.
     pub short_code: String,
-    /// The addresses, the most probable first: the one of the page that asks, unless that is the machine's own, then those
-    /// of this machine. None where it is in no network, and none in a repeated answer.
+    /// Pairing URLs, most likely first: the URL of the calling page (unless it is loopback), then those of this
+    /// machine. Empty without a network, and in the replay of an idempotent request.
     pub links: Vec<PairingLink>,
-    /// When the code ends.
+    /// Expiry time of the code, ISO 8601 UTC.
     pub expires_at: String,
-    /// The seconds until then.
+    /// Seconds until the code expires.
     pub expires_in_s: i64,
 }
 
-/// An address that a device opens to be paired.
+/// A URL that a device opens to be paired.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PairingLink {
-    /// The address. The code stands behind the `#`, which no browser sends and no log keeps.
+    /// The URL. The code is in the fragment (after `#`), which browsers do not send and logs do not contain.
     pub address: String,
-    /// The same as a QR code: its rows, `1` for a dark square and `0` for a light one, without the quiet zone.
+    /// The URL as a QR code: one string per row, `1` = dark, `0` = light, without the quiet zone.
     pub modules: Vec<String>,
 }
 
-/// A device shows a code.
+/// A code that a device presents to be paired.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClaimDeviceRequest {
-    /// The code of an address, or the short one; capitals, spaces and dashes are as nobody had typed them.
+    /// The code of a link, or the short code. Case, spaces and dashes of the short code are ignored.
     pub code: String,
 }
 
@@ -74,12 +75,12 @@ pub struct ClaimDeviceRequest {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UpdateDeviceRequest {
-    /// Another name.
+    /// New display name, 1 to 80 characters.
     pub name: String,
 }
 
 impl DeviceResponse {
-    /// A device for the one that asks.
+    /// Builds the response; `this` is the device of the caller.
     pub fn new(device: store::PairedDevice, this: Option<DeviceId>) -> Self {
         let store::PairedDevice { id, name, created, seen, .. } = device;
         Self {
@@ -93,24 +94,24 @@ impl DeviceResponse {
 }
 
 impl RedactForReplay for PairingResponse {
-    /// Nothing of a code is ever written.
+    /// Removes the code, so that it is never stored for a replay.
     fn redact_for_replay(self) -> Self {
         Self { code: String::new(), short_code: String::new(), links: Vec::new(), ..self }
     }
 }
 
 impl ClaimDeviceRequest {
-    /// The code, unless nobody could have given it.
+    /// Returns the trimmed code, or an empty string if it is too long to be one.
     pub fn read(&self) -> &str {
         if self.code.len() <= MAX_CODE_LENGTH { self.code.trim() } else { "" }
     }
 }
 
 impl UpdateDeviceRequest {
-    /// The name, if it is one.
+    /// Returns the trimmed name.
     ///
     /// # Errors
-    /// It is empty, too long, or has characters that are none to read.
+    /// Returns an error if the name is empty, too long, or has control characters.
     pub fn read(self) -> Result<String, ApiError> {
         let name = self.name.trim();
         let length = name.chars().count();
@@ -121,9 +122,9 @@ impl UpdateDeviceRequest {
     }
 }
 
-/// How a device is called until somebody names it: its browser and its system, as far as its `User-Agent` says.
+/// Returns the initial name of a device: browser and system, as far as the `User-Agent` tells.
 pub fn name_from_user_agent(user_agent: &str) -> String {
-    // Each pretends to be those behind it.
+    // Order matters: each browser's `User-Agent` also contains the names of later ones.
     const BROWSERS: [(&str, &str); 7] = [
         ("Edg", "Edge"),
         ("OPR/", "Opera"),

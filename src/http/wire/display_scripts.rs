@@ -1,4 +1,4 @@
-//! Regex scripts as the page runs them on what is shown.
+//! Regex scripts that the page runs on displayed text.
 
 use std::collections::BTreeMap;
 
@@ -9,60 +9,62 @@ use utoipa::ToSchema;
 use super::ids::{WireCharacterId, WireId};
 use clotho_engine::turn::{KnownScript, ShownScripts};
 
-/// What shows the messages of a session as its scripts have them.
+/// All that a client needs to apply the regex scripts of a session to displayed messages.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DisplayScriptsResponse {
-    /// The scripts that are switched on, allowed, and change what is shown, in the order in which they run.
+    /// The enabled and permitted scripts that change the display, in execution order.
     pub items: Vec<DisplayScriptResponse>,
-    /// What macros of names and cards say where one of the characters speaks; the first is for everybody else. Empty where
-    /// there is no script.
+    /// Macro values for each speaking character. The first entry applies to all other speakers. Empty if there is no
+    /// script.
     pub casts: Vec<DisplayScriptMacros>,
-    /// The variables of all sessions, where a script names one.
+    /// Global variables, if a script uses one.
     #[schema(value_type = Object)]
     pub globals: Map<String, Value>,
 }
 
-/// A script that changes what is shown.
+/// A regex script that changes the display.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DisplayScriptResponse {
-    /// Where it comes from: `global` (the caller's own), `preset` or `card`.
+    /// Source: `global` (the caller's own), `preset` or `card`.
     #[schema(value_type = String)]
     pub scope: &'static str,
-    /// The character whose card it came with: it is for what that one says, those of the first for everybody else too.
+    /// The character whose card has the script; it applies to messages of this character. Scripts of the first
+    /// character also apply to all other speakers.
     pub character_id: Option<WireCharacterId>,
-    /// Its name.
+    /// Name of the script.
     pub name: String,
-    /// What it looks for.
+    /// The regular expression to find.
     pub find: String,
-    /// What it puts there instead.
+    /// The replacement text.
     pub replace: String,
-    /// What is taken out of inserted groups.
+    /// Strings removed from inserted groups.
     pub trim: Vec<String>,
-    /// The kinds of text that it is for: 1 what a user says, 2 a reply, 3 a narrator, 6 what a model thinks.
+    /// Kinds of text: 1 user input, 2 reply, 3 narrator, 6 reasoning.
     pub placements: Vec<i64>,
-    /// Only what is shown. Where neither this nor `isForPrompts` is: what would be kept of a text when it comes.
+    /// Applies to the display only. A script with neither this nor `isForPrompts` applies to both and runs first.
     pub is_for_display: bool,
-    /// Only what is sent, and with `isForDisplay` both.
+    /// Applies to prompts only; together with `isForDisplay`, to both.
     pub is_for_prompts: bool,
-    /// Also when a text was edited.
+    /// Also runs after an edit.
     pub is_on_edit: bool,
-    /// Macros in what it looks for: `plain` (there are none), `raw` (what they say is part of the pattern) or `escaped`.
+    /// Macros in the pattern: `plain` (not expanded), `raw` (expanded as part of the pattern) or `escaped` (expanded
+    /// literally).
     #[schema(value_type = String)]
     pub macros: &'static str,
-    /// The newest message that it is for, in messages from the end.
+    /// Minimum depth of a message, counted from the newest; null = no limit.
     pub min_depth: Option<f64>,
-    /// The oldest message that it is for.
+    /// Maximum depth of a message, counted from the newest; null = no limit.
     pub max_depth: Option<f64>,
 }
 
-/// What macros say where a character speaks.
+/// Macro values while one character speaks.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DisplayScriptMacros {
-    /// The character; null = nobody, in a session without any.
+    /// The character; null in a session without characters.
     pub character_id: Option<WireCharacterId>,
-    /// What the macros of these names say.
+    /// Macro values by macro name.
     #[schema(value_type = Object)]
     pub values: BTreeMap<&'static str, String>,
 }

@@ -1,4 +1,4 @@
-//! Documents: texts that are kept for prompts.
+//! Documents: texts that can be retrieved for prompts.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -11,27 +11,27 @@ use clotho_core::tree::limits;
 use clotho_engine::turn::{RankedDocument, RankedDocuments};
 use clotho_store as store;
 
-/// The most bytes of what is known of a document, as JSON.
+/// Maximum size of a document's metadata, in bytes of JSON.
 const MAX_METADATA_BYTES: usize = 16 << 10;
-/// The longest question, in characters.
+/// Maximum length of a query, in characters.
 const MAX_QUESTION_BYTES: usize = 4_000;
-/// The most documents that are found at once.
+/// Maximum number of search results.
 const MAX_SEARCH_RESULTS: u32 = 50;
 
-/// A text that is kept for prompts.
+/// A text that can be retrieved for prompts.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DocumentResponse {
-    /// Its id.
+    /// Id of the document.
     pub id: WireDocumentId,
-    /// The collection that it belongs to: sessions look through whole collections.
+    /// Collection of the document; sessions search whole collections.
     pub collection: String,
-    /// The text.
+    /// Full text.
     pub content: String,
-    /// Whatever its owner wants to know of it.
+    /// Free-form data of the owner.
     #[schema(value_type = Object)]
     pub metadata: Map<String, Value>,
-    /// When it came.
+    /// Creation time, ISO 8601 UTC.
     pub created_at: String,
 }
 
@@ -39,23 +39,23 @@ pub struct DocumentResponse {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DocumentCollectionResponse {
-    /// Its name.
+    /// Name of the collection.
     pub name: String,
-    /// How many documents it has.
+    /// Number of documents in the collection.
     pub count: i64,
 }
 
-/// Which documents.
+/// A filter and a page of documents.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub struct DocumentQuery {
-    /// Only those of this collection.
+    /// Only documents of this collection.
     pub collection: Option<String>,
-    /// How many things, 1 to 500; 50 unless said.
+    /// Maximum number of items, 1 to 500; default 50.
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
-    /// What `next` of the page before said.
+    /// `next` of the previous page.
     pub cursor: Option<String>,
 }
 
@@ -63,67 +63,67 @@ pub struct DocumentQuery {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateDocumentRequest {
-    /// The collection that it belongs to; one that is not there begins with it.
+    /// Collection of the document; created if it does not exist.
     pub collection: String,
-    /// The text.
+    /// Full text.
     pub content: String,
-    /// Whatever is to be known of it.
+    /// Free-form data, at most 16 KiB as JSON.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub metadata: Map<String, Value>,
 }
 
-/// What documents are looked for.
+/// A search for documents.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DocumentSearchRequest {
-    /// The collections that are looked through; others never are.
+    /// Collections to search; no others are searched.
     pub collections: Vec<String>,
-    /// What it should be about.
+    /// Query text, 1 to 4000 characters.
     pub query: String,
-    /// How many at most, 1 to 50; 10 unless said.
+    /// Maximum number of results, 1 to 50; default 10.
     #[serde(default)]
     #[schema(minimum = 1, maximum = 50)]
     pub limit: Option<u32>,
 }
 
-/// The documents that were found.
+/// Search results.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DocumentSearchResponse {
-    /// The documents, the best first.
+    /// Found documents, best match first.
     pub items: Vec<DocumentSearchHit>,
-    /// Why they were found by words alone, though a model of embeddings is set.
+    /// Why only keywords were searched although an embedding model is configured; null otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false)]
     pub problem: Option<String>,
 }
 
-/// A document that was found.
+/// One search result.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DocumentSearchHit {
-    /// The document.
+    /// The document that was found.
     #[serde(flatten)]
     pub document: DocumentResponse,
-    /// How good it is among these; it says nothing beside other questions.
+    /// Relevance within this result list; not comparable between searches.
     pub score: f32,
-    /// How near its meaning is, from -1 to 1; null where it was found by its words alone.
+    /// Cosine similarity, -1 to 1; null if found by keywords alone.
     pub similarity: Option<f32>,
 }
 
 impl DocumentQuery {
-    /// The page that it asks for.
+    /// Returns the requested page.
     pub fn page(&self) -> PageQuery {
         PageQuery { limit: self.limit, cursor: self.cursor.clone() }
     }
 }
 
 impl CreateDocumentRequest {
-    /// Whether it may be kept; a text may have so many bytes.
+    /// Checks the fields; `limit` is the maximum size of the text in bytes.
     ///
     /// # Errors
-    /// A field does not fit.
+    /// Returns an error that names the invalid field.
     pub fn check(&self, limit: usize) -> Result<(), ApiError> {
         limits::check_collection(&self.collection)?;
         if self.content.trim().is_empty() {
@@ -142,10 +142,10 @@ impl CreateDocumentRequest {
 }
 
 impl DocumentSearchRequest {
-    /// The collections, the question, and how many are wanted.
+    /// Returns the collections, the query and the number of results.
     ///
     /// # Errors
-    /// A field does not fit.
+    /// Returns an error that names the invalid field.
     pub fn read(self) -> Result<(Vec<String>, String, usize), ApiError> {
         limits::check_collections(&self.collections)?;
         let length = self.query.chars().count();

@@ -1,4 +1,4 @@
-//! Texts that a model drafts and that are no nodes.
+//! Texts that a model drafts and that become no nodes.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -10,51 +10,51 @@ use crate::http::error::ApiError;
 use clotho_engine::live::{Draft, DraftFailure};
 use clotho_engine::turn;
 
-/// The most messages of a summary.
+/// Maximum number of messages in a summary.
 const MAX_RUN_NODES: usize = 2_000;
 
-/// A message to draft in the user's own voice.
+/// A request to draft the user's next message.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ImpersonateRequest {
-    /// Where it would be written; at HEAD unless said.
+    /// The node below which the message would be written; default HEAD.
     pub leaf_id: Option<WireNodeId>,
-    /// Another model than the session's.
+    /// Overrides the session's model.
     pub model: Option<String>,
-    /// Parameters over the session's.
+    /// Overrides single parameters of the session.
     #[schema(value_type = Object)]
     pub params: Map<String, Value>,
 }
 
-/// A summary to draft.
+/// A request to draft a summary.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SummariseRequest {
-    /// Messages that follow each other on one line, in any order.
+    /// Consecutive messages of one branch, in any order; at most 2000.
     pub node_ids: Vec<WireNodeId>,
-    /// Another model than the session's.
+    /// Overrides the session's model.
     #[serde(default)]
     pub model: Option<String>,
-    /// Parameters over the session's.
+    /// Overrides single parameters of the session.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub params: Map<String, Value>,
 }
 
-/// A draft was begun; its text comes as events.
+/// A started draft; its text arrives as events.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DraftBegunResponse {
-    /// The draft.
+    /// Id of the draft.
     pub draft_id: WireDraftId,
 }
 
-/// A draft as far as it is. It is kept until the server stops, or until many others came after it.
+/// The current state of a draft. It is kept until the server stops or many newer drafts replace it.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Draft)]
 pub struct DraftResponse {
-    /// Its id.
+    /// Id of the draft.
     pub id: WireDraftId,
     /// `impersonate` or `summarise`.
     #[schema(value_type = String)]
@@ -62,32 +62,32 @@ pub struct DraftResponse {
     /// `queued`, `waiting`, `thinking`, `streaming`, `done` or `error`.
     #[schema(value_type = String)]
     pub status: &'static str,
-    /// Its place in the queue, counted from 1, while it is `queued`.
+    /// Position in the queue, from 1, while `status` is `queued`.
     pub queue_position: Option<usize>,
-    /// The text so far.
+    /// Text received so far.
     pub content: String,
-    /// The model that was asked.
+    /// The model that writes the draft.
     pub model: String,
-    /// Why it failed.
+    /// Why the draft failed; null otherwise.
     pub error: Option<DraftErrorResponse>,
 }
 
 /// Why a draft failed.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct DraftErrorResponse {
-    /// A stable word, as on a message.
+    /// Stable error code, as on messages.
     pub code: String,
-    /// One sentence.
+    /// The error in one sentence.
     pub message: String,
-    /// What to do about it.
+    /// What the user can do about it.
     pub hint: String,
 }
 
 impl ImpersonateRequest {
-    /// The draft for the turn.
+    /// Validates the request for the turn engine.
     ///
     /// # Errors
-    /// Names the field.
+    /// Returns an error that names the invalid field.
     pub fn read(self) -> Result<turn::ImpersonateSpec, ApiError> {
         model(self.model.as_deref())?;
         Ok(turn::ImpersonateSpec { leaf: self.leaf_id.map(|id| id.0), model: self.model, params: self.params })
@@ -95,10 +95,10 @@ impl ImpersonateRequest {
 }
 
 impl SummariseRequest {
-    /// The draft for the turn.
+    /// Validates the request for the turn engine.
     ///
     /// # Errors
-    /// Names the field.
+    /// Returns an error that names the invalid field.
     pub fn read(self) -> Result<turn::SummarySpec, ApiError> {
         if self.node_ids.is_empty() || self.node_ids.len() > MAX_RUN_NODES {
             return Err(ApiError::invalid("nodeIds", format!("1 to {MAX_RUN_NODES} messages are expected")));
@@ -111,7 +111,7 @@ impl SummariseRequest {
 
 impl From<&Draft> for DraftResponse {
     fn from(draft: &Draft) -> Self {
-        // The end first: what is over has all of its text.
+        // Read the phase before the text: a finished draft then has all of its text.
         let phase = draft.phase();
         Self {
             id: WireId(draft.generation.id),

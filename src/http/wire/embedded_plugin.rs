@@ -1,4 +1,4 @@
-//! The rules that a card carries: what they are, beside what is installed.
+//! The plugin embedded in a card, compared with the installed one.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,90 +8,90 @@ use super::script_errors::script_error_json;
 use super::server_info::{PermissionResponse, permissions};
 use clotho_plugin::{LoadedPlugin, PluginSource, ScriptError};
 
-/// The plugin that a card carries. Nothing of it runs before it is taken in.
+/// The plugin embedded in a card. Nothing of it runs before it is installed.
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EmbeddedPluginResponse {
-    /// The plugin's id; null if the card carries none, or one that cannot be read.
+    /// Id of the plugin; null if the card has none, or an unreadable one.
     pub id: Option<String>,
-    /// Its name for people, in their language.
+    /// Display name, in the reader's language.
     pub title: String,
-    /// What it does, in their language.
+    /// What the plugin does, in the reader's language.
     pub description: String,
-    /// Its version.
+    /// Version of the embedded plugin.
     pub version: Option<String>,
-    /// The hash of its code: taking it in names it, so that nobody takes in what he has not seen.
+    /// Hash of the code. Installing must name it, so that nobody installs code they have not seen.
     pub code_hash: Option<String>,
-    /// `none`: the card carries no rules; `broken`: they cannot run, `error` says why; `new`: no plugin of this id is installed;
-    /// `same`: it is, to the letter; `newer`, `older`, `other`: it is, with another version or, under the same version, another code;
-    /// `bundled`: the id belongs to a plugin inside the program, whose place no card takes.
+    /// `none`: no plugin in the card. `broken`: it cannot run, see `error`. `new`: no plugin of this id is installed.
+    /// `same`: the installed code is identical. `newer`, `older`, `other`: another version is installed, or other code
+    /// of the same version. `bundled`: the id belongs to a bundled plugin, which a card cannot replace.
     pub state: &'static str,
-    /// The version of the plugin that is installed under this id.
+    /// Version of the installed plugin with this id.
     pub installed_version: Option<String>,
-    /// The hash of its code.
+    /// Hash of the installed code.
     pub installed_hash: Option<String>,
-    /// Why it cannot run.
+    /// Why the embedded plugin cannot run; null otherwise.
     #[schema(value_type = Option<Object>)]
     pub error: Option<Value>,
-    /// What is probably a mistake, though it runs.
+    /// Probable mistakes that do not prevent it from running.
     #[schema(value_type = Vec<Object>)]
     pub warnings: Vec<Value>,
-    /// What it asks for, to be shown before it is taken in.
+    /// Requested permissions, to be shown before installing.
     pub permissions: Vec<PermissionResponse>,
-    /// What it asks for that the installed one does not.
+    /// Requested permissions that the installed plugin does not request.
     pub asks_more: Vec<String>,
-    /// Its files beside the installed ones, in the order of their paths.
+    /// All files compared with the installed ones, sorted by path.
     pub files: Vec<EmbeddedPluginFile>,
 }
 
-/// One file of two plugins.
+/// One file, embedded and installed.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = CardRulesFile)]
 pub struct EmbeddedPluginFile {
-    /// Its path inside the plugin.
+    /// Path inside the plugin.
     pub path: String,
     /// `same`, `added`, `changed` or `removed`.
     pub change: &'static str,
-    /// Its text in the installed plugin; null if there is none, if it is no text, or if it is the same.
+    /// Installed text; null if there is none, if it is not text, or if it is the same.
     pub before: Option<String>,
-    /// Its text in the card; null if there is none.
+    /// Embedded text; null if there is none.
     pub after: Option<String>,
 }
 
-/// Which plugin a card is to carry.
+/// The plugin to embed in a card.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EmbedPluginRequest {
-    /// The id of an installed plugin.
+    /// Id of an installed plugin.
     pub plugin: String,
 }
 
-/// What is taken in.
+/// The code to install, as the caller saw it.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = CardRulesAccept)]
 pub struct InstallEmbeddedPluginRequest {
-    /// The hash of the code as it was seen in the card.
+    /// Hash of the embedded code.
     pub code_hash: String,
-    /// The hash of the installed code as it was seen beside it; left out if there was none.
+    /// Hash of the installed code; absent if no plugin was installed.
     #[serde(default)]
     pub installed_hash: Option<String>,
 }
 
 impl EmbeddedPluginResponse {
-    /// A card without rules.
+    /// Returns the response for a card without a plugin.
     pub fn not_embedded() -> Self {
         Self { state: "none", ..Self::default() }
     }
 
-    /// Rules that are no plugin at all.
+    /// Returns the response for a plugin that cannot be parsed.
     pub fn malformed(message: String) -> Self {
         let error = serde_json::json!({"kind": "manifest", "message": message});
         Self { state: "broken", error: Some(error), ..Self::default() }
     }
 
-    /// Rules beside what is installed under their id.
+    /// Compares the embedded plugin with the installed one.
     pub fn new(
         source: &PluginSource,
         loaded: &Result<LoadedPlugin, Box<ScriptError>>,

@@ -1,4 +1,4 @@
-//! The domain's words on the wire: one closed list for each, so that a word nobody knows is refused.
+//! The enums of the domain as closed lists on the wire; an unknown value is refused.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -33,32 +33,33 @@ macro_rules! words {
 }
 
 words! {
-    /// Who a message speaks as.
+    /// Role of a message.
     Role = tree::Role { System, User, Assistant, }
-    /// What a node is for.
+    /// Kind of a node.
     Kind = tree::Kind { Root, Message, Greeting, Change, Summary, Merge, }
-    /// Where a node stands in its life.
+    /// Status of a node: a reply starts as `generating` and ends as `complete` or `error`.
     Status = tree::Status { Generating, Complete, Error, }
-    /// Whether a node's delta counts.
+    /// Whether a node's delta is applied to the state (`on`) or ignored (`muted`).
     Effects = tree::Effects { On, Muted, }
-    /// Where an author's note stands.
+    /// Position of an author's note: after or before the main prompt, or between the last messages.
     NotePlace = tree::NotePlacement { AfterMain, BeforeMain, InChat, }
-    /// What happens when HEAD is not where the writer saw it.
+    /// What to do if HEAD has moved: `refuse` answers `409 head_moved`, `append` writes below the current HEAD,
+    /// `branch` writes a sibling at the requested place.
     OnStale = turn::StaleHeadPolicy { Refuse, Append, Branch, }
 }
 
-/// How a session is shown.
+/// View of a session on the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SessionViewMode {
-    /// With its branches.
+    /// With branches.
     Tree,
-    /// As one line.
+    /// As one linear branch.
     Linear,
 }
 
 impl SessionViewMode {
-    /// The word.
+    /// Returns the name used on the wire.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Tree => "tree",

@@ -12,208 +12,209 @@ use super::tree::OperationResponse;
 use super::world::DeltaResponse;
 use crate::http::error::{ApiError, ErrorFields};
 
-/// A frame to a client. One whose `type` a client does not know it passes over.
+/// A frame to a client. Clients ignore frames with an unknown `type`.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ServerFrame)]
 #[serde(tag = "type")]
 pub enum Event {
-    /// The first frame: where the session stands.
+    /// First frame: the current version of the session.
     #[serde(rename = "hello", rename_all = "camelCase")]
     Hello {
-        /// The newest operation.
+        /// Number of the newest operation.
         op: i64,
-        /// HEAD.
+        /// HEAD of the session.
         leaf_id: WireNodeId,
     },
-    /// A node came: complete, or a placeholder.
+    /// A node was created: complete, or as a placeholder.
     #[serde(rename = "node.created", rename_all = "camelCase")]
     Created {
-        /// The operation.
+        /// Number of the operation.
         op: i64,
-        /// The node.
+        /// The created node.
         node: Box<ChatMessageNode>,
     },
-    /// More of a reply arrived.
+    /// Another chunk of a running reply.
     #[serde(rename = "node.content.updated")]
     Grown(ReplyChunkEvent),
-    /// A reply reached another phase.
+    /// A running reply reached another phase.
     #[serde(rename = "node.progress", rename_all = "camelCase")]
     Progress {
-        /// The node.
+        /// Node of the reply.
         id: WireNodeId,
         /// `queued`, `waiting`, `thinking` or `streaming`.
         #[schema(value_type = String)]
         phase: &'static str,
-        /// Its place in the queue, counted from 1, while it is `queued`.
+        /// Position in the queue, from 1, while `phase` is `queued`.
         #[serde(skip_serializing_if = "Option::is_none")]
         queue_position: Option<usize>,
     },
-    /// A reply is over, well or not.
+    /// A reply ended, successfully or with an error.
     #[serde(rename = "node.completed", rename_all = "camelCase")]
     Completed {
-        /// The operation.
+        /// Number of the operation.
         op: i64,
-        /// The node.
+        /// The finished node.
         node: Box<ChatMessageNode>,
-        /// What it does to the world.
+        /// Delta of the node, with its effect on the state.
         world_delta: DeltaResponse,
     },
-    /// Nodes were enabled, disabled, muted or rated.
+    /// Nodes were enabled, disabled, muted, rated or marked as read or unread.
     #[serde(rename = "node.state.updated", rename_all = "camelCase")]
     State {
-        /// The operation.
+        /// Number of the operation.
         op: i64,
-        /// The nodes.
+        /// New state of the nodes.
         #[serde(flatten)]
         states: NodeStatesEvent,
     },
     /// HEAD moved.
     #[serde(rename = "head.moved", rename_all = "camelCase")]
     HeadMoved {
-        /// The operation.
+        /// Number of the operation.
         op: i64,
-        /// HEAD.
+        /// The new HEAD.
         leaf_id: WireNodeId,
-        /// The nearest context node at or above it.
+        /// The nearest context node at or above HEAD.
         context_node_id: Option<WireNodeId>,
     },
-    /// Nodes hang elsewhere, or left or rejoined the tree; also an operation on what is out of the tree by now.
+    /// Nodes were moved, removed from the tree or restored. Also sent for an operation on a node that is now outside
+    /// the tree.
     #[serde(rename = "tree.changed", rename_all = "camelCase")]
     TreeChanged {
-        /// The operation.
+        /// Number of the operation.
         op: i64,
-        /// The same as the log has it.
+        /// The entry of the operation log.
         operation: OperationResponse,
     },
-    /// Title or settings changed.
+    /// The title or settings of the session changed.
     #[serde(rename = "session.updated", rename_all = "camelCase")]
     SessionUpdated {
-        /// The operation.
+        /// Number of the operation.
         op: i64,
-        /// The title, if it changed.
+        /// New title; absent if it did not change.
         #[serde(skip_serializing_if = "Option::is_none")]
         title: Option<String>,
-        /// What changed, by the names of a session's fields.
+        /// Changed settings, by the field names of a session.
         #[schema(value_type = Object)]
         session: Map<String, Value>,
     },
-    /// Other code of plugins is in force: what they show and offer may be otherwise. No operation of the session.
+    /// Plugin code was reloaded, so display and offers of plugins may differ. Belongs to no operation of the session.
     #[serde(rename = "plugins.changed", rename_all = "camelCase")]
     PluginsChanged {
-        /// The plugins, whether the session uses them or not.
+        /// Ids of the plugins, whether or not the session uses them.
         ids: Vec<String>,
     },
-    /// More of a draft arrived, or it reached another phase; only for whoever asked for it.
+    /// Another chunk or phase of a draft; only sent to the user who requested it.
     #[serde(rename = "draft.updated")]
     Draft(DraftChunkEvent),
-    /// Answers a ping.
+    /// Answer to a ping.
     #[serde(rename = "pong")]
     Pong,
-    /// A frame of the client was not understood, or the session is gone.
+    /// A client frame was not understood, or the session no longer exists.
     #[serde(rename = "error", rename_all = "camelCase")]
     Error {
-        /// What is wrong.
+        /// Code, message, hint and details of the error.
         error: ErrorFields,
     },
 }
 
-/// A piece of a running reply.
+/// A chunk of a running reply.
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplyChunkEvent {
-    /// The node.
+    /// Node of the reply.
     pub id: Option<WireNodeId>,
-    /// The piece.
+    /// The new text.
     pub content_chunk: String,
-    /// The length of the text before it, in UTF-16 code units.
+    /// Length of the text before the chunk, in UTF-16 code units.
     pub offset: usize,
-    /// A piece of the thinking.
+    /// New reasoning text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_chunk: Option<String>,
-    /// The length of the thinking before it.
+    /// Length of the reasoning before the chunk, in UTF-16 code units.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_offset: Option<usize>,
 }
 
-/// A piece of a draft.
+/// A chunk of a draft.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DraftChunkEvent {
-    /// The draft.
+    /// Id of the draft.
     pub id: WireDraftId,
-    /// The piece, which may be empty.
+    /// The new text; may be empty.
     pub content_chunk: String,
-    /// The length of the text before it, in UTF-16 code units.
+    /// Length of the text before the chunk, in UTF-16 code units.
     pub offset: usize,
-    /// `queued`, `waiting`, `thinking` or `streaming`; the last one says `done` or `error`.
+    /// `queued`, `waiting`, `thinking` or `streaming`; `done` or `error` in the last chunk.
     #[schema(value_type = String)]
     pub status: &'static str,
-    /// Its place in the queue, counted from 1, while it is `queued`.
+    /// Position in the queue, from 1, while `status` is `queued`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_position: Option<usize>,
-    /// Why it failed.
+    /// Why the draft failed; absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<DraftErrorResponse>,
 }
 
-/// One or many nodes whose state changed. Many have `ids`, and the values where they are the same for all.
+/// The new state of one or many nodes. For many nodes, values that are the same for all stand next to `ids`.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum NodeStatesEvent {
-    /// One.
+    /// One node.
     One(NodeStateEvent),
-    /// Many.
+    /// Many nodes.
     #[serde(rename_all = "camelCase")]
     Many {
-        /// The nodes.
+        /// Ids of the nodes.
         ids: Vec<WireNodeId>,
-        /// Whether their texts count.
+        /// Whether the texts are part of prompts; absent if it differs between nodes.
         #[serde(skip_serializing_if = "Option::is_none")]
         is_enabled: Option<bool>,
-        /// Whether what they do to the world counts.
+        /// Whether the deltas are applied; absent if it differs between nodes.
         #[serde(skip_serializing_if = "Option::is_none")]
         effects: Option<Effects>,
-        /// Each by itself.
+        /// Each node with its own state.
         nodes: Vec<NodeStateEvent>,
     },
 }
 
-/// How a node stands.
+/// The state of one node.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeStateEvent {
-    /// The node.
+    /// Id of the node.
     pub id: WireNodeId,
-    /// Whether its text counts.
+    /// Whether the text is part of prompts.
     pub is_enabled: bool,
-    /// Whether what it does to the world counts.
+    /// Whether the delta is applied to the state.
     pub effects: Effects,
-    /// Stars.
+    /// Rating, 1 to 5 stars; null if unrated.
     pub rating: Option<u8>,
-    /// Whether it is a reply that nobody has seen.
+    /// Whether this is a reply that nobody has seen.
     pub is_unread: bool,
 }
 
-/// A frame from a client. A plain struct and not a tagged enum, because a number inside one would not be read.
+/// A frame from a client. A plain struct, because a tagged enum cannot deserialize the numbers inside.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClientFrame {
     /// `resume`, `typing` or `ping`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The node to resume.
+    /// For `resume`: node of the running reply.
     #[serde(default)]
     pub id: Option<WireNodeId>,
-    /// How much of its text the client has, in UTF-16 code units.
+    /// For `resume`: length of the text the client has, in UTF-16 code units.
     #[serde(default)]
     pub offset: Option<usize>,
-    /// How much of its thinking the client has.
+    /// For `resume`: length of the reasoning the client has, in UTF-16 code units.
     #[serde(default)]
     pub reasoning_offset: Option<usize>,
 }
 
 impl Event {
-    /// The node that came or ended.
+    /// Returns the node of a `created` or `completed` frame.
     pub fn node(&mut self) -> Option<&mut ChatMessageNode> {
         match self {
             Self::Created { node, .. } | Self::Completed { node, .. } => Some(node),
@@ -221,22 +222,22 @@ impl Event {
         }
     }
 
-    /// The text of the frame.
+    /// Serializes the frame.
     ///
     /// # Errors
-    /// It cannot be written, which is our own fault.
+    /// Returns an internal error if serialization fails.
     pub fn text(&self) -> Result<String, ApiError> {
         serde_json::to_string(self).map_err(ApiError::internal)
     }
 
-    /// A refusal as a frame.
+    /// Returns an error frame.
     pub fn refusal(error: &ApiError) -> Self {
         Self::Error { error: error.body(None).error }
     }
 }
 
 impl NodeStatesEvent {
-    /// One node, or many with what is the same for all.
+    /// Returns the state of one node, or of many with their common values; `None` for no nodes.
     pub fn new(mut states: Vec<NodeStateEvent>) -> Option<Self> {
         if states.len() == 1 {
             return states.pop().map(Self::One);

@@ -1,4 +1,4 @@
-//! What goes out: whole sessions, and single lines in forms that others read.
+//! Exports: whole sessions, and single branches in formats of other programs.
 
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
@@ -8,55 +8,55 @@ use crate::http::error::ApiError;
 use crate::http::file::SESSION_MEDIA_TYPE;
 use clotho_engine::transfer::BranchExportFormat;
 
-/// What of a session goes out, and how.
+/// Format and part of a session export.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub struct SessionExportQuery {
-    /// The form; `session` unless said.
+    /// Format of the file; default `session`.
     #[param(inline)]
     pub format: SessionFormatParam,
-    /// Where the line ends, in the forms that have one line; HEAD unless said.
+    /// Leaf of the branch, for formats with a single branch; default HEAD.
     #[param(value_type = Option<String>)]
     pub leaf: Option<WireNodeId>,
 }
 
-/// A form in which a session goes out.
+/// A format of a session export.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionFormatParam {
-    /// All of it, as this program takes it in again.
+    /// The whole session, which this server can import again.
     #[default]
     Session,
-    /// One line as a chat of SillyTavern, with the siblings of replies as swipes.
+    /// One branch as a SillyTavern chat, with alternative replies as swipes.
     SillyTavern,
-    /// One line as Markdown, in which every text reads as it was written.
+    /// One branch as Markdown, escaped so that texts read as written.
     Markdown,
-    /// One line as a page of HTML that needs nothing else.
+    /// One branch as a self-contained HTML page.
     Html,
 }
 
-/// As what everything goes out.
+/// Format of a full export.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub struct ExportAllQuery {
-    /// The form; `sillytavern` is the only one.
+    /// Format of the archive; only `sillytavern`.
     #[param(inline)]
     pub format: ExportAllFormatParam,
 }
 
-/// A form in which everything goes out.
+/// A format of a full export.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ExportAllFormatParam {
-    /// A folder of data of SillyTavern, packed.
+    /// A SillyTavern data folder as a ZIP archive.
     #[default]
     SillyTavern,
 }
 
 impl SessionFormatParam {
-    /// What such a file is.
+    /// Returns the media type of the file.
     pub const fn media_type(self) -> &'static str {
         match self {
             Self::Session => SESSION_MEDIA_TYPE,
@@ -68,10 +68,10 @@ impl SessionFormatParam {
 }
 
 impl SessionExportQuery {
-    /// The form of the one line that is asked for, if it is one.
+    /// Returns the format of a single branch; `None` for a whole session.
     ///
     /// # Errors
-    /// A line's end is named, and the whole session asked for.
+    /// Returns an error if `leaf` is set for a whole session.
     pub fn export_form(&self) -> Result<Option<BranchExportFormat>, ApiError> {
         let form = match self.format {
             SessionFormatParam::Session => None,

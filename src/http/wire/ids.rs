@@ -15,35 +15,35 @@ use clotho_core::ids::{
     SummaryId, TrashId, UserId,
 };
 
-/// An id on the wire.
+/// An id as a lower-case UUID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct WireId<T>(pub T);
 
-/// The id of a node.
+/// Id of a node.
 pub type WireNodeId = WireId<NodeId>;
-/// The id of a session.
+/// Id of a session.
 pub type WireSessionId = WireId<SessionId>;
-/// The id of a character.
+/// Id of a character.
 pub type WireCharacterId = WireId<CharacterId>;
-/// The id of a persona.
+/// Id of a persona.
 pub type WirePersonaId = WireId<PersonaId>;
-/// The id of a lorebook.
+/// Id of a lorebook.
 pub type WireLorebookId = WireId<LorebookId>;
-/// The id of a preset.
+/// Id of a preset.
 pub type WirePresetId = WireId<PresetId>;
-/// The id of a document.
+/// Id of a document.
 pub type WireDocumentId = WireId<DocumentId>;
-/// The id of a paired device.
+/// Id of a paired device.
 pub type WireDeviceId = WireId<DeviceId>;
-/// The id of something in the trash.
+/// Id of an item in the trash.
 pub type WireTrashId = WireId<TrashId>;
-/// The id of a job.
+/// Id of a job.
 pub type WireJobId = WireId<JobId>;
-/// The id of a summary.
+/// Id of a summary.
 pub type WireSummaryId = WireId<SummaryId>;
-/// The id of a draft.
+/// Id of a draft.
 pub type WireDraftId = WireId<DraftId>;
-/// The id of a user.
+/// Id of a user.
 pub type WireUserId = WireId<UserId>;
 
 impl<T: fmt::Display> Serialize for WireId<T> {
@@ -88,7 +88,7 @@ impl<T> ToSchema for WireId<T> {
     }
 }
 
-/// Many ids.
+/// Wraps ids for the wire.
 pub fn wire_ids<T: Copy>(ids: &[T]) -> Vec<WireId<T>> {
     ids.iter().copied().map(WireId).collect()
 }

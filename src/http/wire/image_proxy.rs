@@ -1,23 +1,23 @@
-//! Pictures that other servers have.
+//! Images of other servers.
 
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-/// Whether pictures of other servers are shown for a card.
+/// Whether remote images of a card are loaded.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RemoteImagesPermission {
-    /// Null: nobody was asked.
+    /// `true` or `false`; null = the user has not decided yet.
     #[serde(deserialize_with = "Option::deserialize")]
     #[schema(required)]
     pub allowed: Option<bool>,
 }
 
-/// Which picture.
+/// The remote image to fetch.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct RemoteImageQuery {
-    /// Its whole address, with `http` or `https`.
+    /// Absolute `http` or `https` URL of the image.
     pub url: String,
 }

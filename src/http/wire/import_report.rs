@@ -1,4 +1,4 @@
-//! What an import made of what it was given.
+//! The report of an import.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -6,47 +6,47 @@ use utoipa::ToSchema;
 use clotho_compat::interop;
 use clotho_engine::transfer;
 
-/// What an import made of everything that it was given.
+/// The result of an import, item by item.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportReportResponse {
-    /// One item for each card and file.
+    /// One item for each card or file.
     pub items: Vec<ImportReportItem>,
 }
 
-/// What became of one card or file.
+/// The result for one card or file.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportReportItem {
-    /// What it is: `character`, `session`, `lorebook`, `persona`, `preset`, `regex`, `file`.
+    /// `character`, `session`, `lorebook`, `persona`, `preset`, `regex` or `file`.
     pub kind: &'static str,
-    /// Its own name.
+    /// Name of the imported thing.
     pub name: String,
-    /// The file that it came in.
+    /// File that contained it.
     pub file: Option<String>,
-    /// The id of what is there now; null where nothing came of it.
+    /// Id of the result here; null if nothing was imported.
     pub id: Option<String>,
-    /// `works`, `translated`, `kept` or `skipped`: what became of it as a whole.
+    /// Overall result: `works`, `translated`, `kept` or `skipped`.
     pub fate: &'static str,
-    /// What became of its parts, where there is something to say.
+    /// Results for single parts worth mentioning.
     pub findings: Vec<ImportReportFinding>,
 }
 
-/// One thing of a file and what became of it.
+/// The result for one part of a file.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportReportFinding {
-    /// `works`, `translated`, `kept` (it goes out again and does nothing here) or `skipped`.
+    /// `works`, `translated`, `kept` (exported again, but no effect here) or `skipped`.
     pub fate: &'static str,
-    /// A stable word for it.
+    /// Stable code of the finding.
     pub code: &'static str,
-    /// The line of the file, from 1.
+    /// Line of the file, from 1.
     pub line: Option<u64>,
-    /// How many of them there are.
+    /// Number of occurrences.
     pub count: usize,
-    /// What it is and what it means.
+    /// Explanation for people.
     pub message: String,
-    /// What it names one by one: files.
+    /// Names of the affected files.
     pub names: Vec<String>,
 }
 

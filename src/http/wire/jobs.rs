@@ -1,4 +1,4 @@
-//! Jobs: long work that somebody waits for.
+//! Jobs: long-running work.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,33 +9,33 @@ use crate::http::error::{ApiError, ApiErrorCode, ErrorFields};
 use clotho_engine::transfer::sillytavern::zone_ahead;
 use clotho_engine::transfer::{self, ForeignUpload, ImportError, ImportResult, REPAIR_LIST_HINT, TransferJobState};
 
-/// Long work has begun.
+/// A started job.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct JobStartResponse {
-    /// The job to ask for.
+    /// Id to poll with `GET /api/jobs/{jid}`.
     pub job_id: WireJobId,
 }
 
-/// How a file of another program is called, and how it is taken in.
+/// Options for importing a file of another program.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct ForeignImportQuery {
-    /// Its name: `data.zip`, or that of a chat, `Maintenance.jsonl`, which becomes the title; else that of `ResponseContent-Disposition`. What the
-    /// file is, its content says.
+    /// File name, such as `data.zip` or `Maintenance.jsonl`; the name of a chat becomes its title. Default: the name in
+    /// `Content-Disposition`. The file type is detected from its content.
     pub name: Option<String>,
-    /// Whether nothing is written, and only the report is wanted; `false` unless named.
+    /// Only report, import nothing; default `false`.
     pub dry_run: Option<bool>,
-    /// How far ahead of UTC the clock was that wrote old dates without a time zone, in hours between -25 and 25; 0 unless named.
+    /// UTC offset of old dates without a time zone, in hours from -25 to 25; default 0.
     pub utc_offset: Option<f64>,
 }
 
 impl ForeignImportQuery {
-    /// What is wanted of a file that may be called something by its sender.
+    /// Returns the import options; `called` is the name from the request headers.
     ///
     /// # Errors
-    /// No clock is that far ahead.
+    /// Returns an error if the UTC offset is out of range.
     pub fn read(self, called: Option<String>) -> Result<ForeignUpload, ApiError> {
         let zone = zone_ahead(self.utc_offset.unwrap_or(0.0));
         let refusal = || ApiError::invalid("utcOffset", "a number of hours between -25 and 25 is expected");
@@ -44,33 +44,34 @@ impl ForeignImportQuery {
     }
 }
 
-/// Where a job stands. It is remembered for a week; why one failed, until the server stops.
+/// The state of a job. Kept for a week; `error` only until the server stops.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct JobResponse {
-    /// Its id.
+    /// Id of the job.
     pub id: WireJobId,
-    /// What it does: `import`.
+    /// `import`.
     pub kind: &'static str,
-    /// `queued`, `running`, `done`, `failed`, `cancelled`, or `interrupted`: the server stopped before the file was in.
+    /// `queued`, `running`, `done`, `failed`, `cancelled` or `interrupted` (the server stopped before the end).
     pub state: &'static str,
-    /// How much of the work is done, in bytes of the file, which is read twice.
+    /// Progress in bytes; the file is read twice.
     pub done: u64,
-    /// How much there is; 0 while it waits, and after a restart.
+    /// Total in bytes; 0 while queued and after a restart.
     pub total: u64,
-    /// What came of it, once it is done.
+    /// Result of a finished job; null before.
     pub result: Option<JobResultResponse>,
-    /// Why it did not come in. Of a session nothing was kept then; of what another program keeps what came until then stays.
+    /// Why the job failed. A failed session import keeps nothing; an import from another program keeps what was
+    /// imported until then.
     pub error: Option<ErrorFields>,
 }
 
-/// What came of a job.
+/// The result of a job.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct JobResultResponse {
-    /// The session that is there now; null where another program's files came in.
+    /// The new session; null for an import from another program.
     pub session_id: Option<WireSessionId>,
-    /// What became of another program's files: `{totals, report: {items}}`; else null.
+    /// Report of an import from another program: `{totals, report: {items}}`; null otherwise.
     #[schema(value_type = Option<Object>)]
     pub report: Option<Value>,
 }

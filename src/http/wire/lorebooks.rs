@@ -1,4 +1,4 @@
-//! Lorebooks: entries in the form of world info, whose fields keep the names that they have there.
+//! Lorebooks. Entries use the field names of SillyTavern's World Info.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -18,28 +18,28 @@ use clotho_store as store;
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LorebookResponse {
-    /// Its id.
+    /// Id of the lorebook.
     pub id: WireLorebookId,
-    /// Its name.
+    /// Name of the lorebook.
     pub name: String,
-    /// How many entries it has.
+    /// Number of entries.
     pub entry_count: usize,
-    /// Its entries; in a list of books they are left out.
+    /// All entries; absent in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entries: Option<Vec<LoreEntryResponse>>,
-    /// Everything else that it says; in a list of books it is left out.
+    /// All other fields of the lorebook; absent in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Map<String, Value>>,
-    /// When it came.
+    /// Creation or import time, ISO 8601 UTC.
     pub created_at: String,
-    /// When it last changed.
+    /// Time of the last change, ISO 8601 UTC.
     pub updated_at: String,
 }
 
-/// An entry of a lorebook, with the names of world info: `uid`, `key`, `keysecondary`, `comment`, `content`,
-/// `constant`, `selective`, `selectiveLogic`, `order`, `position`, `depth`, `role`, `disable`, `probability`, `group` …
-/// What is unknown is kept.
+/// A lorebook entry with the field names of World Info: `uid`, `key`, `keysecondary`, `comment`, `content`, `constant`,
+/// `selective`, `selectiveLogic`, `order`, `position`, `depth`, `role`, `disable`, `probability`, `group` … Unknown
+/// fields are kept.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct LoreEntryResponse(pub Map<String, Value>);
@@ -56,10 +56,10 @@ impl utoipa::PartialSchema for LoreEntryResponse {
 impl ToSchema for LoreEntryResponse {}
 
 impl LoreEntryResponse {
-    /// Whether an entry still says what somebody saw there.
+    /// Checks that an entry still has the values that the caller saw.
     ///
     /// # Errors
-    /// It does not; the refusal has the entry as it is now.
+    /// Returns a conflict with the current entry if a value differs.
     pub fn check_unchanged(&self, now: &Map<String, Value>) -> Result<(), ApiError> {
         let fields = changed_fields(now, &self.0);
         if fields.is_empty() {
@@ -74,120 +74,118 @@ impl LoreEntryResponse {
     }
 }
 
-/// Fields of a lorebook: all of a new one, or those that change.
+/// Fields of a lorebook: all fields of a new one, or the fields to change.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct LorebookFields {
-    /// Its name; a new one must have one.
+    /// Name of the lorebook; required on creation.
     pub name: Option<String>,
-    /// Its entries, all of them. One without `uid` is new.
+    /// The complete list of entries. An entry without `uid` is new.
     pub entries: Option<Vec<LoreEntryResponse>>,
 }
 
-/// What a new entry says.
+/// A new lorebook entry.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateLoreEntryRequest {
-    /// Its fields.
+    /// Fields of the entry.
     pub entry: LoreEntryResponse,
 }
 
-/// What an entry is to say.
+/// Changes to a lorebook entry.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UpdateLoreEntryRequest {
-    /// The fields that change.
+    /// The fields to change.
     pub entry: LoreEntryResponse,
-    /// What the caller saw there, all of it or some fields: if one of them says something else by now, nothing is
-    /// changed.
+    /// Precondition: the entry, or some of its fields, as the caller saw it. If a value differs, nothing is changed.
     pub expected_entry: Option<LoreEntryResponse>,
 }
 
-/// An entry that goes.
+/// Deletion of a lorebook entry.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct DeleteLoreEntryRequest {
-    /// What the caller saw there, all of it or some fields: if one of them says something else by now, it stays.
+    /// Precondition: the entry, or some of its fields, as the caller saw it. If a value differs, nothing is deleted.
     pub expected_entry: Option<LoreEntryResponse>,
 }
 
-/// A lorebook that came from another program.
+/// An imported lorebook.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LorebookImportResponse {
-    /// The lorebook.
+    /// The created lorebook.
     #[serde(flatten)]
     pub lorebook: LorebookResponse,
-    /// What came over, and what of it works here.
+    /// What was imported, and which parts work here.
     pub report: ImportReportResponse,
 }
 
-/// In which form a book goes out.
+/// Format of a lorebook export.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub struct LorebookExportQuery {
-    /// The form.
+    /// File format of the lorebook.
     #[param(inline)]
     pub format: LorebookFormatParam,
 }
 
-/// A form of lorebooks.
+/// A file format of lorebooks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LorebookFormatParam {
-    /// World info by itself.
+    /// A World Info file of SillyTavern.
     #[default]
     World,
-    /// As it stands in a card.
+    /// A `character_book`, as in a character card.
     Card,
 }
 
-/// For what a lorebook holds.
+/// The bindings of a lorebook: where it is active.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LorebookBindingsResponse {
-    /// It holds in every session.
+    /// Active in all sessions of the owner.
     pub everything: bool,
-    /// It holds in these sessions.
+    /// Active in these sessions.
     pub session_ids: Vec<WireSessionId>,
-    /// It holds where one of these personas is played.
+    /// Active while one of these personas is played.
     pub persona_ids: Vec<WirePersonaId>,
-    /// It holds for replies of these characters. Those whose cards name it are among them, and lose it when they are
-    /// left out.
+    /// Active for replies of these characters, including those whose cards name it.
     pub character_ids: Vec<WireCharacterId>,
 }
 
-/// For what a lorebook is to hold, and for nothing else: at least one of the fields is said, and the others are false and empty.
+/// The new bindings of a lorebook. At least one field is required; absent fields become false or empty.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct UpdateLorebookBindingsRequest {
-    /// It holds in every session.
+    /// Active in all sessions of the owner.
     #[serde(deserialize_with = "said")]
     #[schema(value_type = bool)]
     pub everything: Option<bool>,
-    /// It holds in these sessions.
+    /// Active in these sessions.
     #[serde(deserialize_with = "said")]
     #[schema(value_type = Vec<WireSessionId>)]
     pub session_ids: Option<Vec<WireSessionId>>,
-    /// It holds where one of these personas is played.
+    /// Active while one of these personas is played.
     #[serde(deserialize_with = "said")]
     #[schema(value_type = Vec<WirePersonaId>)]
     pub persona_ids: Option<Vec<WirePersonaId>>,
-    /// It holds for replies of these characters. Those whose cards name it lose it when they are left out.
+    /// Active for replies of these characters. Characters that are left out lose it, even if their cards name it.
     #[serde(deserialize_with = "said")]
     #[schema(value_type = Vec<WireCharacterId>)]
     pub character_ids: Option<Vec<WireCharacterId>>,
 }
 
-/// So many things of a kind are named at once.
+/// Maximum length of each list of bindings.
 const MAX_BINDINGS: usize = 1_000;
 
 impl UpdateLorebookBindingsRequest {
-    /// What the store keeps.
+    /// Returns the bindings for the store.
     ///
     /// # Errors
-    /// Nothing is said, or a list is too long.
+    /// Returns an error if no field is set or a list is too long.
     pub fn read(self) -> Result<store::BindingSet, ApiError> {
         let Self { everything, session_ids, persona_ids, character_ids } = self;
         if everything.is_none() && session_ids.is_none() && persona_ids.is_none() && character_ids.is_none() {
@@ -226,72 +224,72 @@ impl From<store::BindingSet> for LorebookBindingsResponse {
     }
 }
 
-/// The house rules of lore: how every lorebook of their owner is looked through. What is left out is as it is shipped.
+/// Global lorebook settings: how all lorebooks of an owner are scanned. Absent fields get their defaults.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct WorldInfoSettingsFields {
-    /// How many messages are looked at, the newest first, where an entry does not say so itself.
+    /// Number of newest messages to scan, 0 to 1000; default 2. Entries can override it.
     #[schema(minimum = 0, maximum = 1000)]
     pub scan_depth: i64,
-    /// As long as fewer entries are active, older messages are looked at; 0 = no.
+    /// Scan older messages until this many entries are active, 0 to 1000; default 0 = off.
     #[schema(minimum = 0, maximum = 1000)]
     pub min_activations: usize,
-    /// But no more than so many messages for that; 0 = all.
+    /// Maximum number of messages to scan for `minActivations`, 0 to 1000; default 0 = all.
     #[schema(minimum = 0, maximum = 1000)]
     pub min_activations_depth: i64,
-    /// The share of the prompt that lore may take, in hundredths.
+    /// Share of the prompt for lore, in percent from 0 to 100; default 25.
     #[schema(minimum = 0, maximum = 100)]
     pub budget_percent: f64,
-    /// But no more tokens than this; 0 = no such limit.
+    /// Maximum number of tokens for lore, 0 to 10000000; default 0 = no limit.
     #[schema(minimum = 0, maximum = 10_000_000)]
     pub budget_cap: usize,
-    /// Messages are looked at with the names of their speakers.
+    /// Scan messages with the names of their speakers; default true.
     pub include_names: bool,
-    /// Texts of entries call up others.
+    /// Texts of active entries can activate other entries; default true.
     pub recursive: bool,
-    /// How often the books are looked through at most, the first time included; 0 = no such limit.
+    /// Maximum number of scan passes, including the first, 0 to 1000; default 0 = no limit.
     #[schema(minimum = 0, maximum = 1000)]
     pub max_recursion_steps: usize,
-    /// Capitals count, where an entry does not say otherwise.
+    /// Case-sensitive keys; default false. Entries can override it.
     pub case_sensitive: bool,
-    /// Keys of one word are not found inside of others, where an entry does not say otherwise.
+    /// Keys of one word match whole words only; default true. Entries can override it.
     pub match_whole_words: bool,
-    /// Whose entries come first.
+    /// Order of entries from different sources; default `characterFirst`.
     pub strategy: WorldInfoStrategy,
-    /// In a group the entry with the most keys wins.
+    /// In an inclusion group, the entry with the most matching keys wins; default false.
     pub group_scoring: bool,
-    /// Which entries are called up without a key.
+    /// Settings for activating entries by similarity, without a key.
     #[serde(deserialize_with = "deserialize_object")]
     pub similar: WorldInfoVectorSettings,
 }
 
-/// Whose entries come first.
+/// Order of entries from different sources.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum WorldInfoStrategy {
     /// All in one list.
     Evenly,
-    /// The character's.
+    /// Entries of the character first.
     CharacterFirst,
-    /// Those for everything.
+    /// Entries of globally active lorebooks first.
     GlobalFirst,
 }
 
-/// When entries are called up because they fit what was said: by vectors where a model of embeddings is set and has
-/// made some, else by the words that both share.
+/// Activation of entries by similarity to recent messages. Uses vectors if an embedding model is configured and vectors
+/// exist, otherwise shared words.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct WorldInfoVectorSettings {
-    /// At most so many entries at once; 0 = none.
+    /// Maximum number of entries, 0 to 100; default 5, 0 = none.
     #[schema(minimum = 0, maximum = 100)]
     pub entries: usize,
-    /// They have to fit the last so many messages.
+    /// Number of newest messages to compare with, 1 to 100; default 2.
     #[schema(minimum = 1, maximum = 100)]
     pub messages: usize,
-    /// How near their vectors have to be, in hundredths.
+    /// Minimum cosine similarity in percent, 0 to 100; default 25.
     #[schema(minimum = 0, maximum = 100)]
     pub threshold: u32,
-    /// All entries, and not only those that say so themselves (`vectorized`).
+    /// Compare all entries, not only those marked `vectorized`; default false.
     pub all: bool,
 }
 
@@ -333,10 +331,10 @@ impl From<lore::WorldInfoSettings> for WorldInfoSettingsFields {
 }
 
 impl WorldInfoSettingsFields {
-    /// The house rules.
+    /// Returns the validated settings.
     ///
     /// # Errors
-    /// Names the field that does not fit.
+    /// Returns an error that names the field that is out of range.
     pub fn read(self) -> Result<lore::WorldInfoSettings, ApiError> {
         let WorldInfoVectorSettings { entries, messages, threshold, all } = self.similar;
         let threshold = u8::try_from(threshold).unwrap_or(u8::MAX);
@@ -368,26 +366,26 @@ impl WorldInfoSettingsFields {
     }
 }
 
-/// What is tried: a place in a session, or a text by itself.
+/// A trial of lorebooks: at a node of a session, or with a text alone.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schema(as = LoreTest)]
 pub struct LoreTestRequest {
-    /// The session in which it is tried, with what was said there and the lorebooks that hold there.
+    /// The session whose messages and active lorebooks are used.
     pub session_id: Option<WireSessionId>,
-    /// The message after which a reply would come; HEAD if it is left out.
+    /// The node that the reply would answer; default HEAD.
     pub node_id: Option<WireNodeId>,
-    /// What is said: by itself, or next in the session.
+    /// The next message of the session, or the only text without a session.
     pub text: Option<String>,
-    /// Lorebooks that are looked through, beside those that hold in the session.
+    /// Additional lorebooks to scan.
     pub lorebook_ids: Vec<WireLorebookId>,
 }
 
 impl LoreTestRequest {
-    /// What is tried.
+    /// Returns the validated trial; `limit` is the maximum size of `text` in bytes.
     ///
     /// # Errors
-    /// Names the field.
+    /// Returns an error that names the invalid field.
     pub fn read(self, limit: usize) -> Result<turn::LoreTestSpec, ApiError> {
         check_count("lorebookIds", self.lorebook_ids.len())?;
         if self.text.as_ref().is_some_and(|text| text.len() > limit) {
@@ -410,34 +408,34 @@ impl LoreTestRequest {
     }
 }
 
-/// What would fire, and why the rest would not.
+/// Which entries would fire, and why the others would not.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LoreTestResponse {
-    /// The books that were looked through: `{id, name, scope}`.
+    /// The scanned lorebooks: `{id, name, scope}`.
     #[schema(value_type = Vec<Object>)]
     pub books: Vec<Value>,
-    /// The entries that fire, in their order: `{book, uid, title, why, key?, tokens, text}`.
+    /// The entries that fire, in order: `{book, uid, title, why, key?, tokens, text}`.
     #[schema(value_type = Vec<Object>)]
     pub fired: Vec<Value>,
-    /// Those for which something spoke and that do not fire: `{book, uid, title, why}` and what belongs to the reason.
+    /// Entries that matched but do not fire: `{book, uid, title, why}` and details of the reason.
     #[schema(value_type = Vec<Object>)]
     pub stopped: Vec<Value>,
-    /// The others: nothing spoke for them, or they are switched off. The first of them.
+    /// Entries that did not match or are disabled; only the first of them.
     #[schema(value_type = Vec<Object>)]
     pub silent: Vec<Value>,
-    /// How many those are in all.
+    /// Total number of such entries.
     pub silent_count: usize,
-    /// Tokens that lore may take.
+    /// Token budget for lore.
     pub budget: usize,
-    /// Whether there was more than that.
+    /// Whether the budget was exceeded.
     pub overflowed: bool,
-    /// How often the books were looked through.
+    /// Number of scan passes.
     pub passes: usize,
-    /// How entries were found that fit what was said: `{by, looked, found, problem?}`; nothing where none may be.
+    /// The search by similarity: `{by, looked, found, problem?}`; null if it is off.
     #[schema(value_type = Option<Object>)]
     pub similar: Option<Value>,
-    /// What was given up or could not be read.
+    /// What was aborted or could not be read.
     pub notes: Vec<String>,
 }
 
@@ -460,7 +458,7 @@ impl From<turn::LoreTestOutcome> for LoreTestResponse {
 }
 
 impl LorebookResponse {
-    /// A book with its entries.
+    /// Returns a lorebook with its entries.
     pub fn with_entries(book: &store::Lorebook) -> Self {
         let entries = lorebook::entries(&book.card).into_iter().cloned().map(LoreEntryResponse).collect();
         let rest = book.card.iter().filter(|(key, _)| !matches!(key.as_str(), "name" | "entries"));
@@ -468,7 +466,7 @@ impl LorebookResponse {
         Self { entries: Some(entries), metadata: Some(metadata), ..Self::without_entries(book) }
     }
 
-    /// A book in a list.
+    /// Returns a lorebook as a list entry.
     pub fn without_entries(book: &store::Lorebook) -> Self {
         Self {
             id: WireId(book.id),
@@ -483,10 +481,10 @@ impl LorebookResponse {
 }
 
 impl LorebookFields {
-    /// Puts the fields into a book.
+    /// Writes the fields into a lorebook.
     ///
     /// # Errors
-    /// A field does not fit.
+    /// Returns an error that names the invalid field.
     pub fn apply(self, book: &mut Map<String, Value>) -> Result<(), ApiError> {
         if let Some(name) = self.name {
             book.insert("name".to_owned(), name.trim().into());

@@ -1,4 +1,4 @@
-//! What one sends to make a tree grow or to change its arrangement, and what that began.
+//! Requests that add messages or change node states, and their answers.
 
 use std::fmt;
 
@@ -23,34 +23,34 @@ use clotho_core::ids::NodeId;
 use clotho_core::tree::limits::check_speaker;
 use clotho_engine::turn;
 
-/// The most replies at once.
+/// Maximum number of replies per request.
 pub const MAX_REPLIES: u32 = 16;
-/// The most nodes whose state changes at once.
+/// Maximum number of nodes whose state changes per request.
 const MAX_STATE_UPDATES: usize = 2_000;
 
-/// Replies to generate, or whether to.
+/// Whether and how to generate replies.
 #[derive(Debug, Clone)]
 pub enum GenerateField {
-    /// `true` or `false`.
+    /// `true` for one reply, `false` for none.
     Plain(bool),
-    /// How.
+    /// Options of the generation.
     Detailed(GenerateRequest),
 }
 
-/// Replies to generate.
+/// Options of a generation.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schema(as = Generate)]
 pub struct GenerateRequest {
-    /// How many, 1 to 16; 1 unless said.
+    /// Number of replies, 1 to 16; default 1.
     #[schema(minimum = 1, maximum = 16)]
     pub n: Option<u32>,
-    /// Another model than the session's.
+    /// Overrides the session's model.
     pub model: Option<String>,
-    /// Parameters over the session's.
+    /// Overrides single parameters of the session.
     #[schema(value_type = Object)]
     pub params: Map<String, Value>,
-    /// Another character than the first.
+    /// The character that speaks; default: the first of the session.
     pub character_id: Option<WireCharacterId>,
 }
 
@@ -59,197 +59,197 @@ pub struct GenerateRequest {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = NewMessage)]
 pub struct CreateMessageRequest {
-    /// Below which node.
+    /// Parent node.
     pub parent_id: WireNodeId,
-    /// The text.
+    /// The text of the message.
     pub content: String,
-    /// As whom; `user` unless said.
+    /// Role; default `user`.
     #[serde(default)]
     pub role: Option<Role>,
-    /// The speaker's name, if not the persona's.
+    /// Name of the speaker; default: the name of the persona.
     #[serde(default)]
     pub name: Option<String>,
-    /// The persona, if not the session's.
+    /// The persona that speaks; default: the session's persona.
     #[serde(default)]
     pub persona_id: Option<WirePersonaId>,
-    /// `true`, or how to generate; nothing is generated unless asked.
+    /// `true`, or generation options; default: no reply.
     #[serde(default)]
     pub generate: Option<GenerateField>,
-    /// Whether HEAD follows; true unless said.
+    /// Whether HEAD moves to the new node; default true.
     #[serde(default)]
     pub move_head: Option<bool>,
-    /// Where the writer saw HEAD.
+    /// Precondition: HEAD as the client last saw it. Otherwise see `onStale`.
     #[serde(default)]
     pub expected_leaf_id: Option<WireNodeId>,
-    /// Instead: the newest operation that the writer saw.
+    /// Alternative precondition: the newest operation that the client saw.
     #[serde(default)]
     pub expected_op: Option<i64>,
-    /// What if it is not there; `refuse` unless said.
+    /// What to do if the precondition fails; default `refuse`.
     #[serde(default)]
     pub on_stale: Option<OnStale>,
 }
 
-/// Other replies to ask for.
+/// A request for alternative replies.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schema(as = Reroll)]
 pub struct RerollRequest {
-    /// How many, 1 to 16; 1 unless said.
+    /// Number of replies, 1 to 16; default 1.
     #[schema(minimum = 1, maximum = 16)]
     pub n: Option<u32>,
-    /// Another model than the session's.
+    /// Overrides the session's model.
     pub model: Option<String>,
-    /// Parameters over the session's.
+    /// Overrides single parameters of the session.
     #[schema(value_type = Object)]
     pub params: Map<String, Value>,
-    /// Another character than the first.
+    /// The character that speaks; default: the first of the session.
     pub character_id: Option<WireCharacterId>,
-    /// Whether HEAD follows; true unless said.
+    /// Whether HEAD moves to the new reply; default true.
     pub move_head: Option<bool>,
-    /// Where the writer saw HEAD.
+    /// Precondition: HEAD as the client last saw it; otherwise `409 head_moved`.
     pub expected_leaf_id: Option<WireNodeId>,
-    /// Instead: the newest operation that the writer saw.
+    /// Alternative precondition: the newest operation that the client saw.
     pub expected_op: Option<i64>,
 }
 
-/// A reply to go on from.
+/// A request to continue a reply.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ContinueRequest {
-    /// Another model than it was asked of.
+    /// Overrides the model of the original reply.
     pub model: Option<String>,
-    /// Parameters over those it was asked with.
+    /// Overrides single parameters of the original reply.
     #[schema(value_type = Object)]
     pub params: Map<String, Value>,
-    /// Whether HEAD follows; true unless said.
+    /// Whether HEAD moves to the new reply; default true.
     pub move_head: Option<bool>,
-    /// Where the caller saw HEAD.
+    /// Precondition: HEAD as the client last saw it; otherwise `409 head_moved`.
     pub expected_leaf_id: Option<WireNodeId>,
-    /// Instead: the newest operation that the caller saw.
+    /// Alternative precondition: the newest operation that the client saw.
     pub expected_op: Option<i64>,
 }
 
-/// A new version of a message.
+/// A new version of a message, written as a sibling.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = Edit)]
 pub struct EditMessageRequest {
     /// The new text.
     pub content: String,
-    /// Whether what follows the old version moves below the new one.
+    /// Whether the children of the old version move below the new one; default false.
     #[serde(default)]
     pub carry: bool,
-    /// `true`, `false`, or how to generate; for a user's text without `carry` one reply unless said.
+    /// `true`, `false` or generation options. Default: one reply for a user message without `carry`, otherwise none.
     #[serde(default)]
     pub generate: Option<GenerateField>,
-    /// Whether HEAD follows; true unless said.
+    /// Whether HEAD moves to the new version; default true.
     #[serde(default)]
     pub move_head: Option<bool>,
-    /// Where the writer saw HEAD.
+    /// Precondition: HEAD as the client last saw it; otherwise `409 head_moved`.
     #[serde(default)]
     pub expected_leaf_id: Option<WireNodeId>,
-    /// Instead: the newest operation that the writer saw.
+    /// Alternative precondition: the newest operation that the client saw.
     #[serde(default)]
     pub expected_op: Option<i64>,
 }
 
-/// What a request began.
+/// What a request wrote and started.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Started)]
 pub struct TurnStartResponse {
-    /// The node that was written, if one was.
+    /// The written node; null if none was written.
     pub node: Option<ChatMessageNode>,
-    /// The placeholders of the replies.
+    /// Placeholders of the replies.
     pub generations: Vec<ChatMessageNode>,
-    /// The operation.
+    /// Number of the operation.
     pub op: i64,
 }
 
-/// Where HEAD should go.
+/// A request to move HEAD.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = Checkout)]
 pub struct CheckoutRequest {
-    /// The node.
+    /// The target node.
     #[serde(default)]
     pub node_id: Option<WireNodeId>,
-    /// Instead: its name.
+    /// Alternatively, the label of the target node.
     #[serde(default)]
     pub label: Option<String>,
-    /// Exactly there, and not to the leaf last visited below it.
+    /// `true`: exactly this node. `false` (default): the leaf last visited below it.
     #[serde(default)]
     pub exact: bool,
-    /// Where the writer saw HEAD.
+    /// Precondition: HEAD as the client last saw it; otherwise `409 head_moved`.
     #[serde(default)]
     pub expected_leaf_id: Option<WireNodeId>,
-    /// Instead: the newest operation that the writer saw.
+    /// Alternative precondition: the newest operation that the client saw.
     #[serde(default)]
     pub expected_op: Option<i64>,
 }
 
-/// Where HEAD is.
+/// The position of HEAD.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HeadResponse {
-    /// HEAD.
+    /// The node at HEAD.
     pub leaf_id: WireNodeId,
-    /// The nearest context node at or above it.
+    /// The nearest context node at or above HEAD.
     pub context_node_id: Option<WireNodeId>,
-    /// The newest operation.
+    /// Number of the newest operation of the session.
     pub op: i64,
 }
 
-/// What becomes of one node.
+/// Changes to the state of one node; absent fields stay.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schema(as = NodeState)]
 pub struct UpdateNodeStateRequest {
-    /// Whether its text counts.
+    /// Whether the text is part of prompts and of the chat view.
     pub is_enabled: Option<bool>,
-    /// Whether what it does to the world counts.
+    /// `on`: the delta is applied to the state; `muted`: it is ignored.
     pub effects: Option<Effects>,
-    /// Stars, 1 to 5; null takes them away.
+    /// Rating, 1 to 5 stars; null removes it.
     #[serde(deserialize_with = "deserialize_nullable_option")]
     #[schema(value_type = Option<u8>, minimum = 1, maximum = 5)]
     pub rating: Option<Option<u8>>,
-    /// Whether it shall count as a reply that nobody has seen.
+    /// Whether the node is marked as a reply that nobody has seen.
     pub is_unread: Option<bool>,
 }
 
-/// What becomes of many nodes, in one operation.
+/// Changes to the state of many nodes, as one operation.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateNodeStatesRequest {
-    /// One entry for each node.
+    /// One item per node, at most 2000.
     #[serde(deserialize_with = "deserialize_objects")]
     pub updates: Vec<UpdateNodeStateItem>,
 }
 
-/// What becomes of one of many nodes.
+/// Changes to the state of one of many nodes; absent fields stay.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UpdateNodeStateItem {
-    /// The node.
+    /// Id of the node.
     pub node_id: WireNodeId,
-    /// Whether its text counts.
+    /// Whether the text is part of prompts and of the chat view.
     #[serde(default)]
     pub is_enabled: Option<bool>,
-    /// Whether what it does to the world counts.
+    /// `on`: the delta is applied to the state; `muted`: it is ignored.
     #[serde(default)]
     pub effects: Option<Effects>,
 }
 
-/// How nodes stand after a change.
+/// The state of nodes after a change.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeStatesResponse {
-    /// The newest operation.
+    /// Number of the newest operation of the session.
     pub op: i64,
-    /// The nodes.
+    /// The nodes of the request.
     pub nodes: Vec<NodeStateResponse>,
-    /// How the world changed at HEAD and at labels by deltas that count or do not count now; at most 200 lines.
+    /// Changes of the state at HEAD and at labels, because deltas now count or no longer count; at most 200.
     pub world_changes: Vec<NodeWorldChangeResponse>,
-    /// Whether there was more to tell.
+    /// Whether `worldChanges` is incomplete.
     pub is_cut_short: bool,
 }
 
@@ -261,34 +261,34 @@ impl RedactForReplay for NodeStatesResponse {
     }
 }
 
-/// How a node stands.
+/// The state of one node.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeStateResponse {
-    /// The node.
+    /// Id of the node.
     pub id: WireNodeId,
-    /// Whether its text counts.
+    /// Whether the text is part of prompts and of the chat view.
     pub is_enabled: bool,
-    /// Whether what it does to the world counts.
+    /// `on`: the delta is applied to the state; `muted`: it is ignored.
     pub effects: Effects,
-    /// Stars.
+    /// Rating, 1 to 5 stars; null if unrated.
     pub rating: Option<u8>,
-    /// Whether it is a reply that nobody has seen.
+    /// Whether this is a reply that nobody has seen.
     pub is_unread: bool,
 }
 
-/// A reply was asked to stop; its end is an event.
+/// The answer to a cancellation; the end of the reply follows as an event.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CancelReplyResponse {
-    /// The node.
+    /// Node of the reply.
     pub id: WireNodeId,
 }
 
 impl GenerateField {
-    /// What to generate; `None` = nothing.
+    /// Returns the generation to start; `None` for no reply.
     ///
     /// # Errors
-    /// Names the field.
+    /// Returns an error that names the invalid field.
     pub fn read(self) -> Result<Option<turn::GenerationSpec>, ApiError> {
         match self {
             Self::Plain(false) => Ok(None),
@@ -318,10 +318,10 @@ impl GenerateRequest {
 }
 
 impl RerollRequest {
-    /// The replies for the turn.
+    /// Validates the reroll for the turn engine.
     ///
     /// # Errors
-    /// Names the field.
+    /// Returns an error that names the invalid field.
     pub fn read(self, node: NodeId) -> Result<turn::RerollSpec, ApiError> {
         let generate =
             GenerateRequest { n: self.n, model: self.model, params: self.params, character_id: self.character_id };
@@ -335,10 +335,10 @@ impl RerollRequest {
 }
 
 impl ContinueRequest {
-    /// The continuation for the turn.
+    /// Validates the continuation for the turn engine.
     ///
     /// # Errors
-    /// Names the field.
+    /// Returns an error that names the invalid field.
     pub fn read(self, node: NodeId) -> Result<turn::ContinueSpec, ApiError> {
         model(self.model.as_deref())?;
         Ok(turn::ContinueSpec {
@@ -352,10 +352,10 @@ impl ContinueRequest {
 }
 
 impl CreateMessageRequest {
-    /// The message for the turn.
+    /// Validates the message for the turn engine; `limit` is its maximum size in bytes.
     ///
     /// # Errors
-    /// Names the field.
+    /// Returns an error that names the invalid field.
     pub fn read(self, limit: usize) -> Result<turn::MessageSpec, ApiError> {
         check_content(&self.content, limit)?;
         self.name.as_deref().map_or(Ok(()), check_speaker)?;
@@ -374,10 +374,10 @@ impl CreateMessageRequest {
 }
 
 impl EditMessageRequest {
-    /// The edit for the turn.
+    /// Validates the edit for the turn engine; `limit` is the maximum size of the text in bytes.
     ///
     /// # Errors
-    /// Names the field.
+    /// Returns an error that names the invalid field.
     pub fn read(self, limit: usize) -> Result<turn::EditSpec, ApiError> {
         check_content(&self.content, limit)?;
         Ok(turn::EditSpec {
@@ -391,10 +391,10 @@ impl EditMessageRequest {
 }
 
 impl UpdateNodeStatesRequest {
-    /// Checks what can be checked without looking anything up.
+    /// Checks the fields without any lookup.
     ///
     /// # Errors
-    /// Names the field.
+    /// Returns an error that names the invalid field.
     pub fn check(&self) -> Result<(), ApiError> {
         if self.updates.is_empty() || self.updates.len() > MAX_STATE_UPDATES {
             return Err(ApiError::invalid("updates", format!("1 to {MAX_STATE_UPDATES} updates are expected")));

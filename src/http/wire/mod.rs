@@ -1,9 +1,9 @@
-//! The shapes on the wire, exactly as the contract says: camelCase, times in ISO 8601 UTC, ids as lower-case UUIDs. The
-//! domain below knows no JSON of clients; this folder turns one into the other and does nothing else.
+//! The request and response types, exactly as the API document describes them: camelCase, times in ISO 8601 UTC, ids as
+//! lower-case UUIDs. The domain knows nothing of client JSON; this folder only converts between the two.
 //!
-//! `ids.rs` and `enums.rs` have what all shapes share; then one file for each kind of thing. To add a field: here, with its
-//! doc comment, which the document shows. To add a shape: a struct with `Serialize` (answers) or `Deserialize` with
-//! `deny_unknown_fields` (requests), and `ToSchema`.
+//! `ids.rs` and `enums.rs` have the common types; each other file has one kind of thing. To add a field: add it here
+//! with a doc comment, which appears in the API document. To add a type: a struct with `ToSchema` and with `Serialize`
+//! (responses) or with `Deserialize` and `deny_unknown_fields` (requests).
 
 pub mod authors_note;
 pub mod branches;
@@ -54,9 +54,9 @@ use super::error::ApiError;
 /// One page of a list.
 #[derive(Debug, Serialize)]
 pub struct PageResponse<T> {
-    /// The things.
+    /// The items of the page.
     pub items: Vec<T>,
-    /// Leads to the next page; null on the last.
+    /// Cursor of the next page; null on the last page.
     pub next: Option<String>,
 }
 
@@ -84,7 +84,7 @@ impl<T: ToSchema> ToSchema for PageResponse<T> {
     }
 }
 
-/// A bare list.
+/// A list without pages.
 #[derive(Debug, Serialize)]
 #[serde(transparent)]
 pub struct ListResponse<T>(pub Vec<T>);
@@ -106,32 +106,32 @@ impl<T: ToSchema> ToSchema for ListResponse<T> {
     }
 }
 
-/// The most things on a page.
+/// Maximum number of items per page.
 pub const MAX_PAGE_SIZE: u32 = 500;
 
-/// Which page of a list.
+/// The page of a list.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub struct PageQuery {
-    /// How many things, 1 to 500; 50 unless said.
+    /// Maximum number of items, 1 to 500; default 50.
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
-    /// What `next` of the page before said.
+    /// `next` of the previous page.
     pub cursor: Option<String>,
 }
 
 impl PageQuery {
-    /// The number of things, and how many come before them.
+    /// Returns the page size and the offset.
     ///
     /// # Errors
-    /// The limit is out of range, or the cursor is none of ours.
+    /// Returns an error if the limit is out of range or the cursor is invalid.
     pub fn limit_and_offset(&self) -> Result<(i64, i64), ApiError> {
         let skip = self.cursor.as_deref().map_or(Ok(0), decode_cursor)?;
         Ok((check_limit(self.limit, 50)?, skip))
     }
 
-    /// A page of what was read with one thing more than asked for.
+    /// Builds a page from one item more than requested, which shows whether there is a next page.
     pub fn page<T>(mut read: Vec<T>, limit: i64, skip: i64) -> PageResponse<T> {
         let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
         let next = (read.len() > wanted).then(|| encode_cursor(skip + limit));
@@ -140,10 +140,10 @@ impl PageQuery {
     }
 }
 
-/// A limit within its bounds.
+/// Checks a limit and applies its default.
 ///
 /// # Errors
-/// It is 0 or above [`MAX_PAGE_SIZE`].
+/// Returns an error if it is 0 or above [`MAX_PAGE_SIZE`].
 pub fn check_limit(given: Option<u32>, default: u32) -> Result<i64, ApiError> {
     let limit = given.unwrap_or(default);
     if (1..=MAX_PAGE_SIZE).contains(&limit) {
@@ -152,16 +152,16 @@ pub fn check_limit(given: Option<u32>, default: u32) -> Result<i64, ApiError> {
     Err(ApiError::invalid("limit", format!("1 to {MAX_PAGE_SIZE} is expected, got {limit}")))
 }
 
-/// An opaque cursor that stands for a number.
+/// Encodes a number as an opaque cursor.
 pub fn encode_cursor(number: i64) -> String {
     use base64::Engine as _;
     base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(format!("c{number}"))
 }
 
-/// The number behind a cursor.
+/// Decodes a cursor.
 ///
 /// # Errors
-/// It is none of ours.
+/// Returns an error if this server did not issue the cursor.
 pub fn decode_cursor(text: &str) -> Result<i64, ApiError> {
     use base64::Engine as _;
     let bytes = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(text).ok();
@@ -170,33 +170,33 @@ pub fn decode_cursor(text: &str) -> Result<i64, ApiError> {
     number.filter(|n| *n >= 0).ok_or_else(|| ApiError::invalid("cursor", message))
 }
 
-/// Tells a field that is `null` from one that is not there: `Some(None)` and `None`.
+/// Distinguishes `null` (`Some(None)`) from an absent field (`None`).
 ///
 /// # Errors
-/// The value does not fit.
+/// Returns an error if the value has the wrong type.
 pub fn deserialize_nullable_option<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     from: D,
 ) -> Result<Option<Option<T>>, D::Error> {
     Option::<T>::deserialize(from).map(Some)
 }
 
-/// A field that need not be there, but is not `null`.
+/// Deserializes an optional field that must not be `null`.
 ///
 /// # Errors
-/// The value does not fit.
+/// Returns an error if the value has the wrong type.
 pub fn said<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
     T::deserialize(from).map(Some)
 }
 
-/// A list of objects inside a request.
+/// Deserializes a list of objects.
 ///
 /// # Errors
-/// An entry does not fit, or is no object.
+/// Returns an error if an item has the wrong type or is no object.
 pub fn deserialize_objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
     Vec::<JsonObject<T>>::deserialize(from).map(|list| list.into_iter().map(|object| object.0).collect())
 }
 
-/// The same where there may be none.
+/// Deserializes an optional list of objects.
 ///
 /// # Errors
 /// As [`deserialize_objects`].
@@ -207,28 +207,28 @@ pub fn deserialize_optional_objects<'de, T: Deserialize<'de>, D: Deserializer<'d
     Ok(list.map(|list| list.into_iter().map(|object| object.0).collect()))
 }
 
-/// An object inside a request, where there may be none.
+/// Deserializes an optional object.
 ///
 /// # Errors
-/// The value does not fit, or is no object.
+/// Returns an error if the value has the wrong type or is no object.
 pub fn deserialize_optional_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     from: D,
 ) -> Result<Option<T>, D::Error> {
     Ok(Option::<JsonObject<T>>::deserialize(from)?.map(|object| object.0))
 }
 
-/// An object inside a request.
+/// Deserializes an object.
 ///
 /// # Errors
-/// It is no object, or not such a one.
+/// Returns an error if the value has the wrong type or is no object.
 pub fn deserialize_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
     JsonObject::<T>::deserialize(from).map(|object| object.0)
 }
 
-/// The same where null means something: `Some(None)` for null.
+/// Deserializes an object or null; null becomes `Some(None)`.
 ///
 /// # Errors
-/// It is no object, or not such a one.
+/// Returns an error if the value has the wrong type or is no object.
 pub fn deserialize_nullable_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     from: D,
 ) -> Result<Option<Option<T>>, D::Error> {

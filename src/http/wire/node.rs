@@ -1,4 +1,4 @@
-//! A node as people and programs see it.
+//! A node as clients see it.
 
 use std::sync::Arc;
 
@@ -17,84 +17,84 @@ use clotho_engine::live::LiveSessions;
 use clotho_engine::turn::{DisplayResult, TurnEngine};
 use clotho_store::{NodeDetails, StoreReader};
 
-/// One message of a tree.
+/// One node of a tree: a message, or a hidden node such as a state change.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChatMessageNode {
-    /// Its id.
+    /// Id of the node.
     pub id: WireNodeId,
-    /// Its parent; null only for the root.
+    /// Parent node; null only for the root.
     pub parent_id: Option<WireNodeId>,
-    /// Its children in creation order.
+    /// Children in creation order.
     pub children_ids: Vec<WireNodeId>,
-    /// Who it speaks as.
+    /// Role of the message.
     pub role: Role,
-    /// What it is for.
+    /// Kind of the node.
     pub kind: Kind,
-    /// The speaker's name.
+    /// Name of the speaker.
     pub name: Option<String>,
-    /// The user who wrote it or asked for it.
+    /// The user who wrote or requested the node.
     pub author_id: Option<WireUserId>,
-    /// The author's persona.
+    /// The persona that the author played.
     pub persona_id: Option<WirePersonaId>,
     /// The character that speaks.
     pub character_id: Option<WireCharacterId>,
     /// The text exactly as received.
     pub content: String,
-    /// The text as shown, where it differs: without what models write for machines, and as plugins show it (in whole trees
-    /// without the latter).
+    /// The displayed text, if it differs from `content`: without blocks for machines, and as plugins render it. Whole
+    /// trees do not include the rendering of plugins.
     pub display: Option<String>,
-    /// The model's thinking.
+    /// Reasoning of the model.
     pub reasoning: Option<String>,
-    /// Where it stands in its life.
+    /// `generating`, `complete` or `error`.
     pub status: Status,
-    /// Whether its text is part of prompts and of the chat view.
+    /// Whether the text is part of prompts and of the chat view.
     pub is_enabled: bool,
-    /// Whether what it does to the world counts.
+    /// `on`: the delta is applied to the state; `muted`: it is ignored.
     pub effects: Effects,
-    /// Whether it is a reply that ended where nobody looked: HEAD was never on it or below.
+    /// Whether this is a reply that nobody has seen: HEAD has never been on it or below it.
     pub is_unread: bool,
-    /// Lines under it that plugins wrote.
+    /// Visible lines below the message, written by plugins.
     pub notes: Vec<NodeNoteResponse>,
-    /// What went wrong while it was made.
+    /// What went wrong while the node was made.
     pub problems: Vec<NodeProblemResponse>,
-    /// When it was made.
+    /// Creation time, ISO 8601 UTC.
     pub timestamp: String,
-    /// Edges from the root.
+    /// Number of edges from the root.
     pub depth: i32,
-    /// The number of the turn.
+    /// Number of the turn.
     pub turn: i32,
-    /// Everything else known: `model, params, seed, phase, queuePosition, finishReason, isTruncated, error, latencyMs,
+    /// Everything else: `model, params, seed, phase, queuePosition, finishReason, isTruncated, error, latencyMs,
     /// firstTokenMs, tokenCount, cost, costFrom, rating, editedFrom, …`.
     #[schema(value_type = Object)]
     pub metadata: Map<String, Value>,
-    /// Its place among its siblings, in views that show one line.
+    /// Position among the siblings; only in views of one branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub siblings: Option<SiblingsResponse>,
-    /// Whether plugins have a say in how it is shown, and were not asked yet ([`NodeRenderer::ask`]).
+    /// Whether plugins may render this node but have not been called yet ([`NodeRenderer::ask`]).
     #[serde(skip)]
     pub is_unasked: bool,
 }
 
-/// A place among siblings.
+/// The position of a node among its siblings.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Siblings)]
 pub struct SiblingsResponse {
-    /// Counted from 0.
+    /// Index from 0.
     pub index: usize,
-    /// How many there are.
+    /// Number of siblings, including the node.
     pub count: usize,
-    /// All of them in creation order.
+    /// All siblings in creation order, including the node.
     pub ids: Vec<WireNodeId>,
 }
 
-/// A visible line under a node.
+/// A visible line below a message.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Note)]
 pub struct NodeNoteResponse {
-    /// The plugin that wrote it.
+    /// The plugin that wrote the line.
     pub plugin: String,
-    /// The line.
+    /// The text of the line.
     pub text: String,
 }
 
@@ -102,65 +102,65 @@ pub struct NodeNoteResponse {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = Problem)]
 pub struct NodeProblemResponse {
-    /// A stable word.
+    /// Stable code of the problem.
     pub code: String,
-    /// One sentence.
+    /// The problem in one sentence.
     pub message: String,
-    /// The plugin it concerns.
+    /// The plugin concerned; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plugin: Option<String>,
 }
 
-/// A node with what was asked for beside it.
+/// A node with the requested expansions.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeResponse {
-    /// The node.
+    /// The node itself; its fields stand at the top level.
     #[serde(flatten)]
     pub node: ChatMessageNode,
-    /// The world after it (`expand=world`).
+    /// State after the node (`expand=world`).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub world: Option<Value>,
-    /// The schemas in force at it (`expand=world`).
+    /// Active schemas at the node (`expand=world`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schemas: Option<Vec<WorldStateSchema>>,
-    /// What it does to the world (`expand=delta`).
+    /// Delta of the node (`expand=delta`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delta: Option<DeltaResponse>,
-    /// Why it exists (`expand=trace`).
+    /// Trace of the node (`expand=trace`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceResponse>,
 }
 
-/// What comes with a node.
+/// The expansions of a node.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub struct NodeQuery {
-    /// Any of `world`, `trace`, `delta`, with commas.
+    /// Comma-separated list of `world`, `trace` and `delta`.
     pub expand: Option<String>,
 }
 
-/// The other versions of a node.
+/// The alternatives of a node.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AlternativesResponse {
-    /// The node that was asked about.
+    /// The requested node.
     pub node_id: WireNodeId,
-    /// The parent they share.
+    /// The common parent of the alternatives.
     pub parent_id: Option<WireNodeId>,
-    /// The one that the session remembers, else the newest complete one.
+    /// The alternative that the session remembers; otherwise the newest complete one.
     pub selected_id: Option<WireNodeId>,
-    /// All versions in creation order, the node itself included.
+    /// All alternatives in creation order, including the node.
     pub items: Vec<ChatMessageNode>,
-    /// For a node that a model answers: its replies in creation order.
+    /// If the node is a context node: its replies in creation order.
     pub generations: Vec<ChatMessageNode>,
-    /// The chosen reply among `generations`.
+    /// The selected reply among `generations`.
     pub selected_generation_id: Option<WireNodeId>,
 }
 
-/// What is known of a node, its stars among it.
+/// Returns the metadata of a node, including its rating.
 pub fn known(mut metadata: Map<String, Value>, rating: Option<u8>) -> Map<String, Value> {
     if let Some(stars) = rating {
         metadata.insert("rating".into(), stars.into());
@@ -168,19 +168,19 @@ pub fn known(mut metadata: Map<String, Value>, rating: Option<u8>) -> Map<String
     metadata
 }
 
-/// How nodes are shown.
+/// Turns stored nodes into displayed nodes.
 #[derive(Clone)]
 pub struct NodeRenderer {
-    /// Tags whose blocks readers do not see.
+    /// Tags whose blocks are hidden in displayed texts.
     pub hide_tags: Arc<[String]>,
-    /// Where the texts of running replies are; `None` = shown as stored.
+    /// Source of the text of running replies; `None` = nodes are shown as stored.
     pub live: Option<Arc<LiveSessions>>,
-    /// Where plugins are that have a say in how replies are shown; `None` = they are not asked.
+    /// Access to plugins that render replies; `None` = they are not called.
     pub turns: Option<TurnEngine>,
 }
 
 impl NodeRenderer {
-    /// A node without its siblings.
+    /// Converts a node without its siblings.
     pub fn node(&self, dressed: NodeDetails) -> ChatMessageNode {
         let (children, notes, problems) = (dressed.children, dressed.notes, dressed.problems);
         let node = dressed.node.node;
@@ -216,11 +216,11 @@ impl NodeRenderer {
         shown
     }
 
-    /// Nodes with their siblings, as people read them: but for what plugins say of some, who are asked when the snapshot is
-    /// closed ([`NodeRenderer::ask`]).
+    /// Converts nodes with their siblings. Rendering by plugins follows after the snapshot is closed, with
+    /// [`NodeRenderer::ask`].
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn line(
         &self,
         reader: &mut StoreReader<'_>,
@@ -242,10 +242,10 @@ impl NodeRenderer {
         dressed.into_iter().map(one).collect()
     }
 
-    /// Lets plugins have their say in how nodes of a line are shown.
+    /// Calls the plugins that render nodes of a branch.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub async fn ask<'n>(
         &self,
         caller: UserId,
@@ -261,7 +261,7 @@ impl NodeRenderer {
         };
         for (node, DisplayResult { text, problems }) in nodes.iter_mut().zip(displayed) {
             node.display = text.filter(|text| *text != node.content).or_else(|| node.display.take());
-            // That a plugin is switched off may stand with the reply already.
+            // The reply may already have the problem that a plugin is disabled.
             let news = problems.into_iter().map(NodeProblemResponse::from).filter(|new| !node.problems.contains(new));
             let news: Vec<NodeProblemResponse> = news.collect();
             node.problems.extend(news);
@@ -273,21 +273,22 @@ impl NodeRenderer {
         Ok(())
     }
 
-    /// The text of somebody in this role ([`tree::Role::code`]) as shown, where it differs. What people write is shown as it stands.
+    /// Returns the displayed text for a role ([`tree::Role::code`]), if it differs from the content. Only assistant
+    /// texts are changed.
     pub fn display(&self, role: i16, content: &str) -> Option<String> {
         let is_written = role == tree::Role::Assistant.code();
         let hidden = is_written.then(|| tags::hide_blocks(content, &self.hide_tags))?;
         hidden.filter(|shown| shown != content)
     }
 
-    /// How a message begins as readers see it, on one line; at most `most` characters.
+    /// Returns the start of the displayed text on one line, at most `most` characters.
     pub fn preview(&self, node: &tree::Node, most: usize) -> String {
         let shown = self.display(node.role.code(), &node.content);
         let words = shown.as_deref().unwrap_or(&node.content).split_whitespace();
         words.collect::<Vec<_>>().join(" ").chars().take(most).collect()
     }
 
-    /// What has arrived of a running reply.
+    /// Fills in the text received so far of a running reply.
     fn fill_running_text(&self, node: &mut ChatMessageNode) {
         let Some(running) = self.live.as_ref().and_then(|live| live.running(node.id.0)) else { return };
         running.with_partial_text(|written| {
@@ -303,12 +304,12 @@ impl NodeRenderer {
 }
 
 impl ChatMessageNode {
-    /// The text as it is shown so far.
+    /// Returns the displayed text so far.
     fn shown_text(&self) -> &str {
         self.display.as_deref().unwrap_or(&self.content)
     }
 
-    /// Where nobody drew a panel, its place is nothing to read.
+    /// Removes panel placeholders that no plugin has replaced.
     fn remove_panel_placeholders(&mut self) {
         if self.role == Role::Assistant {
             self.display = tags::remove_status_placeholders(self.shown_text()).or_else(|| self.display.take());

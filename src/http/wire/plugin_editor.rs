@@ -1,4 +1,4 @@
-//! The workshop: files of plugins, checks and trials of code that is not saved.
+//! The plugin editor: files of plugins, checks, and trials of unsaved code.
 
 use std::collections::BTreeMap;
 
@@ -23,42 +23,43 @@ use clotho_plugin::{
 /// One file of a plugin.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct PluginFileResponse {
-    /// Its path inside the plugin's folder.
+    /// Path inside the plugin folder.
     pub path: String,
-    /// Its text; null if it is none.
+    /// Text of the file; null if it is not text.
     pub content: Option<String>,
-    /// Its length in bytes.
+    /// Size in bytes.
     pub bytes: usize,
 }
 
-/// What a file of a plugin is to hold.
+/// The new content of a plugin file.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WritePluginFileRequest {
-    /// The whole text.
+    /// The complete text.
     pub content: String,
 }
 
-/// What became of a plugin whose file was written.
+/// The state of a plugin after one of its files changed.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WritePluginFileResponse {
-    /// The file.
+    /// Path of the written file.
     pub path: String,
-    /// Whether the plugin as it lies there now is in force. If not, what was there before goes on, and `error` says why.
+    /// Whether the plugin was reloaded from its current files. If not, the previous code stays active and `error` says
+    /// why.
     pub is_in_force: bool,
-    /// What keeps it from running.
+    /// What prevents the plugin from running; null otherwise.
     #[schema(value_type = Option<Object>)]
     pub error: Option<Value>,
-    /// What is probably a mistake, though it runs.
+    /// Probable mistakes that do not prevent it from running.
     #[schema(value_type = Vec<Object>)]
     pub warnings: Vec<Value>,
-    /// The hash of the code in force.
+    /// Hash of the active code.
     pub code_hash: Option<String>,
 }
 
 impl WritePluginFileResponse {
-    /// What became of a plugin.
+    /// Describes the plugin after the change.
     pub fn new(path: String, entry: Option<&CatalogueEntry>) -> Self {
         let loaded = entry.and_then(|entry| entry.state.as_ref().ok());
         let error = entry.and_then(CatalogueEntry::error);
@@ -72,37 +73,37 @@ impl WritePluginFileResponse {
     }
 }
 
-/// Code that is not saved.
+/// Unsaved code to check.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[schema(as = PluginCheck)]
 pub struct CheckPluginRequest {
-    /// Texts in the place of files, or beside them, by path.
+    /// Unsaved texts by path; they replace or add files.
     #[schema(value_type = Object)]
     pub files: BTreeMap<String, String>,
 }
 
-/// What is wrong with a plugin.
+/// The result of checking a plugin.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = PluginChecked)]
 pub struct CheckPluginResponse {
-    /// Whether it can run.
+    /// Whether the plugin can run.
     pub is_ok: bool,
-    /// Why it cannot.
+    /// Why it cannot run; null otherwise.
     #[schema(value_type = Option<Object>)]
     pub error: Option<Value>,
-    /// What is probably a mistake, though it runs.
+    /// Probable mistakes that do not prevent it from running.
     #[schema(value_type = Vec<Object>)]
     pub warnings: Vec<Value>,
-    /// The hooks it defines.
+    /// The hooks that the plugin defines.
     pub hooks: Vec<&'static str>,
-    /// The hash of its code.
+    /// Hash of the checked code.
     pub code_hash: Option<String>,
 }
 
 impl CheckPluginResponse {
-    /// What came of loading it.
+    /// Describes the result of loading the code.
     pub fn new(loaded: &Result<LoadedPlugin, Box<ScriptError>>) -> Self {
         let ready = loaded.as_ref().ok();
         Self {
@@ -115,43 +116,43 @@ impl CheckPluginResponse {
     }
 }
 
-/// A hook or tool to be tried on a message of a session.
+/// A hook or tool to try on a message of a session.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = PluginTry)]
 pub struct TryHookRequest {
-    /// The session.
+    /// Id of the session.
     pub session_id: WireSessionId,
-    /// The message: for `on_input` a user's and for `on_reply` a reply, which are then read as they were, with the same dice;
-    /// for a tool the reply in which it is called; else the place at which the hook runs.
+    /// The message. `on_input` takes a user message and `on_reply` a reply; both are read as they were, with the same
+    /// dice. For a tool, the reply that calls it. For other hooks, the node at which the hook runs.
     pub node_id: WireNodeId,
-    /// The hook; left out where a tool is named.
+    /// Name of the hook; absent for a tool.
     #[serde(default)]
     pub hook: Option<String>,
-    /// The tool, by its name in the manifest.
+    /// Name of the tool in the manifest.
     #[serde(default)]
     pub tool: Option<String>,
-    /// What the tool is called with.
+    /// Arguments of the tool call.
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
     pub arguments: Option<Map<String, Value>>,
-    /// The entry file's text, in the place of the saved one.
+    /// Unsaved text of the entry script.
     #[serde(default)]
     pub source: Option<String>,
-    /// Texts in the place of files, or beside them, by path.
+    /// Unsaved texts by path; they replace or add files.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub files: BTreeMap<String, String>,
-    /// What the hook reads, in the place of the message's text.
+    /// Text that the hook reads instead of the message's text.
     #[serde(default)]
     pub text: Option<String>,
 }
 
 impl TryHookRequest {
-    /// The hook, if there is one of that name, or the tool with what it is called with; the text, if it is not too long.
+    /// Returns the hook, and for a tool its name and arguments; `most` is the maximum size of `text` in bytes.
     ///
     /// # Errors
-    /// There is none, or it is; both are named, or neither.
+    /// Returns an error if the hook is unknown, the text is too long, or not exactly one of `hook` and `tool` is set.
     pub fn hook_and_tool(&self, most: usize) -> Result<(Hook, Option<(String, Value)>), ApiError> {
         if self.text.as_ref().is_some_and(|text| text.len() > most) {
             let message = format!("a text has at most {most} bytes");
@@ -180,44 +181,44 @@ fn parse_hook(name: &str) -> Result<Hook, ApiError> {
     })
 }
 
-/// What a hook did that was tried. Nothing of it is written.
+/// The result of trying a hook. Nothing is written.
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = PluginTried)]
 pub struct TryHookResponse {
-    /// What it proposed, in order.
+    /// Proposed operations, in order.
     #[schema(value_type = Vec<Object>)]
     pub operations: Vec<Value>,
-    /// What the fold had to bend or leave out.
+    /// Operations that were clamped or skipped.
     #[schema(value_type = Vec<Object>)]
     pub problems: Vec<Value>,
-    /// Every draw of chance; those of the message are used again.
+    /// Recorded random draws; those of the message are reused.
     #[schema(value_type = Vec<Object>)]
     pub rolls: Vec<Value>,
-    /// Lines for under the message.
+    /// Visible lines below the message.
     pub notes: Vec<String>,
-    /// Lines for the author.
+    /// Warnings for the plugin author.
     pub warnings: Vec<String>,
-    /// What `print` and `debug` said.
+    /// Output of `print` and `debug`.
     pub log: Vec<String>,
-    /// The places of `vars` that would differ.
+    /// Paths of `vars` that would change.
     pub world: Vec<PathChangeResponse>,
-    /// What models would be asked: `{name, messages, maxTokens, model}`.
+    /// Requested model calls: `{name, messages, maxTokens, model}`.
     pub asks: Vec<Value>,
-    /// The summary that it proposes: `{text, turns, upto}`; null for none.
+    /// Proposed summary: `{text, turns, upto}`; null for none.
     #[schema(value_type = Option<Object>)]
     pub summary: Option<Value>,
-    /// What the hook answered: for `on_input` `{text, reply, stop}` or `{refused}`, for `narrate` the pieces of the reply, for
-    /// `quick_replies` a list of `{label, send}`, for `plan` `{inject, lore, unlore}`, for `on_display` the text, for a tool what
-    /// the model is told, or `{refused}`; null for nothing.
+    /// Return value of the hook. `on_input`: `{text, reply, stop}` or `{refused}`. `narrate`: the pieces of the reply.
+    /// `quick_replies`: a list of `{label, send}`. `plan`: `{inject, lore, unlore}`. `on_display`: the text. A tool:
+    /// the answer for the model, or `{refused}`. Null for nothing.
     #[schema(value_type = Value)]
     pub result: Value,
-    /// What it cost.
+    /// Cost of the call.
     pub usage: TryHookUsage,
-    /// Why it failed; then it proposes nothing.
+    /// Why the hook failed; it then proposes nothing. Null otherwise.
     #[schema(value_type = Option<Object>)]
     pub error: Option<Value>,
-    /// Whether this is what was kept of an answer for a repeated key: only what it cost.
+    /// Whether this is the replay of an idempotent request, which only keeps `usage`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schema(required = false)]
     pub is_cut_short: bool,
@@ -229,73 +230,72 @@ impl RedactForReplay for TryHookResponse {
     }
 }
 
-/// A line along which the rules of a plugin are to run again.
+/// A branch along which a plugin runs again.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = PluginReplay)]
 pub struct ReplayPluginRequest {
-    /// The session.
+    /// Id of the session.
     pub session_id: WireSessionId,
-    /// Where the line ends; HEAD if it is left out.
+    /// Leaf of the branch; default HEAD.
     #[serde(default)]
     pub leaf_id: Option<WireNodeId>,
-    /// The message at which it begins, one of the last 200; as far back as may be if it is left out.
+    /// First message, one of the last 200; default: as far back as possible.
     #[serde(default)]
     pub from_node_id: Option<WireNodeId>,
-    /// The entry file's text, in the place of the saved one.
+    /// Unsaved text of the entry script.
     #[serde(default)]
     pub source: Option<String>,
-    /// Texts in the place of files, or beside them, by path.
+    /// Unsaved texts by path; they replace or add files.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub files: BTreeMap<String, String>,
-    /// Whether the messages are to do what the rules say now: one step of the session, that undo takes back. Only with the
-    /// code that is in force.
+    /// Whether to write the new deltas, as one step that undo takes back. Only possible with the active code.
     #[serde(default)]
     pub accept: bool,
 }
 
-/// What the rules of a plugin would have done along a line. Nothing of it is written, unless it was accepted.
+/// The result of a replay. Nothing is written unless it was accepted.
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = PluginReplayed)]
 pub struct ReplayPluginResponse {
-    /// The messages at which they ran, oldest first.
+    /// The messages at which hooks ran, oldest first.
     pub rows: Vec<ReplayPluginRow>,
-    /// Why the code does not even load.
+    /// Why the code cannot be loaded; null otherwise.
     #[schema(value_type = Option<Object>)]
     pub error: Option<Value>,
-    /// The operation of the session in which it was accepted; null for one that was only looked at.
+    /// Number of the operation that accepted the replay; null if nothing was written.
     pub op: Option<i64>,
-    /// Whether this is what was kept of an answer for a repeated key: only the operation, if there was one.
+    /// Whether this is the replay of an idempotent request, which only keeps `op`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schema(required = false)]
     pub is_cut_short: bool,
 }
 
-/// One message at which the rules ran again.
+/// One message at which a hook ran again.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplayPluginRow {
-    /// The message.
+    /// Id of the message.
     pub node_id: WireNodeId,
-    /// The hook.
+    /// Name of the hook.
     pub hook: &'static str,
-    /// What the plugin proposed there.
+    /// Operations that the plugin proposed originally.
     #[schema(value_type = Vec<Object>)]
     pub old: Vec<Value>,
-    /// What it would propose.
+    /// Operations that it proposes now.
     #[schema(value_type = Vec<Object>)]
     pub new: Vec<Value>,
-    /// The lines that it would say under the message.
+    /// Visible lines that it would write below the message.
     pub notes: Vec<String>,
-    /// The summary that it would propose: `{text, turns, upto}`; null for none.
+    /// Summary that it would propose: `{text, turns, upto}`; null for none.
     #[schema(value_type = Option<Object>)]
     pub summary: Option<Value>,
-    /// Why it would fail.
+    /// Why the hook failed; null otherwise.
     #[schema(value_type = Option<Object>)]
     pub error: Option<Value>,
-    /// Where the world after the message would differ: `before` is the story's, `after` what it would be.
+    /// Differences of the state after the message: `before` is the stored state, `after` that of the replay.
     pub world: Vec<PathChangeResponse>,
 }
 
@@ -328,20 +328,20 @@ impl From<Vec<ReplayStep>> for ReplayPluginResponse {
     }
 }
 
-/// What one call cost.
+/// The cost of one hook call.
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TryHookUsage {
-    /// Steps of the interpreter.
+    /// Interpreter steps.
     pub operations: u64,
-    /// Microseconds of CPU.
+    /// CPU time in microseconds.
     pub micros: u64,
-    /// The most bytes of memory held at once.
+    /// Peak heap size in bytes.
     pub heap_peak: u64,
 }
 
 impl From<&ScriptError> for TryHookResponse {
-    /// The code does not even load.
+    /// Describes code that cannot be loaded.
     fn from(error: &ScriptError) -> Self {
         Self { error: script_error_json(error), ..Self::default() }
     }

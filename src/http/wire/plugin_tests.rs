@@ -1,4 +1,4 @@
-//! The workshop: what scripts can call, and what the tests of a plugin said.
+//! The plugin editor: the reference of the script API, and test results.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -8,16 +8,16 @@ use super::script_errors::{script_error_json, warnings};
 use clotho_plugin::testing::{CaseReport, PluginTestFailure, PluginTestReport};
 use clotho_plugin::{Hook, LoadedPlugin, ScriptError, TOOL_PREFIX, reference};
 
-/// What scripts of plugins can call.
+/// The reference of the script API.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = PluginReference)]
 pub struct PluginReferenceResponse {
-    /// The functions that a script may define.
+    /// Functions that a script may define.
     pub hooks: Vec<PluginReferenceHook>,
-    /// What scripts call, by what it is about.
+    /// Functions and properties that scripts can use, grouped by topic.
     pub functions: Vec<PluginReferenceFunction>,
-    /// The names of what comes from the language itself.
+    /// Names that the script language itself defines.
     pub language: Vec<String>,
 }
 
@@ -25,38 +25,38 @@ pub struct PluginReferenceResponse {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginReferenceHook {
-    /// Its name; that of a tool goes on with the tool's.
+    /// Name of the hook; for tools a prefix, followed by the tool's name.
     pub name: &'static str,
-    /// How it is written.
+    /// Signature as written in a script.
     pub signature: String,
-    /// When it runs, and what for.
+    /// When and why the hook is called.
     pub description: &'static str,
-    /// Whether it may write and roll.
+    /// Whether the hook may write to the state and roll dice.
     pub writes: bool,
 }
 
-/// A function or property that a script calls.
+/// A function or property that scripts can use.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginReferenceFunction {
-    /// Its name.
+    /// Name without arguments.
     pub name: String,
-    /// Whether it is written behind `ctx.`.
+    /// Whether it belongs to `ctx`.
     pub is_of_ctx: bool,
-    /// Whether it is read without brackets.
+    /// Whether it is a property, read without parentheses.
     pub is_property: bool,
-    /// How it is written, with the types of what it takes.
+    /// Signature with argument types.
     pub signature: String,
-    /// The type of what it gives; empty for nothing.
+    /// Return type; empty for none.
     pub result: String,
-    /// What it is about.
+    /// Topic of the function.
     pub group: &'static str,
-    /// What it does.
+    /// What the function does.
     pub description: String,
 }
 
 impl PluginReferenceResponse {
-    /// All that scripts can call.
+    /// Returns the complete reference.
     pub fn all() -> Self {
         let hook = |hook: Hook| {
             let name = if hook == Hook::Tool { TOOL_PREFIX } else { hook.name() };
@@ -75,62 +75,62 @@ impl PluginReferenceResponse {
     }
 }
 
-/// What the tests of a plugin said.
+/// The test results of a plugin.
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = PluginTested)]
 pub struct PluginTestResponse {
-    /// The cases, by the names of their files.
+    /// The test cases, sorted by file name.
     pub cases: Vec<PluginTestCaseResponse>,
-    /// How many more there are that were not run: together they take too long.
+    /// Number of cases that were not run because the time limit was reached.
     pub left: usize,
-    /// What is probably a mistake in the plugin, though it runs.
+    /// Probable mistakes in the plugin that do not prevent it from running.
     #[schema(value_type = Vec<Object>)]
     pub warnings: Vec<Value>,
-    /// Why the code does not even load.
+    /// Why the code cannot be loaded; null otherwise.
     #[schema(value_type = Option<Object>)]
     pub error: Option<Value>,
 }
 
-/// What one case said.
+/// The result of one test case.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginTestCaseResponse {
-    /// Its file in the plugin's folder.
+    /// File of the case in the plugin folder.
     pub file: String,
-    /// Whether all is as it expects; one that expects nothing proves nothing and has not passed.
+    /// Whether all expectations are met. A case without expectations does not pass.
     pub is_passed: bool,
-    /// Whether it says what is expected.
+    /// Whether the case has expectations.
     pub expects: bool,
-    /// What is not as expected.
+    /// Unmet expectations and errors.
     pub failures: Vec<PluginTestFailureResponse>,
-    /// What is probably a mistake though nothing differs.
+    /// Probable mistakes that do not fail the case.
     pub warnings: Vec<String>,
-    /// Steps of the interpreter; null if it could not be run.
+    /// Interpreter steps; null if the case could not run.
     pub steps: Option<u64>,
-    /// How many operations its hook proposed; null if it could not be run.
+    /// Number of proposed operations; null if the case could not run.
     pub operations: Option<usize>,
 }
 
-/// One thing that is not as expected.
+/// One unmet expectation or error.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginTestFailureResponse {
-    /// What is compared, as `[expect]` names it; or, where nothing is compared, the whole of what is wrong.
+    /// The compared key of `[expect]`; without a comparison, the whole message.
     pub what: String,
-    /// The line of the case, counted from 1, that says what is expected.
+    /// Line of the expectation in the case file, from 1.
     pub line: Option<u32>,
-    /// What was expected; null where nothing is compared.
+    /// Expected value; null without a comparison.
     pub expected: Option<String>,
-    /// What came; null where nothing is compared.
+    /// Actual value; null without a comparison.
     pub found: Option<String>,
-    /// What the script or the case stumbled over, with its place.
+    /// Error of the script or the case, with its position; null otherwise.
     #[schema(value_type = Option<Object>)]
     pub error: Option<Value>,
 }
 
 impl PluginTestResponse {
-    /// What came of it.
+    /// Describes the results of a test run.
     pub fn new(loaded: &LoadedPlugin, report: &PluginTestReport) -> Self {
         let case = |case: &CaseReport| {
             let text = loaded.source().text(&case.file).unwrap_or_default();
@@ -151,7 +151,7 @@ impl PluginTestResponse {
 }
 
 impl From<&ScriptError> for PluginTestResponse {
-    /// The code does not even load.
+    /// Describes code that cannot be loaded.
     fn from(error: &ScriptError) -> Self {
         Self { error: script_error_json(error), ..Self::default() }
     }

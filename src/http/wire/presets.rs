@@ -1,5 +1,4 @@
-//! Presets: what other programs keep for their prompts, each as JSON of its kind, whose fields keep the names that they have
-//! there.
+//! Presets: prompt settings of other programs, stored as JSON of their kind with the original field names.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -20,179 +19,177 @@ use clotho_store as store;
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PresetResponse {
-    /// Its id.
+    /// Id of the preset.
     pub id: WirePresetId,
-    /// What it is for: `openai`, `textgen`, `kobold` and `novel` (prompt blocks and samplers), `instruct`, `context`,
+    /// Kind: `openai`, `textgen`, `kobold` and `novel` (prompt blocks and samplers), `instruct`, `context`,
     /// `sysprompt`, `reasoning` (templates), `regex`, `quickReplies`, `theme`, `group`, `variables`.
     pub kind: String,
-    /// Its name.
+    /// Name of the preset.
     pub name: String,
-    /// The file that it came in; null for one that was written here.
+    /// Name of the imported file; null if it was created here.
     pub file: Option<String>,
-    /// All that it says; in a list it is left out.
+    /// The complete content; absent in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub body: Option<Value>,
-    /// Of one that makes prompts, all that it comes to, under the names of its body: what that leaves out is there as it
-    /// holds. In a list it is left out.
+    /// For presets that build prompts: all effective values by body field, with defaults for absent ones. Absent in
+    /// lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub effective: Option<Map<String, Value>>,
-    /// Of a `regex` whose body is here, why it would never run: what it looks for may be no regular expression. It is kept all
-    /// the same.
+    /// For a `regex` preset with a body: why it never runs, such as an invalid pattern. It is stored anyway.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
-    /// For which models it is used where a session chose no preset: aliases or names, `*` for any characters.
+    /// Models that use the preset when a session has none: aliases or names, with `*` as a wildcard.
     pub models: Vec<String>,
-    /// When it came.
+    /// Creation or import time, ISO 8601 UTC.
     pub created_at: String,
-    /// When it last changed.
+    /// Time of the last change, ISO 8601 UTC.
     pub updated_at: String,
 }
 
-/// Which presets.
+/// A filter and a page of presets.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub struct PresetQuery {
-    /// Only those of this kind.
+    /// Only presets of this kind.
     pub kind: Option<String>,
-    /// How many things, 1 to 500; 50 unless said.
+    /// Maximum number of items, 1 to 500; default 50.
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
-    /// What `next` of the page before said.
+    /// `next` of the previous page.
     pub cursor: Option<String>,
 }
 
-/// What a file of presets does not say itself.
+/// Options for importing presets.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub struct PresetImportQuery {
-    /// What those in it are for; unless said, what their keys say.
+    /// Kind of the imported presets; default: detected from their keys.
     pub kind: Option<String>,
 }
 
-/// Presets that came from another program.
+/// The result of an import of presets.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PresetsImportResponse {
-    /// Those that are there now; one that was there before, to the letter, is that one.
+    /// The presets that exist now. An identical one that already existed is returned instead of a copy.
     pub items: Vec<PresetResponse>,
-    /// What came over, and what of it works here.
+    /// What was imported, and which parts work here.
     pub report: ImportReportResponse,
 }
 
-/// A new preset: of a kind and with a body, or as another one is.
+/// A new preset: from a kind and a body, or as a copy.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreatePresetRequest {
-    /// What it is for.
+    /// Kind of the preset; requires `body`.
     #[serde(default)]
     pub kind: Option<String>,
-    /// Its name.
+    /// Name of the preset.
     pub name: String,
-    /// All that it says.
+    /// The complete content; requires `kind`.
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
     pub body: Option<Map<String, Value>>,
-    /// In place of kind and body: the id of a preset that it begins as a copy of, or `own` for the one by which prompts are
-    /// made where nobody chose any.
+    /// Instead of `kind` and `body`: the id of the preset to copy, or `own` for the built-in default.
     #[serde(default)]
     pub from: Option<String>,
 }
 
-/// What a new preset begins as.
+/// The source of a new preset.
 #[derive(Debug)]
 pub enum NewPresetSource {
-    /// As this kind and body.
+    /// This kind and body.
     Said(String, Map<String, Value>),
-    /// As our own.
+    /// The built-in default.
     Own,
-    /// As another one.
+    /// A copy of another preset.
     Copy(WirePresetId),
 }
 
-/// One place in the order of a preset.
+/// One entry in the prompt order of a preset.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PresetOrderEntry {
-    /// The prompt.
+    /// Identifier of the prompt.
     pub identifier: String,
-    /// Whether it is on.
+    /// Whether the prompt is enabled.
     pub enabled: bool,
 }
 
-/// A change of a preset of the kind `openai`: what it does not name stays as it came, to the letter.
+/// A partial update of an `openai` preset; everything it does not name stays unchanged.
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct OpenAiPresetChange {
-    /// Settings and samplers by their names in the body; null takes one away.
+    /// Settings and samplers by body field; null removes one.
     #[schema(value_type = Object)]
     pub fields: Map<String, Value>,
-    /// What stands under `extensions.clotho`: `form`, `names`, `stop`, `models`, `shares`; null takes one away.
+    /// Fields of `extensions.clotho`: `form`, `names`, `stop`, `models`, `shares`; null removes one.
     #[schema(value_type = Object)]
     pub own: Map<String, Value>,
-    /// Prompts: `identifier` and the fields that change. One that is not there is new, and comes last in the order where
-    /// `order` is not said.
+    /// Prompts: `identifier` and the changed fields. An unknown identifier adds a prompt, at the end unless `order` is
+    /// set.
     #[schema(value_type = Vec<Object>)]
     pub prompts: Vec<Map<String, Value>>,
-    /// Identifiers of prompts that go; those that every preset has can only be switched off.
+    /// Identifiers of prompts to remove. Built-in prompts can only be disabled.
     pub removed: Vec<String>,
-    /// The order, all of it.
+    /// The complete order.
     #[serde(deserialize_with = "deserialize_optional_objects")]
     pub order: Option<Vec<PresetOrderEntry>>,
 }
 
-/// What the caller saw of a preset, null for what was not there: if one of it says something else by now, nothing is changed.
+/// Precondition: values as the caller saw them, null for absent ones. If one differs, nothing is changed.
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ExpectedPresetFields {
-    /// Its name.
+    /// Expected name.
     pub name: Option<String>,
-    /// Settings and samplers.
+    /// Expected settings and samplers.
     #[schema(value_type = Object)]
     pub fields: Map<String, Value>,
-    /// What stood under `extensions.clotho`.
+    /// Expected fields of `extensions.clotho`.
     #[schema(value_type = Object)]
     pub own: Map<String, Value>,
-    /// Prompts: `identifier` and what they said.
+    /// Expected prompts: `identifier` and their fields.
     #[schema(value_type = Vec<Object>)]
     pub prompts: Vec<Map<String, Value>>,
-    /// The order as it held.
+    /// Expected order.
     #[serde(deserialize_with = "deserialize_optional_objects")]
     pub order: Option<Vec<PresetOrderEntry>>,
 }
 
-/// Fields of a preset that change. Its kind stays.
+/// Fields of a preset to change. The kind cannot change.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct UpdatePresetRequest {
-    /// Its name.
+    /// New name.
     pub name: Option<String>,
-    /// All that it says.
+    /// New complete content.
     #[schema(value_type = Option<Object>)]
     pub body: Option<Map<String, Value>>,
-    /// Some of what it says, in place of a whole body.
+    /// Partial change of an `openai` preset, instead of `body`.
     #[serde(deserialize_with = "deserialize_optional_object")]
     pub change: Option<OpenAiPresetChange>,
-    /// What the caller saw there.
+    /// Precondition on the current values.
     #[serde(deserialize_with = "deserialize_optional_object")]
     pub expected: Option<ExpectedPresetFields>,
 }
 
 impl PresetQuery {
-    /// The page that it asks for.
+    /// Returns the requested page.
     pub fn page(&self) -> PageQuery {
         PageQuery { limit: self.limit, cursor: self.cursor.clone() }
     }
 }
 
 impl CreatePresetRequest {
-    /// What it begins as, and its name.
+    /// Returns the name and the source of the new preset.
     ///
     /// # Errors
-    /// It says both what it is and what it is a copy of, or neither.
+    /// Returns an error if it has both a body and a source to copy, or neither.
     pub fn name_and_source(self) -> Result<(String, NewPresetSource), ApiError> {
         let hint = "say kind and body, or from: the id of a preset, or own";
         let beginning = match (self.from.as_deref(), self.kind, self.body) {
@@ -210,10 +207,10 @@ impl CreatePresetRequest {
     }
 }
 
-/// The card of a new preset.
+/// Builds the stored object of a new preset.
 ///
 /// # Errors
-/// A field does not fit.
+/// Returns an error that names the invalid field.
 pub fn new_card(kind: String, name: &str, body: Map<String, Value>) -> Result<Map<String, Value>, ApiError> {
     let card = [("kind", kind.into()), ("name", name.trim().into()), ("body", Value::from(body))];
     let card: Map<String, Value> = card.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
@@ -222,10 +219,10 @@ pub fn new_card(kind: String, name: &str, body: Map<String, Value>) -> Result<Ma
 }
 
 impl UpdatePresetRequest {
-    /// Puts the fields into a preset.
+    /// Writes the fields into a preset.
     ///
     /// # Errors
-    /// A field does not fit, or somebody else changed meanwhile what was expected to be as it was.
+    /// Returns an error if a field is invalid or the preset no longer has the expected values.
     pub fn apply(&self, card: &mut Map<String, Value>) -> Result<(), ApiError> {
         let before = card.clone();
         card.extend(self.name.as_ref().map(|name| ("name".to_owned(), name.trim().into())));
@@ -289,7 +286,7 @@ impl OpenAiPresetChange {
 }
 
 impl ExpectedPresetFields {
-    /// Whether all that was seen is still so.
+    /// Checks the precondition.
     fn check_unchanged(&self, card: &Map<String, Value>) -> Result<(), ApiError> {
         let body = card.get("body").and_then(Value::as_object).cloned().unwrap_or_default();
         let seen = self.read();
@@ -313,7 +310,7 @@ impl ExpectedPresetFields {
     }
 }
 
-/// The kind of regex scripts.
+/// Kind of regex scripts.
 const REGEX_KIND: &str = "regex";
 
 impl From<store::StoredPreset> for PresetResponse {

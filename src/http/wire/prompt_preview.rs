@@ -1,4 +1,4 @@
-//! A prompt to look at before it is sent.
+//! Previews of prompts.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -10,33 +10,33 @@ use super::sessions::model;
 use crate::http::error::ApiError;
 use clotho_engine::turn;
 
-/// What would be sent.
+/// A request for a prompt preview.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = Preview)]
 pub struct PromptPreviewRequest {
-    /// Where a message would be written; or the message itself that waits for an answer, where there is no `content`.
+    /// The node below which the message would be written. Without `content`, the message to be answered.
     pub parent_id: WireNodeId,
     /// The message that would be written.
     #[serde(default)]
     pub content: Option<String>,
-    /// Another model than the session's.
+    /// Overrides the session's model.
     #[serde(default)]
     pub model: Option<String>,
-    /// Parameters over the session's.
+    /// Overrides single parameters of the session.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub params: Map<String, Value>,
-    /// Another preset than the session's.
+    /// Overrides the session's preset.
     #[serde(default)]
     pub preset_id: Option<WirePresetId>,
 }
 
 impl PromptPreviewRequest {
-    /// The preview for the turn; a message may have so many bytes.
+    /// Validates the preview for the turn engine; `limit` is the maximum size of a message in bytes.
     ///
     /// # Errors
-    /// Names the field.
+    /// Returns an error that names the invalid field.
     pub fn read(self, limit: usize) -> Result<turn::PreviewSpec, ApiError> {
         model(self.model.as_deref())?;
         if let Some(text) = &self.content {

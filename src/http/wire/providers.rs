@@ -1,4 +1,4 @@
-//! Model servers: those of the settings, and those that are connected while the server runs. A key comes in and never goes out.
+//! Providers: model servers from the configuration, and those added at run time. API keys are write-only.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use clotho_engine::turn::connections::{ConnectError, ConnectionChange, Connectio
 use clotho_provider::{ModelInfo, ProviderFailure, ProviderKind};
 use clotho_store::ConnectedProvider;
 
-/// A key as it is sent. It shows itself to nobody.
+/// A submitted API key. `Debug` does not show it.
 #[derive(Deserialize, ToSchema)]
 #[serde(transparent)]
 pub struct ApiKeyField(String);
@@ -23,181 +23,181 @@ impl fmt::Debug for ApiKeyField {
     }
 }
 
-/// A model server.
+/// A provider.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderResponse {
-    /// How models name it: `id/model`.
+    /// Id of the provider, the prefix of its models: `id/model`.
     pub id: String,
-    /// What it speaks.
+    /// API kind, one of `kinds`.
     pub kind: String,
-    /// Where its API begins.
+    /// Base URL of the API.
     pub base_url: String,
-    /// Whether a key is kept for it. The key itself is never told.
+    /// Whether a key is stored. The key itself is never returned.
     pub has_key: bool,
-    /// The names of its models; empty = it is asked.
+    /// Configured model names; empty = the server is asked for its list.
     pub models: Vec<String>,
-    /// `config` for one of `config.toml`, which is not changed here; `connected` for others.
+    /// `config` if defined in `config.toml` and read-only here; otherwise `connected`.
     pub origin: &'static str,
-    /// Why it cannot be asked; null = it can.
+    /// Why the provider cannot be used; null if it can.
     pub unusable: Option<String>,
 }
 
-/// The model servers.
+/// All providers.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProvidersResponse {
-    /// Those of the settings first, each in the order in which they came.
+    /// Providers of the configuration first; each group in the order of definition.
     pub items: Vec<ProviderResponse>,
-    /// Always null: there is one page.
+    /// Always null; the list has one page.
     pub next: Option<String>,
-    /// What a server can speak.
+    /// Supported API kinds.
     pub kinds: Vec<&'static str>,
-    /// The model of sessions that name none.
+    /// Model of sessions without a model of their own.
     pub default_model: String,
-    /// Whether it was chosen here, over that of `config.toml`.
+    /// Whether the default model was set here and overrides `config.toml`.
     pub is_chosen: bool,
 }
 
-/// A model server to be connected.
+/// A provider to add.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateProviderRequest {
-    /// How models are to name it: lower-case letters, digits, `-` and `_`.
+    /// Id: lower-case letters, digits, `-` and `_`.
     pub id: String,
-    /// What it speaks.
+    /// API kind.
     pub kind: String,
-    /// Where its API begins.
+    /// Base URL of the API.
     pub base_url: String,
-    /// Its key; null = it asks for none.
+    /// API key; null = none needed.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     pub key: Option<ApiKeyField>,
-    /// The names of its models; empty = ask it.
+    /// Model names; empty = ask the server for its list.
     #[serde(default)]
     pub models: Vec<String>,
 }
 
-/// What changes of one; what is absent stays.
+/// Changes to a provider; absent fields stay.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UpdateProviderRequest {
-    /// What it speaks.
+    /// API kind.
     pub kind: Option<String>,
-    /// Where its API begins. To another host the key must be typed again.
+    /// Base URL of the API. A change of the host requires the key again.
     pub base_url: Option<String>,
-    /// Its key: absent = stays, null = is taken away.
+    /// API key: absent = unchanged, null = removed.
     #[serde(default, deserialize_with = "deserialize_nullable_option")]
     #[schema(value_type = Option<String>)]
     pub key: Option<Option<ApiKeyField>>,
-    /// The names of its models; empty = ask it.
+    /// Model names; empty = ask the server for its list.
     pub models: Option<Vec<String>>,
 }
 
-/// A model server that is tried before it is kept.
+/// A provider to test before it is added.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestNewProviderRequest {
-    /// The id of the one that is to be changed: where no key is sent, the one that is kept for it is used.
+    /// Id of an existing provider that is being changed; its stored key is used if `key` is absent.
     #[serde(default)]
     pub id: Option<String>,
-    /// What it speaks.
+    /// API kind.
     pub kind: String,
-    /// Where its API begins.
+    /// Base URL of the API.
     pub base_url: String,
-    /// Its key: absent = the one that is kept, null = none.
+    /// API key: absent = the stored one, null = none.
     #[serde(default, deserialize_with = "deserialize_nullable_option")]
     #[schema(value_type = Option<String>)]
     pub key: Option<Option<ApiKeyField>>,
-    /// The model that is to say something.
+    /// Model for a test reply; absent = only the model list is requested.
     #[serde(default)]
     pub model: Option<String>,
 }
 
-/// Which model of a known one is to say something.
+/// A test of an existing provider.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct TestProviderRequest {
-    /// The model as the provider names it; absent = only the list is asked for.
+    /// Model name without the provider prefix; absent = only the model list is requested.
     pub model: Option<String>,
 }
 
-/// What a server that was tried has shown.
+/// The result of testing a provider.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderTestResponse {
-    /// Whether all that was asked was answered.
+    /// Whether the test passed: a reply came, or the list came and no reply failed.
     pub is_ok: bool,
-    /// The models that it tells.
+    /// Models that the server lists.
     pub models: Vec<ProviderTestModel>,
-    /// Why it told none; null = it did.
+    /// Why the model list failed; null if it did not.
     pub list_problem: Option<ProviderTestProblem>,
-    /// What the model said; null where none was asked or it failed.
+    /// The test reply; null if none was requested or it failed.
     pub reply: Option<ProviderTestReply>,
-    /// Why the model said nothing; null = it did, or none was asked.
+    /// Why the test reply failed; null otherwise.
     pub reply_problem: Option<ProviderTestProblem>,
 }
 
-/// A model that a server tells of.
+/// A model that a server lists.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderTestModel {
-    /// As the server names it.
+    /// Model name without the provider prefix.
     pub id: String,
-    /// Tokens of prompt and reply together, where known.
+    /// Context size in tokens, prompt and reply together; null if unknown.
     pub context_length: Option<u64>,
 }
 
-/// What a model said.
+/// A test reply of a model.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderTestReply {
-    /// How it begins; empty where the model only thought.
+    /// Start of the reply; empty if the model only sent reasoning.
     pub text: String,
-    /// Milliseconds until the first of it.
+    /// Time to the first token, in milliseconds.
     pub first_token_ms: u64,
 }
 
 /// What went wrong, in the provider's words, and what to do.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ProviderTestProblem {
-    /// A stable word, as on nodes.
+    /// Stable error code, as on nodes.
     pub code: &'static str,
-    /// The HTTP status that the server answered with, where it did.
+    /// HTTP status of the provider's answer; null without an answer.
     pub status: Option<u16>,
-    /// One sentence.
+    /// The error in one sentence.
     pub message: String,
-    /// What to do about it.
+    /// What the user can do about it.
     pub hint: &'static str,
 }
 
-/// Which model sessions have that name none.
+/// The default model to set.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetDefaultModelRequest {
-    /// `provider/model`, a name of the settings or `plugin:<id>`; null = as `config.toml` says.
+    /// `provider/model`, an alias of the configuration or `plugin:<id>`; null = the value in `config.toml`.
     #[serde(deserialize_with = "deserialize_nullable_model")]
     #[schema(value_type = Option<String>)]
     pub model: Option<String>,
 }
 
-/// The model of sessions that name none.
+/// The default model.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DefaultModelResponse {
-    /// Its name.
+    /// Model of sessions without a model of their own.
     pub default_model: String,
-    /// Whether it was chosen here, over that of `config.toml`.
+    /// Whether the default model was set here and overrides `config.toml`.
     pub is_chosen: bool,
 }
 
-/// A field that must be there and may be null.
+/// Deserializes a field that is required and may be null.
 fn deserialize_nullable_model<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     Option::deserialize(from)
 }
 
 impl ProviderResponse {
-    /// One that was connected.
+    /// Describes a provider added at run time.
     pub fn from_connection(one: ConnectedProvider, unusable: Option<String>) -> Self {
         Self {
             has_key: one.sealed_key.is_some(),
@@ -210,7 +210,7 @@ impl ProviderResponse {
         }
     }
 
-    /// One of the settings.
+    /// Describes a provider of the configuration.
     pub fn from_config(one: &clotho_config::ProviderConfig, unusable: Option<String>) -> Self {
         Self {
             id: one.id.clone(),
@@ -223,7 +223,7 @@ impl ProviderResponse {
         }
     }
 
-    /// What servers can speak.
+    /// Returns the supported API kinds.
     pub fn kinds() -> Vec<&'static str> {
         ProviderKind::all().map(ProviderKind::word).collect()
     }
@@ -235,10 +235,10 @@ fn parse_key(typed: Option<ApiKeyField>) -> Result<Option<Secret>, ApiError> {
 }
 
 impl CreateProviderRequest {
-    /// What is to be connected, and its key.
+    /// Returns the connection to add and its key.
     ///
     /// # Errors
-    /// The key does not fit.
+    /// Returns an error if the key is invalid.
     pub fn into_connection(self) -> Result<(ProviderConnection, Option<Secret>), ApiError> {
         let Self { id, kind, base_url, models, .. } = self;
         Ok((ProviderConnection { id, kind, base_url, models }, parse_key(self.key)?))
@@ -246,26 +246,26 @@ impl CreateProviderRequest {
 }
 
 impl UpdateProviderRequest {
-    /// What changes.
+    /// Returns the change.
     ///
     /// # Errors
-    /// The key does not fit.
+    /// Returns an error if the key is invalid.
     pub fn change(self) -> Result<ConnectionChange, ApiError> {
         let key = self.key.map(parse_key).transpose()?;
         Ok(ConnectionChange { kind: self.kind, base_url: self.base_url, key, models: self.models })
     }
 }
 
-/// What is to be tried: the server, its key where one is sent, the model.
+/// What to test: the connection, its key if one was sent, and the model.
 pub type ProviderTestParts = (ProviderConnection, Option<Option<Secret>>, Option<String>);
 
 impl TestNewProviderRequest {
-    /// What is to be tried.
+    /// Returns what to test.
     ///
     /// # Errors
-    /// The key does not fit.
+    /// Returns an error if the key is invalid.
     pub fn into_test_parts(self) -> Result<ProviderTestParts, ApiError> {
-        // An id that is not kept is as good as any.
+        // The id is not stored, so any will do.
         let id = self.id.unwrap_or_else(|| "new".to_owned());
         let connection = ProviderConnection { id, kind: self.kind, base_url: self.base_url, models: Vec::new() };
         Ok((connection, self.key.map(parse_key).transpose()?, self.model))
@@ -286,7 +286,7 @@ impl From<ConnectionTestResult> for ProviderTestResponse {
             Some(Err(failure)) => (None, Some(failure.into())),
             None => (None, None),
         };
-        // A server that tells no list and yet answers is one that can be played with.
+        // A server that lists no models but replies is usable.
         let is_ok = reply.is_some() || (list_problem.is_none() && reply_problem.is_none());
         Self { is_ok, models, list_problem, reply, reply_problem }
     }

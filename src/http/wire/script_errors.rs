@@ -3,8 +3,7 @@
 use clotho_plugin::{LoadedPlugin, ScriptError};
 use serde_json::Value;
 
-/// An error of a script, as the page shows it.
-/// An error of a plugin as it is told.
+/// Returns a plugin error as JSON.
 pub(super) fn script_error_json(error: &ScriptError) -> Option<Value> {
     serde_json::to_value(error).ok()
 }

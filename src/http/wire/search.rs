@@ -1,4 +1,4 @@
-//! Searching over all branches.
+//! Search over all branches.
 
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -8,51 +8,51 @@ use super::ids::{WireCharacterId, WireNodeId, WireSessionId};
 use super::tree_edits::WireFragmentId;
 use clotho_search as search;
 
-/// What to look for, and where.
+/// The query and the filters of a search.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub struct SearchQuery {
-    /// Words, `"phrases"`, `begin*`, `slip~`, `-not`, `AND`, `OR`, brackets; `role:user`, `name:Rin`, `session:Tower`,
-    /// `character:Rin`, `label:name`, `in:trunk`, `in:off-trunk`, `in:stash`, `after:2026-11-01`, `before:`, `on:`; values of the
-    /// world such as `hp:<20`, `hp:5..10`, `place:tower`. Where something else narrows the search there need be none: then all
-    /// that fits is found, the newest first.
+    /// Words, `"phrases"`, `begin*`, `slip~`, `-not`, `AND`, `OR`, parentheses; `role:user`, `name:Rin`,
+    /// `session:Tower`, `character:Rin`, `label:name`, `in:trunk`, `in:off-trunk`, `in:stash`, `after:2026-11-01`,
+    /// `before:`, `on:`; values of the state such as `hp:<20`, `hp:5..10`, `place:tower`. May be empty if another
+    /// filter is set; then all matches are returned, newest first.
     #[param(required = false)]
     pub q: String,
     /// Only in this session.
     #[param(value_type = Option<String>)]
     pub session: Option<WireSessionId>,
-    /// Only what this character says.
+    /// Only messages of this character.
     #[param(value_type = Option<String>)]
     pub character: Option<WireCharacterId>,
-    /// Only what this role says.
+    /// Only messages of this role.
     #[param(inline)]
     pub role: Option<Role>,
-    /// Only on the line that leads to HEAD, only elsewhere in the tree, or only in the stash; `all` unless said.
+    /// Part of the tree to search; default `all`.
     #[serde(rename = "where")]
     #[param(inline)]
     pub place: Option<SearchPlaceParam>,
-    /// Only on the line from the root to the message of this name.
+    /// Only on the path from the root to the node with this label.
     pub label: Option<String>,
-    /// Only what has at least so many stars, 1 to 5.
+    /// Minimum rating, 1 to 5 stars.
     #[param(minimum = 1, maximum = 5)]
     pub rating: Option<u8>,
-    /// Only at or after this time, in ISO 8601.
+    /// Only at or after this time, ISO 8601.
     pub after: Option<String>,
-    /// Only before this time, in ISO 8601.
+    /// Only before this time, ISO 8601.
     pub before: Option<String>,
-    /// What comes first; what fits best unless said.
+    /// Order of the results; default `relevance`.
     #[param(inline)]
     pub sort: Option<SearchSortParam>,
-    /// How far the clock of who searches is ahead of UTC, such as `+02:00` or `-05:30`: days in `q` are theirs.
+    /// UTC offset of the caller, such as `+02:00` or `-05:30`, used for dates in `q`.
     pub zone: Option<String>,
-    /// How many, 1 to 500; 50 unless said.
+    /// Maximum number of results, 1 to 500; default 50.
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
 }
 
 impl SearchQuery {
-    /// Whether something narrows it besides words.
+    /// Returns whether there is a filter besides words.
     pub fn has_filters(&self) -> bool {
         let by_fact = self.session.is_some() || self.character.is_some() || self.role.is_some();
         let by_place = self.place.is_some_and(|place| place != SearchPlaceParam::All) || self.label.is_some();
@@ -60,25 +60,25 @@ impl SearchQuery {
     }
 }
 
-/// Where in a tree.
+/// The part of a tree to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SearchPlaceParam {
-    /// On the line that leads to HEAD.
+    /// On the path to HEAD.
     Trunk,
-    /// Anywhere else in the tree.
+    /// Elsewhere in the tree.
     OffTrunk,
-    /// In what was pruned.
+    /// In the stash.
     Stash,
     /// Everywhere.
     All,
 }
 
-/// In which order hits come.
+/// The order of search results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SearchSortParam {
-    /// Best first; of equally good ones the newest first.
+    /// Best match first; equal matches newest first.
     Relevance,
     /// Newest first.
     Newest,
@@ -96,33 +96,33 @@ impl From<SearchSortParam> for search::SearchSort {
     }
 }
 
-/// What was found.
+/// Search results.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = SearchAnswer)]
 pub struct SearchResponse {
-    /// In the order that was asked for.
+    /// Results in the requested order.
     pub items: Vec<SearchHitResponse>,
-    /// How many there are in all.
+    /// Total number of matches.
     pub total: SearchTotalResponse,
-    /// Whether the index is behind what was written.
+    /// Whether the index lags behind the newest writes.
     pub stale: bool,
-    /// How much of the index is there, in percent, while it is made anew: what is not in it yet is not found.
+    /// Progress of an index rebuild in percent; null if none is running. Messages not yet indexed are not found.
     pub rebuilding: Option<u8>,
-    /// What is worth knowing about the search: that it was too long, has no word, or names nobody.
+    /// Hints about the query: it was cut, has no word, or names something unknown.
     pub notes: Vec<SearchNoteResponse>,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub took_ms: u64,
 }
 
-/// What is worth knowing about a search.
+/// A hint about the query.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SearchNoteResponse {
     /// `no_word`, `cut`, `no_session` or `no_character`.
     pub code: &'static str,
-    /// A sentence for people.
+    /// Explanation for people.
     pub message: String,
-    /// The name that nobody has.
+    /// The unknown name.
     pub name: Option<String>,
 }
 
@@ -132,56 +132,56 @@ impl From<&search::QueryNote> for SearchNoteResponse {
     }
 }
 
-/// How many hits there are.
+/// The total number of matches.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SearchTotalResponse {
-    /// The number.
+    /// Number of matches.
     pub value: u64,
-    /// Whether it is exact, or at least so many.
+    /// Whether `value` is exact; otherwise it is a minimum.
     pub exact: bool,
 }
 
-/// One hit.
+/// One search result.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Hit)]
 pub struct SearchHitResponse {
-    /// The session.
+    /// Id of the session.
     pub session_id: WireSessionId,
-    /// Its title.
+    /// Title of the session.
     pub session_title: String,
-    /// The node.
+    /// Id of the node.
     pub node_id: WireNodeId,
-    /// Who it speaks as.
+    /// Role of the message.
     pub role: Role,
-    /// The speaker's name.
+    /// Name of the speaker.
     pub name: Option<String>,
-    /// The piece of the text that shows why it was found.
+    /// Excerpt that shows the match.
     pub snippet: SearchSnippetResponse,
-    /// Edges from the root.
+    /// Number of edges from the root.
     pub depth: i32,
-    /// Whether it lies on the line that leads to HEAD.
+    /// Whether the node is on the path to HEAD.
     pub on_trunk: bool,
-    /// The name of the branch that leads on from it, the nearest if there are several; else the nearest name above it.
+    /// Nearest label below the node; without one, the nearest above it.
     pub branch: Option<String>,
-    /// Whether it lies in the stash.
+    /// Whether the node is in the stash.
     pub stashed: bool,
-    /// The fragment in which it lies there.
+    /// Fragment that contains the node, if it is in the stash.
     #[schema(value_type = Option<String>)]
     pub fragment_id: Option<WireFragmentId>,
-    /// Its stars.
+    /// Rating, 1 to 5 stars; null if unrated.
     pub rating: Option<i16>,
-    /// When it was made.
+    /// Creation time, ISO 8601 UTC.
     pub timestamp: String,
-    /// How well it matches; only the order means something, and nothing where hits are ordered by time.
+    /// Relevance; only comparable within this answer, and meaningless when sorted by time.
     pub score: f32,
 }
 
-/// A piece of a text with what matched in it.
+/// An excerpt with highlighted matches.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SearchSnippetResponse {
-    /// The piece, on one line.
+    /// The excerpt on one line.
     pub text: String,
-    /// What matched: ranges `[start, end)` in UTF-16 code units.
+    /// Matches as ranges `[start, end)` in UTF-16 code units.
     pub marks: Vec<[usize; 2]>,
 }

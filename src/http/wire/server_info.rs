@@ -1,4 +1,4 @@
-//! What the server itself offers: the caller, plugins, models, commands, how it is.
+//! Information about the server: the caller, plugins, models, commands and health.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -9,30 +9,30 @@ use clotho_core::world::StateOperation;
 use clotho_plugin::manifest_rules::{ManifestRule, RuleTrigger};
 use clotho_plugin::{CatalogueEntry, LoadedPlugin, Manifest, Permission, PluginOrigin, PluginSettingSpec, SettingKind};
 
-/// Who is calling.
+/// The caller.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MeResponse {
-    /// The user.
+    /// The user of the request.
     pub user: UserResponse,
     /// `local` or `accounts`.
     pub mode: &'static str,
-    /// What a browser's writes carry as `X-CSRF-Token`.
+    /// Token that browsers send as `X-CSRF-Token` with writes.
     pub csrf: String,
-    /// Whether this server lets parts of a tree be taken out, moved, copied, summarised and merged.
+    /// Whether this server allows moving, copying, pruning, summarising and merging parts of a tree.
     pub may_rearrange: bool,
-    /// Whether this server lets paired devices of the house in.
+    /// Whether this server accepts paired devices of the local network.
     pub serves_house: bool,
-    /// The paired device that asks; null at the machine itself.
+    /// Paired device of the caller; null on the machine itself.
     pub device_id: Option<WireDeviceId>,
 }
 
 /// A user of this server.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct UserResponse {
-    /// Its id.
+    /// Id of the user.
     pub id: WireUserId,
-    /// The name.
+    /// Display name.
     pub name: String,
     /// `owner`, `admin` or `user`.
     pub role: String,
@@ -42,86 +42,86 @@ pub struct UserResponse {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginSummaryResponse {
-    /// Its id.
+    /// Id of the plugin.
     pub id: String,
-    /// Its name for people, in their language.
+    /// Display name, in the reader's language.
     pub title: String,
-    /// What it does, in their language.
+    /// What the plugin does, in the reader's language.
     pub description: String,
-    /// Its version; null while it cannot be read.
+    /// Version; null if the plugin cannot be read.
     pub version: Option<String>,
     /// `bundled` or `folder`.
     pub origin: &'static str,
-    /// Whether it can run.
+    /// Whether the plugin can run.
     pub is_ok: bool,
-    /// Why it cannot run; beside `isOk`, why what lies in its folder by now cannot, while what lay there before goes on.
+    /// Why it cannot run. With `isOk`: why the current files cannot be loaded, while the previous code stays active.
     #[schema(value_type = Option<Object>)]
     pub error: Option<Value>,
-    /// What is probably a mistake, though it runs.
+    /// Probable mistakes that do not prevent it from running.
     #[schema(value_type = Vec<Object>)]
     pub warnings: Vec<Value>,
-    /// The hooks it defines.
+    /// The hooks that the plugin defines.
     pub hooks: Vec<&'static str>,
-    /// Whether it can be a model: `plugin:<id>`.
+    /// Whether it can be used as the model `plugin:<id>`.
     pub narrates: bool,
-    /// What it asks for, to be shown before it is switched on.
+    /// Requested permissions, to be shown before it is enabled.
     pub permissions: Vec<PermissionResponse>,
 }
 
-/// One thing that a plugin asks for.
+/// One requested permission.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Permission)]
 pub struct PermissionResponse {
-    /// The word for it, as in `grants`.
+    /// Name of the permission, as in `grants`.
     pub name: String,
     /// What it allows, in the reader's language.
     pub words: String,
 }
 
-/// A plugin with everything about it.
+/// A plugin with all details.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginResponse {
-    /// The same as in lists.
+    /// The fields of the list entry.
     #[serde(flatten)]
     pub info: PluginSummaryResponse,
-    /// Who it is, what it asks for, what it needs; null while it cannot be read.
+    /// Identity, permissions and requirements; null if the plugin cannot be read.
     #[schema(value_type = Option<Object>)]
     pub manifest: Option<Value>,
-    /// What can be set, as a form.
+    /// Settings of the plugin, as a form.
     pub config: Vec<PluginConfigField>,
-    /// The schema of its state.
+    /// Schema of the plugin's state.
     #[schema(value_type = Option<Object>)]
     pub schema: Option<Value>,
-    /// The hash of its code.
+    /// Hash of the active code.
     pub code_hash: Option<String>,
-    /// Its files, by path.
+    /// Paths of the plugin's files.
     pub files: Vec<String>,
 }
 
 /// One setting of a plugin.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct PluginConfigField {
-    /// Its name in `config`.
+    /// Key in `config`.
     pub name: String,
     /// `integer`, `number`, `boolean`, `text` or `list`.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// The value when nobody sets it.
+    /// Default value.
     pub default: Value,
-    /// Its name for people.
+    /// Display name, in the reader's language.
     pub label: String,
-    /// More about it.
+    /// Help text, in the reader's language.
     pub help: String,
-    /// The least.
+    /// Minimum value.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<f64>)]
     pub min: Option<Value>,
-    /// The most.
+    /// Maximum value.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<f64>)]
     pub max: Option<Value>,
-    /// The choices of a text; none = any text.
+    /// Allowed values of a text; absent = any text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
 }
@@ -130,84 +130,85 @@ pub struct PluginConfigField {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Command)]
 pub struct SlashCommandResponse {
-    /// The plugin that knows it.
+    /// The plugin that implements the command.
     pub plugin: String,
-    /// The word after the slash.
+    /// Name after the slash.
     pub name: String,
-    /// Other words for it.
+    /// Alternative names.
     pub aliases: Vec<String>,
-    /// How its arguments are written.
+    /// Syntax of the arguments.
     pub args: String,
-    /// What it does.
+    /// Help text, in the reader's language.
     pub help: String,
 }
 
-/// A model that can be asked.
+/// An available model.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelResponse {
-    /// Its name in requests: `provider/model`, `plugin:<id>`, or a name of the settings that stands for models.
+    /// Model name in requests: `provider/model`, `plugin:<id>`, or an alias of the configuration.
     pub id: String,
-    /// The provider; `plugin` for plugins that narrate, `models` for names of the settings.
+    /// The provider; `plugin` for narrator plugins, `models` for aliases.
     pub provider: String,
-    /// Its name for people.
+    /// Display name.
     pub name: String,
-    /// Tokens of prompt and reply together, where known.
+    /// Context size in tokens, prompt and reply together; null if unknown.
     pub context_length: Option<u64>,
-    /// The price of one token of the prompt, in the provider's currency, where known.
+    /// Price per prompt token in the provider's currency; null if unknown.
     pub prompt_price: Option<f64>,
-    /// The price of one token of the reply, where known.
+    /// Price per reply token in the provider's currency; null if unknown.
     pub completion_price: Option<f64>,
-    /// Whether sessions that name no model use it.
+    /// Whether this is the default model.
     pub is_default: bool,
-    /// The models that a name of the settings stands for, the preferred one first; empty for a model itself.
+    /// Models behind an alias, preferred first; empty if this is no alias.
     pub stands_for: Vec<String>,
-    /// How it is told of tools: `native`, `words` or `none`; null where no server is asked or several may be.
+    /// How tools are offered to the model: `native`, `words` or `none`. Null if there is no server, or several may
+    /// answer.
     pub tools: Option<&'static str>,
-    /// Why it cannot be used; null = it can.
+    /// Why the model cannot be used; null if it can.
     pub unusable: Option<String>,
 }
 
-/// The models that can be asked.
+/// All available models.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelsResponse {
-    /// The models.
+    /// The models of all providers.
     pub items: Vec<ModelResponse>,
-    /// Always null: there is one page.
+    /// Always null; the list has one page.
     pub next: Option<String>,
-    /// The model of sessions that name none.
+    /// Model of sessions without a model of their own.
     pub default_model: String,
-    /// Providers that could not be asked for their list, and why.
+    /// Providers whose model list could not be read.
     pub problems: Vec<ProviderProblem>,
 }
 
-/// A provider that could not be asked.
+/// A provider whose model list could not be read.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ProviderProblem {
-    /// The provider.
+    /// Id of the provider.
     pub provider: String,
-    /// A stable word.
+    /// Stable error code.
     pub code: String,
-    /// One sentence.
+    /// The error in one sentence.
     pub message: String,
 }
 
-/// How the server is.
+/// The health of the server.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct HealthResponse {
-    /// `ok`, or `degraded` where something does not work.
+    /// `ok`, or `degraded` if a part fails.
     pub status: &'static str,
-    /// The version.
+    /// Version of the server.
     pub version: &'static str,
-    /// The parts by name, each `ok` or what is wrong with it.
+    /// Parts by name: `ok`, or what is wrong.
     #[serde(skip_serializing_if = "Map::is_empty")]
     #[schema(value_type = Object)]
     pub parts: Map<String, Value>,
 }
 
 impl PluginSummaryResponse {
-    /// A plugin as the catalogue has it, in a reader's language.
+    /// Describes a plugin of the catalogue in the reader's language.
     pub fn new(entry: &CatalogueEntry, language: &str) -> Self {
         let loaded = entry.state.as_ref().ok();
         let manifest = loaded.map(|loaded| loaded.manifest());
@@ -233,7 +234,7 @@ impl PluginSummaryResponse {
 }
 
 impl PluginResponse {
-    /// A plugin with everything about it, in a reader's language; `files`: what lies in its folder.
+    /// Describes a plugin with all details in the reader's language; `files` are the paths in its folder.
     pub fn new(entry: &CatalogueEntry, files: Vec<String>, language: &str) -> Self {
         let loaded: Option<&LoadedPlugin> = entry.state.as_deref().ok();
         let manifest = loaded.map(LoadedPlugin::manifest);
@@ -249,7 +250,7 @@ impl PluginResponse {
     }
 }
 
-/// What a plugin asks for, in words.
+/// Describes the requested permissions in the reader's language.
 pub(super) fn permissions(manifest: &Manifest, language: &str) -> Vec<PermissionResponse> {
     let info =
         |one: &Permission| PermissionResponse { name: one.to_string(), words: one.describe().get(language).to_owned() };
@@ -277,7 +278,7 @@ fn manifest_json(manifest: &Manifest, language: &str) -> Value {
     })
 }
 
-/// A rule of the manifest: what it waits for as it is written there, and what it does.
+/// Returns a manifest rule as JSON: its trigger as written, and what it does.
 fn rule_json(rule: &ManifestRule, language: &str) -> Value {
     let mut told = Map::new();
     told.insert("name".into(), json!(rule.name));
@@ -297,7 +298,7 @@ fn rule_json(rule: &ManifestRule, language: &str) -> Value {
     Value::Object(told)
 }
 
-/// The commands of a plugin, in a reader's language.
+/// Returns the commands of a plugin in the reader's language.
 pub fn commands(manifest: &Manifest, language: &str) -> Vec<SlashCommandResponse> {
     let info = |command: &clotho_plugin::PluginCommand| SlashCommandResponse {
         plugin: manifest.id.clone(),

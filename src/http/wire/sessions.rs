@@ -16,113 +16,113 @@ use clotho_core::tree::limits::{self, MAX_CHARACTERS};
 use clotho_engine::turn::{KnownScript, PluginChoice};
 use clotho_store::{self as store, StoredSession};
 
-/// So many letters of a script are told.
+/// Maximum number of characters returned of a script text.
 const MAX_SCRIPT_TEXT: usize = 2_000;
 
-/// One story.
+/// A session: one story.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Session)]
 pub struct SessionResponse {
-    /// Its id.
+    /// Id of the session.
     pub id: WireSessionId,
-    /// Its title.
+    /// Title of the session.
     pub title: String,
-    /// Whose it is.
+    /// Owner of the session.
     pub owner_id: WireUserId,
-    /// The characters it plays; the first speaks by default.
+    /// Characters of the session; the first speaks by default.
     pub character_ids: Vec<WireCharacterId>,
-    /// Who the owner plays.
+    /// Persona of the owner.
     pub persona_id: Option<WirePersonaId>,
-    /// The anchor node.
+    /// Root node of the tree.
     pub root_node_id: WireNodeId,
-    /// HEAD: the node at which it stands.
+    /// HEAD of the session.
     pub active_leaf_id: WireNodeId,
     /// The nearest context node at or above HEAD; only in the answer for one session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_node_id: Option<WireNodeId>,
-    /// The newest operation.
+    /// Number of the newest operation.
     pub op: i64,
-    /// How it is shown.
+    /// View on the page: `tree` or `linear`.
     pub mode: String,
-    /// Its model; null = the server's default.
+    /// Model of the session; null = the server's default.
     pub model: Option<String>,
-    /// Parameters for the model.
+    /// Model parameters.
     #[schema(value_type = Object)]
     pub params: Map<String, Value>,
-    /// The preset by which its prompts are made; null, or one that is gone = as the server makes them.
+    /// Preset for prompts; null or a deleted preset = the server's default.
     pub preset_id: Option<WirePresetId>,
-    /// Which regex scripts of others change what is sent and shown.
+    /// Whether regex scripts of cards and of the preset run.
     pub regex_scripts: RegexScriptsPermission,
-    /// What it recalls of what its prompts do not hold any more.
+    /// Recall of messages and documents that are not in the prompt.
     pub recall: RecallSettingsFields,
-    /// What its author notes to the model; null = nothing.
+    /// Author's note; null = none.
     pub authors_note: Option<AuthorsNoteFields>,
-    /// Whether it sums up what its prompts do not hold any more.
+    /// Automatic summaries of messages that are not in the prompt.
     pub summaries: SummarySettingsFields,
-    /// The model that keeps its values after each reply; null = whoever writes the reply does.
+    /// Model that writes the changes of values after each reply; null = the model of the reply does.
     pub values_model: Option<String>,
-    /// Its plugins.
+    /// Plugins of the session.
     pub plugins: Vec<SessionPluginFields>,
-    /// How much there is.
+    /// Size of the session.
     pub counts: SessionCountsResponse,
-    /// How its newest message begins, as shown; only in the list.
+    /// Start of the newest message, as displayed; only in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
-    /// When it began.
+    /// Creation time, ISO 8601 UTC.
     pub created_at: String,
-    /// When it last changed.
+    /// Time of the last change, ISO 8601 UTC.
     pub updated_at: String,
-    /// What is probably not meant so of what was just set: models that their provider does not offer, as far as is known.
+    /// Probable mistakes in the new settings, such as models that their provider does not list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub warnings: Vec<String>,
 }
 
-/// Which regex scripts of others change what is sent and shown in a session; one's own always do.
+/// Whether regex scripts of cards and presets may run in a session. The caller's own scripts always do.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RegexScriptsPermission {
-    /// Those of the character that speaks.
+    /// Scripts of the speaking character's card.
     pub card: bool,
-    /// Those of the preset.
+    /// Scripts of the preset.
     pub preset: bool,
 }
 
-/// The regex scripts that have a part in a session, or would have if they were allowed, in the order in which they run.
+/// The regex scripts of a session in execution order, including those that are not permitted.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SessionScriptsResponse {
-    /// The scripts, a thousand at most.
+    /// The scripts, at most 1000.
     pub items: Vec<SessionScriptResponse>,
 }
 
-/// A regex script that has a part in a session.
+/// A regex script of a session.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionScriptResponse {
-    /// Where it comes from: `global` (the caller's own), `preset` or `card`.
+    /// Source: `global` (the caller's own), `preset` or `card`.
     #[schema(value_type = String)]
     pub scope: &'static str,
-    /// The name of the preset or character that it came with; empty for the caller's own.
+    /// Name of the preset or character it belongs to; empty for the caller's own.
     pub whose: String,
-    /// Its name.
+    /// Name of the script.
     pub name: String,
-    /// What it looks for; up to 2,000 letters.
+    /// The regular expression to find, at most 2000 characters.
     pub find: String,
-    /// What it puts there instead; up to 2,000 letters.
+    /// The replacement text, at most 2000 characters.
     pub replace: String,
-    /// Whether it is switched on.
+    /// Whether the script is enabled.
     pub is_on: bool,
-    /// Whether the session allows it.
+    /// Whether the session permits the script.
     pub is_allowed: bool,
-    /// Whether it changes what is sent.
+    /// Whether it changes prompts.
     pub is_for_prompts: bool,
-    /// Whether it changes what is shown.
+    /// Whether it changes the display.
     pub is_for_display: bool,
 }
 
 impl SessionScriptResponse {
-    /// A script in a session.
+    /// Describes a script of a session.
     pub fn new(known: KnownScript, session: &tree::Session) -> Self {
         let is_allowed = known.is_allowed(session);
         let KnownScript { scope, source_name: whose, script, .. } = known;
@@ -141,35 +141,35 @@ impl SessionScriptResponse {
     }
 }
 
-/// How much there is in a session.
+/// The size of a session.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[schema(as = Counts)]
 pub struct SessionCountsResponse {
-    /// Nodes, without the root.
+    /// Number of nodes without the root.
     pub nodes: i64,
-    /// Nodes below which there is nothing: the ends of its branches.
+    /// Number of leaves, which is the number of branches.
     pub branches: i64,
-    /// Turns from the root to HEAD.
+    /// Number of turns from the root to HEAD.
     pub turns: i64,
 }
 
-/// What a session wants of one plugin.
+/// The settings of one plugin in a session.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SessionPluginFields {
-    /// The plugin.
+    /// Id of the plugin.
     pub id: String,
-    /// Whether it plays; true unless said.
+    /// Whether the plugin is enabled; default true.
     #[serde(default = "yes")]
     pub enabled: bool,
-    /// Its settings.
+    /// Settings of the plugin.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub config: Map<String, Value>,
-    /// Permissions; `[]` = none. Left out = what its manifest asks for.
+    /// Granted permissions; `[]` = none, absent = all that the manifest requests.
     #[serde(default)]
     pub grants: Option<Vec<String>>,
-    /// Permissions that somebody looked at and did not grant, so that nobody is asked for them again. Left out = as it was.
+    /// Permissions that the user has declined and is not asked for again; absent = unchanged.
     #[serde(default)]
     pub refused: Option<Vec<String>>,
 }
@@ -178,90 +178,90 @@ const fn yes() -> bool {
     true
 }
 
-/// A session to begin.
+/// A session to create.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = NewSession)]
 pub struct CreateSessionRequest {
-    /// The characters; the first speaks by default.
+    /// Characters of the session; the first speaks by default.
     pub character_ids: Vec<WireCharacterId>,
-    /// Who the user plays.
+    /// Persona of the user.
     pub persona_id: Option<WirePersonaId>,
-    /// Its title; the first character's name unless said.
+    /// Title; default: the name of the first character.
     pub title: Option<String>,
-    /// The plugins; what the first character suggests unless said.
+    /// Plugins; default: those that the first character suggests.
     #[serde(default, deserialize_with = "deserialize_optional_objects")]
     pub plugins: Option<Vec<SessionPluginFields>>,
-    /// The model; what the first character suggests unless said.
+    /// Model; default: the one that the first character suggests.
     pub model: Option<String>,
-    /// How it is shown; `tree` unless said.
+    /// View on the page; default `tree`.
     pub mode: Option<SessionViewMode>,
-    /// Parameters for the model.
+    /// Model parameters.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub params: Map<String, Value>,
 }
 
-/// How a copy of a session is called.
+/// Options for copying a session.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct CopySessionRequest {
-    /// Its title; the same unless said.
+    /// Title of the copy; default: the same title.
     pub title: Option<String>,
 }
 
-/// What changes of a session.
+/// Fields of a session to change.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct UpdateSessionRequest {
-    /// Its title.
+    /// New title.
     pub title: Option<String>,
-    /// How it is shown.
+    /// View on the page.
     pub mode: Option<SessionViewMode>,
-    /// Its model; null = the server's default.
+    /// New model; null = the server's default.
     #[serde(deserialize_with = "deserialize_nullable_option")]
     #[schema(value_type = Option<String>)]
     pub model: Option<Option<String>>,
-    /// Parameters for the model, all of them.
+    /// The complete model parameters.
     #[schema(value_type = Option<Object>)]
     pub params: Option<Map<String, Value>>,
-    /// Who the user plays from now on; null = nobody.
+    /// Persona of the user; null = none.
     #[serde(deserialize_with = "deserialize_nullable_option")]
     #[schema(value_type = Option<String>)]
     pub persona_id: Option<Option<WirePersonaId>>,
-    /// The preset by which its prompts are made from now on, of the kind `openai`; null = as the server makes them.
+    /// Preset for prompts, of kind `openai`; null = the server's default.
     #[serde(deserialize_with = "deserialize_nullable_option")]
     #[schema(value_type = Option<String>)]
     pub preset_id: Option<Option<WirePresetId>>,
-    /// Which regex scripts of others change what is sent and shown from now on.
+    /// Whether regex scripts of cards and of the preset run.
     #[serde(default, deserialize_with = "deserialize_optional_object")]
     pub regex_scripts: Option<RegexScriptsPermission>,
-    /// What it recalls from now on.
+    /// Recall of messages and documents that are not in the prompt.
     #[serde(default, deserialize_with = "deserialize_optional_object")]
     pub recall: Option<RecallSettingsFields>,
-    /// What its author notes to the model from now on; null = nothing.
+    /// Author's note; null = none.
     #[serde(deserialize_with = "deserialize_nullable_object")]
     #[schema(value_type = Option<AuthorsNoteFields>)]
     pub authors_note: Option<Option<AuthorsNoteFields>>,
-    /// Whether it sums itself up from now on.
+    /// Automatic summaries of messages that are not in the prompt.
     #[serde(default, deserialize_with = "deserialize_optional_object")]
     pub summaries: Option<SummarySettingsFields>,
-    /// The model that keeps its values from now on; null = whoever writes the reply does.
+    /// Model that writes the changes of values after each reply; null = the model of the reply does.
     #[serde(deserialize_with = "deserialize_nullable_option")]
     #[schema(value_type = Option<String>)]
     pub values_model: Option<Option<String>>,
 }
 
-/// Whether a session sums up what its prompts do not hold any more, in the background.
+/// Automatic summaries: messages that no longer fit into prompts are summarised in the background.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SummarySettingsFields {
-    /// Whether it does.
+    /// Whether summaries are made.
     pub enabled: bool,
-    /// So many tokens of messages become one summary, 100 to 50000; null = as the server has it.
+    /// Number of message tokens per summary, 100 to 50000; null = the server's default.
     #[serde(default)]
     pub every: Option<u32>,
-    /// The model that is asked; null = the session's own.
+    /// Model that writes the summaries; null = the session's model.
     #[serde(default)]
     pub model: Option<String>,
 }
@@ -279,13 +279,13 @@ impl From<SummarySettingsFields> for Value {
     }
 }
 
-/// What a session recalls of what its prompts do not hold any more.
+/// Recall: finds messages and documents that are not in the prompt.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RecallSettingsFields {
-    /// Whether it does: messages of its line that no longer fit, and documents.
+    /// Whether to recall messages of the branch that no longer fit, and documents.
     pub enabled: bool,
-    /// The caller's collections of documents that are looked through too; others never are.
+    /// Document collections of the caller to search; no others are searched.
     #[serde(default)]
     pub collections: Vec<String>,
 }
@@ -302,58 +302,58 @@ impl From<RecallSettingsFields> for Value {
     }
 }
 
-/// The plugins of a session were set.
+/// The result of setting the plugins of a session.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SetPluginsResponse {
-    /// The operation.
+    /// Number of the operation.
     pub op: i64,
-    /// The plugins.
+    /// The plugins of the session.
     pub plugins: Vec<SessionPluginFields>,
-    /// What is probably not meant so, though it plays: commands that several of them have.
+    /// Probable mistakes, such as commands that several plugins define.
     pub warnings: Vec<String>,
 }
 
-/// What the replies of a session took, wherever they are now: also in the stash, and taken back. Copies took nothing.
+/// Token, time and cost totals of all replies, including those in the stash and undone ones. Copies add nothing.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageTotalsResponse {
-    /// How many replies have ended.
+    /// Number of ended replies.
     pub replies: u64,
-    /// How many summaries were made in the background; their tokens, time and cost count too.
+    /// Number of background summaries; their tokens, time and cost are included.
     pub summaries: u64,
-    /// How many other calls were made in the background, for plugins and for values; theirs count too.
+    /// Number of other background calls, for plugins and values; their tokens, time and cost are included.
     pub asides: u64,
-    /// Tokens, as the model servers counted them.
+    /// Tokens as counted by the model servers.
     pub token_count: TokenTotalsResponse,
-    /// Tokens of the prompts that the model servers had read before.
+    /// Prompt tokens that model servers read from their cache.
     pub cached_tokens: u64,
-    /// From when each was asked for to its end, in milliseconds, added up.
+    /// Sum of the times from request to end, in milliseconds.
     pub latency_ms: u64,
-    /// In the provider's currency; null where no reply has a price.
+    /// Total cost in the provider's currency; null if no reply has a price.
     #[schema(value_type = Option<f64>)]
     pub cost: Option<Number>,
-    /// What the providers' memory saved, in the same currency; null where nobody knows.
+    /// Amount saved by prompt caches, in the same currency; null if unknown.
     #[schema(value_type = Option<f64>)]
     pub saved: Option<Number>,
-    /// Replies without a price, which the cost leaves out.
+    /// Number of replies without a price, which `cost` excludes.
     pub without_cost: u64,
-    /// Replies with a price that is too big to be added, which the cost leaves out too.
+    /// Number of replies with a price too large to add, which `cost` excludes.
     pub beyond_cost: u64,
-    /// The newest operation.
+    /// Number of the newest operation of the session.
     pub op: i64,
 }
 
 /// Tokens that models read and wrote.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TokenTotalsResponse {
-    /// Read.
+    /// Prompt tokens.
     pub prompt: u64,
-    /// Written.
+    /// Reply tokens.
     pub completion: u64,
 }
 
 impl UsageTotalsResponse {
-    /// What was added up, as of an operation.
+    /// Builds the response from the totals as of an operation.
     pub fn new(spent: store::SessionUsageTotals, op: i64) -> Self {
         let store::SessionUsageTotals {
             replies,
@@ -390,7 +390,8 @@ impl UsageTotalsResponse {
 }
 
 impl SessionResponse {
-    /// A session without what only the answer for one has; `turns` lead to its HEAD.
+    /// Describes a session without the fields that only the answer for one session has; `turns` is the number of turns
+    /// to HEAD.
     pub fn summary(held: &StoredSession, turns: i32) -> Self {
         let session = &held.session;
         let counts =
@@ -425,10 +426,10 @@ impl SessionResponse {
 }
 
 impl CreateSessionRequest {
-    /// Checks what can be checked without looking anything up.
+    /// Checks the fields without any lookup.
     ///
     /// # Errors
-    /// Names the field.
+    /// Returns an error that names the invalid field.
     pub fn check(&self) -> Result<(), ApiError> {
         let ids = &self.character_ids;
         if ids.is_empty() || ids.len() > MAX_CHARACTERS {
@@ -445,10 +446,10 @@ impl CreateSessionRequest {
 }
 
 impl CopySessionRequest {
-    /// The same, when it fits.
+    /// Returns the request if it is valid.
     ///
     /// # Errors
-    /// The title does not fit.
+    /// Returns an error if the title is invalid.
     pub fn checked(self) -> Result<Self, ApiError> {
         check_title(self.title.as_deref())?;
         Ok(self)
@@ -456,10 +457,10 @@ impl CopySessionRequest {
 }
 
 impl UpdateSessionRequest {
-    /// Checks what can be checked without looking anything up.
+    /// Checks the fields without any lookup.
     ///
     /// # Errors
-    /// Names the field.
+    /// Returns an error that names the invalid field.
     pub fn check(&self) -> Result<(), ApiError> {
         check_title(self.title.as_deref())?;
         limits::check_collections(self.recall.as_ref().map_or(&[], |recall| &recall.collections))?;
@@ -478,18 +479,18 @@ fn check_title(title: Option<&str>) -> Result<(), ApiError> {
     Ok(title.map_or(Ok(()), limits::title)?)
 }
 
-/// A model's name, as far as it can be checked without looking it up.
+/// Checks a model name without looking it up.
 ///
 /// # Errors
-/// It is empty or too long.
+/// Returns an error if it is empty or too long.
 pub fn model(model: Option<&str>) -> Result<(), ApiError> {
     Ok(model.map_or(Ok(()), limits::model)?)
 }
 
-/// Plugins, as far as they can be checked without looking them up.
+/// Checks a list of plugins without looking them up.
 ///
 /// # Errors
-/// There are too many.
+/// Returns an error if there are too many.
 pub fn plugins(plugins: &[SessionPluginFields]) -> Result<(), ApiError> {
     Ok(limits::plugins(plugins.len())?)
 }

@@ -1,4 +1,4 @@
-//! Summaries of what the prompts of a session do not hold any more.
+//! Automatic summaries of messages that are no longer in the prompts of a session.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -8,73 +8,73 @@ use super::ids::{WireId, WireNodeId, WireSummaryId, wire_ids};
 use crate::http::error::ApiError;
 use clotho_engine::turn::BranchSummary;
 
-/// Which line.
+/// The branch.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub struct SummariesQuery {
-    /// Where it ends; at HEAD unless said.
+    /// Leaf of the branch; default HEAD.
     #[param(value_type = Option<String>)]
     pub node_id: Option<WireNodeId>,
 }
 
-/// The summaries of a line.
+/// The summaries of a branch.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SummariesResponse {
-    /// The summaries, in the order of their messages, what was made of several behind these.
+    /// Summaries in the order of their messages; chapters follow the summaries that they were made of.
     pub items: Vec<SummaryResponse>,
-    /// Whether something is being summed up in the session right now.
+    /// Whether a summary of the session is being written right now.
     pub is_working: bool,
-    /// Why nothing comes of it.
+    /// Why no summary can be written; null otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false)]
     pub problem: Option<String>,
 }
 
-/// A summary of messages that follow each other on a line.
+/// A summary of consecutive messages of a branch.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Summary)]
 pub struct SummaryResponse {
-    /// Its id.
+    /// Id of the summary.
     pub id: WireSummaryId,
-    /// 1 where it was made of messages; a chapter has one more than the summaries that it was made of.
+    /// 1 for a summary of messages; a chapter has the level of its parts plus one.
     pub level: i16,
-    /// The text; an empty one is told nowhere.
+    /// The text; an empty one is never put into a prompt.
     pub content: String,
-    /// The first of its messages.
+    /// First summarised message.
     pub first_id: Option<WireNodeId>,
-    /// The last of its messages.
+    /// Last summarised message.
     pub last_id: Option<WireNodeId>,
-    /// All of its messages, oldest first.
+    /// All summarised messages, oldest first.
     pub node_ids: Vec<WireNodeId>,
-    /// Whether its messages stand otherwise now than when it was made: then no prompt tells it.
+    /// Whether the messages have changed since; then no prompt uses the summary.
     pub is_stale: bool,
-    /// Whether somebody has corrected it.
+    /// Whether a user has edited the text.
     pub is_edited: bool,
-    /// The plugin that proposed it; null for one that the server had made.
+    /// The plugin that proposed it; null for a summary of the server.
     pub plugin: Option<String>,
-    /// What is known of how it was made: `model`, `tokenCount`, `cost` and what else a reply has.
+    /// How it was made: `model`, `tokenCount`, `cost` and other fields of a reply's metadata.
     #[schema(value_type = Object)]
     pub metadata: Map<String, Value>,
-    /// When it was made.
+    /// Creation time, ISO 8601 UTC.
     pub created_at: String,
 }
 
-/// Another text for a summary.
+/// A new text for a summary.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UpdateSummaryRequest {
-    /// The text; with an empty one its messages are summed up nowhere.
+    /// The text. With an empty one, the messages have no summary.
     pub content: String,
 }
 
 impl UpdateSummaryRequest {
-    /// The text, which may have so many bytes.
+    /// Returns the text; `limit` is its maximum size in bytes.
     ///
     /// # Errors
-    /// It is too long.
+    /// Returns an error if the text is too long.
     pub fn read(self, limit: usize) -> Result<String, ApiError> {
         if self.content.len() > limit {
             return Err(ApiError::invalid("content", format!("a summary has at most {limit} bytes")));
@@ -84,7 +84,7 @@ impl UpdateSummaryRequest {
 }
 
 impl SummariesResponse {
-    /// Those of a line, with what is being done in its session.
+    /// Builds the response from the summaries of a branch and the activity in the session.
     pub fn new(found: Vec<BranchSummary>, (is_working, problem): (bool, Option<String>)) -> Self {
         Self { items: found.into_iter().map(SummaryResponse::from).collect(), is_working, problem }
     }

@@ -1,4 +1,4 @@
-//! A transcript: one line of a tree written out, to be kept, shared or read elsewhere.
+//! Transcripts: one branch as a file, to keep, share or read elsewhere.
 
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -11,37 +11,37 @@ use clotho_core::ids::NodeId;
 use clotho_core::tree::Session;
 use clotho_store::NodeDetails;
 
-/// How a line is written out.
+/// The format of a transcript.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TranscriptFormat {
     /// The title as a heading, then each message below its speaker's name.
     #[default]
     Markdown,
-    /// Each message behind its speaker's name.
+    /// Each message after its speaker's name.
     Text,
-    /// `{sessionId, title, leafId, op, items}`: every message with all that is known of it.
+    /// `{sessionId, title, leafId, op, items}`: every message with all fields.
     Json,
 }
 
-/// Which line, and how.
+/// The branch and the format.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub struct TranscriptQuery {
-    /// Where the line ends; HEAD unless said.
+    /// Leaf of the branch; default HEAD.
     #[param(value_type = Option<String>)]
     pub leaf: Option<WireNodeId>,
-    /// Instead: the name of the node where it ends.
+    /// Alternatively, the label of the leaf.
     pub label: Option<String>,
-    /// `markdown` unless said.
+    /// Format of the file; default `markdown`.
     #[param(inline)]
     pub format: Option<TranscriptFormat>,
-    /// With disabled and `change` nodes and the root.
+    /// Include disabled nodes, `change` nodes and the root; default false.
     pub all: bool,
 }
 
-/// What stands before the messages of the JSON form.
+/// The fields before the messages in the JSON format.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct TranscriptHeader<'a> {
@@ -51,11 +51,11 @@ struct TranscriptHeader<'a> {
     op: i64,
 }
 
-/// The longest name of a file, in characters without its ending.
+/// Maximum length of a file name in characters, without the extension.
 const MAX_NAME_CHARS: usize = 80;
 
 impl TranscriptFormat {
-    /// The file that a session's line becomes.
+    /// Returns the media type and the name of the file.
     pub fn file_head(self, title: &str) -> FileResponseHead {
         let (kind, ending) = match self {
             Self::Markdown => ("text/markdown; charset=utf-8", "md"),
@@ -68,7 +68,7 @@ impl TranscriptFormat {
         FileResponseHead { kind, name: format!("{name}.{ending}") }
     }
 
-    /// What stands before the first message.
+    /// Returns the text before the first message.
     pub fn header(self, session: &Session, leaf: NodeId) -> String {
         let title = one_line(&session.title);
         match self {
@@ -88,7 +88,7 @@ impl TranscriptFormat {
         }
     }
 
-    /// One message; without any words it is nothing, but in JSON.
+    /// Returns one message. Messages without text are empty except in JSON.
     pub fn message(self, look: &NodeRenderer, dressed: NodeDetails, is_first: bool) -> String {
         let node = look.node(dressed);
         if self == Self::Json {
@@ -100,7 +100,7 @@ impl TranscriptFormat {
         match self {
             _ if shown.is_empty() => String::new(),
             Self::Markdown => {
-                // A block of code that a message leaves open would take in all that follows.
+                // An unclosed code block would swallow all later messages.
                 let fence = open_fence(shown).map_or_else(String::new, |fence| format!("\n{fence}"));
                 format!("**{speaker}**\n\n{shown}{fence}\n\n")
             }
@@ -108,7 +108,7 @@ impl TranscriptFormat {
         }
     }
 
-    /// What stands after the last message.
+    /// Returns the text after the last message.
     pub const fn footer(self) -> &'static str {
         if matches!(self, Self::Json) { "]}" } else { "" }
     }
@@ -118,7 +118,7 @@ fn speaker(node: &ChatMessageNode) -> String {
     node.name.clone().unwrap_or_else(|| clotho_core::tree::Role::from(node.role).word().to_owned())
 }
 
-/// What closes the block of code that a text leaves open (CommonMark, fenced code blocks).
+/// Returns the fence that closes the code block a text leaves open (CommonMark, fenced code blocks).
 fn open_fence(text: &str) -> Option<String> {
     let mut open: Option<(char, usize)> = None;
     for line in text.lines() {

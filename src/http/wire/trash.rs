@@ -1,4 +1,4 @@
-//! What lies in the trash.
+//! The trash.
 
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -7,25 +7,25 @@ use super::ids::{WireId, WireTrashId};
 use clotho_core::clock::Time;
 use clotho_store::{TrashEntry, TrashEntryKind};
 
-/// Something that was deleted and can be brought back.
+/// A deleted item that can be restored.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TrashItemResponse {
-    /// The id that it had and will have again.
+    /// Id of the item, which it keeps after a restore.
     pub id: WireTrashId,
-    /// What it is.
+    /// Kind of the item.
     pub kind: TrashItemKind,
-    /// The title of a session, the name of a character, persona, lorebook or preset.
+    /// Title of a session; name of a character, persona, lorebook or preset.
     pub name: String,
-    /// How many messages a session has on all its branches; null for the others.
+    /// Number of messages on all branches of a session; null for other kinds.
     pub nodes: Option<i64>,
-    /// When it was deleted.
+    /// Deletion time, ISO 8601 UTC.
     pub trashed_at: String,
-    /// Until when it can be brought back.
+    /// Time until which it can be restored, ISO 8601 UTC.
     pub until: String,
 }
 
-/// What kind of thing lies in the trash.
+/// The kind of an item in the trash.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TrashItemKind {
@@ -42,7 +42,7 @@ pub enum TrashItemKind {
 }
 
 impl TrashItemResponse {
-    /// Something that is kept for so many milliseconds.
+    /// Describes an item that is kept for `kept_ms` milliseconds.
     pub fn new(trashed: TrashEntry, kept_ms: i64) -> Self {
         let kind = trashed.kind.into();
         Self {
@@ -69,7 +69,7 @@ impl From<TrashEntryKind> for TrashItemKind {
 }
 
 impl TrashItemKind {
-    /// The word.
+    /// Returns the name used on the wire.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Session => "session",
@@ -81,11 +81,11 @@ impl TrashItemKind {
     }
 }
 
-/// Whether something is really meant.
+/// The confirmation of a permanent deletion.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub struct ConfirmQuery {
-    /// Says that nothing shall ever bring it back.
+    /// Must be true; the item cannot be restored afterwards.
     pub confirm: bool,
 }

@@ -1,4 +1,4 @@
-//! The whole tree, its outline, one line of it, and its log.
+//! The whole tree, its outline, one branch, and the operation log.
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -18,74 +18,74 @@ use clotho_store::TreeOutlineNode;
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChatHistoryTree {
-    /// The session.
+    /// Id of the session.
     pub session_id: WireSessionId,
-    /// Its title.
+    /// Title of the session.
     pub title: String,
-    /// The anchor node.
+    /// Root node of the tree.
     pub root_node_id: WireNodeId,
-    /// HEAD.
+    /// HEAD of the session.
     pub active_leaf_id: WireNodeId,
-    /// The newest operation.
+    /// Number of the newest operation.
     pub op: i64,
-    /// The nodes by id, in the order in which they were made.
+    /// Nodes by id, in creation order.
     #[schema(value_type = std::collections::HashMap<String, ChatMessageNode>)]
     pub nodes: IndexMap<WireNodeId, ChatMessageNode>,
-    /// Fragments outside the tree.
+    /// Pruned fragments outside the tree.
     pub stash: Vec<FragmentResponse>,
-    /// Names on nodes.
+    /// Labels on nodes.
     pub labels: Vec<LabelResponse>,
-    /// Leads to the next nodes where one answer does not hold all.
+    /// Cursor of the next page; null if all nodes fit into this answer.
     pub next: Option<String>,
-    /// When the session began.
+    /// Creation time of the session, ISO 8601 UTC.
     pub created_at: String,
-    /// When it last changed.
+    /// Time of the last change, ISO 8601 UTC.
     pub updated_at: String,
 }
 
-/// The outline of a whole tree in columns: the n-th entry of each belongs to the n-th node. Parents come before children.
+/// The outline of a tree as columns: entry n of each column belongs to node n. Parents precede their children.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TreeSkeleton {
-    /// The session.
+    /// Id of the session.
     pub session_id: WireSessionId,
-    /// Its title.
+    /// Title of the session.
     pub title: String,
-    /// The anchor node.
+    /// Root node of the tree.
     pub root_node_id: WireNodeId,
-    /// HEAD.
+    /// HEAD of the session.
     pub active_leaf_id: WireNodeId,
-    /// The newest operation.
+    /// Number of the newest operation.
     pub op: i64,
-    /// How many nodes there are.
+    /// Number of nodes.
     pub count: usize,
-    /// Their ids.
+    /// Node ids.
     pub ids: Vec<WireNodeId>,
-    /// Where each one's parent stands; -1 for the root.
+    /// Index of each node's parent in `ids`; -1 for the root.
     pub parents: Vec<i64>,
-    /// Their roles, as positions in `legend.roles`.
+    /// Role of each node, as an index into `legend.roles`.
     pub roles: Vec<i16>,
-    /// Their kinds, as positions in `legend.kinds`.
+    /// Kind of each node, as an index into `legend.kinds`.
     pub kinds: Vec<i16>,
-    /// Their statuses, as positions in `legend.statuses`.
+    /// Status of each node, as an index into `legend.statuses`.
     pub statuses: Vec<i16>,
-    /// Sums of `legend.flags`.
+    /// Flags of each node, as a sum of 1, 2, 4 and 8 in the order of `legend.flags`.
     pub flags: Vec<u8>,
-    /// The first 80 characters of each text as shown.
+    /// The first 80 characters of each displayed text.
     pub previews: Vec<String>,
-    /// What the numbers mean.
+    /// Names for the numbers in the columns.
     pub legend: TreeSkeletonLegend,
-    /// Fragments outside the tree.
+    /// Pruned fragments outside the tree.
     pub stash: Vec<FragmentResponse>,
-    /// Names on nodes.
+    /// Labels on nodes.
     pub labels: Vec<LabelResponse>,
-    /// When the session began.
+    /// Creation time of the session, ISO 8601 UTC.
     pub created_at: String,
-    /// When it last changed.
+    /// Time of the last change, ISO 8601 UTC.
     pub updated_at: String,
 }
 
-/// What a tree is answered as: whole, or its outline.
+/// A tree, whole or as an outline.
 pub struct TreeResponse;
 
 impl PartialSchema for TreeResponse {
@@ -104,28 +104,28 @@ impl ToSchema for TreeResponse {
     }
 }
 
-/// What the numbers of an outline mean.
+/// Names for the numbers of an outline.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TreeSkeletonLegend {
-    /// Roles by number.
+    /// Role names by number.
     pub roles: [&'static str; 3],
-    /// Kinds by number.
+    /// Kind names by number.
     pub kinds: [&'static str; 6],
-    /// Statuses by number.
+    /// Status names by number.
     pub statuses: [&'static str; 3],
-    /// Flags, which are added: 1, 2, 4, 8.
+    /// Flag names for 1, 2, 4 and 8.
     pub flags: [&'static str; 4],
 }
 
-/// The text left out.
+/// Flag: the node is disabled.
 const DISABLED: u8 = 1;
-/// The delta left out.
+/// Flag: the delta is muted.
 const MUTED: u8 = 2;
-/// A keyframe of the world is kept here.
+/// Flag: a keyframe is stored at the node.
 const KEYFRAME: u8 = 4;
-/// A reply that ended where nobody looked.
+/// Flag: a reply that nobody has seen.
 const UNREAD: u8 = 8;
-/// So many characters of a text stand in an outline.
+/// Length of a preview in characters.
 const PREVIEW_CHARS: usize = 80;
 
 impl Default for TreeSkeletonLegend {
@@ -147,7 +147,7 @@ impl Default for TreeSkeletonLegend {
 }
 
 impl TreeSkeleton {
-    /// The outline of a tree, without a node so far.
+    /// Returns the outline of a tree without its nodes.
     pub fn of_session(session: &Session) -> Self {
         Self {
             session_id: WireId(session.id),
@@ -171,7 +171,7 @@ impl TreeSkeleton {
         }
     }
 
-    /// Fills the columns; `display` = how the text of somebody in a role is shown, where otherwise than written.
+    /// Fills the columns. `display` returns the displayed text for a role if it differs from the content.
     pub fn fill_previews(&mut self, sketches: Vec<TreeOutlineNode>, display: impl Fn(i16, &str) -> Option<String>) {
         self.count = sketches.len();
         for sketch in sketches {
@@ -192,7 +192,7 @@ impl TreeSkeleton {
     }
 }
 
-/// Which form of the tree.
+/// The form of a tree.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TreeShapeParam {
@@ -203,61 +203,61 @@ pub enum TreeShapeParam {
     Skeleton,
 }
 
-/// How much of a tree.
+/// The form and the page of a tree.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub struct TreeQuery {
-    /// `full` unless said.
+    /// Form of the answer; default `full`.
     #[param(inline)]
     pub shape: Option<TreeShapeParam>,
-    /// Pages of a whole tree: empty for the first, then what `next` said.
+    /// For pages of a whole tree: empty for the first page, then `next` of the previous one.
     pub cursor: Option<String>,
-    /// How many nodes a page has, 1 to 500; 500 unless said.
+    /// Maximum number of nodes per page, 1 to 500; default 500.
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
 }
 
-/// Which page of a part of a tree.
+/// The page of a part of a tree.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub struct TreePageQuery {
-    /// Empty for the first, then what `next` said.
+    /// Empty for the first page, then `next` of the previous one.
     pub cursor: Option<String>,
-    /// How many nodes a page has, 1 to 500; 500 unless said.
+    /// Maximum number of nodes per page, 1 to 500; default 500.
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
 }
 
-/// One line of a tree.
+/// One page of a branch.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Projection)]
 pub struct ProjectionResponse {
     /// The messages, oldest first.
     pub items: Vec<ChatMessageNode>,
-    /// Leads to the page of older ones, as `before`.
+    /// `before` for the page of older messages; null at the start of the branch.
     pub next: Option<WireNodeId>,
-    /// Where the line ends.
+    /// Leaf of the branch.
     pub leaf_id: WireNodeId,
-    /// The newest operation.
+    /// Number of the newest operation of the session.
     pub op: i64,
-    /// Replies that plugins offer at the end of the line.
+    /// Quick replies that plugins offer at the leaf.
     pub quick_replies: Vec<QuickReplyResponse>,
-    /// Why a plugin offers none; what went wrong while a message was made stands on the message.
+    /// Why a plugin offers no quick replies. Problems of a message are in the message.
     pub problems: Vec<NodeProblemResponse>,
 }
 
-/// A reply that a plugin offers.
+/// A quick reply that a plugin offers.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = QuickReply)]
 pub struct QuickReplyResponse {
-    /// The plugin.
+    /// Id of the plugin.
     pub plugin: String,
-    /// What the button says.
+    /// Text on the button.
     pub label: String,
-    /// What is sent.
+    /// Text of the message to send.
     pub send: String,
 }
 
@@ -267,64 +267,64 @@ impl From<clotho_engine::turn::SuggestedReply> for QuickReplyResponse {
     }
 }
 
-/// Which line, and which part of it.
+/// The branch and the page.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub struct BranchQuery {
-    /// Where the line ends; HEAD unless said.
+    /// Leaf of the branch; default HEAD.
     #[param(value_type = Option<String>)]
     pub leaf: Option<WireNodeId>,
-    /// Instead: the name of the node where it ends.
+    /// Alternatively, the label of the leaf.
     pub label: Option<String>,
-    /// Only what comes before this node.
+    /// Only messages before this node.
     #[param(value_type = Option<String>)]
     pub before: Option<WireNodeId>,
-    /// How many, 1 to 500.
+    /// Maximum number of messages, 1 to 500.
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
-    /// With disabled and `change` nodes and the root.
+    /// Include disabled nodes, `change` nodes and the root; default false.
     pub all: bool,
 }
 
-/// One entry of the log.
+/// One entry of the operation log.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Operation)]
 pub struct OperationResponse {
-    /// Its number in the session, dense from 1.
+    /// Number in the session, consecutive from 1.
     pub op: i64,
-    /// What kind of act it was.
+    /// Kind of the operation.
     pub kind: &'static str,
-    /// Who did it; null for the server itself.
+    /// The user who did it; null for the server itself.
     pub actor: Option<WireUserId>,
-    /// When.
+    /// Time of the operation, ISO 8601 UTC.
     pub at: String,
-    /// The operation whose request it completes; its own number otherwise.
+    /// First operation of the request that this one completes; otherwise its own number.
     pub step: i64,
     /// What changed, in order.
     #[schema(value_type = Vec<Object>)]
     pub effects: Vec<Value>,
 }
 
-/// A part of the log.
+/// A page of the operation log.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct OperationsResponse {
-    /// The operations, oldest first.
+    /// Operations, oldest first.
     pub items: Vec<OperationResponse>,
-    /// Leads to the next ones, as `since`; null when these are the newest.
+    /// `since` for the next page; null if these are the newest.
     pub next: Option<i64>,
-    /// The newest operation.
+    /// Number of the newest operation of the session.
     pub op: i64,
 }
 
-/// Which part of the log.
+/// The page of the operation log.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub struct OperationsQuery {
-    /// Only what comes after this number.
+    /// Only operations after this number.
     pub since: Option<i64>,
-    /// How many, 1 to 500; 50 unless said.
+    /// Maximum number of operations, 1 to 500; default 50.
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
 }

@@ -1,4 +1,4 @@
-//! Edits of the arrangement, the stash, and the labels.
+//! Edits of the tree, the stash, and labels.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -16,151 +16,151 @@ use clotho_core::tree::{EditTarget, TreeEdit};
 use clotho_core::world::diff;
 use clotho_store::{ArrangeResult, ExpectedVersion, Label, MAX_REFUSALS, NodeWorldDiff, StashFragment, UndoResult};
 
-/// The most edits at once.
+/// Maximum number of edits per request.
 const MAX_EDITS: usize = 500;
-/// The most lines about changed worlds.
+/// Maximum number of listed state changes.
 const MAX_WORLD_CHANGES: usize = 200;
-/// The most messages of a run.
+/// Maximum number of messages in a run.
 const MAX_RUN_NODES: usize = 2_000;
 
-/// The id of a fragment.
+/// Id of a fragment.
 pub type WireFragmentId = WireId<FragmentId>;
 
-/// Edits of the arrangement: all of them are made, or none.
+/// A list of tree edits; either all are applied or none.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TreeEditsRequest {
-    /// 1 to 500 edits, made in this order.
+    /// 1 to 500 edits, applied in this order.
     pub operations: Vec<TreeEditRequest>,
-    /// Where the writer saw HEAD.
+    /// Precondition: HEAD as the client last saw it; otherwise `409 head_moved`.
     #[serde(default)]
     pub expected_leaf_id: Option<WireNodeId>,
-    /// Instead: the newest operation that the writer saw.
+    /// Alternative precondition: the newest operation that the client saw.
     #[serde(default)]
     pub expected_op: Option<i64>,
 }
 
-/// One edit. `prune {nodeId, name?}`, `graft {nodeId | fragmentId, targetId, mode, fromSessionId?}`,
-/// `rename {fragmentId, name}`, `label {nodeId, name, following?}`, `unlabel {name}`, `summarise {nodeIds, content}`,
-/// `merge {fromLeafId, ontoLeafId, nodeIds?, resolve?}`, `purge {nodeId | fragmentId, confirm}`.
+/// One tree edit: `prune {nodeId, name?}`, `graft {nodeId | fragmentId, targetId, mode, fromSessionId?}`, `rename
+/// {fragmentId, name}`, `label {nodeId, name, following?}`, `unlabel {name}`, `summarise {nodeIds, content}`, `merge
+/// {fromLeafId, ontoLeafId, nodeIds?, resolve?}`, `purge {nodeId | fragmentId, confirm}`.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct TreeEditRequest {
-    /// Which edit.
+    /// Name of the edit: `prune`, `graft`, `rename`, `label`, `unlabel`, `summarise`, `merge` or `purge`.
     pub op: String,
-    /// The node that it is about.
+    /// The node to edit.
     pub node_id: Option<WireNodeId>,
-    /// The fragment that it is about.
+    /// The fragment to edit.
     #[schema(value_type = Option<String>)]
     pub fragment_id: Option<WireFragmentId>,
-    /// The node below which something is to hang; a fragment without one goes back to where it was.
+    /// New parent. A fragment without one returns to its original place.
     pub target_id: Option<WireNodeId>,
-    /// `move` or `copy`; `move` unless said.
+    /// `move` or `copy`; default `move`.
     pub mode: Option<String>,
-    /// The session that the node or the fragment is of, where that is another one.
+    /// Session of the node or fragment, if it is another one.
     pub from_session_id: Option<WireSessionId>,
-    /// The messages of a run, which follow each other on one line.
+    /// Consecutive messages of one branch, in any order.
     pub node_ids: Option<Vec<WireNodeId>>,
-    /// The text of a summary.
+    /// Text of the summary.
     pub content: Option<String>,
-    /// The end of the line from which something is brought over.
+    /// Leaf of the branch to merge from (*theirs*).
     pub from_leaf_id: Option<WireNodeId>,
-    /// The end of the line that it comes to.
+    /// Leaf of the branch to merge into (*ours*).
     pub onto_leaf_id: Option<WireNodeId>,
-    /// What becomes of each conflict, by path: `"theirs"`, `"ours"`, or a value; `{"value": …}` is the value inside, for
-    /// those two words and for what looks like this itself.
+    /// Resolution of each conflict, by path: `"theirs"`, `"ours"`, or a value. `{"value": …}` gives a value literally;
+    /// use it for these two words and for values of this form.
     #[schema(value_type = Option<Object>)]
     pub resolve: Option<Map<String, Value>>,
-    /// The name of a fragment or a label; null takes that of a fragment away.
+    /// Name of a fragment or label; null removes the name of a fragment.
     pub name: Option<String>,
-    /// Whether the label moves with what is appended there.
+    /// Whether the label moves with appended nodes.
     pub following: Option<bool>,
-    /// Whether it is meant that something is destroyed.
+    /// Must be true to delete permanently.
     pub confirm: Option<bool>,
 }
 
-/// What edits came to.
+/// The result of tree edits.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TreeEditsResponse {
-    /// The operation; the newest one if nothing had to change.
+    /// Number of the operation; the newest one if nothing changed.
     pub op: i64,
-    /// The fragments that the edits made, in their order.
+    /// Fragments created by the edits, in order.
     #[schema(value_type = Vec<String>)]
     pub fragment_ids: Vec<WireFragmentId>,
-    /// The messages that they made, in their order: the top of each copy, each summary, the end of what each merge brought.
+    /// Nodes created by the edits, in order: the top of each copy, each summary, the end of each merge.
     pub node_ids: Vec<WireNodeId>,
-    /// The lines that leave a summarised run before its end, and so lose texts too.
+    /// Branches that leave a summarised run before its end, so that the summary also hides texts of theirs.
     pub affected: AffectedBranchesResponse,
-    /// How the world changed at HEAD, at labels and at the tops of what moved; at most 200 lines.
+    /// Changes of the state at HEAD, at labels and at the tops of moved parts; at most 200.
     pub world_changes: Vec<NodeWorldChangeResponse>,
-    /// What copies from another session would do and the rules in force here refuse; at most 200 lines.
+    /// Operations of copies from another session that the active rules here refuse; at most 200.
     pub refused: Vec<RefusedOperationResponse>,
-    /// Whether there was more to tell.
+    /// Whether `worldChanges` or `refused` is incomplete.
     pub is_cut_short: bool,
 }
 
-/// Something that a copy would do to the world and that the rules in force leave out.
+/// A state operation of a copied node that the active rules refuse.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RefusedOperationResponse {
-    /// The copy.
+    /// Copied node.
     pub node_id: WireNodeId,
-    /// Where in the world.
+    /// Path in the state.
     pub path: String,
-    /// One sentence.
+    /// Reason in one sentence.
     pub reason: String,
 }
 
-/// Lines that lost texts by a summary of another one.
+/// Branches that lost texts by the summary of another branch.
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AffectedBranchesResponse {
-    /// Their last messages, at most 100.
+    /// Their leaves, at most 100.
     pub leaf_ids: Vec<WireNodeId>,
-    /// How many lines there are.
+    /// Number of these branches.
     pub count: usize,
 }
 
-/// A change of the world at a node.
+/// A change of the state at one node.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeWorldChangeResponse {
-    /// The node.
+    /// The node at which the state differs.
     pub node_id: WireNodeId,
-    /// Where in its variables.
+    /// JSON Pointer from `vars`.
     pub path: String,
-    /// The value before; null if there was none.
+    /// Value before; null if there was none.
     pub before: Option<Value>,
-    /// The value after; null if there is none.
+    /// Value after; null if there is none.
     pub after: Option<Value>,
 }
 
-/// Undo or redo.
+/// A request to undo or redo.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct UndoRequest {
-    /// Where the caller saw HEAD.
+    /// Precondition: HEAD as the client last saw it; otherwise `409 head_moved`.
     pub expected_leaf_id: Option<WireNodeId>,
-    /// Instead: the newest operation that the caller saw.
+    /// Alternative precondition: the newest operation that the client saw.
     pub expected_op: Option<i64>,
 }
 
-/// What was taken back or brought back.
+/// The result of undo or redo.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UndoResponse {
-    /// The operation that this is.
+    /// Number of the operation that undo or redo wrote.
     pub op: i64,
-    /// The operation that began the step.
+    /// First operation of the step that was undone or redone.
     pub step: i64,
-    /// What kind of act that was: `message`, `prune`, ….
+    /// Kind of that step: `message`, `prune`, ….
     pub kind: &'static str,
-    /// Where HEAD stands.
+    /// HEAD after the operation.
     pub leaf_id: WireNodeId,
-    /// How the world changed at HEAD, at labels and at the tops of what moved; at most 200 lines.
+    /// Changes of the state at HEAD, at labels and at the tops of moved parts; at most 200.
     pub world_changes: Vec<NodeWorldChangeResponse>,
-    /// Whether there was more to tell.
+    /// Whether `worldChanges` is incomplete.
     pub is_cut_short: bool,
 }
 
@@ -172,45 +172,45 @@ impl From<&UndoResult> for UndoResponse {
     }
 }
 
-/// What lies in the stash.
+/// The stash of a session.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct StashResponse {
-    /// The fragments, the one taken out last first.
+    /// Fragments, the last pruned first.
     pub items: Vec<FragmentResponse>,
-    /// The newest operation.
+    /// Number of the newest operation of the session.
     pub op: i64,
 }
 
-/// The names in a tree.
+/// The labels of a tree.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct LabelsResponse {
-    /// The labels, by name.
+    /// Labels, sorted by name.
     pub items: Vec<LabelResponse>,
-    /// The newest operation.
+    /// Number of the newest operation of the session.
     pub op: i64,
 }
 
-/// A fragment.
+/// A pruned part of a tree.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Fragment)]
 #[serde(rename_all = "camelCase")]
 pub struct FragmentResponse {
-    /// The fragment.
+    /// Id of the fragment.
     #[schema(value_type = String)]
     pub id: WireFragmentId,
-    /// Its name.
+    /// Name of the fragment; null if it has none.
     pub name: Option<String>,
-    /// Its top.
+    /// Top node of the fragment.
     pub node_id: WireNodeId,
-    /// Where its top hung.
+    /// Former parent of the top node.
     pub origin_id: Option<WireNodeId>,
-    /// Whether it can go back there: that node still stands in the tree.
+    /// Whether the former parent is still in the tree, so that the fragment can return there.
     pub can_return: bool,
-    /// How many nodes lie in it.
+    /// Number of nodes in the fragment.
     pub count: i64,
-    /// The first line of its first text, with `…` behind it where other lines follow.
+    /// First line of the first text, with `…` if more lines follow.
     pub first_line: String,
-    /// When it was taken out.
+    /// Time of pruning, ISO 8601 UTC.
     pub created_at: String,
 }
 
@@ -218,40 +218,40 @@ pub struct FragmentResponse {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FragmentTreeResponse {
-    /// The session.
+    /// Id of the session.
     pub session_id: WireSessionId,
-    /// The fragment.
+    /// Id of the fragment.
     #[schema(value_type = String)]
     pub fragment_id: WireFragmentId,
-    /// The nodes, in the order in which they were made; parents come before children.
+    /// Nodes in creation order; parents precede their children.
     pub items: Vec<ChatMessageNode>,
-    /// Leads to the next nodes.
+    /// Cursor of the next page; null on the last page.
     pub next: Option<String>,
-    /// The newest operation.
+    /// Number of the newest operation of the session.
     pub op: i64,
 }
 
-/// A name on a node.
+/// A label on a node.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Label)]
 #[serde(rename_all = "camelCase")]
 pub struct LabelResponse {
-    /// The name, unique in the session.
+    /// Name, unique in the session.
     pub name: String,
-    /// The node.
+    /// The labelled node.
     pub node_id: WireNodeId,
-    /// Whether it moves with what is appended there.
+    /// Whether the label moves with appended nodes.
     pub following: bool,
-    /// Whether its node stands in the tree; otherwise it lies in the stash, or was taken back.
+    /// Whether the node is in the tree; otherwise it is in the stash or was undone.
     pub is_in_tree: bool,
 }
 
 impl TreeEditsRequest {
-    /// The edits for the store, and what the writer saw. `ids` names the fragments that come; a text has at most
-    /// `longest` bytes.
+    /// Returns the validated edits and the precondition. `ids` creates the ids of new fragments; `longest` is the
+    /// maximum size of a text in bytes.
     ///
     /// # Errors
-    /// Names the field.
+    /// Returns an error that names the invalid field.
     pub fn read(
         self,
         ids: &IdGenerator,
@@ -370,7 +370,7 @@ impl TreeEditRequest {
         self.name.take().ok_or_else(|| ApiError::invalid("name", "a name is expected"))
     }
 
-    /// A field that was given and that this edit has no use for.
+    /// Returns the first field that was set but does not belong to this edit.
     fn first_unused_field(&self) -> Option<&'static str> {
         let fields = [
             ("nodeId", self.node_id.is_some()),
@@ -391,7 +391,7 @@ impl TreeEditRequest {
     }
 }
 
-/// What becomes of a conflict. Any value can be said as it is, but for the two words; `{"value": …}` says every one.
+/// Parses the resolution of a conflict. Values stand as they are; `{"value": …}` can also express the reserved words.
 fn parse_resolution(how: Value) -> ConflictResolution {
     match how {
         Value::String(word) if word == "theirs" => ConflictResolution::Theirs,
@@ -403,7 +403,7 @@ fn parse_resolution(how: Value) -> ConflictResolution {
     }
 }
 
-/// How worlds changed, line by line; whether that was more than fits.
+/// Lists the changes of states, at most 200; the flag tells whether some were left out.
 pub fn world_changes(worlds: &[NodeWorldDiff]) -> (Vec<NodeWorldChangeResponse>, bool) {
     let mut lines = Vec::new();
     for at in worlds {
@@ -422,7 +422,7 @@ pub fn world_changes(worlds: &[NodeWorldDiff]) -> (Vec<NodeWorldChangeResponse>,
 }
 
 impl TreeEditsResponse {
-    /// What a list of edits came to.
+    /// Builds the response from the result of the edits.
     pub fn new(arranged: &ArrangeResult, edits: &[TreeEdit]) -> Self {
         let (world_changes, is_cut_short) = world_changes(&arranged.worlds);
         let fragments = edits.iter().filter_map(|edit| match edit {

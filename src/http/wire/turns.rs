@@ -1,4 +1,4 @@
-//! The turn-based view: what a model answers, and its possible replies.
+//! The turn-based view: context nodes and their possible replies.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -10,37 +10,37 @@ use clotho_core::ids::NodeId;
 use clotho_core::tree::Status;
 use clotho_store::StoredNode;
 
-/// One turn: a context node, which is the world just before a model speaks, with its possible replies.
+/// One turn: a context node, with the state just before the model speaks, and its possible replies.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Turn)]
 pub struct TurnResponse {
-    /// The context node.
+    /// Id of the context node.
     pub context_node_id: WireNodeId,
-    /// The context node before it; null for the root.
+    /// Previous context node; null for the root.
     pub parent_id: Option<WireNodeId>,
-    /// Who it speaks as: `user`, or `system` for narration and the root.
+    /// `user`, or `system` for narration and the root.
     pub role: &'static str,
-    /// The text of the one who wrote it; empty for the root.
+    /// Text of the context node; empty for the root.
     pub user_content: String,
-    /// The chosen reply: the one last visited, else the newest complete one.
+    /// Selected reply: the last visited one, otherwise the newest complete one.
     pub selected_record_id: Option<WireNodeId>,
-    /// The reply on the line that was asked for, which may be another while one only looks.
+    /// Reply on the requested branch; may differ from the selected one if HEAD is elsewhere.
     pub shown_record_id: Option<WireNodeId>,
     /// All replies in creation order.
     pub records: Vec<TurnRecordResponse>,
-    /// Whether the world is kept whole here, not as differences.
+    /// Whether the full state is stored at this node.
     pub is_keyframe: bool,
-    /// Where a memory's cursor stands; null: this server finds memories by their place in the tree.
+    /// Always null: this server finds memories by their place in the tree.
     pub rag_position: Option<i64>,
-    /// The events confirmed so far on this line.
+    /// Events confirmed so far on this branch.
     #[schema(value_type = Vec<Object>)]
     pub event_history: Vec<Value>,
-    /// The reply that the session remembers as chosen.
+    /// Reply that the session remembers as selected.
     pub default_generation: Option<WireNodeId>,
-    /// The number of the turn.
+    /// Number of the turn.
     pub turn: i32,
-    /// When it was made.
+    /// Creation time, ISO 8601 UTC.
     pub created_at: String,
 }
 
@@ -49,52 +49,52 @@ pub struct TurnResponse {
 #[serde(rename_all = "camelCase")]
 #[schema(as = Record)]
 pub struct TurnRecordResponse {
-    /// Its id.
+    /// Id of the reply.
     pub id: WireNodeId,
-    /// The context node that it answers.
+    /// Context node that it answers.
     pub node_id: WireNodeId,
-    /// Its text.
+    /// Text of the reply.
     pub content: String,
-    /// The model's thinking.
+    /// Reasoning of the model.
     pub reasoning: Option<String>,
-    /// Everything else known.
+    /// Everything else, such as model, tokens and cost.
     #[schema(value_type = Object)]
     pub metadata: Map<String, Value>,
-    /// Where it stands in its life.
+    /// `generating`, `complete` or `error`.
     pub status: &'static str,
-    /// When it was made.
+    /// Creation time, ISO 8601 UTC.
     pub created_at: String,
-    /// Whether nothing follows it yet.
+    /// Whether nothing follows the reply yet.
     pub candidate: bool,
 }
 
-/// One stop on the way from the root to a leaf.
+/// One context node on the path from the root to a leaf.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextPathStop {
-    /// The context node.
+    /// Id of the context node.
     pub id: WireNodeId,
-    /// The stop before it; null for the root.
+    /// Previous context node; null for the root.
     pub parent_id: Option<WireNodeId>,
-    /// Who it speaks as.
+    /// Role of the node.
     pub role: &'static str,
-    /// What it is for.
+    /// Kind of the node.
     pub kind: &'static str,
-    /// How its text begins.
+    /// Start of the text, at most 80 characters.
     pub preview: String,
-    /// The number of the turn.
+    /// Number of the turn.
     pub turn: i32,
     /// Whether the leaf belongs to this turn.
     pub is_current: bool,
-    /// When it was made.
+    /// Creation time, ISO 8601 UTC.
     pub created_at: String,
 }
 
-/// So many characters of a text stand on a stop.
+/// Length of a preview in characters.
 const PREVIEW_CHARS: usize = 80;
 
 impl TurnRecordResponse {
-    /// A reply to a context node; `has_children` says whether anything follows it.
+    /// Describes a reply to a context node; `has_children` tells whether anything follows it.
     pub fn new(placed: &StoredNode, context: NodeId, has_children: bool) -> Self {
         let node = &placed.node;
         Self {
@@ -111,7 +111,7 @@ impl TurnRecordResponse {
 }
 
 impl ContextPathStop {
-    /// A stop.
+    /// Describes one context node; `before` is the previous one.
     pub fn new(placed: &StoredNode, before: Option<WireNodeId>, is_current: bool) -> Self {
         let node = &placed.node;
         Self {
@@ -127,7 +127,7 @@ impl ContextPathStop {
     }
 }
 
-/// The newest complete reply.
+/// Returns the newest complete reply.
 pub fn newest_record(records: &[StoredNode]) -> Option<WireNodeId> {
     let complete = |placed: &&StoredNode| placed.node.status == Status::Complete;
     records.iter().rev().find(complete).map(|placed| WireId(placed.node.id))

@@ -1,4 +1,4 @@
-//! The world at a node, what a node does to it, and why a reply exists.
+//! The state at a node, the delta of a node, and the trace of a reply.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -12,138 +12,138 @@ use clotho_engine::turn::RebuiltPrompt;
 use clotho_plugin::TOOL_PREFIX;
 use clotho_store::{ActiveRules, MissingNode};
 
-/// The world after a node.
+/// The state after a node.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorldResponse {
-    /// The node.
+    /// Id of the node.
     pub node_id: WireNodeId,
-    /// `{vars, lore, summary, events}`.
+    /// The state: `{vars, lore, summary, events}`.
     #[schema(value_type = Object)]
     pub world: Value,
-    /// The schemas in force at the node.
+    /// Schemas that are active at the node.
     pub schemas: Vec<WorldStateSchema>,
 }
 
-/// The schema of one root of the world.
+/// The schema of one root of the state.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct WorldStateSchema {
-    /// The plugin that it belongs to.
+    /// The plugin that owns the schema.
     pub plugin: String,
-    /// The root that it governs, as a path from `vars`.
+    /// Root that the schema governs, as a JSON Pointer from `vars`.
     pub root: String,
-    /// The schema.
+    /// The schema, a subset of JSON Schema.
     #[schema(value_type = Object)]
     pub schema: Value,
-    /// Its title, else the plugin's.
+    /// Title of the schema; otherwise the title of the plugin.
     pub title: Option<String>,
-    /// The places that are not to be shown now, as paths from `vars`: what the schema hides, always or until a condition holds.
+    /// Hidden paths as JSON Pointers from `vars`: those that the schema hides always, or until a condition holds.
     pub hidden: Vec<String>,
 }
 
-/// What a node does to its parent's world, and how that came about.
+/// The delta of a node: what it does to its parent's state, and how that came about.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Delta)]
 pub struct DeltaResponse {
-    /// What was proposed, in order.
+    /// Proposed operations, in order.
     #[schema(value_type = Vec<Object>)]
     pub operations: Vec<Value>,
-    /// Visible lines under the node.
+    /// Visible lines below the message.
     #[schema(value_type = Vec<Object>)]
     pub notes: Vec<Value>,
-    /// What the fold had to bend or leave out, and what failed.
+    /// Operations that were clamped or skipped, and errors.
     #[schema(value_type = Vec<Object>)]
     pub problems: Vec<Value>,
-    /// Every draw of chance.
+    /// Recorded random draws.
     #[schema(value_type = Vec<Object>)]
     pub rolls: Vec<Value>,
-    /// Every hook that ran.
+    /// Hooks that ran.
     #[schema(value_type = Vec<Object>)]
     pub rules: Vec<Value>,
-    /// What it comes to here: the places of `vars` that differ from the parent's world.
+    /// Effect of the delta: paths of `vars` that differ from the parent's state.
     pub changes: Vec<PathChangeResponse>,
 }
 
-/// What one node of a line does to its parent's world.
+/// The delta of one node of a branch.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeDeltaResponse {
-    /// The node.
+    /// Id of the node.
     pub node_id: WireNodeId,
-    /// What it does.
+    /// Delta of the node.
     #[serde(flatten)]
     pub delta: DeltaResponse,
 }
 
-/// What the nodes of a line do to the world.
+/// The deltas of a branch.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeltasResponse {
-    /// The nodes that do something, oldest first.
+    /// Nodes with a non-empty delta, oldest first.
     pub items: Vec<NodeDeltaResponse>,
-    /// Leads to the page of older ones, as `before`.
+    /// `before` for the page of older nodes; null at the start of the branch.
     pub next: Option<WireNodeId>,
-    /// Where the line ends.
+    /// Leaf of the branch.
     pub leaf_id: WireNodeId,
-    /// The newest operation.
+    /// Number of the newest operation of the session.
     pub op: i64,
 }
 
-/// One place of the world that differs.
+/// One path of the state that differs.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct PathChangeResponse {
-    /// Where, from `vars`.
+    /// JSON Pointer from `vars`.
     pub path: String,
-    /// The value before; missing where there was none.
+    /// Value before; absent if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Value, required = false)]
     pub before: Option<Value>,
-    /// The value after; missing where there is none.
+    /// Value after; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Value, required = false)]
     pub after: Option<Value>,
 }
 
-/// Why a reply exists.
+/// The trace of a reply: how it was made.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Trace)]
 pub struct TraceResponse {
-    /// The blocks that the prompt was made from, those that were left out too: `{slot, role, source, text, tokens, kept, why?}`.
-    /// `why` is `budget`, `duplicate` or `noPlace`; the slot of a plugin's text is `plugin:<id>:<slot>`.
+    /// Blocks of the prompt, including those left out: `{slot, role, source, text, tokens, kept, why?}`. `why` is
+    /// `budget`, `duplicate` or `noPlace`. The slot of a plugin's text is `plugin:<id>:<slot>`.
     #[schema(value_type = Vec<Object>)]
     pub blueprint: Vec<Value>,
-    /// The messages as they were sent.
+    /// Messages as they were sent.
     pub messages: Vec<TraceMessageResponse>,
-    /// The nodes whose texts were sent, oldest first.
+    /// Nodes whose texts were sent, oldest first.
     pub history: Vec<TraceNodeResponse>,
-    /// Whether the messages are those that were sent, byte for byte.
+    /// Whether `messages` equals the sent messages byte for byte.
     pub is_exact: bool,
-    /// The hooks that ran on the reply.
+    /// Hooks that ran on the reply.
     #[schema(value_type = Vec<Object>)]
     pub rules: Vec<Value>,
-    /// Every draw of chance.
+    /// Recorded random draws.
     #[schema(value_type = Vec<Object>)]
     pub rolls: Vec<Value>,
-    /// What did not fit and what failed: a plugin that is switched off or missing runs no hook, and says so here.
+    /// What did not fit and what failed, including plugins that ran no hook because they are disabled or missing.
     #[schema(value_type = Vec<Object>)]
     pub problems: Vec<Value>,
-    /// What plugins planned before the prompt was made, in the order in which they did: `{plugin, version, hook, injected, lore,
-    /// unlore, warnings, log, micros, operations, error}`. Missing where none plans.
+    /// What plugins planned before the prompt was built, in execution order: `{plugin, version, hook, injected, lore,
+    /// unlore, warnings, log, micros, operations, error}`. Absent if no plugin plans.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<Object>>, required = false)]
     pub plan: Option<Value>,
-    /// The tools that plugins offered, and in `used` those that the model has called, in order: `{plugin, hook, arguments,
-    /// answer | refused}`. Missing where none was offered.
+    /// Tools that plugins offered, and in `used` the calls of the model, in order: `{plugin, hook, arguments, answer |
+    /// refused}`. Absent if none was offered.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>, required = false)]
     pub tools: Option<Value>,
-    /// How long it took.
+    /// Timings of the reply.
     pub timings: TraceTimingsResponse,
-    /// Tokens, where the model server counted them.
+    /// Token counts of the model server; null if it sent none.
     pub usage: Option<TraceUsageResponse>,
-    /// Parameters, model, how it ended and the rest. `historyCut` is null, or `{why, through}`: that message and all
-    /// before it were not sent.
+    /// Parameters, model, finish reason and the rest. `historyCut` is null, or `{why, through}`: that message and all
+    /// earlier ones were not sent.
     #[serde(flatten)]
     #[schema(value_type = Object)]
     pub rest: Map<String, Value>,
@@ -153,63 +153,63 @@ pub struct TraceResponse {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum TraceNodeResponse {
-    /// It is there.
+    /// The node exists; its id.
     There(WireNodeId),
-    /// It was purged since.
+    /// The node was purged since.
     Purged(TracePurgedNode),
-    /// It is of another session, and did not come along with the file of this one.
+    /// The node belongs to another session and was not exported with this one.
     Elsewhere(TraceForeignNode),
 }
 
-/// A node that stays in another session.
+/// A node of another session.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct TraceForeignNode {
     /// Always true.
     pub elsewhere: bool,
 }
 
-/// A node that was purged.
+/// A purged node.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct TracePurgedNode {
     /// Always true.
     pub purged: bool,
-    /// The blake3 hash of its text, in hex; null where it is not known.
+    /// BLAKE3 hash of the text in hex; null if unknown.
     pub hash: Option<String>,
 }
 
-/// How long a reply took, in milliseconds from when it was asked for; null while it has not come so far.
+/// Timings of a reply in milliseconds since the request; null while not reached.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Timings)]
 pub struct TraceTimingsResponse {
-    /// Until its turn came; missing where it began at once.
+    /// Time in the queue; absent if the reply started at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false)]
     pub queued: Option<u64>,
-    /// To the first piece.
+    /// Time to the first token.
     pub first_token: Option<u64>,
-    /// To its end.
+    /// Time to the end.
     pub total: Option<u64>,
 }
 
-/// Tokens as the model server counted them.
+/// Token counts of the model server.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct TraceUsageResponse {
-    /// Of the prompt.
+    /// Prompt tokens.
     pub prompt: Option<u64>,
-    /// Of the reply.
+    /// Reply tokens.
     pub completion: Option<u64>,
 }
 
-/// One message as it was sent to a model.
+/// One message as sent to a model.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct TraceMessageResponse {
-    /// Who it speaks as.
+    /// Role of the message.
     pub role: String,
-    /// The speaker, where the provider was told in a field.
+    /// Speaker, if the provider received it as a field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The text.
+    /// Text of the message.
     pub content: String,
 }
 
@@ -219,27 +219,27 @@ impl From<OutgoingMessage> for TraceMessageResponse {
     }
 }
 
-/// A change of the world by hand.
+/// A manual change of the state.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UpdateWorldRequest {
-    /// `{op, path, value?, key?, from?, why?}`, in order.
+    /// State operations, in order: `{op, path, value?, key?, from?, why?}`.
     #[schema(value_type = Vec<Object>)]
     pub operations: Vec<Value>,
-    /// Where the writer saw HEAD.
+    /// Precondition: HEAD as the client last saw it; otherwise `409 head_moved`.
     pub expected_leaf_id: Option<WireNodeId>,
-    /// Instead: the newest operation that the writer saw.
+    /// Alternative precondition: the newest operation that the client saw.
     pub expected_op: Option<i64>,
 }
 
 impl DeltaResponse {
-    /// Whether nothing came of the node: no operation, no dice, no line, no trouble. That a rule ran is nothing yet.
+    /// Returns whether the delta has no effect, operations, notes, problems or rolls. Hooks that ran do not count.
     pub fn is_empty(&self) -> bool {
         let kept = [&self.operations, &self.notes, &self.problems, &self.rolls];
         self.changes.is_empty() && kept.iter().all(|list| list.is_empty())
     }
 
-    /// A delta and what it comes to between two worlds.
+    /// Builds the response from a delta and the states before and after it.
     pub fn new(delta: &Delta, before: &World, after: &World) -> Self {
         Self {
             operations: delta.operations.iter().map(StateOperation::to_json).collect(),
@@ -253,8 +253,7 @@ impl DeltaResponse {
 }
 
 impl TraceResponse {
-    /// A rebuilt trace beside what ran on the node. Of a message that no model wrote there is only what ran; `None` where
-    /// nothing did.
+    /// Builds the trace of a node. A message that no model wrote only has the hooks that ran; `None` if none did.
     pub fn new(rebuilt: Option<RebuiltPrompt>, delta: &Delta) -> Option<Self> {
         let has_run = !delta.runs.is_empty() || !delta.problems.is_empty();
         rebuilt.or_else(|| has_run.then(RebuiltPrompt::default)).map(|rebuilt| Self::of(rebuilt, delta))
@@ -299,7 +298,7 @@ impl TraceResponse {
     }
 }
 
-/// What a model was offered to use, and what it has used, in order.
+/// Returns the offered tools and the calls of the model, in order.
 fn tools_json(offered: Option<Value>, delta: &Delta) -> Option<Value> {
     let is_use =
         |run: &&Value| run.get("hook").and_then(Value::as_str).is_some_and(|hook| hook.starts_with(TOOL_PREFIX));
@@ -323,7 +322,7 @@ impl From<PathChange> for PathChangeResponse {
     }
 }
 
-/// The schemas of rules, each with a title: its own, else what `title_of` says of the plugin; and with what they hide in a world.
+/// Returns the active schemas with their hidden paths. Each has a title: its own, otherwise `title_of` its plugin.
 pub fn schemas(rules: &ActiveRules, world: &World, title_of: impl Fn(&str) -> Option<String>) -> Vec<WorldStateSchema> {
     let governed =
         rules.plugins.iter().filter_map(|plugin| Some((plugin, plugin.root.as_ref()?, plugin.schema.as_ref()?)));
@@ -338,7 +337,7 @@ pub fn schemas(rules: &ActiveRules, world: &World, title_of: impl Fn(&str) -> Op
         .collect()
 }
 
-/// The places below a root that are not to be shown.
+/// Returns the hidden paths below a root.
 fn hidden_paths(rules: &ActiveRules, world: &World, root: &Pointer) -> Vec<String> {
     let schema = rules.rules.roots().iter().find(|(own, _)| own == root).map(|(_, schema)| schema);
     let places = schema.map(|schema| schema.hidden_paths(world.get(root).unwrap_or(&Value::Null))).unwrap_or_default();

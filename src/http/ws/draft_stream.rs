@@ -1,4 +1,5 @@
-//! How much of each draft of the caller's a socket has told. Whoever comes while one is being written is told all of it.
+//! How much of each of the caller's drafts a WebSocket has sent. A socket that connects during a draft gets all of its
+//! text.
 
 use std::collections::HashMap;
 
@@ -9,7 +10,7 @@ use crate::http::wire::ids::WireId;
 use clotho_core::ids::{DraftId, SessionId, UserId};
 use clotho_engine::live::{GenerationPhase, LiveSessions};
 
-/// The drafts of one user in one session, as one socket has told them.
+/// The drafts of one user in one session, with the progress of one socket.
 #[derive(Debug)]
 pub struct DraftStreams {
     session: SessionId,
@@ -25,7 +26,7 @@ struct DraftStreamProgress {
 }
 
 impl DraftStreams {
-    /// Those that have ended already are told no more.
+    /// Starts with all drafts that have not ended.
     pub fn new(live: &LiveSessions, session: SessionId, user: UserId) -> Self {
         let ended = live.drafts(user, session).into_iter().filter(|draft| draft.is_over());
         let told = ended
@@ -34,7 +35,7 @@ impl DraftStreams {
         Self { session, user, told }
     }
 
-    /// What has come since the last time.
+    /// Returns what is new since the last call.
     pub fn take_events(&mut self, live: &LiveSessions) -> Vec<Event> {
         let mut events = Vec::new();
         let drafts = live.drafts(self.user, self.session);
@@ -44,7 +45,7 @@ impl DraftStreams {
             if told.is_over {
                 continue;
             }
-            // The end first: what is over has all of its text.
+            // Read the phase before the text: a finished draft then has all of its text.
             let (phase, is_over) = (draft.phase(), draft.is_over());
             let (chunk, after) = draft.generation.with_partial_text(|written| {
                 let (rest, after) = told.content.rest(&written.content);

@@ -1,5 +1,6 @@
-//! Operations of the log as frames. A reader of the log may be behind the tree: a node that came as a placeholder and is
-//! complete by now is told as the placeholder it was, since its completion comes later in the log.
+//! Turns operations of the log into frames. The log position of a socket may be behind the tree. A node that was
+//! created as a placeholder and is complete by now is sent as the placeholder, since its completion follows later in
+//! the log.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -21,42 +22,42 @@ use clotho_core::tree::{Kind, Node, Role};
 use clotho_engine::live::LiveSessions;
 use clotho_store::{NodeDetails, StoreReader, StoredNode, StoredSession};
 
-/// What a placeholder knows of itself; everything else came with its end.
+/// Metadata that a placeholder has from the start; everything else comes with the completion.
 const PLACEHOLDER_METADATA: [&str; 4] = ["model", "params", "editedFrom", "continuedFrom"];
-/// So many operations are read at once when only looking for completions.
+/// Number of operations read at once when looking for completions only.
 const LOOK_AHEAD_BATCH: i64 = 500;
 
-/// Where a socket stands in the log, and what it needs to know of what comes after.
+/// The log position of a socket, and what it must know of later operations.
 #[derive(Debug)]
 pub struct SocketLogPosition {
     op: i64,
-    /// Up to here the log was searched for completions.
+    /// Last operation that was searched for completions.
     searched_until: i64,
-    /// Replies whose completion stands in the log after `op`.
+    /// Replies whose completion is in the log after `op`.
     completed_later: HashSet<NodeId>,
-    /// Replies that are on their way.
+    /// Running replies.
     pub streams: ReplyStreams,
-    /// Drafts of the caller's.
+    /// Drafts of the caller.
     pub drafts: DraftStreams,
 }
 
-/// The first frame.
+/// Returns the first frame.
 pub fn hello_event(held: &StoredSession) -> Event {
     Event::Hello { op: held.session.op, leaf_id: WireId(held.session.head) }
 }
 
 impl SocketLogPosition {
-    /// The position after operation `since`, or at the newest.
+    /// Starts after operation `since`, or at the newest operation.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn new(
         reader: &mut StoreReader<'_>,
         held: &StoredSession,
         since: Option<i64>,
         live: &LiveSessions,
     ) -> Result<Self, ApiError> {
-        // A number from the future is from another database: the client sees so in `hello`.
+        // A number larger than the newest comes from another database; the client detects that in `hello`.
         let op = since.unwrap_or(held.session.op).min(held.session.op);
         let mut streams = ReplyStreams::default();
         reader.placeholders(held)?.into_iter().for_each(|node| streams.join(node, live));
@@ -64,16 +65,16 @@ impl SocketLogPosition {
         Ok(Self { op, searched_until: op, completed_later: HashSet::new(), streams, drafts })
     }
 
-    /// The newest operation that was sent.
+    /// Returns the newest operation that was sent.
     pub fn op(&self) -> i64 {
         self.op
     }
 
-    /// What is to be told of the next operations, at most `batch` of them; plugins have not been asked yet how nodes are shown. `told` are the next operations as they were published,
-    /// if they are known; otherwise the log is read.
+    /// Returns the frames of the next operations, at most `batch` of them, before plugins render the nodes. `told` are
+    /// the next operations as published, if known; otherwise the log is read.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn advance(
         &mut self,
         reader: &mut StoreReader<'_>,
@@ -96,7 +97,7 @@ impl SocketLogPosition {
         Ok(events)
     }
 
-    /// Searches what the snapshot has of the log for completions, `next` first.
+    /// Searches the log up to the snapshot for completions, starting with `next`.
     fn look_ahead(
         &mut self,
         reader: &mut StoreReader<'_>,
@@ -125,7 +126,7 @@ impl SocketLogPosition {
         }
     }
 
-    /// Nodes first, HEAD last: as they were written and published.
+    /// Returns the frames of one operation in the order in which it was written: nodes first, HEAD last.
     fn operation_events(
         &mut self,
         reader: &mut StoreReader<'_>,
@@ -134,6 +135,7 @@ impl SocketLogPosition {
         operation: &Operation,
     ) -> Result<Vec<Event>, ApiError> {
         let op = operation.op;
+        // Created and completed nodes.
         let mut nodes = changed_nodes(reader, held, operation)?;
         let mut events = Vec::new();
         let mut spoken = None;
@@ -155,17 +157,19 @@ impl SocketLogPosition {
                 _ => {}
             }
         }
+        // States, layout and settings.
         events.extend(states_event(reader, held, operation)?);
         if operation.effects.iter().any(Effect::changes_layout) {
             events.push(Event::TreeChanged { op, operation: OperationResponse::from(operation) });
         }
         events.extend(settings_event(operation));
+        // The last HEAD of the operation.
         let head = operation.effects.iter().rev().find_map(|effect| match effect {
             Effect::Head { to, .. } => Some(*to),
             _ => None,
         });
         if let Some(leaf) = head {
-            // What was written just now and is no model's is its own context.
+            // A node that was just written, and not by a model, is its own context.
             let context = match spoken.filter(|node| *node == leaf) {
                 Some(leaf) => Some(WireId(leaf)),
                 None => reader.context_of(held, leaf)?.map(|placed| WireId(placed.node.id)),
@@ -173,7 +177,7 @@ impl SocketLogPosition {
             events.push(Event::HeadMoved { op, leaf_id: WireId(leaf), context_node_id: context });
         }
         if events.is_empty() {
-            // What it was about is out of the tree by now. Who counts operations hears of it all the same.
+            // Its nodes are outside the tree by now. Clients that count operations still need a frame.
             events.push(Event::TreeChanged { op, operation: OperationResponse::from(operation) });
         }
         Ok(events)
@@ -197,7 +201,7 @@ impl SocketLogPosition {
         Ok(Event::Created { op, node: Box::new(shown) })
     }
 
-    /// The last piece, from the final text, then the whole node: exactly once.
+    /// Returns the last chunk of the final text, then the whole node; each exactly once.
     fn completed_events(
         &mut self,
         reader: &mut StoreReader<'_>,
@@ -223,7 +227,7 @@ fn node_response(
     look.line(reader, [dressed])?.pop().ok_or_else(|| ApiError::internal("a node was shown as none"))
 }
 
-/// The nodes that came or ended with an operation, as they stand in the tree.
+/// Returns the nodes that an operation created or completed and that are in the tree.
 fn changed_nodes(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
@@ -241,7 +245,7 @@ fn changed_nodes(
     Ok(dressed.into_iter().map(|one| (one.node.node.id, one)).collect())
 }
 
-/// A complete reply as the placeholder that it was.
+/// Turns a complete reply back into its placeholder.
 fn as_placeholder(node: ChatMessageNode) -> ChatMessageNode {
     let metadata = node.metadata.into_iter().filter(|(key, _)| PLACEHOLDER_METADATA.contains(&key.as_str())).collect();
     ChatMessageNode {
@@ -259,7 +263,7 @@ fn as_placeholder(node: ChatMessageNode) -> ChatMessageNode {
     }
 }
 
-/// The nodes whose state an operation changed, as one frame.
+/// Returns one frame for the nodes whose state an operation changed.
 fn states_event(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
@@ -280,7 +284,7 @@ fn states_event(
             _ => {}
         }
     }
-    // What ends is told whole.
+    // Completed nodes are sent whole, so they need no state frame.
     ids.retain(|id| !operation.effects.contains(&Effect::Completed { node: *id }));
     let placed = if ids.is_empty() { Vec::new() } else { reader.nodes(held, &ids)? };
     let states = placed.iter().map(|placed: &StoredNode| node_state(&placed.node)).collect();
@@ -297,7 +301,7 @@ fn node_state(node: &Node) -> NodeStateEvent {
     }
 }
 
-/// The settings that an operation changed, by the names of a session's fields.
+/// Returns the settings that an operation changed, by the field names of a session.
 fn settings_event(operation: &Operation) -> Option<Event> {
     let mut session = Map::new();
     for effect in &operation.effects {

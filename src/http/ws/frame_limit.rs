@@ -1,7 +1,8 @@
-//! The bytes of a socket as they come, looked at for frames that are longer than may be.
+//! Limits the size of incoming WebSocket frames while their bytes arrive.
 //!
-//! The library that takes frames apart compares a length with what may be once all of the frame is there; until then it keeps
-//! what comes. So the heads of frames are read here first, and a socket ends with the first that says too much.
+//! The WebSocket library compares the length of a frame with the limit only after the whole frame has arrived, and
+//! buffers it until then. So the frame headers are read here first, and the first header over the limit ends the
+//! socket.
 
 use std::io;
 use std::pin::Pin;
@@ -15,18 +16,18 @@ use actix_web::web::{Bytes, Payload};
 use actix_ws::ProtocolError;
 use futures_util::Stream;
 
-/// Bytes of which no frame, and no message of several frames, is longer than so many bytes: where one is, what comes before it
-/// is the last, and then an error that [`is_too_long`].
+/// Wraps a payload so that no frame, and no message of several frames, exceeds `most` bytes. At the first that does,
+/// the stream ends after the bytes before it, with an error that [`is_too_long`] recognises.
 ///
 /// # Errors
-/// The library does not take its own bytes back, which it never does.
+/// Returns an error if the library rejects its own payload type, which does not happen.
 pub async fn within(most: usize, request: &HttpRequest, bytes: Payload) -> actix_web::Result<Payload> {
     let bytes =
         LimitedPayload { bytes: bytes.into_inner(), heads: FrameHeaderReader::new(most), end: LimitState::Open };
     Payload::from_request(request, &mut dev::Payload::Stream { payload: Box::pin(bytes) }).await
 }
 
-/// Whether a socket ended because a frame or a message was too long.
+/// Returns whether a socket ended because a frame or message was too long.
 pub fn is_too_long(error: &ProtocolError) -> bool {
     let is_ours = |error: &io::Error| {
         let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<PayloadError>());
@@ -45,10 +46,10 @@ struct LimitedPayload {
     end: LimitState,
 }
 
-/// How far a socket is that says too much.
+/// The state of the limit.
 enum LimitState {
     Open,
-    /// What came before is on its way: who reads takes it apart only when there is nothing more for now.
+    /// The bytes before the frame were passed on. One `Pending` lets the reader parse them before the error.
     Pausing,
     Exceeded,
 }
@@ -78,14 +79,14 @@ impl Stream for LimitedPayload {
     }
 }
 
-/// Reads the heads of frames, and passes over what is in them (RFC 6455, 5.2).
+/// Reads frame headers and skips payloads (RFC 6455, 5.2).
 struct FrameHeaderReader {
     most: u64,
-    /// What has come of a head.
+    /// Bytes of an incomplete header.
     head: Vec<u8>,
-    /// Bytes of the frame that are still to come.
+    /// Remaining payload bytes of the frame.
     left: u64,
-    /// Bytes of the message so far, where it comes in several frames.
+    /// Size of a fragmented message so far, in bytes.
     message: u64,
 }
 
@@ -94,7 +95,7 @@ impl FrameHeaderReader {
         Self { most: u64::try_from(most).unwrap_or(u64::MAX), head: Vec::new(), left: 0, message: 0 }
     }
 
-    /// Goes on by some bytes; `Some` = after how many of them one is too long.
+    /// Processes bytes; `Some(n)` if the frame whose header ends after `n` bytes is too long.
     fn advance(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut at = 0;
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
@@ -115,7 +116,7 @@ impl FrameHeaderReader {
         None
     }
 
-    /// Counts a frame to its message; whether that still fits.
+    /// Adds a frame to its message, and returns whether the message still fits.
     fn fits_message(&mut self, frame: &WebSocketFrameHeader) -> bool {
         if frame.is_control {
             return frame.length <= self.most;
@@ -126,7 +127,7 @@ impl FrameHeaderReader {
     }
 }
 
-/// What the head of a frame says.
+/// A parsed frame header.
 struct WebSocketFrameHeader {
     length: u64,
     is_last: bool,
@@ -134,7 +135,7 @@ struct WebSocketFrameHeader {
 }
 
 impl WebSocketFrameHeader {
-    /// From a head, once all of it is there.
+    /// Parses a header once it is complete.
     fn read(head: &[u8]) -> Option<Self> {
         let [first, second, more @ ..] = head else { return None };
         let mask = if second & 0x80 == 0 { 0 } else { 4 };
@@ -152,7 +153,7 @@ impl WebSocketFrameHeader {
 mod tests {
     use super::*;
 
-    /// A head that says so many bytes, with a mask.
+    /// Returns a header with a mask for a payload of `length` bytes.
     fn head(first: u8, length: u64) -> Vec<u8> {
         let mut head = vec![first];
         match length {
@@ -172,23 +173,23 @@ mod tests {
 
     fn frame(first: u8, length: u64) -> Vec<u8> {
         let mut frame = head(first, length);
-        // Bytes that look like heads of frames as long as can be.
+        // Payload bytes that look like headers of maximum length.
         frame.extend((0..length).map(|_| 0xff));
         frame
     }
 
-    /// After how many bytes one is too long that come in pieces of this size.
+    /// Returns after how many bytes the limit is exceeded if bytes arrive in chunks of `piece`.
     fn over(most: usize, bytes: &[u8], piece: usize) -> Option<usize> {
         let mut heads = FrameHeaderReader::new(most);
         let mut pieces = (0..).zip(bytes.chunks(piece));
         pieces.find_map(|(n, some)| heads.advance(some).map(|at| n * piece + at))
     }
 
-    /// However the bytes are cut, what fits passes, and the first head that says too much is known with its last byte.
+    /// However the bytes are split, frames within the limit pass, and a header over it is refused at its last byte.
     #[test]
     fn frame_limit_oversized_header_is_refused_at_once() {
         let fine = [frame(0x81, 0), frame(0x81, 125), frame(0x82, 126), frame(0x89, 4), frame(0x81, 70_000)].concat();
-        // Three frames of one message, with a ping between them, and then the next message.
+        // Three frames of one message with a ping in between, then the next message.
         let parts = [frame(0x01, 30_000), frame(0x89, 125), frame(0x00, 30_000), frame(0x80, 40_000)].concat();
         for piece in [1, 2, 3, 7, 1_000, 1 << 20] {
             assert_eq!(over(100_000, &[fine.clone(), parts.clone(), fine.clone()].concat(), piece), None);

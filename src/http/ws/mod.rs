@@ -1,10 +1,10 @@
 //! Live events of one session over a WebSocket.
 //!
-//! A socket watches first and reads the log afterwards, so nothing falls in between. It *pulls*: whenever something is new
-//! it takes the operations since the one it has (`events.rs`) and the texts since the offsets it has (`reply_stream.rs`), and
-//! sends them before it looks again; drafts are pulled the same way (`draft_stream.rs`). A slow reader therefore gets larger pieces less
-//! often and never loses an operation, and nothing queues up for it. What a client sends is measured as it comes (`frame_limit.rs`).
-//! To add a frame: its shape in `wire/events.rs`, the effect it comes from in `events.rs`.
+//! A socket first subscribes and then reads the log, so it misses nothing in between. It *pulls*: whenever something is
+//! new, it reads the operations after its position (`events.rs`) and the texts after its offsets (`reply_stream.rs`),
+//! and sends them before it looks again. Drafts work the same way (`draft_stream.rs`). So a slow client gets larger
+//! chunks less often, never loses an operation, and needs no queue. The size of client frames is limited as they arrive
+//! (`frame_limit.rs`). To add a frame: define it in `wire/events.rs` and create it from its effect in `events.rs`.
 
 mod draft_stream;
 mod events;
@@ -36,26 +36,26 @@ use clotho_engine::live::{LiveSessions, SessionWatcher};
 use clotho_plugin::Catalogue;
 use clotho_store::{Store, StoreReader};
 
-/// How long one frame may take to be taken by the connection.
+/// Maximum time to pass one frame to the connection.
 const SEND_TIMEOUT: Duration = Duration::from_secs(20);
-/// A sign of life goes out so often.
+/// Interval of pings.
 const PING_INTERVAL: Duration = Duration::from_secs(25);
-/// A client that is silent for so long is gone.
+/// A client that is silent for this long counts as disconnected.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(70);
 
-/// Where to begin.
+/// Start position of a socket.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub struct SinceQuery {
-    /// The newest operation that the client has; only what is live unless said.
+    /// The newest operation that the client has; default: only new events.
     pub since: Option<i64>,
 }
 
-/// Opens a socket on one of the caller's sessions.
+/// Opens a WebSocket on one of the caller's sessions.
 ///
 /// # Errors
-/// The session is not there, the caller has too many sockets, or the request is no upgrade.
+/// Returns an error if the session does not exist, the caller has too many sockets, or the request is no upgrade.
 pub async fn open(
     app: AppData,
     shared: Data<ServerState>,
@@ -68,6 +68,7 @@ pub async fn open(
     if query.0.since.is_some_and(|since| since < 0) {
         return Err(ApiError::invalid("since", "the number of an operation is expected, 0 for the beginning"));
     }
+    // Check the session and the number of open sockets.
     app.store.read_inline(move |reader| load_session(reader, caller, sid).map(|_| ())).await?;
     let limits = &app.config.limits;
     let place = shared.open_socket(caller.0, limits.ws_per_user).ok_or_else(|| {
@@ -75,6 +76,7 @@ pub async fn open(
         error.retry_after_s = Some(10);
         error.hint("close one first")
     })?;
+    // Upgrade the connection with limits on frames and messages.
     let payload = frame_limit::within(limits.ws_frame_bytes, &request, payload).await.map_err(ApiError::internal)?;
     let (answer, session, messages) = actix_ws::handle(&request, payload)
         .map_err(|_| ApiError::new(ApiErrorCode::Malformed, "this address takes WebSocket upgrades only"))?;
@@ -82,6 +84,7 @@ pub async fn open(
         .max_frame_size(limits.ws_frame_bytes)
         .aggregate_continuations()
         .max_continuation_size(limits.ws_frame_bytes);
+    // Serve it in a task of its own.
     let socket = EventSocket {
         store: Arc::clone(&app.store),
         live: Arc::clone(&app.live),
@@ -119,9 +122,9 @@ struct EventSocket {
 
 /// Why a socket ends.
 enum SocketClose {
-    /// The client is gone, or does not take what is sent.
+    /// The client is gone, or does not read what is sent.
     Disconnected,
-    /// We close it, and say why.
+    /// The server closes it and says why.
     WithError(CloseCode, ApiError),
 }
 
@@ -137,7 +140,7 @@ impl From<ApiError> for SocketClose {
 
 impl EventSocket {
     async fn run(mut self, mut messages: AggregatedMessageStream, since: Option<i64>) {
-        // Watch first, read the log afterwards: nothing falls in between.
+        // Subscribe before reading the log, so that nothing is missed in between.
         let mut watcher = self.live.watch(self.sid.0);
         let end = match self.begin(since).await {
             Ok(position) => self.serve(&mut messages, &mut watcher, position).await,
@@ -162,13 +165,14 @@ impl EventSocket {
         self.catch_up(position, Vec::new()).await
     }
 
-    /// Sends what is new, then waits for more, until someone ends it.
+    /// Sends what is new, then waits for more, until the socket ends.
     async fn serve(
         &mut self,
         messages: &mut AggregatedMessageStream,
         watcher: &mut SessionWatcher,
         mut position: SocketLogPosition,
     ) -> SocketClose {
+        // Subscribe to everything that can wake the socket.
         let mut closing = self.shared.subscribe_shutdown();
         let app = self.app.clone();
         let mut revoked = app.devices.subscribe_revocations();
@@ -177,6 +181,7 @@ impl EventSocket {
         let mut ticks = interval(PING_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
+            // Send what is new, then wait for the next wake-up.
             if self.via.device().is_some_and(|id| !app.devices.contains(id)) {
                 return SocketClose::WithError(CloseCode::Policy, unpaired_error());
             }
@@ -190,7 +195,7 @@ impl EventSocket {
                     let error = ApiError::new(ApiErrorCode::Unavailable, "the server is shutting down");
                     Err(SocketClose::WithError(CloseCode::Away, error))
                 }
-                // Whose rights were taken back is looked up above.
+                // A revoked device is detected at the start of the loop.
                 _ = revoked.changed() => Ok(()),
                 message = messages.recv() => self.handle_message(message, &mut position).await,
                 () = watcher.changed() => Ok(()),
@@ -206,7 +211,7 @@ impl EventSocket {
         }
     }
 
-    /// Operations first, then texts: a piece never comes before its node.
+    /// Sends operations first, then texts, so that a chunk never precedes its node.
     async fn send_new_operations(
         &mut self,
         watcher: &SessionWatcher,
@@ -226,7 +231,7 @@ impl EventSocket {
         Ok(position)
     }
 
-    /// Sends everything that the log has after a position. `told` are the next operations, if they are known.
+    /// Sends all operations after a position. `told` are the next operations, if known.
     async fn catch_up(
         &mut self,
         mut position: SocketLogPosition,
@@ -257,7 +262,7 @@ impl EventSocket {
         self.send_text(event.text()?).await
     }
 
-    /// The connection's own queue is short, so this waits for a slow reader; but not for ever.
+    /// Sends a frame. The queue of the connection is short, so this waits for slow clients, up to a timeout.
     async fn send_text(&mut self, text: String) -> Result<(), SocketClose> {
         match timeout(SEND_TIMEOUT, self.session.text(text)).await {
             Ok(Ok(())) => {
@@ -268,7 +273,7 @@ impl EventSocket {
         }
     }
 
-    /// What broke and goes on as it was is no news.
+    /// Reports changed plugins. A plugin whose new code is broken and whose old code stays active is no change.
     async fn send_plugin_changes(&mut self, now: &Catalogue, old: &Catalogue) -> Result<(), SocketClose> {
         match now.changed_names(old) {
             ids if ids.is_empty() => Ok(()),
@@ -287,7 +292,7 @@ impl EventSocket {
         }
     }
 
-    /// Whether the session is still there, and the caller's. The log of a deleted one cannot be read to find that out.
+    /// Checks that the session still exists and belongs to the caller. The log of a deleted session cannot tell.
     async fn check_access(&self) -> Result<(), ApiError> {
         let (caller, sid) = (self.caller, self.sid);
         self.store.read_inline(move |reader| load_session(reader, caller, sid).map(|_| ())).await
@@ -310,7 +315,7 @@ impl EventSocket {
             }
             Some(Ok(AggregatedMessage::Pong(_))) => Ok(()),
             Some(Ok(AggregatedMessage::Close(_))) | None => {
-                // The other side says goodbye: so do we.
+                // The client closed the socket; answer its close frame.
                 let _ = timeout(SEND_TIMEOUT, self.session.clone().close(None)).await;
                 Err(SocketClose::Disconnected)
             }
@@ -325,7 +330,7 @@ impl EventSocket {
         }
     }
 
-    /// A frame of the client. A bad one is answered, and the socket lives.
+    /// Handles a client frame. An invalid one is answered with an error, and the socket stays open.
     async fn handle_frame(&mut self, bytes: &[u8], position: &mut SocketLogPosition) -> Result<(), SocketClose> {
         let answer = match body::parse::<ClientFrame>(bytes, self.json_depth) {
             Ok(frame) => self.answer_frame(&frame, position).await,
@@ -346,7 +351,7 @@ impl EventSocket {
     ) -> Result<Option<Event>, ApiError> {
         match frame.kind.as_str() {
             "ping" => Ok(Some(Event::Pong)),
-            // Nobody else is here yet who could be told.
+            // No other user can be told yet.
             "typing" => Ok(None),
             "resume" => self.resume_stream(frame, position).await.map(Some),
             other => {
@@ -356,12 +361,13 @@ impl EventSocket {
         }
     }
 
-    /// One piece from where the client stands. Whose node it is, is looked up again: rights may have changed.
+    /// Sends one chunk from the client's offset. The owner of the node is checked again, because rights may have
+    /// changed.
     async fn resume_stream(&self, frame: &ClientFrame, position: &mut SocketLogPosition) -> Result<Event, ApiError> {
         let id = frame.id.ok_or_else(|| ApiError::invalid("id", "missing field \"id\""))?.0;
         let offset = frame.offset.ok_or_else(|| ApiError::invalid("offset", "missing field \"offset\""))?;
         let (caller, sid) = (self.caller, self.sid);
-        // Taken before the node is read: a reply that ends in between is held here, or is read as complete.
+        // Taken before the node is read: a reply that ends in between is either still held here, or read as complete.
         let running = self.live.running(id).filter(|running| running.session == sid.0);
         let read = move |reader: &mut StoreReader<'_>| {
             let held = load_session(reader, caller, sid)?;

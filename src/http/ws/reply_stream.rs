@@ -1,4 +1,5 @@
-//! How much of each running reply a socket has sent. Offsets count UTF-16 code units; a piece never splits a code point.
+//! How much of each running reply a WebSocket has sent. Offsets count UTF-16 code units; a chunk never splits a code
+//! point.
 
 use std::collections::HashMap;
 
@@ -8,7 +9,7 @@ use crate::http::wire::ids::WireId;
 use clotho_core::ids::NodeId;
 use clotho_engine::live::{GenerationPhase, LiveSessions};
 
-/// The replies that this socket has told of and that are not over for it.
+/// The replies that this socket has announced and not finished.
 #[derive(Debug, Default)]
 pub struct ReplyStreams {
     open: HashMap<NodeId, ReplyStreamProgress>,
@@ -22,7 +23,7 @@ struct ReplyStreamProgress {
     phase: GenerationPhase,
 }
 
-/// A place in a text, counted twice.
+/// A position in a text, in bytes and in UTF-16 code units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StreamTextPosition {
     bytes: usize,
@@ -30,7 +31,7 @@ pub struct StreamTextPosition {
 }
 
 impl StreamTextPosition {
-    /// The place so many UTF-16 code units into a text; `None` beyond its end or inside a code point.
+    /// Returns the position after `units` UTF-16 code units; `None` beyond the end or inside a code point.
     fn from_units(text: &str, units: usize) -> Option<Self> {
         let mut at = Self::default();
         for c in text.chars() {
@@ -43,12 +44,12 @@ impl StreamTextPosition {
         (at.units == units).then_some(at)
     }
 
-    /// UTF-16 code units before it.
+    /// Returns the number of UTF-16 code units before the position.
     pub fn utf16_units(self) -> usize {
         self.units
     }
 
-    /// What comes after this place, and the place after that.
+    /// Returns the text after the position, and the position at its end.
     pub fn rest(self, text: &str) -> (&str, Self) {
         let rest = text.get(self.bytes..).unwrap_or_default();
         let units = self.units + rest.encode_utf16().count();
@@ -57,13 +58,13 @@ impl StreamTextPosition {
 }
 
 impl ReplyStreams {
-    /// A reply is on its way, and the client has just been told of its node: all of its text follows.
+    /// Starts a reply whose node was just sent to the client; all of its text follows.
     pub fn open(&mut self, node: NodeId) {
         self.open.insert(node, ReplyStreamProgress::default());
     }
 
-    /// A reply is on its way, and the client has been told of its node at another time: what comes from now on follows.
-    /// What it lacks of the text so far it asks for.
+    /// Joins a running reply whose node the client already knows. Only new text follows; the client requests what it
+    /// lacks with `resume`.
     pub fn join(&mut self, node: NodeId, live: &LiveSessions) {
         let mut sent = ReplyStreamProgress::default();
         if let Some(running) = live.running(node) {
@@ -72,7 +73,7 @@ impl ReplyStreams {
         self.open.insert(node, sent);
     }
 
-    /// What has arrived since the last time, for every open reply.
+    /// Returns the new text of every open reply.
     pub fn take_events(&mut self, live: &LiveSessions) -> Vec<Event> {
         let mut events = Vec::new();
         for (node, sent) in &mut self.open {
@@ -88,16 +89,16 @@ impl ReplyStreams {
         events
     }
 
-    /// A reply is over: what is left of its final text, if anything.
+    /// Ends a reply and returns the unsent rest of its final text, if any.
     pub fn close(&mut self, node: NodeId, content: &str, reasoning: &str) -> Option<Event> {
         let mut sent = self.open.remove(&node).unwrap_or_default();
         next_chunk(node, &mut sent, content, reasoning)
     }
 
-    /// One piece from where the client says it stands; later pieces go on from its end.
+    /// Returns one chunk from the client's offset; later chunks continue after it.
     ///
     /// # Errors
-    /// The offset is none of the text.
+    /// Returns an error if the offset is not in the text.
     pub fn resume(
         &mut self,
         node: NodeId,
@@ -117,7 +118,7 @@ impl ReplyStreams {
     }
 }
 
-/// What comes after what was sent; nothing if there is nothing.
+/// Returns the unsent text as a chunk; `None` if there is none.
 fn next_chunk(node: NodeId, sent: &mut ReplyStreamProgress, content: &str, reasoning: &str) -> Option<Event> {
     let (text, after) = sent.content.rest(content);
     let (thought, thought_after) = sent.reasoning.rest(reasoning);
@@ -136,10 +137,10 @@ fn next_chunk(node: NodeId, sent: &mut ReplyStreamProgress, content: &str, reaso
     Some(Event::Grown(chunk))
 }
 
-/// One piece of a text from an offset to its end.
+/// Returns the text from an offset to the end as a chunk.
 ///
 /// # Errors
-/// The offset is beyond the text's end or inside a code point.
+/// Returns an error if the offset is beyond the end of the text or inside a code point.
 pub fn piece(
     node: NodeId,
     content: &str,
@@ -178,7 +179,7 @@ mod tests {
         }
     }
 
-    /// S4-46: the pieces laid at their offsets give the text, whatever its characters.
+    /// S4-46: chunks joined at their offsets give the text, whatever its characters.
     #[test]
     fn reply_stream_chunks_join_to_full_text() {
         let mut sent = ReplyStreamProgress::default();
@@ -200,7 +201,7 @@ mod tests {
         assert_eq!(chunk(Some(resumed)), Some((2, "lf".into())));
         assert_eq!(chunk(streams.close(node(), "half a loaf", "")), Some((4, " a loaf".into())));
         assert!(streams.open.is_empty());
-        // A socket that never told of it sends all of it.
+        // A socket that has not announced the reply sends all of it.
         assert_eq!(chunk(streams.close(node(), "all", "")), Some((0, "all".into())));
         assert_eq!(chunk(streams.close(node(), "", "")), None);
     }

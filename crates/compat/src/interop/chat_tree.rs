@@ -1,11 +1,11 @@
-//! Which of many files are one story, and where a message stands in it.
+//! Finds the chat files that form one story, and the position of a message in it.
 //!
-//! A chat that branches is copied as a whole, so the files of one card repeat each other from the start. A message stands
-//! where the same speakers have said the same before it: its [`PathHash`] is a hash of that, and files whose addresses are
-//! equal go the same way. Only hashes are held, never texts, and nothing here recurses: a chat has any length.
+//! SillyTavern copies the whole chat when it branches, so the files of one card share their beginnings. The position of
+//! a message is a hash of everything said up to it, its [`PathHash`]. Files with equal hashes share that part of the
+//! story. Only hashes are kept, not texts. Nothing recurses, because a chat can have any length.
 //!
-//! Files that share a message of the user, or name each other, are one tree ([`trees`]). Those that only begin with the same
-//! greeting are stories of their own. Where somebody knows better of which story a file is, that counts, and not the texts.
+//! Files form one tree if they share the first message of the user, or if one names the other ([`group_trees`]). Files
+//! that share only the greeting are separate stories. A known story id takes precedence over the texts.
 
 use std::collections::HashMap;
 
@@ -13,25 +13,25 @@ use uuid::Uuid;
 
 use super::chat::ChatFileMessage;
 
-/// Where a message stands: what was said up to and with it.
+/// The position of a message: a hash of everything said up to and including it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PathHash([u8; 16]);
 
 impl PathHash {
-    /// Before the first message.
+    /// The position before the first message.
     pub const ROOT: Self = Self([0; 16]);
 
-    /// The bytes, as they are kept.
+    /// Returns the bytes as stored.
     pub const fn bytes(&self) -> &[u8; 16] {
         &self.0
     }
 
-    /// The bytes in letters.
+    /// Returns the bytes in hexadecimal.
     pub fn hex(&self) -> String {
         format!("{:032x}", u128::from_be_bytes(self.0))
     }
 
-    /// Where a text stands below another; of several equal alternatives each has its own `place` among them, from 0.
+    /// Returns the position of a text below this one. `place` counts from 0 among alternatives with the same text.
     pub fn child(self, is_user: bool, name: &str, text: &str, place: usize) -> Self {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&self.0);
@@ -46,7 +46,7 @@ impl PathHash {
         Self(short)
     }
 
-    /// Where each alternative of a message stands.
+    /// Returns the position of each alternative of a message.
     pub fn of(self, row: &ChatFileMessage) -> Vec<Self> {
         let mut places: HashMap<&str, usize> = HashMap::new();
         let each = row.swipes.iter().map(|alternative| {
@@ -59,25 +59,25 @@ impl PathHash {
     }
 }
 
-/// What has to be known of a file to find its tree.
+/// The facts about a chat file that decide its tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChatOutline {
-    /// Its name, as others refer to it.
+    /// The name by which other files refer to it.
     pub name: String,
-    /// Where its first message stands.
+    /// Position of the first message.
     pub first: Option<PathHash>,
-    /// Where the first message of the user stands.
+    /// Position of the first message of the user.
     pub first_user: Option<PathHash>,
-    /// The file that it branched off.
+    /// The file that it branched from.
     pub parent: Option<String>,
-    /// The files that branch off it.
+    /// The files that branch from it or are bookmarked in it.
     pub links: Vec<String>,
-    /// Of which story it is, where that is known: those of one are one tree, and those of two never.
+    /// The story id, if known. Files with the same id form one tree; files with different ids never do.
     pub story: Option<Uuid>,
 }
 
 impl ChatOutline {
-    /// Goes on along a message; answers with where its alternatives stand.
+    /// Adds the message below `at`. Returns the positions of its alternatives.
     pub fn push_message(&mut self, at: PathHash, row: &ChatFileMessage) -> Vec<PathHash> {
         let addresses = at.of(row);
         let shown = addresses.get(row.selected).copied();
@@ -86,7 +86,7 @@ impl ChatOutline {
             self.first_user = self.first_user.or(shown);
         }
         for link in row.links() {
-            // A chat may name the same one at each of a million messages.
+            // A chat can name the same file in each of a million messages.
             if !self.links.iter().any(|known| known == link) {
                 self.links.push(link.to_owned());
             }
@@ -95,16 +95,18 @@ impl ChatOutline {
     }
 }
 
-/// The files that are one tree each, by their positions: the oldest branch first, and a tree where its first file is.
+/// Groups files into trees, by index. Files that did not branch from another come first in a tree. Trees are in the
+/// order of their first files.
 pub fn group_trees(outlines: &[ChatOutline]) -> Vec<Vec<usize>> {
     let mut joined = FileGroups::of(outlines);
+    // Join files with the same story id.
     let mut stories = HashMap::new();
     for (n, outline) in outlines.iter().enumerate() {
         if let Some(story) = outline.story {
             joined.join(n, *stories.entry(story).or_insert(n));
         }
     }
-    // A name says more than a text that others may have written, too.
+    // Join by name before joining by text, because equal texts can be chance.
     let names: HashMap<&str, usize> = outlines.iter().enumerate().map(|(n, one)| (one.name.as_str(), n)).collect();
     for (n, outline) in outlines.iter().enumerate() {
         for other in outline.links.iter().chain(&outline.parent).filter_map(|link| names.get(link.as_str())) {
@@ -112,12 +114,14 @@ pub fn group_trees(outlines: &[ChatOutline]) -> Vec<Vec<usize>> {
         }
     }
     let (known, unknown): (Vec<usize>, Vec<usize>) = (0..outlines.len()).partition(|n| joined.story(*n).is_some());
+    // Join files with the same first user message; files with a story id come first.
     let mut stems = HashMap::new();
     for n in known.into_iter().chain(unknown) {
         if let Some(stem) = outlines.get(n).and_then(|outline| outline.first_user) {
             joined.join(n, *stems.entry(stem).or_insert(n));
         }
     }
+    // Collect the groups in the order of their first files.
     let mut trees: Vec<Vec<usize>> = Vec::new();
     let mut places = HashMap::new();
     for n in 0..outlines.len() {
@@ -129,6 +133,7 @@ pub fn group_trees(outlines: &[ChatOutline]) -> Vec<Vec<usize>> {
             tree.push(n);
         }
     }
+    // Put files that branch from another one last.
     let is_branch = |n: &usize| {
         let parent = outlines.get(*n).and_then(|outline| outline.parent.as_deref());
         parent.is_some_and(|parent| names.contains_key(parent))
@@ -137,7 +142,7 @@ pub fn group_trees(outlines: &[ChatOutline]) -> Vec<Vec<usize>> {
     trees
 }
 
-/// Which files belong together, without recursion: of each the one above it, and of the highest its story.
+/// A union-find structure without recursion: the parent of each file, and the story id of each root.
 struct FileGroups(Vec<(usize, Option<Uuid>)>);
 
 impl FileGroups {
@@ -161,7 +166,7 @@ impl FileGroups {
         self.0.get(top).and_then(|(_, story)| *story)
     }
 
-    /// Joins two files, unless they are of two stories.
+    /// Joins two groups, unless they belong to different stories.
     fn join(&mut self, one: usize, other: usize) {
         let (of_one, of_other) = (self.story(one), self.story(other));
         if of_one.is_some() && of_other.is_some() && of_one != of_other {
@@ -186,7 +191,7 @@ mod tests {
     use super::*;
     use crate::interop::chat::ChatFileSwipe;
 
-    /// A file as few words: who speaks, the texts, which is chosen.
+    /// A compact chat file: for each message whether the user speaks, its texts, and the selected one.
     type Plain = Vec<(bool, Vec<u8>, usize)>;
 
     fn rows(file: &Plain) -> Vec<ChatFileMessage> {
@@ -203,10 +208,10 @@ mod tests {
         file.iter().map(row).collect()
     }
 
-    /// A way of the slow model: every text that leads there, each with which of its equals it is.
+    /// A position in the reference model: every text on the path, with its rank among equal texts.
     type Way = Vec<(bool, String, usize)>;
 
-    /// All places of a file, found by comparing texts.
+    /// Returns all positions of a file, found by comparing texts.
     fn ways(file: &Plain) -> BTreeSet<Way> {
         let (mut found, mut here) = (BTreeSet::new(), Way::new());
         for row in rows(file) {
@@ -251,18 +256,18 @@ mod tests {
     fn files() -> impl Strategy<Value = Vec<(Plain, Vec<usize>)>> {
         let row = (any::<bool>(), prop::collection::vec(0..3_u8, 1..4), 0..3_usize);
         let file = (prop::collection::vec(row, 0..6), prop::collection::vec(0..8_usize, 0..2));
-        // Few texts, so that files often begin alike.
+        // Few distinct texts, so that files often share a beginning.
         prop::collection::vec(file, 1..8)
     }
 
     proptest! {
-        /// Domain 2.1: the trees are those that a slow comparison of whole texts finds, node for node.
+        /// Domain 2.1: the trees equal those of a slow comparison of whole texts, node for node.
         #[test]
         fn chat_tree_random_files_match_reference_model(files in files()) {
             let all: Vec<_> = files.iter().enumerate().map(|(n, (file, links))| outlined(n, file, links)).collect();
             let outlines: Vec<ChatOutline> = all.iter().map(|(outline, _)| outline.clone()).collect();
             let found = group_trees(&outlines);
-            // The model: join whatever has a reason to be joined, until nothing changes.
+            // The model: join all files that have a reason to be joined, until nothing changes.
             let mut tree: Vec<usize> = (0..files.len()).collect();
             loop {
                 let before = tree.clone();
@@ -311,8 +316,8 @@ mod tests {
             (0..100_000).map(|n: usize| outline(&n.to_string(), Some(&(n + 1).to_string()), &[])).collect();
         assert_eq!(group_trees(&line).len(), 1);
     }
-    /// S4-53: files of one story are one tree, and those of two never, whatever they say; what nobody knows goes to the one
-    /// that it names, else to one that begins like it.
+    /// S4-53: files with one story id form one tree, and files with different ids never do. A file without an id joins
+    /// the tree it names, or else one with the same beginning.
     #[test]
     fn chat_tree_known_story_id_decides_grouping() {
         let (a, b) = (Some(Uuid::from_u128(1)), Some(Uuid::from_u128(2)));

@@ -1,20 +1,19 @@
-//! What a file of JSON is that is no story: a card, a lorebook, personas. Readers of each take a lot, because whoever sends one
-//! says what it is; here nobody has said so.
+//! Detects the kind of a JSON file that is not a chat: card, lorebook or personas. This is stricter than the readers,
+//! which accept almost anything because their caller names the kind.
 
 use serde_json::{Map, Value};
 
-/// What a file is.
+/// The kind of a JSON file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JsonFileKind {
-    /// A card of a character.
+    /// A character card.
     Card,
-    /// A lorebook.
     Book,
-    /// Personas, or settings that name them.
+    /// Personas, or settings that contain them.
     Personas,
 }
 
-/// What an object is, by its keys; nothing where they say nothing.
+/// Detects the kind by the keys of an object. Returns `None` if they are not conclusive.
 pub fn of(map: &Map<String, Value>) -> Option<JsonFileKind> {
     let has = |keys: &[&str]| keys.iter().any(|key| map.contains_key(*key));
     let is = |key: &str, word: &str| map.get(key).is_some_and(|value| value == word);

@@ -1,23 +1,23 @@
-//! What an import says of one thing in a file: whether it works here, and if not, what became of it.
+//! Findings of an import: whether a feature of a file works here, and otherwise what became of it.
 
 use serde::Serialize;
 
-/// What became of something that came in.
+/// What became of an imported feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FindingOutcome {
-    /// It came over and works.
+    /// Imported, and works.
     Works,
-    /// It came over in another form, which works.
+    /// Imported in another form, which works.
     Translated,
-    /// It is kept and goes out again with an export, and does nothing here.
+    /// Stored and exported again, but has no effect here.
     Kept,
-    /// It did not come over.
+    /// Not imported.
     Skipped,
 }
 
 impl FindingOutcome {
-    /// The word on the wire and in reports.
+    /// Returns the name used in the API and in reports.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Works => "works",
@@ -28,52 +28,51 @@ impl FindingOutcome {
     }
 }
 
-/// One thing of a file and what became of it.
+/// One feature of a file and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportFinding {
-    /// What became of it.
     pub fate: FindingOutcome,
-    /// A stable word for it, in snake case: `scripts_jquery`.
+    /// Stable name in snake case, such as `scripts_jquery`.
     pub code: &'static str,
-    /// The line of the file, from 1, where there is one.
+    /// Line number in the file, from 1, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// How many of them there are.
+    /// How many of them the file has.
     pub count: usize,
-    /// One sentence without a final period: what it is and what it means.
+    /// One sentence without a final period: what it is and what that means.
     pub message: String,
-    /// What it names one by one: files.
+    /// The files concerned, if any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
 }
 
-/// So many of something, in words: `1 script`, `3 scripts`.
+/// Formats a count with its noun: `1 script`, `3 scripts`.
 pub fn count_phrase(n: usize, one: &str, more: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { more })
 }
 
 impl ImportFinding {
-    /// One thing.
+    /// Creates a finding with a count of 1.
     pub fn new(fate: FindingOutcome, code: &'static str, message: impl Into<String>) -> Self {
         Self { fate, code, line: None, count: 1, message: message.into(), names: Vec::new() }
     }
 
-    /// The same of so many.
+    /// Sets the count.
     #[must_use]
     pub fn of(mut self, count: usize) -> Self {
         self.count = count;
         self
     }
 
-    /// The same that names these.
+    /// Sets the names.
     #[must_use]
     pub fn with_names(mut self, names: Vec<String>) -> Self {
         self.names = names;
         self
     }
 
-    /// The same at a line, from 1.
+    /// Sets the line number, from 1.
     #[must_use]
     pub fn at(mut self, line: u64) -> Self {
         self.line = Some(line);

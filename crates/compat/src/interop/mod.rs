@@ -1,14 +1,17 @@
-//! Files of other programs, as they are: bytes in, plain values out, and back. Nothing here knows the store, the disk, the
-//! clock or a client; whoever writes what was read into the store does so in `transfer/`.
+//! File formats of other programs: bytes to plain values, and back. Nothing here uses the store, the disk, the clock or
+//! a client; `transfer/` writes the imported values to the store.
 //!
-//! `chat/` reads chats, one message a line; `chat_tree.rs` says which of many files are one story, and where a message stands in
-//! it. `text.rs` makes text of bytes, `finding.rs` says of each thing in a file whether it works here, `png.rs` knows the chunks of
-//! a picture and `picture.rs` what a picture is. `card/` reads and writes cards of characters,
-//! `book/` lorebooks, `persona.rs` personas, `preset.rs` presets, `scripts.rs` what becomes of regex scripts, `foreign_chat/` stories of programs whose chats are trees or plain lists;
-//! `file_kind.rs` says what a file is that nobody has named.
+//! - `chat/`: SillyTavern chats, one message per line
+//! - `chat_tree.rs`: finds the chat files that form one story, and the position of a message in it
+//! - `card/`, `lorebook/`, `persona.rs`, `preset.rs`: read these kinds of files; cards and lorebooks are also written
+//! - `scripts.rs`: findings about regex scripts
+//! - `foreign_chat/`: chats of programs other than SillyTavern, as trees or flat lists
+//! - `file_kind.rs`: detects the kind of a JSON file
+//! - `finding.rs`: reports whether each feature of a file works here
+//! - `text.rs`: decodes bytes to text; `png.rs`: PNG chunks; `picture.rs`: picture formats and thumbnails
 //!
-//! To add a format: a folder or file with its name, whose reader takes bytes (or a `BufRead`, where a file may be large) and
-//! answers with a value of its own and with findings; what it does not know it keeps as it is. Its recorded cases go into
+//! To add a format: create a file or folder with its name. Its reader takes bytes (or a `BufRead` if files may be
+//! large). It returns a type of its own and findings, and keeps unknown data unchanged. Recorded cases go into
 //! `tests/fixtures/golden/`.
 
 pub mod card;

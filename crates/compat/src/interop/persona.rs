@@ -1,55 +1,51 @@
-//! Personas of another program: its settings, or the file that it writes when personas are backed up. Both name them by the
-//! files of their pictures.
+//! Imports SillyTavern personas from `settings.json` or from a persona backup. Both identify a persona by the file name
+//! of its avatar.
 
 use serde_json::{Map, Value, json};
 
 use super::finding::{FindingOutcome, ImportFinding, count_phrase};
 use super::text;
 
-/// The most bytes of such a file: settings hold a lot besides.
+/// Maximum file size in bytes. `settings.json` contains much more than personas.
 pub const MAX_FILE_BYTES: usize = 16 << 20;
-/// The most personas of one file.
+/// Maximum number of personas in one file.
 const MAX_PERSONAS: usize = 1_000;
 
-/// A persona that came in, in our own words.
+/// An imported persona, converted to the format of this program.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportedPersona {
-    /// The file of its picture, by which everything there names it.
+    /// The avatar's file name, which identifies the persona in the source program.
     pub file: String,
-    /// Whether it has a name; one without is called like its file.
+    /// Whether it has a name. A persona without a name gets the file name as its name.
     pub is_named: bool,
-    /// Whether new chats began with it.
+    /// Whether it was the default persona for new chats.
     pub is_default: bool,
-    /// The files of the cards that it was bound to.
+    /// File names of the cards that it was bound to.
     pub bound_cards: Vec<String>,
-    /// The persona as it is kept (`docs/api.md`); what nobody here knows is in its `metadata`.
+    /// The persona as stored (`docs/api.md`). Unknown fields are in its `metadata`.
     pub card: Map<String, Value>,
-    /// What is to say of it.
     pub findings: Vec<ImportFinding>,
 }
 
-/// Why a file has no personas.
+/// Why no personas could be read from a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PersonaError {
-    /// It is larger than any such file.
     #[error("the file has more than {MAX_FILE_BYTES} bytes")]
     TooLong,
-    /// It has more personas than anybody.
     #[error("the file has more than {MAX_PERSONAS} personas")]
     TooMany,
-    /// It is no text.
+    /// The file cannot be decoded as text.
     #[error("this is no file of personas: {0}")]
     NoText(#[from] text::TextDecodeError),
-    /// It is no JSON.
     #[error("the personas are not JSON: {0}")]
     NotJson(String),
-    /// It is JSON of something else.
+    /// Valid JSON without personas.
     #[error("this is no file of personas: it names none")]
     None,
 }
 
 impl PersonaError {
-    /// What one can do about it.
+    /// Returns advice for the user.
     pub const fn hint(&self) -> &'static str {
         "send settings.json, or the file that was written when the personas were backed up"
     }
@@ -58,7 +54,7 @@ impl PersonaError {
 /// Reads the personas of a file.
 ///
 /// # Errors
-/// There are none.
+/// Returns an error if the file is too large, is not JSON, or contains no personas or too many.
 pub fn read(file: &[u8]) -> Result<Vec<ImportedPersona>, PersonaError> {
     if file.len() > MAX_FILE_BYTES {
         return Err(PersonaError::TooLong);
@@ -67,10 +63,10 @@ pub fn read(file: &[u8]) -> Result<Vec<ImportedPersona>, PersonaError> {
     of(&text::json(&text).map_err(|error| PersonaError::NotJson(error.to_string()))?)
 }
 
-/// The personas of settings, or of a backup, that have been read.
+/// Reads personas from parsed settings or a parsed backup.
 ///
 /// # Errors
-/// There are none.
+/// Returns an error if there are no personas or too many.
 pub fn of(value: &Value) -> Result<Vec<ImportedPersona>, PersonaError> {
     let home = value.get("power_user").unwrap_or(value);
     let names = home.get("personas").and_then(Value::as_object).filter(|names| !names.is_empty());
@@ -90,7 +86,7 @@ fn convert_persona(file: &str, name: &Value, about: Option<&Value>, is_default: 
     let name = own.unwrap_or(file);
     let mut about = match about {
         Some(Value::Object(about)) => about.clone(),
-        // Older files have the bare text.
+        // Older files contain only the text.
         Some(Value::String(words)) => Map::from_iter([("description".to_owned(), words.clone().into())]),
         _ => Map::new(),
     };
@@ -125,7 +121,8 @@ fn convert_persona(file: &str, name: &Value, about: Option<&Value>, is_default: 
     ImportedPersona { file: file.to_owned(), is_named: own.is_some(), is_default, bound_cards: bound, card, findings }
 }
 
-/// The files of the cards that a persona is bound to; the other program binds it to groups as well.
+/// Returns the files of the cards that a persona is bound to. SillyTavern also binds personas to groups; those are
+/// ignored.
 fn bound_card_files(about: &Map<String, Value>) -> Vec<String> {
     let all = about.get("connections").and_then(Value::as_array).into_iter().flatten();
     let cards = all.filter(|one| one.get("type").and_then(Value::as_str) == Some("character"));

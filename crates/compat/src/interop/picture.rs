@@ -1,5 +1,5 @@
-//! Pictures: what they are by their bytes, how large they may be, small copies of them. What is not one of the four kinds that
-//! every browser draws as a picture and nothing else (an SVG can carry scripts) is none.
+//! Detects picture formats, limits their size and makes thumbnails. Only PNG, JPEG, WebP and GIF are accepted, because
+//! browsers draw them as pictures and nothing else. SVG can contain scripts.
 
 use std::io::Cursor;
 
@@ -9,38 +9,34 @@ use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, RgbIma
 
 use super::png::{self, PngChunk};
 
-/// The most bytes of a picture.
+/// Maximum size of a picture in bytes.
 pub const MAX_BYTES: usize = 16 << 20;
-/// The longest side, in pixels.
+/// Maximum length of a side in pixels.
 const MAX_SIDE: u32 = 8_192;
-/// The most pixels: decoded they take four bytes each.
+/// Maximum number of pixels. Decoded, each takes four bytes.
 const MAX_PIXELS: u64 = 32 << 20;
-/// The longer side of the small copy that is kept, in pixels: what a portrait takes on a dense screen.
+/// Longer side of a stored thumbnail in pixels: the size of a portrait on a high-density screen.
 const THUMBNAIL_SIDE: u32 = 384;
-/// The longer side of what a list shows, in pixels.
+/// Longer side of a thumbnail in lists, in pixels.
 const LIST_THUMBNAIL_SIDE: u32 = 96;
-/// The longer side of a picture in a message, in pixels.
+/// Longer side of a picture in a message, in pixels.
 const MESSAGE_IMAGE_SIDE: u32 = 1_600;
-/// How well a copy is kept, of 100.
+/// JPEG quality of copies, up to 100.
 const QUALITY: u8 = 82;
-/// How well what a list shows is kept: it is small enough that nobody sees the difference, and there are hundreds.
+/// JPEG quality of thumbnails in lists. They are too small to show a difference, and a list has hundreds.
 const LIST_THUMBNAIL_QUALITY: u8 = 70;
 
-/// What a picture is.
+/// A picture format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PictureFormat {
-    /// PNG.
     Png,
-    /// JPEG.
     Jpeg,
-    /// WebP.
     WebP,
-    /// GIF.
     Gif,
 }
 
 impl PictureFormat {
-    /// Its media type.
+    /// Returns the media type.
     pub const fn media_type(self) -> &'static str {
         match self {
             Self::Png => "image/png",
@@ -63,21 +59,21 @@ impl PictureFormat {
 /// Why something cannot be shown as a picture.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PictureError {
-    /// It is something else.
+    /// Not one of the accepted formats.
     #[error("this is no picture of a kind that is shown: PNG, JPEG, WebP or GIF")]
     Unknown,
-    /// Too many bytes.
+    /// The file has too many bytes.
     #[error("the picture has more than {MAX_BYTES} bytes")]
     TooLong,
-    /// Too many pixels.
+    /// Too many pixels: width and height.
     #[error("the picture has {0} x {1} pixels; {MAX_SIDE} on a side and {MAX_PIXELS} in all are taken")]
     TooLarge(u32, u32),
-    /// Damaged.
+    /// The file is damaged.
     #[error("the picture cannot be read: {0}")]
     Broken(String),
 }
 
-/// What bytes are, by how they begin.
+/// Detects the format by the first bytes.
 pub fn detect_format(bytes: &[u8]) -> Option<PictureFormat> {
     match bytes {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(PictureFormat::Png),
@@ -88,32 +84,32 @@ pub fn detect_format(bytes: &[u8]) -> Option<PictureFormat> {
     }
 }
 
-/// A small copy of a picture, which proves that it can be drawn. A JPEG, or a PNG where one can see through it.
+/// Returns a small copy: a JPEG, or a PNG if the picture has transparency. This also proves that the picture can be
+/// decoded.
 ///
 /// # Errors
-/// It is no picture, too large or damaged.
+/// Returns an error if the bytes are not a picture, or the picture is too large or damaged.
 pub fn thumbnail(bytes: &[u8]) -> Result<Vec<u8>, PictureError> {
     reencode(bytes, THUMBNAIL_SIDE, QUALITY)
 }
 
-/// A copy of a small copy, for a list of hundreds.
+/// Returns a copy for lists with hundreds of pictures.
 ///
 /// # Errors
-/// It is no picture, too large or damaged.
+/// Returns an error if the bytes are not a picture, or the picture is too large or damaged.
 pub fn row(bytes: &[u8]) -> Result<Vec<u8>, PictureError> {
     reencode(bytes, LIST_THUMBNAIL_SIDE, LIST_THUMBNAIL_QUALITY)
 }
 
-/// A picture as a message shows it: drawn anew, so that nothing of the bytes that came is left. Of one that moves, the first
-/// picture.
+/// Re-encodes a picture for a message, so that none of the original bytes remain. An animation becomes its first frame.
 ///
 /// # Errors
-/// It is no picture, too large or damaged.
+/// Returns an error if the bytes are not a picture, or the picture is too large or damaged.
 pub fn shown(bytes: &[u8]) -> Result<Vec<u8>, PictureError> {
     reencode(bytes, MESSAGE_IMAGE_SIDE, QUALITY)
 }
 
-/// A JPEG, or a PNG where one can see through it, no longer than `side` on either side.
+/// Returns a JPEG, or a PNG if the picture has transparency. Neither side is longer than `side` pixels.
 fn reencode(bytes: &[u8], side: u32, quality: u8) -> Result<Vec<u8>, PictureError> {
     let image = decode(bytes)?;
     let image = match image.width().max(image.height()) {
@@ -143,21 +139,21 @@ fn decode(bytes: &[u8]) -> Result<DynamicImage, PictureError> {
         return Err(PictureError::TooLarge(width, height));
     }
     let mut limits = Limits::no_limits();
-    // What is drawn, with eight bytes for a pixel, and as much again to draw it with.
+    // The decoded picture with eight bytes per pixel, and as much again for decoding.
     limits.max_alloc = Some(MAX_PIXELS * 16);
     decoder.set_limits(limits).map_err(broken)?;
     DynamicImage::from_decoder(decoder).map_err(broken)
 }
 
-/// A PNG of a picture; a plain one where there is none, or none that can be drawn.
+/// Returns the picture as a PNG, or a placeholder if there is none or it cannot be decoded.
 pub fn png_or_placeholder(picture: Option<&[u8]>) -> Vec<u8> {
     picture.and_then(|picture| to_png(picture).ok()).unwrap_or_else(|| encode_png(&placeholder_image()))
 }
 
-/// A PNG of a picture: one that is a PNG stays as it is.
+/// Returns a picture as a PNG. A PNG stays unchanged.
 ///
 /// # Errors
-/// It cannot be drawn, or its chunks do not hold together.
+/// Returns an error if the picture cannot be decoded or has damaged chunks.
 pub fn to_png(picture: &[u8]) -> Result<Vec<u8>, PictureError> {
     if detect_format(picture) != Some(PictureFormat::Png) {
         return decode(picture).map(|image| encode_png(&image));
@@ -170,12 +166,12 @@ pub fn to_png(picture: &[u8]) -> Result<Vec<u8>, PictureError> {
 
 fn encode_png(image: &DynamicImage) -> Vec<u8> {
     let mut png = Vec::new();
-    // Into memory, where nothing is too large for it.
+    // Writing to memory has no size limit.
     let _ = image.write_to(&mut Cursor::new(&mut png), ImageFormat::Png);
     png
 }
 
-/// A calm evening, for a card without a picture.
+/// A plain gradient for cards without a picture.
 fn placeholder_image() -> DynamicImage {
     let shade = |_, y: u32| {
         let fall = u8::try_from(y / 16).unwrap_or(u8::MAX);
@@ -184,14 +180,14 @@ fn placeholder_image() -> DynamicImage {
     RgbImage::from_fn(400, 600, shade).into()
 }
 
-/// A PNG without the texts of cards, and without what stands behind its end.
+/// Returns a PNG without card chunks and without data after its end.
 pub fn strip_text_chunks(chunks: &[PngChunk<'_>]) -> Vec<u8> {
     let is_card = |chunk: &&PngChunk<'_>| chunk.is_text() && matches!(chunk.keyword().as_str(), "chara" | "ccv3");
     let kept = chunks.iter().filter(|chunk| !is_card(chunk)).map(|chunk| chunk.raw);
     std::iter::once(png::SIGNATURE.as_slice()).chain(kept).collect::<Vec<_>>().concat()
 }
 
-/// A PNG with more chunks before its end.
+/// Inserts chunks before the end of a PNG. Removes card chunks.
 pub fn insert_chunks(png: &[u8], texts: &[u8]) -> Vec<u8> {
     let (chunks, _) = png::read(png).unwrap_or_default();
     let bare = strip_text_chunks(&chunks);
@@ -204,7 +200,7 @@ pub fn insert_chunks(png: &[u8], texts: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// What a stranger sends is known by its bytes, and what carries scripts is no picture.
+    /// The bytes decide the format, and formats with scripts are rejected.
     #[test]
     fn picture_format_is_detected_by_bytes() {
         for (bytes, expected) in [
@@ -232,7 +228,7 @@ mod tests {
         assert!(matches!(thumbnail(&drawn[..200]), Err(PictureError::Broken(_))));
     }
 
-    /// A few bytes can say that they are a picture of billions of pixels.
+    /// A few bytes can claim a picture of billions of pixels.
     #[test]
     fn picture_huge_dimensions_returns_error() {
         let head = [&100_000_u32.to_be_bytes()[..], &100_000_u32.to_be_bytes(), b"\x08\x02\0\0\0"].concat();

@@ -1,4 +1,4 @@
-//! The chunks of a PNG: other programs keep their texts in them, beside the picture.
+//! Reads and writes PNG chunks. Other programs store cards and lorebooks in text chunks of a picture.
 
 use std::io::Read;
 
@@ -8,14 +8,14 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use flate2::Crc;
 use flate2::read::ZlibDecoder;
 
-/// What every PNG begins with.
+/// The bytes at the start of every PNG.
 pub const SIGNATURE: &[u8; 8] = b"\x89PNG\r\n\x1a\n";
-/// The most bytes of a text once it is unpacked: a packed one may say a thousand times what it weighs.
+/// Maximum size of a decompressed text in bytes. Compressed text can expand a thousandfold.
 const MAX_TEXT_BYTES: u64 = 32 << 20;
-/// Chunks of one file. A picture of a camera has thousands of small ones; a file that is nothing but chunks is no picture.
+/// Maximum number of chunks in a file. A camera picture has thousands of small ones.
 const MAX_CHUNKS: usize = 100_000;
 
-/// Writers differ in padding; nobody reads what the last bits say.
+/// Accepts any padding and trailing bits, because writers differ in both.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new()
@@ -23,65 +23,58 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// What is wrong with a PNG.
+/// Why a PNG, or a text in it, cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PngError {
-    /// A chunk that ends before it should, or is packed in a way that nobody knows.
+    /// The chunk is truncated or cannot be decompressed.
     #[error("the chunk \"{0}\" is broken")]
     Broken(String),
-    /// A chunk whose length is not true.
+    /// The chunk claims more bytes than the file has left.
     #[error("a chunk says that it has {said} bytes, and {there} are there")]
     LyingLength {
-        /// What it says.
+        /// Claimed length in bytes.
         said: u32,
-        /// What there is.
+        /// Bytes available.
         there: usize,
     },
-    /// A text that is too long once it is unpacked.
+    /// The text is too long after decompression.
     #[error("the text in the chunk \"{0}\" has more than {MAX_TEXT_BYTES} bytes")]
     TooLong(String),
-    /// More chunks than any picture has.
+    /// The file has too many chunks.
     #[error("the picture has more than {MAX_CHUNKS} chunks")]
     TooMany,
-    /// A text that is not base64.
     #[error("the chunk \"{keyword}\" is not base64: {cause}")]
-    NotBase64 {
-        /// Its name.
-        keyword: String,
-        /// What is wrong.
-        cause: String,
-    },
+    NotBase64 { keyword: String, cause: String },
 }
 
-/// One chunk.
+/// A chunk of a PNG.
 #[derive(Debug, Clone, Copy)]
 pub struct PngChunk<'a> {
-    /// Its four letters.
+    /// The four-letter chunk type.
     pub kind: &'a [u8],
-    /// What it holds.
     pub data: &'a [u8],
-    /// All of it, as it stands in the file.
+    /// The whole chunk as it stands in the file.
     pub raw: &'a [u8],
-    /// Whether its sum is right.
+    /// Whether the checksum is correct.
     pub crc_matches: bool,
 }
 
 impl PngChunk<'_> {
-    /// Whether a text stands in it.
+    /// Returns whether it is a text chunk (`tEXt`, `zTXt` or `iTXt`).
     pub fn is_text(&self) -> bool {
         matches!(self.kind, b"tEXt" | b"zTXt" | b"iTXt")
     }
 
-    /// The name of the text in it, in lower case.
+    /// Returns the keyword of a text chunk, in lower case.
     pub fn keyword(&self) -> String {
         let name = self.data.split(|byte| *byte == 0).next().unwrap_or_default();
         name.iter().map(|byte| char::from(byte.to_ascii_lowercase())).collect()
     }
 
-    /// The text in it, unpacked.
+    /// Returns the text of the chunk, decompressed.
     ///
     /// # Errors
-    /// It is cut, or packed in a way that nobody knows, or too long.
+    /// Returns an error if the text is truncated, too long, or cannot be decompressed.
     pub fn text(&self) -> Result<Vec<u8>, PngError> {
         let broken = || PngError::Broken(self.keyword());
         let (_, rest) = split_at_nul(self.data).ok_or_else(broken)?;
@@ -89,7 +82,7 @@ impl PngChunk<'_> {
             b"zTXt" => self.decompress(rest.get(1..).ok_or_else(broken)?),
             b"iTXt" => {
                 let (packed, rest) = rest.split_first().ok_or_else(broken)?;
-                // How it is packed, its language, and the name in that language.
+                // Skip the compression method, the language and the translated keyword.
                 let (_, rest) = rest.get(1..).and_then(split_at_nul).ok_or_else(broken)?;
                 let (_, text) = split_at_nul(rest).ok_or_else(broken)?;
                 if *packed == 0 { Ok(text.to_vec()) } else { self.decompress(text) }
@@ -107,16 +100,16 @@ impl PngChunk<'_> {
     }
 }
 
-/// What stands before and behind the first zero.
+/// Splits at the first NUL byte and drops it.
 fn split_at_nul(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let zero = bytes.iter().position(|byte| *byte == 0)?;
     Some((bytes.get(..zero)?, bytes.get(zero + 1..)?))
 }
 
-/// The chunks of a PNG, up to the last whole one, and what is wrong behind it.
+/// Returns all complete chunks up to `IEND`, and the error that stopped the reading, if any.
 ///
 /// # Errors
-/// There are more than any picture has.
+/// Returns an error if there are too many chunks.
 pub fn read(png: &[u8]) -> Result<(Vec<PngChunk<'_>>, Option<PngError>), PngError> {
     let (mut chunks, mut rest) = (Vec::new(), png.get(SIGNATURE.len()..).unwrap_or_default());
     while !rest.is_empty() {
@@ -144,7 +137,7 @@ fn split_chunk(bytes: &[u8]) -> Option<(PngChunk<'_>, &[u8])> {
     Some((PngChunk { kind, data, raw: whole, crc_matches: sum == crc(&[kind, data]) }, bytes.get(end..)?))
 }
 
-/// A chunk that says it has more than there is.
+/// Returns the error for a chunk that claims more bytes than there are.
 fn length_error(rest: &[u8]) -> PngError {
     let said = rest.first_chunk().map_or(0, |length| u32::from_be_bytes(*length));
     PngError::LyingLength { said, there: rest.len().saturating_sub(8) }
@@ -156,22 +149,22 @@ fn crc(parts: &[&[u8]]) -> u32 {
     crc.sum()
 }
 
-/// A new chunk. Nothing that is written here is as long as a chunk can be.
+/// Encodes a chunk. No caller writes data longer than the format allows.
 pub fn encode_chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
     let length = u32::try_from(data.len()).unwrap_or(u32::MAX);
     [&length.to_be_bytes()[..], kind, data, &crc(&[kind, data]).to_be_bytes()].concat()
 }
 
-/// A chunk with a card in it.
+/// Encodes a `tEXt` chunk with a card as base64.
 pub fn encode_card_chunk(keyword: &str, json: &str) -> Vec<u8> {
     let text = BASE64.encode(json);
     encode_chunk(b"tEXt", &[keyword.as_bytes(), b"\0", text.as_bytes()].concat())
 }
 
-/// The bytes that a text in base64 stands for.
+/// Decodes base64 text. Whitespace and the URL-safe alphabet are accepted.
 ///
 /// # Errors
-/// It is not base64.
+/// Returns an error if the text is not base64.
 pub fn decode_base64(keyword: &str, text: &[u8]) -> Result<Vec<u8>, PngError> {
     let plain = |byte: &u8| match byte {
         b'-' => b'+',

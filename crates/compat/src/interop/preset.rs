@@ -1,11 +1,11 @@
-//! Presets: what other programs keep for their prompts, each as JSON of a kind of its own. What a file is for, its folder says, or
-//! else its keys.
+//! Presets: prompt settings, samplers, templates, regex scripts and similar JSON files. Each kind has its own format.
+//! The folder of a file tells its kind, otherwise its keys do.
 
 use serde_json::{Map, Value};
 
 use super::{FindingOutcome, ImportFinding, scripts, text};
 
-/// Keys by which a kind is known, those first whose files also have keys of others.
+/// Keys that identify a kind. Kinds whose files also contain keys of other kinds come first.
 const KIND_KEYS: [(&str, &[&str]); 10] = [
     ("openai", &["prompts", "prompt_order", "openai_max_context", "chat_completion_source"]),
     ("regex", &["findRegex"]),
@@ -19,14 +19,14 @@ const KIND_KEYS: [(&str, &[&str]); 10] = [
     ("kobold", &["rep_pen_slope", "sampler_order"]),
 ];
 
-/// Keys of small templates: all that they have to have.
+/// Keys that identify small templates. A template has all of them.
 const TEMPLATE_KEYS: [(&str, &[&str]); 2] =
     [("reasoning", &["prefix", "suffix", "separator"]), ("sysprompt", &["name", "content"])];
 
-/// The most keys of such a template.
+/// Maximum number of keys in such a template.
 const MAX_TEMPLATE_KEYS: usize = 6;
 
-/// What a preset of each kind does not do here.
+/// Kinds that do not work fully here, with the text of the finding.
 const UNSUPPORTED_KINDS: [(&str, &str); 11] = [
     ("openai", "prompt blocks and samplers: a story makes its prompts by them once you choose this preset for it"),
     ("textgen", "samplers: no model is asked with them yet"),
@@ -41,32 +41,31 @@ const UNSUPPORTED_KINDS: [(&str, &str); 11] = [
     ("group", "its members play its stories here; who speaks next, and its automatic mode, are kept and do nothing"),
 ];
 
-/// Fields of presets that are nobody else's business.
+/// Fields that can contain secrets.
 const SECRET_FIELDS: [&str; 4] = ["proxy_password", "custom_include_headers", "api_key", "mancer_api_key"];
 
-/// Takes what is nobody else's business out of a preset that goes along with something else.
+/// Removes secrets from a preset that is exported with something else.
 pub fn remove_secrets(body: &mut Map<String, Value>) {
     for key in SECRET_FIELDS {
         body.shift_remove(key);
     }
 }
 
-/// Why a file is no preset.
+/// Why a file is not a preset.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PresetImportError {
-    /// It is no JSON.
     #[error("it is not JSON: {0}")]
     NotJson(String),
-    /// It is JSON of something else.
+    /// Valid JSON, but not objects.
     #[error("it is JSON, but no preset")]
     NoPreset,
-    /// Its keys do not say what it is for.
+    /// Its keys do not identify a kind.
     #[error("nothing in it says what kind of preset it is")]
     NoKind,
 }
 
 impl PresetImportError {
-    /// What one can do about it.
+    /// Returns advice for the user.
     pub const fn hint(&self) -> &'static str {
         match self {
             Self::NotJson(_) => "export the preset anew where it comes from",
@@ -76,10 +75,10 @@ impl PresetImportError {
     }
 }
 
-/// The bodies that a file has: mostly one; regular expressions also come as a list.
+/// Returns the presets in a file. Most files have one; regex scripts also come as a list.
 ///
 /// # Errors
-/// It is no JSON, or nothing that could be a preset.
+/// Returns an error if the file is not JSON, or not an object or a list of objects.
 pub fn read(file: &[u8]) -> Result<Vec<Map<String, Value>>, PresetImportError> {
     let not_json = |error: &dyn std::fmt::Display| PresetImportError::NotJson(error.to_string());
     let text = text::decode(file).map_err(|error| not_json(&error))?;
@@ -92,7 +91,7 @@ pub fn read(file: &[u8]) -> Result<Vec<Map<String, Value>>, PresetImportError> {
     if all.is_empty() { Err(PresetImportError::NoPreset) } else { Ok(all) }
 }
 
-/// What a preset is for, by its keys; nothing where they do not say.
+/// Detects the kind of a preset by its keys. Returns `None` if they do not identify one.
 pub fn kind_of(body: &Map<String, Value>) -> Option<&'static str> {
     let has = |key: &&str| body.contains_key(*key);
     let by_mark = KIND_KEYS.iter().find(|(_, marks)| marks.iter().any(has));
@@ -101,14 +100,15 @@ pub fn kind_of(body: &Map<String, Value>) -> Option<&'static str> {
     by_mark.or_else(template).map(|(kind, _)| *kind)
 }
 
-/// What a preset calls itself.
+/// Returns the name written in a preset.
 pub fn embedded_name(body: &Map<String, Value>) -> Option<&str> {
     let text = |key: &str| body.get(key).and_then(Value::as_str).map(str::trim).filter(|name| !name.is_empty());
     text("scriptName").or_else(|| text("name"))
 }
 
-/// What becomes of a preset, and of what it says.
+/// Returns the findings for a preset of a kind.
 pub fn import_findings(kind: &str, body: &Map<String, Value>) -> Vec<ImportFinding> {
+    // What the preset itself does.
     let mut findings = vec![match kind {
         "regex" if scripts::is_for_display(body) => ImportFinding::new(
             FindingOutcome::Works,
@@ -131,6 +131,7 @@ pub fn import_findings(kind: &str, body: &Map<String, Value>) -> Vec<ImportFindi
             ImportFinding::new(FindingOutcome::Kept, "preset", meaning)
         }
     }];
+    // Its regex scripts, its models and its secrets.
     let extensions = body.get("extensions");
     findings.extend(scripts::found(extensions.and_then(|extensions| extensions.get("regex_scripts"))));
     let models = extensions.and_then(|extensions| extensions.get("clotho")?.get("models")?.as_array());

@@ -1,16 +1,16 @@
-//! Regex scripts that come in: what they do here. They change what models are sent and what is shown, and no text that is kept.
+//! Findings about imported regex scripts. Scripts change what is sent to models and what is shown, never stored text.
 
 use serde_json::{Map, Value};
 
 use super::finding::{FindingOutcome, ImportFinding, count_phrase};
 
-/// Whether a script is for what is shown, and for nothing else.
+/// Returns whether a script changes only what is shown.
 pub fn is_for_display(script: &Map<String, Value>) -> bool {
     let is = |key: &str| script.get(key).and_then(Value::as_bool).unwrap_or_default();
     is("markdownOnly") && !is("promptOnly")
 }
 
-/// What is told of the scripts of a card or preset.
+/// Returns findings for the scripts of a card or preset.
 pub fn found(list: Option<&Value>) -> Vec<ImportFinding> {
     let all = list.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let shown = all.iter().filter(|script| script.as_object().is_some_and(is_for_display)).count();

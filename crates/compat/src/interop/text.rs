@@ -1,24 +1,25 @@
-//! Bytes of strangers as text, and text as JSON. Most write UTF-8; some editors put a mark in front of it or write UTF-16.
+//! Decodes files of unknown origin to text, and text to JSON. Most are UTF-8; some editors write a byte order mark or
+//! UTF-16.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// Bytes that are no text.
+/// Why bytes could not be decoded as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TextDecodeError {
-    /// Neither UTF-8 nor marked as UTF-16.
+    /// Neither UTF-8 nor marked as UTF-16. Contains the offset of the first invalid byte.
     #[error("not UTF-8 at byte {0}")]
     NotUtf8(usize),
-    /// Marked as UTF-16, and is not.
+    /// Has a UTF-16 byte order mark, but is not UTF-16.
     #[error("it says that it is UTF-16, and is not")]
     NotUtf16,
 }
 
-/// The text of a file, without the mark that it may begin with.
+/// Decodes a file and removes its byte order mark.
 ///
 /// # Errors
-/// It is neither UTF-8 nor marked UTF-16.
+/// Returns an error if the bytes are neither UTF-8 nor marked UTF-16.
 pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, TextDecodeError> {
     if let Some(rest) = bytes.strip_prefix(b"\xff\xfe") {
         return utf16(rest, u16::from_le_bytes).map(Cow::Owned);
@@ -31,10 +32,10 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, TextDecodeError> {
     std::str::from_utf8(rest).map(Cow::Borrowed).map_err(|error| TextDecodeError::NotUtf8(mark + error.valid_up_to()))
 }
 
-/// JSON of a text. A `\ud800` that stands alone is half a character, which no text can hold: U+FFFD takes its place.
+/// Parses JSON. Replaces lone surrogates such as `\ud800` with U+FFFD, because a Rust string cannot contain them.
 ///
 /// # Errors
-/// It is no JSON.
+/// Returns an error if the text is not JSON.
 pub fn json(text: &str) -> serde_json::Result<Value> {
     serde_json::from_str(text).or_else(|error| match replace_lone_surrogates(text) {
         Some(mended) => serde_json::from_str(&mended),
@@ -42,12 +43,12 @@ pub fn json(text: &str) -> serde_json::Result<Value> {
     })
 }
 
-/// How many halves of characters a JSON text has.
+/// Counts the lone surrogate escapes in a JSON text.
 pub fn count_lone_surrogates(json: &str) -> usize {
     lone_surrogates(json).count()
 }
 
-/// A text without blank lines before and behind it. How far its first line is set in belongs to it.
+/// Removes blank lines before a text and all whitespace after it. Keeps the indentation of the first line.
 pub fn trim_blank_lines(text: &str) -> &str {
     let text = text.trim_end();
     let before = text.get(..text.len() - text.trim_start().len()).unwrap_or_default();
@@ -66,10 +67,10 @@ fn replace_lone_surrogates(json: &str) -> Option<String> {
     (after > 0).then_some(mended)
 }
 
-/// The length of an escape such as `\ud800`.
+/// Length in bytes of an escape such as `\ud800`.
 const SURROGATE_ESCAPE_LEN: usize = 6;
 
-/// Where the escapes stand that are half a character.
+/// Returns the byte offsets of all lone surrogate escapes.
 fn lone_surrogates(json: &str) -> impl Iterator<Item = usize> {
     let bytes = json.as_bytes();
     let unit = move |at: usize| {
@@ -89,7 +90,7 @@ fn lone_surrogates(json: &str) -> impl Iterator<Item = usize> {
                     at += SURROGATE_ESCAPE_LEN;
                     return Some(here);
                 }
-                // Whatever is escaped is passed over with its backslash.
+                // Skip the backslash and the escaped character.
                 _ => at += 2,
             }
         }

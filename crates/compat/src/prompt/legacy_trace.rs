@@ -1,39 +1,34 @@
-//! Prompts of traces that were kept before presets made all of them: typed blocks and the history become messages again.
-//! Nothing new is made here.
+//! Rebuilds the messages of old traces, from before presets: typed blocks plus history. New prompts do not use this.
 
 use clotho_core::tree::Role;
 
 use super::{OutgoingMessage, PromptLine};
 
-/// Where a block belonged.
+/// Place of a block in the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TraceSlot {
-    /// The instructions of the card, or the default ones.
+    /// The system prompt of the card, or the default one.
     Main,
-    /// Who the character is.
     Description,
-    /// How the character is.
     Personality,
-    /// Where the story is set.
     Scenario,
-    /// Who the user plays.
     Persona,
-    /// Example turns.
+    /// Example dialogue.
     Example,
-    /// The world as its schemas show it; changes each turn, so it stands behind the history.
+    /// The state as its schemas show it. It changes each turn, so it comes late in the prompt.
     Status,
-    /// What stands for a user's message where there is none: model servers refuse a prompt without one.
+    /// Stands in for a missing user message: model servers refuse a prompt without one.
     Filler,
-    /// The last word to the model.
+    /// Instructions after the history.
     PostHistory,
-    /// What the model is asked to do in place of a reply.
+    /// A task other than a reply.
     Instruction,
-    /// The reply that it is to go on from.
+    /// The reply to continue.
     Continue,
 }
 
 impl TraceSlot {
-    /// The word for it in traces.
+    /// Returns the word used in traces.
     const fn as_str(self) -> &'static str {
         match self {
             Self::Main => "main",
@@ -50,7 +45,7 @@ impl TraceSlot {
         }
     }
 
-    /// Reads the word.
+    /// Parses the word used in traces.
     pub fn parse(word: &str) -> Option<Self> {
         const ALL: [TraceSlot; 11] = [
             TraceSlot::Main,
@@ -69,22 +64,20 @@ impl TraceSlot {
     }
 }
 
-/// One typed block.
+/// One typed block of an old trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceBlock {
-    /// Where it belonged.
     pub slot: TraceSlot,
-    /// Who said it.
     pub role: Role,
-    /// The text.
     pub text: String,
-    /// Whether it was not sent.
     pub is_left_out: bool,
 }
 
-/// Weaves blocks and history into messages: what is stable first, then the history, with what changes each turn just
-/// before its last line, so that the provider's cache of the common beginning holds. Neighbours of one role are joined by
-/// a blank line, empty ones dropped.
+/// Combines blocks and history into messages.
+///
+/// Stable blocks come first, then the history. The status block comes just before the last history line, so the
+/// provider can cache the common prefix. Neighbours of the same role are joined by a blank line; empty messages are
+/// dropped.
 pub fn rebuild_messages(blocks: &[TraceBlock], history: &[PromptLine]) -> Vec<OutgoingMessage> {
     let history: Vec<&PromptLine> = history.iter().filter(|line| !line.text.trim().is_empty()).collect();
     let named = needs_names(&history);
@@ -110,7 +103,7 @@ pub fn rebuild_messages(blocks: &[TraceBlock], history: &[PromptLine]) -> Vec<Ou
     join_neighbours(sent)
 }
 
-/// Names are prefixed as soon as two people or two characters are on the path (`domain.md` 2.4).
+/// Returns whether names must be prefixed: as soon as one role has two different names (`domain.md` 2.4).
 fn needs_names(history: &[&PromptLine]) -> bool {
     [Role::User, Role::Assistant].into_iter().any(|role| {
         let mut names = history.iter().filter(|line| line.role == role).filter_map(|line| line.name.as_deref());

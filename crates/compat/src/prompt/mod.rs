@@ -1,19 +1,20 @@
-//! What the model is sent: typed parts in the order of a preset, with as much of the history as there is room for. Pure; the
-//! turn reads everything first and hands it in.
+//! Builds the prompt: typed parts in the order of a preset, with as much of the history as fits. Pure; the turn reads
+//! everything first and passes it in.
 //!
-//! - [`preset`] makes the messages of a request: the texts of character, persona, world and lore in their order, as much of the
-//!   history as fits, and why the rest does not go. [`TokenMeasure`] says how large texts are.
-//! - [`summary_messages`] asks for something that is no part of the story.
-//! - [`lore`] says which entries of the lorebooks a story calls up, and why.
-//! - [`js_regex`] is regular expressions as SillyTavern's files write them, bounded in steps; [`scripts`] change texts
-//!   with them, as cards and people wish.
-//! - [`macros`] fills texts in: names, variables, dates, dice; [`refill`] does so with lines of the history, and again when a
-//!   trace is read. [`recall`] chooses what of long ago is told again, [`summaries`] what is told of it summed up. [`tags`]
-//!   hides what models write for machines, [`status`] shows the world to the model.
+//! - [`preset`] builds the messages of a request: card, persona, world and lore texts in order, and the history that
+//!   fits. It also records why a text is left out. [`TokenMeasure`] counts tokens.
+//! - [`summary_messages`] asks for a summary, which is not part of the story.
+//! - [`lore`] decides which lorebook entries are active, and why.
+//! - [`js_regex`] implements the regular expressions of SillyTavern files with a step limit. [`scripts`] are the regex
+//!   scripts of cards and users.
+//! - [`macros`] expands names, variables, dates and dice. [`refill`] expands history lines, also when a trace is read.
+//!   [`recall`] selects older messages to repeat, [`summaries`] selects summaries of them. [`tags`] hides
+//!   machine-readable tags, [`status`] shows the state to the model.
 //!
-//! To add a text to prompts: a part in `preset/read.rs` with its place in the order, its text in `preset/order.rs`; one that
-//! stands between messages in `preset/inject.rs`. The trace keeps what was sent, so a prompt can be rebuilt only as long as
-//! [`preset::woven`] gives the same messages for the same pieces and history; [`weave`] does that for older traces.
+//! To add a text to prompts, add a part to `preset/read.rs` with its place in the order, and its text to
+//! `preset/order.rs`. A text between messages goes into `preset/inject.rs`. The trace keeps what was sent. A prompt can
+//! be rebuilt only while [`preset::rebuild`] gives the same messages for the same pieces and history;
+//! [`rebuild_messages`] does that for older traces.
 
 pub mod js_regex;
 mod legacy_trace;
@@ -38,19 +39,19 @@ pub use legacy_trace::{TraceBlock, TraceSlot, rebuild_messages};
 pub use summary_request::summary_messages;
 pub use token_count::{ESTIMATE, TokenCounter, TokenMeasure, estimate_text, tokens};
 
-/// Why a text is not sent.
+/// Why a text is left out of the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OmitReason {
-    /// There was no room.
+    /// The text does not fit into the token budget.
     Budget,
-    /// Another text says the same.
+    /// Another text has the same content.
     Duplicate,
-    /// The preset has no history in which it could stand.
+    /// The preset has no history to insert the text into.
     NoPlace,
 }
 
 impl OmitReason {
-    /// The word for it in traces.
+    /// Returns the word used in traces.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Budget => "budget",
@@ -60,100 +61,85 @@ impl OmitReason {
     }
 }
 
-/// What may never be left out is larger than the whole prompt may be. Both in tokens.
+/// Error: the parts that must be sent exceed the prompt limit. Both numbers are tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenOverflow {
-    /// What it takes.
     pub needed: usize,
-    /// What there is.
     pub budget: usize,
 }
 
-/// One message of the history, as it goes into a prompt.
+/// One history message, as it goes into a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptLine {
-    /// Who it speaks as.
     pub role: Role,
-    /// The speaker.
     pub name: Option<String>,
-    /// The text, with what is hidden from models taken out.
+    /// Text without the parts that are hidden from models.
     pub text: String,
 }
 
-/// One message as sent.
+/// One message as sent to the provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutgoingMessage {
-    /// Who it speaks as.
     pub role: Role,
-    /// The speaker, where the provider is told in a field.
+    /// Speaker, for providers with a separate name field.
     pub name: Option<String>,
-    /// The text.
     pub text: String,
 }
 
-/// Where a text between the messages stands that does not say: with so many behind it, said by the system.
+/// Default position of a text between messages: the number of messages after it, and its role.
 pub const DEFAULT_DEPTH: (usize, Role) = (4, Role::System);
 
-/// Who plays: names and texts of the cards, macros not yet filled in.
+/// Names and card texts of the participants, before macro expansion.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PromptCast {
     /// The user's name in the story.
     pub user: String,
-    /// Who the user plays.
+    /// The persona's description.
     pub persona: String,
-    /// The character's name.
     pub character: String,
-    /// Who the character is.
     pub description: String,
-    /// How the character is.
     pub personality: String,
-    /// Where the story is set.
     pub scenario: String,
-    /// Example turns, in the form of character cards.
+    /// Example dialogue, in the format of character cards.
     pub examples: String,
-    /// Instructions that replace the default ones.
+    /// System prompt of the card; replaces the default one.
     pub system: String,
-    /// The last word to the model.
+    /// Instructions after the history.
     pub post_history: String,
-    /// The first message and the others that a story may begin with.
+    /// The first message and its alternatives.
     pub greetings: Vec<String>,
-    /// What the card wants to stand between the last messages.
+    /// Text that the card inserts between the last messages.
     pub depth_prompt: String,
-    /// How many messages stand behind that, and who says it; `None` = as [`DEFAULT_DEPTH`] has it.
+    /// Number of messages after the depth prompt, and its role; `None` = [`DEFAULT_DEPTH`].
     pub depth_prompt_position: Option<(usize, Role)>,
-    /// What the card's author says to its readers.
+    /// The card author's notes for users.
     pub creator_notes: String,
-    /// The version of the card.
     pub version: String,
-    /// The regex scripts that the card brings along.
+    /// Regex scripts embedded in the card.
     pub scripts: Vec<Value>,
-    /// What the card adds to the author's note; `None` = nothing.
+    /// The card's addition to the author's note.
     pub author_note: Option<CardAuthorsNote>,
 }
 
-/// What a card has to say where the author's note stands.
+/// The author's note of a card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CardAuthorsNote {
-    /// What it says.
     pub text: String,
-    /// Where it stands to the note of the session.
+    /// Position relative to the note of the session.
     pub place: CardNotePosition,
 }
 
-/// Where the note of a card stands to that of the session.
+/// Position of a card's note relative to the session's note.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CardNotePosition {
-    /// Instead of it.
     #[default]
     Instead,
-    /// Above it.
     Above,
-    /// Below it.
     Below,
 }
 
 impl CardAuthorsNote {
-    /// The note of the session with that of the card.
+    /// Combines the session's note `own` with the card's note.
     pub fn over(&self, own: &str) -> String {
         match self.place {
             CardNotePosition::Above if !own.is_empty() => format!("{}\n{own}", self.text),
@@ -164,7 +150,7 @@ impl CardAuthorsNote {
 }
 
 impl PromptCast {
-    /// What macros know of who plays, and nothing else yet.
+    /// Returns a macro context with the names and card texts only.
     pub fn macro_context(&self) -> macros::MacroContext {
         macros::MacroContext {
             user: self.user.clone(),
@@ -187,7 +173,7 @@ impl PromptCast {
         }
     }
 
-    /// The names that are filled into the history.
+    /// Returns the names for expanding history lines.
     pub fn names(&self) -> refill::HistoryNames {
         refill::HistoryNames { user: self.user.clone(), character: self.character.clone() }
     }

@@ -1,22 +1,21 @@
-//! Lines of the history are filled when a prompt is made, and filled again when its trace is read: a trace names the node and
-//! keeps none of its text. Names are filled in the same way again, so that they take no room; a line with more than names
-//! filled in is a piece of its own, and in older traces a [`LinePatch`].
+//! Expands the names in history lines, when a prompt is built and again when its trace is read.
+//!
+//! A trace names the node and stores no text of it. Names expand the same way again, so they need no storage. A line
+//! with other macros is a piece of its own; in older traces it is a [`LinePatch`].
 
 use serde_json::{Map, Value};
 
 use super::macros::{MacroContext, MacroEngine};
 
-/// The names that are filled into every line.
+/// The names that are expanded in every history line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HistoryNames {
-    /// The user's.
     pub user: String,
-    /// The character's.
     pub character: String,
 }
 
 impl HistoryNames {
-    /// A line with these names filled in, and nothing else known.
+    /// Expands these names in a line; all other macro values are at their defaults.
     pub fn fill(&self, text: &str) -> String {
         if !text.contains(['{', '}', '<']) {
             return text.to_owned();
@@ -27,25 +26,25 @@ impl HistoryNames {
     }
 }
 
-/// How a filled line differs from one with names only.
+/// The difference between a fully expanded line and the line with only names expanded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinePatch {
-    /// How many bytes are equal before it.
+    /// Length of the common prefix, in bytes.
     before: usize,
-    /// How many bytes are equal behind it.
+    /// Length of the common suffix, in bytes.
     behind: usize,
-    /// What stands between.
+    /// Text between prefix and suffix.
     text: String,
 }
 
 impl LinePatch {
-    /// The filled line again; `None` where the line with names is not the one that it was.
+    /// Restores the expanded line; `None` if `named` is not the original line.
     pub fn onto(&self, named: &str) -> Option<String> {
         let behind = named.len().checked_sub(self.behind).filter(|behind| *behind >= self.before)?;
         Some([named.get(..self.before)?, &self.text, named.get(behind..)?].concat())
     }
 
-    /// Reads what a trace keeps.
+    /// Reads a patch from the JSON of a trace.
     pub fn from_json(value: &Value) -> Option<Self> {
         let number = |at: usize| usize::try_from(value.get(at)?.as_u64()?).ok();
         Some(Self { before: number(0)?, behind: number(1)?, text: value.get(2)?.as_str()?.to_owned() })
@@ -64,7 +63,7 @@ mod tests {
         assert_eq!(names.fill("plain"), "plain");
     }
 
-    /// What an older trace kept is put into the line with names, and into no other line.
+    /// A patch of an older trace applies to its own line and to no other line.
     #[test]
     fn refill_line_patch_restores_line() {
         let kept = LinePatch::from_json(&json!([4, 1, "灯 7"])).unwrap();

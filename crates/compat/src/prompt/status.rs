@@ -1,4 +1,4 @@
-//! The world as the model sees it: one line for each declared value that is not hidden.
+//! The state as the model sees it: one line for each declared value that is not hidden.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use clotho_core::world::{Pointer, SchemaNode, SchemaSet, World};
 
-/// Lines like `combat/hp: 90 (hit points)` for every leaf that a schema declares; empty without schemas.
+/// Formats lines like `combat/hp: 90 (hit points)` for every leaf that a schema declares; empty without schemas.
 pub fn block(world: &World, rules: &SchemaSet) -> String {
     let mut lines = Vec::new();
     for (root, schema) in rules.roots() {
@@ -24,7 +24,7 @@ pub fn block(world: &World, rules: &SchemaSet) -> String {
     if lines.is_empty() { String::new() } else { format!("The state of the world now:\n{}", lines.join("\n")) }
 }
 
-/// The value without what is concealed inside.
+/// Returns the value without its hidden parts.
 fn without_concealed(value: &Value, path: &Pointer, concealed: &HashSet<Pointer>) -> Value {
     if concealed.is_empty() {
         return value.clone();
@@ -58,7 +58,7 @@ fn line(path: &str, value: &Value, leaf: &SchemaNode) -> String {
     if about.is_empty() { format!("- {path}: {text}") } else { format!("- {path}: {text} ({about})") }
 }
 
-/// What a value is: in a map of like things, or a list of them, also what their parts are.
+/// Returns the description of a value. For a map or list of equal items it includes the descriptions of their fields.
 fn value_hint(leaf: &SchemaNode) -> String {
     let own = leaf.description().or(leaf.title()).map(str::to_owned);
     let part = |(key, node): (&str, &SchemaNode)| {
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
     use clotho_core::world::Schema;
 
-    /// The model is told what each value is, and nothing that is hidden.
+    /// The status block describes each value and omits hidden ones.
     #[test]
     fn status_block_lists_each_value_with_hint() {
         let schema = Schema::parse(json!({"properties": {

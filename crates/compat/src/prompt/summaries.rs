@@ -1,57 +1,59 @@
-//! Summaries: which of them a prompt tells, which messages are to be summed up next, and when several become a chapter. Pure:
-//! where each stands on the line is handed in, as places counted from its beginning.
+//! Selects summaries: which ones a prompt includes, which messages are summarized next, and when summaries form a
+//! chapter. Pure: summaries are passed in as spans of positions, counted from the start of the branch.
 //!
-//! A summary of messages has level 1; a chapter has one level more than the summaries that it was made of.
+//! A summary of messages has level 1. A chapter is one level above the summaries it was made from.
 
 use super::OutgoingMessage;
 use clotho_core::tree::Role;
 
-/// What stands above what is told.
+/// First line of the summary block.
 const HEADING: &str = "What happened before the messages that follow, summed up, the oldest first:";
-/// No chapter is made of chapters of this level.
+/// Chapters of this level are not combined further.
 const MAX_LEVEL: i16 = 5;
-/// So many of the newest summaries are in no chapter: they are told whole.
+/// Number of the newest summaries that are never combined into a chapter.
 const RECENT_KEPT: usize = 2;
 
-/// A summary on a line.
+/// A summary on a branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SummarySpan {
-    /// Its level.
     pub level: i16,
-    /// The place of its first message.
+    /// Position of its first message.
     pub first: usize,
-    /// The place of its last one.
+    /// Position of its last message.
     pub last: usize,
-    /// Tokens of its text.
+    /// Size of its text in tokens.
     pub tokens: usize,
 }
 
-/// Messages that no summary has.
+/// A range of messages without a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SummaryGap {
-    /// The place of the first.
+    /// Position of the first message.
     pub first: usize,
-    /// The place behind the last.
+    /// Position after the last message.
     pub end: usize,
-    /// Whether there is a summary behind them: they will not be more.
+    /// Whether a summary follows, so the gap cannot grow.
     pub is_closed: bool,
 }
 
-/// Which summaries a prompt tells whose history begins at a place, oldest first: all that are over by then, whole; where there
-/// is not so much room, the oldest as chapters; and where that is too much, the oldest not at all.
+/// Selects the summaries for a prompt whose history begins at `begin`, oldest first.
+///
+/// Candidates are the summaries that end before `begin`. If they exceed `room` tokens, the oldest ones are replaced by
+/// chapters. If that is still too much, the oldest are dropped.
 pub fn told(spans: &[SummarySpan], begin: usize, room: usize) -> Vec<usize> {
     let over: Vec<usize> = sort_matching(spans, |span| span.last < begin);
     let mut chosen = non_overlapping(spans, &over, 1);
     let tokens =
         |chosen: &[usize]| chosen.iter().filter_map(|at| spans.get(*at)).map(|span| span.tokens).sum::<usize>();
-    // A chapter of chapters is told when no lower one makes it shorter.
+    // Lower chapters first: a chapter of chapters is used only when no lower one makes the text shorter.
     let mut chapters = over.clone();
     chapters.sort_by_key(|at| spans.get(*at).map(|span| span.level));
     while tokens(&chosen) > room {
         match chapters.iter().find_map(|at| replace_with_chapter(spans, &chosen, *at)) {
             Some(shorter) => chosen = shorter,
             None if chosen.is_empty() => break,
-            // One that has no room even alone must not take the others along; else the oldest goes.
+            // A summary that alone exceeds the room is dropped first, so that it displaces no others; else the oldest
+            // one.
             None => {
                 let is_too_large = |at: &usize| spans.get(*at).is_some_and(|span| span.tokens > room);
                 _ = chosen.remove(chosen.iter().position(is_too_large).unwrap_or(0));
@@ -61,7 +63,7 @@ pub fn told(spans: &[SummarySpan], begin: usize, room: usize) -> Vec<usize> {
     chosen
 }
 
-/// Whether some tell of at least half of the messages that others tell of.
+/// Returns whether `some` covers at least half as many messages as `others`.
 pub fn covers_half(spans: &[SummarySpan], some: &[usize], others: &[usize]) -> bool {
     let messages = |chosen: &[usize]| {
         let spans = chosen.iter().filter_map(|at| spans.get(*at));
@@ -70,7 +72,7 @@ pub fn covers_half(spans: &[SummarySpan], some: &[usize], others: &[usize]) -> b
     messages(some).saturating_mul(2) >= messages(others)
 }
 
-/// Those that are wanted, by where they begin, the lower and longer ones first.
+/// Returns the indices of the matching spans, by start; at the same start the lower and longer ones first.
 fn sort_matching(spans: &[SummarySpan], wanted: impl Fn(&SummarySpan) -> bool) -> Vec<usize> {
     let mut all: Vec<(usize, i16, std::cmp::Reverse<usize>, usize)> = spans
         .iter()
@@ -82,7 +84,7 @@ fn sort_matching(spans: &[SummarySpan], wanted: impl Fn(&SummarySpan) -> bool) -
     all.into_iter().map(|(.., at)| at).collect()
 }
 
-/// Those of a level, as far as each begins behind the one before it.
+/// Returns the spans of a level that do not overlap an earlier chosen one.
 fn non_overlapping(spans: &[SummarySpan], sorted: &[usize], level: i16) -> Vec<usize> {
     let mut end = 0;
     let mut chosen = Vec::new();
@@ -94,7 +96,7 @@ fn non_overlapping(spans: &[SummarySpan], sorted: &[usize], level: i16) -> Vec<u
     chosen
 }
 
-/// What is chosen with a chapter in place of what it was made of, if that is shorter.
+/// Replaces the summaries inside a chapter by the chapter; `None` if the result is not shorter or they do not match.
 fn replace_with_chapter(spans: &[SummarySpan], chosen: &[usize], at: usize) -> Option<Vec<usize>> {
     let chapter = spans.get(at).filter(|span| span.level > 1)?;
     let is_in =
@@ -115,7 +117,7 @@ const fn is_within(span: &SummarySpan, chapter: &SummarySpan) -> bool {
     span.first >= chapter.first && span.last <= chapter.last
 }
 
-/// The messages before a place that no summary has, oldest first.
+/// Returns the message ranges before `end` that have no summary, oldest first.
 pub fn gaps(spans: &[SummarySpan], end: usize) -> Vec<SummaryGap> {
     let mut gaps = Vec::new();
     let mut next = 0;
@@ -132,8 +134,9 @@ pub fn gaps(spans: &[SummarySpan], end: usize) -> Vec<SummaryGap> {
     gaps
 }
 
-/// The summaries that are to become a chapter now, so many of them, oldest first: they follow each other, are in no chapter, and
-/// are not among the newest.
+/// Returns the `size` summaries that become a chapter now, oldest first.
+///
+/// They are adjacent, belong to no chapter and are not among the newest.
 pub fn next_chapter(spans: &[SummarySpan], size: usize) -> Option<Vec<usize>> {
     let all = sort_matching(spans, |_| true);
     (1..MAX_LEVEL).find_map(|level| {
@@ -152,13 +155,13 @@ pub fn next_chapter(spans: &[SummarySpan], size: usize) -> Option<Vec<usize>> {
     })
 }
 
-/// The block of a prompt that tells summaries; empty where there is nothing to tell.
+/// Returns the summary block of a prompt; empty if all texts are empty.
 pub fn block<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
     let told: Vec<&str> = texts.into_iter().map(str::trim).filter(|text| !text.is_empty()).collect();
     if told.is_empty() { String::new() } else { format!("{HEADING}\n{}", told.join("\n")) }
 }
 
-/// What the block takes beside its texts, for who measures it.
+/// Returns the heading of the block, to measure its size.
 pub const fn head() -> &'static str {
     HEADING
 }
@@ -168,7 +171,7 @@ const CHAPTER_INSTRUCTION: &str = "You sum up a part of a story, of which you ar
                        they are and how they stand to each other. Leave out what has been settled since. Write plain prose \
                        in the past tense, in the language of the text, a third of its length or less, and nothing besides.";
 
-/// Asks for a chapter. What is asked for is a user's text, so that every server takes it.
+/// Builds the request for a chapter. The texts go into a user message, because every server accepts one.
 pub fn chapter_messages(texts: &[String]) -> Vec<OutgoingMessage> {
     let sent = |role: Role, text: String| OutgoingMessage { role, name: None, text };
     vec![sent(Role::System, CHAPTER_INSTRUCTION.to_owned()), sent(Role::User, texts.join("\n\n"))]
@@ -182,7 +185,7 @@ mod tests {
         SummarySpan { level, first, last, tokens }
     }
 
-    /// Section 4, rank 11: the newest whole, the older ones as chapters, and only what is out of the history.
+    /// Section 4, rank 11: newest summaries whole, older ones as chapters, and only those that left the history.
     #[test]
     fn summaries_select_prefers_recent_whole_and_old_chapters() {
         let spans = [
@@ -222,7 +225,7 @@ mod tests {
         assert!(!covers_half(&[span(1, 0, 1, 9), span(2, 0, 17, 9)], &[0], &[1]));
     }
 
-    /// What is too long for the room alone keeps no other from being told.
+    /// A summary that is too long for the room does not displace the others.
     #[test]
     fn summaries_oversized_summary_alone_is_dropped() {
         let spans = [span(1, 0, 3, 10), span(1, 4, 7, 10), span(1, 8, 11, 90)];

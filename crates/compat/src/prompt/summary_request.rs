@@ -1,4 +1,4 @@
-//! What a model is asked that is no part of a story.
+//! The request for a summary. It is not part of the story.
 
 use clotho_core::tree::Role;
 
@@ -9,8 +9,8 @@ const SUMMARY_INSTRUCTION: &str = "You sum up a part of a story for whoever goes
                        out how it was told. Write plain prose in the past tense, in the language of the text, a tenth of its \
                        length or less, and nothing besides.";
 
-/// Asks for a summary of messages, which are shown with who said them. What is asked for is a user's text, so that every
-/// server takes it.
+/// Builds the request for a summary of messages, each with its speaker. The messages go into a user message, because
+/// every server accepts one.
 pub fn summary_messages(lines: &[PromptLine]) -> Vec<OutgoingMessage> {
     let said = |line: &PromptLine| match &line.name {
         Some(name) => format!("{name}: {}", line.text),
@@ -25,7 +25,7 @@ pub fn summary_messages(lines: &[PromptLine]) -> Vec<OutgoingMessage> {
 mod tests {
     use super::*;
 
-    /// S4-35: what is asked for is a user's text, so that every server takes it.
+    /// S4-35: the texts go into a user message, because every server accepts one.
     #[test]
     fn summary_request_instruction_comes_last() {
         let line = |role, name: &str, text: &str| PromptLine { role, name: Some(name.into()), text: text.into() };

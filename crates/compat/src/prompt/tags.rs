@@ -1,15 +1,14 @@
-//! Tags that models write for machines (`<think>`, `<UpdateVariable>`…): hidden from readers and from later prompts,
-//! never taken out of the node.
+//! Tags that models write for machines (`<think>`, `<UpdateVariable>`…). They are hidden from readers and from later
+//! prompts, but never removed from the node.
 
 use std::borrow::Cow;
 
 use clotho_core::tree::Role;
 
-/// Where cards made for MVU have their status panel: a place for readers, and nothing that is said.
+/// Tag with which MVU cards mark their status panel. It is for display only.
 const STATUS_PLACEHOLDER: &str = "StatusPlaceHolderImpl";
 
-/// Tags in which models think. What stands in these is acted upon by nobody where it is hidden; other hidden tags are there for
-/// rules to read.
+/// Tags for thoughts of a model. If hidden, no rule acts on their content; other hidden tags are there for rules.
 const THOUGHT_TAGS: [&str; 13] = [
     "think",
     "thinking",
@@ -25,16 +24,16 @@ const THOUGHT_TAGS: [&str; 13] = [
     "思维链",
     "推理",
 ];
-/// The thoughts that stand inside of hidden blocks, also where the tag itself is not hidden.
+/// Tag for thoughts inside hidden blocks. It counts there even if the tag itself is not in the hidden list.
 const INNER_THOUGHT_TAG: &str = "Analysis";
 
-/// The text without the blocks of these tags, and without the place of a status panel; `None` where it has neither.
+/// Removes the blocks of these tags and status panel placeholders; `None` if the text has neither.
 pub fn hide_for_reader(text: &str, tags: &[String]) -> Option<String> {
     let hidden = hide_blocks(text, tags);
     remove_status_placeholders(hidden.as_deref().unwrap_or(text)).or(hidden)
 }
 
-/// The text without the places of a status panel, if it has any.
+/// Removes status panel placeholders; `None` if there are none.
 pub fn remove_status_placeholders(text: &str) -> Option<String> {
     let mut pieces = text.split('<');
     let mut out = pieces.next()?.to_owned();
@@ -57,21 +56,21 @@ pub fn remove_status_placeholders(text: &str) -> Option<String> {
     found.then(|| out.trim().to_owned())
 }
 
-/// The text without the blocks of these tags, whatever their case. A block that is not closed is hidden to the end; a
-/// text without such tags is returned as `None`.
+/// Removes the blocks of these tags, ignoring case; `None` if there are none. An unclosed block extends to the end.
 pub fn hide_blocks(text: &str, tags: &[String]) -> Option<String> {
     remove_blocks(text, |at| tags.iter().find_map(|tag| block(at, tag))).map(|rest| rest.trim().to_owned())
 }
 
-/// The text without the blocks that are found at its tags; `None` where there are none.
+/// Removes the blocks that `found_at` finds at a `<`; `None` if there are none.
 fn remove_blocks(text: &str, found_at: impl Fn(&str) -> Option<TagBlock>) -> Option<String> {
     replace_tags(text, |at| found_at(at).map(|block| (block.length, Some(String::new()))))
 }
 
-/// The text with others in the place of what is found at its tags: `found_at` is given the text from a tag on, and says how long what it
-/// found is and what comes there (`None`: it stays). `None` where nothing became another.
+/// Replaces what `found_at` finds at each `<`; `None` if nothing was replaced.
+///
+/// `found_at` gets the text from the `<` on. It returns the length of the match and its replacement (`None` = keep it).
 fn replace_tags(text: &str, found_at: impl Fn(&str) -> Option<(usize, Option<String>)>) -> Option<String> {
-    // Most texts have no such tag: nothing is copied before there is one.
+    // Most texts have no such tag: copy nothing before the first match.
     let mut changed: Option<String> = None;
     let (mut copied, mut at) = (0, 0);
     let from = |at: usize| text.get(at..).unwrap_or_default();
@@ -91,8 +90,10 @@ fn replace_tags(text: &str, found_at: impl Fn(&str) -> Option<(usize, Option<Str
     Some(out)
 }
 
-/// A reply as rules read it: without what is hidden as thought. Blocks that are hidden because they are for rules stay, without the
-/// thoughts inside; a thought that is not closed goes as far as it is hidden from readers, and no further than its block.
+/// Returns a reply as rules read it: without hidden thoughts.
+///
+/// Hidden blocks meant for rules stay, without the thoughts inside. An unclosed thought hides as much as it hides from
+/// readers, but no more than its enclosing block.
 pub fn heard<'a>(role: Role, text: &'a str, tags: &[String]) -> Cow<'a, str> {
     let heard = if role == Role::Assistant { without_thoughts(text, tags) } else { None };
     heard.map_or(Cow::Borrowed(text), Cow::Owned)
@@ -116,7 +117,8 @@ fn is_thought_tag(tag: &str) -> bool {
     THOUGHT_TAGS.iter().any(|thought| thought.eq_ignore_ascii_case(tag))
 }
 
-/// A block without the thoughts in it. In one that is closed a thought that is not was forgotten to be: it hides nothing there.
+/// Removes the thoughts inside a block. In a closed block an unclosed thought is a mistake of the model and hides
+/// nothing.
 fn block_without_thoughts(whole: &str, tags: &[String], is_closed: bool) -> Option<String> {
     let inner = [INNER_THOUGHT_TAG.to_owned()];
     let thoughts: Vec<&String> = tags.iter().filter(|tag| is_thought_tag(tag)).chain(&inner).collect();
@@ -124,20 +126,20 @@ fn block_without_thoughts(whole: &str, tags: &[String], is_closed: bool) -> Opti
     remove_blocks(whole, |at| thought(at).filter(|block| block.is_closed || !is_closed))
 }
 
-/// What a model is sent of a message. Models write for machines; what people write is meant as it stands.
+/// Returns a message as models get it. Tags are hidden only in assistant messages; user text is sent as written.
 pub fn sent<'a>(role: Role, text: &'a str, tags: &[String]) -> Cow<'a, str> {
     let hidden = if role == Role::Assistant { hide_for_reader(text, tags) } else { None };
     hidden.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// A block, from its tag to the end of its closing one.
+/// A block from its opening tag to the end of its closing tag.
 struct TagBlock {
-    /// Its length.
+    /// Length in bytes.
     length: usize,
     is_closed: bool,
 }
 
-/// The block of a tag that begins here.
+/// Returns the block of a tag that begins at the start of `at`.
 fn block(at: &str, tag: &str) -> Option<TagBlock> {
     let inner = at.strip_prefix('<')?;
     let name = inner.get(..tag.len())?;
@@ -175,7 +177,7 @@ mod tests {
         }
     }
 
-    /// Plugins 3.1: what is hidden as thought is read by no rule; the blocks that are for rules stay.
+    /// Plugins 3.1: rules do not read hidden thoughts; blocks meant for rules stay.
     #[test]
     fn tags_text_for_rules_omits_thoughts() {
         let tags = ["think".to_owned(), "UpdateVariable".to_owned()];
@@ -198,7 +200,7 @@ mod tests {
         }
     }
 
-    /// Plugins 3.1: the place of a status panel is for readers, and never sent.
+    /// Plugins 3.1: the status panel placeholder is for readers and never sent.
     #[test]
     fn tags_status_placeholder_is_not_sent() {
         let tags = ["think".to_owned()];

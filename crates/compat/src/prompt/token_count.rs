@@ -1,48 +1,48 @@
-//! How large texts are to a model. Who counts is handed in: a tokenizer, or the estimate where none is known.
+//! Token counts of texts. The counter is passed in: a tokenizer, or the estimate if none is known.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Tokens that a message takes beside its text: its marks, and who says it.
+/// Extra tokens of a message: its markers and its role.
 const MESSAGE_OVERHEAD: usize = 4;
 
-/// Somebody who knows how many tokens a text is.
+/// Counts the tokens of texts.
 pub trait TokenCounter: Send + Sync + fmt::Debug {
-    /// Tokens of a text by itself.
+    /// Returns the tokens of a text without message overhead.
     fn count(&self, text: &str) -> usize;
-    /// Who counts, as people are told: [`ESTIMATE`], or the name of a tokenizer.
+    /// Returns the name shown to users: [`ESTIMATE`], or the name of a tokenizer.
     fn name(&self) -> String;
 }
 
-/// What people are told of counts that are none.
+/// Counter name shown for estimates.
 pub const ESTIMATE: &str = "estimate";
 
-/// What a prompt is measured by.
+/// Measures the texts of a prompt with a counter.
 #[derive(Debug, Clone)]
 pub struct TokenMeasure(Arc<dyn TokenCounter>);
 
 impl TokenMeasure {
-    /// Measures by a counter.
+    /// Creates a measure from a counter.
     pub fn new(counter: Arc<dyn TokenCounter>) -> Self {
         Self(counter)
     }
 
-    /// Tokens of a text as a message.
+    /// Returns the tokens of a text as a message, with overhead.
     pub fn message(&self, text: &str) -> usize {
         self.0.count(text).saturating_add(MESSAGE_OVERHEAD)
     }
 
-    /// Tokens of a text by itself, such as an entry of a lorebook.
+    /// Returns the tokens of a text without overhead, such as a lorebook entry.
     pub fn text(&self, text: &str) -> usize {
         self.0.count(text)
     }
 
-    /// Whether somebody counts.
+    /// Returns whether a tokenizer counts, not the estimate.
     pub fn is_exact(&self) -> bool {
         self.0.name() != ESTIMATE
     }
 
-    /// Who counts.
+    /// Returns the name of the counter.
     pub fn counter_name(&self) -> String {
         self.0.name()
     }
@@ -54,7 +54,7 @@ impl Default for TokenMeasure {
     }
 }
 
-/// Nobody who counts: the estimate.
+/// The counter used without a tokenizer.
 #[derive(Debug)]
 struct TokenEstimate;
 
@@ -68,15 +68,14 @@ impl TokenCounter for TokenEstimate {
     }
 }
 
-/// An honest estimate of the tokens of a text: four bytes of Latin script, one character of any other. Marked as an estimate
-/// wherever it is shown.
+/// Estimates the tokens of a text: one per four ASCII bytes, one per other character. The UI marks it as an estimate.
 pub fn estimate_text(text: &str) -> usize {
     let ascii = text.bytes().filter(u8::is_ascii).count();
     let other = text.chars().filter(|c| !c.is_ascii()).count();
     ascii.div_ceil(4) + other
 }
 
-/// The same for a text as a message.
+/// Estimates the tokens of a text as a message, with overhead.
 pub fn tokens(text: &str) -> usize {
     estimate_text(text).saturating_add(MESSAGE_OVERHEAD)
 }

@@ -1,9 +1,9 @@
-//! What a model is asked who keeps the values of a story that another one tells.
+//! The request to the values model, which updates values of a story that another model writes.
 
 use super::{OutgoingMessage, PromptLine};
 use clotho_core::tree::Role;
 
-/// What it is told to do.
+/// System prompt of the values model.
 const INSTRUCTION: &str = "You keep the values of a story that somebody else tells. You are shown how they stood, and what was said \
     last. Write down what changed because of the last message, one command in a line, between <UpdateVariable> and \
     </UpdateVariable>, and nothing else:\n\
@@ -13,7 +13,7 @@ const INSTRUCTION: &str = "You keep the values of a story that somebody else tel
     _.remove('path'); // why\n\
     Paths are written as they are listed, with dots in the place of slashes. If nothing changed, write nothing between the tags.";
 
-/// The messages for it: what lore says of the values, how they stand, and the last words with the reply.
+/// Builds the messages: lore about values, the current state, and the last messages with the reply.
 pub fn values_messages(rules: &[String], world: &str, said: &[PromptLine]) -> Vec<OutgoingMessage> {
     let mut system = INSTRUCTION.to_owned();
     for rule in rules {

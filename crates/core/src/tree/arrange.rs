@@ -1,7 +1,8 @@
-//! Edits of the arrangement, as people ask for them: a list of them is one request and one operation, made whole or not
-//! at all (`docs/domain.md` 2.18).
+//! Edits of the arrangement. A list of them is one request and one operation, applied completely or not at all
+//! (`docs/domain.md` 2.18).
 //!
-//! To add one: a variant, its act, its room in `store/arrange/`, its shape in `http/wire/tree_edits.rs`.
+//! To add one: a variant, its operation kind, its module in `store/arrange/`, and its wire form in
+//! `http/wire/tree_edits.rs`.
 
 use std::collections::BTreeMap;
 
@@ -13,104 +14,96 @@ use crate::oplog::{Effect, OperationKind};
 use super::edit::TreeError;
 use super::merge::ConflictResolution;
 
-/// The longest name of a fragment or a label, in characters.
+/// The maximum length of a fragment's or label's name, in characters.
 pub const MAX_NAME_CHARS: usize = 100;
 
 /// One edit of the arrangement.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TreeEdit {
-    /// A node leaves the tree with all below it.
+    /// Takes a node with everything below it out of the tree, into the stash.
     Prune {
-        /// The node.
         node: NodeId,
-        /// The fragment that it becomes.
+        /// The id of the new fragment.
         fragment: FragmentId,
-        /// The fragment's name.
         name: Option<String>,
     },
-    /// A piece hangs below another node from now on.
+    /// Moves a part below another node.
     Graft {
-        /// What.
         piece: EditTarget,
-        /// Below which node; `None` = where it was.
+        /// The new parent; `None`: the former parent.
         target: Option<NodeId>,
     },
-    /// A piece is copied below a node, perhaps from another session.
+    /// Copies a part below a node, possibly from another session.
     Copy {
-        /// What.
         piece: EditTarget,
-        /// Below which node.
+        /// The new parent.
         target: NodeId,
-        /// The session that the piece is of; `None` = the one that is edited.
+        /// The source session; `None`: the edited session.
         from: Option<SessionId>,
-        /// The fragment that the original becomes there: a move between sessions is a copy and a cut.
+        /// The fragment that the original becomes in its session. Set for a move between sessions, which is a copy
+        /// and a prune.
         source_fragment: Option<FragmentId>,
-        /// From this the ids and the dice of what comes are drawn.
+        /// Seed for the ids and dice of the copies.
         seed: u64,
     },
-    /// A run of messages gets a summary, which stands for them from now on.
+    /// Adds a summary that replaces a run of messages.
     Summarise {
-        /// The messages; they follow each other on one line.
+        /// The messages; they follow each other on one branch.
         nodes: Vec<NodeId>,
         /// The text of the summary.
         content: String,
-        /// From this the ids and the dice of what comes are drawn.
+        /// Seed for the ids and dice of the new nodes.
         seed: u64,
     },
-    /// What happened on another line since the two parted is brought over.
+    /// Applies the operations of another branch since the two diverged.
     Merge {
-        /// The end of the other line.
+        /// The leaf of the other branch.
         from: NodeId,
-        /// The end of the line that goes on.
+        /// The leaf of the branch that continues.
         onto: NodeId,
-        /// The messages to bring along, which follow each other on the other line; none = only what happened there.
+        /// Messages to copy along, which follow each other on the other branch; empty: only the operations are
+        /// merged.
         nodes: Vec<NodeId>,
-        /// What becomes of the conflicts, by path.
+        /// Resolutions by conflict path.
         resolve: BTreeMap<String, ConflictResolution>,
-        /// From this the ids and the dice of what comes are drawn.
+        /// Seed for the ids and dice of the new nodes.
         seed: u64,
     },
-    /// A piece is destroyed, with all that hangs below it: the one edit that nothing takes back.
+    /// Deletes a part with everything below it. The only edit that undo cannot take back.
     Purge {
-        /// What.
         piece: EditTarget,
-        /// Whether that is really meant.
+        /// Whether the caller confirmed the deletion.
         is_confirmed: bool,
     },
-    /// A fragment gets another name.
+    /// Renames a fragment.
     Rename {
-        /// The fragment.
         fragment: FragmentId,
-        /// The name; `None` takes it away.
+        /// The new name; `None` removes it.
         name: Option<String>,
     },
-    /// A node gets a name.
+    /// Sets a label on a node.
     Label {
-        /// The node.
         node: NodeId,
-        /// The name, unique in the session.
+        /// Unique in the session.
         name: String,
-        /// Whether it moves with what is appended there.
+        /// Whether the label moves to appended nodes.
         following: bool,
     },
-    /// A name is given up.
-    Unlabel {
-        /// The name.
-        name: String,
-    },
+    /// Removes a label.
+    Unlabel { name: String },
 }
 
-/// What an edit takes hold of.
+/// The target of an edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EditTarget {
-    /// A node in the tree with all below it.
+    /// A node in the tree with everything below it.
     Node(NodeId),
     /// A fragment of the stash.
     Fragment(FragmentId),
 }
 
 impl TreeEdit {
-    /// What kind of act it is.
+    /// Returns the kind of operation that this edit is.
     pub const fn operation_kind(&self) -> OperationKind {
         match self {
             Self::Prune { .. } => OperationKind::Prune,
@@ -123,18 +116,18 @@ impl TreeEdit {
         }
     }
 
-    /// Whether it rearranges the tree or the stash; names do not.
+    /// Returns whether it changes the tree or the stash; renaming and labels do not.
     pub const fn is_structural(&self) -> bool {
         !matches!(self, Self::Rename { .. } | Self::Label { .. } | Self::Unlabel { .. })
     }
 
-    /// Whether it can change what the world at some node is.
+    /// Returns whether it can change the world at some node.
     pub const fn affects_world(&self) -> bool {
         matches!(self, Self::Prune { .. } | Self::Graft { .. } | Self::Merge { .. } | Self::Purge { .. })
     }
 }
 
-/// What kind of act a list of edits is. Nothing takes one back that destroys, whatever else it does.
+/// Returns the kind of a list of edits. It is a purge if any edit is, because a purge cannot be undone.
 pub fn combined_operation_kind(edits: &[TreeEdit]) -> OperationKind {
     match edits.split_first() {
         _ if edits.iter().any(|edit| edit.operation_kind() == OperationKind::Purge) => OperationKind::Purge,
@@ -145,23 +138,22 @@ pub fn combined_operation_kind(edits: &[TreeEdit]) -> OperationKind {
     }
 }
 
-/// Where a summary comes to stand.
+/// The place of a new summary.
 #[derive(Debug, Clone)]
 pub struct SummaryPlacement {
-    /// The summary.
     pub node: NodeId,
-    /// The messages of its run that are enabled.
+    /// The enabled messages of its run.
     pub enabled: Vec<NodeId>,
     /// The last message of the run.
     pub last: NodeId,
-    /// What hangs below that.
+    /// The children of `last`.
     pub children: Vec<NodeId>,
-    /// Which of those was visited last.
+    /// The remembered child of `last`.
     pub remembered: Option<NodeId>,
 }
 
-/// What it means that a summary stands for a run: all that followed the run follows the summary, the line last visited goes
-/// through it, a HEAD on the last message goes to it, and the texts of the run are left out (`docs/domain.md` 2.12).
+/// Plans a summary that replaces a run (`docs/domain.md` 2.12). The children of the run move below the summary, the
+/// remembered path and a HEAD at the last message move to it, and the texts of the run are disabled.
 pub fn summary_effects(summary: SummaryPlacement, head: NodeId) -> Vec<Effect> {
     let SummaryPlacement { node, enabled, last, children, remembered } = summary;
     let mut effects = vec![Effect::Added { node, parent: Some(last) }];
@@ -175,16 +167,17 @@ pub fn summary_effects(summary: SummaryPlacement, head: NodeId) -> Vec<Effect> {
     effects
 }
 
-/// A name without white space around it, in the one way of writing (Unicode NFC) in which names are compared: what looks the
-/// same is the same, however a keyboard or a file system puts it together.
+/// Trims a name and normalizes it to Unicode NFC. Names are compared in this form, so that names that look equal are
+/// equal, whatever keyboard or file system produced them.
 pub fn normalize_name(name: &str) -> String {
     ComposingNormalizerBorrowed::new_nfc().normalize(name.trim()).into_owned()
 }
 
-/// A name as it is kept: as it is [`normalize_name`]. Names are for people, so they fit one line.
+/// Validates a name and returns it normalized (see [`normalize_name`]). Names are for people, so they fit on one
+/// line.
 ///
 /// # Errors
-/// Nothing is left, or it is too long, or holds characters that no line shows.
+/// Returns an error if the name is empty, too long, or contains control or invisible characters.
 pub fn name(field: &'static str, name: &str) -> Result<String, TreeError> {
     let name = normalize_name(name);
     let length = name.chars().count();
@@ -196,7 +189,7 @@ pub fn name(field: &'static str, name: &str) -> Result<String, TreeError> {
     Err(TreeError::Invalid { field, message })
 }
 
-/// Characters that leave no trace or turn the line around: two names would look alike.
+/// Invisible and bidirectional control characters, which would make two names look alike.
 const fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -1,21 +1,21 @@
-//! The author's note: what stands in every prompt of a session, at a place of its own. A setting, as plain data.
+//! The author's note: a text placed in every prompt of a session. A setting, as plain data.
 
 use serde_json::{Map, Value, json};
 
 use super::Role;
 use super::edit::TreeError;
 
-/// The longest note, in bytes.
+/// The maximum length of a note, in bytes.
 const MAX_BYTES: usize = 100_000;
-/// The most messages that stand behind one.
+/// The maximum depth, in messages after the note.
 const MAX_DEPTH: u32 = 10_000;
-/// The most messages of the user from one to the next.
+/// The maximum interval, in user messages.
 const MAX_INTERVAL: u32 = 10_000;
 
-/// Where a note stands.
+/// The place of a note in the prompt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum NotePlacement {
-    /// Behind the instructions.
+    /// After the instructions.
     AfterMain,
     /// Before the instructions.
     BeforeMain,
@@ -25,7 +25,7 @@ pub enum NotePlacement {
 }
 
 impl NotePlacement {
-    /// The word for it.
+    /// Returns the word used on the wire.
     pub const fn word(self) -> &'static str {
         match self {
             Self::AfterMain => "afterMain",
@@ -34,12 +34,12 @@ impl NotePlacement {
         }
     }
 
-    /// Reads the word; `None` if nobody knows it.
+    /// Parses the wire word; `None` if it is unknown.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::AfterMain, Self::BeforeMain, Self::InChat].into_iter().find(|place| place.word() == word)
     }
 
-    /// The number that chats of SillyTavern have for it.
+    /// Returns the number used in SillyTavern chats.
     const fn sillytavern_code(self) -> u8 {
         match self {
             Self::AfterMain => 0,
@@ -52,22 +52,20 @@ impl NotePlacement {
 /// An author's note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthorsNote {
-    /// What it says; macros are filled in.
+    /// The text; macros are expanded.
     pub text: String,
-    /// Where it stands.
     pub place: NotePlacement,
-    /// So many messages stand behind it, where it stands between them.
+    /// Messages after the note, if `place` is `InChat`.
     pub depth: u32,
-    /// Who says it.
     pub role: Role,
-    /// With every nth message of the user it is sent; 0 = never.
+    /// Sent with every nth user message; 0: never.
     pub every: u32,
-    /// Whether lore looks for its keys in it.
+    /// Whether lorebook keys are searched in it.
     pub is_for_lore: bool,
 }
 
 impl Default for AuthorsNote {
-    /// What a note is that says nothing else.
+    /// The values for settings that a note does not give.
     fn default() -> Self {
         Self {
             text: String::new(),
@@ -81,10 +79,10 @@ impl Default for AuthorsNote {
 }
 
 impl AuthorsNote {
-    /// Whether a session may have it.
+    /// Validates the note.
     ///
     /// # Errors
-    /// It says nothing, or too much, or stands too deep.
+    /// Returns an error if the text is empty or too long, or if the depth or interval is too large.
     pub fn check(&self) -> Result<(), TreeError> {
         let message = match () {
             () if self.text.trim().is_empty() => "a text that says something is expected; null for no note".to_owned(),
@@ -98,12 +96,12 @@ impl AuthorsNote {
         Err(TreeError::Invalid { field: "authorsNote", message })
     }
 
-    /// Whether it goes with a prompt before which the user has spoken so many times.
+    /// Returns whether the note goes into a prompt that contains `spoken` user messages.
     pub fn is_due(&self, spoken: u32) -> bool {
         self.every == 1 || (spoken > 0 && spoken.checked_rem(self.every) == Some(0))
     }
 
-    /// The note as the log, a row and a file keep it.
+    /// Returns the form of the log, the database and files.
     pub fn to_json(&self) -> Value {
         json!({
             "text": self.text, "place": self.place.word(), "depth": self.depth, "role": self.role.word(),
@@ -111,7 +109,7 @@ impl AuthorsNote {
         })
     }
 
-    /// Reads that; `None` for what is no note.
+    /// Parses that form; `None` if it is invalid.
     pub fn from_json(value: &Value) -> Option<Self> {
         let number = |key: &str| value.get(key)?.as_u64().and_then(|number| u32::try_from(number).ok());
         let word = |key: &str| value.get(key)?.as_str();
@@ -126,7 +124,7 @@ impl AuthorsNote {
         note.check().is_ok().then_some(note)
     }
 
-    /// The note of a chat of SillyTavern, by the settings in its header; `None` where it says nothing.
+    /// Reads the note from the header of a SillyTavern chat; `None` if there is none.
     pub fn from_chat_metadata(metadata: &Map<String, Value>) -> Option<Self> {
         let own = Self::default();
         let said = |key: &str| metadata.get(key).and_then(parse_whole_number);
@@ -151,7 +149,7 @@ impl AuthorsNote {
         note.check().is_ok().then_some(note)
     }
 
-    /// The settings that say the same in the header of a chat of SillyTavern.
+    /// Returns the same settings for the header of a SillyTavern chat.
     pub fn to_chat_metadata(&self) -> [(&'static str, Value); 5] {
         let role = match self.role {
             Role::System => 0,
@@ -168,7 +166,7 @@ impl AuthorsNote {
     }
 }
 
-/// A whole number, which other programs also keep as a text.
+/// Parses a whole number, which other programs also write as a text.
 fn parse_whole_number(value: &Value) -> Option<u32> {
     let number = value.as_u64().or_else(|| value.as_str()?.trim().parse().ok())?;
     Some(u32::try_from(number).unwrap_or(u32::MAX))
@@ -215,7 +213,7 @@ mod tests {
         assert_eq!(read(json!({"note_depth": 2})), None);
     }
 
-    /// Always with an interval of one, else with every nth message of the user, never with none.
+    /// An interval of 1 is always due, n with every nth user message, 0 never.
     #[test]
     fn authors_note_is_due_follows_interval() {
         let due =

@@ -1,23 +1,23 @@
-//! What a card may say, whoever brings it: one who writes it by hand, or a file that it comes in with. A card is one JSON
-//! object; what no version of this program knows stays in it as it is.
+//! Validation of cards, whether written by hand or imported. A card is one JSON object; unknown fields are kept
+//! unchanged.
 
 use serde_json::{Map, Value};
 
 use super::limits::MAX_SPEAKER_CHARS;
 
-/// The most bytes of a whole card.
+/// The maximum size of a whole card, in bytes.
 pub const MAX_BYTES: usize = 2 << 20;
-/// The most bytes of one text of a card.
+/// The maximum size of one text of a card, in bytes.
 pub const MAX_TEXT_BYTES: usize = 512 << 10;
-/// The most tags.
+/// The maximum number of tags.
 const MAX_TAGS: usize = 100;
-/// The most bytes of a tag.
+/// The maximum size of a tag, in bytes.
 const MAX_TAG_BYTES: usize = 100;
-/// The most greetings besides the first.
+/// The maximum number of greetings besides the first.
 const MAX_ALTERNATE_GREETINGS: usize = 100;
-/// The longest address of a picture, in bytes.
+/// The maximum length of an avatar URL, in bytes.
 const MAX_AVATAR_URL_BYTES: usize = 500;
-/// The fields that are texts.
+/// The fields that must be texts.
 const TEXT_FIELDS: [&str; 8] = [
     "description",
     "personality",
@@ -29,19 +29,19 @@ const TEXT_FIELDS: [&str; 8] = [
     "creatorNotes",
 ];
 
-/// Why a card cannot be kept.
+/// The reason a card, lorebook or preset is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ValidationError {
-    /// The field, as on the wire; nothing where the card is too large as a whole.
+    /// The field, as on the wire; `None` if the whole object is too large.
     pub field: Option<String>,
     /// One sentence without a final period.
     pub message: String,
-    /// How many bytes it may have, where it has too many.
+    /// The maximum that was exceeded: bytes, or entries of a lorebook.
     pub most: Option<usize>,
 }
 
-/// Leaves out what is more than a card may have of tags and greetings; answers with what that was.
+/// Removes tags and greetings that exceed the limits. Returns one message for each shortened list.
 pub fn trim_to_limits(card: &mut Map<String, Value>) -> Vec<String> {
     let mut out = Vec::new();
     for (key, most, bytes) in
@@ -59,10 +59,10 @@ pub fn trim_to_limits(card: &mut Map<String, Value>) -> Vec<String> {
     out
 }
 
-/// Whether a card can be kept.
+/// Validates a card.
 ///
 /// # Errors
-/// It has no name, a field is of the wrong shape or too long, or its picture is on another site.
+/// Returns an error if the name is missing, a field has the wrong type or size, or the avatar is not on this server.
 pub fn validate_card(card: &Map<String, Value>) -> Result<(), ValidationError> {
     name(card)?;
     for key in TEXT_FIELDS {
@@ -109,7 +109,7 @@ fn texts(card: &Map<String, Value>, key: &str, most: usize, bytes: usize) -> Res
     list.iter().enumerate().try_for_each(|(i, value)| text(&format!("{key}[{i}]"), value, bytes))
 }
 
-/// Another site must not learn who looks at a card, and when.
+/// Checks that the avatar is a path on this server: another site must not learn who views a card, and when.
 fn avatar(card: &Map<String, Value>) -> Result<(), ValidationError> {
     let Some(avatar) = card.get("avatar").filter(|avatar| !avatar.is_null()) else { return Ok(()) };
     let is_here = |address: &str| {

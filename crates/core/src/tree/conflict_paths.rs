@@ -1,5 +1,5 @@
-//! Where two lines did what does not go together. Every place is looked up by its path, so that two long lines cost what both
-//! have and not what every pair of their operations would.
+//! Finds the paths at which two branches conflict. Paths are looked up in sorted maps, so the cost grows with the sum
+//! of both branches and not with every pair of their operations.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -8,20 +8,20 @@ use serde_json::Value;
 
 use crate::world::{Pointer, StateChange, StateOperation, WorldSection};
 
-/// The sections of a world, each with places of its own.
+/// The sections of a world; paths are compared within one section.
 const SECTIONS: [WorldSection; 4] =
     [WorldSection::Vars, WorldSection::Lore, WorldSection::Summary, WorldSection::Events];
 
-/// What one line does to a place, as far as it decides whether the other may do its part too, in any order.
+/// The write of one branch at a path, as far as it decides whether the other's write can be applied in any order.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum PathWrite<'a> {
-    /// It adds to a number.
+    /// Adds to a number.
     Add,
-    /// It puts into a list, or takes out of one.
+    /// Appends to a list or takes from one.
     ListChange,
-    /// It makes it this value.
+    /// Sets the value.
     Set(&'a Value),
-    /// What goes with nothing else.
+    /// Commutes with nothing.
     Exclusive,
 }
 
@@ -40,10 +40,10 @@ impl<'a> PathWrite<'a> {
     }
 }
 
-/// What one line does, place by place.
+/// The writes of one branch, by path.
 type PathWrites<'a> = BTreeMap<Pointer, PathWrite<'a>>;
 
-/// The outermost places where two lines clash, numbered in the order of their paths.
+/// The outermost paths at which two branches conflict, numbered in path order.
 #[derive(Debug, Default)]
 pub struct ConflictPaths {
     places: Vec<(WorldSection, Pointer)>,
@@ -51,20 +51,20 @@ pub struct ConflictPaths {
 }
 
 impl ConflictPaths {
-    /// Finds them. Two lines clash at a place where one path is the other or lies inside it (the outer one then), unless both
-    /// add, both put into a list, or both make it the same value.
+    /// Finds the conflicts. Two writes conflict if one path equals or contains the other; the outer path is reported.
+    /// Writes to the same path do not conflict if both add, both change a list, or both set the same value.
     pub fn find(theirs: &[StateOperation], ours: &[StateOperation]) -> Self {
         Self::find_counting(theirs, ours, &mut || ())
     }
 
-    /// The same; `look` hears of every place that is looked up.
+    /// As [`Self::find`]; calls `look` for every path lookup.
     fn find_counting(theirs: &[StateOperation], ours: &[StateOperation], look: &mut impl FnMut()) -> Self {
         let mut places: Vec<(WorldSection, Pointer)> = Vec::new();
         for section in SECTIONS {
             let (theirs, ours) = (section_writes(theirs, section), section_writes(ours, section));
             let mut found: Vec<Pointer> =
                 theirs.iter().filter_map(|(path, doing)| outermost_conflict(path, *doing, &ours, look)).collect();
-            // What lies inside a place follows it.
+            // Sorted, the paths inside a path follow it directly.
             found.sort();
             found.dedup_by(|inner, outer| inner.below(outer).is_some());
             places.extend(found.into_iter().map(|path| (section, path)));
@@ -77,12 +77,12 @@ impl ConflictPaths {
         Self { places, numbers }
     }
 
-    /// The places, in their order.
+    /// Returns the conflict paths in order.
     pub fn paths(&self) -> &[(WorldSection, Pointer)] {
         &self.places
     }
 
-    /// The numbers of those at or inside which an operation does something.
+    /// Returns the numbers of the conflict paths at or inside which an operation writes.
     pub fn of(&self, operation: &StateOperation) -> Vec<usize> {
         let Some(numbers) = self.numbers.get(&operation.section) else { return Vec::new() };
         let above = |place: &Pointer| path_prefixes(place).find_map(|keys| numbers.get(keys).copied());
@@ -92,7 +92,7 @@ impl ConflictPaths {
     }
 }
 
-/// What one line does in a section. What it does to one place in several ways goes with nothing.
+/// Returns the writes of one branch in a section. Different kinds of writes to one path are `Exclusive`.
 fn section_writes(operations: &[StateOperation], section: WorldSection) -> PathWrites<'_> {
     let mut side = PathWrites::new();
     for operation in operations.iter().filter(|operation| operation.section == section) {
@@ -105,7 +105,7 @@ fn section_writes(operations: &[StateOperation], section: WorldSection) -> PathW
     side
 }
 
-/// The outermost place at which something clashes with what the other line does.
+/// Returns the outermost path at which a write conflicts with the other branch.
 fn outermost_conflict(
     path: &Pointer,
     doing: PathWrite<'_>,
@@ -125,12 +125,12 @@ fn outermost_conflict(
     inside.filter(|(inner, _)| inner.below(path).is_some()).map(|_| path.clone())
 }
 
-/// A path and all above it, the shortest first.
+/// Returns all prefixes of a path including itself, the shortest first.
 pub(super) fn path_prefixes(path: &Pointer) -> impl Iterator<Item = &[String]> {
     (0..=path.keys().len()).filter_map(move |length| path.keys().get(..length))
 }
 
-/// The places that an operation changes.
+/// Returns the paths that an operation changes.
 pub(super) fn operation_paths(operation: &StateOperation) -> Vec<Pointer> {
     match &operation.change {
         StateChange::Insert { key, .. } => vec![operation.path.child(key)],
@@ -146,7 +146,7 @@ mod tests {
 
     use super::*;
 
-    /// The law said pair by pair, as `docs/domain.md` 2.13 says it.
+    /// The rule applied to each pair of operations, as `docs/domain.md` 2.13 states it.
     fn pair_by_pair(theirs: &[StateOperation], ours: &[StateOperation]) -> Vec<Pointer> {
         let agree = |a: &StateOperation, b: &StateOperation| match (&a.change, &b.change) {
             (StateChange::Add(_), StateChange::Add(_))
@@ -190,7 +190,7 @@ mod tests {
     }
 
     proptest! {
-        /// Domain 2.13: found by path are just those that every pair tells.
+        /// Domain 2.13: the lookup finds exactly the conflicts of the pairwise comparison.
         #[test]
         fn conflict_paths_match_pairwise_comparison(
             theirs in proptest::collection::vec(operation(), 0..6), ours in proptest::collection::vec(operation(), 0..6),
@@ -201,7 +201,7 @@ mod tests {
         }
     }
 
-    /// Two long lines cost what both have: a handful of looks for each operation, however many the other line has.
+    /// Two long branches need a handful of lookups per operation, however long the other branch is.
     #[test]
     fn conflict_paths_long_branches_need_few_lookups() {
         let line = |from: usize| -> Vec<StateOperation> {

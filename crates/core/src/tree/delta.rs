@@ -1,23 +1,22 @@
-//! A delta: what a node does to its parent's world, and the record of how that came about.
+//! Deltas: the operations a node applies to its parent's world, and how they were produced.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::world::{Problem, ProblemKind, StateOperation};
 
-/// The operations of one node with everything that was recorded while they were made. A fact.
+/// The operations of one node with everything recorded while they were produced. Immutable.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Delta {
-    /// What changes, in order.
+    /// In order of application.
     pub operations: Vec<StateOperation>,
-    /// Visible lines under the node, each with the plugin that wrote it.
+    /// Visible lines under the node.
     pub notes: Vec<NodeNote>,
-    /// What went wrong, for people.
     pub problems: Vec<NodeProblem>,
-    /// Every draw of chance: `{plugin, hook, n, spec, dice, total}`.
+    /// Every random draw: `{plugin, hook, n, spec, dice, total}`.
     pub rolls: Vec<Value>,
-    /// Every hook that ran: `{plugin, version, hook, ops, rolls, notes, warnings, log, micros, operations, error}`; and every rule of
-    /// a manifest that fired, with `rule:<name>` as its hook and `because` it fired.
+    /// Every hook call: `{plugin, version, hook, ops, rolls, notes, warnings, log, micros, operations, error}`. Also
+    /// every fired manifest rule, with hook `rule:<name>` and a `because` field.
     #[serde(rename = "rules")]
     pub runs: Vec<Value>,
 }
@@ -25,39 +24,36 @@ pub struct Delta {
 /// A visible line under a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NodeNote {
-    /// The plugin that wrote it.
+    /// The id of the plugin that wrote it.
     pub plugin: String,
-    /// The line.
     pub text: String,
 }
 
-/// Something that went wrong while a node was made; the prose is never lost by it.
+/// Something that went wrong while a node was produced. It never costs the text of the node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NodeProblem {
-    /// A stable word: `nothing_there`, `refused`, or the kind of a script's error.
+    /// A stable code: `nothing_there`, `refused`, or the kind of a script error.
     pub code: String,
-    /// One sentence.
     pub message: String,
-    /// The plugin it concerns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plugin: Option<String>,
 }
 
 impl Delta {
-    /// Whether a hook of a plugin ran and did not fail.
+    /// Returns whether a plugin's hook ran and its last call did not fail.
     pub fn hook_succeeded(&self, plugin: &str, hook: &str) -> bool {
         let is = |run: &Value, key: &str, word: &str| run.get(key).and_then(Value::as_str) == Some(word);
         let own = self.runs.iter().filter(|run| is(run, "plugin", plugin) && is(run, "hook", hook));
         own.map(|run| run.get("error").is_none_or(Value::is_null)).next_back().unwrap_or(false)
     }
 
-    /// Whether nothing at all is recorded.
+    /// Returns whether nothing is recorded.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Adds what the fold did with the operations, each under the plugin that proposed it: a number that it brought into
-    /// range or rounded is a note, what it had to leave out is a problem (`docs/domain.md` 3.4).
+    /// Records the fold's problems, each under the plugin that proposed the operation. A clamped or rounded number
+    /// becomes a note, a skipped operation a problem (`docs/domain.md` 3.4).
     pub fn record_problems(&mut self, problems: &[Problem]) {
         for problem in problems {
             let by = self.operations.get(problem.operation).map(|operation| operation.by.clone());
@@ -74,18 +70,18 @@ impl Delta {
         }
     }
 
-    /// The served form as a value.
+    /// Returns the wire form as a JSON value.
     pub fn to_json(&self) -> Value {
-        // Nothing in it can be refused: its keys are texts and its numbers are JSON's own.
+        // This cannot fail: all keys are strings and all numbers are JSON numbers.
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// The stored form: the same as a text.
+    /// Returns the stored form: the wire form as text.
     pub fn to_text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Reads the stored form; `None` if it is not one.
+    /// Parses the stored form; `None` if it is malformed.
     pub fn from_json(value: &Value) -> Option<Self> {
         let list = |key: &str| value.get(key).and_then(Value::as_array);
         Some(Self {
@@ -99,7 +95,7 @@ impl Delta {
 }
 
 impl NodeNote {
-    /// The served form as a value.
+    /// Returns the wire form as a JSON value.
     pub fn to_json(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }
@@ -111,7 +107,7 @@ impl NodeNote {
 }
 
 impl NodeProblem {
-    /// The served form as a value.
+    /// Returns the wire form as a JSON value.
     pub fn to_json(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }

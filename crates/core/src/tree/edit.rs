@@ -1,123 +1,119 @@
-//! What an act means: plans of effects, and the rules that refuse one. The store loads what a plan needs and carries it
-//! out inside one transaction.
+//! Plans edits as lists of effects, and checks whether an edit is allowed. The store loads the data a plan needs and
+//! applies the effects inside one transaction.
 
 use crate::ids::NodeId;
 use crate::oplog::Effect;
 
 use super::{Kind, Node, Role, Status};
 
-/// Why an act on the tree is refused. Nothing was changed.
+/// The reason an edit of the tree is refused. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TreeError {
-    /// The session or node does not exist, or not for this caller.
+    /// The session or node does not exist, or the caller may not see it.
     #[error("{0} does not exist")]
     NotFound(&'static str),
-    /// HEAD is not where the caller saw it.
+    /// HEAD is not at the node the caller expected.
     #[error("HEAD has moved since you looked")]
     HeadMoved {
-        /// Where it stands.
+        /// The current HEAD.
         leaf: NodeId,
-        /// The operation that is the newest.
+        /// The newest operation.
         op: i64,
     },
-    /// What a request names in its body does not exist, or not for this caller.
+    /// Something named in the request body does not exist, or the caller may not see it.
     #[error("{what} does not exist")]
     ReferenceNotFound {
-        /// What it is.
+        /// The kind of thing.
         what: &'static str,
-        /// The field that names it, as on the wire.
+        /// The request field that names it, as on the wire.
         field: &'static str,
     },
-    /// The target lies at or below what is to hang there.
+    /// The target is the moved node itself or lies below it.
     #[error("nothing can hang below itself")]
     Cycle,
-    /// One of several edits is refused, and so none was made.
+    /// One edit of a list is refused, so none was applied.
     #[error("edit {index}: {refusal}")]
     InEdit {
-        /// Which, counted from 0.
+        /// Index in the list, from 0.
         index: usize,
-        /// Why.
         refusal: Box<TreeError>,
     },
-    /// It would write more than one request may.
+    /// The request would write more than is allowed.
     #[error("{message}")]
     TooLarge {
-        /// One sentence.
         message: String,
-        /// How much it may be.
+        /// The maximum.
         most: usize,
     },
-    /// The actor has no step that could be taken back, or brought back.
+    /// The actor has no step to undo or redo.
     #[error("there is nothing to {0}")]
     NothingToRevert(&'static str),
-    /// What the actor did last is something that was destroyed for good, or came before that.
+    /// The actor's last step is a purge or lies before one.
     #[error("there is nothing to {0} since something was destroyed for good")]
     NothingSincePurge(&'static str),
-    /// Somebody did something later that stands on what is to be taken back.
+    /// A later operation depends on the step to undo.
     #[error("operation {op} ({kind}) came later and touched the same: {what}")]
     BlockedByLater {
-        /// The operation in the way.
+        /// The blocking operation.
         op: i64,
-        /// What kind of act it was.
+        /// Its kind.
         kind: &'static str,
-        /// What about it.
+        /// Its conflicting effect.
         what: String,
     },
-    /// Two lines did different things to the same places, and nobody said which of them holds.
+    /// Both branches changed the same paths, and the request does not resolve the conflict.
     #[error("both lines changed the same: say for each path in details.conflicts which of them holds")]
     Diverged {
-        /// The places: `[{path, theirs, ours}]`, each with what was done there.
+        /// `[{path, theirs, ours}]`, each with the operations of that side.
         conflicts: serde_json::Value,
     },
-    /// What would be destroyed, and nobody said that it is meant.
+    /// A purge that the caller has not confirmed.
     #[error("nothing would bring that back")]
     ConfirmationRequired {
-        /// The messages that would go, those that were taken back included.
+        /// Messages that would be deleted, including those that were undone.
         nodes: usize,
-        /// The lines that end in them.
+        /// Branches that end in these messages.
         branches: usize,
-        /// The fragments of the stash that would go.
+        /// Stash fragments that would be deleted.
         fragments: usize,
-        /// The fragments that were cut out of them and would stay in the stash.
+        /// Fragments that were pruned from these messages and would stay in the stash.
         kept: usize,
     },
-    /// Another node has the name already, and would lose it.
+    /// Another node already has the name and would lose it.
     #[error("another message is named \"{name}\" already")]
     NameTaken {
-        /// The name.
         name: String,
-        /// Who has it.
+        /// The node that has it.
         node: NodeId,
     },
     /// The node is still being generated.
     #[error("that message is still being generated")]
     Generating,
-    /// The act does not fit the node or the session.
+    /// The edit does not fit the node or the session.
     #[error("{0}")]
     Conflict(String),
-    /// A field of the request does not fit.
+    /// A field of the request is invalid.
     #[error("{message}")]
     Invalid {
         /// The field, as on the wire.
         field: &'static str,
-        /// One sentence.
         message: String,
     },
 }
 
-/// One edge of the way down to a new HEAD, with what its upper node remembered.
+/// One edge of the path down to a new HEAD.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathEdge {
     /// The upper node.
     pub parent: NodeId,
-    /// The child it remembered before.
+    /// The child that `parent` remembered before.
     pub remembered: Option<NodeId>,
-    /// The child on the way.
+    /// The child on the path.
     pub child: NodeId,
 }
 
-/// HEAD moves from `from` to `to`; `way` are the edges from the last common ancestor down to `to`. Each fork on the way
-/// remembers where HEAD went, so that coming back later lands on the leaf last visited (`domain.md` 2.8).
+/// Moves HEAD from `from` to `to`; `way` holds the edges from the last common ancestor down to `to`. Each fork on the
+/// path remembers its child, so that coming back later leads to the leaf last visited (`domain.md` 2.8).
 pub fn move_head(from: Option<NodeId>, to: NodeId, way: &[PathEdge]) -> Vec<Effect> {
     let head = (from != Some(to)).then_some(Effect::Head { from, to });
     let remembered = way.iter().filter(|edge| edge.remembered != Some(edge.child)).map(|edge| Effect::Remembered {
@@ -128,7 +124,7 @@ pub fn move_head(from: Option<NodeId>, to: NodeId, way: &[PathEdge]) -> Vec<Effe
     head.into_iter().chain(remembered).collect()
 }
 
-/// The children of `old` move below its new version (`carry`, `domain.md` 2.7); the old one stays as a leaf.
+/// Moves the children of `old` below its new version (`carry`, `domain.md` 2.7). The old version stays as a leaf.
 pub fn move_children(old: &Node, new: NodeId, children: &[NodeId]) -> Vec<Effect> {
     let moved = children.iter().map(|&node| Effect::Moved { node, from: old.id, to: new });
     let remembered = old.remembered.into_iter().flat_map(|child| {
@@ -140,19 +136,19 @@ pub fn move_children(old: &Node, new: NodeId, children: &[NodeId]) -> Vec<Effect
     moved.chain(remembered).collect()
 }
 
-/// Whether a node may be a parent.
+/// Checks that a node may be a parent.
 ///
 /// # Errors
-/// A placeholder may not (`domain.md` 5.7).
+/// Returns an error if the node is a placeholder (`domain.md` 5.7).
 pub fn check_parent(node: &Node) -> Result<(), TreeError> {
     if node.status == Status::Generating { Err(TreeError::Generating) } else { Ok(()) }
 }
 
-/// Whether a node may be edited (`domain.md` 2.7).
+/// Checks that a node may be edited (`domain.md` 2.7).
 ///
 /// # Errors
-/// The root and change nodes have no text of their own; a generating one is not there yet; `carry` and a new reply
-/// exclude each other.
+/// Returns an error if the node is the root, a change node or a placeholder, if `carry` and `generate` are both set,
+/// or if `generate` is set for a reply.
 pub fn check_editable(node: &Node, carry: bool, generate: bool) -> Result<(), TreeError> {
     if matches!(node.kind, Kind::Root | Kind::Change) {
         return Err(TreeError::Conflict(format!("a {} node has no text to edit", node.kind.word())));
@@ -171,24 +167,24 @@ pub fn check_editable(node: &Node, carry: bool, generate: bool) -> Result<(), Tr
     Ok(())
 }
 
-/// Whether an edit asks for a reply when the request does not say: a user's text without `carry` does.
+/// Returns the default of `generate` for an edit: true for a user's message without `carry`.
 pub fn edit_requests_reply(node: &Node, carry: bool) -> bool {
     node.role == Role::User && !carry
 }
 
-/// What a generation remembers of the moment it was asked for.
+/// The state of HEAD when a generation was requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeadRequest {
-    /// Whether the request wanted HEAD to follow the reply.
+    /// Whether the request wants HEAD to follow the reply.
     pub move_head: bool,
-    /// The operation at which HEAD had last moved, the request's own move included.
+    /// The operation that last moved HEAD, including the request's own move.
     pub head_op: i64,
-    /// Whether HEAD stood at the context node or at one of its generations.
+    /// Whether HEAD was at the context node or at one of its generations.
     pub at_context: bool,
 }
 
-/// Whether a finished reply takes HEAD (`domain.md` 5.2): asked for, HEAD on the context node or one of its generations
-/// then and now, and no move in between.
+/// Returns whether a finished reply takes HEAD (`domain.md` 5.2). It does if the request wants that, HEAD was at the
+/// context node or one of its generations, and HEAD has not moved since.
 pub fn reply_takes_head(asked: &HeadRequest, head_op_now: i64) -> bool {
     asked.move_head && asked.at_context && asked.head_op == head_op_now
 }
@@ -201,7 +197,7 @@ mod tests {
         NodeId::new(uuid::Uuid::from_u128(n))
     }
 
-    /// C11: forks on the way remember where HEAD went, others are not touched.
+    /// C11: forks on the path remember the new child; a fork that already does so gets no effect.
     #[test]
     fn move_head_unchanged_fork_writes_no_effect() {
         let way = [
@@ -216,7 +212,7 @@ mod tests {
         assert_eq!(move_head(Some(id(4)), id(4), &way[1..]), vec![]);
     }
 
-    /// C13: HEAD follows a reply only if nothing moved it in between.
+    /// C13: HEAD follows a reply only if nothing moved HEAD meanwhile.
     #[test]
     fn reply_takes_head_after_move_returns_false() {
         let asked = HeadRequest { move_head: true, head_op: 7, at_context: true };

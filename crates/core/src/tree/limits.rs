@@ -1,30 +1,29 @@
-//! How long names may be and how many things there may be of a kind: the same for one who writes and for a file that comes
-//! in.
+//! Maximum lengths of names and maximum counts, for requests and for imported files.
 
 use super::edit::TreeError;
 
-/// The longest name of a speaker, in characters.
+/// The maximum length of a speaker's name, in characters.
 pub const MAX_SPEAKER_CHARS: usize = 200;
-/// The most characters that play in one session.
+/// The maximum number of characters in one session.
 pub const MAX_CHARACTERS: usize = 16;
-/// The most plugins of a session.
+/// The maximum number of plugins of a session.
 const MAX_PLUGINS: usize = 64;
-/// The longest title, in characters.
+/// The maximum length of a title, in characters.
 const MAX_TITLE_CHARS: usize = 300;
-/// The longest name of a collection of documents, in characters.
+/// The maximum length of a document collection's name, in characters.
 const MAX_COLLECTION_CHARS: usize = 100;
-/// The most collections that a session looks through.
+/// The maximum number of collections that a session searches.
 const MAX_COLLECTIONS: usize = 32;
-/// The longest name of a model, in bytes.
+/// The maximum length of a model's name, in bytes.
 const MAX_MODEL_BYTES: usize = 300;
 
-/// Tokens of messages that may become one summary.
+/// The allowed tokens of messages per summary.
 pub const SUMMARY_TOKEN_RANGE: std::ops::RangeInclusive<u32> = 100..=50_000;
 
-/// Whether somebody may speak under a name.
+/// Validates the name of a speaker.
 ///
 /// # Errors
-/// It is blank or too long.
+/// Returns an error if it is blank or too long.
 pub fn check_speaker(name: &str) -> Result<(), TreeError> {
     if !name.trim().is_empty() && name.chars().count() <= MAX_SPEAKER_CHARS {
         return Ok(());
@@ -32,10 +31,10 @@ pub fn check_speaker(name: &str) -> Result<(), TreeError> {
     Err(invalid("name", format!("a name has 1 to {MAX_SPEAKER_CHARS} characters")))
 }
 
-/// Whether a session may have a title.
+/// Validates the title of a session.
 ///
 /// # Errors
-/// It is blank or too long.
+/// Returns an error if it is blank or too long.
 pub fn title(title: &str) -> Result<(), TreeError> {
     if title.trim().is_empty() {
         return Err(invalid("title", "a title cannot be empty".to_owned()));
@@ -46,10 +45,10 @@ pub fn title(title: &str) -> Result<(), TreeError> {
     Ok(())
 }
 
-/// Whether a model may be named so, as far as that can be said without looking it up.
+/// Validates the length of a model's name; does not check that the model exists.
 ///
 /// # Errors
-/// It is empty or too long.
+/// Returns an error if it is empty or too long.
 pub fn model(name: &str) -> Result<(), TreeError> {
     if (1..=MAX_MODEL_BYTES).contains(&name.len()) {
         return Ok(());
@@ -57,10 +56,10 @@ pub fn model(name: &str) -> Result<(), TreeError> {
     Err(invalid("model", "a model's name is expected, as /api/models lists them".to_owned()))
 }
 
-/// Whether a session may have so many plugins.
+/// Checks the number of plugins of a session.
 ///
 /// # Errors
-/// There are too many.
+/// Returns an error if there are too many.
 pub fn plugins(count: usize) -> Result<(), TreeError> {
     if count <= MAX_PLUGINS {
         return Ok(());
@@ -68,10 +67,10 @@ pub fn plugins(count: usize) -> Result<(), TreeError> {
     Err(invalid("plugins", format!("a session has at most {MAX_PLUGINS} plugins")))
 }
 
-/// Whether a collection of documents may be named so.
+/// Validates the name of a document collection.
 ///
 /// # Errors
-/// It is blank, too long, or has white space around it.
+/// Returns an error if it is empty, too long, contains control characters, or has white space around it.
 pub fn check_collection(name: &str) -> Result<(), TreeError> {
     let is_long = name.chars().count() > MAX_COLLECTION_CHARS;
     if !name.is_empty() && name.trim() == name && !is_long && !name.chars().any(char::is_control) {
@@ -82,10 +81,10 @@ pub fn check_collection(name: &str) -> Result<(), TreeError> {
     Err(invalid("collection", message))
 }
 
-/// Whether a session may look through these collections.
+/// Validates the collections that a session searches.
 ///
 /// # Errors
-/// There are too many, or one cannot be named so.
+/// Returns an error if there are too many or a name is invalid.
 pub fn check_collections(names: &[String]) -> Result<(), TreeError> {
     if names.len() > MAX_COLLECTIONS {
         return Err(invalid("recall", format!("a session looks through at most {MAX_COLLECTIONS} collections")));
@@ -93,10 +92,10 @@ pub fn check_collections(names: &[String]) -> Result<(), TreeError> {
     names.iter().try_for_each(|name| check_collection(name))
 }
 
-/// Whether so many tokens of messages may become one summary.
+/// Validates the number of message tokens per summary.
 ///
 /// # Errors
-/// They are too few or too many.
+/// Returns an error if the number is out of [`SUMMARY_TOKEN_RANGE`].
 pub fn check_summary_interval(tokens: u32) -> Result<(), TreeError> {
     if SUMMARY_TOKEN_RANGE.contains(&tokens) {
         return Ok(());

@@ -1,5 +1,5 @@
-//! What a lorebook may say, whoever brings it. A book is one JSON object in the form of world info; what no version of this
-//! program knows stays in it as it is.
+//! Validation of lorebooks, whether written by hand or imported. A lorebook is one JSON object in SillyTavern's
+//! world-info format; unknown fields are kept unchanged.
 
 use serde_json::{Map, Value};
 
@@ -7,17 +7,18 @@ use super::card::ValidationError;
 use crate::ids::LorebookId;
 use crate::world::number::same;
 
-/// The most bytes of a whole book.
+/// The maximum size of a whole lorebook, in bytes.
 pub const MAX_BYTES: usize = 16 << 20;
-/// The most entries.
+/// The maximum number of entries.
 pub const MAX_ENTRIES: usize = 10_000;
-/// The most characters of its name.
+/// The maximum length of its name, in characters.
 const MAX_NAME_CHARS: usize = 200;
 
-/// Whether a book can be kept.
+/// Validates a lorebook.
 ///
 /// # Errors
-/// It has no name or a too long one, its entries are no objects, or it is too large.
+/// Returns an error if the name is missing or too long, the entries are missing, too many or not objects, or the
+/// lorebook is too large.
 pub fn validate_lorebook(book: &Map<String, Value>) -> Result<(), ValidationError> {
     let unfit = |field: &str, message: String, most| ValidationError { field: Some(field.to_owned()), message, most };
     let name = book.get("name").and_then(Value::as_str).unwrap_or_default();
@@ -43,18 +44,18 @@ pub fn validate_lorebook(book: &Map<String, Value>) -> Result<(), ValidationErro
     if bytes <= MAX_BYTES { Ok(()) } else { Err(ValidationError { field: None, message, most: Some(MAX_BYTES) }) }
 }
 
-/// The field of a character's card that names its lorebook.
+/// The card field that names the character's own lorebook.
 pub const PRIMARY_FIELD: &str = "lorebookId";
-/// The field that names further ones.
+/// The card field that names further lorebooks.
 pub const EXTRA_FIELD: &str = "extraLorebookIds";
 
-/// The lorebooks that a character's card names, its own first.
+/// Returns the lorebooks that a character's card names, its own first. Malformed ids are skipped.
 pub fn card_lorebooks(card: &Map<String, Value>) -> Vec<LorebookId> {
     let extra = card.get(EXTRA_FIELD).and_then(Value::as_array).into_iter().flatten();
     card.get(PRIMARY_FIELD).into_iter().chain(extra).filter_map(|id| id.as_str()?.parse().ok()).collect()
 }
 
-/// Lets a card name a lorebook no more.
+/// Removes a lorebook from a card.
 pub fn unlink_lorebook(card: &mut Map<String, Value>, book: LorebookId) {
     let is_it = |id: &Value| id.as_str().and_then(|id| id.parse().ok()) == Some(book);
     if card.get(PRIMARY_FIELD).is_some_and(is_it) {
@@ -65,8 +66,7 @@ pub fn unlink_lorebook(card: &mut Map<String, Value>, book: LorebookId) {
     }
 }
 
-/// The fields of an entry that say something else than somebody saw there. A field that is missing and one that is null
-/// say the same.
+/// Returns the fields of an entry that differ from what a caller saw (`seen`). A missing field equals null.
 pub fn changed_fields<'a>(entry: &Map<String, Value>, seen: &'a Map<String, Value>) -> Vec<&'a str> {
     let is_other = |(key, was): &(&String, &Value)| !same(entry.get(*key).unwrap_or(&Value::Null), was);
     seen.iter().filter(is_other).map(|(key, _)| key.as_str()).collect()

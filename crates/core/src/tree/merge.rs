@@ -1,5 +1,6 @@
-//! A merge of two lines (`docs/domain.md` 2.13): what both did to the same places since they parted, and which of it holds.
-//! *Theirs* is what is brought over, *ours* the line that it comes to. What they have in common is found in `merge_parts.rs`.
+//! Merges of two branches (`docs/domain.md` 2.13): their conflicting operations since they diverged, and the
+//! resolutions. *Theirs* is the branch that is merged, *ours* the branch it is merged into. `merge_parts.rs` finds
+//! what they have in common.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,32 +10,31 @@ use crate::world::{Pointer, StateChange, StateOperation, WorldSection};
 
 use super::conflict_paths::ConflictPaths;
 
-/// What becomes of a conflict.
+/// The resolution of a conflict.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ConflictResolution {
-    /// What they did is done here too.
+    /// Apply their operations.
     Theirs,
-    /// What they did is left out.
+    /// Skip their operations.
     Ours,
-    /// Neither: the place gets this value.
+    /// Set the path to this value.
     Value(Value),
 }
 
-/// A place to which both lines did something, each its own.
+/// A path that both branches changed in different ways.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MergeConflict {
-    /// The section of the world.
     pub section: WorldSection,
-    /// The outermost path that either changed.
+    /// The outermost path that either branch changed.
     pub path: Pointer,
-    /// What they did at or inside it.
+    /// Their operations at or inside the path.
     pub theirs: Vec<StateOperation>,
-    /// What was done to it here.
+    /// Our operations at or inside the path.
     pub ours: Vec<StateOperation>,
 }
 
 impl MergeConflict {
-    /// How it is named on the wire: the path, behind its section where that is not the variables.
+    /// Returns the name on the wire: the path, prefixed with the section unless that is `vars`.
     pub fn name(&self) -> String {
         let section = match self.section {
             WorldSection::Vars => "",
@@ -45,37 +45,37 @@ impl MergeConflict {
         format!("{section}{}", self.path)
     }
 
-    /// The wire form.
+    /// Returns the wire form.
     pub fn to_json(&self) -> Value {
         let list = |operations: &[StateOperation]| operations.iter().map(StateOperation::to_json).collect::<Vec<_>>();
         json!({"path": self.name(), "theirs": list(&self.theirs), "ours": list(&self.ours)})
     }
 }
 
-/// What holds of theirs.
+/// The result of resolving all conflicts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MergeOutcome {
-    /// For each of their operations whether it is brought over.
+    /// For each of their operations, whether it is applied.
     pub kept: Vec<bool>,
-    /// What comes in the place of what is not.
+    /// Operations that set the values chosen for conflicts.
     pub replacements: Vec<StateOperation>,
 }
 
-/// Why nothing can be brought over yet.
+/// The reason a merge cannot be done yet.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ResolutionError {
     /// These conflicts have no resolution.
     Unresolved(Vec<MergeConflict>),
-    /// This path has a resolution and is no conflict.
+    /// This path has a resolution but no conflict.
     NoSuchConflict(String),
 }
 
-/// What two lines did to the same places, in the order of the paths.
+/// Returns the conflicts of two branches, in path order.
 pub fn conflicts(theirs: &[StateOperation], ours: &[StateOperation]) -> Vec<MergeConflict> {
     collect_conflicts(&ConflictPaths::find(theirs, ours), theirs, ours)
 }
 
-/// What each line did where they clash.
+/// Collects the operations of both branches at each conflict path.
 fn collect_conflicts(
     clashes: &ConflictPaths,
     theirs: &[StateOperation],
@@ -96,10 +96,10 @@ fn collect_conflicts(
         .collect()
 }
 
-/// What of theirs is brought over, if every conflict has a resolution and nothing else has one.
+/// Decides which of their operations are applied. Every conflict needs a resolution, and nothing else may have one.
 ///
 /// # Errors
-/// Which conflict is open, or which resolution is needless.
+/// Returns the unresolved conflicts, or a resolution without a conflict.
 pub fn resolve_conflicts(
     theirs: &[StateOperation],
     ours: &[StateOperation],
@@ -142,7 +142,7 @@ mod tests {
         conflicts(&operations(theirs), &operations(ours)).iter().map(MergeConflict::name).collect()
     }
 
-    /// Domain 2.13: the same path or one inside the other, unless both add, both put into a list, or set the same.
+    /// Domain 2.13: equal or nested paths conflict, unless both add, both change a list, or both set the same value.
     #[test]
     fn merge_same_path_changed_differently_conflicts() {
         let check = |theirs: Value, ours: Value, expected: &[&str]| {
@@ -187,8 +187,8 @@ mod tests {
         assert_eq!((found[0].theirs.len(), found[0].ours.len()), (2, 1));
     }
 
-    /// Domain 2.13: `theirs` applies theirs, `ours` drops theirs, a value becomes one `set`; a path that is no conflict is
-    /// refused, one without a resolution too.
+    /// Domain 2.13: `theirs` applies their operations, `ours` drops them, a value becomes one `set`. A missing or
+    /// superfluous resolution is refused.
     #[test]
     fn merge_resolutions_apply_per_conflict() {
         let theirs = operations(json!([

@@ -1,11 +1,15 @@
-//! What comes over in a merge of two lines that may have met before (`docs/domain.md` 2.13).
+//! Selects the operations that a merge brings over, also for branches that were merged before (`docs/domain.md`
+//! 2.13).
 //!
-//! A line is read as [`MergePart`]s: what one node did, wherever that stands now. A message is a part of its own; what a merge made
-//! holds the parts of others, as its record says, and what settled its conflicts is its own. A part that is on both lines does
-//! not come again, by whatever detour it came. Two things keep the order in which the other line did it all:
+//! A branch is read as [`MergePart`]s: the operations of one original node, wherever they are now. A message is a
+//! part of its own. A merge node contains the parts of other nodes, as its record says; the operations that resolved
+//! its conflicts are its own part. A part that is on both branches is not applied again, whichever way it came. Two
+//! rules keep the order of the other branch:
 //!
-//! - what it did and then wiped with something that is here already stays there: here, too, the later one holds;
-//! - what comes and wipes something that is here already, and that the other line did after it, is followed by that once more.
+//! - An operation that their branch later overwrote by a part we already have is not brought over: the later write
+//!   wins here, too.
+//! - If a new operation overwrites a part we already have, and their branch did that part after it, that part is
+//!   applied again.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,38 +20,38 @@ use crate::world::{Pointer, StateChange, StateOperation, WorldSection};
 
 use super::conflict_paths::{operation_paths, path_prefixes};
 
-/// What one node did, as it stands on a line.
+/// The operations of one original node, as found on a branch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MergePart {
-    /// Whose doing it is.
+    /// The original node.
     pub of: NodeId,
-    /// What was done, of it what was brought.
+    /// Its operations, as far as they were brought over.
     pub operations: Vec<StateOperation>,
 }
 
-/// So many of the operations of what a merge made are of one node; the rest at the end is its own.
+/// How many operations of a merge node come from one original node. The remaining operations at the end are its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MergedNodeRecord {
-    /// The node that did them first.
+    /// The original node.
     pub of: NodeId,
-    /// How many there are; none where a conflict was settled against them.
+    /// The number of operations; 0 if conflicts were resolved against all of them.
     pub operations: usize,
 }
 
 impl MergedNodeRecord {
-    /// The wire form, in `metadata.mergedNodes`.
+    /// Returns the wire form, used in `metadata.mergedNodes`.
     pub fn to_json(&self) -> Value {
         json!({"nodeId": self.of.to_string(), "operations": self.operations})
     }
 
-    /// What [`MergedNodeRecord::to_json`] wrote; `None` if it is something else.
+    /// Parses the output of [`MergedNodeRecord::to_json`]; `None` if it is malformed.
     pub fn from_json(value: &Value) -> Option<Self> {
         let operations = usize::try_from(value.get("operations")?.as_u64()?).ok()?;
         Some(Self { of: value.get("nodeId")?.as_str()?.parse().ok()?, operations })
     }
 }
 
-/// The parts of a node. One that no merge made has no record.
+/// Splits the operations of a node into parts. A node that is no merge has an empty record.
 pub fn split_node(node: NodeId, operations: Vec<StateOperation>, record: &[MergedNodeRecord]) -> Vec<MergePart> {
     let mut rest = operations.into_iter();
     let carried =
@@ -60,19 +64,20 @@ pub fn split_node(node: NodeId, operations: Vec<StateOperation>, record: &[Merge
     parts
 }
 
-/// Whose doing stands on a line.
+/// Returns the original nodes of a branch's parts.
 pub fn origins(line: &[MergePart]) -> HashSet<NodeId> {
     line.iter().map(|part| part.of).collect()
 }
 
-/// Which operations of another line come over, part by part, in its order. Of the parts only those that `is_chosen` names by
-/// their position may come.
+/// Selects the operations of the other branch to bring over, part by part and in its order. Only parts whose position
+/// passes `is_chosen` are considered.
 pub fn select_operations(
     theirs: &[MergePart],
     ours: &HashSet<NodeId>,
     is_chosen: impl Fn(usize) -> bool,
 ) -> Vec<Vec<bool>> {
     let mut comes: Vec<Vec<bool>> = theirs.iter().map(|part| vec![false; part.operations.len()]).collect();
+    // Backwards: new operations that no later part of ours has overwritten on their branch.
     let mut wiped = OverwrittenPaths::default();
     for (part, comes) in theirs.iter().zip(&mut comes).rev() {
         let is_here = ours.contains(&part.of);
@@ -83,6 +88,7 @@ pub fn select_operations(
             }
         }
     }
+    // Forwards: add operations we already have that a selected one overwrites.
     let mut wiped = OverwrittenPaths::default();
     for (at, (part, comes)) in theirs.iter().zip(&mut comes).enumerate() {
         let is_here = ours.contains(&part.of);
@@ -96,12 +102,12 @@ pub fn select_operations(
     comes
 }
 
-/// Places at which whatever was there before is gone.
+/// Paths at which the previous value was overwritten or removed.
 #[derive(Default)]
 struct OverwrittenPaths(HashMap<WorldSection, HashSet<Vec<String>>>);
 
 impl OverwrittenPaths {
-    /// What an operation wipes: what it makes anew, or takes away.
+    /// Records the paths that an operation sets or removes.
     fn mark_overwritten(&mut self, operation: &StateOperation) {
         match operation.change {
             StateChange::Set(_) | StateChange::Remove | StateChange::Insert { .. } | StateChange::Move { .. } => {
@@ -165,7 +171,7 @@ mod tests {
         world
     }
 
-    /// Domain 2.13: a merge is taken apart again into whose doing it holds.
+    /// Domain 2.13: a merge node is split into the parts of its original nodes.
     #[test]
     fn merge_parts_merge_node_splits_by_origin() {
         let record = [MergedNodeRecord { of: id(1), operations: 1 }, MergedNodeRecord { of: id(2), operations: 0 }];
@@ -176,7 +182,8 @@ mod tests {
         assert_eq!(MergedNodeRecord::from_json(&record[0].to_json()), Some(record[0]));
     }
 
-    /// Domain 2.13: of a merge comes what is not here yet; what they overruled stays there, and what is wiped comes once more.
+    /// Domain 2.13: a repeated merge brings only new operations, skips overruled ones, and repeats those it
+    /// overwrites.
     #[test]
     fn merge_parts_repeated_merge_brings_only_new() {
         let ours = line(&[(1, &[add("/a", 1), set("/s", 1)])]);
@@ -188,7 +195,7 @@ mod tests {
         assert!(comes(&ours, &theirs).is_empty());
     }
 
-    /// Without empty maps: what was overruled leaves none of those that led to it.
+    /// Removes empty maps, which overruled operations leave behind.
     fn bare(value: Value) -> Option<Value> {
         match value {
             Value::Object(map) => {
@@ -203,7 +210,7 @@ mod tests {
     fn doing() -> impl Strategy<Value = StateOperation> {
         let path = prop::sample::select(vec!["/a", "/a/b", "/a/b/c", "/a/d", "/e"]);
         (path, 0..4_i64, 0..3).prop_map(|(path, value, kind)| match kind {
-            // A map in the way of a number would be refused by the fold, which is another law.
+            // A map where a number is expected would be refused by the fold, which is tested elsewhere.
             0 if path == "/e" || path == "/a/d" || path == "/a/b/c" => add(path, value),
             1 => operation(&json!({"op": "remove", "path": path})),
             _ if path == "/a" => {
@@ -215,8 +222,8 @@ mod tests {
     }
 
     proptest! {
-        /// Domain 2.13: a line that has nothing of its own is, after a merge of one that has all of it in the same order, what
-        /// that one is; and then there is nothing more to bring.
+        /// Domain 2.13: a branch has nothing of its own and merges one that contains all its parts in the same order.
+        /// It then equals that branch, and a second merge brings nothing.
         #[test]
         fn merge_parts_empty_branch_becomes_other_branch(all in prop::collection::vec((doing(), any::<bool>()), 0..12)) {
             let theirs: Vec<MergePart> =

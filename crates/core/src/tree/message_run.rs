@@ -1,5 +1,5 @@
-//! Runs (`docs/domain.md` 2.12, 2.13): messages that follow each other on one line. One may be named in any order; the change
-//! nodes between its messages are nobody's messages and belong to it.
+//! Runs (`docs/domain.md` 2.12, 2.13): messages that follow each other on one branch. Their nodes may be named in any
+//! order. Change nodes between the messages belong to the run and need not be named.
 
 use std::collections::HashSet;
 use std::hash::Hash;
@@ -7,23 +7,20 @@ use std::hash::Hash;
 use super::edit::TreeError;
 use super::{Kind, Status};
 
-/// What the law of a run looks at in a node. `I` names nodes, by id or by row.
+/// A node as the run checks see it. `I` identifies it, by id or by row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunNode<I> {
-    /// Which node.
     pub id: I,
     /// Edges from the root.
     pub depth: i32,
-    /// What it is for.
     pub kind: Kind,
-    /// Whether it is there yet.
     pub status: Status,
 }
 
-/// The ends of the line on which a run must lie: the highest of the named nodes and the lowest.
+/// Returns the highest and the lowest of the named nodes.
 ///
 /// # Errors
-/// None is named, one is the root, or one is still being written.
+/// Returns an error if no node is named, one is the root, or one is still being generated.
 pub fn run_ends<I: Copy>(named: &[RunNode<I>]) -> Result<(RunNode<I>, RunNode<I>), TreeError> {
     if named.iter().any(|member| member.status == Status::Generating) {
         return Err(TreeError::Generating);
@@ -39,10 +36,10 @@ pub fn run_ends<I: Copy>(named: &[RunNode<I>]) -> Result<(RunNode<I>, RunNode<I>
     }
 }
 
-/// Whether the named nodes are the run that lies on a line between [`run_ends`], in whatever order they are named.
+/// Checks that the named nodes, in any order, are the complete run on `line`, the path between the [`run_ends`].
 ///
 /// # Errors
-/// One does not lie there or is named twice, or a message of the line is left out.
+/// Returns an error if a node is not on the path or is named twice, or if a message of the path is missing.
 pub fn check_contiguous<I: Copy + Eq + Hash>(named: &[RunNode<I>], line: &[RunNode<I>]) -> Result<(), TreeError> {
     let wanted: HashSet<I> = named.iter().map(|member| member.id).collect();
     let found = line.iter().filter(|member| wanted.contains(&member.id)).count();
@@ -53,10 +50,10 @@ pub fn check_contiguous<I: Copy + Eq + Hash>(named: &[RunNode<I>], line: &[RunNo
     Ok(())
 }
 
-/// A run that somebody is to sum up: there must be a message in it.
+/// Checks that a run to summarize contains a message.
 ///
 /// # Errors
-/// There is none.
+/// Returns an error if it only has change nodes.
 pub fn check_has_message<I>(line: &[RunNode<I>]) -> Result<(), TreeError> {
     if line.iter().all(|member| member.kind == Kind::Change) {
         return Err(invalid_run("there is no message among these"));
@@ -76,7 +73,7 @@ mod tests {
         RunNode { id, depth: id, kind, status: Status::Complete }
     }
 
-    /// The line 1 to 5, whose third is a change node.
+    /// A branch 1 to 5, whose third node is a change node.
     fn line() -> Vec<RunNode<i32>> {
         (1..=5).map(|n| member(n, if n == 3 { Kind::Change } else { Kind::Message })).collect()
     }
@@ -90,7 +87,8 @@ mod tests {
         check_contiguous(&named, &between).is_ok()
     }
 
-    /// Domain 2.12: the order in which a run is named says nothing; a gap, a stranger and a repetition do.
+    /// Domain 2.12: the order of the names does not matter; gaps, nodes of other branches and repetitions are
+    /// refused.
     #[test]
     fn message_run_any_order_is_accepted() {
         for well in [&[1, 2, 4][..], &[4, 1, 2], &[2, 3, 4], &[5], &[2, 3], &[3]] {
@@ -101,7 +99,7 @@ mod tests {
         }
     }
 
-    /// Domain 2.12: a run without messages may be brought over, and there is nothing in it to sum up.
+    /// Domain 2.12: a run without messages can be merged, but not summarized.
     #[test]
     fn message_run_without_messages_returns_error() {
         assert!(check_has_message(&[member(2, Kind::Message), member(3, Kind::Change)]).is_ok());

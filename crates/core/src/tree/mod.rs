@@ -1,21 +1,21 @@
-//! The tree: what a node is, how paths are read, and how edits are planned. Pure: no I/O, no SQL, no HTTP.
+//! The message tree: nodes, paths and planned edits. Pure: no I/O, no SQL, no HTTP.
 //!
-//! - [`node`]: the plain data. Facts never change once a node is complete; arrangement is an overlay.
-//! - [`edit`]: what an append, a reroll, an edit or a checkout *means*, as a list of effects for the operation log.
-//!   The store only carries them out.
-//! - [`arrange`]: the edits of the arrangement that one may ask for.
-//! - [`limits`]: how long names may be, and how many things of a kind there may be.
-//! - [`merge_parts`]: what comes over in a merge of two lines that may have met before.
-//! - [`card`]: what the card of a character or a persona may say; [`book`]: what a lorebook may.
-//! - [`conflict_paths`]: where two lines did what does not go together.
-//! - [`merge`]: what two lines did to the same places, and which of it holds.
-//! - [`authors_note`]: the author's note, which stands in the prompts of a session.
-//! - [`recall`]: what a session recalls of what its prompts do not hold any more; [`summaries`]: whether it sums that up.
-//! - [`run`]: which messages follow each other on one line.
-//! - [`reference_tree`]: the same tree rebuilt from nothing but the operation log; the reference that tests hold the store to.
+//! - [`node`]: plain data. A complete node's facts never change; its arrangement is an overlay.
+//! - [`edit`]: plans an append, reroll, edit or checkout as a list of effects for the operation log. The store only
+//!   applies them.
+//! - [`arrange`]: the edits of the arrangement that a request can ask for.
+//! - [`limits`]: maximum lengths of names and maximum counts.
+//! - [`merge_parts`]: which operations a merge brings over, also if the two branches were merged before.
+//! - [`card`]: validation of character and persona cards; [`lorebook`] and [`preset`]: the same for these.
+//! - [`conflict_paths`]: the paths at which two branches conflict.
+//! - [`merge`]: the conflicts of two branches and their resolution.
+//! - [`authors_note`]: the author's note of a session's prompts.
+//! - [`recall_settings`], [`summary_settings`]: the settings for recall and for rolling summaries.
+//! - [`message_run`]: runs, that is consecutive messages of one branch.
+//! - [`reference_tree`]: the tree rebuilt from the operation log alone; tests compare the store with it.
 //!
-//! To add an edit: a function in `edit.rs` that answers with effects, an [`crate::oplog::Effect`] if none fits, its arm
-//! in `reference_tree.rs`, and the store's arm in `store/effects.rs`.
+//! To add an edit: a function in `edit.rs` that returns effects, a new [`crate::oplog::Effect`] if none fits, its arm
+//! in `reference_tree.rs`, and its arm in `store/effects.rs`.
 
 pub mod arrange;
 pub mod authors_note;

@@ -1,4 +1,4 @@
-//! A node: one message, the smallest atom of a session. Plain data.
+//! A node: one message, the smallest unit of a session. Plain data.
 
 use serde_json::{Map, Value};
 
@@ -12,22 +12,22 @@ macro_rules! words {
         pub enum $name { $($(#[$vdoc])* $variant,)* }
 
         impl $name {
-            /// The word for it on the wire.
+            /// Returns the word used on the wire.
             pub const fn word(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }
             }
 
-            /// Reads the word; `None` if nobody knows it.
+            /// Parses the wire word; `None` if it is unknown.
             pub fn from_word(word: &str) -> Option<Self> {
                 match word { $($word => Some(Self::$variant),)* _ => None }
             }
 
-            /// The small number the database keeps.
+            /// Returns the number stored in the database.
             pub const fn code(self) -> i16 {
                 match self { $(Self::$variant => $code,)* }
             }
 
-            /// Reads the small number; `None` if nobody knows it.
+            /// Parses the stored number; `None` if it is unknown.
             pub const fn from_code(code: i16) -> Option<Self> {
                 match code { $($code => Some(Self::$variant),)* _ => None }
             }
@@ -36,9 +36,9 @@ macro_rules! words {
 }
 
 words! {
-    /// Who a message speaks as.
+    /// The role of a message.
     Role {
-        /// Narration, summaries, the root.
+        /// Narration, summaries and the root.
         System = "system" / 0,
         /// A person.
         User = "user" / 1,
@@ -48,118 +48,111 @@ words! {
 }
 
 words! {
-    /// What a node is for.
+    /// The kind of a node.
     Kind {
-        /// The one anchor of a session: empty, never sent.
+        /// The first node of a session: empty and never sent.
         Root = "root" / 0,
         /// A message.
         Message = "message" / 1,
         /// A first message of the character.
         Greeting = "greeting" / 2,
-        /// Only operations: a manual change, or rules switched on. Hidden.
+        /// Only operations: a manual change, or a change of the active rules. Hidden.
         Change = "change" / 3,
-        /// Stands for a run of messages.
+        /// Replaces a run of messages.
         Summary = "summary" / 4,
-        /// Carries what another branch did.
+        /// Carries the operations of another branch.
         Merge = "merge" / 5,
     }
 }
 
 words! {
-    /// Where a node stands in its life.
+    /// The generation status of a node.
     Status {
-        /// A placeholder: a reply is on its way.
+        /// A placeholder: the reply is still being generated.
         Generating = "generating" / 0,
-        /// A fact.
+        /// Immutable from now on.
         Complete = "complete" / 1,
-        /// The reply failed; what arrived is kept.
+        /// The reply failed; the part that arrived is kept.
         Error = "error" / 2,
     }
 }
 
 words! {
-    /// Whether a node's delta counts in the fold.
+    /// Whether the fold applies a node's delta.
     Effects {
-        /// It counts.
+        /// The delta is applied.
         On = "on" / 0,
-        /// It is left out, and everything below folds again.
+        /// The delta is skipped, and all nodes below are folded again.
         Muted = "muted" / 1,
     }
 }
 
-/// One message with its facts and the overlay that arranges it (`domain.md` 1-2).
+/// One message with its immutable facts and its mutable arrangement (`domain.md` 1-2).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// Its id.
     pub id: NodeId,
-    /// The session it belongs to.
     pub session: SessionId,
-    /// Its parent; `None` only for the root.
+    /// `None` only for the root.
     pub parent: Option<NodeId>,
-    /// Who it speaks as.
     pub role: Role,
-    /// What it is for.
     pub kind: Kind,
-    /// Where it stands in its life.
     pub status: Status,
-    /// The user who wrote it or asked for it.
+    /// The user who wrote or requested it.
     pub author: Option<UserId>,
     /// The author's persona.
     pub persona: Option<PersonaId>,
     /// The character that speaks.
     pub character: Option<CharacterId>,
-    /// The speaker's name as shown.
+    /// The speaker's display name.
     pub name: Option<String>,
     /// The text exactly as received.
     pub content: String,
-    /// The model's thinking, apart from the text.
+    /// The model's reasoning, kept apart from the text.
     pub reasoning: Option<String>,
-    /// Everything else that is known: model, params, finishReason, error, … (`docs/api.md`).
+    /// All other data: model, params, finishReason, error, … (`docs/api.md`).
     pub metadata: Map<String, Value>,
-    /// Overlay: whether the text is part of prompts and the chat view.
+    /// Arrangement: whether the text is part of prompts and the chat view.
     pub is_enabled: bool,
-    /// Overlay: whether the delta counts.
+    /// Arrangement: whether the delta is folded.
     pub effects: Effects,
-    /// Overlay: the child last visited below it.
+    /// Arrangement: the child last visited.
     pub remembered: Option<NodeId>,
-    /// Overlay: stars, 1 to 5.
+    /// Arrangement: 1 to 5 stars.
     pub rating: Option<u8>,
-    /// Overlay: a reply that ended where nobody looked.
+    /// Arrangement: the reply ended while nobody was viewing it.
     pub is_unread: bool,
     /// Derived: edges from the root.
     pub depth: i32,
-    /// Derived: user and narration messages from the root to here.
+    /// Derived: user and narration messages on the path from the root, this node included.
     pub turn: i32,
-    /// Whether a keyframe of the world was cut here.
+    /// Whether a keyframe of the world is stored here.
     pub is_keyframe: bool,
-    /// The seed of its dice.
     pub dice_seed: u64,
-    /// When it was made.
     pub created: Time,
 }
 
 impl Node {
-    /// A context node: the world just before a model speaks (`domain.md` 1).
+    /// Returns whether this is a context node, which holds the world just before a model speaks (`domain.md` 1).
     pub fn is_context(&self) -> bool {
         self.role != Role::Assistant && self.kind != Kind::Change
     }
 
-    /// Whether the projection (the list that people and models see) may hold it at all.
+    /// Returns whether the projection, the list that people and models see, may contain the node.
     pub fn is_in_projection(&self) -> bool {
         !matches!(self.kind, Kind::Root | Kind::Change) && self.status != Status::Generating
     }
 
-    /// Whether its text goes into prompts: shown, enabled and not failed.
+    /// Returns whether the text goes into prompts: in the projection, enabled and complete.
     pub fn is_in_prompt(&self) -> bool {
         self.is_in_projection() && self.is_enabled && self.status == Status::Complete
     }
 }
 
-/// Where a node stands among its siblings.
+/// The position of a node among its siblings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SiblingPosition {
-    /// Position, counted from 0.
+    /// Counted from 0.
     pub index: usize,
-    /// All siblings in creation order, the node itself included.
+    /// All siblings in creation order, including the node itself.
     pub ids: Vec<NodeId>,
 }

@@ -1,11 +1,12 @@
-//! What a preset may say, whoever brings it. Presets are what other programs keep for their prompts: samplers and blocks,
-//! templates, regular expressions, and the like. Each is JSON of a kind of its own, which nobody here changes.
+//! Validation of presets, whether written by hand or imported. Presets are prompt settings of other programs:
+//! samplers and blocks, templates, regular expressions and the like. Each kind has its own JSON, which is kept
+//! unchanged.
 
 use serde_json::{Map, Value};
 
 use super::card::ValidationError;
 
-/// The kinds, by their words on the wire.
+/// The kinds, by their names on the wire.
 pub const KINDS: [&str; 13] = [
     "openai",
     "textgen",
@@ -21,15 +22,16 @@ pub const KINDS: [&str; 13] = [
     "group",
     "variables",
 ];
-/// The most bytes of a whole preset.
+/// The maximum size of a whole preset, in bytes.
 pub const MAX_BYTES: usize = 4 << 20;
-/// The most characters of its name.
+/// The maximum length of its name, in characters.
 pub const MAX_NAME_CHARS: usize = 200;
 
-/// Whether a preset can be kept: `{kind, name, file?, body}`.
+/// Validates a preset: `{kind, name, file?, body}`.
 ///
 /// # Errors
-/// Its kind is none, it has no name or a too long one, its body is no object, or it is too large.
+/// Returns an error if the kind is unknown, the name is missing or too long, the body is not an object, or the preset
+/// is too large.
 pub fn validate_preset(preset: &Map<String, Value>) -> Result<(), ValidationError> {
     let unfit =
         |field: &str, message: String| Err(ValidationError { field: Some(field.to_owned()), message, most: None });

@@ -1,25 +1,24 @@
-//! What a session recalls of what stands no longer in its prompts: a setting, as plain data.
+//! The recall setting of a session: whether text that no longer fits the prompt is found again. Plain data.
 
 use serde_json::{Value, json};
 
 use super::limits;
 
-/// What a session recalls (`docs/domain.md` 7).
+/// Whether and what a session recalls (`docs/domain.md` 7).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecallSettings {
-    /// Whether it does.
     pub is_on: bool,
-    /// The collections of its owner's documents that are looked through too.
+    /// Collections of the owner's documents that are searched too.
     pub collections: Vec<String>,
 }
 
 impl RecallSettings {
-    /// The setting as the log, a row and a file keep it: `{enabled, collections}`.
+    /// Returns the form of the log, the database and files: `{enabled, collections}`.
     pub fn to_json(&self) -> Value {
         json!({"enabled": self.is_on, "collections": self.collections})
     }
 
-    /// Reads that; `None` for what is no such setting. Null is one that was never set.
+    /// Parses that form; `None` if it is invalid. Null is the default.
     pub fn from_json(value: &Value) -> Option<Self> {
         if value.is_null() {
             return Some(Self::default());

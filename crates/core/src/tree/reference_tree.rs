@@ -1,5 +1,5 @@
-//! The tree rebuilt from nothing but the operation log: proof that the log is complete, and the reference model that
-//! property tests hold the store to.
+//! The tree rebuilt from the operation log alone. It proves that the log is complete, and property tests compare the
+//! store with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,11 @@ use uuid::Uuid;
 use crate::ids::{FragmentId, NodeId};
 use crate::oplog::{Effect, FragmentInfo, LabelTarget, Operation};
 
-/// The arrangement of a session as its log tells it.
+/// The arrangement of a session according to its log.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReferenceTree {
     nodes: BTreeMap<NodeId, ReferenceNode>,
-    /// Every parent with each node that has it, wherever that stands.
+    /// Pairs of parent and child, including hidden nodes.
     children: BTreeSet<(NodeId, NodeId)>,
     fragments: BTreeMap<FragmentId, (NodeId, FragmentInfo)>,
     labels: BTreeMap<String, LabelTarget>,
@@ -20,41 +20,41 @@ pub struct ReferenceTree {
     op: i64,
 }
 
-/// The overlay of one node.
+/// The arrangement of one node.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReferenceNode {
-    /// Its parent; `None` for the root.
+    /// `None` for the root.
     pub parent: Option<NodeId>,
     /// The child last visited.
     pub remembered: Option<NodeId>,
-    /// Not in the tree: pruned, or taken back by an undo.
+    /// Not in the tree: pruned or undone.
     pub is_hidden: bool,
-    /// The fragment that it lies in; a hidden node without one was taken back.
+    /// The fragment that contains the node; a hidden node without one was undone.
     pub fragment: Option<FragmentId>,
-    /// Text left out.
+    /// The text is left out.
     pub is_disabled: bool,
-    /// Delta left out.
+    /// The delta is left out.
     pub is_muted: bool,
-    /// Ended where nobody looked.
     pub is_unread: bool,
-    /// Stars.
+    /// 1 to 5 stars.
     pub rating: Option<u8>,
-    /// The revision of its delta, where the log says so: it tells what rules made anew, and not how a reply ended.
+    /// The revision of its delta, if the log names one. The log records later revisions, but not the one a reply
+    /// ended with.
     pub revision: Option<i32>,
 }
 
 impl ReferenceTree {
-    /// Reads a whole log.
+    /// Replays a whole log.
     ///
     /// # Errors
-    /// Names the operation that does not fit what came before: a gap, an unknown node, a second root.
+    /// Returns a message that names the first operation that does not fit: a gap, an unknown node, a second root.
     pub fn replay<'a>(log: impl IntoIterator<Item = &'a Operation>) -> Result<Self, String> {
         let mut mirror = Self::default();
         log.into_iter().try_for_each(|operation| mirror.apply(operation))?;
         Ok(mirror)
     }
 
-    /// Carries one operation out.
+    /// Applies one operation.
     ///
     /// # Errors
     /// As [`ReferenceTree::replay`].
@@ -107,7 +107,7 @@ impl ReferenceTree {
             Effect::Muted { node, to } => self.node_mut(*node)?.is_muted = *to,
             Effect::Revised { node, from, to } => {
                 let place = self.node_mut(*node)?;
-                // What a reply ended with is no effect: the first that is said of it is believed.
+                // The log does not record the revision a reply ended with, so the first `from` is accepted.
                 if place.revision.is_some_and(|revision| revision != *from) {
                     return Err(format!("revision {from} of {node} was not in force"));
                 }
@@ -167,7 +167,7 @@ impl ReferenceTree {
         Ok(())
     }
 
-    /// All below a node goes with it, and nothing that stays may name what went.
+    /// Removes a node with everything below it. HEAD, labels and the parent may not refer to removed nodes.
     fn purge(&mut self, node: NodeId, parent: NodeId, below: &[NodeId]) -> Result<(), String> {
         if self.node_mut(node)?.parent != Some(parent) {
             return Err(format!("{node} did not hang below {parent}"));
@@ -209,13 +209,13 @@ impl ReferenceTree {
         Err(format!("the label \"{name}\" should have been {}", describe_position(from.map(|mark| mark.node))))
     }
 
-    /// After each operation HEAD stands in the tree.
+    /// Checks that HEAD is in the tree, as it must be after each operation.
     fn check_head(&mut self) -> Result<(), String> {
         let Some(head) = self.head else { return Ok(()) };
         if self.node_mut(head)?.is_hidden { Err("HEAD does not stand in the tree".to_owned()) } else { Ok(()) }
     }
 
-    /// The nodes that have a parent, wherever they stand.
+    /// Returns the children of a node, including hidden ones.
     pub fn children(&self, parent: NodeId) -> impl Iterator<Item = NodeId> {
         let least = NodeId::new(Uuid::nil());
         self.children.range((parent, least)..).take_while(move |(above, _)| *above == parent).map(|(_, node)| *node)
@@ -225,38 +225,38 @@ impl ReferenceTree {
         self.nodes.get_mut(&node).ok_or_else(|| format!("{node} is not there"))
     }
 
-    /// The newest operation.
+    /// Returns the number of the newest operation.
     pub fn op(&self) -> i64 {
         self.op
     }
 
-    /// Where HEAD stands.
+    /// Returns the HEAD node.
     pub fn head(&self) -> Option<NodeId> {
         self.head
     }
 
-    /// The stash: every fragment with its top.
+    /// Returns the stash: every fragment with its top node.
     pub fn fragments(&self) -> &BTreeMap<FragmentId, (NodeId, FragmentInfo)> {
         &self.fragments
     }
 
-    /// The labels.
+    /// Returns the labels.
     pub fn labels(&self) -> &BTreeMap<String, LabelTarget> {
         &self.labels
     }
 
-    /// The overlay of every node.
+    /// Returns the arrangement of every node.
     pub fn nodes(&self) -> &BTreeMap<NodeId, ReferenceNode> {
         &self.nodes
     }
 
-    /// The path from the root to a node: reverse of the trace back (S0-25). Empty if the node is unknown.
+    /// Returns the path from the root to a node (S0-25); empty if the node is unknown.
     pub fn path(&self, leaf: NodeId) -> Vec<NodeId> {
         let mut path = Vec::new();
         let mut next = self.nodes.contains_key(&leaf).then_some(leaf);
         while let Some(node) = next {
             path.push(node);
-            // A cycle cannot be built by the log's rules; the bound keeps even a broken log from hanging the reader.
+            // The log's rules exclude a cycle; this bound keeps even a broken log from looping forever.
             if path.len() > self.nodes.len() {
                 return Vec::new();
             }
@@ -267,7 +267,7 @@ impl ReferenceTree {
     }
 }
 
-/// Where something is, in words.
+/// Describes a position in words.
 fn describe_position(node: Option<NodeId>) -> String {
     node.map_or_else(|| "nowhere".to_owned(), |node| format!("at {node}"))
 }

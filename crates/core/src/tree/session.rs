@@ -1,4 +1,4 @@
-//! A session: one story. Plain data.
+//! Sessions: one story each. Plain data.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -13,100 +13,90 @@ use super::summary_settings::SummarySettings;
 /// One story: a tree, a HEAD and its settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
-    /// Its id.
     pub id: SessionId,
-    /// Whose it is.
     pub owner: UserId,
-    /// Its title.
     pub title: String,
-    /// The characters it plays, in speaking order, each in the version it began with.
+    /// The characters in speaking order, each in the version the session began with.
     pub cards: Vec<CardRef>,
     /// The persona that the owner plays.
     pub persona: Option<PersonaRef>,
-    /// The anchor node.
     pub root: NodeId,
     /// The node at which the session stands.
     pub head: NodeId,
-    /// The newest operation.
+    /// The number of the newest operation.
     pub op: i64,
-    /// The operation at which HEAD last moved.
+    /// The number of the operation that last moved HEAD.
     pub head_op: i64,
     /// `tree` or `linear`.
     pub mode: String,
-    /// The model, or `None` for the server's default.
+    /// `None`: the server's default model.
     pub model: Option<String>,
-    /// Parameters passed on to the model.
     pub params: Map<String, Value>,
-    /// The preset by which its prompts are made, as it is then; `None`, or one that is gone = as the server makes them.
+    /// The preset that builds the prompts, in its current version. `None` or a deleted preset: the server's defaults.
     pub preset: Option<PresetId>,
-    /// Which regex scripts of others change what is sent and shown.
     pub scripts: AllowedScripts,
-    /// What it recalls of what its prompts do not hold any more.
+    /// Whether and how text that no longer fits the prompt is recalled.
     pub recall: RecallSettings,
-    /// What its author notes to the model; `None` = nothing.
     pub note: Option<AuthorsNote>,
-    /// Whether it sums up what they do not hold any more.
+    /// Whether and how text that no longer fits the prompt is summarized.
     pub summaries: SummarySettings,
-    /// The model that keeps its values after each reply; `None` = whoever writes the reply does.
+    /// The model that writes value changes after each reply; `None`: the model of the reply does.
     pub values_model: Option<String>,
-    /// The plugins as people want them; what was in force at a node stands on the path (`domain.md` 3.2).
+    /// The wanted plugins. Those that were active at a node are recorded on its path (`domain.md` 3.2).
     pub plugins: Vec<PluginSetting>,
-    /// The seed of all its dice.
+    /// The seed of all dice of the session.
     pub seed: u64,
-    /// How many edits of the arrangement may have outdated keyframes.
+    /// The number of arrangement edits that may have invalidated keyframes.
     pub edits: i64,
-    /// When it began.
     pub created: Time,
-    /// When it last changed.
     pub updated: Time,
 }
 
-/// Which regex scripts of others change what is sent and shown; one's own always do.
+/// Which third-party regex scripts may change sent and shown text. The user's own scripts always may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AllowedScripts {
-    /// Those of the character that speaks.
+    /// Scripts of the speaking character's card.
     pub card: bool,
-    /// Those of the preset.
+    /// Scripts of the preset.
     pub preset: bool,
 }
 
 impl Default for AllowedScripts {
-    /// They change texts, in bounded time, and nothing else: whoever plays with a card has let its texts into the prompt.
+    /// Allows both: scripts only change texts, in bounded time, and playing a card already puts its texts into the
+    /// prompt.
     fn default() -> Self {
         Self { card: true, preset: true }
     }
 }
 
-/// A character as it was when the session began: editing the card later never changes the session (`domain.md` 2.17).
+/// A character in the version of the session's start. Later edits of the card do not change the session (`domain.md`
+/// 2.17).
 #[derive(Debug, Clone, PartialEq)]
 pub struct CardRef {
-    /// The character.
     pub id: CharacterId,
-    /// The content hash of the card, hex.
+    /// The content hash of the card, in hexadecimal.
     pub hash: String,
 }
 
-/// A persona as it was when the session began.
+/// A persona in the version of the session's start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PersonaRef {
-    /// The persona.
     pub id: PersonaId,
-    /// The content hash of the card, hex.
+    /// The content hash of the card, in hexadecimal.
     pub hash: String,
 }
 
-/// What a session wants of one plugin.
+/// The setting of one plugin in a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PluginSetting {
-    /// The plugin.
+    /// The plugin's id.
     pub id: String,
-    /// Whether it plays.
     pub enabled: bool,
-    /// Its settings, as given.
+    /// The plugin's settings, as given.
     pub config: Map<String, Value>,
-    /// Permissions granted, as words of the manifest; empty = none.
+    /// Granted permissions, as manifest words; empty grants none.
     pub grants: Vec<String>,
-    /// Permissions that somebody looked at and did not grant: nobody is asked for them again.
+    /// Permissions that the user denied; the user is not asked for them again.
     pub refused: Vec<String>,
 }

@@ -1,27 +1,26 @@
-//! Whether a session sums up what stands no longer in its prompts: a setting, as plain data.
+//! The summary setting of a session: whether text that no longer fits the prompt is summarized. Plain data.
 
 use serde_json::{Value, json};
 
 use super::limits;
 
-/// How a session sums itself up (`docs/domain.md` 7).
+/// Whether and how a session is summarized (`docs/domain.md` 7).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SummarySettings {
-    /// Whether it does.
     pub is_on: bool,
-    /// So many tokens of messages become one summary; `None` = as the server's settings say.
+    /// Tokens of messages per summary; `None`: the server's setting.
     pub every: Option<u32>,
-    /// The model that is asked; `None` = that of the session.
+    /// The model that writes the summaries; `None`: the session's model.
     pub model: Option<String>,
 }
 
 impl SummarySettings {
-    /// The setting as the log, a row and a file keep it: `{enabled, every, model}`.
+    /// Returns the form of the log, the database and files: `{enabled, every, model}`.
     pub fn to_json(&self) -> Value {
         json!({"enabled": self.is_on, "every": self.every, "model": self.model})
     }
 
-    /// Reads that; `None` for what is no such setting. Null is one that was never set.
+    /// Parses that form; `None` if it is invalid. Null is the default.
     pub fn from_json(value: &Value) -> Option<Self> {
         if value.is_null() {
             return Some(Self::default());

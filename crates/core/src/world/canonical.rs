@@ -1,20 +1,20 @@
-//! The one spelling of a JSON value that is hashed: keys sorted by code point, no spaces, numbers as they stand.
+//! Canonical JSON, the form that is hashed: keys sorted by code point, no spaces, numbers as written.
 
 use serde_json::{Map, Value};
 
-/// The canonical text of a value. Equal texts mean the same JSON down to the spelling of its numbers.
+/// Returns the canonical text of a value. Equal texts mean equal JSON, including the spelling of numbers.
 pub fn text(value: &Value) -> String {
     let mut out = String::new();
     write(value, &mut out);
     out
 }
 
-/// The blake3 hash of the canonical text, as 64 hexadecimal digits.
+/// Returns the blake3 hash of the canonical text, as 64 hexadecimal digits.
 pub fn hash(value: &Value) -> String {
     digest(&text(value))
 }
 
-/// The blake3 hash of a text, as 64 hexadecimal digits.
+/// Returns the blake3 hash of a text, as 64 hexadecimal digits.
 pub(super) fn digest(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex().to_string()
 }
@@ -32,7 +32,7 @@ pub(super) fn write(value: &Value, out: &mut String) {
     }
 }
 
-/// Writes a list.
+/// Writes a list in canonical form.
 pub(super) fn write_list(list: &[Value], out: &mut String) {
     out.push('[');
     for (position, value) in list.iter().enumerate() {
@@ -60,7 +60,7 @@ pub(super) fn write_map(map: &Map<String, Value>, out: &mut String) {
     out.push('}');
 }
 
-/// Writes a text with only the escapes that JSON asks for.
+/// Writes a string with only the escapes that JSON requires.
 pub(super) fn write_text(text: &str, out: &mut String) {
     out.push('"');
     for c in text.chars() {

@@ -1,20 +1,20 @@
-//! Which operations had to do with what differs between two worlds.
+//! Finds the operations behind the differences of two worlds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use super::{PathChange, Pointer, StateChange, StateOperation, WorldSection};
 
-/// The places at which two worlds differ, ready to be found by operations.
+/// The paths at which two worlds differ, indexed for lookup by operation.
 pub struct ChangedPaths(BTreeMap<Pointer, usize>);
 
 impl ChangedPaths {
-    /// The places of some changes.
+    /// Indexes the paths of changes.
     pub fn new(changes: &[PathChange]) -> Self {
         Self(changes.iter().enumerate().map(|(position, change)| (change.path.clone(), position)).collect())
     }
 
-    /// The positions of the changes that an operation had to do with: it was done at the place, above it or inside it.
+    /// Returns the indexes of the changes whose path equals, contains or lies inside a path of the operation.
     pub fn changes_touched_by(&self, operation: &StateOperation) -> BTreeSet<usize> {
         let mut touched = BTreeSet::new();
         if operation.section == WorldSection::Vars {

@@ -1,22 +1,21 @@
-//! Conditions on variables: `affinity >= 20 and not combat.over`. A little language without parentheses, so that
-//! reading one never goes deep: `or` joins what `and` joins. Entries of lorebooks have them, rules of manifests, and schemas
-//! for what is computed or shows itself later.
+//! Conditions on variables: `affinity >= 20 and not combat.over`. The language has no parentheses, so parsing needs
+//! no recursion; `and` binds before `or`. Lorebook entries and manifest rules use them, and schemas use them for
+//! computed values and for visibility.
 
 use serde_json::Value;
 
-/// More than this is no condition.
+/// The maximum length of a condition, in bytes.
 const MAX_CONDITION_BYTES: usize = 1_000;
 
-/// A condition: one of these must hold, each all of its parts.
+/// A condition: a disjunction of conjunctions of terms.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition(Vec<Vec<ConditionTerm>>);
 
-/// A variable as it is named: `affinity`, `combat.hp`, `/combat/hp`.
+/// The path of a variable, written as `affinity`, `combat.hp` or `/combat/hp`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VariablePath {
-    /// Whether its name begins with a slash: it is meant from the top, where that makes a difference.
+    /// Whether the name begins with a slash. It is then resolved from the root, if that makes a difference.
     pub is_from_top: bool,
-    /// The keys that lead to it.
     pub keys: Vec<String>,
 }
 
@@ -25,7 +24,7 @@ struct ConditionTerm {
     negated: bool,
     variable: VariablePath,
     operand: Option<(ComparisonOperator, Value)>,
-    /// Whether what it is compared with stands there without quotes.
+    /// Whether the operand was written without quotes.
     is_bare: bool,
 }
 
@@ -39,16 +38,14 @@ enum ComparisonOperator {
     AtLeast,
 }
 
-/// A variable beside what it is compared with.
+/// A comparison of a variable with an operand.
 #[derive(Debug, Clone, Copy)]
 pub struct Comparison<'c> {
-    /// The variable.
     pub variable: &'c VariablePath,
     /// `==`, `!=`, `<`, `<=`, `>` or `>=`.
     pub sign: &'static str,
-    /// What it is compared with.
     pub operand: &'c Value,
-    /// Whether that stands there without quotes.
+    /// Whether the operand was written without quotes.
     pub is_bare: bool,
 }
 
@@ -63,10 +60,10 @@ const OPERATORS: [(&str, ComparisonOperator); 7] = [
 ];
 
 impl Condition {
-    /// Reads a condition.
+    /// Parses a condition.
     ///
     /// # Errors
-    /// It cannot be read; the words say where.
+    /// Returns a message that says where parsing failed.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.len() > MAX_CONDITION_BYTES {
             return Err(format!("a condition has at most {MAX_CONDITION_BYTES} bytes"));
@@ -80,17 +77,17 @@ impl Condition {
         Ok(Self(any))
     }
 
-    /// Whether it holds. A variable that is not there is unequal to everything, and neither more nor less.
+    /// Evaluates the condition. A missing variable is unequal to everything, and neither less nor greater.
     pub fn holds(&self, mut variable: impl FnMut(&[String]) -> Option<Value>) -> bool {
         self.holds_with_scope(|named| variable(&named.keys))
     }
 
-    /// The same, where it matters whether a name begins with a slash.
+    /// As [`Self::holds`], for callers that distinguish names with a leading slash.
     pub fn holds_with_scope(&self, mut variable: impl FnMut(&VariablePath) -> Option<Value>) -> bool {
         self.0.iter().any(|all| all.iter().all(|part| part.holds(variable(&part.variable).as_ref())))
     }
 
-    /// Every comparison in it.
+    /// Returns every comparison in it.
     pub fn comparisons(&self) -> impl Iterator<Item = Comparison<'_>> {
         self.0.iter().flatten().filter_map(|part| {
             let (compare, than) = part.operand.as_ref()?;
@@ -99,7 +96,7 @@ impl Condition {
         })
     }
 
-    /// Every variable that it names.
+    /// Returns every variable it names.
     pub fn variables(&self) -> impl Iterator<Item = &VariablePath> {
         self.0.iter().flatten().map(|part| &part.variable)
     }
@@ -128,7 +125,7 @@ fn compare_values(value: Option<&Value>, compare: ComparisonOperator, than: &Val
     }
 }
 
-/// How many a list or a map holds.
+/// Returns the number of entries of a list or map; `None` for other values.
 fn count(value: &Value) -> Option<u32> {
     let held = match value {
         Value::Array(list) => list.len(),
@@ -138,8 +135,8 @@ fn count(value: &Value) -> Option<u32> {
     Some(u32::try_from(held).unwrap_or(u32::MAX))
 }
 
-/// Numbers by size, also in quotes, and lists and maps by how many they hold; texts by letter; whatever else only if it is the
-/// same.
+/// Compares numbers by size, also in quotes. Lists and maps count as the number of their entries, and texts compare
+/// by code point. Other values are equal or not comparable.
 fn compare_order(value: &Value, than: &Value) -> Option<std::cmp::Ordering> {
     let own = |value: &Value| match value {
         Value::Bool(_) => None,
@@ -199,7 +196,7 @@ fn tokenize(text: &str) -> Result<Vec<ConditionLexeme>, String> {
     Ok(found)
 }
 
-/// Whether brackets stand in a word that are not a name's own, as those of `sword(2)` are.
+/// Returns whether a word has parentheses that are not part of a name, as those of `sword(2)` are.
 fn has_stray_parentheses(word: &str) -> bool {
     let count = |brackets: [char; 2]| word.matches(brackets).count();
     word.starts_with(['(', '（']) || word.starts_with("not(") || count(['(', '（']) != count([')', '）'])
@@ -219,7 +216,7 @@ fn parse_term(words: &[ConditionLexeme]) -> Result<ConditionTerm, String> {
 }
 
 impl VariablePath {
-    /// Reads a name; `None` where a part of it is empty.
+    /// Parses a name; `None` if one of its parts is empty.
     pub fn parse(name: &str) -> Option<Self> {
         let keys: Vec<String> = name.trim_matches('/').split(['.', '/']).map(str::to_owned).collect();
         let is_named = keys.iter().all(|key| !key.is_empty());
@@ -227,7 +224,7 @@ impl VariablePath {
     }
 }
 
-/// Whether JavaScript would take it for true.
+/// Returns whether JavaScript would treat the value as true.
 pub fn is_truthy(value: Option<&Value>) -> bool {
     match value {
         None | Some(Value::Null) => false,
@@ -238,7 +235,7 @@ pub fn is_truthy(value: Option<&Value>) -> bool {
     }
 }
 
-/// A finite number, in quotes or not.
+/// Converts a number, a number in quotes or a boolean to a finite number; `None` for anything else.
 pub fn to_number(value: Option<&Value>) -> Option<f64> {
     let number = match value? {
         Value::Number(number) => number.as_f64()?,

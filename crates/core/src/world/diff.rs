@@ -1,4 +1,4 @@
-//! The difference of two worlds, for display only: the store keeps operations.
+//! Compares two worlds, for display only: the store keeps operations.
 
 use std::borrow::Cow;
 
@@ -7,23 +7,20 @@ use serde_json::{Map, Value};
 use super::number::same;
 use super::{Pointer, World};
 
-/// One place of `vars` that differs.
+/// One path of `vars` at which two worlds differ.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PathChange {
-    /// Where.
     pub path: Pointer,
-    /// The value before, if there was one.
     pub before: Option<Value>,
-    /// The value after, if there is one.
     pub after: Option<Value>,
 }
 
-/// The places of `vars` at which two worlds differ, as deep as possible, in document order: the keys of the world
-/// before in their order, then those that are new.
+/// Returns the paths of `vars` at which two worlds differ, as deep as possible. They are in document order: the keys
+/// of `before`, then new keys.
 ///
-/// Lists of the same length are compared by position; if the lengths differ, the whole list is one change, because what
-/// was put or taken in its middle would make every later position look changed. What is new or gone is one change with
-/// everything inside it. Numbers are compared by value: `1` and `1.0` do not differ.
+/// Lists of equal length are compared by position. If the lengths differ, the whole list is one change, because an
+/// insertion in the middle would make every later position look changed. An added or removed value is one change with
+/// everything inside it. Numbers compare by value: `1` and `1.0` do not differ.
 pub fn diff(before: &World, after: &World) -> Vec<PathChange> {
     let mut walk = DiffWalker { keys: Vec::new(), changes: Vec::new() };
     walk.maps(&before.vars, &after.vars);

@@ -1,12 +1,13 @@
-//! The world: the JSON document that a node's state is, and the only function that changes one.
+//! The world: the JSON document that is a node's state, and the only function that changes one.
 //!
-//! - [`Pointer`] names a place in it, [`StateOperation`] is one recorded intent, [`Schema`] governs one root of `vars`.
-//! - [`fold()`] applies operations under [`SchemaSet`] and answers with what it had to bend or leave out.
-//! - [`diff()`] compares two worlds for display; [`ChangedPaths`] finds which operations had to do with what differs.
+//! - [`Pointer`] names a place in it, [`StateOperation`] is one recorded intent, [`Schema`] governs one root of
+//!   `vars`.
+//! - [`fold()`] applies operations under a [`SchemaSet`] and returns what it clamped or skipped.
+//! - [`diff()`] compares two worlds for display; [`ChangedPaths`] finds the operations behind the differences.
 //!
-//! All of it is pure: no I/O, no clock, no framework. To add a kind of operation: a variant in [`operation::StateChange`], its JSON
-//! in `operation.rs`, its arm in `fold/edit.rs`, and a line in the fold's table of tests. To add a schema keyword: see
-//! `schema/mod.rs`; every keyword that is not known is refused when the schema is read, so that none passes silently.
+//! All of it is pure: no I/O, no clock, no framework. To add a kind of operation: a variant in
+//! [`operation::StateChange`], its JSON in `operation.rs`, its arm in `fold/edit.rs`, and a line in the fold's table
+//! of tests. To add a schema keyword: see `schema/mod.rs`; unknown keywords are refused when the schema is parsed.
 
 pub mod canonical;
 mod changed_paths;
@@ -33,8 +34,8 @@ pub use pointer::Pointer;
 pub use problem::{Problem, ProblemKind};
 pub use schema::{Schema, SchemaError, SchemaNode, SchemaSet};
 
-/// The state at one node (`domain.md` 3): what plugins wrote (`vars`), which lore was active, the rolling summary and
-/// the confirmed events. Derived: always equal to the fold of the operations from the root.
+/// The state at one node (`domain.md` 3): values of plugins (`vars`), active lore, the rolling summary and confirmed
+/// events. Derived: always equal to the fold of the operations from the root.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct World {
     /// Free JSON, except below the roots that schemas govern.
@@ -48,18 +49,19 @@ pub struct World {
 }
 
 impl World {
-    /// The JSON form: `{vars, lore, summary, events}`.
+    /// Returns the JSON form: `{vars, lore, summary, events}`.
     pub fn to_json(&self) -> Value {
-        // Nothing in it can be refused: its keys are texts and its numbers are JSON's own.
+        // This cannot fail: all keys are strings and all numbers are JSON numbers.
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// The JSON form as a text.
+    /// Returns the JSON form as text.
     pub fn to_text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Reads the JSON form; `None` if it is not an object with sections of the right types. Missing sections are empty.
+    /// Parses the JSON form; `None` unless it is an object with known sections of the right types. Missing sections
+    /// are empty.
     pub fn from_json(value: Value) -> Option<Self> {
         let Value::Object(mut sections) = value else { return None };
         let world = Self {
@@ -79,8 +81,8 @@ impl World {
         sections.is_empty().then_some(world)
     }
 
-    /// The blake3 hash of its canonical JSON, in hexadecimal: equal worlds have equal hashes, whatever the order of
-    /// their keys.
+    /// Returns the blake3 hash of the canonical JSON, in hexadecimal. Equal worlds have equal hashes, whatever the
+    /// order of their keys.
     pub fn hash(&self) -> String {
         let mut text = String::from("{\"events\":");
         canonical::write_list(&self.events, &mut text);
@@ -94,7 +96,7 @@ impl World {
         canonical::digest(&text)
     }
 
-    /// The value at a pointer below `vars`, if there is one.
+    /// Returns the value at a pointer below `vars`.
     pub fn get(&self, path: &Pointer) -> Option<&Value> {
         path.find(&self.vars)
     }
@@ -113,7 +115,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// S3-07: any JSON value comes back byte-equal.
+    /// S3-07: any JSON value round-trips byte-equal.
     #[test]
     fn world_json_round_trip_is_byte_equal() {
         let text = concat!(
@@ -133,7 +135,7 @@ mod tests {
         }
     }
 
-    /// S3-06: the hash tells whether a state was touched, and is the hash of the canonical JSON.
+    /// S3-06: the hash tells whether a state changed, and equals the hash of the canonical JSON.
     #[test]
     fn world_hash_equals_canonical_json_hash() {
         let read = |value: Value| World::from_json(value).unwrap();

@@ -1,7 +1,8 @@
-//! Names that differ by nothing but case and joints: `Give-Gift` and `give_gift`. Models write them so.
+//! Matches names that differ only in case and separators, such as `Give-Gift` and `give_gift`. Models write such
+//! variants.
 
-/// The only name that differs from what was said by nothing but case, blanks, `-` and `_`; `None` where there is none, or more than
-/// one.
+/// Returns the only name that equals `said` apart from case, white space, `-` and `_`. `None` if there is no such
+/// name or more than one.
 pub fn find_equivalent_name<'n>(said: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let wanted = normalize_name(said);
     let mut alike = names.into_iter().filter(|name| normalize_name(name) == wanted);

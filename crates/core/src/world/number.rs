@@ -1,32 +1,32 @@
-//! Numbers of a world: exact on integers of any size, twelve significant digits otherwise (`domain.md` 3.11).
+//! Arithmetic of a world's numbers: exact for integers, twelve significant digits otherwise (`domain.md` 3.11).
 //!
-//! A number keeps the text it was written with. Here it is read as decimal digits, never as a float, so that nothing is
-//! lost on the way: 2^53 + 1 stays itself and 0.1 + 0.2 is 0.3. `1.0` and `1e2` count as integers, as JSON Schema says.
+//! A number keeps the text it was written with. It is parsed as decimal digits and never as a float, so nothing is
+//! lost: 2^53 + 1 stays exact and 0.1 + 0.2 is 0.3. `1.0` and `1e2` count as integers, as in JSON Schema.
 
 use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-/// How many significant digits a result with a fraction keeps; its whole part is never rounded.
+/// The significant digits that a result with a fraction keeps; its whole part is never rounded.
 const SIGNIFICANT_DIGITS: i64 = 12;
 
-/// Numbers that are not 0 have between this many zeros after the point and this many digits before it: what any reader
-/// of JSON can hold.
+/// The maximum decimal exponent of non-zero numbers, negative or positive. Any JSON parser can hold these numbers.
 const MAX_EXPONENT: i64 = 308;
 
-/// Exponents beyond any sense are cut here, so that no arithmetic on them overflows.
+/// Larger exponents are capped, so that arithmetic on them cannot overflow.
 const EXPONENT_CAP: i64 = 1 << 40;
 
-/// A result that is too big to be exact.
+/// The error for a result that is too large to be exact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the result is too big to be exact")]
 pub struct NumberTooLarge;
 
-/// The sum: exact for two integers, otherwise rounded (half away from zero) to 12 significant digits, though never
-/// inside the whole part. Written plainly: no `-0`, no `.0`.
+/// Adds two numbers. The sum of two integers is exact. Other sums are rounded half away from zero to 12 significant
+/// digits, but never inside the whole part. The result is written without `-0` and `.0`.
 ///
 /// # Errors
-/// An operand or the result lies beyond 128 bits.
+/// Returns an error if an integer operand or the result exceeds 128 bits, or if an operand is out of reach (see
+/// [`is_within_reach`]).
 pub fn add(a: &Number, b: &Number) -> Result<Number, NumberTooLarge> {
     let (left, right) = (Decimal::read(a), Decimal::read(b));
     if left.is_whole() && right.is_whole() {
@@ -50,12 +50,12 @@ pub fn compare(a: &Number, b: &Number) -> Ordering {
     }
 }
 
-/// Whether the value has no fraction.
+/// Returns whether the value has no fraction.
 pub fn is_integer(number: &Number) -> bool {
     number.as_i64().is_some() || Decimal::read(number).is_whole()
 }
 
-/// The nearest integer, halves away from zero. An integer keeps its text.
+/// Rounds to the nearest integer, halves away from zero. An integer keeps its text.
 pub fn round(number: &Number) -> Number {
     to_integer_number(number, |decimal| {
         let first_behind_the_point = decimal.digits.get(decimal.integer_digits());
@@ -63,28 +63,29 @@ pub fn round(number: &Number) -> Number {
     })
 }
 
-/// The greatest integer that is not above.
+/// Rounds down.
 pub(super) fn floor(number: &Number) -> Number {
     to_integer_number(number, |decimal| decimal.negative)
 }
 
-/// The smallest integer that is not below.
+/// Rounds up.
 pub(super) fn ceil(number: &Number) -> Number {
     to_integer_number(number, |decimal| !decimal.negative)
 }
 
-/// The number brought between two bounds, either of which may be missing; `None` if it already lies there.
+/// Clamps a number to two optional bounds; `None` if it is already inside.
 pub fn clamp(number: &Number, low: Option<&Number>, high: Option<&Number>) -> Option<Number> {
     let below = low.filter(|low| compare(number, low).is_lt());
     below.or_else(|| high.filter(|high| compare(number, high).is_gt())).cloned()
 }
 
-/// Whether any reader of JSON can hold the number: it is 0 or lies between 1e-308 and 1e308 in size.
+/// Returns whether any JSON parser can hold the number: it is 0 or its size is between 1e-308 and 1e308.
 pub fn is_within_reach(number: &Number) -> bool {
     number.as_i64().is_some() || Decimal::read(number).is_within_reach()
 }
 
-/// Whether two values are equal, numbers by value: `[1]` equals `[1.0]`. The order of keys does not matter.
+/// Returns whether two values are equal. Numbers compare by value, so `[1]` equals `[1.0]`; the order of keys is
+/// ignored.
 pub fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => compare(a, b).is_eq(),
@@ -96,7 +97,7 @@ pub fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// One text for all spellings of the same number.
+/// Returns the same text for all spellings of a number.
 pub(super) fn canonical_number(number: &Number) -> String {
     Decimal::read(number).write().map_or_else(|| number.to_string(), |number| number.to_string())
 }
@@ -110,7 +111,7 @@ fn to_integer_number(number: &Number, away_from_zero: impl Fn(&Decimal) -> bool)
     decimal.cut(keep, away).write().unwrap_or_else(|| number.clone())
 }
 
-/// `0.digits * 10^exponent`, with no zero at either end of the digits; zero has no digits and the least exponent.
+/// `0.digits * 10^exponent`, without zeros at either end of the digits. Zero has no digits and the least exponent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Decimal {
     negative: bool,
@@ -159,12 +160,12 @@ impl Decimal {
         self.is_zero() || (-MAX_EXPONENT..=MAX_EXPONENT).contains(&self.exponent)
     }
 
-    /// How many of the digits stand before the point.
+    /// Returns the number of digits before the decimal point.
     fn integer_digits(&self) -> usize {
         usize::try_from(self.exponent).unwrap_or(0)
     }
 
-    /// The position of the last digit, counted like the exponent.
+    /// Returns the position of the last digit, counted like the exponent.
     fn last_digit_position(&self) -> i64 {
         self.exponent.saturating_sub(length(self.digits.len()))
     }
@@ -173,7 +174,7 @@ impl Decimal {
         if self.is_zero() {
             return Some(0);
         }
-        // 39 digits are the most that 128 bits hold.
+        // 128 bits hold at most 39 digits.
         (self.is_whole() && self.exponent <= 39).then(|| self.whole_text().parse().ok()).flatten()
     }
 
@@ -202,14 +203,14 @@ impl Decimal {
         Self { negative: big.negative, digits, exponent: top.saturating_add(1) }.normalize()
     }
 
-    /// The digits from one position down to another, with zeros where there are none.
+    /// Returns the digits from position `top` down to `bottom`, padded with zeros.
     fn digit_range(&self, top: i64, bottom: i64) -> Vec<u8> {
         let before = std::iter::repeat_n(0, count(top.saturating_sub(self.exponent)));
         let after = std::iter::repeat_n(0, count(self.last_digit_position().saturating_sub(bottom)));
         before.chain(self.digits.iter().copied()).chain(after).collect()
     }
 
-    /// Keeps so many digits, the last one rounded half away from zero.
+    /// Keeps `keep` digits and rounds the last one half away from zero.
     fn rounded(self, keep: i64) -> Self {
         if keep >= length(self.digits.len()) {
             return self;
@@ -218,7 +219,7 @@ impl Decimal {
         self.cut(keep, up)
     }
 
-    /// Drops the digits behind the first `keep` (there are more), and counts the last one up if asked.
+    /// Drops the digits after the first `keep` (there are more), and increments the last one if `up`.
     fn cut(mut self, keep: i64, up: bool) -> Self {
         self.digits.truncate(count(keep));
         if !up {
@@ -247,7 +248,7 @@ impl Decimal {
         if self.negative { "-" } else { "" }
     }
 
-    /// Plain where that is short, with an exponent for the very small; `None` beyond reach.
+    /// Writes plain notation, or an exponent for very small numbers; `None` if out of reach.
     fn write(&self) -> Option<Number> {
         if !self.is_within_reach() {
             return None;
@@ -271,7 +272,7 @@ impl Decimal {
     }
 }
 
-/// Adds two rows of digits of the same length; the answer is one digit longer.
+/// Adds two digit rows of equal length; the result is one digit longer.
 fn sum(upper: &[u8], lower: &[u8]) -> Vec<u8> {
     let mut carry = 0;
     let mut out: Vec<u8> = Vec::with_capacity(upper.len().saturating_add(1));
@@ -285,7 +286,7 @@ fn sum(upper: &[u8], lower: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Subtracts the lower row of digits from the upper, which is not smaller; the answer is one digit longer.
+/// Subtracts `lower` from `upper`, which is not smaller; the result is one digit longer.
 fn difference(upper: &[u8], lower: &[u8]) -> Vec<u8> {
     let mut borrow = 0;
     let mut out: Vec<u8> = Vec::with_capacity(upper.len().saturating_add(1));
@@ -307,7 +308,7 @@ fn length(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// A distance as a length; negative ones are none.
+/// Converts a distance to a length; negative distances become 0.
 fn count(distance: i64) -> usize {
     usize::try_from(distance).unwrap_or(0)
 }
@@ -322,7 +323,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    /// C20, S3-20: sums are exact on integers and twelve digits long otherwise.
+    /// C20, S3-20: sums are exact on integers and have at most twelve significant digits otherwise.
     #[test]
     fn number_add_returns_exact_sum() {
         let check =
@@ -436,7 +437,7 @@ mod tests {
     }
 
     proptest! {
-        /// C20: integers of any size add up exactly, or not at all.
+        /// C20: integers of any size add up exactly or return an error.
         #[test]
         fn number_add_integers_is_exact(a: i128, b: i128) {
             let expected = a.checked_add(b).map(|sum| sum.to_string()).ok_or(NumberTooLarge);

@@ -1,14 +1,14 @@
-//! Operations: one recorded change of a world, as it was *meant*. `add /combat/hp -12` stays true on another base.
+//! Operations: recorded changes of a world, as they were *meant*. `add /combat/hp -12` stays valid on another base.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Number, Value};
 
 use super::pointer::{MalformedPointer, Pointer};
 
-/// Which section of the world an operation changes; only the server writes any but `Vars`.
+/// The section of the world that an operation changes. Only the server writes sections other than `Vars`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum WorldSection {
-    /// What plugins and people write.
+    /// Values of plugins and people.
     #[default]
     Vars,
     /// Active lore entries and their timers.
@@ -19,35 +19,27 @@ pub enum WorldSection {
     Events,
 }
 
-/// What happens at the path.
+/// The change at the path.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StateChange {
-    /// Adds to a number; a missing one counts as 0.
+    /// Adds to a number; a missing number counts as 0.
     Add(Number),
-    /// Puts a value, making the maps that lead to it.
+    /// Sets a value and creates missing maps on the path.
     Set(Value),
-    /// Takes a value away; nothing there is nothing to do.
+    /// Removes a value; a missing one is noted, but is no error.
     Remove,
-    /// Puts a value under a key of the map at the path; a missing map is made.
-    Insert {
-        /// The key inside the map.
-        key: String,
-        /// The value to put there.
-        value: Value,
-    },
-    /// Puts a value at the end of the list at the path; a missing list is made.
+    /// Sets a key of the map at the path; a missing map is created.
+    Insert { key: String, value: Value },
+    /// Appends to the list at the path; a missing list is created.
     Append(Value),
-    /// Takes one equal value out of the list at the path, wherever it stands.
+    /// Removes the first equal value from the list at the path.
     Take(Value),
     /// Moves the value at `from` to the path.
-    Move {
-        /// Where the value was.
-        from: Pointer,
-    },
+    Move { from: Pointer },
 }
 
 impl StateChange {
-    /// The word for it on the wire.
+    /// Returns the word used on the wire.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Add(_) => "add",
@@ -61,51 +53,49 @@ impl StateChange {
     }
 }
 
-/// One operation of a delta (`domain.md` 3.3). A fact: it records what was proposed, before any clamping.
+/// One operation of a delta (`domain.md` 3.3). Immutable: it records what was proposed, before any clamping.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StateOperation {
-    /// The section it changes.
     pub section: WorldSection,
-    /// Where, from the top of the section.
+    /// The path from the top of the section.
     pub path: Pointer,
-    /// What happens there.
     pub change: StateChange,
-    /// The reason shown to people: "took 12 damage".
+    /// The reason shown to people, such as "took 12 damage".
     pub why: String,
     /// Who proposed it: a plugin's id, `user`, or `server`.
     pub by: String,
 }
 
 impl StateOperation {
-    /// An operation on `vars`.
+    /// Creates an operation on `vars`.
     pub fn new(path: Pointer, change: StateChange, why: impl Into<String>, by: impl Into<String>) -> Self {
         Self { section: WorldSection::Vars, path, change, why: why.into(), by: by.into() }
     }
 
-    /// Whether it holds on another line too, when that is brought together with this one. Which lore was in mind, and for how
-    /// long, is told of one line; that a rule has fired for good is true of both.
+    /// Returns whether a merge may apply it to another branch. Active lore and its timers belong to one branch. That
+    /// a rule has fired once and for all applies to both.
     pub fn applies_on_other_branch(&self) -> bool {
         let is_for_good = || matches!(self.path.keys(), [rules, _, _, once] if rules == "rules" && once == "once");
         self.section != WorldSection::Lore || is_for_good()
     }
 
-    /// The wire form as a value.
+    /// Returns the wire form as a JSON value.
     pub fn to_json(&self) -> Value {
-        // Nothing in it can be refused: its keys are texts and its numbers are JSON's own.
+        // This cannot fail: all keys are strings and all numbers are JSON numbers.
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// Reads the wire form.
+    /// Parses the wire form.
     ///
     /// # Errors
-    /// Names the field that is missing, unknown or of the wrong type.
+    /// Returns an error that names the missing, unknown or mistyped field.
     pub fn from_json(value: &Value) -> Result<Self, MalformedOperation> {
         let map = value.as_object().ok_or(MalformedOperation::NotAnObject)?;
         OperationParser { map }.operation()
     }
 }
 
-/// The wire form: `{in?, op, path, value?, key?, from?, why?, by?}`; what is empty or default is left out.
+/// The wire form: `{in?, op, path, value?, key?, from?, why?, by?}`; empty and default fields are omitted.
 impl Serialize for StateOperation {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -139,32 +129,26 @@ impl Serialize for StateOperation {
     }
 }
 
-/// What is wrong with an operation on the wire.
+/// The error for a malformed operation on the wire.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MalformedOperation {
     /// It is not a JSON object.
     #[error("an operation is an object")]
     NotAnObject,
-    /// A field that this kind of operation needs is not there.
+    /// A field that this kind of operation needs is missing.
     #[error("\"{0}\" is missing")]
     Missing(&'static str),
-    /// A field that no operation, or not this kind, has.
+    /// A field that this kind of operation does not have.
     #[error("\"{0}\" is not a field of this operation")]
     Unknown(String),
-    /// A field of the wrong type or with a word nobody knows.
+    /// A field of the wrong type or with an unknown word.
     #[error("\"{field}\": {expected} is expected")]
-    Wrong {
-        /// The field.
-        field: &'static str,
-        /// What it should be.
-        expected: &'static str,
-    },
-    /// A path that is no JSON Pointer.
+    Wrong { field: &'static str, expected: &'static str },
+    /// A path that is not a JSON Pointer.
     #[error("\"{field}\": {source}")]
     Path {
         /// `path` or `from`.
         field: &'static str,
-        /// What is wrong with it.
         source: MalformedPointer,
     },
 }
@@ -267,7 +251,7 @@ mod tests {
         ] {
             let operation = StateOperation::from_json(&wire).unwrap();
             assert_eq!(operation.to_json(), wire);
-            // The order of the keys too: what is kept and what is served are one text.
+            // The stored and the served text are the same, including the order of the keys.
             assert_eq!(serde_json::to_string(&operation).unwrap(), wire.to_string());
         }
     }

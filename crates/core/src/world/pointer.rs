@@ -7,73 +7,73 @@ use std::str::FromStr;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-/// The most tokens a pointer may have: a world is never deeper.
+/// The maximum number of keys in a pointer; a world is never deeper.
 pub const MAX_DEPTH: usize = 32;
 
-/// The text is not a JSON Pointer.
+/// The error for a text that is not a JSON Pointer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MalformedPointer {
-    /// A pointer that is not empty begins with a slash.
+    /// A non-empty pointer must begin with a slash.
     #[error("a path begins with \"/\"")]
     NoSlash,
-    /// `~` is followed by `0` or `1` only.
+    /// `~` must be followed by `0` or `1`.
     #[error("\"~\" in a path is written \"~0\", \"/\" inside a key \"~1\"")]
     BadEscape,
-    /// Deeper than [`MAX_DEPTH`].
+    /// It has more than [`MAX_DEPTH`] keys.
     #[error("a path has at most {MAX_DEPTH} parts")]
     TooDeep,
 }
 
-/// A place in a JSON document: the keys (or list positions) that lead to it. Empty = the whole document.
+/// A place in a JSON document: the keys or list positions that lead to it. Empty: the whole document.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pointer(Vec<String>);
 
 impl Pointer {
-    /// From unescaped keys.
+    /// Creates a pointer from unescaped keys.
     pub fn from_keys<K: Into<String>>(keys: impl IntoIterator<Item = K>) -> Self {
         Self(keys.into_iter().map(Into::into).collect())
     }
 
-    /// The unescaped keys.
+    /// Returns the unescaped keys.
     pub fn keys(&self) -> &[String] {
         &self.0
     }
 
-    /// Whether it names the whole document.
+    /// Returns whether it names the whole document.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The place of `key` inside this one.
+    /// Returns the place of `key` inside this one.
     pub fn child(&self, key: impl Into<String>) -> Self {
         let mut keys = self.0.clone();
         keys.push(key.into());
         Self(keys)
     }
 
-    /// The containing place and the last key; `None` at the root.
+    /// Returns the containing place and the last key; `None` at the root.
     pub fn split_last(&self) -> Option<(Self, &str)> {
         self.0.split_last().map(|(last, rest)| (Self(rest.to_vec()), last.as_str()))
     }
 
-    /// This place seen from `ancestor`: the keys below it, or `None` if it does not lie at or below it.
+    /// Returns the keys that lead from `ancestor` to this place; `None` if it is not at or below `ancestor`.
     pub fn below<'a>(&'a self, ancestor: &Self) -> Option<&'a [String]> {
         self.0.strip_prefix(ancestor.0.as_slice())
     }
 
-    /// Whether one of the two places is the other or lies inside it.
+    /// Returns whether one place equals or contains the other.
     pub fn touches(&self, other: &Self) -> bool {
         self.below(other).is_some() || other.below(self).is_some()
     }
 
-    /// The value there; `None` where there is none. The root of an object has no value of its own here.
+    /// Returns the value at the place; `None` if there is none, and for the root pointer.
     pub fn find<'a>(&self, document: &'a Map<String, Value>) -> Option<&'a Value> {
         let (first, rest) = self.0.split_first()?;
         rest.iter().try_fold(document.get(first)?, |value, key| step(value, key))
     }
 }
 
-/// One step down: a key of an object or a position of a list.
+/// Goes one step down, by an object key or list position.
 pub fn step<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
     match value {
         Value::Object(map) => map.get(key),
@@ -82,7 +82,7 @@ pub fn step<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
     }
 }
 
-/// One step down, to change.
+/// As [`step`], for mutation.
 pub fn step_mut<'a>(value: &'a mut Value, key: &str) -> Option<&'a mut Value> {
     match value {
         Value::Object(map) => map.get_mut(key),
@@ -91,13 +91,13 @@ pub fn step_mut<'a>(value: &'a mut Value, key: &str) -> Option<&'a mut Value> {
     }
 }
 
-/// A list position: digits without a leading zero.
+/// Parses a list position: digits without a leading zero.
 pub fn index(key: &str) -> Option<usize> {
     let canonical = key == "0" || (!key.starts_with('0') && !key.is_empty());
     (canonical && key.bytes().all(|b| b.is_ascii_digit())).then(|| key.parse().ok()).flatten()
 }
 
-/// Pointers are ordered and compared as their keys are, so that what is kept by them can be looked up by a part of one.
+/// Pointers compare and sort like their keys, so that maps keyed by pointers can be searched by a slice of keys.
 impl Borrow<[String]> for Pointer {
     fn borrow(&self) -> &[String] {
         &self.0

@@ -1,26 +1,25 @@
-//! What comes of operations that do not fit as they are.
+//! Problems: what the fold clamped, rounded or skipped.
 
 use super::Pointer;
 
-/// What the fold had to bend or leave out. The prose of the reply is never lost by it.
+/// One deviation of the fold from an operation. It never costs the text of the reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
-    /// What kind.
     pub kind: ProblemKind,
-    /// The position of the operation in its delta.
+    /// The index of the operation in its delta.
     pub operation: usize,
-    /// Where in the section; below the path of the operation where only a part of its value is meant.
+    /// The path in the section. It lies below the operation's path if only a part of the value is concerned.
     pub path: Pointer,
     /// One sentence for people, without a final period: "hp: -5 is below 0, kept at 0".
     pub message: String,
 }
 
-/// Kinds of what the fold had to bend or leave out.
+/// The kind of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProblemKind {
-    /// A note: a number was brought into its range.
+    /// A note: a number was clamped to its range.
     Clamped,
-    /// A note: a fraction was rounded for an integer.
+    /// A note: a fraction was rounded, because an integer is required.
     Rounded,
     /// There was nothing to remove or take.
     NothingThere,

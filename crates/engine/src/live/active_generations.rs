@@ -1,4 +1,4 @@
-//! Everything that is being written or waits, as it stands under one lock.
+//! All running and queued generations, behind one lock.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,19 +10,18 @@ use super::queue::{GenerationLimits, GenerationQueue, QueueTicket};
 use super::text_generation::{RunningReply, TextGeneration};
 use clotho_core::ids::{DraftId, NodeId, SessionId};
 
-/// What is being written, and what waits for its turn.
+/// The running and queued generations.
 #[derive(Default)]
 pub struct ActiveGenerations {
-    /// Whose turn it is.
     pub queue: GenerationQueue,
-    /// Replies, by their placeholders.
+    /// Replies by their placeholder nodes.
     pub replies: HashMap<NodeId, Arc<RunningReply>>,
-    /// Drafts, also such as have ended, in the order in which they were asked for.
+    /// Drafts in the order of their requests, finished ones included.
     pub drafts: IndexMap<DraftId, Arc<Draft>>,
 }
 
 impl ActiveGenerations {
-    /// Lets begin what may, and tells each its place; answers with the sessions for which that is news.
+    /// Starts generations that may run now, and updates queue positions. Returns the sessions with changes.
     pub fn advance(&mut self, most: &GenerationLimits) -> Vec<SessionId> {
         let begun: Vec<QueueTicket> = std::iter::from_fn(|| self.queue.next(most)).collect();
         let places: HashMap<QueueTicket, usize> =
@@ -36,13 +35,13 @@ impl ActiveGenerations {
         replies.chain(drafts.map(|draft| draft.session)).collect()
     }
 
-    /// The drafts that run or wait.
+    /// Returns the drafts that run or wait.
     pub fn running_drafts(&self) -> impl Iterator<Item = &Arc<Draft>> {
         self.drafts.values().filter(|draft| !draft.is_over())
     }
 }
 
-/// Tells a text its place, if it has one among these; answers whether that is news.
+/// Updates the queue position of a generation; `true` if it changed.
 fn update_position<T>(writing: &TextGeneration<T>, places: &HashMap<QueueTicket, usize>) -> bool {
     places.get(&writing.ticket).is_some_and(|place| writing.set_queue_position(*place))
 }

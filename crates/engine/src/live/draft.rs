@@ -1,24 +1,23 @@
-//! Texts that a model drafts for somebody and that become no node: they are here alone, and gone with the program.
+//! Drafts: texts that a model writes and that become no node. They exist only in memory.
 
 use std::sync::OnceLock;
 
 use super::text_generation::{GenerationPhase, TextGeneration};
 use clotho_core::ids::{DraftId, UserId};
 
-/// How many drafts of one user that have ended are kept to be read.
+/// How many finished drafts of one user are kept.
 const MAX_FINISHED_DRAFTS: usize = 32;
 
-/// What a draft is for.
+/// The purpose of a draft.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DraftKind {
-    /// A message in the user's own voice.
+    /// A message in the style of the user.
     Impersonate,
-    /// A summary of some messages.
     Summarise,
 }
 
 impl DraftKind {
-    /// The word for it on the wire.
+    /// Returns the name in the HTTP interface.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Impersonate => "impersonate",
@@ -27,13 +26,10 @@ impl DraftKind {
     }
 }
 
-/// One draft.
+/// A draft that runs, waits or is finished.
 pub struct Draft {
-    /// Its text, on its way.
     pub generation: TextGeneration<DraftId>,
-    /// What it is for.
     pub kind: DraftKind,
-    /// The model that was asked.
     pub model: String,
     end: OnceLock<Option<DraftFailure>>,
 }
@@ -41,35 +37,36 @@ pub struct Draft {
 /// Why a draft failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DraftFailure {
-    /// A code of the table for nodes.
+    /// An error code, as for failed nodes.
     pub code: String,
-    /// One sentence.
+    /// The description, one sentence.
     pub message: String,
-    /// What to do about it.
+    /// What the user can do about it.
     pub hint: String,
 }
 
 impl Draft {
+    /// Creates a draft that has not ended.
     pub(super) fn new(generation: TextGeneration<DraftId>, kind: DraftKind, model: String) -> Self {
         Self { generation, kind, model, end: OnceLock::new() }
     }
 
-    /// Ends it, once.
+    /// Ends the draft. Only the first call counts.
     pub(super) fn end(&self, failed: Option<DraftFailure>) {
         let _ = self.end.set(failed);
     }
 
-    /// Whether it has ended.
+    /// Returns whether the draft has ended.
     pub fn is_over(&self) -> bool {
         self.end.get().is_some()
     }
 
-    /// Why it failed, if it did.
+    /// Returns why the draft failed, if it did.
     pub fn failed(&self) -> Option<&DraftFailure> {
         self.end.get().and_then(Option::as_ref)
     }
 
-    /// Where it stands: as a reply does, and `done` or `error` at its end.
+    /// Returns the phase: that of the generation, or `done` or `error` after its end.
     pub fn phase(&self) -> GenerationPhase {
         match self.end.get() {
             None => self.generation.phase(),
@@ -79,7 +76,8 @@ impl Draft {
     }
 }
 
-/// The drafts of a user that are to be forgotten, oldest first in `all`: those that ended longest ago.
+/// Returns the drafts of a user to forget: all but the last [`MAX_FINISHED_DRAFTS`] finished ones. `all` is oldest
+/// first.
 pub fn expired_drafts<'a>(all: impl DoubleEndedIterator<Item = &'a Draft>, user: UserId) -> Vec<DraftId> {
     let ended = all.rev().filter(|draft| draft.generation.user == user && draft.is_over());
     ended.skip(MAX_FINISHED_DRAFTS).map(|draft| draft.generation.id).collect()

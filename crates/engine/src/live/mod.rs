@@ -1,12 +1,13 @@
-//! Live events: who watches a session, what is being written in it right now, and which operations just happened.
+//! Live events: watchers of sessions, running generations, and the newest operations.
 //!
-//! Watchers *pull*. A room only says that something is new; each watcher then takes the operations since the one it has
-//! and the text since the offset it has. A slow reader therefore gets larger pieces less often, never a gap, and nothing
-//! queues up for it. The newest operations are kept in memory (`recent_operations.rs`); for older ones a watcher reads the log.
+//! Watchers *pull*. A room only signals that something is new. Each watcher then takes the operations after its last
+//! one, and the text after its offset. So a slow reader gets larger pieces less often, but never a gap, and nothing
+//! queues up for it. The newest operations are kept in memory (`recent_operations.rs`); older ones are read from the
+//! log.
 //!
-//! `queue.rs` says whose turn it is to be written, `text_generation.rs` is one text on its way, `draft.rs` one that becomes no node.
-//! To add a kind of text that a model
-//! writes: an id for [`TextGeneration`], and its map in `active_generations.rs`.
+//! `queue.rs` decides which generation runs next, `text_generation.rs` is one running text, `draft.rs` a text that
+//! becomes no node. To add a kind of text that a model writes: an id for [`TextGeneration`], and its map in
+//! `active_generations.rs`.
 
 mod active_generations;
 mod draft;
@@ -32,47 +33,48 @@ pub use draft::{Draft, DraftFailure, DraftKind};
 pub use queue::GenerationLimits;
 pub use text_generation::{GenerationPhase, PartialText, RunningReply, StopReason, TextGeneration};
 
-/// All sessions that are watched or being written to.
+/// All sessions that are watched or have running generations.
 pub struct LiveSessions {
     limits: GenerationLimits,
     rooms: Mutex<HashMap<SessionId, WatchedRoom>>,
     active: Mutex<ActiveGenerations>,
-    /// How many replies run or wait, for who waits until that changes.
+    /// The number of running and waiting generations, for tasks that wait for a change.
     count: watch::Sender<usize>,
 }
 
-/// A room and how many watchers hold it. Counted under the lock of all rooms: of two watchers that leave at once, one is
-/// the last.
+/// A room and the number of its watchers. The number changes only under the lock of all rooms, so that exactly one of
+/// the leaving watchers is the last.
 struct WatchedRoom {
     room: Arc<SessionRoom>,
     watchers: usize,
 }
 
+/// The shared state of a session's watchers.
 struct SessionRoom {
     version: watch::Sender<u64>,
-    /// The session was deleted. Its log says so too, but nobody may read that any more.
+    /// Whether the session was deleted. Watchers can no longer read that from the log.
     is_deleted: AtomicBool,
     operations: Mutex<RecentOperations>,
 }
 
 impl LiveSessions {
-    /// Nobody watches yet and nothing is written; at most so many replies will be at once.
+    /// Creates the state without watchers or generations.
     pub fn new(limits: GenerationLimits) -> Self {
         Self { limits, rooms: Mutex::default(), active: Mutex::default(), count: watch::Sender::new(0) }
     }
 
-    /// Whether there is room for so many more replies of a user, be it to wait.
+    /// Returns whether `n` more replies of a user may run or wait.
     pub fn has_room(&self, user: UserId, n: usize) -> bool {
         lock(&self.active).queue.has_room(user, n, &self.limits)
     }
 
-    /// The most replies that one request may ask for.
+    /// Returns how many replies one request may ask for.
     pub fn max_per_request(&self) -> usize {
         self.limits.max_per_request()
     }
 
-    /// Replies of one request come in together, to be written as their turns come; each begins with `content`. `None` if
-    /// there is no room for all of them, and then none comes in.
+    /// Adds the replies of one request to the queue; each starts with `content`. Adds all or none: returns `None` if
+    /// there is no room for all.
     pub fn enqueue_replies(
         &self,
         session: SessionId,
@@ -91,7 +93,7 @@ impl LiveSessions {
         Some(begun)
     }
 
-    /// Whose turn has come begins, and who still waits hears of its place.
+    /// Starts replies that may run now, and publishes the new queue positions.
     fn start_queued(&self, mut held: MutexGuard<'_, ActiveGenerations>) {
         let news = held.advance(&self.limits);
         self.count.send_replace(held.replies.len() + held.running_drafts().count());
@@ -99,21 +101,21 @@ impl LiveSessions {
         news.into_iter().for_each(|session| self.notify_watchers(session));
     }
 
-    /// More of a reply arrived.
+    /// Appends text to a generation.
     pub fn write<T>(&self, writing: &TextGeneration<T>, content: &str, reasoning: &str, phase: &'static str) {
         writing.append(content, reasoning, phase);
         self.notify_watchers(writing.session);
     }
 
-    /// Nothing more comes of a reply, and what came is about to be committed: it makes room for the next one now, because
-    /// whoever sees the commit may ask for one at once.
+    /// Frees the queue slot of a generation that is complete but not committed yet. Clients that see the commit may
+    /// then ask for the next one at once.
     pub fn close<T>(&self, writing: &TextGeneration<T>) {
         let mut held = lock(&self.active);
         held.queue.leave(writing.ticket);
         self.start_queued(held);
     }
 
-    /// A reply is over: its node is a fact now.
+    /// Removes a reply whose node is committed.
     pub fn end(&self, node: NodeId) {
         let mut held = lock(&self.active);
         if let Some(ended) = held.replies.remove(&node) {
@@ -122,7 +124,7 @@ impl LiveSessions {
         self.start_queued(held);
     }
 
-    /// A draft comes in, to be written as its turn comes; `None` if there is no room for it.
+    /// Adds a draft to the queue; `None` if there is no room.
     pub fn enqueue_draft(
         &self,
         id: DraftId,
@@ -141,7 +143,7 @@ impl LiveSessions {
         Some(draft)
     }
 
-    /// A draft is over, well or not; what came of it can be read for a while.
+    /// Ends a draft. Its text can still be read for a while.
     pub fn end_draft(&self, draft: &Draft, failed: Option<DraftFailure>) {
         let mut held = lock(&self.active);
         draft.end(failed);
@@ -150,13 +152,13 @@ impl LiveSessions {
         self.notify_watchers(draft.generation.session);
     }
 
-    /// A draft of a user in a session.
+    /// Returns a draft of a user in a session.
     pub fn draft(&self, user: UserId, session: SessionId, id: DraftId) -> Option<Arc<Draft>> {
         let is_own = |draft: &&Arc<Draft>| draft.generation.user == user && draft.generation.session == session;
         lock(&self.active).drafts.get(&id).filter(is_own).cloned()
     }
 
-    /// All drafts of a user in a session, in the order in which they were asked for.
+    /// Returns all drafts of a user in a session, in the order of their requests.
     pub fn drafts(&self, user: UserId, session: SessionId) -> Vec<Arc<Draft>> {
         let is_own = |draft: &&Arc<Draft>| draft.generation.user == user && draft.generation.session == session;
         lock(&self.active).drafts.values().filter(is_own).cloned().collect()
@@ -167,40 +169,40 @@ impl LiveSessions {
         lock(&self.active).drafts.shift_remove(&id);
     }
 
-    /// Asks everything that is being written or waits to end, because the server does.
+    /// Asks all generations to stop, because the server shuts down.
     pub fn interrupt_all(&self) {
         let held = lock(&self.active);
         held.replies.values().for_each(|reply| reply.interrupt());
         held.running_drafts().for_each(|draft| draft.generation.interrupt());
     }
 
-    /// How many replies and drafts run or wait, now and whenever that changes.
+    /// Returns a receiver for the number of running and waiting generations.
     pub fn watch_count(&self) -> watch::Receiver<usize> {
         self.count.subscribe()
     }
 
-    /// A reply that runs or waits.
+    /// Returns a reply that runs or waits.
     pub fn running(&self, node: NodeId) -> Option<Arc<RunningReply>> {
         lock(&self.active).replies.get(&node).cloned()
     }
 
-    /// All replies that run or wait.
+    /// Returns all replies that run or wait.
     pub fn all_running_replies(&self) -> Vec<Arc<RunningReply>> {
         lock(&self.active).replies.values().cloned().collect()
     }
 
-    /// How many replies run: for one user, and in all.
+    /// Returns how many generations run: of one user, and in total.
     pub fn count(&self, user: UserId) -> (usize, usize) {
         lock(&self.active).queue.count(user)
     }
 
-    /// How many replies wait for their turn.
+    /// Returns how many generations wait.
     pub fn waiting_count(&self) -> usize {
         lock(&self.active).queue.waiting()
     }
 
-    /// An operation is durable: whoever watches the session may take it. The replies that it completes are over before
-    /// anyone hears of it.
+    /// Publishes a durable operation to the watchers of a session. Replies that it completes are removed first, so that
+    /// no watcher sees them as still running.
     pub fn publish(&self, session: SessionId, operation: &Arc<Operation>) {
         for effect in &operation.effects {
             if let Effect::Completed { node } = effect {
@@ -218,7 +220,7 @@ impl LiveSessions {
         }
     }
 
-    /// A session was deleted: its running replies are stopped, and whoever watches it hears of it.
+    /// Stops the generations of a deleted session and notifies its watchers.
     pub fn remove_session(&self, session: SessionId) {
         {
             let mut held = lock(&self.active);
@@ -233,7 +235,7 @@ impl LiveSessions {
         }
     }
 
-    /// Begins to watch a session. Watch first and read the log afterwards: then nothing falls in between.
+    /// Starts watching a session. Watch first and read the log afterwards, so that no operation is missed.
     pub fn watch(self: &Arc<Self>, session: SessionId) -> SessionWatcher {
         let mut rooms = lock(&self.rooms);
         let watched = rooms.entry(session).or_insert_with(|| {
@@ -249,7 +251,7 @@ impl LiveSessions {
         SessionWatcher { live: Arc::clone(self), session, room, version }
     }
 
-    /// How many sessions are watched, and by how many watchers in all.
+    /// Returns how many sessions are watched, and by how many watchers in total.
     pub fn watcher_counts(&self) -> (usize, usize) {
         let rooms = lock(&self.rooms);
         (rooms.len(), rooms.values().map(|watched| watched.watchers).sum())
@@ -265,23 +267,24 @@ pub struct SessionWatcher {
 }
 
 impl SessionWatcher {
-    /// Waits until something is new since the last time this returned.
+    /// Waits until something has changed since the last call.
     pub async fn changed(&mut self) {
         // The sender lives as long as this watcher holds the room.
         let _ = self.version.changed().await;
     }
 
-    /// The operations after number `op`, oldest first; `None` if memory does not reach back that far (read the log).
+    /// Returns the operations after number `op`, oldest first; `None` if memory does not reach back that far (read the
+    /// log).
     pub fn operations_since(&self, op: i64) -> Option<Vec<Arc<Operation>>> {
         lock(&self.room.operations).since(op)
     }
 
-    /// Whether the session was deleted since the watching began.
+    /// Returns whether the session was deleted while it was watched.
     pub fn is_deleted(&self) -> bool {
         self.room.is_deleted.load(Ordering::SeqCst)
     }
 
-    /// The replies being written in this session.
+    /// Returns the running and waiting replies of the session.
     pub fn running(&self) -> Vec<Arc<RunningReply>> {
         let session = self.session;
         lock(&self.live.active).replies.values().filter(|one| one.session == session).cloned().collect()
@@ -408,7 +411,7 @@ mod tests {
         assert_eq!(live.count(user), (0, 0));
     }
 
-    /// A request's replies come in all or not at all, and the check and the coming in are one step.
+    /// The replies of a request are added all or none; check and addition are atomic.
     #[test]
     fn live_reply_limit_is_enforced() {
         let live = live(2, 3, 0);
@@ -430,7 +433,7 @@ mod tests {
         assert_eq!((live.count(ann), *live.watch_count().borrow()), ((2, 3), 4), "but is held until it is");
     }
 
-    /// Who waits is told its place, and that its turn has come, as soon as one before it closes.
+    /// A waiting reply is notified of its position, and of its start, as soon as an earlier one closes.
     #[tokio::test]
     async fn live_queued_reply_is_notified_of_turn() {
         let live = Arc::new(live(1, 9, 2));
@@ -452,7 +455,7 @@ mod tests {
         assert_eq!((live.count(user), live.waiting_count(), *live.watch_count().borrow()), ((0, 0), 0, 0));
     }
 
-    /// Who hears that a reply is complete does not find it running.
+    /// A client that sees a reply complete no longer finds it running.
     #[test]
     fn live_reply_ends_before_publish() {
         let live = Arc::new(wide());

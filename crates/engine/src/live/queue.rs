@@ -1,5 +1,5 @@
-//! Who may begin and who waits: a fair queue, as plain data. Users take turns, and so do the sessions of one user; within a
-//! session the oldest is first. Whoever has as many running as one may have is passed over and keeps the turn.
+//! A fair queue for generations, as plain data. Users take turns, and so do the sessions of one user; within a session
+//! the oldest is first. A user at the limit of running generations is skipped but keeps the turn.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -7,28 +7,28 @@ use indexmap::IndexMap;
 
 use clotho_core::ids::{SessionId, UserId};
 
-/// How many texts may be written at the same time, and how many may wait for that.
+/// How many generations may run and wait at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GenerationLimits {
-    /// Of one user.
+    /// Running generations of one user.
     pub per_user: usize,
-    /// Of all users.
+    /// Running generations of all users.
     pub total: usize,
-    /// How many of one user may wait.
+    /// Waiting generations of one user.
     pub waiting_per_user: usize,
 }
 
 impl GenerationLimits {
-    /// How many one request may ever ask for: more would not fit into an empty house.
+    /// Returns how many replies one request may ever ask for: more would not fit into an empty queue.
     pub fn max_per_request(&self) -> usize {
         self.per_user.min(self.total).saturating_add(self.waiting_per_user)
     }
 }
 
-/// Stands for one text in the queue.
+/// The id of a generation in the queue.
 pub type QueueTicket = u64;
 
-/// Who runs, who waits, and whose turn it is.
+/// The running and waiting generations.
 #[derive(Debug, Default)]
 pub struct GenerationQueue {
     last: QueueTicket,
@@ -37,16 +37,17 @@ pub struct GenerationQueue {
     waiting: WaitingQueue,
 }
 
-/// Those who wait: users in the order of their turns, each with sessions in the order of theirs, each with the oldest first.
-/// Nothing in it is empty.
+/// The waiting generations: users in turn order, each with sessions in turn order, each with the oldest first. Empty
+/// entries are removed.
 #[derive(Debug, Clone, Default)]
 struct WaitingQueue(IndexMap<UserId, SessionQueues>);
 
+/// The waiting generations of one user by session.
 type SessionQueues = IndexMap<SessionId, VecDeque<QueueTicket>>;
 
 impl GenerationQueue {
-    /// Lets the texts of one request in, to wait until [`GenerationQueue::next`] calls them; `None` if there is no room for all of
-    /// them, and then none comes in.
+    /// Adds the generations of one request; they wait until [`GenerationQueue::next`] returns them. Adds all or none:
+    /// returns `None` if there is no room for all.
     pub fn enter(
         &mut self,
         user: UserId,
@@ -63,15 +64,15 @@ impl GenerationQueue {
         Some(tickets)
     }
 
-    /// Whether so many more of a user fit in. Somebody only waits while there is no place, so that what is free is free for
-    /// them.
+    /// Returns whether `n` more generations of a user fit. Free slots count in full, because generations wait only if
+    /// there is no free slot.
     pub fn has_room(&self, user: UserId, n: usize, most: &GenerationLimits) -> bool {
         let (own, all) = self.count(user);
         let free = most.per_user.saturating_sub(own).min(most.total.saturating_sub(all));
         self.waiting.of(user).saturating_add(n.saturating_sub(free)) <= most.waiting_per_user
     }
 
-    /// The next that may begin now, if any may: it runs from now on.
+    /// Starts and returns the next generation that may run now.
     pub fn next(&mut self, most: &GenerationLimits) -> Option<QueueTicket> {
         if self.running.len() >= most.total {
             return None;
@@ -84,7 +85,7 @@ impl GenerationQueue {
         Some(ticket)
     }
 
-    /// A text runs or waits no more.
+    /// Removes a running or waiting generation.
     pub fn leave(&mut self, ticket: QueueTicket) {
         let Some(user) = self.running.remove(&ticket) else { return self.waiting.leave(ticket) };
         if let Some(running) = self.running_of.get_mut(&user) {
@@ -95,8 +96,8 @@ impl GenerationQueue {
         }
     }
 
-    /// The place of each that waits, counted from 1: before how many turns it comes. As long as the server has places to give,
-    /// only the user's own texts stand before it.
+    /// Returns the position of each waiting generation, counted from 1. While the server has free slots, only the
+    /// user's own generations count.
     pub fn places(&self, most: &GenerationLimits) -> Vec<(QueueTicket, usize)> {
         let lines: Vec<WaitingQueue> = match self.running.len() >= most.total {
             true => vec![self.waiting.clone()],
@@ -108,12 +109,12 @@ impl GenerationQueue {
         lines.into_iter().flat_map(turns).map(|((_, ticket), place)| (ticket, place)).collect()
     }
 
-    /// How many run: of one user, and in all.
+    /// Returns how many generations run: of one user, and in total.
     pub fn count(&self, user: UserId) -> (usize, usize) {
         (self.running_of.get(&user).copied().unwrap_or(0), self.running.len())
     }
 
-    /// How many wait.
+    /// Returns how many generations wait.
     pub fn waiting(&self) -> usize {
         self.waiting.0.values().map(in_sessions).sum()
     }
@@ -124,14 +125,14 @@ impl WaitingQueue {
         self.0.get(&user).map_or(0, in_sessions)
     }
 
-    /// Who is new stands behind all others.
+    /// Adds tickets; new users and sessions go to the end.
     fn join(&mut self, user: UserId, session: SessionId, tickets: &[QueueTicket]) {
         if !tickets.is_empty() {
             self.0.entry(user).or_default().entry(session).or_default().extend(tickets);
         }
     }
 
-    /// Takes the first text of the first user who may; user and session go behind the others then.
+    /// Takes the first ticket of the first allowed user; user and session then go to the end.
     fn take(&mut self, may: impl Fn(UserId) -> bool) -> Option<(UserId, QueueTicket)> {
         let user = *self.0.keys().find(|user| may(**user))?;
         let mut sessions = self.0.shift_remove(&user)?;
@@ -180,7 +181,7 @@ mod tests {
         std::iter::from_fn(|| queue.next(most)).collect()
     }
 
-    /// What begins when there is one place for all, one text after the other.
+    /// Returns the start order with one slot in total.
     fn one_by_one(queue: &mut GenerationQueue) -> Vec<QueueTicket> {
         let one = GenerationLimits { per_user: 1, total: 1, waiting_per_user: 0 };
         let next = || {
@@ -191,7 +192,7 @@ mod tests {
         std::iter::from_fn(next).collect()
     }
 
-    /// S4-07: a request's texts come in all or not at all; what there is room for begins, the rest waits.
+    /// S4-07: the texts of a request are added all or none; as many as fit start, the rest waits.
     #[test]
     fn queue_over_limit_texts_wait() {
         let mut queue = GenerationQueue::default();
@@ -212,7 +213,7 @@ mod tests {
         assert_eq!(queue.count(user(2)), (0, 2));
     }
 
-    /// One who asks for much does not keep the others waiting: users take turns, and so do the sessions of one.
+    /// A user with many requests does not block others: users take turns, and so do the sessions of one user.
     #[test]
     fn queue_users_and_sessions_alternate() {
         let most = GenerationLimits { per_user: 1, total: 1, waiting_per_user: 64 };
@@ -220,11 +221,11 @@ mod tests {
         for (who, whose, n) in [(1, 11, 3), (1, 12, 2), (2, 21, 1), (3, 31, 2)] {
             queue.enter(user(who), session(whose), n, &most).unwrap();
         }
-        // 1 2 3 and 4 5 are the first user's, 6 the second's, 7 8 the third's.
+        // The first user has 1 2 3 and 4 5, the second 6, the third 7 8.
         assert_eq!(one_by_one(&mut queue), [1, 6, 7, 4, 8, 2, 5, 3]);
     }
 
-    /// The place that is shown is the order in which they begin; where only the user's own limit holds, others do not count.
+    /// Positions match the start order; where only the user's own limit applies, other users do not count.
     #[test]
     fn queue_places_match_start_order() {
         let mut queue = GenerationQueue::default();
@@ -242,8 +243,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes and goes: no limit is broken, nobody waits who may run, each begins at most once, and in the end
-        /// everybody had a turn.
+        /// After any steps: no limit is exceeded, nothing waits that may run, each generation starts at most once, and
+        /// in the end all have run.
         #[test]
         fn queue_any_steps_start_every_text(steps in proptest::collection::vec((0_u128..4, 0_u128..3, 1_usize..4, 0_usize..3), 1..40)) {
             let mut queue = GenerationQueue::default();

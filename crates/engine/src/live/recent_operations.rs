@@ -1,13 +1,13 @@
-//! The newest operations of a watched session, for watchers that are a little behind. Older ones are in the log.
+//! The newest operations of a watched session, for watchers that are slightly behind. Older ones are in the log.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use clotho_core::oplog::Operation;
 
-/// How many operations stay in memory.
+/// How many operations are kept in memory.
 const MAX_OPERATIONS: usize = 256;
-/// How many effects they have together, but for the newest operation: one that copies a branch has thousands.
+/// How many effects they may have in total. The newest operation is always kept: copying a branch has thousands.
 const MAX_EFFECTS: usize = 8_192;
 
 /// The newest operations, oldest first.
@@ -15,7 +15,7 @@ const MAX_EFFECTS: usize = 8_192;
 pub struct RecentOperations(VecDeque<Arc<Operation>>);
 
 impl RecentOperations {
-    /// Another one is durable.
+    /// Adds a durable operation and drops old ones beyond the limits.
     pub fn push(&mut self, operation: &Arc<Operation>) {
         self.0.push_back(Arc::clone(operation));
         let mut effects: usize = self.0.iter().map(|one| one.effects.len()).sum();
@@ -24,7 +24,7 @@ impl RecentOperations {
         }
     }
 
-    /// The operations after number `op`; `None` if they do not reach back that far.
+    /// Returns the operations after number `op`; `None` if they do not reach back that far.
     pub fn since(&self, op: i64) -> Option<Vec<Arc<Operation>>> {
         match (self.0.front(), self.0.back()) {
             (_, Some(newest)) if newest.op <= op => Some(Vec::new()),
@@ -49,7 +49,7 @@ mod tests {
         Arc::new(Operation { op, kind: OperationKind::Graft, actor: None, at: Time(0), step: op, effects })
     }
 
-    /// S0-54: a session that is watched keeps so many operations with so many effects, and always the newest.
+    /// S0-54: a watched session keeps a limited number of operations and effects, and always the newest operation.
     #[test]
     fn recent_operations_over_limit_drops_oldest() {
         let mut kept = RecentOperations::default();

@@ -1,4 +1,4 @@
-//! One text that is being written: what has arrived of it, whether its turn has come, and the word to stop.
+//! One text that is being generated: its partial text, its queue position and the stop signal.
 
 use std::sync::Mutex;
 
@@ -8,40 +8,39 @@ use super::lock::lock;
 use super::queue::QueueTicket;
 use clotho_core::ids::{NodeId, SessionId, UserId};
 
-/// A text that is being written, or waits for its turn.
+/// A text that is being generated or waits in the queue.
 pub struct TextGeneration<T> {
-    /// What it becomes.
+    /// The id of the node or draft that the text becomes.
     pub id: T,
-    /// The session.
     pub session: SessionId,
-    /// Who asked for it.
+    /// The requesting user.
     pub user: UserId,
-    /// Its place in the queue.
+    /// Its id in the queue.
     pub(super) ticket: QueueTicket,
-    /// 0 = its turn has come.
+    /// 0 means that it may run.
     queue_position: watch::Sender<usize>,
     partial: Mutex<PartialText>,
     stop: watch::Sender<Option<StopReason>>,
 }
 
-/// A reply that is being written; the id is the placeholder's.
+/// A reply; its id is that of the placeholder node.
 pub type RunningReply = TextGeneration<NodeId>;
 
-/// Why a running text is asked to end.
+/// Why a generation is asked to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopReason {
-    /// A person stopped it.
+    /// A user stopped it.
     Cancelled,
     /// The server is shutting down.
     Interrupted,
 }
 
-/// Where a text stands.
+/// The phase of a generation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GenerationPhase {
-    /// `queued`, `waiting`, `thinking` or `streaming`.
+    /// `queued`, `waiting`, `thinking` or `streaming`; for drafts also `done` or `error`.
     pub word: &'static str,
-    /// Before how many turns it comes, counted from 1, while it is `queued`.
+    /// The queue position, counted from 1, while it is `queued`.
     pub place: Option<usize>,
 }
 
@@ -50,33 +49,33 @@ pub struct GenerationPhase {
 pub struct PartialText {
     /// The text so far.
     pub content: String,
-    /// The thinking so far.
+    /// The reasoning so far.
     pub reasoning: String,
-    /// `waiting`, `thinking` or `streaming`; as long as it is queued [`TextGeneration::phase`] says so.
+    /// `waiting`, `thinking` or `streaming`; [`TextGeneration::phase`] also knows `queued`.
     pub phase: &'static str,
-    /// Bytes of both that are on disk already.
+    /// How many bytes of content and reasoning are already stored.
     saved: (usize, usize),
 }
 
 impl<T> TextGeneration<T> {
-    /// A text that has entered the queue, with what it begins with.
+    /// Creates a generation that has entered the queue, with its initial text.
     pub(super) fn new(id: T, session: SessionId, user: UserId, ticket: QueueTicket, content: &str) -> Self {
         let written = PartialText { content: content.to_owned(), phase: "waiting", ..PartialText::default() };
         let (queue_position, stop) = (watch::Sender::new(usize::MAX), watch::Sender::new(None));
         Self { id, session, user, ticket, queue_position, partial: Mutex::new(written), stop }
     }
 
-    /// What has arrived.
+    /// Returns a copy of the partial text.
     pub fn written(&self) -> PartialText {
         lock(&self.partial).clone()
     }
 
-    /// Looks at what has arrived without copying it.
+    /// Reads the partial text without copying it.
     pub fn with_partial_text<R>(&self, look: impl FnOnce(&PartialText) -> R) -> R {
         look(&lock(&self.partial))
     }
 
-    /// Where it stands.
+    /// Returns the current phase.
     pub fn phase(&self) -> GenerationPhase {
         match *self.queue_position.borrow() {
             0 => GenerationPhase { word: self.with_partial_text(|written| written.phase), place: None },
@@ -84,12 +83,12 @@ impl<T> TextGeneration<T> {
         }
     }
 
-    /// Whether it waits for its turn.
+    /// Returns whether it waits in the queue.
     pub fn is_queued(&self) -> bool {
         *self.queue_position.borrow() > 0
     }
 
-    /// Waits until its turn has come, or somebody asks for the end before that.
+    /// Waits until it may run, or until it is asked to stop.
     pub async fn turn(&self) -> Result<(), StopReason> {
         let mut place = self.queue_position.subscribe();
         tokio::select! {
@@ -100,12 +99,12 @@ impl<T> TextGeneration<T> {
         }
     }
 
-    /// Tells it its place; answers whether that is news.
+    /// Sets the queue position; `true` if it changed.
     pub(super) fn set_queue_position(&self, place: usize) -> bool {
         self.queue_position.send_if_modified(|now| std::mem::replace(now, place) != place)
     }
 
-    /// More of it arrived.
+    /// Appends text and sets the phase.
     pub(super) fn append(&self, content: &str, reasoning: &str, phase: &'static str) {
         let mut written = lock(&self.partial);
         written.content.push_str(content);
@@ -113,12 +112,12 @@ impl<T> TextGeneration<T> {
         written.phase = phase;
     }
 
-    /// Asks it to end now; what arrived is kept.
+    /// Asks it to stop now; the partial text is kept.
     pub fn cancel(&self) {
         self.request_stop(StopReason::Cancelled);
     }
 
-    /// Asks it to end because the server does.
+    /// Asks it to stop because the server shuts down.
     pub fn interrupt(&self) {
         self.request_stop(StopReason::Interrupted);
     }
@@ -127,14 +126,14 @@ impl<T> TextGeneration<T> {
         self.stop.send_if_modified(|asked| asked.is_none() && asked.replace(stop).is_none());
     }
 
-    /// Waits until someone asks for the end; the first who asked counts.
+    /// Waits until it is asked to stop. The first reason counts.
     pub async fn wait_for_stop(&self) -> StopReason {
         let mut asked = self.stop.subscribe();
         // The sender lives as long as this text does.
         asked.wait_for(Option::is_some).await.ok().and_then(|asked| *asked).unwrap_or(StopReason::Interrupted)
     }
 
-    /// What is not on disk yet; `None` if all is. [`TextGeneration::saved`] says when it is.
+    /// Returns the text and reasoning that are not stored yet; `None` if all is. See [`TextGeneration::mark_saved`].
     pub fn unsaved(&self) -> Option<(String, String)> {
         let written = lock(&self.partial);
         let (content, reasoning) = written.saved;
@@ -145,7 +144,7 @@ impl<T> TextGeneration<T> {
         if new.0.is_empty() && new.1.is_empty() { None } else { Some(new) }
     }
 
-    /// So many more bytes of text and of thinking are on disk now.
+    /// Records how many more bytes of content and reasoning are stored.
     pub fn mark_saved(&self, content: usize, reasoning: usize) {
         let mut written = lock(&self.partial);
         written.saved.0 += content;

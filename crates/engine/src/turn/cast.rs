@@ -1,4 +1,4 @@
-//! Who plays at a position of a session: the cards in the versions that the session keeps.
+//! The cast at a node of a session, from the card versions that the session keeps.
 
 use serde_json::{Map, Value};
 
@@ -10,19 +10,19 @@ use clotho_store::{StoreError, StoreReader};
 /// The name of a user without a persona.
 const DEFAULT_USER_NAME: &str = "You";
 
-/// Whose voice the user's is: that of the newest user's message on the path, or of the one about to be written.
+/// The user's persona: that of the newest user message on the branch, or of the message to be written.
 #[derive(Debug, Clone, Default)]
 pub struct UserPersona {
     /// The persona; `None` = the session's.
     pub persona: Option<PersonaId>,
-    /// The name under which the message stands, for a persona that is gone.
+    /// The name stored with the message, used if the persona was deleted.
     pub name: Option<String>,
 }
 
-/// The cast with `speaker`, or the session's first character.
+/// Reads the cast, with `speaker` or else the session's first character.
 ///
 /// # Errors
-/// A card that the session keeps is not there any more.
+/// Returns an error if a card that the session keeps is missing.
 pub fn read(
     reader: &mut StoreReader<'_>,
     session: &Session,
@@ -37,12 +37,12 @@ pub fn read(
     Ok(cast_of_cards(&character, &persona))
 }
 
-/// Who answers: the character that is asked for, else the first.
+/// Returns the character that answers: the wanted one, else the first.
 pub fn speaker(session: &Session, wanted: Option<CharacterId>) -> Option<&CardRef> {
     session.cards.iter().find(|card| Some(card.id) == wanted).or(session.cards.first())
 }
 
-/// The session keeps its own persona's version; any other is taken as it is now.
+/// Reads the persona's card: the kept version for the session's own persona, the current one for any other.
 fn persona(
     reader: &mut StoreReader<'_>,
     session: &Session,
@@ -61,7 +61,7 @@ fn persona(
     Ok(card)
 }
 
-/// The cast of two cards.
+/// Builds the cast from two cards.
 pub fn cast_of_cards(character: &Map<String, Value>, persona: &Map<String, Value>) -> PromptCast {
     let text =
         |card: &Map<String, Value>, key: &str| card.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -86,20 +86,20 @@ pub fn cast_of_cards(character: &Map<String, Value>, persona: &Map<String, Value
     }
 }
 
-/// The first messages of a card, the empty ones too: macros count them.
+/// Returns the greetings of a card. Includes the empty ones, because macros count them.
 pub fn greetings(card: &Map<String, Value>) -> Vec<String> {
     let first = card.get("firstMessage").and_then(Value::as_str).unwrap_or_default();
     let others = card.get("alternateGreetings").and_then(Value::as_array).into_iter().flatten();
     [first].into_iter().chain(others.filter_map(Value::as_str)).map(str::to_owned).collect()
 }
 
-/// A text that another program's card brought along.
+/// Reads a text of the imported metadata of a card.
 fn extension_text(card: &Map<String, Value>, path: &str) -> String {
     let text = card.get("metadata").and_then(|metadata| metadata.pointer(path)?.as_str());
     text.unwrap_or_default().to_owned()
 }
 
-/// Where the text of a card between the messages stands.
+/// Returns depth and role of a card's depth prompt.
 fn depth_position(card: &Map<String, Value>) -> (usize, Role) {
     let own = card.get("metadata").and_then(|metadata| metadata.pointer("/extensions/depth_prompt"));
     let said = |key: &str| own.and_then(|own| own.get(key));
@@ -108,7 +108,7 @@ fn depth_position(card: &Map<String, Value>) -> (usize, Role) {
     (depth.unwrap_or(DEFAULT_DEPTH.0), role.unwrap_or(DEFAULT_DEPTH.1))
 }
 
-/// The note that stood in every chat of a card, where it was switched on there.
+/// Returns the author's note of a card, as SillyTavern stored it, if it is switched on.
 fn card_note(card: &Map<String, Value>) -> Option<CardAuthorsNote> {
     let own = card.get("metadata")?.pointer("/sillytavern/note")?;
     let is_on = own.get("useChara").and_then(Value::as_bool).unwrap_or(false);
@@ -121,13 +121,13 @@ fn card_note(card: &Map<String, Value>) -> Option<CardAuthorsNote> {
     Some(CardAuthorsNote { text, place })
 }
 
-/// The regex scripts that another program's card brought along.
+/// Returns the regex scripts of the imported metadata of a card.
 fn card_scripts(card: &Map<String, Value>) -> Vec<Value> {
     let list = card.get("metadata").and_then(|metadata| metadata.pointer("/extensions/regex_scripts")?.as_array());
     list.cloned().unwrap_or_default()
 }
 
-/// A card's bytes as an object; what is no object is an empty one.
+/// Parses a card as a JSON object; anything else becomes an empty object.
 pub fn card_object(bytes: &[u8]) -> Map<String, Value> {
     serde_json::from_slice(bytes).unwrap_or_default()
 }

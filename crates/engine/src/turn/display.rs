@@ -1,9 +1,9 @@
-//! How plugins show a reply (`docs/modders.md`): `on_display` of each in force at its node, one after the other, whenever
-//! somebody looks at it. The node keeps its text, and so do prompts and files.
+//! How plugins show a reply (`docs/modders.md`): the `on_display` hooks in force at its node run one after the other,
+//! each time the reply is read. The text of the node does not change, nor do prompts and exports.
 //!
-//! Who reads a line only notes which replies somebody shows ([`Display::asks`]); scripts run when the snapshot is closed
-//! ([`Display::show`]), so that nobody who reads waits for them. What they go by is read some replies at a time: a page of
-//! large worlds is never held as a whole. What they said is remembered (`display_cache.rs`).
+//! A reader only notes which replies have such a hook ([`ReplyDisplay::asks`]). The scripts run after the read
+//! transaction ([`ReplyDisplay::show`]), so that no reader waits for them. Their context is read for [`PAGE`] replies
+//! at a time, so that a page of large worlds is never in memory as a whole. Results are cached (`display_cache.rs`).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -21,21 +21,21 @@ use crate::turn::display_cache::{DisplayKey, DisplayResult};
 use crate::turn::rules::hooks::{self, HookContext, in_order};
 use crate::turn::{TurnError, TurnServices, rules::rules_in_force, rules::violations};
 
-/// So many replies are read at once for those who show them.
+/// The number of replies whose hook contexts are read at once.
 const PAGE: usize = 8;
 
-/// Shows the replies of one look.
+/// The display of replies for one read.
 #[derive(Clone)]
 pub struct ReplyDisplay {
     services: Arc<TurnServices>,
     catalogue: Arc<Catalogue>,
 }
 
-/// A reply that somebody shows.
+/// The state of a reply that has an `on_display` hook.
 enum DisplayState {
-    /// It was shown lately, and nothing that it was made of has changed.
+    /// The cached result is still valid.
     Cached(DisplayResult),
-    /// What they go by who show it.
+    /// The hooks have to run.
     Asked(Box<DisplayRequest>),
 }
 
@@ -47,7 +47,7 @@ struct DisplayRequest {
 }
 
 impl ReplyDisplay {
-    /// For one look; `None` where no plugin of this server has a say in how replies are shown.
+    /// Creates the display for one read; `None` if no plugin of this server has `on_display`.
     pub(in crate::turn) fn new(parts: &Arc<TurnServices>) -> Option<Self> {
         let catalogue = parts.catalogue.now();
         let mut loaded = catalogue.entries().filter_map(|entry| entry.state.as_ref().ok());
@@ -55,10 +55,10 @@ impl ReplyDisplay {
         is_any.then(|| Self { services: Arc::clone(parts), catalogue: Arc::clone(&catalogue) })
     }
 
-    /// Whether a plugin in force at a node has a say in how it is shown.
+    /// Returns whether a plugin in force at a node has `on_display`.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn asks(&self, reader: &mut StoreReader<'_>, placed: &StoredNode) -> Result<bool, TurnError> {
         if !is_displayable(&placed.node) {
             return Ok(false);
@@ -67,11 +67,11 @@ impl ReplyDisplay {
         Ok(rules.plugins.iter().any(|plugin| self.has_hook(&plugin.id)))
     }
 
-    /// How plugins show some nodes whose texts are shown like this without them, in the same order. What is gone meanwhile
-    /// nobody changes.
+    /// Returns how plugins show some nodes, in the same order. `texts` has the default text of each node. A node that
+    /// no longer exists gets the default result.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub async fn show(
         &self,
         caller: UserId,
@@ -109,7 +109,7 @@ impl ReplyDisplay {
                 return Ok(None);
             };
             let made = self.display_key(reader, &held, &placed, text, &mut casts)?;
-            // Who is switched off is named each time.
+            // While a plugin is turned off, the cache is not used: its problem is reported each time.
             let is_whole = !self.is_any_disabled(reader, session, &made.rules)?;
             if let Some(shown) = Some(*node).filter(|_| is_whole).and_then(|node| self.services.shown.find(node, &made))
             {
@@ -159,7 +159,7 @@ impl ReplyDisplay {
         Ok(false)
     }
 
-    /// Whether a plugin has a say in how replies are shown.
+    /// Returns whether a plugin has `on_display`.
     fn has_hook(&self, plugin: &str) -> bool {
         self.catalogue.get(plugin).is_some_and(|plugin| plugin.has(Hook::OnDisplay))
     }
@@ -223,7 +223,7 @@ impl ReplyDisplay {
                 }
             }
         }
-        // What is our own doing, as that somebody is switched off or no thread was to be had, may be otherwise the next time.
+        // Failures of the server (a plugin turned off, no free thread) may not repeat, so they are not cached.
         if is_theirs {
             self.services.shown.keep(node, made, shown.clone());
         }
@@ -231,13 +231,13 @@ impl ReplyDisplay {
     }
 }
 
-/// Whether a node is what plugins may show in another way: a reply or a greeting that is whole.
+/// Returns whether plugins may change how a node is shown: only complete replies and greetings.
 pub(in crate::turn) fn is_displayable(node: &Node) -> bool {
     let is_message = matches!(node.kind, Kind::Message | Kind::Greeting);
     is_message && node.role == Role::Assistant && node.status == Status::Complete
 }
 
-/// Who speaks, as it is read once for each speaker of a look.
+/// Reads the cast of a speaker once per read.
 fn cast_of<'c>(
     casts: &'c mut HashMap<Option<CharacterId>, PromptCast>,
     reader: &mut StoreReader<'_>,

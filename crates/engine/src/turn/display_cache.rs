@@ -1,8 +1,8 @@
-//! What plugins showed lately. The same reply is looked at often — by the next page, by everybody who watches a session — and a script
-//! that only reads says the same of the same things: it is asked once.
+//! The cache of `on_display` results. The same reply is read often: by the next page, and by every client that watches
+//! a session. A script that only reads gives the same result for the same input, so it runs once.
 //!
-//! A reply has one entry, and what it was made of decides whether it still holds ([`DisplayKey`]). Who failed at it is not asked again either,
-//! so that looking at a reply a second time is no second strike.
+//! A reply has one entry, which is valid as long as its [`DisplayKey`] is the same. Failures are cached too, so that
+//! reading a reply again is no second limit violation.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -13,41 +13,38 @@ use clotho_core::tree::NodeProblem;
 use clotho_plugin::Catalogue;
 use clotho_store::ActiveRules;
 
-/// The bytes that are kept, estimated.
+/// The estimated size of the cache in bytes.
 const MAX_BYTES: usize = 4 << 20;
-/// What an entry takes beside its texts.
+/// The estimated overhead of an entry in bytes.
 const ENTRY_BYTES: usize = 256;
 
-/// How a reply is shown.
+/// A reply as it is shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DisplayResult {
-    /// The text; `None` = nobody changed it.
+    /// The text; `None` = unchanged.
     pub text: Option<String>,
-    /// Why some plugin did not have its say.
+    /// Failures of plugins.
     pub problems: Vec<NodeProblem>,
 }
 
-/// All that a reply is shown by and that may change while the node stays: its facts and its dice do not.
+/// All inputs of `on_display` that can change while the node exists. The node's own facts and dice seed cannot.
 #[derive(Debug, Clone)]
 pub struct DisplayKey {
-    /// The edit of the arrangement: worlds are others after it.
+    /// The edit counter of the arrangement; an edit can change worlds.
     pub arrangement_edit: i64,
-    /// Where the node stands: edges from the root, and its turn.
+    /// The depth of the node and its turn.
     pub place: (i32, i32),
-    /// The plugins in force with their settings and grants.
     pub rules: Arc<ActiveRules>,
     /// The code of this server's plugins.
     pub catalogue: Weak<Catalogue>,
-    /// The text that it is shown with where nobody changes it.
+    /// The text as shown without plugins.
     pub text: Arc<str>,
-    /// The user's name.
     pub user: String,
-    /// The speaker's name.
     pub character: String,
 }
 
 impl DisplayKey {
-    /// Rules and code are the same if they are the same objects: what was read anew is a miss, never a mistake.
+    /// Compares two keys. Rules and code are compared by pointer, so a fresh read is a miss but never a wrong hit.
     fn is_same(&self, other: &Self) -> bool {
         let names = |made: &Self| (made.arrangement_edit, made.place);
         names(self) == names(other)
@@ -63,7 +60,7 @@ impl DisplayKey {
     }
 }
 
-/// Replies as they were shown lately; those that nobody wanted for longest go first.
+/// An LRU cache of display results, limited by bytes.
 pub struct DisplayCache(Mutex<DisplayCacheState>);
 
 struct DisplayCacheState {
@@ -78,13 +75,14 @@ impl Default for DisplayCache {
 }
 
 impl DisplayCache {
-    /// How a node was shown that was made of the same.
+    /// Returns the result for a node if its key is the same.
     pub fn find(&self, node: NodeId, made: &DisplayKey) -> Option<DisplayResult> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.all.get(&node).filter(|(known, _)| known.is_same(made)).map(|(_, shown)| shown.clone())
     }
 
-    /// Keeps how a node is shown, in the place of what was kept of it.
+    /// Stores the result for a node, replacing the old entry. Results larger than a quarter of the cache are not
+    /// stored.
     pub fn keep(&self, node: NodeId, made: DisplayKey, shown: DisplayResult) {
         let bytes = made.size_in_bytes(&shown);
         if bytes > MAX_BYTES / 4 {
@@ -127,7 +125,7 @@ mod tests {
         }
     }
 
-    /// S3-18: it holds for what it was made of, and for nothing that differs in any one thing.
+    /// S3-18: an entry is valid for its own key and for none that differs in one field.
     #[test]
     fn display_cache_changed_key_misses() {
         let shown = DisplayCache::default();
@@ -153,7 +151,7 @@ mod tests {
         assert_eq!((shown.find(node(1), &other), shown.find(node(1), &same)), (Some(DisplayResult::default()), None));
     }
 
-    /// S0-54: so many bytes are kept, whatever their number; what was wanted last stays.
+    /// S0-54: the cache is limited by bytes, not by count, and evicts the least recently used entries.
     #[test]
     fn display_cache_evicts_least_recently_used() {
         let shown = DisplayCache::default();

@@ -1,5 +1,5 @@
-//! Drafts: a model writes for somebody what becomes no node by itself. A message in the user's own voice, and a summary of a
-//! run of messages. They wait for their turn like replies; nothing of them is kept on disk.
+//! Drafts: texts that a model writes without making a node. These are a message on behalf of the user, and a summary of
+//! a run of messages. Drafts queue like replies; nothing of them is stored on disk.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -28,7 +28,7 @@ use crate::turn::{
     reply::runner, start,
 };
 
-/// Begins to draft a message in the user's own voice.
+/// Starts a draft of the user's message.
 pub async fn impersonate(
     turns: &TurnEngine,
     caller: UserId,
@@ -52,7 +52,7 @@ pub async fn impersonate(
     .await
 }
 
-/// Begins to draft a summary of a run of messages.
+/// Starts a draft of a summary of a run of messages.
 pub async fn summarise(
     turns: &TurnEngine,
     caller: UserId,
@@ -78,7 +78,7 @@ pub async fn summarise(
     .await
 }
 
-/// What is to be drafted.
+/// The text to draft.
 enum DraftTask {
     Impersonate { leaf: NodeId },
     Summarise { run: Vec<Node> },
@@ -125,7 +125,7 @@ async fn begin_draft(
     Ok(id)
 }
 
-/// Who is to be asked: a model server, since a plugin writes replies and nothing else.
+/// Resolves the model of a draft. It has to be a model server, because narrator plugins only write replies.
 pub fn select_model(
     parts: &TurnServices,
     session: &Session,
@@ -141,7 +141,7 @@ pub fn select_model(
     }
 }
 
-/// The messages of a run, the oldest first, in whatever order they are named.
+/// Returns the messages of a run, oldest first; they can be named in any order.
 fn summary_run(reader: &mut StoreReader<'_>, held: &StoredSession, ids: &[NodeId]) -> Result<Vec<Node>, TurnError> {
     let mut node = |id| Ok::<_, TurnError>(reader.node(held, id)?.ok_or(TreeError::NotFound("the message"))?.node);
     let named: Vec<RunNode<NodeId>> = ids.iter().map(|id| Ok(member(&node(*id)?))).collect::<Result<_, TurnError>>()?;
@@ -162,7 +162,7 @@ fn member(node: &Node) -> RunNode<NodeId> {
     RunNode { id: node.id, depth: node.depth, kind: node.kind, status: node.status }
 }
 
-/// Writes a draft to its end, whatever happens in between.
+/// Runs a draft to its end; errors and panics end it as a failure.
 async fn write(parts: Arc<TurnServices>, job: DraftJob) {
     let draft = Arc::clone(&job.draft);
     let written = std::panic::AssertUnwindSafe(stream(&parts, job)).catch_unwind().await;
@@ -206,12 +206,12 @@ async fn stream(parts: &Arc<TurnServices>, job: DraftJob) -> Result<ReplyMachine
     }
     let wish =
         FallbackRequest { choice: &job.choice, made: &made, params: &job.params, dice_seed: parts.ids.next_seed() };
-    // It offers no tools, so none can be refused.
+    // A draft offers no tools, so there is no refusal to handle.
     let _ = fallback::stream_with_fallback(parts, writing, &mut machine, &wish, None, |_| {}).await;
     Ok(machine)
 }
 
-/// What the prompt has to keep to; only one that goes on with the story recalls anything.
+/// Returns the bounds of the prompt. Only a draft that continues the story uses recall.
 async fn bounds(parts: &TurnServices, job: &DraftJob) -> PromptBounds {
     let bounds = prompt_bounds::prompt_bounds(parts, &job.choice, &job.params);
     let DraftTask::Impersonate { leaf } = job.task else { return bounds };

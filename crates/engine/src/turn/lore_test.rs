@@ -1,5 +1,4 @@
-//! Lore that somebody tries: which entries would fire in a session, or in a text by itself, and why the others would
-//! not.
+//! The lore test: which entries would fire in a session, or in a text alone, and why the others would not.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -28,35 +27,35 @@ use crate::turn::{
     GenerationSpec, TurnError, TurnServices, ask::plan, ask::preset_order, ask::prompt_bounds, draft, preview, start,
 };
 
-/// Of each list so many entries are told.
+/// The maximum number of entries in each list.
 const MAX_LISTED: usize = 1_000;
 
-/// What would fire, and why the rest would not.
+/// The result of a lore test.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LoreTestOutcome {
     /// The books: `{id, name, scope}`.
     pub books: Vec<Value>,
-    /// The entries that fire, in their order: what they are, why, `tokens` and `text`.
+    /// The entries that fire, in order: what they are, why, `tokens` and `text`.
     pub fired: Vec<Value>,
-    /// Those that something spoke for and that do not.
+    /// The entries that were triggered but stopped.
     pub stopped: Vec<Value>,
-    /// The first of the others.
+    /// The first of the entries that were not triggered.
     pub silent: Vec<Value>,
-    /// How many those are in all.
+    /// The number of all entries that were not triggered.
     pub silent_count: usize,
-    /// Tokens that lore may take.
+    /// The token budget of lore.
     pub budget: usize,
-    /// Whether there was more than that.
+    /// Whether the budget was exceeded.
     pub overflowed: bool,
-    /// How often the books were looked through.
+    /// The number of scan passes.
     pub passes: usize,
-    /// How entries were found that fit what was said; nothing where none may be.
+    /// How similar entries were found; `None` if similarity search is off.
     pub similar: Option<Value>,
-    /// What was given up or could not be read.
+    /// Warnings, such as entries that could not be read.
     pub notes: Vec<String>,
 }
 
-/// Tries lore.
+/// Runs a lore test.
 pub async fn test_lore(
     parts: &Arc<TurnServices>,
     caller: UserId,
@@ -74,14 +73,17 @@ pub async fn test_lore(
             let bounds = PromptBounds { recall: cue, ..bounds(&inside, &held.session)? };
             let look = SnapshotQuery::at_node(&inside, caller, session, asked.node.unwrap_or(held.session.head));
             let mut scene = snapshot::read_in(reader, held, &look)?;
+            // The text counts as the next message of the user.
             if let Some(text) = asked.text {
                 edit::check_parent(&scene.at.node)?;
                 preview::say(reader, &mut scene, new, text, now, &look.hide_tags)?;
             }
+            // Collect the lorebooks and what plugins want of them.
             let mut books = ActiveLorebooks::read(reader, &scene, &bounds.lorebook_cache)?;
             add_books(reader, &mut books, &inside, caller, &asked.books)?;
             let mut planned = plan::plan(&inside, reader, &scene)?;
             let wishes = books.plugin_requests(&mut planned);
+            // Set up macros and scripts as for a reply.
             let purpose = &PromptPurpose::FIRST;
             let sizes = MacroTokenLimits { context: bounds.context_tokens, reply: bounds.reply };
             let facts = macro_context::macro_facts(&scene, sizes, &bounds.model, purpose);
@@ -90,10 +92,12 @@ pub async fn test_lore(
                 MacroEngine::new(&facts, scene.world.vars.clone(), macro_context::globals(reader, caller)?, &mut draw);
             let preset = select_preset(reader, scene.session(), &bounds.names)?.preset;
             let mut scripted = PromptScripts::read(reader, &scene, &preset, &mut macros)?;
+            // Gather the messages to scan.
             let least = books.scan_depth();
             let (prompt, said) = preset_order::messages_before(reader, &mut scene, &bounds, least, &mut scripted)?;
             let open = note::open(&note::of(scene.session(), &scene.cast), &scene, scripted.macros);
             let most = preset.own.shares.for_lore(prompt, 0);
+            // Scan, and report the outcome.
             let (measure, cue) = (&bounds.measure, &bounds.recall);
             let heard = LoreScanContext {
                 said: &said,
@@ -113,7 +117,7 @@ pub async fn test_lore(
         .await
 }
 
-/// What entries may be found by that fit what is said there.
+/// Returns the query for entries that are found by similarity.
 async fn recall_query(
     parts: &Arc<TurnServices>,
     caller: UserId,
@@ -135,7 +139,7 @@ fn bounds(parts: &TurnServices, session: &Session) -> Result<PromptBounds, TurnE
     Ok(prompt_bounds::prompt_bounds(parts, &choice, &start::merged_params(session, &generate)))
 }
 
-/// A text that nobody said anywhere: no story, no world, no times.
+/// Tests a text alone: without history, world or timers.
 fn test_text(
     parts: &TurnServices,
     reader: &mut StoreReader<'_>,
@@ -160,7 +164,7 @@ fn test_text(
         prompt: usize::try_from(prompt).unwrap_or(usize::MAX),
         ..ScanRequest::default()
     };
-    // No model is asked, so nobody counts.
+    // No model is called, so the default measure counts the tokens.
     let measure = TokenMeasure::default();
     let mut scripted = PromptScripts::empty(&mut macros);
     let outcome =
@@ -168,7 +172,7 @@ fn test_text(
     Ok(to_outcome(&books, LoreScanReport { outcome, similar }, &measure))
 }
 
-/// The books that are named; each has to be the caller's.
+/// Adds the named books; each has to belong to the caller.
 fn add_books(
     reader: &mut StoreReader<'_>,
     books: &mut ActiveLorebooks,

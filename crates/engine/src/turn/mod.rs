@@ -1,19 +1,21 @@
-//! The journey of one turn, and the only place that orders it: input, node, 202, prompt, stream, rules, commit.
+//! The steps of one turn and their order: input, node, 202, prompt, stream, rules, commit.
 //!
-//! [`TurnEngine`] is the door: begin, message, reroll, go on, edit, cancel, change. What one asks is in `requests.rs`. Each runs on the server's
-//! own task: a client that goes away changes nothing. Its rooms, in the order of the way:
+//! [`TurnEngine`] is the entry point: begin, message, reroll, continue, edit, cancel, change. `requests.rs` has the
+//! request types. Each request runs on the server's own task, so a client that disconnects changes nothing. The
+//! modules, in the order of a turn:
 //!
-//! - `start/` is the way to commit 1: the user's node and placeholders.
-//! - `rules/` runs the rules of a story, wherever the way wants one; `snapshot.rs` reads a position for them, `cast.rs` who plays there.
-//! - `ask/` makes the prompt, `models/` finds who is meant by a name, `tools/` is what they may call.
-//! - `reply/` is one reply up to commit 2, by the actions of `machine/`, which is pure.
-//! - `side_calls/` makes the calls that are no replies, `summarizer.rs` has summed up what slid out of prompts.
+//! - `start/`: everything up to commit 1, which writes the user's node and the placeholders.
+//! - `rules/`: runs the rules of a session. `snapshot.rs` reads what they need at a node, `cast.rs` reads who plays.
+//! - `ask/`: builds the prompt. `models/` resolves model names, `tools/` has the tools that a model may call.
+//! - `reply/`: one reply up to commit 2, driven by the actions of `machine/`, which is pure.
+//! - `side_calls/`: model calls that are not replies. `summarizer.rs` summarises what no longer fits the prompt.
 //!
-//! What is no turn: `draft.rs` lets a model write what becomes no node; `preview.rs` shows a prompt that nobody sends, `lore_test.rs` what lore
-//! would fire; `display.rs` shows replies as plugins say, and `display_cache.rs` remembers how; `hook_trial/` tries a hook without writing, and runs rules again.
+//! Not part of a turn: `draft.rs` has a model write text that becomes no node. `preview.rs` builds a prompt without
+//! sending it, and `lore_test.rs` tests which lore fires. `display.rs` lets plugins change how replies are shown, and
+//! `display_cache.rs` caches that. `hook_trial/` tries a hook without writing, and replays rules.
 //!
-//! To add a step to the journey: its place in `start/` or `reply/runner.rs`, its facts in the trace. To add a hook: see
-//! [`clotho_plugin`], then call it in `rules/`.
+//! To add a step to the turn, call it in `start/` or `reply/runner.rs` and put its facts in the trace. To add a hook,
+//! see [`clotho_plugin`], then call it in `rules/`.
 
 mod ask;
 mod cast;
@@ -79,43 +81,35 @@ pub use rules::metrics::HookMetric;
 pub use snapshot::{LeafSnapshot, ReplySuggestions, SuggestedReply};
 pub use start::change::PluginsUpdate;
 
-/// Why a turn did not begin. Nothing was written, unless it says so.
+/// The reason why a request failed. Nothing was written, unless the method says otherwise.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum TurnError {
     /// The request does not fit the tree.
     #[error(transparent)]
     Refused(#[from] TreeError),
-    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A plugin refused the input; the message is for the user.
+    /// A plugin refused the input. The message is for the user.
     #[error("{message}")]
-    InputRefused {
-        /// The plugin.
-        plugin: String,
-        /// Its words.
-        message: String,
-    },
-    /// The message is longer than a plugin that is to read or answer it can read.
+    InputRefused { plugin: String, message: String },
+    /// The message is longer than a plugin that reads or answers it accepts.
     #[error("the plugin \"{plugin}\" reads messages of up to {} KiB", .most >> 10)]
     TooLong {
-        /// The plugin.
         plugin: String,
-        /// Bytes.
+        /// The limit in bytes.
         most: usize,
     },
-    /// Too many replies are being generated.
     #[error("too many replies are being generated")]
     TooMany,
-    /// A model, plugin or setting is not known.
+    /// A model, plugin or setting is unknown or invalid.
     #[error("{message}")]
     Invalid {
-        /// The field, as on the wire.
+        /// The field, as spelled in the HTTP API.
         field: &'static str,
         /// One sentence.
         message: String,
     },
-    /// The server is shutting down, or its own task failed.
+    /// The server is shutting down, or the request's task failed.
     #[error("the server is shutting down")]
     Stopped,
 }
@@ -129,7 +123,7 @@ impl From<WriteError> for TurnError {
     }
 }
 
-/// Everything a turn needs, shared by all of them.
+/// The services that all turns share.
 pub(crate) struct TurnServices {
     pub config: Arc<Config>,
     pub store: Arc<Store>,
@@ -137,28 +131,26 @@ pub(crate) struct TurnServices {
     pub catalogue: Arc<InstalledPlugins>,
     pub models: Arc<ModelRegistry>,
     pub hooks: rules::hooks::HookRunner,
-    /// How plugins showed replies lately.
+    /// Recent `on_display` results.
     pub shown: display_cache::DisplayCache,
-    /// Lorebooks that were read already.
+    /// Lorebooks already read.
     pub lorebook_cache: Arc<ask::lorebook_cache::LorebookCache>,
-    /// Who recalls.
     pub query_embedder: ask::recall::QueryEmbedder,
-    /// Who sums up.
     pub summarizer: summarizer::Summarizer,
-    /// Who asks models for plugins.
+    /// Side calls of models for plugins.
     pub plugin_calls: side_calls::PluginModelCalls,
-    /// How often what runs is kept.
+    /// Intervals of the autosave of running replies.
     pub save_intervals: SaveIntervals,
-    /// What running replies were asked with.
+    /// The requests of running replies.
     pub requests: reply::requests::RunningRequests,
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<IdGenerator>,
-    /// The server is shutting down: nothing begins any more.
+    /// Set at shutdown; no new work begins.
     pub is_stopping: AtomicBool,
 }
 
 impl TurnServices {
-    /// Asks a provider in the background what its models can, if nobody did so for a while: the next prompt knows.
+    /// Refreshes a provider's model list in the background if it is due. Later prompts use the new limits.
     pub fn refresh_if_due(&self, client: &ProviderClient) {
         if self.models.needs_refresh(&client.endpoint().id, self.clock.now()) {
             let (models, client) = (Arc::clone(&self.models), client.clone());
@@ -167,39 +159,32 @@ impl TurnServices {
     }
 }
 
-/// The door to the journey.
+/// The entry point for everything a turn does.
 #[derive(Clone)]
 pub struct TurnEngine {
     services: Arc<TurnServices>,
     runtime: Handle,
 }
 
-/// What [`TurnEngine::new`] is built from.
+/// The arguments of [`TurnEngine::new`].
 pub struct TurnDeps {
-    /// Settings.
     pub config: Arc<Config>,
-    /// The store.
     pub store: Arc<Store>,
-    /// Live events.
     pub live: Arc<LiveSessions>,
-    /// The plugins.
     pub catalogue: Arc<InstalledPlugins>,
-    /// The models.
     pub models: Arc<ModelRegistry>,
-    /// The model of embeddings, where one is set.
+    /// The embedding model, if one is configured.
     pub embedder: Option<Embedder>,
-    /// Who runs scripts.
+    /// Runs the scripts of plugins.
     pub host: Arc<dyn ScriptHost>,
-    /// Time.
     pub clock: Arc<dyn Clock>,
-    /// Ids.
     pub ids: Arc<IdGenerator>,
-    /// How often what runs is kept.
+    /// Intervals of the autosave of running replies.
     pub save_intervals: SaveIntervals,
 }
 
 impl TurnEngine {
-    /// Turns that run on a runtime of the server's own.
+    /// Creates an engine that runs turns on `runtime`.
     pub fn new(needs: TurnDeps, runtime: Handle) -> Self {
         let parts = TurnServices {
             hooks: rules::hooks::HookRunner::new(needs.host, Arc::clone(&needs.store), runtime.clone()),
@@ -222,24 +207,24 @@ impl TurnEngine {
         Self { services: Arc::new(parts), runtime }
     }
 
-    /// What the hooks of each plugin have cost since the server began, by plugin and hook.
+    /// Returns what the hooks of each plugin have cost since the server started, by plugin and hook.
     pub fn hook_metrics(&self) -> Vec<((String, &'static str), HookMetric)> {
         self.services.hooks.metrics.all()
     }
 
-    /// Begins a session: root with its rules, greetings, HEAD on the first greeting.
+    /// Creates a session: the root with its rules, the greetings, and HEAD on the first greeting.
     ///
     /// # Errors
-    /// A character, persona, model or plugin is not there, or the database fails.
+    /// Returns an error if a character, persona, model or plugin does not exist, or the database fails.
     pub async fn begin(&self, caller: UserId, new: SessionSpec) -> Result<SessionId, TurnError> {
         let parts = Arc::clone(&self.services);
         self.run_once(async move { start::new_session::begin(&parts, caller, new).await }).await
     }
 
-    /// Writes a message and begins its replies.
+    /// Writes a message and starts its replies.
     ///
     /// # Errors
-    /// As [`TurnError`] says; nothing was written then.
+    /// See [`TurnError`]; nothing was written then.
     pub async fn message(
         &self,
         caller: UserId,
@@ -250,10 +235,10 @@ impl TurnEngine {
         self.run_once(async move { start::message(&turns, caller, session, new).await }).await
     }
 
-    /// Begins other replies beside an assistant node, or under a context node.
+    /// Starts other replies beside an assistant node, or below a context node.
     ///
     /// # Errors
-    /// As [`TurnError`] says; nothing was written then.
+    /// See [`TurnError`]; nothing was written then.
     pub async fn reroll(
         &self,
         caller: UserId,
@@ -268,10 +253,11 @@ impl TurnEngine {
         self.run_once(work).await
     }
 
-    /// Begins another reply that goes on from the text of one.
+    /// Starts another reply that continues the text of an existing one.
     ///
     /// # Errors
-    /// It is no reply with text, a plugin writes, or as [`TurnError`] says; nothing was written then.
+    /// Returns an error if the node is no reply with text, a plugin writes it, or as [`TurnError`] says. Nothing was
+    /// written then.
     pub async fn continue_reply(
         &self,
         caller: UserId,
@@ -286,10 +272,10 @@ impl TurnEngine {
         self.run_once(work).await
     }
 
-    /// Writes an edited version of a message beside it.
+    /// Writes an edited version of a message as its sibling.
     ///
     /// # Errors
-    /// As [`TurnError`] says; nothing was written then.
+    /// See [`TurnError`]; nothing was written then.
     pub async fn edit(
         &self,
         caller: UserId,
@@ -305,10 +291,10 @@ impl TurnEngine {
         self.run_once(work).await
     }
 
-    /// Changes the world by hand: a change node below `node`.
+    /// Changes the world manually: writes a change node below `node`.
     ///
     /// # Errors
-    /// The operations do not fit, or as [`TurnError`] says.
+    /// Returns an error if the operations do not fit, or as [`TurnError`] says.
     pub async fn change_world(
         &self,
         caller: UserId,
@@ -324,10 +310,10 @@ impl TurnEngine {
         .await
     }
 
-    /// Sets the plugins of a session; they begin at HEAD, with a change node that records them.
+    /// Sets the plugins of a session. They apply from HEAD on; a change node records them.
     ///
     /// # Errors
-    /// A plugin is not there or its settings do not fit; nothing was written then.
+    /// Returns an error if a plugin does not exist or its settings are invalid; nothing was written then.
     pub async fn set_plugins(
         &self,
         caller: UserId,
@@ -338,10 +324,10 @@ impl TurnEngine {
         self.run_detached(async move { start::change::set_plugins(&parts, caller, session, plugins).await }).await
     }
 
-    /// Begins to draft the next message in the user's own voice; its text comes as events and can be read for a while.
+    /// Starts a draft of the user's next message. Its text comes as events and stays readable for a while.
     ///
     /// # Errors
-    /// The leaf is not there, no model can be asked, or there is no room.
+    /// Returns an error if the leaf does not exist, no model is available, or too many replies are running.
     pub async fn impersonate(
         &self,
         caller: UserId,
@@ -352,10 +338,10 @@ impl TurnEngine {
         self.run_detached(async move { draft::impersonate(&turns, caller, session, asked).await }).await
     }
 
-    /// The prompt that a send would make. Nothing is written and no rule runs.
+    /// Builds the prompt that sending would use. Writes nothing and runs no `on_input`.
     ///
     /// # Errors
-    /// The node is not there or cannot be answered, no model can be asked, or the database fails.
+    /// Returns an error if the node does not exist or cannot be answered, no model is available, or the database fails.
     pub async fn preview(
         &self,
         caller: UserId,
@@ -365,18 +351,18 @@ impl TurnEngine {
         preview::preview(&self.services, caller, session, asked).await
     }
 
-    /// Which entries of lorebooks would fire, and why. Nothing is written.
+    /// Tests which lorebook entries would fire, and why. Writes nothing.
     ///
     /// # Errors
-    /// Something that is named is not there, or the database fails.
+    /// Returns an error if something that is named does not exist, or the database fails.
     pub async fn test_lore(&self, caller: UserId, asked: LoreTestSpec) -> Result<LoreTestOutcome, TurnError> {
         lore_test::test_lore(&self.services, caller, asked).await
     }
 
-    /// The best of the caller's documents in these collections for a question.
+    /// Returns the caller's documents in these collections that match a question best, at most `most`.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub async fn find_documents(
         &self,
         caller: UserId,
@@ -388,15 +374,16 @@ impl TurnEngine {
         parts.query_embedder.search_documents(&parts.store, now, caller, collections, question, most).await
     }
 
-    /// The hash by which the vector of a text is found.
+    /// Returns the hash under which the vector of a text is stored.
     pub fn text_hash(&self, text: &str) -> blake3::Hash {
         self.services.query_embedder.hash(text)
     }
 
-    /// Begins to draft a summary of a run of messages, in the same way.
+    /// Starts a draft of a summary of a run of messages; like [`TurnEngine::impersonate`].
     ///
     /// # Errors
-    /// The messages are no run of one line, no model can be asked, or there is no room.
+    /// Returns an error if the messages are no run of one branch, no model is available, or too many replies are
+    /// running.
     pub async fn summarise(
         &self,
         caller: UserId,
@@ -407,18 +394,18 @@ impl TurnEngine {
         self.run_detached(async move { draft::summarise(&turns, caller, session, asked).await }).await
     }
 
-    /// Stops a running reply and keeps its text. Answers when it has been asked to stop; the end is an event.
+    /// Stops a running reply and keeps its text. Returns when the stop is requested; the end itself is an event.
     ///
     /// # Errors
-    /// The node is not there, or the reply has ended already.
+    /// Returns an error if the node does not exist or the reply has already ended.
     pub async fn cancel_reply(&self, caller: UserId, session: SessionId, node: NodeId) -> Result<(), TurnError> {
         start::cancel_reply(&self.services, caller, session, node).await
     }
 
-    /// Reads where plugins are asked what they offer, in the snapshot of one who reads already.
+    /// Reads a leaf for [`TurnEngine::offered`], in the snapshot of an existing reader.
     ///
     /// # Errors
-    /// The session or node is not there, or the database fails.
+    /// Returns an error if the session or node does not exist, or the database fails.
     pub fn read_leaf(
         &self,
         reader: &mut StoreReader<'_>,
@@ -429,76 +416,77 @@ impl TurnEngine {
         snapshot::read_leaf(reader, &snapshot::SnapshotQuery::at_node(&self.services, caller, session, leaf))
     }
 
-    /// The plugins that are switched off in a session, as far as is known without reading: those that were asked there.
+    /// Returns the plugins known to be turned off in a session, without reading. Only plugins already used there are
+    /// known.
     pub fn disabled_plugins(&self, session: SessionId) -> Vec<String> {
         self.services.hooks.known_disabled(session)
     }
 
-    /// Who shows the replies of one look; `None` where no plugin has a say in that.
+    /// Returns the display of replies for one read; `None` if no plugin has `on_display`.
     pub fn display(&self) -> Option<ReplyDisplay> {
         ReplyDisplay::new(&self.services)
     }
 
-    /// Tries a hook of a plugin on a message, perhaps with code that is not saved. Writes nothing.
+    /// Tries a hook of a plugin on a message, optionally with unsaved code. Writes nothing.
     ///
     /// # Errors
-    /// The session or message is not there, or the database fails.
+    /// Returns an error if the session or message does not exist, or the database fails.
     pub async fn try_hook(&self, caller: UserId, trial: HookTrialSpec) -> Result<HookTrialOutcome, TurnError> {
         hook_trial::try_hook(&self.services, caller, trial).await
     }
 
-    /// Runs the rules of a plugin again along a line, in a world beside the story's own. Writes nothing.
+    /// Replays the rules of a plugin along a branch, on a copy of the state. Writes nothing.
     ///
     /// # Errors
-    /// The session or a message is not there, or the database fails.
+    /// Returns an error if the session or a message does not exist, or the database fails.
     pub async fn replay(&self, caller: UserId, asked: ReplaySpec) -> Result<ReplayOutcome, TurnError> {
         hook_trial::replay::replay(&self.services, caller, asked).await
     }
 
-    /// Runs the rules of a plugin again along a line, and lets its messages do what they say now, in one step.
+    /// Replays the rules of a plugin along a branch and writes the new deltas of its messages, in one step.
     ///
     /// # Errors
-    /// The session or a message is not there, the line was played by other rules, a rule fails, something was done in the
-    /// session meanwhile, or the database fails.
+    /// Returns an error if the session or a message does not exist, other rules apply on the branch, a rule fails, the
+    /// session changed meanwhile, or the database fails.
     pub async fn accept(&self, caller: UserId, asked: ReplaySpec) -> Result<(ReplayOutcome, ArrangeResult), TurnError> {
         hook_trial::replay::accept(&self.services, caller, asked).await
     }
 
-    /// What plugins offer at a tip.
+    /// Asks the plugins for suggested replies at a leaf.
     pub async fn offered(&self, tip: LeafSnapshot) -> ReplySuggestions {
         snapshot::suggest_replies(&self.services, tip).await
     }
 
-    /// Ends what nobody holds: replies that a crash left generating become `error: interrupted` with what had arrived.
-    /// Run once at start, before anyone is let in.
+    /// Ends orphaned replies: those that a crash left generating become `error: interrupted` and keep their partial
+    /// text. Runs once at startup, before the server accepts requests.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub async fn end_interrupted_replies(&self) -> Result<usize, TurnError> {
         reply::autosave::end_orphans(&self.services).await
     }
 
-    /// Asks all providers in the background what they offer.
+    /// Refreshes the model lists of all providers in the background, where due.
     pub fn refresh_models(&self) {
         let _runtime = self.runtime.enter();
         let clients: Vec<ProviderClient> = self.services.models.providers().map(|(_, client, _)| client).collect();
         clients.iter().for_each(|client| self.services.refresh_if_due(client));
     }
 
-    /// Looks in the background whether the line to a node of a session is to be summed up further.
+    /// Schedules a check whether the branch to a node needs more summaries.
     pub fn schedule_summary(&self, session: SessionId, leaf: NodeId) {
         self.services.summarizer.schedule(session, leaf);
     }
 
-    /// Whether something is being summed up in a session, and why nothing comes of it.
+    /// Returns whether the summarizer is working on a session, and its last problem.
     pub fn summary_state(&self, session: SessionId) -> (bool, Option<String>) {
         self.services.summarizer.state(session)
     }
 
-    /// The summaries that were made of the line to a node, whether or not they still hold there.
+    /// Returns the summaries made on the branch to a node, including those that are no longer valid there.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn summaries(
         reader: &mut StoreReader<'_>,
         held: &StoredSession,
@@ -507,10 +495,10 @@ impl TurnEngine {
         ask::summary_block::of_branch(reader, held, at)
     }
 
-    /// One of them, as it stands on the line to HEAD.
+    /// Returns one summary, as it is on the branch to HEAD.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn summary(
         reader: &mut StoreReader<'_>,
         held: &StoredSession,
@@ -519,7 +507,7 @@ impl TurnEngine {
         ask::summary_block::one(reader, held, id)
     }
 
-    /// Saves partial texts and sweeps what nobody holds, for as long as the runtime lives.
+    /// Starts the background tasks: the autosave of partial texts with its cleanup, and the summarizer.
     pub fn keep(&self) {
         let parts = Arc::clone(&self.services);
         self.runtime.spawn(async move { reply::autosave::keep(&parts).await });
@@ -527,12 +515,12 @@ impl TurnEngine {
         self.runtime.spawn(async move { summarizer::run_summarizer(&parts).await });
     }
 
-    /// Begins nothing more, asks every running reply to end now, and waits until each has been committed; for shutdown.
+    /// Shuts down: starts nothing more, stops every running reply and waits until each is committed.
     pub async fn stop(&self) {
         reply::autosave::stop_replies(&self.services).await;
     }
 
-    /// Runs a piece of work on the server's own task: whoever asked may go away, the work is finished all the same.
+    /// Runs work on the server's own task, so that it finishes even if the caller disconnects.
     async fn run_detached<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, TurnError>> + Send + 'static,
@@ -544,7 +532,7 @@ impl TurnEngine {
         self.runtime.spawn(claimed).await.unwrap_or(Err(TurnError::Stopped))
     }
 
-    /// The same for what makes something and may be asked for again with the same key: it is made once.
+    /// Like `run_detached`, but returns the earlier result if the same idempotency key already has one.
     async fn run_once<T: DeserializeOwned + Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, TurnError>> + Send + 'static,

@@ -1,5 +1,5 @@
-//! A prompt that nobody sends (`docs/domain.md` 6.6): made like any other, from the same snapshot, with nothing written. What
-//! a plugin's `on_input` would do to the message is not done: it may have effects.
+//! The preview of a prompt (`docs/domain.md` 6.6): built like any other, from the same snapshot, and nothing is
+//! written. It does not run `on_input` on the message, because that may have effects.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::turn::{
     GenerationSpec, PreviewSpec, TurnError, TurnServices, ask::prompt_bounds, draft, reply::runner, start,
 };
 
-/// The prompt that a send would make.
+/// Builds the prompt that sending would use.
 pub async fn preview(
     parts: &Arc<TurnServices>,
     caller: UserId,
@@ -60,7 +60,7 @@ pub async fn preview(
         .await
 }
 
-/// How many replies a message has that waits for another.
+/// Returns the number of replies of a message that waits for another one.
 fn pending_replies(reader: &mut StoreReader<'_>, held: &StoredSession, at: &StoredNode) -> Result<usize, TurnError> {
     if at.node.role == Role::Assistant || at.node.kind == Kind::Root {
         let message = "the last word is a reply's: say what would be written below it".to_owned();
@@ -70,7 +70,7 @@ fn pending_replies(reader: &mut StoreReader<'_>, held: &StoredSession, at: &Stor
     Ok(replies.iter().filter(|reply| reply.node.role == Role::Assistant && reply.node.kind != Kind::Change).count())
 }
 
-/// Goes on to a message that is not written, as if it were.
+/// Advances the snapshot to a message that is not written, as if it were.
 pub fn say(
     reader: &mut StoreReader<'_>,
     scene: &mut TurnSnapshot,
@@ -90,7 +90,7 @@ pub fn say(
     node.depth += 1;
     node.turn += 1;
     scene.said = (Arc::from(node.content.as_str()), Role::User.word());
-    // No row is 0: nobody finds it in the store.
+    // Row 0 does not exist, so the store never finds this node.
     scene.at = StoredNode { node, n: 0 };
     scene.page.nodes.push(scene.at.clone());
     scene.heard(hide_tags);

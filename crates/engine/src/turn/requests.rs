@@ -1,4 +1,4 @@
-//! What can be asked of the turn, and what a request began: plain data.
+//! The requests of a turn and their receipt: plain data.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -7,95 +7,89 @@ use clotho_core::ids::{CharacterId, LorebookId, NodeId, PersonaId, PresetId, Ses
 use clotho_core::tree::Role;
 use clotho_store::ExpectedVersion;
 
-/// A session to begin.
+/// A session to create.
 #[derive(Debug, Clone, Default)]
 pub struct SessionSpec {
-    /// The characters, the first speaks by default.
+    /// The characters; the first one speaks by default.
     pub character_ids: Vec<CharacterId>,
-    /// Who the user plays.
+    /// The user's persona.
     pub persona_id: Option<PersonaId>,
-    /// Its title; the first character's name by default.
+    /// The title; by default the first character's name.
     pub title: Option<String>,
-    /// The plugins; what the first character suggests by default.
+    /// The plugins; by default those that the first character suggests.
     pub plugins: Option<Vec<PluginChoice>>,
-    /// The model; what the first character suggests, else the server's default.
+    /// The model; by default the one that the first character suggests, else the server's.
     pub model: Option<String>,
-    /// `tree` or `linear`.
     pub mode: Option<String>,
-    /// Parameters passed on to the model.
+    /// Parameters passed to the model.
     pub params: Map<String, Value>,
 }
 
-/// What somebody chooses for one plugin of a session. [`clotho_core::tree::PluginSetting`] is what comes of it.
+/// A user's choice for one plugin of a session, before it is checked. The result is a
+/// [`clotho_core::tree::PluginSetting`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct PluginChoice {
-    /// The plugin.
     pub id: String,
-    /// Whether it plays.
     pub enabled: bool,
-    /// Its settings, as given.
+    /// The settings, unchecked.
     pub config: Map<String, Value>,
-    /// Permissions granted; `None` = what its manifest asks for, which is what people are shown.
+    /// Permissions granted; `None` = everything that the manifest asks for, which is what users are shown.
     pub grants: Option<Vec<String>>,
-    /// Permissions that were looked at and not granted; `None` = as it was.
+    /// Permissions that the user saw and did not grant; `None` = unchanged.
     pub refused: Option<Vec<String>>,
 }
 
 impl PluginChoice {
-    /// A plugin switched on, with what its manifest asks for.
+    /// Enables a plugin with everything its manifest asks for.
     pub fn enable(id: &str, config: Map<String, Value>) -> Self {
         Self { id: id.to_owned(), enabled: true, config, grants: None, refused: None }
     }
 }
 
-/// A prompt to look at before it is sent.
+/// A prompt to preview.
 #[derive(Debug, Clone)]
 pub struct PreviewSpec {
-    /// Where a message would be written; or the message itself that waits for an answer, where there is no `content`.
+    /// The parent of the message; or, without `content`, the message to answer.
     pub parent: NodeId,
-    /// What would be written.
+    /// The text of the message.
     pub content: Option<String>,
-    /// Another model than the session's.
+    /// Overrides the session's model.
     pub model: Option<String>,
-    /// Parameters over the session's.
+    /// Overrides for the session's parameters.
     pub params: Map<String, Value>,
-    /// Another preset than the session's.
+    /// Overrides the session's preset.
     pub preset: Option<PresetId>,
 }
 
 /// Replies to generate.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GenerationSpec {
-    /// How many; 0 counts as 1.
+    /// The number of replies; 0 counts as 1.
     pub n: u32,
-    /// Another model than the session's.
+    /// Overrides the session's model.
     pub model: Option<String>,
-    /// Parameters over the session's.
+    /// Overrides for the session's parameters.
     pub params: Map<String, Value>,
-    /// Another character than the first.
+    /// The speaker, if not the first character.
     pub character: Option<CharacterId>,
 }
 
-/// What happens when HEAD is not where the writer saw it.
+/// The behaviour if HEAD is not where the writer saw it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum StaleHeadPolicy {
-    /// Refuse.
     #[default]
     Refuse,
-    /// Put the message below the present HEAD.
+    /// Put the message below the current HEAD.
     Append,
-    /// Write a sibling where the writer meant it.
+    /// Write a sibling below the parent that the writer named.
     Branch,
 }
 
 /// A message to send.
 #[derive(Debug, Clone)]
 pub struct MessageSpec {
-    /// Below which node.
     pub parent: NodeId,
-    /// The text.
     pub content: String,
-    /// As whom.
     pub role: Role,
     /// The speaker's name, if not the persona's.
     pub name: Option<String>,
@@ -103,99 +97,97 @@ pub struct MessageSpec {
     pub persona: Option<PersonaId>,
     /// The replies to generate; `None` = none.
     pub generate: Option<GenerationSpec>,
-    /// Whether HEAD follows.
+    /// Whether HEAD moves to the new node.
     pub move_head: bool,
-    /// What the writer saw of the session.
+    /// The version of the session that the writer saw.
     pub expected_leaf: Option<ExpectedVersion>,
-    /// What if it is not there.
+    /// What to do if the session has changed since.
     pub on_stale: StaleHeadPolicy,
 }
 
 /// An edited version of a message.
 #[derive(Debug, Clone)]
 pub struct EditSpec {
-    /// The new text.
     pub content: String,
-    /// Whether what follows the old version moves below the new one.
+    /// Whether the children of the old version move below the new one.
     pub move_children: bool,
     /// The replies: `None` = what fits the node, `Some(None)` = none.
     pub generate: Option<Option<GenerationSpec>>,
-    /// Whether HEAD follows.
+    /// Whether HEAD moves to the new node.
     pub move_head: bool,
-    /// What the writer saw of the session.
+    /// The version of the session that the writer saw.
     pub expected_leaf: Option<ExpectedVersion>,
 }
 
-/// What a request began.
+/// The nodes that a request wrote and started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnReceipt {
-    /// The node that was written, if one was.
+    /// The node that was written, if any.
     pub node: Option<NodeId>,
     /// The placeholders of the replies.
     pub generations: Vec<NodeId>,
-    /// The operation.
+    /// The id of the operation-log entry.
     pub op: i64,
 }
 
-/// A reply to go on from.
+/// A reply to continue.
 #[derive(Debug, Clone)]
 pub struct ContinueSpec {
     /// The reply whose text the new one begins with.
     pub node: NodeId,
-    /// Another model than it was asked of.
+    /// Overrides the model of that reply.
     pub model: Option<String>,
-    /// Parameters over those it was asked with.
+    /// Overrides for the parameters of that reply.
     pub params: Map<String, Value>,
-    /// Whether HEAD follows.
+    /// Whether HEAD moves to the new reply.
     pub move_head: bool,
-    /// What the caller saw of the session.
+    /// The version of the session that the caller saw.
     pub expected_leaf: Option<ExpectedVersion>,
 }
 
-/// A message to draft in the user's own voice.
+/// A message to draft on behalf of the user.
 #[derive(Debug, Clone, Default)]
 pub struct ImpersonateSpec {
-    /// Where it would be written; `None` = at HEAD.
+    /// The parent of the message; `None` = HEAD.
     pub leaf: Option<NodeId>,
-    /// Another model than the session's.
+    /// Overrides the session's model.
     pub model: Option<String>,
-    /// Parameters over the session's.
+    /// Overrides for the session's parameters.
     pub params: Map<String, Value>,
 }
 
 /// A summary to draft.
 #[derive(Debug, Clone, Default)]
 pub struct SummarySpec {
-    /// A run of messages of one line, the oldest first.
+    /// A run of messages on one branch, oldest first.
     pub nodes: Vec<NodeId>,
-    /// Another model than the session's.
+    /// Overrides the session's model.
     pub model: Option<String>,
-    /// Parameters over the session's.
+    /// Overrides for the session's parameters.
     pub params: Map<String, Value>,
 }
 
-/// Lore to try.
+/// A lore test.
 #[derive(Debug, Clone, Default)]
 pub struct LoreTestSpec {
-    /// The session in which it is tried; `None` = a text by itself.
+    /// The session to test in; `None` = the text alone.
     pub session: Option<SessionId>,
-    /// The message after which a reply would come; `None` = HEAD.
+    /// The message that a reply would follow; `None` = HEAD.
     pub node: Option<NodeId>,
-    /// What is said, by itself or next in the session.
+    /// The text to scan, alone or as the next message of the session.
     pub text: Option<String>,
-    /// Lorebooks beside those that hold in the session.
+    /// Lorebooks in addition to those of the session.
     pub books: Vec<LorebookId>,
 }
 
-/// Other replies, as asked for.
+/// Other replies to the same context node.
 #[derive(Debug, Clone)]
 pub struct RerollSpec {
-    /// A reply, or what a model answers.
+    /// A reply, or the node that a model answers.
     pub node: NodeId,
-    /// The replies.
     pub generate: GenerationSpec,
-    /// Whether HEAD follows.
+    /// Whether HEAD moves to the first new reply.
     pub move_head: bool,
-    /// What the caller saw of the session.
+    /// The version of the session that the caller saw.
     pub expected_leaf: Option<ExpectedVersion>,
 }

@@ -1,4 +1,4 @@
-//! The scene at a node: everything that hooks and prompts are told, read in one snapshot.
+//! The snapshot at a node: everything that hooks and prompts need, read in one transaction.
 
 use std::sync::Arc;
 
@@ -14,51 +14,48 @@ use crate::turn::cast::{self, UserPersona};
 use crate::turn::rules::hooks::{HookContext, HookProposal};
 use crate::turn::{TurnError, TurnServices, rules::rules_in_force};
 
-/// How many messages before a node scripts may look at.
+/// The number of recent messages that scripts can read.
 const RECENT: i64 = 50;
 
-/// One position of a session.
+/// Everything read at one node of a session.
 pub struct TurnSnapshot {
-    /// The session as it stands.
     pub stored: StoredSession,
-    /// The node.
     pub at: StoredNode,
-    /// The world after it.
+    /// The world after the node.
     pub world: Arc<World>,
-    /// What was said last, and by whom: the node itself, or what stands above a change node.
+    /// The last text and its role: of the node itself, or of the message above a change node.
     pub said: (Arc<str>, &'static str),
-    /// The rules in force there.
+    /// The rules in force at the node.
     pub rules: Arc<ActiveRules>,
-    /// Who plays.
     pub cast: PromptCast,
-    /// Whose voice the user's is.
+    /// The persona of the user here.
     pub user_persona: UserPersona,
-    /// Who answers, of those that play.
+    /// The character that answers.
     pub speaker: Option<CharacterId>,
-    /// The newest messages up to it; none where nobody looks at them.
+    /// The newest messages up to the node; empty if nothing needs them.
     pub page: NodePage,
-    /// What scripts may know of them, oldest first.
+    /// What scripts see of these messages, oldest first.
     pub recent: Arc<[RecentMessage]>,
-    /// Replies from the root to it; 0 where no rule asks.
+    /// Replies from the root to the node; 0 if no rule needs the count.
     pub replies: u64,
-    /// 1 where a change node that is yet to be written stands between this position and what comes next.
+    /// 1 if an unwritten change node will stand between this node and the next one, else 0.
     pub pending_changes: u64,
-    /// The plugins as they were when this was read: what is made of it is made with these.
+    /// The plugins at the time of the read. Everything derived from this snapshot uses them.
     pub catalogue: Arc<Catalogue>,
 }
 
 impl TurnSnapshot {
-    /// The session.
+    /// Returns the session.
     pub fn session(&self) -> &Session {
         &self.stored.session
     }
 
-    /// The model that keeps the values here beside the one that tells the story, where rules read them.
+    /// Returns the values model, if the session has one and a plugin is in force here.
     pub fn values_model(&self) -> Option<&str> {
         self.session().values_model.as_deref().filter(|_| !self.rules.plugins.is_empty())
     }
 
-    /// The stage for hooks that run *after* this position, for a node that comes next below it.
+    /// Returns the context for hooks that run *after* this node, for the `next` node below it.
     pub fn stage(&self, rules: &ActiveRules, next: HookNodeInfo, dice_seed: u64) -> HookContext {
         HookContext {
             session: self.session().id,
@@ -80,13 +77,13 @@ impl TurnSnapshot {
         }
     }
 
-    /// What scripts may know of the newest messages, with the last one of them.
+    /// Rebuilds `recent` from the page, which may have got another message.
     pub fn heard(&mut self, hide_tags: &[String]) {
         let sent = self.page.nodes.iter().map(|placed| &placed.node).filter(|node| node.is_in_prompt());
         self.recent = sent.map(|node| recent_message(node, hide_tags, &self.cast)).collect();
     }
 
-    /// The facts of a node that comes below this position.
+    /// Returns the facts of a node to be written below this one. `speaks` says whether it starts a new turn.
     pub fn next(&self, id: NodeId, time: clotho_core::clock::Time, speaks: bool) -> HookNodeInfo {
         let count = |n: i32| u64::try_from(n).unwrap_or(0);
         HookNodeInfo {
@@ -98,27 +95,24 @@ impl TurnSnapshot {
     }
 }
 
-/// Where to look, and for whom.
+/// The node to read, and the caller for whom.
 #[derive(Debug, Clone)]
 pub struct SnapshotQuery {
-    /// The caller: only their sessions are seen.
+    /// The caller; only their sessions are visible.
     pub caller: UserId,
-    /// The session.
     pub session: SessionId,
-    /// The node.
     pub node: NodeId,
-    /// Who answers; `None` = the session's first character.
+    /// The character that answers; `None` = the session's first.
     pub speaker: Option<CharacterId>,
-    /// Whose voice the user's is; `None` = that of the newest user's message on the path.
+    /// The user's persona; `None` = that of the newest user message on the branch.
     pub user_persona: Option<UserPersona>,
-    /// Tags whose blocks scripts and models are not shown.
+    /// Tags whose blocks are hidden from scripts and models.
     pub hide_tags: Vec<String>,
-    /// The plugins.
     pub catalogue: Arc<Catalogue>,
 }
 
 impl SnapshotQuery {
-    /// A look at a node as it stands.
+    /// Queries a node as it is, with the default speaker and persona.
     pub fn at_node(parts: &TurnServices, caller: UserId, session: SessionId, node: NodeId) -> Self {
         let hide_tags = parts.config.generation.hide_tags.clone();
         let catalogue = parts.catalogue.now();
@@ -126,19 +120,19 @@ impl SnapshotQuery {
     }
 }
 
-/// Reads the scene at a node of one of the caller's sessions.
+/// Reads the snapshot at a node of one of the caller's sessions.
 ///
 /// # Errors
-/// The session or node is not there, or the database fails.
+/// Returns an error if the session or node does not exist, or the database fails.
 pub fn read(reader: &mut StoreReader<'_>, look: &SnapshotQuery) -> Result<TurnSnapshot, TurnError> {
     let held = reader.session(look.caller, look.session)?.ok_or(TreeError::NotFound("the session"))?;
     read_in(reader, held, look)
 }
 
-/// Reads the scene at a node of a session that was read in this snapshot.
+/// Reads the snapshot at a node of a session that this reader has already read.
 ///
 /// # Errors
-/// The node is not there, or the database fails.
+/// Returns an error if the node does not exist, or the database fails.
 pub fn read_in(
     reader: &mut StoreReader<'_>,
     held: StoredSession,
@@ -176,7 +170,7 @@ pub fn read_in(
     })
 }
 
-/// Whether a plugin that plays or is to play asks how many replies there were.
+/// Returns whether an active or enabled plugin needs the number of replies.
 fn needs_reply_count(held: &StoredSession, rules: &ActiveRules, look: &SnapshotQuery) -> bool {
     let wanted = held.session.plugins.iter().filter(|plugin| plugin.enabled).map(|plugin| &plugin.id);
     let playing = rules.plugins.iter().map(|plugin| &plugin.id).chain(wanted);
@@ -184,9 +178,8 @@ fn needs_reply_count(held: &StoredSession, rules: &ActiveRules, look: &SnapshotQ
     playing.any(|plugin| plugin.manifest().counts_replies())
 }
 
-/// Whether anybody looks at what was said before. A reply does, which has no voice of its own; for a message that is about to
-/// be written only scripts do, those in force and those that the session wants, and a change node looks for what it stands
-/// below.
+/// Returns whether the recent messages are needed. They are for a query without a persona, as for a reply; for a change
+/// node, because the text is above it; and for scripts that are in force or enabled.
 fn needs_recent_messages(held: &StoredSession, at: &StoredNode, rules: &ActiveRules, look: &SnapshotQuery) -> bool {
     let wants_scripts = held.session.plugins.iter().any(|plugin| plugin.enabled);
     look.user_persona.is_none() || at.node.kind == Kind::Change || !rules.plugins.is_empty() || wants_scripts
@@ -206,37 +199,35 @@ fn recent_message(node: &Node, hide_tags: &[String], cast: &PromptCast) -> Recen
     }
 }
 
-/// A reply that a plugin offers.
+/// A reply that a plugin suggests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SuggestedReply {
-    /// The plugin.
     pub plugin: String,
-    /// What the button says.
+    /// The label of the button.
     pub label: String,
-    /// What is sent.
+    /// The text that is sent.
     pub send: String,
 }
 
-/// What plugins offer at a leaf.
+/// All suggestions at a leaf.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReplySuggestions {
-    /// The replies.
     pub replies: Vec<SuggestedReply>,
-    /// Why some plugin offers none.
+    /// Failures of plugins that suggest nothing.
     pub problems: Vec<NodeProblem>,
 }
 
-/// The end of a line, where plugins are asked what they offer.
+/// A leaf at which plugins are asked for suggestions.
 pub struct LeafSnapshot {
     snapshot: TurnSnapshot,
-    /// The world before it.
+    /// The world before the leaf.
     world_before: Arc<World>,
 }
 
-/// Reads the tip of a line.
+/// Reads a leaf.
 ///
 /// # Errors
-/// As [`read`].
+/// See [`read`].
 pub(in crate::turn) fn read_leaf(
     reader: &mut StoreReader<'_>,
     look: &SnapshotQuery,
@@ -246,7 +237,7 @@ pub(in crate::turn) fn read_leaf(
     Ok(LeafSnapshot { snapshot: scene, world_before: before })
 }
 
-/// What plugins offer at a tip. Nothing is written: what goes wrong here stands in no node.
+/// Asks the plugins for suggestions at a leaf. Writes nothing; problems are only returned.
 pub(in crate::turn) async fn suggest_replies(parts: &TurnServices, tip: LeafSnapshot) -> ReplySuggestions {
     let LeafSnapshot { snapshot: scene, world_before: before } = tip;
     let at = &scene.at.node;
@@ -255,7 +246,7 @@ pub(in crate::turn) async fn suggest_replies(parts: &TurnServices, tip: LeafSnap
         HookNodeInfo { id: at.id.to_string(), depth: count(at.depth), turn: count(at.turn), time: Some(at.created) };
     let mut stage = scene.stage(&scene.rules, facts, at.dice_seed);
     stage.world = before;
-    // The messages before the tip: not the tip itself.
+    // Only the messages before the leaf, without the leaf itself.
     let earlier = scene.recent.len() - usize::from(at.is_in_prompt() && !scene.recent.is_empty());
     stage.recent = scene.recent.iter().take(earlier).cloned().collect();
     let so_far = HookProposal::starting_at(Arc::clone(&scene.world));

@@ -1,9 +1,9 @@
-//! Summing up in the background (`docs/memory.md`): after a turn of a session that wants it, a model is asked for a summary of what
-//! has slid, or will soon slide, out of its prompts and has none yet; and for a chapter where there are enough of them.
+//! Automatic summaries in the background (`docs/memory.md`). After a turn of a session that has them on, a model
+//! summarises messages that have dropped out of its prompts, or soon will. Enough summaries become a chapter.
 //!
-//! No turn waits for any of this. Of one session one call runs at a time, of all of them [`MAX_CONCURRENT`]; a model that fails is left
-//! alone for a while, longer each time, and at last until the next turn. Nothing is written before an answer is whole, so a server
-//! that was stopped goes on by itself: what is to be done follows from what is there.
+//! No turn waits for this. One call runs at a time per session, and [`MAX_CONCURRENT`] in all. After a failure it
+//! pauses, longer each time, and at last until the next turn. Nothing is written before an answer is complete, so it
+//! needs no saved progress: after a restart the remaining work follows from the stored summaries.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering;
@@ -25,35 +25,36 @@ use crate::turn::ask::trace::{BuiltPrompt, SUMMARIES};
 use crate::turn::models::ModelSelection;
 use crate::turn::{GenerationSpec, TurnServices, ask::prompt_bounds, ask::trace, draft, side_calls, start};
 
-/// So many calls run at once for all sessions together.
+/// The number of concurrent calls of all sessions together.
 const MAX_CONCURRENT: usize = 2;
-/// So many summaries are made after one turn; the next turn has more of them made.
+/// The number of summaries made after one turn; the rest waits for the next turn.
 const AT_A_TIME: usize = 32;
-/// So many ends of lines of one session wait at most; the oldest is dropped, and its next turn brings it back.
+/// The number of leaves that wait per session. The oldest is dropped; its next turn schedules it again.
 const LINES: usize = 8;
-/// How long it rests after the first failure, and at most; twice as long each time.
+/// The pause after the first failure. It doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// The longest pause between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
-/// After so many failures in a row it rests until the next turn.
+/// After this many failures in a row the session waits for its next turn.
 const MAX_ATTEMPTS: u32 = 6;
-/// Messages that are read at once.
+/// The number of messages read at once.
 const PIECE: usize = 32;
-/// So many newest messages are looked at for the last prompt.
+/// The number of newest messages that are searched for the last prompt.
 const NEWEST: i64 = 16;
-/// Tokens that a summary may take in any case.
+/// The least number of tokens that a summary may have.
 const SHORTEST: usize = 64;
-/// What lies between two summaries is left out where it is less than this part of what becomes one.
+/// A gap between two summaries is skipped if it has less than this fraction of the tokens of one summary.
 const SMALLEST: usize = 8;
 
-/// Who sums up.
+/// The queue of the summarizer.
 #[derive(Debug)]
 pub struct Summarizer {
-    /// The ends of lines that are to be looked at; a session that is here has its task.
+    /// The leaves to check; a session in this map has a task.
     pending: Mutex<HashMap<SessionId, VecDeque<NodeId>>>,
-    /// Those of them whose task has not begun.
+    /// The sessions whose task has not started yet.
     new: Mutex<Vec<SessionId>>,
     wake: Notify,
-    /// Why nothing comes of it in some sessions.
+    /// The last problem of each session that has one.
     problems: Mutex<HashMap<SessionId, String>>,
     slots: Semaphore,
 }
@@ -79,13 +80,13 @@ impl Summarizer {
         self.problems.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether something is being summed up in a session, and why nothing comes of it.
+    /// Returns whether a session is being summarised, and its last problem.
     pub fn state(&self, session: SessionId) -> (bool, Option<String>) {
         let is_working = self.pending().contains_key(&session);
         (is_working, self.problems().get(&session).cloned())
     }
 
-    /// Has the line to a node looked at.
+    /// Schedules the branch to a leaf.
     pub fn schedule(&self, session: SessionId, leaf: NodeId) {
         let mut waiting = self.pending();
         let is_new = !waiting.contains_key(&session);
@@ -104,7 +105,7 @@ impl Summarizer {
         std::mem::take(&mut *self.new.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The next end of a line; at the last one the session has no task any more.
+    /// Takes the next leaf. After the last one the session is removed, which ends its task.
     fn next(&self, session: SessionId) -> Option<NodeId> {
         let mut waiting = self.pending();
         let next = waiting.get_mut(&session).and_then(VecDeque::pop_front);
@@ -115,7 +116,7 @@ impl Summarizer {
     }
 }
 
-/// Sums up for as long as the runtime lives: first what the last stop left, then what is asked for.
+/// Runs the summarizer while the runtime lives: first what the last shutdown left, then what is scheduled.
 pub async fn run_summarizer(parts: &Arc<TurnServices>) {
     match parts.store.read::<_, StoreError, _>(|reader| reader.sessions_with_summaries()).await {
         Ok(all) => all.into_iter().for_each(|(session, head)| parts.summarizer.schedule(session, head)),
@@ -132,7 +133,7 @@ pub async fn run_summarizer(parts: &Arc<TurnServices>) {
 async fn run_session(parts: Arc<TurnServices>, session: SessionId) {
     let (mut pause, mut failures) = (FIRST_PAUSE, 0);
     while let Some(leaf) = parts.summarizer.next(session) {
-        // A long story that begins to sum itself up is not paid for all at once.
+        // Limit the cost when a long story gets its first summaries.
         for _ in 0..AT_A_TIME {
             if parts.is_stopping.load(Ordering::SeqCst) {
                 return;
@@ -161,7 +162,7 @@ async fn run_session(parts: Arc<TurnServices>, session: SessionId) {
     }
 }
 
-/// What is to be asked for.
+/// One summary to ask for.
 struct SummaryTask {
     level: i16,
     /// The rows of the messages, oldest first.
@@ -169,7 +170,7 @@ struct SummaryTask {
     messages: Vec<OutgoingMessage>,
 }
 
-/// Makes one summary; `true` if there may be more to do.
+/// Makes one summary; returns `true` if there may be more to do.
 async fn summarize_step(parts: &Arc<TurnServices>, session: SessionId, leaf: NodeId) -> Result<bool, String> {
     let read = move |reader: &mut StoreReader<'_>| Ok(reader.any_session(session)?.map(|held| held.session));
     let session = parts.store.read::<_, StoreError, _>(read).await.map_err(error_text)?;
@@ -184,7 +185,7 @@ async fn summarize_step(parts: &Arc<TurnServices>, session: SessionId, leaf: Nod
         .await
         .map_err(error_text)?;
     let Some(SummaryTask { level, rows, messages }) = task else { return Ok(false) };
-    // A longer one than all of them may take would never be told.
+    // Limit the reply: a summary longer than the share of all summaries would never be used.
     let most = bounds.budget.saturating_mul(bounds.summaries.share) / 100;
     let reply = bounds.reply.min(most.max(SHORTEST));
     let made = BuiltPrompt { messages, reply, context_tokens: bounds.context_tokens, ..BuiltPrompt::default() };
@@ -204,7 +205,7 @@ fn error_text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// Who is asked, and with which parameters: those of the session are for its own model.
+/// Returns the model and its parameters. The session's parameters are only used for its own model.
 fn select_model(parts: &TurnServices, session: &Session) -> Result<(ModelSelection, Map<String, Value>), String> {
     let model = session.summaries.model.clone();
     let is_own = model.is_none();
@@ -214,7 +215,7 @@ fn select_model(parts: &TurnServices, session: &Session) -> Result<(ModelSelecti
     Ok((choice, params))
 }
 
-/// What is to be summed up next on the line to a node.
+/// Returns the next summary to make on the branch to a node.
 fn next_task(
     reader: &mut StoreReader<'_>,
     session: SessionId,
@@ -234,8 +235,9 @@ fn next_task(
     Ok(chapter_task(&known, bounds))
 }
 
-/// The place before which messages have slid, or will soon slide, out of prompts: all that the last one did not hold, and of what
-/// it did the older half, if it was nearly full.
+/// Returns the index before which messages have dropped out of prompts, or soon will. That is all that the last prompt
+/// did not hold, and the older half of what it did. `None` if the last prompt was neither cut nor over three quarters
+/// full.
 fn hidden_end(last: &LastPrompt, known: &BranchSummaries) -> Option<usize> {
     let begin = last.history.iter().find_map(|row| known.places.get(row))?;
     let is_cut = last.head.get("historyCut").is_some_and(|cut| !cut.is_null());
@@ -246,13 +248,13 @@ fn hidden_end(last: &LastPrompt, known: &BranchSummaries) -> Option<usize> {
     (is_cut || is_full).then(|| begin + last.history.len() / 2)
 }
 
-/// Tokens of messages that become one summary.
+/// Returns the number of message tokens that become one summary.
 fn chunk_tokens(session: &Session, bounds: &PromptBounds) -> usize {
     let wanted = session.summaries.every.and_then(|every| usize::try_from(every).ok());
     wanted.unwrap_or(bounds.summaries.every).min(bounds.budget / 4).max(1)
 }
 
-/// The oldest messages before a place that no summary has, if they are enough.
+/// Takes the oldest messages before `end` that have no summary, if they are enough.
 fn message_task(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
@@ -285,14 +287,14 @@ fn message_task(
     Ok(None)
 }
 
-/// A message as it is shown to who sums it up; nothing of one that models are not sent.
+/// Returns a message as the model sees it; `None` for messages that are never sent.
 fn message_line(placed: &StoredNode, bounds: &PromptBounds) -> Option<PromptLine> {
     let line = trace::line(&placed.node, &bounds.hide_tags);
     let text = embed_prefix(&line.text, bounds.budget / 2).to_owned();
     (placed.node.is_in_prompt() && !text.trim().is_empty()).then_some(PromptLine { text, ..line })
 }
 
-/// A chapter of the oldest summaries that are in none, if there are enough.
+/// Makes a chapter of the oldest summaries outside any chapter, if there are enough.
 fn chapter_task(known: &BranchSummaries, bounds: &PromptBounds) -> Option<SummaryTask> {
     let chosen = summaries::next_chapter(&known.spans, bounds.summaries.chapter)?;
     let spans = || chosen.iter().filter_map(|at| known.spans.get(*at));

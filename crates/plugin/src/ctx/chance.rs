@@ -1,4 +1,4 @@
-//! Chance: seeded, recorded, the same on every replay. The only randomness a script has.
+//! `ctx`: seeded and recorded randomness, the same on every replay. Scripts have no other.
 
 use rhai::{Array, Dynamic, Map};
 
@@ -9,7 +9,7 @@ use crate::host_fault::{RhaiThrow, throw, throw_limit};
 use crate::limits::ScriptLimit;
 use clotho_core::clock::SplitMix64;
 
-/// A chance is drawn among so many equal parts.
+/// Resolution of a probability: the number of equal parts it is drawn from.
 const CHANCE_PARTS: u32 = 1_000_000;
 
 pub(super) fn register(surface: &mut CtxSurface<'_>) {
@@ -71,7 +71,7 @@ impl RunningCall {
         Ok(list.into_iter().nth(at).unwrap_or_default())
     }
 
-    /// The next roll of this hook: the recorded one if this node rolled the same before, else a new one.
+    /// Returns the next roll of this hook: the recorded one if this node rolled the same before, otherwise a new one.
     fn draw(
         &self,
         name: &str,

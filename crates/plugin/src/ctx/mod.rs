@@ -1,9 +1,10 @@
-//! `ctx`: the one value a hook gets (`docs/modders.md`). A handle, so that a call costs the same with fifty variables and
-//! with five thousand; what a script writes becomes operations.
+//! `ctx`: the only value that every hook gets (`docs/modders.md`). It is a handle, so the cost of a call does not
+//! depend on the number of variables. What a script writes becomes operations.
 //!
-//! One file per surface: `read.rs`, `write.rs`, `text.rs`, `chance.rs`, `prompt.rs`, `model_call.rs`, `summary.rs`, `output.rs`. Each has one `register` that tests and
-//! production share. To add a function: [`CtxSurface::function`] with its parameters and one line of documentation, in the file of
-//! its surface; the editor's definitions and the reference are made from that.
+//! There is one file per surface: `read.rs`, `write.rs`, `text.rs`, `chance.rs`, `prompt.rs`, `model_call.rs`,
+//! `summary.rs`, `output.rs`. Each has one `register` function, used by tests and production alike. To add a function,
+//! call [`CtxSurface::function`] in the file of its surface, with its parameters and one line of documentation. The
+//! editor's definitions and the reference are generated from that.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,7 +38,7 @@ mod write;
 #[derive(Clone)]
 pub(super) struct Ctx(pub(super) Arc<RunningCall>);
 
-/// One running call: what it was given, and what it has done so far.
+/// One running call: its input and its effects so far.
 pub(super) struct RunningCall {
     pub(super) runtime: Arc<PluginRuntime>,
     pub(super) call: HookCall,
@@ -45,7 +46,7 @@ pub(super) struct RunningCall {
     effects: Mutex<CallEffects>,
 }
 
-/// What a call has done so far.
+/// The effects of a call so far.
 pub(super) struct CallEffects {
     pub(super) world: Arc<World>,
     pub(super) operations: Vec<StateOperation>,
@@ -60,9 +61,9 @@ pub(super) struct CallEffects {
     pub(super) summary: Option<SummaryProposal>,
     pub(super) bytes: ByteBudget,
     pub(super) refused: Option<String>,
-    /// Patterns that do not stand in the script.
+    /// Patterns that are not literals of the script.
     pub(super) dynamic_patterns: HashSet<String>,
-    /// Commands that were not understood.
+    /// Number of commands that were not understood.
     pub(super) skipped: usize,
 }
 
@@ -97,7 +98,7 @@ impl RunningCall {
         self.effects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A line of `print` or `debug`, as far as the log has room.
+    /// Appends a line of `print` or `debug`, while the log has room.
     pub(super) fn log(&self, line: &str) {
         let mut done = self.effects();
         let cost = line.len() + 1;
@@ -114,7 +115,7 @@ impl RunningCall {
         }
     }
 
-    /// Takes what was done; the outcome of a call that ended well.
+    /// Takes the effects as the outcome of a successful call, and the message of a refusal.
     pub(super) fn take_outcome(&self) -> (HookOutcome, Option<String>) {
         let mut done = self.effects();
         let mut outcome = HookOutcome::empty(std::mem::take(&mut done.world));
@@ -130,7 +131,7 @@ impl RunningCall {
         (outcome, done.refused.take())
     }
 
-    /// The place that a script's path names: relative to the plugin's root, or with a leading slash from the top.
+    /// Resolves a script's path: relative to the plugin's root, or absolute with a leading slash.
     fn resolve(&self, function: &str, path: &str) -> Result<Pointer, RhaiThrow> {
         let root = &self.runtime.manifest.state.root;
         let malformed = |why: String| throw(ScriptErrorKind::Runtime, format!("{function}(\"{path}\"): {why}"));
@@ -157,7 +158,7 @@ impl RunningCall {
         place.below(&self.runtime.manifest.state.root).is_some() || self.call.grants.iter().any(covers)
     }
 
-    /// A place that this plugin may read.
+    /// Resolves a path and checks that the plugin may read it.
     fn readable_pointer(&self, function: &str, path: &str) -> Result<Pointer, RhaiThrow> {
         let place = self.resolve(function, path)?;
         if self.may_read(&place) {
@@ -174,7 +175,7 @@ impl RunningCall {
         Err(throw(ScriptErrorKind::Permission, format!("{function}: needs the permission \"{permission}\"")))
     }
 
-    /// Stops what takes long before it is begun: natively running functions are not seen by the engine's own look.
+    /// Checks the deadline before a slow native function; the engine's progress callback does not see inside those.
     fn check_time(&self) -> Result<(), RhaiThrow> {
         match self.watch.progress(self.watch.operations().next_multiple_of(16)) {
             Some(stop) => Err(super::host_fault::throw_stop(stop)),
@@ -183,12 +184,12 @@ impl RunningCall {
     }
 }
 
-/// The module with everything that `ctx` can do.
+/// Returns the module with all functions of `ctx`.
 pub(super) fn module() -> Shared<Module> {
     register_all().0
 }
 
-/// Everything that `ctx` can do, in words, in the order in which it is registered.
+/// Returns the documentation of all functions of `ctx`, in the order of registration.
 pub(super) fn function_docs() -> Vec<FunctionDoc> {
     register_all().1
 }
@@ -211,22 +212,22 @@ fn register_all() -> (Shared<Module>, Vec<FunctionDoc>) {
     (module.into(), described)
 }
 
-/// One function or property, as its author registered it.
+/// Documentation of one function or property, as registered.
 #[derive(Debug, Clone)]
 pub(super) struct FunctionDoc {
-    /// What it is about, for people.
+    /// Heading of its group in the reference.
     pub(super) group: &'static str,
     pub(super) name: String,
-    /// Whether it is read without brackets.
+    /// Whether it is read without parentheses.
     pub(super) is_property: bool,
-    /// `name: type`, the value before the dot first.
+    /// Each as `name: type`; the value before the dot comes first.
     pub(super) params: Vec<String>,
-    /// The type of the result.
+    /// Type of the result.
     pub(super) result: String,
     pub(super) doc: String,
 }
 
-/// Where functions are registered with their parameters and documentation.
+/// Registers functions with their parameters and documentation.
 pub(super) struct CtxSurface<'m> {
     module: &'m mut Module,
     group: &'static str,
@@ -234,12 +235,13 @@ pub(super) struct CtxSurface<'m> {
 }
 
 impl CtxSurface<'_> {
-    /// What the functions that come now are about, for people.
+    /// Sets the group heading for the functions registered next.
     fn begin_group(&mut self, name: &'static str) {
         self.group = name;
     }
 
-    /// A function: its name, its parameters as `name: type` with the type of its result last, a line of documentation.
+    /// Registers a function: its name, its parameters as `name: type` followed by the result type, and a line of
+    /// documentation.
     pub(super) fn function<A: 'static, const N: usize, const X: bool, R, const F: bool>(
         &mut self,
         name: &str,
@@ -253,7 +255,7 @@ impl CtxSurface<'_> {
         self.register_function(FuncRegistration::new(name), params, doc, function);
     }
 
-    /// A property that can be read.
+    /// Registers a read-only property.
     fn property<A: 'static, const N: usize, const X: bool, R, const F: bool>(
         &mut self,
         name: &str,

@@ -1,4 +1,5 @@
-//! Asking a model: a hook says what it wants to know, the host asks when the turn is written, `on_answer` hears.
+//! `ctx.ask`: a hook requests a model call. The host makes it after the message is written and passes the answer to
+//! `on_answer`.
 
 use rhai::{Array, Dynamic, Map};
 use serde_json::Value;
@@ -85,7 +86,7 @@ impl RunningCall {
         Ok(())
     }
 
-    /// The messages: a list of `#{role, text}` as `ctx.recent` gives them, or one text.
+    /// Parses the messages: a list of `#{role, text}` as `ctx.recent` gives them, or one text.
     fn lines(&self, of: &str, value: &Dynamic) -> Result<Vec<ModelCallMessage>, RhaiThrow> {
         if value.is_string() {
             return Ok(vec![ModelCallMessage { role: "user".to_owned(), text: self.text_of(of, "messages", value)? }]);
@@ -111,7 +112,7 @@ impl RunningCall {
             match key.as_str() {
                 "role" => role = self.text_of(of, "role", value)?,
                 "text" | "content" => text = Some(self.text_of(of, key, value)?),
-                // As `ctx.recent` gives it: who spoke is told in front of the words.
+                // As in `ctx.recent`: the speaker's name is put in front of the text.
                 "name" => name = Some(self.text_of(of, "name", value)?).filter(|name| !name.is_empty()),
                 _ => return Err(unknown(of, key, &["role", "name", "text"])),
             }

@@ -1,4 +1,4 @@
-//! Telling people: notes under the node, warnings in the trace, refusing the input; and `clamp`.
+//! `ctx`: notes under the node, warnings in the trace, refusing the input; and `clamp`.
 
 use rhai::Dynamic;
 
@@ -43,7 +43,7 @@ pub(super) fn register(surface: &mut CtxSurface<'_>) {
     surface.function("clamp", &["value: number", "a: number", "b: number", "float"], doc, mixed_clamp);
 }
 
-/// Whole numbers and fractions together make a fraction.
+/// Clamps a mix of whole numbers and fractions; the result is a fraction.
 fn mixed_clamp(value: Dynamic, a: Dynamic, b: Dynamic) -> Result<f64, RhaiThrow> {
     let float = |n: &Dynamic| match (n.as_float(), n.as_int()) {
         (Ok(float), _) => Ok(float),

@@ -1,4 +1,5 @@
-//! What `plan` asks of the prompt: texts in it, and lore in or out. Nothing of it lasts: the next prompt asks anew.
+//! `ctx` in `plan`: injects texts into the prompt and selects lore. It applies to one prompt only; `plan` runs again
+//! for the next.
 
 use rhai::{Dynamic, Map};
 
@@ -12,13 +13,13 @@ use crate::permission::Permission;
 use crate::plan::{LoreSelection, TextInjection, depth_of, slots};
 use crate::suggest::did_you_mean;
 
-/// The most texts of one call.
+/// The most texts that one call may inject.
 const MAX_TEXTS: usize = 20;
-/// The most wishes about lore of one call.
+/// The most lore selections of one call.
 const MAX_LORE: usize = 100;
-/// Nothing stands deeper.
+/// The greatest depth of an injected text.
 const MAX_INJECTION_DEPTH: i64 = 1_000;
-/// Priorities go so far up and down.
+/// The greatest priority; the lowest is its negative.
 const MAX_PRIORITY: i64 = 100;
 
 pub(super) fn register(surface: &mut CtxSurface<'_>) {
@@ -114,13 +115,13 @@ impl RunningCall {
         Err(throw(ScriptErrorKind::Runtime, format!("{name}: only plan(ctx) has a say in the prompt")))
     }
 
-    /// A text on its way out of the script.
+    /// Copies a text that the script hands out, within the byte budget.
     fn check_text(&self, name: &str, text: &str) -> Result<String, RhaiThrow> {
         take_text(text, &mut self.effects().bytes).map_err(|error| HostFault::from(error).throw_in(name))
     }
 }
 
-/// A whole number within bounds.
+/// Reads a whole number within bounds.
 fn integer_in_range(name: &str, key: &str, value: &Dynamic, (least, most): (i64, i64)) -> Result<i64, RhaiThrow> {
     match value.as_int() {
         Ok(number) if (least..=most).contains(&number) => Ok(number),

@@ -1,4 +1,4 @@
-//! Reading: state, the text, the node, who is there. Nothing here changes anything.
+//! `ctx`: read access to the state, the text, the node and the people. Nothing here changes anything.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use clotho_core::world::{Pointer, World};
 /// The most messages of `ctx.recent`.
 const MAX_RECENT: usize = 50;
 
-/// The most bytes of a name in it.
+/// The most bytes of a name in `ctx.recent`.
 const MAX_NAME_CHARS: usize = 200;
 
 pub(super) fn register(surface: &mut CtxSurface<'_>) {
@@ -30,6 +30,7 @@ pub(super) fn register(surface: &mut CtxSurface<'_>) {
 }
 
 fn register_state(surface: &mut CtxSurface<'_>) {
+    // Permissions.
     surface.function(
         "may",
         &["ctx: Ctx", "permission: string", "bool"],
@@ -40,6 +41,7 @@ fn register_state(surface: &mut CtxSurface<'_>) {
             Ok(ctx.0.call.grants.contains(&permission))
         },
     );
+    // The current state.
     surface.function(
         "get",
         &["ctx: Ctx", "path: string", "?"],
@@ -69,6 +71,7 @@ fn register_state(surface: &mut CtxSurface<'_>) {
         "The keys of the map (or the positions of the list) at a path; none if there is nothing.",
         |ctx: &mut Ctx, path: &str| ctx.0.keys(path),
     );
+    // The parent's state.
     surface.function(
         "before",
         &["ctx: Ctx", "path: string", "?"],
@@ -198,7 +201,7 @@ impl RunningCall {
         Ok(keys)
     }
 
-    /// The paths beside one that is not there.
+    /// Returns paths beside a missing one, at most 200.
     fn siblings(&self, path: &str) -> Vec<String> {
         let (folder, prefix) = match path.rsplit_once('/') {
             Some((folder, _)) => (folder, format!("{folder}/")),
@@ -214,7 +217,8 @@ impl RunningCall {
         }
     }
 
-    /// The command of this plugin that was typed, and what stands after it. Others are somebody else's, or mean nothing.
+    /// Returns the typed slash command of this plugin and its arguments. Ignores commands that belong to other plugins
+    /// or do not exist.
     fn command(&self) -> Option<(&str, &str)> {
         let is_own = self.call.hook == Hook::OnInput && self.call.command_plugin.is_none();
         let typed = is_own.then(|| SlashCommand::parse(&self.call.text)).flatten()?;
@@ -222,7 +226,7 @@ impl RunningCall {
     }
 }
 
-/// What stands at a place: the top of the state is a map without a value of its own.
+/// The value at a path. The top of the state is a map without a `Value` of its own.
 enum StateView<'w> {
     Vars(&'w serde_json::Map<String, Value>),
     Value(&'w Value),
@@ -268,7 +272,7 @@ fn recent(running: &RunningCall, n: i64) -> Array {
     let wanted = usize::try_from(n).unwrap_or(0).min(MAX_RECENT);
     let all = &running.call.recent;
     let messages = all.get(all.len().saturating_sub(wanted)..).unwrap_or_default();
-    // All texts of one list together may not be longer than one; names and roles need some room too.
+    // All texts of a list together must fit in half of one text's limit; names and roles need the rest.
     let room = running.limits().string / 2;
     let fits = messages.iter().map(|message| message.text.len()).sum::<usize>() <= room;
     let each = if fits { room } else { room / wanted.max(1) };
@@ -283,12 +287,12 @@ fn recent(running: &RunningCall, n: i64) -> Array {
     messages.iter().map(map).collect()
 }
 
-/// As much of a text as fits, from its beginning.
+/// Returns the beginning of a text, up to `room` bytes.
 fn truncate_end(text: &str, room: usize) -> &str {
     text.get(..text.floor_char_boundary(room)).unwrap_or(text)
 }
 
-/// As much of a text as fits, up to its end.
+/// Returns the end of a text, up to `room` bytes.
 fn truncate_start(text: &str, room: usize) -> &str {
     text.get(text.ceil_char_boundary(text.len().saturating_sub(room))..).unwrap_or_default()
 }

@@ -1,4 +1,5 @@
-//! Proposing a summary of turns that were played: the host keeps it beside its own when the message is written.
+//! `ctx.propose_summary`: proposes a summary of played turns. The host stores it beside its own when the message is
+//! written.
 
 use super::{Ctx, CtxSurface, RunningCall};
 use crate::call::Hook;
@@ -63,7 +64,7 @@ impl RunningCall {
         Ok(())
     }
 
-    /// How many turns, and the last of them.
+    /// Checks the range of turns: returns their number and the last turn.
     fn turn_range(&self, turns: i64, upto: Option<i64>) -> Result<(u64, u64), RhaiThrow> {
         let wrong = |message: String| throw(ScriptErrorKind::Runtime, format!("{FUNCTION}: {message}"));
         let now = self.call.node.turn;

@@ -1,4 +1,4 @@
-//! Looking into texts: regular expressions, tagged blocks, MVU commands, keys for paths.
+//! `ctx`: functions on texts: regular expressions, tagged blocks, MVU commands, keys for paths.
 
 use std::sync::Arc;
 
@@ -44,6 +44,7 @@ fn patterns(surface: &mut CtxSurface<'_>) {
 }
 
 fn blocks(surface: &mut CtxSurface<'_>) {
+    // Tagged blocks.
     surface.function(
         "block",
         &["ctx: Ctx", "tag: string", "?"],
@@ -62,6 +63,7 @@ fn blocks(surface: &mut CtxSurface<'_>) {
             ctx.0.script_text("strip_block", &stripped)
         },
     );
+    // MVU commands and initial values.
     surface.function(
         "mvu_commands",
         &["ctx: Ctx", "Array"],
@@ -86,6 +88,7 @@ fn blocks(surface: &mut CtxSurface<'_>) {
         "Puts what ctx.mvu_start() says below the plugin's root, in the order of its authors; whether there is anything.",
         |ctx: &mut Ctx, why: &str| ctx.0.apply_init_vars(why),
     );
+    // Keys for paths.
     surface.function(
         "key",
         &["ctx: Ctx", "text: string", "string"],
@@ -116,7 +119,7 @@ impl RunningCall {
         Ok(all)
     }
 
-    /// A compiled pattern that may be run over this text.
+    /// Returns a compiled pattern, if it may run over a text of this length.
     fn regex(&self, function: &str, pattern: &str, text: &str) -> Result<Arc<CompiledRegex>, RhaiThrow> {
         self.check_time()?;
         let limits = self.limits();
@@ -133,7 +136,7 @@ impl RunningCall {
         Err(throw_limit(ScriptLimit::Regex, format!("{function}: {what}")))
     }
 
-    /// One that stands in the script is compiled for all calls, and no call pays for it.
+    /// Compiles a pattern. Literals of the script are compiled once for all calls, and no call pays for them.
     fn compiled(&self, function: &str, pattern: &str) -> Result<RegexResult, RhaiThrow> {
         let (regexes, limits) = (&self.runtime.regexes, self.limits());
         let Some(constant) = regexes.constant(pattern) else {
@@ -159,7 +162,7 @@ impl RunningCall {
         Ok(())
     }
 
-    /// A text that is short enough to be looked through.
+    /// Returns the text if it is short enough to be searched.
     fn check_length<'t>(&self, function: &str, text: &'t str) -> Result<&'t str, RhaiThrow> {
         self.check_time()?;
         if text.len() <= self.limits().text {
@@ -187,7 +190,7 @@ impl RunningCall {
         parsed.commands.retain(|command| !self.is_foreign_command(command, &world));
         let mended = parsed.commands.iter_mut().filter_map(|command| mvu::repair_paths(command, root, &world));
         let told = parsed.skipped.iter().map(ToString::to_string).chain(mended);
-        // Half of the room is left to the script.
+        // Half of the warnings are left for the script.
         let room = (self.limits().warnings / 2).saturating_sub(done.warnings.len());
         done.warnings.extend(told.take(room));
         done.skipped = parsed.skipped.len();
@@ -199,7 +202,8 @@ impl RunningCall {
         maps.collect()
     }
 
-    /// Whether a command is about the values of another plugin, which this one neither has under that name nor may write.
+    /// Returns whether a command is for the values of another plugin. This plugin then neither has that name nor may
+    /// write there.
     fn is_foreign_command(&self, command: &mvu::MvuCommand, world: &World) -> bool {
         let place = command.pointer(&Pointer::default());
         let is_own = || {
@@ -240,7 +244,7 @@ impl RunningCall {
     }
 }
 
-/// The groups of a match: named ones by name, all by number; a group that took no part is ().
+/// Returns the groups of a match: named ones by name, others by number; `()` for a group without a match.
 fn groups(regex: &regex::Regex, captures: &regex::Captures<'_>) -> Map {
     let mut map = Map::new();
     for (at, name) in regex.capture_names().enumerate() {

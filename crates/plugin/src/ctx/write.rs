@@ -1,5 +1,5 @@
-//! Writing: each call proposes one operation and folds it at once, so that a read after it sees it. What the schema
-//! refuses stays proposed: an operation records what was meant.
+//! `ctx`: write access. Each call proposes one operation and folds it at once, so that later reads see it. An operation
+//! that the schema refuses stays proposed, because it records what was meant.
 
 use std::sync::Arc;
 
@@ -148,7 +148,7 @@ impl RunningCall {
         self.propose("move", to, why, StateChange::Move { from: place })
     }
 
-    /// A value on its way out of the script.
+    /// Converts a value that the script hands out.
     fn take_value(&self, name: &str, path: &str, value: &Dynamic) -> Result<Value, RhaiThrow> {
         let mut done = self.effects();
         from_script(value, self.limits().depth, &mut done.bytes)
@@ -160,7 +160,7 @@ impl RunningCall {
             .map_err(|error| HostFault::from(error).throw_in(&call_label(name, path)))
     }
 
-    /// A place that this hook of this plugin may change.
+    /// Resolves a path and checks that this hook of this plugin may change it.
     fn writable_pointer(&self, name: &str, path: &str) -> Result<Pointer, RhaiThrow> {
         let refuse =
             |why: String| Err(throw(ScriptErrorKind::Permission, format!("{}: {why}", call_label(name, path))));
@@ -175,7 +175,7 @@ impl RunningCall {
         Ok(place)
     }
 
-    /// Records an operation and folds it into what the script sees.
+    /// Records an operation and folds it into the state that the script sees.
     pub(super) fn propose(&self, name: &str, path: &str, why: &str, change: StateChange) -> Result<(), RhaiThrow> {
         let place = self.writable_pointer(name, path)?;
         let why: String = why.chars().filter(|c| *c != '\0').take(MAX_REASON_CHARS).collect();
@@ -201,7 +201,7 @@ impl RunningCall {
     }
 }
 
-/// `add("hp")`: how a refusal names what was tried.
+/// Returns a label for error messages, such as `add("hp")`.
 fn call_label(name: &str, path: &str) -> String {
     let short: String = path.chars().take(80).collect();
     format!("{name}(\"{short}\")")

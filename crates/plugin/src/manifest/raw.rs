@@ -1,4 +1,4 @@
-//! The manifest as it is written, and its checks.
+//! The manifest as deserialised, and its checks.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,7 +19,7 @@ use crate::settings::{PluginSettingSpec, RawSetting};
 use crate::version::{Requirement, Version};
 use clotho_core::world::Schema;
 
-/// Something wrong, and where.
+/// A fault and its place in the file.
 pub(super) struct ManifestFault {
     pub(super) span: Option<Range<usize>>,
     pub(super) message: String,
@@ -128,7 +128,7 @@ struct RawLimits {
     heap_kb: Option<Spanned<u64>>,
 }
 
-/// Where plugins have their addresses, something else has this one.
+/// Not allowed as an id, because another resource has this address among those of plugins.
 const RESERVED_NAME: &str = "reference";
 
 impl RawManifest {
@@ -262,7 +262,7 @@ fn version(text: &Spanned<String>) -> Result<Version, ManifestFault> {
     text.get_ref().parse().map_err(|error| fault(text, format!("{error}")))
 }
 
-/// The oldest program it runs on; this one must not be older.
+/// Parses the oldest supported Clotho version and checks that this program is not older.
 fn minimum(text: &Spanned<String>) -> Result<Version, ManifestFault> {
     let min = version(text)?;
     match env!("CARGO_PKG_VERSION").parse::<Version>() {
@@ -303,13 +303,13 @@ fn identifier(text: Spanned<String>, expected: &str) -> Result<String, ManifestF
     if is_name(text.get_ref(), '_') { Ok(text.into_inner()) } else { Err(fault(&text, expected)) }
 }
 
-/// A slash command's word, in any script.
+/// Checks the word of a slash command; any writing system is allowed.
 fn word(text: Spanned<String>) -> Result<String, ManifestFault> {
     let fits = crate::slash_command::is_word(text.get_ref());
     if fits { Ok(text.into_inner()) } else { Err(fault(&text, "a command's name is letters, digits, \"-\" and \"_\"")) }
 }
 
-/// A file of the plugin's own folder.
+/// Checks the path of a file in the plugin's folder.
 fn file(path: Spanned<String>, ending: &str) -> Result<String, ManifestFault> {
     let inside = crate::source::is_relative_path(path.get_ref()) && path.get_ref().ends_with(ending);
     if inside {

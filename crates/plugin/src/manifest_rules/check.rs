@@ -1,5 +1,6 @@
-//! Rules against the schema: a place that it does not declare is a slip of the hand, and a rule that waits for it never fires.
-//! So is a comparison of two values, and what is refused or never holds whatever the story does is warned of.
+//! Checks rules against the schema. An undeclared path is a typo, and a rule that waits for it never fires; an
+//! ambiguous comparison of two values is also an error. Warnings cover effects that the schema refuses and comparisons
+//! that never hold.
 
 use std::ops::Range;
 
@@ -9,7 +10,7 @@ use clotho_core::world::condition::{Comparison, VariablePath};
 use clotho_core::world::schema::{TWO_VALUES, ValueKind, is_bare_variable};
 use clotho_core::world::{Pointer, Schema, SchemaNode, StateChange, StateOperation};
 
-/// The first place of the rules that the schema of the plugin's root does not know.
+/// Returns the first path of the rules that the schema of the plugin's root does not declare.
 pub(crate) fn undeclared_path(
     rules: &[ManifestRule],
     root: &Pointer,
@@ -28,7 +29,7 @@ pub(crate) fn undeclared_path(
     })
 }
 
-/// The first comparison of the rules that has a value on both sides.
+/// Returns the first comparison of the rules that has a value on both sides.
 pub(crate) fn ambiguous_comparison(
     rules: &[ManifestRule],
     root: &Pointer,
@@ -46,8 +47,8 @@ pub(crate) fn ambiguous_comparison(
     found.map(|(_, at)| (at, TWO_VALUES.to_owned()))
 }
 
-/// What of the rules cannot be meant so, though they run: comparisons that never hold, operations that the schema bends or
-/// refuses.
+/// Returns warnings of rules that run but cannot be meant: comparisons that never hold, operations that the schema
+/// changes or refuses.
 pub(crate) fn rule_warnings(rules: &[ManifestRule], root: &Pointer, schema: &Schema) -> Vec<(Range<usize>, String)> {
     let seen = DeclaredValues { root, schema };
     let mut found = Vec::new();
@@ -83,7 +84,7 @@ impl<'s> DeclaredValues<'s> {
         self.schema.top().comparison_problem(&Comparison { variable: &variable, ..*comparison }, |_| false)
     }
 
-    /// What the schema makes of an operation that is the same each time.
+    /// Checks a constant operation against the schema.
     fn effect_warnings(&self, operation: &StateOperation) -> Vec<String> {
         let mut places = raw::places(operation).filter_map(|place| place.below(self.root));
         if let Some(why) = places.find_map(|keys| self.unwritable_reason(keys)) {
@@ -113,7 +114,7 @@ impl<'s> DeclaredValues<'s> {
         }
     }
 
-    /// Why nothing can be written at a place: it is computed, or lies inside of what has no inside.
+    /// Returns why a path cannot be written: it is computed, or below a value that is not a map or list.
     fn unwritable_reason(&self, keys: &[String]) -> Option<String> {
         let name = keys.join("/");
         if self.schema.is_computed(keys) {
@@ -134,7 +135,7 @@ impl<'s> DeclaredValues<'s> {
     }
 }
 
-/// Why keys lead to nothing that is declared: what might have been meant. `None` where they do, or where anything may stand.
+/// Returns why keys lead to no declared value, with a suggestion. `None` if they do, or if any value is allowed there.
 fn undeclared_reason(top: &SchemaNode, keys: &[String]) -> Option<String> {
     let (depth, node) = top.first_undeclared(keys)?;
     let before = keys.get(..depth).unwrap_or_default().join("/");

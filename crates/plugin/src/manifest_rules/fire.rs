@@ -1,4 +1,4 @@
-//! Which rules fire on a message, in which order, and what they do.
+//! Decides which rules fire on a message, in which order, and applies their effects.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,69 +10,69 @@ use crate::permission::Permission;
 use clotho_core::world::condition::VariablePath;
 use clotho_core::world::{Pointer, Problem, SchemaSet, StateChange, StateOperation, World, WorldSection, fold, number};
 
-/// What a rule does may make others fire, and these others once more; then it is over.
+/// Depth to which rules may trigger further rules.
 const MAX_DEPTH: usize = 3;
 
-/// Where the world keeps that rules have fired, in the section `lore`.
+/// The key under `lore` where the state records fired rules.
 const FIRED_KEY: &str = "rules";
 
 /// A message on which rules may fire.
 #[derive(Debug, Clone, Copy)]
 pub struct RuleInput<'a> {
-    /// The plugin.
+    /// Id of the plugin.
     pub plugin: &'a str,
-    /// Where its values are.
+    /// The root of its values.
     pub root: &'a Pointer,
-    /// Its rules.
     pub rules: &'a [ManifestRule],
-    /// The world before the message.
+    /// The state before the message.
     pub before: &'a Arc<World>,
-    /// Whether the message is a reply; else somebody wrote it.
+    /// Whether the message is a reply; otherwise it is a user message.
     pub is_reply: bool,
-    /// Whether it was only a command, which a plugin has answered: nothing has happened in the story, so no count fires.
+    /// Whether the message was only a command that a plugin answered. Nothing happened in the story then, so no count
+    /// fires.
     pub is_side_call: bool,
-    /// Turns of its line, with it.
+    /// Number of turns on its branch, including this message.
     pub turn: u64,
-    /// Replies of its line, with it.
+    /// Number of replies on its branch, including this message.
     pub replies: u64,
-    /// The schemas in force.
+    /// The active schemas.
     pub schemas: &'a SchemaSet,
-    /// What the plugin may do beyond its own root.
+    /// The permissions beyond the plugin's own root.
     pub grants: &'a [Permission],
-    /// The language of lines.
+    /// The language of note lines.
     pub language: &'a str,
 }
 
 /// One rule that fired.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleFiring {
-    /// Its name.
+    /// Name of the rule.
     pub rule: String,
-    /// What made it fire, as people may read it.
+    /// Why it fired, for users.
     pub reason: String,
-    /// What it does, folded into the world already.
+    /// Its operations; they are folded into the state already.
     pub operations: Vec<StateOperation>,
-    /// What the fold said of that, by position.
+    /// What the fold reported, by position in `operations`.
     pub problems: Vec<Problem>,
-    /// What it says.
+    /// Lines to show under the message.
     pub notes: Vec<String>,
-    /// What it could not do.
+    /// What it was not allowed to do.
     pub warnings: Vec<String>,
 }
 
-/// What came of the rules of one plugin.
+/// The result of running the rules of one plugin.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RulesOutcome {
-    /// Those that fired, in order.
+    /// The rules that fired, in order.
     pub fired: Vec<RuleFiring>,
-    /// Those that would have gone on firing, and were not let.
+    /// Rules that were stopped from firing again.
     pub cut: Vec<String>,
-    /// Those that read what nobody granted.
+    /// Rules that read something without permission.
     pub denied: Vec<String>,
 }
 
 impl RulesOutcome {
-    /// What people are told: a stable word and a sentence.
+    /// Returns the problems to show: a stable word and a sentence each.
     pub fn problem_messages(&self) -> Vec<(&'static str, String)> {
         let cut = |rule: &String| {
             let what = "would have fired again; rules that make each other fire end here";
@@ -86,13 +86,13 @@ impl RulesOutcome {
     }
 }
 
-/// What the world keeps of a rule that has fired: below `lore`, at `rules/<plugin>/<rule>`.
+/// Returns where `lore` records that a rule has fired: `rules/<plugin>/<rule>`.
 pub fn firing_pointer(plugin: &str, rule: &str) -> Pointer {
     Pointer::from_keys([FIRED_KEY, plugin, rule])
 }
 
-/// Lets the rules of a plugin act on a world. Each fires at most once on a message; what one changes may make others fire, to a
-/// depth of three.
+/// Runs the rules of a plugin on a state. Each fires at most once per message. Changes may trigger other rules, up to
+/// three levels in all.
 pub fn fire(occasion: &RuleInput<'_>, world: &mut Arc<World>) -> RulesOutcome {
     let mut ran = RulesOutcome::default();
     let mut before = Arc::clone(occasion.before);
@@ -128,7 +128,7 @@ impl RuleInput<'_> {
         world.get(&variable_pointer(self.root, variable)).cloned()
     }
 
-    /// Why a rule fires now, if it does.
+    /// Returns why a rule fires now, if it does.
     fn trigger_reason(&self, rule: &ManifestRule, before: &World, now: &World, depth: usize) -> Option<String> {
         let holds = |condition: &clotho_core::world::Condition, world: &World| {
             condition.holds_with_scope(|variable| self.value(variable, world))
@@ -147,7 +147,7 @@ impl RuleInput<'_> {
         (is_wanted && !self.is_on_cooldown(rule, now)).then_some(because)
     }
 
-    /// Whether a count that this message made larger is a multiple.
+    /// Returns a reason if a count that this message increased is now a multiple of `n`.
     fn count_reason(&self, n: u64, of: RuleCounter) -> Option<String> {
         let (count, what) = match of {
             RuleCounter::User => ((!self.is_reply).then_some(self.turn)?, "turn"),
@@ -157,8 +157,8 @@ impl RuleInput<'_> {
         (count > 0 && count.is_multiple_of(n)).then(|| format!("{what} {count}"))
     }
 
-    /// Whether a rule has fired for good, or not long enough ago. A turn that is yet to come is of another line: what came from
-    /// there rests no longer.
+    /// Returns whether a rule may fire only once and has, or fired too recently. A recorded turn after the current one
+    /// belongs to another branch and does not count.
     fn is_on_cooldown(&self, rule: &ManifestRule, world: &World) -> bool {
         let kept = firing_pointer(self.plugin, &rule.name);
         let kept = kept.find(&world.lore);
@@ -188,7 +188,7 @@ impl RuleInput<'_> {
         RuleFiring { rule: rule.name.clone(), reason: because, operations, problems, notes, warnings }
     }
 
-    /// What has to be known of its having fired.
+    /// Returns the operations that record the firing.
     fn record_firing(&self, rule: &ManifestRule) -> impl Iterator<Item = StateOperation> {
         let place = |what: &str| firing_pointer(self.plugin, &rule.name).child(what);
         let once = rule.once.then(|| (place("once"), Value::Bool(true)));

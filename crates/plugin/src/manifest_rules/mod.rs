@@ -1,13 +1,13 @@
-//! Rules without code: the `[[rule]]` tables of a manifest (`docs/modders.md`). Each waits for something that a message does,
-//! and then changes values below the plugin's root and says a line. They run after `on_input` and `on_reply` of their plugin.
+//! Rules without code: the `[[rule]]` tables of a manifest (`docs/modders.md`). Each has a trigger, changes values
+//! below the plugin's root and shows a line. They run after `on_input` and `on_reply` of their plugin.
 //!
-//! - `raw.rs` reads and checks them as they are written, `check.rs` holds them against the schema, `text.rs` fills values into
-//!   what they say, [`fire`] lets them act.
+//! - `raw.rs` parses and checks them, `check.rs` checks them against the schema, `text.rs` fills values into their
+//!   lines, and [`fire`] applies them.
 //!
-//! Nothing of them is counted anywhere but on the path: messages are counted along it, and that a rule has fired stands in the
-//! world below `lore`, where it goes back with the node (`docs/domain.md` 3).
+//! All counts follow the path: messages are counted along it. That a rule has fired is stored in the state below
+//! `lore`, so undoing a node undoes it too (`docs/domain.md` 3).
 //!
-//! To add a trigger: a variant of [`RuleTrigger`], its key in `raw.rs`, when it fires in `fire.rs`.
+//! To add a trigger: add a variant of [`RuleTrigger`], its key in `raw.rs`, and its condition in `fire.rs`.
 
 mod check;
 mod fire;
@@ -25,12 +25,12 @@ pub(super) use check::{ambiguous_comparison, rule_warnings, undeclared_path};
 pub use fire::{RuleFiring, RuleInput, RulesOutcome, fire, firing_pointer};
 pub(super) use raw::{RawRule, RuleOwner, rules};
 
-/// How a record of what ran names a rule: `rule:<name>`.
+/// Prefix of a rule in records of what ran: `rule:<name>`.
 pub const RULE_PREFIX: &str = "rule:";
 
 /// The most rules of one plugin.
 const MAX_RULES: usize = 64;
-/// The most things that one rule does.
+/// The most effects of one rule.
 const MAX_EFFECTS: usize = 32;
 /// The most characters of a line.
 const MAX_NOTE_CHARS: usize = 400;
@@ -38,68 +38,63 @@ const MAX_NOTE_CHARS: usize = 400;
 /// One rule.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ManifestRule {
-    /// Its name, as traces tell it: `rule:<name>`.
+    /// Name, shown in traces as `rule:<name>`.
     pub name: String,
-    /// What it waits for.
     pub trigger: RuleTrigger,
-    /// What must hold besides.
+    /// An extra condition that must hold.
     pub guard: Option<RuleCondition>,
-    /// Whether it fires only once on a line.
+    /// Whether it fires only once on a branch.
     pub once: bool,
-    /// So many turns must lie between two times; 0 = none.
+    /// The least number of turns between two firings; 0 means no limit.
     pub cooldown: u64,
-    /// What it does.
+    /// The operations to apply.
     pub effects: Vec<StateOperation>,
-    /// What it says under the message.
+    /// The line to show under the message.
     pub note: Option<LocalizedText>,
-    /// Where all that stands in the manifest.
+    /// Positions in the manifest.
     pub(super) spans: RuleSpans,
 }
 
-/// What a rule waits for.
+/// The trigger of a rule.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RuleTrigger {
-    /// Every so many messages.
+    /// Fires every `n` messages.
     Every {
-        /// So many.
         n: u64,
-        /// Which of them are counted.
+        /// Which messages are counted.
         of: RuleCounter,
     },
-    /// That a condition did not hold before the message and holds after it.
+    /// Fires if a condition holds after the message but not before it.
     Crosses(RuleCondition),
-    /// That a value is another one after the message.
+    /// Fires if a value differs after the message.
     Changes {
-        /// The place.
         place: Pointer,
-        /// As it is written.
+        /// The path as written in the manifest.
         text: String,
     },
 }
 
-/// A condition, and how it is written.
+/// A condition and its source text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleCondition {
-    /// The condition.
     pub condition: Condition,
-    /// As it is written.
+    /// The condition as written in the manifest.
     pub text: String,
 }
 
-/// Which messages of a line are counted.
+/// Which messages of a branch are counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RuleCounter {
-    /// Those of people: turns.
+    /// User messages, that is turns.
     #[default]
     User,
-    /// Replies.
     Model,
-    /// Both.
+    /// User messages and replies.
     Total,
 }
 
-/// Byte offsets in the manifest.
+/// Byte ranges in the manifest.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct RuleSpans {
     trigger: Range<usize>,
@@ -108,7 +103,7 @@ pub(super) struct RuleSpans {
     note: Range<usize>,
 }
 
-/// The place that a variable of a rule names: seen from the plugin's root, or with a slash in front from the top.
+/// Resolves a variable of a rule: relative to the plugin's root, or absolute with a leading slash.
 fn variable_pointer(root: &Pointer, variable: &VariablePath) -> Pointer {
     let keys = variable.keys.iter().cloned();
     if variable.is_from_top { Pointer::from_keys(keys) } else { pointer_below(root, keys) }
@@ -118,29 +113,29 @@ fn pointer_below(root: &Pointer, keys: impl Iterator<Item = String>) -> Pointer 
     Pointer::from_keys(root.keys().iter().cloned().chain(keys))
 }
 
-/// Whether a plugin that asks for these may write at a place.
+/// Returns whether a plugin with these grants may write at a place.
 pub(super) fn may_write(root: &Pointer, grants: &[Permission], place: &Pointer) -> bool {
     let covers = |grant: &Permission| matches!(grant, Permission::StateWrite(other) if place.below(other).is_some());
     !place.is_root() && (place.below(root).is_some() || grants.iter().any(covers))
 }
 
-/// Whether it may read there.
+/// Returns whether a plugin with these grants may read at a place.
 pub(super) fn may_read(root: &Pointer, grants: &[Permission], place: &Pointer) -> bool {
     grants.contains(&Permission::StateRead) || may_write(root, grants, place)
 }
 
 impl ManifestRule {
-    /// Whether it asks how many replies there were.
+    /// Returns whether the rule needs the number of replies.
     pub fn counts_replies(&self) -> bool {
         matches!(self.trigger, RuleTrigger::Every { of: RuleCounter::Model | RuleCounter::Total, .. })
     }
 
-    /// Whether it waits for messages to be counted.
+    /// Returns whether the rule counts messages.
     pub fn counts_messages(&self) -> bool {
         matches!(self.trigger, RuleTrigger::Every { .. })
     }
 
-    /// Its conditions, each with where it stands in the manifest.
+    /// Returns the conditions of the rule, each with its position in the manifest.
     fn conditions(&self) -> Vec<(&Condition, Range<usize>)> {
         let trigger = match &self.trigger {
             RuleTrigger::Crosses(wanted) => Some((&wanted.condition, self.spans.trigger.clone())),
@@ -149,7 +144,7 @@ impl ManifestRule {
         trigger.into_iter().chain(self.guard.iter().map(|guard| (&guard.condition, self.spans.guard.clone()))).collect()
     }
 
-    /// Every place that it reads, each with where it stands in the manifest.
+    /// Returns every place that the rule reads, with its position in the manifest.
     fn reads(&self, root: &Pointer) -> Vec<(Pointer, Range<usize>)> {
         let of = |condition: &Condition, at: &Range<usize>| -> Vec<(Pointer, Range<usize>)> {
             condition.variables().map(|variable| (variable_pointer(root, variable), at.clone())).collect()
@@ -165,7 +160,7 @@ impl ManifestRule {
         reads
     }
 
-    /// Every place that it writes.
+    /// Iterates over every operation that the rule applies, with its position in the manifest.
     fn writes(&self) -> impl Iterator<Item = (&StateOperation, Range<usize>)> {
         self.effects.iter().zip(self.spans.effects.iter().cloned())
     }

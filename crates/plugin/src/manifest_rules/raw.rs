@@ -1,4 +1,4 @@
-//! Rules as they are written.
+//! Rules as deserialised, and their checks.
 
 use std::ops::Range;
 
@@ -35,18 +35,18 @@ pub(crate) struct RawRule {
     note: Option<Spanned<LocalizedText>>,
 }
 
-/// What is wrong, and where.
+/// A fault and its place in the manifest.
 pub(crate) type RuleFault = (Range<usize>, String);
 
-/// Who the rules belong to.
+/// The plugin to which the rules belong.
 pub(crate) struct RuleOwner<'a> {
     pub id: &'a str,
     pub root: &'a Pointer,
-    /// What its manifest asks for.
+    /// The permissions that its manifest requests.
     pub asks: &'a [Permission],
 }
 
-/// Reads and checks the rules of one manifest.
+/// Parses and checks the rules of one manifest.
 pub(crate) fn rules(raw: Vec<RawRule>, owner: &RuleOwner<'_>) -> Result<Vec<ManifestRule>, RuleFault> {
     let mut rules: Vec<ManifestRule> = Vec::new();
     for one in raw {
@@ -111,7 +111,7 @@ fn positive(number: &Spanned<u64>, what: &str) -> Result<u64, RuleFault> {
     if (1..=1_000_000).contains(&n) { Ok(n) } else { Err((number.span(), format!("{what} is from 1 to 1000000"))) }
 }
 
-/// The one thing that a rule waits for.
+/// Parses the single trigger of a rule.
 fn trigger(
     at: &Range<usize>,
     every: Option<Spanned<u64>>,
@@ -143,7 +143,7 @@ fn trigger(
     }
 }
 
-/// A condition that stands in a key.
+/// Parses the condition in a key.
 fn condition(text: &Spanned<String>, key: &str) -> Result<(RuleCondition, Range<usize>), RuleFault> {
     let condition = Condition::parse(text.get_ref()).map_err(|why| {
         let why = why.replace('`', "\"");
@@ -152,7 +152,7 @@ fn condition(text: &Spanned<String>, key: &str) -> Result<(RuleCondition, Range<
     Ok((RuleCondition { condition, text: text.get_ref().clone() }, text.span()))
 }
 
-/// One thing that a rule does: an operation, its paths seen from the plugin's root.
+/// Parses one effect of a rule: an operation with paths relative to the plugin's root.
 fn effect(table: Spanned<toml::Table>, rule: &str, owner: &RuleOwner<'_>) -> Result<StateOperation, RuleFault> {
     let at = table.span();
     let wrong = |message: String| (at.clone(), message);
@@ -185,7 +185,7 @@ fn effect(table: Spanned<toml::Table>, rule: &str, owner: &RuleOwner<'_>) -> Res
     Ok(operation)
 }
 
-/// Every place that an operation changes.
+/// Iterates over every place that an operation changes.
 pub(super) fn places(operation: &StateOperation) -> impl Iterator<Item = &Pointer> {
     let from = match &operation.change {
         clotho_core::world::StateChange::Move { from } => Some(from),

@@ -1,11 +1,11 @@
-//! Lines with values in them: `Rin now trusts you ({{affinity}}).`
+//! Note lines with values in them: `Rin now trusts you ({{affinity}}).`
 
 use serde_json::Value;
 
 use crate::localized_text::LocalizedText;
 use clotho_core::world::condition::VariablePath;
 
-/// The text in every language.
+/// Returns the text in every language.
 pub(super) fn all_languages(words: &LocalizedText) -> Vec<&str> {
     if words.all().is_empty() {
         vec![words.get("")]
@@ -14,12 +14,12 @@ pub(super) fn all_languages(words: &LocalizedText) -> Vec<&str> {
     }
 }
 
-/// The variables that a text names.
+/// Returns the variables that a text names.
 pub(super) fn variables(text: &str) -> Vec<VariablePath> {
     parts(text).into_iter().filter_map(|(_, name)| VariablePath::parse(name?)).collect()
 }
 
-/// What is wrong with a text.
+/// Returns what is wrong with a text, if anything.
 pub(super) fn text_problem(text: &str) -> Option<String> {
     parts(text).into_iter().find_map(|(_, name)| match name {
         Some(name) if VariablePath::parse(name).is_none() => Some(format!("\"{{{{{name}}}}}\" is no name of a value")),
@@ -27,7 +27,7 @@ pub(super) fn text_problem(text: &str) -> Option<String> {
     })
 }
 
-/// The text with its values; what is not there is told as "–".
+/// Fills the values into the text; a missing value becomes "–".
 pub(super) fn fill(text: &str, mut value: impl FnMut(&VariablePath) -> Option<Value>) -> String {
     let mut told = String::new();
     for (before, name) in parts(text) {
@@ -42,7 +42,7 @@ pub(super) fn fill(text: &str, mut value: impl FnMut(&VariablePath) -> Option<Va
     told
 }
 
-/// Pieces of the text, each with the name that stands behind it in braces.
+/// Splits the text into pieces, each with the name in braces that follows it.
 fn parts(text: &str) -> Vec<(&str, Option<&str>)> {
     let mut parts = Vec::new();
     let mut rest = text;

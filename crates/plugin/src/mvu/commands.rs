@@ -1,4 +1,4 @@
-//! `_.set(path, value);//reason` and its relatives.
+//! Parses `_.set(path, value);//reason` and similar calls.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::{MvuCommand, MvuOp, ParsedCommands, SkippedCommand, join_path, parse_
 /// The most bytes of one command.
 const MAX_CALL_BYTES: usize = 16 << 10;
 
-/// Reads every call in a text.
+/// Parses every call in a text, up to `most` commands.
 pub(super) fn parse_calls(text: &str, most: usize, parsed: &mut ParsedCommands) {
     let mut rest = text;
     while let Some(at) = rest.find("_.") {
@@ -36,7 +36,7 @@ pub(super) fn parse_calls(text: &str, most: usize, parsed: &mut ParsedCommands) 
     }
 }
 
-/// The text without its calls.
+/// Returns the text without its calls.
 pub(super) fn remove_calls(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -59,7 +59,7 @@ pub(super) fn remove_calls(text: &str) -> String {
     out
 }
 
-/// The arguments up to the closing bracket, and what follows it.
+/// Returns the arguments up to the closing parenthesis, and the rest of the text.
 fn arguments(text: &str) -> Option<(Vec<&str>, &str)> {
     let mut args = Vec::new();
     let mut depth = 0_usize;
@@ -97,14 +97,14 @@ fn arguments(text: &str) -> Option<(Vec<&str>, &str)> {
     None
 }
 
-/// `;//reason` after a call, to the end of the line.
+/// Parses `;//reason` after a call, up to the end of the line; returns the reason and the rest.
 fn reason(text: &str) -> (&str, &str) {
     let after = text.trim_start_matches([' ', '\t']);
     let after = after.strip_prefix([';', '；']).unwrap_or(after);
     match after.trim_start_matches([' ', '\t']).strip_prefix("//") {
         None => ("", after),
         Some(comment) => {
-            // The tag around the commands may close on the same line.
+            // The enclosing tag may close on the same line.
             let end = ["\n", "</"].iter().filter_map(|sign| comment.find(sign)).min().unwrap_or(comment.len());
             let (reason, rest) = comment.split_at(end);
             (reason.trim(), rest)
@@ -216,7 +216,7 @@ mod tests {
         assert!(skipped.iter().any(|line| line.ends_with("it names no path")), "{skipped:?}");
     }
 
-    /// Nothing a model writes is run: an expression stays the text it is.
+    /// Model output is never evaluated: an expression stays a text.
     #[test]
     fn mvu_commands_expressions_are_not_evaluated() {
         assert_eq!(one("_.set('a', process.exit(1));")["value"], json!("process.exit(1)"));

@@ -1,29 +1,29 @@
-//! What the values of a story begin with: `[initvar]` entries of lorebooks and `<initvar>` blocks of greetings, written in
-//! YAML, JSON with its relaxed forms, or TOML.
+//! Initial values of a story: `[initvar]` entries of lorebooks and `<initvar>` blocks of greetings. They are YAML,
+//! relaxed JSON or TOML.
 
 use serde_json::{Map, Value};
 
 use super::{PATCH_TAGS, first_block_text, strip_blocks, value};
 
-/// What authors write for a schema that is made of the values: it is no value.
+/// Metadata from which MVU builds a schema; it is not a value.
 const META: &str = "$meta";
 const EXTENSIBLE: &str = "$__META_EXTENSIBLE__$";
-/// The tag of a greeting's own values.
+/// The tag of a greeting's own initial values.
 const TAG: &str = "initvar";
-/// The name of the place in which all of it lies.
+/// MVU's root of all values.
 const STAT_DATA: &str = "stat_data";
 
-/// A text that says what values begin with.
+/// A text with initial values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InitVarText {
-    /// What it is called, for people.
+    /// Display name.
     pub name: String,
-    /// The text, macros filled in.
+    /// The text, with macros filled in.
     pub text: String,
 }
 
-/// The values of texts, and of the block in a greeting, one upon the other: maps are joined, all else is replaced. With it
-/// what could not be read.
+/// Merges the values of all texts and then of the greeting's block: maps are joined, other values are replaced. Also
+/// returns a message for each unreadable text.
 pub(crate) fn initial_values(starts: &[InitVarText], greeting: &str) -> (Map<String, Value>, Vec<String>) {
     let (mut all, mut unread) = (Value::Object(Map::new()), Vec::new());
     let mut take = |name: &str, text: &str| match parse_map(text) {
@@ -42,15 +42,15 @@ pub(crate) fn initial_values(starts: &[InitVarText], greeting: &str) -> (Map<Str
     }
 }
 
-/// What of texts, and of the block in a greeting, cannot be read: a sentence for each. Pure, so that it can be told before a story
-/// begins.
+/// Returns a message for each text that cannot be parsed, including the greeting's block. It is pure, so that users can
+/// be told before a story begins.
 pub fn unreadable_texts(starts: &[InitVarText], greeting: &str) -> Vec<String> {
     initial_values(starts, greeting).1
 }
 
-/// A text as a map of values; an empty one is an empty map.
+/// Parses a text to a map of values; an empty text is an empty map.
 fn parse_map(text: &str) -> Option<Map<String, Value>> {
-    // Beside values there may be commands, which are carried out as those of a reply are.
+    // A text may also contain commands. They are removed here and applied like those of a reply.
     let text = PATCH_TAGS.iter().fold(text.to_owned(), |text, tag| strip_blocks(&text, tag));
     let text = strip_code_fence(text.trim());
     if text.is_empty() {
@@ -72,14 +72,14 @@ fn map(value: Value) -> Option<Map<String, Value>> {
     if let Value::Object(map) = value { Some(map) } else { None }
 }
 
-/// What stands inside of a code fence, if the text is one.
+/// Returns the content of a code fence, or the text without a leading `---`.
 fn strip_code_fence(text: &str) -> &str {
     let Some(fenced) = text.strip_prefix("```") else { return text.strip_prefix("---").unwrap_or(text).trim() };
     let inside = fenced.split_once('\n').map_or("", |(_, inside)| inside).trim_end();
     inside.strip_suffix("```").unwrap_or(inside).trim()
 }
 
-/// Takes out what is no value.
+/// Removes MVU metadata and NUL characters.
 fn remove_metadata(value: &mut Value) {
     match value {
         Value::Object(map) => {
@@ -95,7 +95,7 @@ fn remove_metadata(value: &mut Value) {
     }
 }
 
-/// Where values go that are put over those that are there, map by map: each place below a root, and what is put there.
+/// Lists the writes that put `value` over the values in `there`, map by map: a path below the root and a value each.
 pub(crate) fn leaf_values(there: Option<&Value>, path: &str, value: Value, out: &mut Vec<(String, Value)>) {
     match (there, value) {
         (Some(Value::Object(there)), Value::Object(map)) => {
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(unread, ["\"[initvar]\" is neither YAML nor JSON nor TOML: it begins nothing"]);
     }
 
-    /// Bad input: what nests, repeats itself or is no text of that kind ends.
+    /// Invalid input, deep nesting and alias bombs must end quickly and stay small.
     #[test]
     fn mvu_init_vars_invalid_text_is_ignored() {
         let bomb = "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\n\

@@ -1,12 +1,13 @@
 //! The MVU dialect: commands that a model writes into its reply to change variables, as most existing cards expect
-//! (`docs/modders.md`). Parsed, never evaluated: a model's text is not code.
+//! (`docs/modders.md`). They are parsed and never evaluated, because a model's text is not code.
 //!
 //! `_.set('a.b', 1);//why` and `<JSONPatch>[{"op": "delta", "path": "/a/b", "value": 1}]</JSONPatch>` both become
-//! `MvuCommand`s in the order of the text. One bad command drops only itself and is listed with the reason.
-//! `commands.rs` reads the calls, `patch.rs` the patches, `value.rs` the values as people and models write them.
-//! `replay.rs` carries the commands of a chat that comes from elsewhere out, `init_vars.rs` reads what values begin with,
-//! `path_repair.rs` finds the place that a path with a slip in it means,
-//! `value_updates.rs` does what a model that keeps values says to those whose plugins read no commands.
+//! `MvuCommand`s in text order. An invalid command is skipped with a reason; the others still apply.
+//!
+//! - `commands.rs` parses the calls, `patch.rs` the patches, `value.rs` the relaxed values in them.
+//! - `replay.rs` applies the commands of imported chats; `init_vars.rs` parses initial values.
+//! - `path_repair.rs` corrects misspelled paths.
+//! - `value_updates.rs` applies the commands of a values model for plugins that read none themselves.
 
 mod commands;
 mod init_vars;
@@ -28,7 +29,7 @@ pub(super) use path_repair::repair_paths;
 pub use replay::{MvuReplay, replay};
 pub use value_updates::{MvuChanges, MvuTarget, count_commands, keep};
 
-/// What a command does.
+/// The operation of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MvuOp {
     Set,
@@ -50,26 +51,26 @@ impl MvuOp {
     }
 }
 
-/// One command. Paths are a script's: `rin/affinity`.
+/// One command. Paths have the form of scripts: `rin/affinity`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct MvuCommand {
     pub(super) op: MvuOp,
     pub(super) path: String,
-    /// Under which key (or at which position) of the value at the path; an insert without one goes to the end.
+    /// The key or position inside the value at the path; an insert without one appends.
     pub(super) key: Option<String>,
     pub(super) value: Option<Value>,
-    /// Where a moved value was.
+    /// The source path of a move.
     pub(super) from: Option<String>,
     pub(super) reason: String,
 }
 
 impl MvuCommand {
-    /// Where it is meant, below a root.
+    /// Returns the target below a root.
     pub(super) fn pointer(&self, root: &Pointer) -> Pointer {
         replay::pointer_below(root, &self.path)
     }
 
-    /// The form that scripts see; what is absent is left out, `value` and `reason` excepted.
+    /// Returns the form that scripts see. Absent fields are left out, except `value` and `reason`.
     pub(super) fn to_json(&self) -> Value {
         let mut map = Map::new();
         map.insert("op".to_owned(), self.op.as_str().into());
@@ -88,7 +89,7 @@ impl MvuCommand {
 /// A command that was not understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SkippedCommand {
-    /// Its beginning.
+    /// The first characters of the command.
     text: String,
     why: &'static str,
 }
@@ -106,7 +107,7 @@ impl fmt::Display for SkippedCommand {
     }
 }
 
-/// What a text holds.
+/// The commands found in a text.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct ParsedCommands {
     pub(super) commands: Vec<MvuCommand>,
@@ -127,12 +128,12 @@ impl ParsedCommands {
 }
 
 const PATCH_TAGS: [&str; 2] = ["JSONPatch", "json_patch"];
-/// Thoughts among commands are none.
+/// Blocks of reasoning; commands inside them are ignored.
 const REASONING_TAGS: [&str; 3] = ["Analysis", "think", "thinking"];
-/// Everything that holds commands.
+/// All tags of blocks that contain commands.
 const UPDATE_TAGS: [&str; 3] = ["UpdateVariable", "JSONPatch", "json_patch"];
 
-/// Every command of a text, in order; reading ends after `most`.
+/// Parses the commands of a text in order, up to `most`.
 pub(super) fn parse(text: &str, most: usize) -> ParsedCommands {
     let mut parsed = ParsedCommands::default();
     let thoughtless = REASONING_TAGS.iter().fold(text.to_owned(), |text, tag| strip_closed_blocks(&text, tag));
@@ -147,7 +148,7 @@ pub(super) fn parse(text: &str, most: usize) -> ParsedCommands {
     parsed
 }
 
-/// Reads patches, and lets `between` read what stands between them.
+/// Parses patches, and calls `between` for the text between them.
 fn split_patches(text: &str, most: usize, parsed: &mut ParsedCommands, between: fn(&str, usize, &mut ParsedCommands)) {
     let mut rest = text;
     while parsed.len() < most {
@@ -160,7 +161,7 @@ fn split_patches(text: &str, most: usize, parsed: &mut ParsedCommands, between: 
     }
 }
 
-/// Reads what stands in a block for updates: calls, and patches that nothing marks as such.
+/// Parses the content of an update block: calls, and patches without a tag of their own.
 fn parse_update_block(text: &str, most: usize, parsed: &mut ParsedCommands) {
     let mut rest = text;
     while let Some(at) = patch::find_bare_patch(rest).filter(|_| parsed.len() < most) {
@@ -175,19 +176,19 @@ fn first_block(text: &str, tags: &[&str]) -> Option<MvuBlock> {
     tags.iter().filter_map(|tag| find_block(text, tag)).min_by_key(|block| block.start)
 }
 
-/// The text without its commands, and without the blocks in which they stand.
+/// Returns the text without its commands and without the blocks that contain them.
 pub fn without_commands(text: &str) -> String {
     let bare = UPDATE_TAGS.iter().fold(text.to_owned(), |text, tag| strip_blocks(&text, tag));
     commands::remove_calls(&bare)
 }
 
-/// What stands in the first `<tag>…</tag>`; a block that is not closed goes to the end of the text, since models stop in
-/// the middle.
+/// Returns the content of the first `<tag>…</tag>`. An unclosed block extends to the end of the text, because models
+/// may stop in the middle.
 pub(super) fn first_block_text<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
     find_block(text, tag).and_then(|block| text.get(block.inside))
 }
 
-/// The text without its `<tag>…</tag>` blocks.
+/// Returns the text without its `<tag>…</tag>` blocks.
 pub(super) fn strip_blocks(text: &str, tag: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -199,7 +200,7 @@ pub(super) fn strip_blocks(text: &str, tag: &str) -> String {
     out
 }
 
-/// The text without its `<tag>…</tag>` blocks; one that is not closed stays.
+/// Returns the text without its closed `<tag>…</tag>` blocks; an unclosed one stays.
 fn strip_closed_blocks(text: &str, tag: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -217,7 +218,7 @@ struct MvuBlock {
     end: usize,
 }
 
-/// Finds a tag without looking at the case of its letters.
+/// Finds a block by its tag, ignoring ASCII case.
 fn find_block(text: &str, tag: &str) -> Option<MvuBlock> {
     let opening = find_ignoring_case(text, &format!("<{tag}>"), 0)?;
     let closing = find_ignoring_case(text, &format!("</{tag}>"), opening.end);
@@ -230,11 +231,11 @@ fn find_ignoring_case(text: &str, wanted: &str, from: usize) -> Option<std::ops:
     let bytes = text.as_bytes().get(from..)?;
     let at = bytes.windows(wanted.len()).position(|window| window.eq_ignore_ascii_case(wanted.as_bytes()))?;
     let start = from + at;
-    // Equal but for ASCII case, so both ends are ends of characters.
+    // Equal except for ASCII case, so both ends are character boundaries.
     Some(start..start + wanted.len())
 }
 
-/// A path from unescaped keys; MVU's own top, `stat_data`, is left out.
+/// Joins unescaped keys to a path, without MVU's root `stat_data`.
 fn join_path(keys: &[String]) -> Option<String> {
     let keys = match keys.split_first() {
         Some((first, rest)) if first == "stat_data" => rest,
@@ -244,7 +245,7 @@ fn join_path(keys: &[String]) -> Option<String> {
     (!escaped.is_empty()).then(|| escaped.join("/"))
 }
 
-/// `a.b[0]["c d"]` as keys; `None` when brackets do not close.
+/// Splits `a.b[0]["c d"]` into keys; `None` if the brackets do not close.
 fn parse_lodash_path(path: &str) -> Option<Vec<String>> {
     let mut keys = Vec::new();
     let mut rest = path.trim();
@@ -290,7 +291,7 @@ mod tests {
         );
     }
 
-    /// Plugins 3.1: a patch that nothing marks is read where commands stand, and thoughts nowhere.
+    /// Plugins 3.1: patches without a tag are read only inside update blocks; reasoning is never read.
     #[test]
     fn mvu_parse_reads_bare_patches_and_skips_reasoning() {
         let op = "[{\"op\": \"delta\", \"path\": \"/a\", \"value\": 1},\n{\"op\": \"replace\", \"path\": \"/b\", \"value\": {\"c\": 2}}]";

@@ -1,11 +1,11 @@
-//! `<JSONPatch>`: RFC 6902 as models write it, with MVU's own `delta` and `insert`.
+//! Parses `<JSONPatch>`: RFC 6902 as models write it, plus MVU's `delta` and `insert`.
 
 use serde_json::{Map, Value};
 
 use super::value::{self, relaxed_number};
 use super::{MvuCommand, MvuOp, ParsedCommands, SkippedCommand, join_path, parse_lodash_path};
 
-/// Reads each object of a patch by itself, so that one bad one, or a missing bracket around them, spoils nothing else.
+/// Parses each object of a patch separately, so that an invalid one or a missing bracket affects no other.
 pub(super) fn parse_patch(text: &str, most: usize, parsed: &mut ParsedCommands) {
     let mut rest = text;
     while let Some(at) = rest.find('{') {
@@ -26,7 +26,7 @@ pub(super) fn parse_patch(text: &str, most: usize, parsed: &mut ParsedCommands) 
     }
 }
 
-/// Where a patch begins that nothing marks as one: a list of operations, or one by itself, at the beginning of a line.
+/// Finds a patch without a tag: a list of operations, or a single one, at the start of a line.
 pub(super) fn find_bare_patch(text: &str) -> Option<usize> {
     let mut at = 0;
     let mut depth = 0_i64;
@@ -36,7 +36,7 @@ pub(super) fn find_bare_patch(text: &str) -> Option<usize> {
         if depth <= 0 && trimmed.starts_with(['[', '{']) && is_patch(text.get(start..).unwrap_or_default()) {
             return Some(start);
         }
-        // What stands inside of a call is its argument.
+        // Text inside a call is its argument.
         depth += line.chars().map(|c| i64::from(c == '(') - i64::from(c == ')')).sum::<i64>();
         at += line.len();
     }
@@ -52,7 +52,7 @@ fn is_operation(map: &Map<String, Value>) -> bool {
     map.contains_key("op") && map.contains_key("path")
 }
 
-/// Reads the operations at the beginning of a text, and answers what follows them.
+/// Parses the operations at the start of a text, and returns the rest.
 pub(super) fn parse_bare_patch<'t>(text: &'t str, most: usize, parsed: &mut ParsedCommands) -> &'t str {
     let mut rest = text.strip_prefix('[').unwrap_or(text);
     while parsed.len() < most {
@@ -104,7 +104,7 @@ fn command(map: &Map<String, Value>) -> Result<MvuCommand, &'static str> {
     Ok(made)
 }
 
-/// `/a/b`, `a/b` or `a.b` as keys.
+/// Splits `/a/b`, `a/b` or `a.b` into keys.
 fn pointer(path: &str) -> Option<Vec<String>> {
     let path = path.trim();
     if !path.contains('/') {

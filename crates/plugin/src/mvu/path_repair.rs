@@ -1,12 +1,12 @@
-//! Slips in paths: models write `rin.Affinity` or `Rin. affinity` where the story has `rin.affinity`. Where exactly one value
-//! is meant, the command goes there, and it is said.
+//! Repairs misspelled paths: models write `rin.Affinity` or `Rin. affinity` where the state has `rin.affinity`. If
+//! exactly one value fits, the command uses it and the repair is reported.
 
 use serde_json::Value;
 
 use super::MvuCommand;
 use clotho_core::world::{Pointer, World, find_equivalent_name};
 
-/// Lets the paths of a command lead to what they mean; what was mended, in words for the author.
+/// Corrects the paths of a command; returns a description of the change for the author.
 pub(crate) fn repair_paths(command: &mut MvuCommand, root: &Pointer, world: &World) -> Option<String> {
     let said = command.path.clone();
     for path in [Some(&mut command.path), command.from.as_mut()].into_iter().flatten() {
@@ -17,7 +17,7 @@ pub(crate) fn repair_paths(command: &mut MvuCommand, root: &Pointer, world: &Wor
     (said != command.path).then(|| format!("read \"{said}\" as \"{}\"", command.path))
 }
 
-/// The path that is meant; `None` where it is right, or nobody knows.
+/// Returns the corrected path; `None` if it is right or no match is known.
 fn resolve_path(path: &str, root: &Pointer, world: &World) -> Option<String> {
     let mut there = world.get(root)?;
     let mut keys: Vec<String> = Vec::new();
@@ -37,7 +37,7 @@ fn resolve_path(path: &str, root: &Pointer, world: &World) -> Option<String> {
             _ => None,
         };
         let Some((key, value)) = inside else {
-            // What comes new stays as it is said.
+            // New keys stay as written.
             keys.push(key.to_owned());
             break;
         };

@@ -1,5 +1,5 @@
-//! What the commands of a text do to variables that a chat of another program keeps, as operations on the world: so a story
-//! goes on from the last state that is written down, through the messages whose state was thrown away.
+//! Applies the commands of a text to the variables of an imported chat, as operations on the state. A story can so
+//! continue from the last stored state, through later messages without one.
 
 use serde_json::Value;
 
@@ -7,19 +7,19 @@ use clotho_core::world::{Pointer, SchemaSet, StateChange, StateOperation, World,
 
 use super::{MvuCommand, MvuOp, parse};
 
-/// So many commands of one text are carried out.
+/// The most commands of one text that are applied.
 const MAX_COMMANDS: usize = 1_000;
 
-/// What a text does.
+/// The result of replaying a text.
 #[derive(Debug, Default)]
 pub struct MvuReplay {
-    /// The operations, in the order of the text.
+    /// The operations, in text order.
     pub operations: Vec<StateOperation>,
-    /// How many commands were not understood, or could not be carried out.
+    /// Number of commands that were not understood or could not be applied cleanly.
     pub skipped: usize,
 }
 
-/// Carries the commands of a text out on a world, below a place in it.
+/// Applies the commands of a text to a state, below `root`.
 pub fn replay(text: &str, root: &Pointer, world: &mut World) -> MvuReplay {
     let parsed = parse(text, MAX_COMMANDS);
     let mut replayed = MvuReplay { operations: Vec::new(), skipped: parsed.skipped.len() };
@@ -67,7 +67,7 @@ pub(super) fn pointer_below(root: &Pointer, path: &str) -> Pointer {
     Pointer::from_keys(root.keys().iter().cloned().chain(below))
 }
 
-/// A value with its description, `[value, "what it is"]`, is changed in its first place.
+/// For a value with a description, `[value, "what it is"]`, returns the path of its first element.
 fn value_of(path: Pointer, world: &World) -> Pointer {
     match world.get(&path) {
         Some(Value::Array(pair)) if matches!(pair.as_slice(), [first, Value::String(_)] if !first.is_object()) => {
@@ -77,7 +77,7 @@ fn value_of(path: Pointer, world: &World) -> Pointer {
     }
 }
 
-/// Puts a value into what stands at a place: at the end of a list, under a key, or key by key.
+/// Inserts a value into the one at a path: at the end of a list, under a key, or key by key.
 pub(super) fn insert_changes(
     command: &MvuCommand,
     path: &Pointer,
@@ -102,8 +102,7 @@ pub(super) fn insert_changes(
     }
 }
 
-/// Where something lies in what stands at a place: in a list by its position or by what it is, in a map by its key or by
-/// its position.
+/// Finds an element of the value at a path: in a list by position or value, in a map by key or position.
 pub(super) fn find_inside(path: &Pointer, what: &Value, world: &World) -> Option<Pointer> {
     let position = what.as_u64().and_then(|position| usize::try_from(position).ok());
     match world.get(path)? {
@@ -119,7 +118,7 @@ pub(super) fn find_inside(path: &Pointer, what: &Value, world: &World) -> Option
     }
 }
 
-/// Takes a value away. A list without it is put anew: nothing takes a position out of a list.
+/// Removes a value. A list is set again without the element, because no operation removes by position.
 pub(super) fn remove_change(path: &Pointer, world: &World) -> Option<(Pointer, StateChange)> {
     let (above, key) = path.split_last()?;
     match world.get(&above) {
@@ -138,7 +137,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// Domain 3: what a text does is the same whether it is played or replayed.
+    /// Domain 3: commands have the same effect whether played or replayed.
     #[test]
     fn mvu_replay_commands_change_values() {
         let check = |text: &str, before: Value, after: Value, skipped: usize| {

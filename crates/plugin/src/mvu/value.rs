@@ -1,5 +1,5 @@
-//! Values as models write them: JSON with single quotes, bare keys, trailing commas, comments, a plus sign. What is none
-//! of that is the text it is.
+//! Parses values as models write them: JSON with single quotes, bare keys, trailing commas, comments, a plus sign.
+//! Anything else is a string.
 
 use std::iter::Peekable;
 use std::str::CharIndices;
@@ -9,7 +9,7 @@ use serde_json::{Map, Number, Value};
 /// The deepest nesting.
 const MAX_DEPTH: usize = 32;
 
-/// Reads a value; what is no value is a text.
+/// Parses a value; a text that does not parse is a string.
 pub(super) fn read(text: &str) -> Value {
     let trimmed = text.trim();
     let mut reader = RelaxedJsonReader::new(trimmed);
@@ -17,7 +17,7 @@ pub(super) fn read(text: &str) -> Value {
     whole.unwrap_or_else(|| Value::String(trimmed.replace('\0', "")))
 }
 
-/// Reads an object at the beginning of a text, and what follows it.
+/// Parses an object at the start of a text; returns it and the rest.
 pub(super) fn read_object(text: &str) -> Option<(Map<String, Value>, &str)> {
     let mut reader = RelaxedJsonReader::new(text);
     match reader.value(MAX_DEPTH)? {
@@ -29,7 +29,7 @@ pub(super) fn read_object(text: &str) -> Option<(Map<String, Value>, &str)> {
     }
 }
 
-/// A number with what people put around it: `+3`, `.5`, `5.`.
+/// Parses a number in relaxed notation: `+3`, `.5`, `5.`.
 pub(super) fn relaxed_number(text: &str) -> Option<Number> {
     let (minus, digits) = match text.strip_prefix('-') {
         Some(digits) => ("-", digits),
@@ -75,7 +75,7 @@ impl<'t> RelaxedJsonReader<'t> {
         self.chars.next_if(|(_, c)| *c == wanted).is_some()
     }
 
-    /// White space and comments.
+    /// Skips white space and comments.
     fn skip_space(&mut self) {
         loop {
             while self.chars.next_if(|(_, c)| c.is_whitespace()).is_some() {}
@@ -165,7 +165,7 @@ impl<'t> RelaxedJsonReader<'t> {
         }
     }
 
-    /// Four hexadecimal digits, or two such escapes for one character beyond the first plane.
+    /// Parses four hexadecimal digits, or a surrogate pair of two such escapes.
     fn unicode(&mut self) -> Option<char> {
         let first = self.hex()?;
         if !(0xd800..0xdc00).contains(&first) {
@@ -194,7 +194,7 @@ impl<'t> RelaxedJsonReader<'t> {
         out.trim().to_owned()
     }
 
-    /// A number or one of the few words that are values.
+    /// Parses a number or one of the value keywords.
     fn literal(&mut self) -> Option<Value> {
         let word = self.bare_word(|c| matches!(c, ',' | '}' | ']'));
         match word.as_str() {

@@ -1,5 +1,5 @@
-//! What the commands of a model that keeps values do to values whose plugins read no commands themselves: each is an operation by
-//! the plugin whose value it is, under that plugin's schema.
+//! Applies the commands of a values model to plugins that read no commands themselves. Each command becomes an
+//! operation by the plugin that owns the value, under that plugin's schema.
 
 use std::sync::Arc;
 
@@ -10,48 +10,49 @@ use clotho_core::world::{Pointer, Problem, ProblemKind, Schema, SchemaSet, State
 use super::replay::{find_inside, insert_changes, pointer_below, remove_change};
 use super::{MvuCommand, MvuOp, parse, repair_paths};
 
-/// So many commands of one text are carried out.
+/// The most commands of one text that are applied.
 const MAX_COMMANDS: usize = 500;
 
-/// Whose values are kept.
+/// A plugin whose values are updated.
 #[derive(Debug, Clone)]
 pub struct MvuTarget {
-    /// The plugin.
+    /// Id of the plugin.
     pub id: String,
-    /// Where its values are.
+    /// The root of its values.
     pub root: Pointer,
-    /// What they may be.
+    /// The schema of its values.
     pub schema: Option<Arc<Schema>>,
 }
 
-/// What a text does to the values of one plugin.
+/// The changes of a text to the values of one plugin.
 #[derive(Debug)]
 pub struct MvuChanges {
-    /// The plugin.
+    /// Id of the plugin.
     pub id: String,
-    /// The operations, folded into the world already.
+    /// The operations; they are folded into the state already.
     pub operations: Vec<StateOperation>,
-    /// What the fold said of them, by position.
+    /// What the fold reported, by position in `operations`.
     pub problems: Vec<Problem>,
-    /// What was left out and why.
+    /// Skipped commands with reasons.
     pub skipped: Vec<String>,
-    /// Slips that were mended.
+    /// Corrected paths.
     pub mended: Vec<String>,
 }
 
-/// How many commands a text has, also such as are not understood.
+/// Returns the number of commands in a text, including those not understood.
 pub fn count_commands(text: &str) -> usize {
     parse(text, MAX_COMMANDS).len()
 }
 
-/// Carries the commands of a text out on the values of these plugins. With it what is nobody's, where nobody else reads commands.
+/// Applies the commands of a text to the values of these plugins. Also returns the commands that are not understood or
+/// belong to none of them.
 pub fn keep(text: &str, holders: &[MvuTarget], world: &mut World, rules: &SchemaSet) -> (Vec<MvuChanges>, Vec<String>) {
     let mut parsed = parse(text, MAX_COMMANDS);
     let is_of = |holder: &MvuTarget, command: &MvuCommand| {
         pointer_below(&Pointer::default(), &command.path).below(&holder.root).is_some()
     };
     for command in &mut parsed.commands {
-        // Written as it is listed, `combat/hp`, and not as commands have it.
+        // The path may be written as values are listed, `combat/hp`, instead of in dotted form.
         if !holders.iter().any(|holder| is_of(holder, command)) {
             command.path = command.path.replace("~1", "/");
         }
@@ -82,7 +83,7 @@ fn describe_skip(command: &MvuCommand, why: &str) -> String {
     format!("{} {}{key}: {why}", command.op.as_str(), command.path)
 }
 
-/// Carries one command out, as a whole or not at all.
+/// Applies one command and records its operations, problems or reason for skipping.
 fn apply_command(
     command: &MvuCommand,
     holder: &MvuTarget,
@@ -111,7 +112,7 @@ fn apply_command(
     }
 }
 
-/// A path from the top as one below a root.
+/// Converts a path from the top to one below a root.
 fn relative_path(path: &str, root: &Pointer) -> String {
     path.split('/').skip(root.keys().len()).collect::<Vec<_>>().join("/")
 }
@@ -152,13 +153,13 @@ fn operations(command: &MvuCommand, holder: &MvuTarget, world: &World) -> Result
     Ok(changes.into_iter().map(by).collect())
 }
 
-/// Whether the schema names the place, so that a value may be put there that is not there yet.
+/// Returns whether the schema declares the place, so that a missing value may be created there.
 fn is_declared(path: &Pointer, holder: &MvuTarget) -> bool {
     let keys = path.below(&holder.root).unwrap_or_default();
     holder.schema.as_ref().is_some_and(|schema| schema.at(keys).is_some())
 }
 
-/// Whether nobody but scripts may see a place, what is above it, or something inside.
+/// Returns whether a place, one above it, or one inside it is visible to scripts only.
 fn is_concealed(place: &Pointer, holder: &MvuTarget, world: &World) -> bool {
     let (Some(schema), Some(state)) = (&holder.schema, world.get(&holder.root)) else { return false };
     let Some(keys) = place.below(&holder.root) else { return true };
@@ -172,7 +173,7 @@ mod tests {
 
     use super::*;
 
-    /// Plugins 3.1: what a model says of values is done under their schema; what may not be is left out and told.
+    /// Plugins 3.1: commands of a values model follow the schema; what it refuses is skipped and reported.
     #[test]
     fn mvu_apply_schema_bounds_values() {
         let schema = Schema::parse(json!({"properties": {

@@ -1,5 +1,5 @@
-//! `clotho plugin test --bless`: what came of a case that expects nothing yet, as the `[expect]` of its file. The author reads
-//! it and keeps it, or not; what an author has written is never touched.
+//! `clotho plugin test --bless`: writes the result of a case without expectations into its file as `[expect]`. The
+//! author reviews it. Existing expectations are never changed.
 
 use std::fmt::Write as _;
 
@@ -11,8 +11,8 @@ use crate::call::{HookAnswer, HookOutcome};
 use crate::loaded::LoadedPlugin;
 use crate::plan::TextInjection;
 
-/// The text of a case's file with what came of it, be it a refusal or an error; `None` where it expects something already, or
-/// where another time something else might come.
+/// Returns the text of a case's file with its result added, even if that is a refusal or an error. `None` if the case
+/// has expectations already, or if its result may differ next time.
 pub fn bless(plugin: &LoadedPlugin, case: &CaseReport) -> Option<String> {
     let text = plugin.source().text(&case.file)?;
     let outcome = case.outcome.as_ref().filter(|_| case.is_deterministic)?;
@@ -26,7 +26,7 @@ pub fn bless(plugin: &LoadedPlugin, case: &CaseReport) -> Option<String> {
     }
 }
 
-/// The text with lines below its `[expect]`; `None` where the table is written in another way.
+/// Inserts lines below `[expect]`; `None` if the table is written in another way.
 fn insert_below_header(text: &str, lines: &str) -> Option<String> {
     let is_header = |line: &str| line.split('#').next().unwrap_or_default().trim() == "[expect]";
     let mut out = String::new();
@@ -44,19 +44,21 @@ fn insert_below_header(text: &str, lines: &str) -> Option<String> {
     found.then_some(out)
 }
 
-/// The lines of `[expect]`.
+/// Returns the lines of `[expect]`.
 fn expectation(plugin: &LoadedPlugin, outcome: &HookOutcome) -> String {
     let mut lines = String::new();
+    // A failed call has nothing but its error.
     if let Some(error) = &outcome.error {
         return format!("error = {}\n", quoted(&error.message));
     }
     operations(plugin, outcome, &mut lines);
     let mut put = |name: &str, value: Value| {
         if let Some(text) = inline_toml(&value) {
-            // Writing into a text cannot fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(lines, "{name} = {text}");
         }
     };
+    // Notes, warnings and rolls.
     for (name, list) in [("notes", &outcome.notes), ("warnings", &outcome.warnings)] {
         if !list.is_empty() {
             put(name, list.as_slice().into());
@@ -65,6 +67,7 @@ fn expectation(plugin: &LoadedPlugin, outcome: &HookOutcome) -> String {
     if !outcome.rolls.is_empty() {
         put("rolls", outcome.rolls.iter().map(|roll| roll.total).collect());
     }
+    // Requests to the host: injections, model calls, summary, lore.
     if !outcome.plan.injections.is_empty() {
         let text = |one: &TextInjection| json!({"slot": one.slot, "text": one.text});
         put("inject", outcome.plan.injections.iter().map(text).collect());
@@ -82,6 +85,7 @@ fn expectation(plugin: &LoadedPlugin, outcome: &HookOutcome) -> String {
             put(name, named.into());
         }
     }
+    // The return value of the hook.
     match &outcome.answer {
         HookAnswer::Nothing => {}
         HookAnswer::Input { text, reply, stop } => {
@@ -106,7 +110,8 @@ fn expectation(plugin: &LoadedPlugin, outcome: &HookOutcome) -> String {
     lines
 }
 
-/// The proposals, one in a line. Their reasons tell people amounts and are left out; what has no form in TOML is, too.
+/// Writes the operations, one per line. Their reasons contain amounts and are left out, as are values that TOML cannot
+/// express.
 fn operations(plugin: &LoadedPlugin, outcome: &HookOutcome, lines: &mut String) {
     let root = &plugin.manifest().state.root;
     let all = outcome.operations.iter().map(|operation| {
@@ -122,7 +127,7 @@ fn operations(plugin: &LoadedPlugin, outcome: &HookOutcome, lines: &mut String) 
         all => {
             lines.push_str("ops = [\n");
             for operation in all {
-                // Writing into a text cannot fail.
+                // Writing to a string cannot fail.
                 let _ = writeln!(lines, "  {operation},");
             }
             lines.push_str("]\n");
@@ -130,7 +135,7 @@ fn operations(plugin: &LoadedPlugin, outcome: &HookOutcome, lines: &mut String) 
     }
 }
 
-/// A value in one line of TOML; `None` for what has no form there.
+/// Formats a value as one line of TOML; `None` if TOML cannot express it.
 fn inline_toml(value: &Value) -> Option<String> {
     Some(match value {
         Value::Null => return None,
@@ -142,7 +147,7 @@ fn inline_toml(value: &Value) -> Option<String> {
     })
 }
 
-/// What is `null` has no key: of each map only what is written is compared.
+/// Formats an inline table without `null` values: in each map only written keys are compared.
 fn inline_table(map: &Map<String, Value>) -> String {
     let is_bare =
         |key: &str| !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
@@ -161,7 +166,7 @@ fn quoted(text: &str) -> String {
             '"' | '\\' => out.extend(['\\', c]),
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
-            // Writing into a text cannot fail.
+            // Writing to a string cannot fail.
             c if c.is_control() => drop(write!(out, "\\u{:04x}", u32::from(c))),
             c => out.push(c),
         }

@@ -1,4 +1,4 @@
-//! A test's file: what a hook gets.
+//! A test file: the input of a hook.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,19 +23,19 @@ use crate::suggest::did_you_mean;
 use clotho_core::clock::Time;
 use clotho_core::world::{SchemaSet, World};
 
-/// One case, checked.
+/// One checked case.
 #[derive(Debug)]
 pub(super) struct PluginTestCase {
     pub(super) hook: Hook,
-    /// The plugin's own values; `None` = what `init` makes.
+    /// The plugin's own values; `None` means the result of `init`.
     pub(super) state: Option<Map<String, Value>>,
-    /// Everything outside them.
+    /// Values outside the plugin's root.
     pub(super) vars: Map<String, Value>,
     pub(super) graft: bool,
     pub(super) expect: Expectation,
-    /// Whether anything stands in its `[expect]`.
+    /// Whether `[expect]` has any content.
     pub(super) expects: bool,
-    /// Why the tool's schema refuses what it is called with: nothing is called then, as in a story.
+    /// Why the tool's schema refuses the arguments; the tool is then not called, as in a story.
     pub(super) unfit_reason: Option<String>,
     config: Arc<Map<String, Value>>,
     grants: Arc<[Permission]>,
@@ -43,12 +43,12 @@ pub(super) struct PluginTestCase {
     raw: RawTestCase,
 }
 
-/// The file as it is written.
+/// The file as deserialised.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawTestCase {
     hook: Option<Spanned<String>>,
-    /// `roll 2d6` = the text `/roll 2d6` in `on_input`.
+    /// `roll 2d6` means the text `/roll 2d6` in `on_input`.
     command: Option<String>,
     #[serde(default)]
     text: String,
@@ -56,20 +56,20 @@ struct RawTestCase {
     seed: u64,
     #[serde(default)]
     config: toml::Table,
-    /// Of a tool: what the model calls it with.
+    /// Arguments with which the model calls a tool.
     #[serde(default)]
     args: toml::Table,
-    /// `on_answer`: what came of the model call.
+    /// `on_answer`: the result of the model call.
     answer: Option<RawAnswer>,
     state: Option<toml::Table>,
-    /// The plugin's own values before the message; without, they are those of `state`.
+    /// The plugin's own values before the message; default is `state`.
     before: Option<toml::Table>,
-    /// Rules that have fired on this line already, each with its turn.
+    /// Rules that have fired already on this branch, each with its turn.
     #[serde(default)]
     fired: BTreeMap<String, u64>,
     #[serde(default)]
     vars: toml::Table,
-    /// What the session grants; by default all that the manifest asks for.
+    /// The session's grants; default is all that the manifest requests.
     grants: Option<Vec<String>>,
     #[serde(default = "default_true")]
     graft: bool,
@@ -98,9 +98,9 @@ struct RawTestCase {
 struct RawNode {
     id: String,
     depth: u64,
-    /// With this message, if it is one of a person.
+    /// Turn number, including this message if it is a user message.
     turn: Option<u64>,
-    /// Replies from the root, with this one if it is one.
+    /// Replies from the root, including this message if it is one.
     replies: u64,
     time: Option<i64>,
 }
@@ -112,7 +112,7 @@ struct RawAnswer {
     #[serde(default)]
     text: String,
     error: Option<String>,
-    /// The turn of the message that asked; without, that of the node.
+    /// The turn of the message that asked; default is that of the node.
     turn: Option<u64>,
 }
 
@@ -146,12 +146,13 @@ fn default_language() -> String {
 }
 
 impl PluginTestCase {
-    /// Reads a file of a plugin's folder.
+    /// Reads a test file of a plugin's folder.
     pub(super) fn read(plugin: &LoadedPlugin, file: &str) -> Result<Self, Box<ScriptError>> {
         let Some(text) = plugin.source().text(file) else {
             return Err(Box::new(test_error(plugin, "the file is not UTF-8".to_owned()).at(file, None, None, None)));
         };
         let wrong = |message: String| Box::new(test_error(plugin, message).at(file, None, None, None));
+        // Parse the file.
         let mut raw: RawTestCase = toml::from_str(text).map_err(|error| {
             let line = error.span().map(|span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
             let line = line.and_then(|line| u32::try_from(line).ok());
@@ -161,6 +162,7 @@ impl PluginTestCase {
         if let Some(command) = &raw.command {
             raw.text = format!("/{command}");
         }
+        // Determine the hook or tool.
         let hook = hook(&raw, plugin).map_err(|message| {
             let at = raw.hook.as_ref().map_or((None, None), |hook| line_and_column(text, hook.span().start));
             Box::new(test_error(plugin, message).at(file, at.0, at.1, Some(text)))
@@ -172,6 +174,7 @@ impl PluginTestCase {
         if let Some(answer) = raw.answer.as_ref().filter(|_| raw.text.is_empty()) {
             raw.text.clone_from(&answer.text);
         }
+        // Determine grants and settings.
         let grants = match &raw.grants {
             None => plugin.manifest().permissions.clone(),
             Some(words) => words
@@ -199,27 +202,27 @@ impl PluginTestCase {
         })
     }
 
-    /// The plugin's values before the message, where the case says others than the hook finds.
+    /// Returns the plugin's values before the message, if the case sets them.
     pub(super) fn before(&self) -> Option<Map<String, Value>> {
         self.raw.before.as_ref().map(object)
     }
 
-    /// The rules that have fired already, each with its turn.
+    /// Iterates over the rules that have fired already, each with its turn.
     pub(super) fn fired(&self) -> impl Iterator<Item = (&str, u64)> {
         self.raw.fired.iter().map(|(rule, turn)| (rule.as_str(), *turn))
     }
 
-    /// The command that it types, with its slash.
+    /// Returns the typed command, with its slash.
     pub(super) fn command(&self) -> Option<&str> {
         self.raw.command.as_ref().map(|_| self.raw.text.as_str())
     }
 
-    /// Replies from the root.
+    /// Returns the number of replies from the root.
     pub(super) fn replies(&self) -> u64 {
         self.raw.node.replies
     }
 
-    /// The call that the case makes on a world.
+    /// Creates the call of the case on a state.
     pub(super) fn call(&self, world: Arc<World>, rules: &Arc<SchemaSet>) -> HookCall {
         let raw = &self.raw;
         let recent = raw.recent.iter().map(|message| RecentMessage {
@@ -254,7 +257,7 @@ impl PluginTestCase {
     }
 }
 
-/// Whose text a hook is usually about: `narrate` gets the message it answers.
+/// Returns the usual role of a hook's text; `narrate` gets the message that it answers.
 fn role(hook: Hook) -> &'static str {
     match hook {
         Hook::Init | Hook::Migrate => "system",
@@ -269,19 +272,19 @@ fn role(hook: Hook) -> &'static str {
     }
 }
 
-/// Before somebody has written, nobody reads or answers what he wrote.
+/// Returns the default turn. `on_input` and `on_reply` follow a user message, so theirs is 1.
 const fn first_turn(hook: Hook) -> u64 {
     if matches!(hook, Hook::OnInput | Hook::OnReply) { 1 } else { 0 }
 }
 
-/// Whether a file says what it expects.
+/// Returns whether a file has expectations.
 fn expects(text: &str) -> bool {
     let file: Option<toml::Table> = toml::from_str(text).ok();
     let expect = file.as_ref().and_then(|file| file.get("expect")?.as_table());
     expect.is_some_and(|expect| !expect.is_empty())
 }
 
-/// The tool that a case calls, with its arguments as the tool's schema has them, or why it refuses them.
+/// Returns the tool that a case calls, with its arguments coerced to the schema, and why they do not fit if so.
 fn tool(
     raw: &RawTestCase,
     hook: Hook,
@@ -301,7 +304,7 @@ fn tool(
     Ok((Some(ToolInvocation { name: tool.name.clone(), arguments, before: 0 }), unfit))
 }
 
-/// The hook of a case, which the plugin must have: one that it lacks does nothing, and would pass every test.
+/// Returns the hook of a case. The plugin must define it: a missing hook does nothing and would pass every test.
 fn hook(raw: &RawTestCase, plugin: &LoadedPlugin) -> Result<Hook, String> {
     let tools: Vec<String> = plugin.manifest().tools.iter().map(|tool| format!("{TOOL_PREFIX}{}", tool.name)).collect();
     let hooks = || Hook::ALL.iter().filter(|hook| **hook != Hook::Tool).map(|hook| hook.name());

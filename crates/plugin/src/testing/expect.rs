@@ -1,4 +1,4 @@
-//! What a test expects of a hook, and how it is compared. Only what is written is looked at.
+//! The expectations of a test and their comparison. Only what is written is compared.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -17,47 +17,47 @@ use clotho_core::world::{Pointer, ProblemKind};
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Expectation {
-    /// All operations in order; of each, the fields that are written. Paths as in scripts.
+    /// All operations in order; of each, only the written fields are compared. Paths have the form of scripts.
     ops: Option<Vec<toml::Table>>,
-    /// The plugin's values afterwards; of each map, the keys that are written.
+    /// The plugin's values afterwards; of each map, only the written keys are compared.
     state: Option<toml::Table>,
     notes: Option<Vec<String>>,
     warnings: Option<Vec<String>>,
     /// The rules of the manifest that fire, in order.
     rules: Option<Vec<String>>,
-    /// Neither a warning nor an operation that the schema refuses.
+    /// No warnings, and no operations that the schema refuses.
     no_warnings: bool,
     /// The totals of the rolls, in order.
     rolls: Option<Vec<i64>>,
-    /// `on_input`: the text instead of the user's. `narrate`: the whole reply. `on_display`: the text as shown.
+    /// `on_input`: the replacement of the user's text. `narrate`: the whole reply. `on_display`: the text as shown.
     text: Option<String>,
-    /// Each of these stands in that text.
+    /// Parts that the text must contain.
     contains: Vec<String>,
     reply: Option<String>,
     stop: Option<bool>,
-    /// `ctx.fail` said this, or something that contains it.
+    /// A part of the message of `ctx.fail`.
     refused: Option<String>,
-    /// `plan`: all texts for the prompt in order; of each, the fields that are written.
+    /// `plan`: all injected texts in order; of each, only the written fields are compared.
     inject: Option<Vec<toml::Table>>,
-    /// `plan`: the entries of lorebooks that it calls up, in order.
+    /// `plan`: the lorebook entries that it activates, in order.
     lore: Option<Vec<String>>,
-    /// `plan`: those that it keeps out.
+    /// `plan`: the lorebook entries that it excludes.
     unlore: Option<Vec<String>>,
-    /// The models that are to be asked, in order; of each, the fields that are written.
+    /// The requested model calls in order; of each, only the written fields are compared.
     asks: Option<Vec<toml::Table>>,
-    /// The summary that it proposes; of it, the fields that are written. `false` for none.
+    /// The proposed summary; only the written fields are compared. `false` for none.
     summary: Option<toml::Value>,
-    /// `quick_replies`: the labels in order.
+    /// `quick_replies`: the labels, in order.
     labels: Option<Vec<String>>,
-    /// `quick_replies`: what they send, in order.
+    /// `quick_replies`: the texts that they send, in order.
     sends: Option<Vec<String>>,
-    /// A tool: what the model is told; of each map, the keys that are written.
+    /// Tool: the result for the model; of each map, only the written keys are compared.
     answer: Option<toml::Value>,
-    /// The hook fails with a message that contains this.
+    /// The hook must fail with a message that contains this.
     error: Option<String>,
 }
 
-/// What is not as expected.
+/// Returns the differences between outcome and expectation.
 pub(super) fn compare_outcome(
     plugin: &LoadedPlugin,
     expect: &Expectation,
@@ -168,7 +168,7 @@ impl ExpectationCheck {
         self.compare_list("ops", expected, &found);
     }
 
-    /// All of a list, of each the fields that are written.
+    /// Compares a whole list; of each item, only the written fields.
     fn compare_list(&mut self, what: &str, expected: &[toml::Table], found: &[Value]) {
         let fits = |(expected, found): (&toml::Table, &Value)| {
             expected.iter().all(|(key, value)| found.get(key).is_some_and(|found| equal(&from_toml(value), found)))
@@ -203,7 +203,7 @@ impl ExpectationCheck {
         self.equal("unlore", expect.unlore.as_ref(), &named(false));
     }
 
-    /// Every key that is written, as deep as it is written.
+    /// Compares every written key, recursively.
     fn compare_value(&mut self, of: &str, expected: &Value, found: &Value, place: &Pointer) {
         match (expected, found) {
             (Value::Object(expected), Value::Object(found)) => {
@@ -220,7 +220,7 @@ impl ExpectationCheck {
     }
 }
 
-/// Numbers are equal by value: 2 and 2.0 are.
+/// Compares values; numbers are equal by value, so 2 equals 2.0.
 fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(x), Value::Number(y)) => x == y || x.as_f64().zip(y.as_f64()).is_some_and(|(x, y)| x == y),
@@ -232,7 +232,7 @@ fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// An operation with the paths that its script wrote.
+/// Converts an operation's paths to the form of scripts.
 pub(super) fn as_in_scripts(mut operation: Value, root: &Pointer) -> Value {
     if let Some(map) = operation.as_object_mut() {
         map.shift_remove("by");

@@ -1,4 +1,4 @@
-//! What of a case is not as expected: in words for the command line, in parts for a page that shows both sides.
+//! The failures of a case: as text for the command line, and in parts for a page that shows both sides.
 
 use std::fmt;
 
@@ -7,36 +7,36 @@ use toml::de::{DeTable, DeValue};
 use crate::error::ScriptError;
 use crate::manifest::line_and_column;
 
-/// One thing that is not as expected.
+/// One difference from the expectation, or another failure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PluginTestFailure {
-    /// What is compared, as `[expect]` names it: `ops`, `state gold`; or, where nothing is compared, the whole of what is wrong.
+    /// The compared item, named as in `[expect]`: `ops`, `state gold`. Without a comparison, the whole message.
     pub what: String,
-    /// What the case expects, and what came.
+    /// The expected and the found value.
     pub sides: Option<(String, String)>,
-    /// What the script, or the case's file, stumbled over.
+    /// The error in the script or in the case's file.
     pub error: Option<Box<ScriptError>>,
-    /// Whether both sides are lists, one item in a line.
+    /// Whether both sides are lists, with one item per line.
     is_list: bool,
 }
 
 impl PluginTestFailure {
-    /// Something that is wrong by itself.
+    /// Creates a failure without a comparison.
     pub(super) fn message(what: impl Into<String>) -> Self {
         Self { what: what.into(), sides: None, error: None, is_list: false }
     }
 
-    /// Something else came than was expected.
+    /// Creates a failure for a value that differs.
     pub(super) fn difference(what: &str, expected: impl fmt::Display, found: impl fmt::Display) -> Self {
         Self { sides: Some((expected.to_string(), found.to_string())), ..Self::message(what) }
     }
 
-    /// Another list came than was expected.
+    /// Creates a failure for a list that differs.
     pub(super) fn list_difference(what: &str, expected: &[String], found: &[String]) -> Self {
         Self { is_list: true, ..Self::difference(what, expected.join("\n"), found.join("\n")) }
     }
 
-    /// The line of the case, counted from 1, that is not as it says; `None` where no line says it.
+    /// Returns the line of the case's file, counted from 1, with the failed expectation; `None` if there is none.
     pub fn line(&self, text: &str) -> Option<u32> {
         let (name, below) = self.what.split_once(' ').unwrap_or((&self.what, ""));
         self.sides.as_ref()?;

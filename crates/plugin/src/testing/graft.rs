@@ -1,5 +1,5 @@
-//! The grafted base: the same case on a world with other numbers and with other keys beside its own. What a rule *meant*
-//! must be the same there, and an amount that was set where it should have been added is found.
+//! The grafted base: runs the same case on a state with other numbers and additional keys. What a rule *meant* must be
+//! the same there. This finds amounts that were set instead of added.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::{CaseRunner, is_same_proposal};
 use crate::call::HookOutcome;
 use clotho_core::world::{Pointer, StateChange, StateOperation, World, fold};
 
-/// What differs on another base, with the likely reason; `None` if nothing does.
+/// Returns what differs on another base, with the likely reason; `None` if nothing does.
 pub(super) fn graft_difference(bench: &CaseRunner<'_>, base: &World, outcome: &HookOutcome) -> Option<String> {
     let bases = [other_numbers(bench, base), other_keys(bench, base, outcome)];
     bases.into_iter().find_map(|(other, changed)| {
@@ -25,8 +25,8 @@ pub(super) fn graft_difference(bench: &CaseRunner<'_>, base: &World, outcome: &H
     })
 }
 
-/// Each `set` of a number that moves along with the number it takes the place of: on another branch it would wound or
-/// heal whoever it lands on. Only that one number is another one, so that a value which follows from others is no such.
+/// Finds each `set` of a number that changes along with the number it replaces; on another branch it would write a
+/// wrong amount. Only that one number is changed per run, so that values derived from others are not reported.
 pub(super) fn absolute_sets(bench: &CaseRunner<'_>, base: &World, outcome: &HookOutcome) -> Vec<String> {
     let root = &bench.plugin.manifest().state.root;
     let mut found = Vec::new();
@@ -55,8 +55,8 @@ fn set_number(operation: &StateOperation) -> Option<i64> {
     }
 }
 
-/// The same world with each number one further from zero, where the schema lets it. Zeros stay: between none and some, rules
-/// may well differ.
+/// Returns the state with each number one further from zero, if the schema allows it. Zeros stay, because rules may
+/// well differ between none and some.
 fn other_numbers(bench: &CaseRunner<'_>, base: &World) -> (World, Vec<String>) {
     let root = &bench.plugin.manifest().state.root;
     let mut places = Vec::new();
@@ -74,14 +74,14 @@ fn other_numbers(bench: &CaseRunner<'_>, base: &World) -> (World, Vec<String>) {
     (world, changed)
 }
 
-/// Puts a number's neighbour in its place, and says which.
+/// Replaces a number with a neighbour that the schema allows; returns the neighbour.
 fn put_neighbor(bench: &CaseRunner<'_>, world: &mut World, place: &Pointer, number: i64) -> Option<i64> {
     let other = [1, -1].map(|by| number.saturating_add(number.signum() * by));
     other.into_iter().find(|other| try_put(bench, world, place, (*other).into()))
 }
 
-/// The same world with a key more beside each one that the rule writes, where the schema lets it: whoever else is in the
-/// pack, nothing is meant for them.
+/// Returns the state with one more key beside those that the operations write, if the schema allows it. Additional
+/// entries must not change what is proposed.
 fn other_keys(bench: &CaseRunner<'_>, base: &World, outcome: &HookOutcome) -> (World, Vec<String>) {
     let root = &bench.plugin.manifest().state.root;
     let mut maps: Vec<Pointer> = outcome.operations.iter().filter_map(target_map).collect();
@@ -103,7 +103,7 @@ fn other_keys(bench: &CaseRunner<'_>, base: &World, outcome: &HookOutcome) -> (W
     (world, changed)
 }
 
-/// The map in which an operation writes.
+/// Returns the map in which an operation writes.
 fn target_map(operation: &StateOperation) -> Option<Pointer> {
     match operation.change {
         StateChange::Insert { .. } => Some(operation.path.clone()),
@@ -111,7 +111,7 @@ fn target_map(operation: &StateOperation) -> Option<Pointer> {
     }
 }
 
-/// Puts a value where the schema takes it as it is.
+/// Sets a value if the schema accepts it unchanged.
 fn try_put(bench: &CaseRunner<'_>, world: &mut World, place: &Pointer, value: Value) -> bool {
     let mut tried = world.clone();
     let set = StateOperation::new(place.clone(), StateChange::Set(value), "", "");
@@ -122,7 +122,7 @@ fn try_put(bench: &CaseRunner<'_>, world: &mut World, place: &Pointer, value: Va
     fits
 }
 
-/// The whole numbers below a place, zeros left out.
+/// Collects the whole numbers below a place, without zeros.
 fn numbers(value: &Value, place: &Pointer, found: &mut Vec<(Pointer, i64)>) {
     match value {
         Value::Number(number) => found.extend(number.as_i64().filter(|n| *n != 0).map(|n| (place.clone(), n))),
@@ -140,7 +140,7 @@ fn numbers(value: &Value, place: &Pointer, found: &mut Vec<(Pointer, i64)>) {
     }
 }
 
-/// The first operation in which two runs differ, and what that usually means.
+/// Describes the first operation in which two runs differ, and the likely reason.
 fn difference(a: &HookOutcome, b: &HookOutcome) -> String {
     if let Some(error) = &b.error {
         return error.to_string();

@@ -1,5 +1,4 @@
-//! What of a case is probably a mistake though the hook does not stumble over it: values that no story holds, rules and
-//! commands that the manifest does not have.
+//! Warnings of likely mistakes in a case: values that no story can have, and unknown rules or commands.
 
 use serde_json::{Map, Value};
 
@@ -9,14 +8,14 @@ use crate::suggest::did_you_mean;
 use clotho_core::world::{StateChange, StateOperation, World, fold};
 
 impl CaseRunner<'_> {
-    /// What a case says that cannot be meant so.
+    /// Returns the warnings of a case.
     pub(super) fn suspicious_parts(&self) -> Vec<String> {
         let given = [("state", self.case.state.clone()), ("before", self.case.before())];
         let states = given.into_iter().flat_map(|(name, state)| self.schema_conflicts(name, state.unwrap_or_default()));
         states.chain(self.unknown_rules()).chain(self.unknown_command()).collect()
     }
 
-    /// Values that the schema has otherwise. Each key is looked at alone: a case need not give them all.
+    /// Returns values that the schema refuses or changes. Each key is checked alone, because a case need not give all.
     fn schema_conflicts(&self, name: &str, state: Map<String, Value>) -> Vec<String> {
         let Some(schema) = self.plugin.schema() else { return Vec::new() };
         let root = &self.plugin.manifest().state.root;
@@ -24,7 +23,7 @@ impl CaseRunner<'_> {
         super::put(&mut world, root, Value::Object(state.clone()));
         let mut odd = Vec::new();
         for (key, value) in state {
-            // What is computed is as it follows from the rest, whatever a case says.
+            // Computed values follow from the rest, whatever a case says.
             if schema.top().properties().any(|(known, node)| known == key && node.is_computed()) {
                 continue;
             }
@@ -37,7 +36,7 @@ impl CaseRunner<'_> {
         odd
     }
 
-    /// What a key that the schema closes might have been.
+    /// Suggests a declared key for one that the schema excludes.
     fn key_suggestion(&self, keys: &[String]) -> String {
         let stray = self.plugin.schema().and_then(|schema| schema.top().first_undeclared(keys));
         let hint = stray
@@ -66,7 +65,7 @@ impl CaseRunner<'_> {
     }
 }
 
-/// Rules of the manifest alone read these as well.
+/// Returns whether manifest rules run after a hook, even if the script does not define it.
 pub(super) const fn is_rule_hook(hook: crate::Hook) -> bool {
     use crate::Hook::{OnEdit, OnInput, OnReply};
     matches!(hook, OnInput | OnReply | OnEdit)

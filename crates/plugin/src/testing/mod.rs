@@ -1,9 +1,13 @@
-//! `clotho plugin test`: a modder's tests (`docs/modders.md`). A file `tests/*.toml` is a test: what a hook gets, and what
-//! is expected of it. The same engine, the same limits (with a patient deadline), no server.
+//! `clotho plugin test`: tests of plugin authors (`docs/modders.md`). Each file `tests/*.toml` is a test: the input of
+//! a hook and the expected result. It uses the same engine and limits (with a longer deadline), without a server.
 //!
-//! Each case runs twice, and again on a grafted base, where every number of the state is another one and other keys stand
-//! beside: what a rule *meant* must be the same there (`graft.rs`). `case.rs` reads a file, `rule_run.rs` lets the rules of the
-//! manifest follow the hook, `expect.rs` compares, `failure.rs` is what differs, `bless.rs` writes down what came, `lint.rs` says what no case can mean.
+//! Each case runs twice, and again on a grafted base, where numbers differ and keys are added: what a rule *meant* must
+//! be the same there.
+//!
+//! - `case.rs` reads a file, `rule_run.rs` runs the manifest's rules after the hook, and `graft.rs` creates the grafted
+//!   base.
+//! - `expect.rs` compares, `failure.rs` describes differences, `bless.rs` writes results, `lint.rs` warns of likely
+//!   mistakes.
 
 mod bless;
 mod case;
@@ -28,47 +32,47 @@ use case::PluginTestCase;
 use clotho_core::world::{Pointer, ProblemKind, SchemaSet, StateChange, StateOperation, World, fold};
 pub use failure::PluginTestFailure;
 
-/// What the tests of one plugin said.
+/// The results of the tests of one plugin.
 #[derive(Debug, Clone, Default)]
 pub struct PluginTestReport {
-    /// The files in the order of their names.
+    /// The results, in the order of file names.
     pub cases: Vec<CaseReport>,
-    /// How many more there are that were not run, because nobody waits any longer.
+    /// Number of files that were not run because the run was stopped.
     pub left: usize,
 }
 
-/// What one file said.
+/// The result of one file.
 #[derive(Debug, Clone)]
 pub struct CaseReport {
-    /// The file inside the plugin's folder.
+    /// Path inside the plugin's folder.
     pub file: String,
-    /// What is not as expected; empty = passed.
+    /// The failures; empty means passed.
     pub failures: Vec<PluginTestFailure>,
-    /// What is probably a mistake though nothing differs: an operation that the schema refuses, a `set` that looks like an
-    /// `add`.
+    /// Likely mistakes without a failure: an operation that the schema refuses, a `set` that looks like an `add`.
     pub warnings: Vec<String>,
-    /// What the hook did, if it could be run.
+    /// The outcome of the hook, if it could run.
     pub outcome: Option<HookOutcome>,
-    /// Whether its file says what is expected. A case that expects nothing proves nothing.
+    /// Whether the file has expectations. A case without any proves nothing.
     pub expects: bool,
-    /// Whether nothing but that the hook failed or refused is not as expected, and whatever came would come again.
+    /// Whether neither the second run nor the grafted base added a failure, and the host did not fail. Only then may
+    /// the outcome be written as the expectation.
     pub is_deterministic: bool,
 }
 
 impl CaseReport {
-    /// Whether all is as expected, and something was expected.
+    /// Returns whether the case has expectations and meets them.
     pub fn passed(&self) -> bool {
         self.expects && self.failures.is_empty()
     }
 
-    /// Whether nothing is expected, and nothing went wrong.
+    /// Returns whether the case has no expectations and nothing failed.
     pub fn expects_nothing(&self) -> bool {
         !self.expects && self.failures.is_empty()
     }
 }
 
 impl PluginTestReport {
-    /// Whether no test failed.
+    /// Returns whether no case failed.
     pub fn passed(&self) -> bool {
         self.cases.iter().all(|case| case.failures.is_empty())
     }
@@ -107,13 +111,12 @@ impl fmt::Display for PluginTestReport {
     }
 }
 
-/// Runs every `tests/*.toml` of a plugin. Load it with [`super::ScriptLimits::patient`].
+/// Runs every `tests/*.toml` of a plugin. Load it with [`super::ScriptLimits::relaxed`].
 pub fn run_tests(plugin: &Arc<LoadedPlugin>) -> PluginTestReport {
     run_tests_while(plugin, || true)
 }
 
-/// Runs every `tests/*.toml` of a plugin, and looks before each whether to go on. A case alone is bounded by the limits of its
-/// scripts.
+/// Runs every `tests/*.toml` of a plugin while `goes_on` returns true. The limits of its scripts bound each case.
 pub fn run_tests_while(plugin: &Arc<LoadedPlugin>, goes_on: impl Fn() -> bool) -> PluginTestReport {
     let files = plugin.source().files.keys();
     let mut files = files.filter(|path| path.starts_with("tests/") && path.ends_with(".toml")).peekable();
@@ -151,7 +154,7 @@ fn run_file(plugin: &Arc<LoadedPlugin>, file: &str) -> CaseReport {
     }
 }
 
-/// What came of one case.
+/// The result of one run of a case.
 struct CaseRun {
     outcome: HookOutcome,
     failures: Vec<PluginTestFailure>,
@@ -159,7 +162,7 @@ struct CaseRun {
     is_deterministic: bool,
 }
 
-/// One case with what it runs on.
+/// One case with its plugin and schemas.
 struct CaseRunner<'a> {
     plugin: &'a Arc<LoadedPlugin>,
     case: &'a PluginTestCase,
@@ -174,6 +177,7 @@ impl<'a> CaseRunner<'a> {
     }
 
     fn run(&self) -> CaseRun {
+        // Prepare the state; a failing `init` fails the case.
         let base = match self.base() {
             Ok(base) => base,
             Err(outcome) => {
@@ -186,6 +190,7 @@ impl<'a> CaseRunner<'a> {
                 };
             }
         };
+        // Arguments that do not fit the tool's schema are refused without a call.
         if let Some(why) = &self.case.unfit_reason {
             let outcome = HookOutcome { answer: HookAnswer::Refused(why.clone()), ..HookOutcome::empty(base) };
             let failures = expect::compare_outcome(
@@ -196,10 +201,11 @@ impl<'a> CaseRunner<'a> {
             );
             return CaseRun { outcome, failures, warnings: self.suspicious_parts(), is_deterministic: true };
         }
+        // Run the hook and the rules, and compare the result.
         let alone = self.call(&base);
         let (fired, outcome) = self.run_rules(alone.clone());
         let mut failures = expect::compare_outcome(self.plugin, &self.case.expect, &outcome, &fired);
-        // All that a case which expects nothing is compared with is that the hook neither fails nor refuses.
+        // Failures so far are about the expectations; a case without any fails only if the hook fails or refuses.
         let only_this = failures.len();
         let again = self.call(&base);
         let later = |outcome: &HookOutcome| (outcome.plan.clone(), outcome.asks.clone(), outcome.summary.clone());
@@ -207,12 +213,13 @@ impl<'a> CaseRunner<'a> {
         if !is_same_proposal(&alone, &again) || is_other || self.run_rules(again).0 != fired {
             failures.push(PluginTestFailure::message("the second run did something else than the first"));
         }
-        // What a rule of the manifest waits for is an amount by nature: it is not asked on another base.
+        // Manifest rules depend on amounts by nature, so they do not run on the grafted base.
         if self.case.graft && outcome.error.is_none() {
             failures.extend(graft::graft_difference(self, &base, &alone).map(PluginTestFailure::message));
         }
         let is_steady = failures.len() == only_this
             && !matches!(&outcome.error, Some(error) if error.kind == ScriptErrorKind::Host);
+        // Collect the warnings.
         let mut warnings = self.suspicious_parts();
         if failures.is_empty() && outcome.error.is_none() {
             warnings.extend(schema_refusals(&outcome));
@@ -221,13 +228,13 @@ impl<'a> CaseRunner<'a> {
         CaseRun { outcome, failures, warnings, is_deterministic: is_steady }
     }
 
-    /// The world before the hook: the case's state, or where it gives none, what `init` makes.
+    /// Returns the state before the hook: that of the case, or the result of `init` if it gives none.
     fn base(&self) -> Result<Arc<World>, Box<HookOutcome>> {
         let mut world = World { vars: self.case.vars.clone(), ..World::default() };
         self.record_fired_rules(&mut world);
         if let Some(state) = &self.case.state {
             put(&mut world, &self.plugin.manifest().state.root, Value::Object(state.clone()));
-            // What the schema computes is there in a story too.
+            // Compute the schema's computed values, as in a story.
             fold(&mut world, &[], &self.rules);
             return Ok(Arc::new(world));
         }
@@ -235,7 +242,7 @@ impl<'a> CaseRunner<'a> {
         if self.case.hook == init || !self.plugin.has(init) {
             return Ok(Arc::new(world));
         }
-        // A case of a tool begins with what `init` makes as well: the call is of `init` then, and of no tool.
+        // The case of a tool also starts with the result of `init`, so clear the tool for this call.
         let call = HookCall { hook: init, tool: None, ..self.case.call(Arc::new(world), &self.rules) };
         let outcome = run::run(self.plugin, call);
         outcome.world.clone().ok_or_else(|| Box::new(outcome))
@@ -259,13 +266,13 @@ fn put(world: &mut World, place: &Pointer, value: Value) {
     fold(world, &[StateOperation::new(place.clone(), StateChange::Set(value), "", "")], &SchemaSet::default());
 }
 
-/// What the schema did not let through: the rule does not do what its operations say.
+/// Returns warnings of operations that the schema refused: the rule does not do what its operations say.
 fn schema_refusals(outcome: &HookOutcome) -> Vec<String> {
     let refused = outcome.problems.iter().filter(|problem| problem.kind == ProblemKind::Refused);
     refused.map(|problem| format!("the schema refuses {}: {}", problem.path, problem.message)).collect()
 }
 
-/// Whether two runs propose the same. Reasons may differ: they tell people amounts.
+/// Returns whether two runs propose the same. Reasons may differ, because they contain amounts.
 fn is_same_proposal(a: &HookOutcome, b: &HookOutcome) -> bool {
     let meant = |outcome: &HookOutcome| -> Vec<StateOperation> {
         let without_why = |operation: &StateOperation| StateOperation { why: String::new(), ..operation.clone() };
@@ -275,12 +282,12 @@ fn is_same_proposal(a: &HookOutcome, b: &HookOutcome) -> bool {
     meant(a) == meant(b) && a.rolls == b.rolls && error(a) == error(b)
 }
 
-/// An error in a test's file.
+/// Creates an error in a test's file.
 fn test_error(plugin: &LoadedPlugin, message: String) -> ScriptError {
     ScriptError::new(plugin.id(), &plugin.manifest().version.to_string(), ScriptErrorKind::Parse, message)
 }
 
-/// A TOML value as JSON; a date is its text.
+/// Converts a TOML value to JSON; a date becomes its text.
 fn from_toml(value: &toml::Value) -> Value {
     match value {
         toml::Value::String(text) => text.clone().into(),

@@ -1,4 +1,4 @@
-//! The rules of a manifest in a test: they follow the hook, as in a story.
+//! Runs the manifest's rules in a test, after the hook as in a story.
 
 use serde_json::json;
 
@@ -10,14 +10,14 @@ use crate::manifest_rules::{RuleInput, RulesOutcome, fire, firing_pointer};
 use crate::slash_command::SlashCommand;
 use clotho_core::world::{SchemaSet, StateChange, StateOperation, World, WorldSection, fold};
 
-/// Whether a text is a command of a plugin, which it answers itself.
+/// Returns whether a text is a slash command that the plugin answered itself.
 fn is_own_command(text: &str, manifest: &Manifest, answer: &HookAnswer) -> bool {
     let is_command = || SlashCommand::parse(text).is_some_and(|typed| manifest.command(typed.word).is_some());
     matches!(answer, HookAnswer::Input { reply, stop, .. } if reply.is_some() || *stop) && is_command()
 }
 
 impl CaseRunner<'_> {
-    /// The rules that have fired already.
+    /// Records the rules that have fired already.
     pub(super) fn record_fired_rules(&self, world: &mut World) {
         let id = &self.plugin.manifest().id;
         let set = self.case.fired().map(|(rule, turn)| StateOperation {
@@ -32,13 +32,13 @@ impl CaseRunner<'_> {
         fold(world, &set.collect::<Vec<_>>(), &SchemaSet::default());
     }
 
-    /// What the rules of the manifest do after the hook, as in a story: and all of it together.
+    /// Runs the manifest's rules after the hook, as in a story. Returns their result and the outcome of both together.
     pub(super) fn run_rules(&self, mut outcome: HookOutcome) -> (RulesOutcome, HookOutcome) {
         let hook = self.case.hook;
         if !is_rule_hook(hook) || outcome.error.is_some() {
             return (RulesOutcome::default(), outcome);
         }
-        // Before the message is what was there when the hook began.
+        // The state before the message is that before the hook.
         let Ok(base) = self.base() else { return (RulesOutcome::default(), outcome) };
         let call = self.call_on(&base);
         let manifest = self.plugin.manifest();

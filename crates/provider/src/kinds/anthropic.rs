@@ -1,8 +1,8 @@
-//! Anthropic's Messages: `POST …/v1/messages`, streamed, and `GET …/v1/parse_models`.
+//! Anthropic's Messages API: `POST …/v1/messages`, streamed, and `GET …/v1/models`.
 //!
-//! Instructions stand apart and the player begins ([`turns`]). The prompt is kept by the vendor up to two marks: the end of
-//! the instructions and the last message that the next prompt will have too. What the model thinks comes in blocks of its
-//! own; signatures and what is encrypted are left out.
+//! The system prompt is separate and roles alternate ([`alternation`]). The vendor caches the prompt up to two marks:
+//! the end of the system prompt and the last message that the next prompt repeats. Reasoning comes in its own blocks;
+//! signatures and encrypted blocks are dropped.
 
 use crate::{
     Endpoint, FinishReason, Frame, ModelInfo, ProviderFailure, Request, ToolCall, ToolRound, Usage,
@@ -17,13 +17,13 @@ use crate::{
 use reqwest::Url;
 use serde_json::{Map, Value, json};
 
-/// Tokens of a reply where nobody says a number: the API wants one.
+/// Default limit of the reply in tokens, because the API requires one.
 const DEFAULT_MAX_TOKENS: u64 = 4096;
 
-/// The version of the API that this file speaks.
+/// The version of the API implemented here.
 const API_VERSION: &str = "2023-06-01";
 
-/// What other servers take and this one refuses.
+/// Parameters of other servers that this one rejects.
 const OMITTED_PARAMS: [&str; 15] = [
     "seed",
     "frequency_penalty",
@@ -42,7 +42,7 @@ const OMITTED_PARAMS: [&str; 15] = [
     "reasoning_effort",
 ];
 
-/// The kind.
+/// The Anthropic dialect.
 pub(super) struct AnthropicDialect;
 
 impl ProviderDialect for AnthropicDialect {
@@ -62,7 +62,7 @@ impl ProviderDialect for AnthropicDialect {
         body.insert("model".into(), request.model.as_str().into());
         body.insert("max_tokens".into(), DEFAULT_MAX_TOKENS.into());
         if !request.rounds.is_empty() {
-            // What was thought before the tools were called would have to be sent back, and is not kept.
+            // The API needs the reasoning before tool calls sent back, but it is not kept. So thinking is turned off.
             params.shift_remove("thinking");
         }
         let thinks = reserve_thinking_tokens(&mut params);
@@ -94,7 +94,7 @@ impl ProviderDialect for AnthropicDialect {
         params
     }
 
-    /// Not a model that thinks first.
+    /// Models that think first accept no prefill.
     fn supports_prefill(&self, params: &Map<String, Value>, endpoint: &Endpoint) -> bool {
         let thinking = params.get("thinking").or_else(|| endpoint.extra.get("thinking"));
         thinking.and_then(|thinking| text(thinking, "type")).is_none_or(|kind| kind == "disabled")
@@ -133,8 +133,8 @@ impl ProviderDialect for AnthropicDialect {
     }
 }
 
-/// What is put where the vendor shall keep the prompt; the setting `cache_control` says something else or, with `false`,
-/// that nothing shall be kept.
+/// Removes the setting `cache_control` and returns the cache mark. The setting can replace it, or turn caching off with
+/// `false`.
 fn take_cache_control(params: &mut Map<String, Value>) -> Option<Value> {
     match params.shift_remove("cache_control") {
         Some(Value::Bool(false)) => None,
@@ -143,8 +143,8 @@ fn take_cache_control(params: &mut Map<String, Value>) -> Option<Value> {
     }
 }
 
-/// Whether the model is to think. Then the vendor refuses some parameters, and what it thinks counts as part of the reply:
-/// room for it is added to what the reply may have.
+/// Returns whether the model is to think. If so, removes parameters that the vendor then rejects. Raises `max_tokens`
+/// to make room for the reasoning, which counts as part of the reply.
 fn reserve_thinking_tokens(params: &mut Map<String, Value>) -> bool {
     let Some(thinking) = params.get("thinking") else { return false };
     if text(thinking, "type").is_none_or(|kind| kind == "disabled") {
@@ -172,7 +172,7 @@ fn system(story: &AlternatingPrompt, mark: Option<&Value>) -> Value {
 fn messages(story: &AlternatingPrompt, rounds: &[ToolRound], mark: Option<&Value>) -> Value {
     let last = story.turns.len().saturating_sub(1);
     let turn = |(nth, turn): (usize, &alternation::AlternatingTurn)| {
-        // The vendor refuses white space at the end of a turn that the model is to go on with.
+        // The vendor rejects whitespace at the end of a prefill.
         let begun = turn.is_assistant && nth == last && rounds.is_empty();
         let end = turn.parts.len().saturating_sub(1);
         let part = |(nth, part): (usize, &AlternatingTurnPart)| {
@@ -182,7 +182,7 @@ fn messages(story: &AlternatingPrompt, rounds: &[ToolRound], mark: Option<&Value
         let content: Vec<Value> = turn.parts.iter().enumerate().map(part).collect();
         json!({"role": if turn.is_assistant { "assistant" } else { "user" }, "content": content})
     };
-    // The turn that tools were called in goes on where the model's own words stand last.
+    // Tool calls continue the last turn if it is the assistant's.
     let mut all: Vec<Value> = story.turns.iter().enumerate().map(turn).collect();
     for round in rounds {
         let is_same = all.last().and_then(|last| text(last, "role")) == Some("assistant");
@@ -197,7 +197,7 @@ fn messages(story: &AlternatingPrompt, rounds: &[ToolRound], mark: Option<&Value
     all.into()
 }
 
-/// What the model said and wanted called. The vendor refuses empty texts.
+/// Returns the assistant's text and tool calls in a round. The vendor rejects empty texts.
 fn tool_use_blocks(round: &ToolRound) -> Vec<Value> {
     let said = Some(round.said.trim_end()).filter(|said| !said.is_empty()).map(|said| text_block(said, None));
     let call = |call: &ToolCall| json!({"type": "tool_use", "id": call.id, "name": call.name, "input": parse_object(&call.arguments)});
@@ -231,7 +231,7 @@ struct AnthropicReader {
     model: ModelNameTracker,
     calls: ToolCallAssembler,
     usage: Usage,
-    /// The text to go on with ended in white space that was not sent: the reply shall not begin with it anew.
+    /// The prefill ended with whitespace that was not sent, so leading whitespace of the reply is dropped.
     skips_blank: bool,
 }
 
@@ -269,7 +269,7 @@ impl ChunkReader for AnthropicReader {
             }
             _ => match error_report::error_of(chunk) {
                 Some(error) => return Err(error_report::failure_of(error, scrub)),
-                // New kinds of events may come at any time, says the vendor.
+                // The vendor announces that new event types can appear at any time.
                 None => said.recognised = !kind.is_empty() && chunk.get("choices").is_none(),
             },
         }
@@ -284,7 +284,7 @@ impl AnthropicReader {
             Some("text") => self.push_text(text(block, "text"), frames),
             Some("thinking") => push_reasoning(text(block, "thinking"), frames),
             Some("tool_use") => {
-                // Streamed, the arguments are an empty object here and come in pieces afterwards.
+                // In a stream the arguments are an empty object here and come in pieces afterwards.
                 let input = block.get("input").filter(|input| input.as_object().is_some_and(|input| !input.is_empty()));
                 let arguments = input.map(Value::to_string).unwrap_or_default();
                 self.calls.push_delta(index(chunk), text(block, "id"), text(block, "name"), &arguments);
@@ -314,7 +314,7 @@ impl AnthropicReader {
         }
     }
 
-    /// Counts come in two halves; a later number is the whole so far and not one more.
+    /// Usage comes in two parts. A later number is the new total, not an increment.
     fn read_usage(&mut self, holder: &Value, frames: &mut Vec<Frame>) {
         let Some(usage) = holder.get("usage").filter(|usage| usage.is_object()) else { return };
         let number = |name: &str| count_at(usage, &[name]);
@@ -416,7 +416,7 @@ mod tests {
         assert_eq!(frames, [Frame::Text("the lamp".into()), Frame::Text(" now".into())]);
     }
 
-    /// Who thinks takes no beginning of its turn and no temperature, and needs room for both.
+    /// With thinking there is no prefill and no temperature, and the limit has room for both reasoning and text.
     #[test]
     fn anthropic_thinking_adjusts_params() {
         let mut story = STORY.to_vec();

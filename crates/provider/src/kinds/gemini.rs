@@ -1,8 +1,8 @@
 //! Google's Gemini: `POST …/v1beta/models/MODEL:streamGenerateContent?alt=sse`, and `GET …/v1beta/models`.
 //!
-//! Instructions stand apart and the player begins ([`turns`]). Parameters that we know go into `generationConfig` under its
-//! names, and so does everything else that is no field of the request itself. The stream has no mark of its end: the reason
-//! to finish is the last thing that counts.
+//! The system prompt is separate and roles alternate ([`alternate`]). Known parameters are renamed and go into
+//! `generationConfig`, as does every other parameter that is not a field of the request itself. The stream has no end
+//! mark, so the finish reason counts as the end.
 
 use crate::{
     Endpoint, FinishReason, Frame, ModelInfo, ProviderFailure, Request, ToolCall, ToolRound, Usage,
@@ -17,13 +17,13 @@ use crate::{
 use reqwest::Url;
 use serde_json::{Map, Value, json};
 
-/// The versions of the API, the usual one first.
+/// The versions of the API; the default comes first.
 const API_VERSIONS: [&str; 3] = ["v1beta", "v1", "v1alpha"];
 
-/// So many texts to stop at are taken, not more.
+/// Maximum number of stop strings that the API accepts.
 const MAX_STOPS: usize = 5;
 
-/// What other servers take and this one refuses.
+/// Parameters of other servers that this one rejects.
 const OMITTED_PARAMS: [&str; 13] = [
     "repetition_penalty",
     "repeat_penalty",
@@ -40,7 +40,7 @@ const OMITTED_PARAMS: [&str; 13] = [
     "tool_choice",
 ];
 
-/// Our names and those of `generationConfig`.
+/// Our names and those in `generationConfig`.
 const PARAM_NAMES: [(&str, &str); 8] = [
     ("max_completion_tokens", "maxOutputTokens"),
     ("max_tokens", "maxOutputTokens"),
@@ -52,10 +52,10 @@ const PARAM_NAMES: [(&str, &str); 8] = [
     ("seed", "seed"),
 ];
 
-/// Fields of the request that are not in `generationConfig`.
+/// Fields of the request outside `generationConfig`.
 const TOP_LEVEL_PARAMS: [&str; 6] = ["safetySettings", "tools", "toolConfig", "cachedContent", "labels", "serviceTier"];
 
-/// The kind.
+/// The Gemini dialect.
 pub(super) struct GeminiDialect;
 
 impl ProviderDialect for GeminiDialect {
@@ -111,7 +111,7 @@ impl ProviderDialect for GeminiDialect {
         Ok(vec![url])
     }
 
-    /// Models that write; others embed or paint.
+    /// Only models that generate text; others compute embeddings or images.
     fn parse_models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
         let list = told.first()?.get("models")?.as_array()?;
         let writes = |entry: &&Value| {
@@ -128,7 +128,7 @@ impl ProviderDialect for GeminiDialect {
     }
 }
 
-/// What the model wanted called, and what came of each.
+/// Returns the tool calls of a round and their results.
 fn tool_round_contents(round: &ToolRound) -> [Value; 2] {
     let said = Some(round.said.as_str()).filter(|said| !said.trim().is_empty()).map(|said| json!({"text": said}));
     let call = |call: &ToolCall| json!({"functionCall": {"name": call.name, "args": parse_object(&call.arguments)}});
@@ -145,7 +145,7 @@ fn parts(parts: &[AlternatingTurnPart]) -> Value {
     parts.iter().map(|part| json!({"text": part.text})).collect()
 }
 
-/// The rest of the parameters under the vendor's names; what stands beside `generationConfig` goes into `body`.
+/// Returns the other parameters under the vendor's names. Those outside `generationConfig` go into `body`.
 fn generation_config(params: &mut Map<String, Value>, body: &mut Map<String, Value>) -> Map<String, Value> {
     let mut config = match params.shift_remove("generationConfig") {
         Some(Value::Object(own)) => own,
@@ -180,11 +180,11 @@ fn tools(params: &mut Map<String, Value>) -> Option<Value> {
     Some(own.into())
 }
 
-/// Reads the chunks of a stream, or a whole answer, which has the same form.
+/// Reads the chunks of a stream, or a whole response, which has the same form.
 #[derive(Debug, Default)]
 struct GeminiReader {
     model: ModelNameTracker,
-    /// The model wants tools called; its reason to finish does not say so.
+    /// Whether there are tool calls; the finish reason does not tell.
     has_calls: bool,
 }
 
@@ -250,7 +250,7 @@ impl GeminiReader {
     }
 }
 
-/// What the model thinks is counted beside its words.
+/// Reads the usage. Reasoning is counted separately from the text.
 fn usage(usage: &Value) -> Option<Usage> {
     let prompt = count_at(usage, &["/promptTokenCount"]);
     let (spoken, thought) = (count_at(usage, &["/candidatesTokenCount"]), count_at(usage, &["/thoughtsTokenCount"]));
@@ -314,7 +314,7 @@ mod tests {
             let url = GeminiDialect.reply_url(&Endpoint::new("a", base), model).unwrap();
             assert_eq!(url.as_str(), "http://a/v1beta/models/m-1:streamGenerateContent?alt=sse");
         }
-        // A name cannot lead to another place.
+        // A model name cannot change the path.
         let url = GeminiDialect.reply_url(&Endpoint::new("a", "http://a"), "../../x?y=1#").unwrap();
         assert_eq!(url.as_str(), "http://a/v1beta/models/..%2F..%2Fx%3Fy=1%23:streamGenerateContent?alt=sse");
     }

@@ -1,7 +1,7 @@
-//! KoboldCpp: a text is completed. `POST …/api/extra/generate/stream`, and `GET …/api/v1/model`.
+//! KoboldCpp's text completion: `POST …/api/extra/generate/stream`, and `GET …/api/v1/model`.
 //!
-//! The prompt is one text, made by the endpoint's template. Nothing is counted for us. Versions before 1.60 or so end a
-//! stream without saying so.
+//! The prompt is one text, made by the endpoint's template. The server reports no usage. Versions before about 1.60 end
+//! a stream without a finish reason.
 
 use crate::{
     Endpoint, FinishReason, Frame, ModelInfo, ProviderFailure, Request,
@@ -14,7 +14,7 @@ use crate::{
 use reqwest::Url;
 use serde_json::{Map, Value, json};
 
-/// What other servers take and this one has no use for.
+/// Parameters of other servers that this one cannot use.
 const OMITTED_PARAMS: [&str; 9] = [
     "frequency_penalty",
     "logit_bias",
@@ -38,7 +38,7 @@ const PARAM_NAMES: [(&str, &str); 7] = [
     ("num_ctx", "max_context_length"),
 ];
 
-/// The kind.
+/// The KoboldCpp dialect.
 pub(super) struct KoboldCppDialect;
 
 impl ProviderDialect for KoboldCppDialect {
@@ -61,7 +61,7 @@ impl ProviderDialect for KoboldCppDialect {
         body.insert("prompt".into(), written.text.into());
         body.insert("stop_sequence".into(), stops.into());
         body.insert("trim_stop".into(), true.into());
-        // Stories do not belong into the console of the server.
+        // Keeps stories out of the server's console.
         body.insert("quiet".into(), true.into());
         body.extend(request.context.map(|context| ("max_context_length".to_owned(), context.into())));
         body.extend(params);
@@ -110,18 +110,18 @@ impl ProviderDialect for KoboldCppDialect {
     }
 }
 
-/// What newer versions tell as llama.cpp does, beside their own API.
+/// Returns the URL of the properties, which newer versions serve like llama.cpp, outside their own API.
 fn props_url(endpoint: &Endpoint) -> Result<Url, ProviderFailure> {
     let base_url = endpoint.base_url.trim_end_matches('/');
     let base_url = base_url.strip_suffix("/api").unwrap_or(base_url).to_owned();
     Endpoint { base_url, ..endpoint.clone() }.url(&["props"])
 }
 
-/// Reads token after token.
+/// Reads a stream of tokens, or a whole response.
 #[derive(Debug, Default)]
 struct KoboldCppReader {
     has_begun: bool,
-    /// The server is one that says why it ends.
+    /// Whether the server sends finish reasons.
     sends_finish_reason: bool,
 }
 
@@ -135,7 +135,7 @@ impl ChunkReader for KoboldCppReader {
         if let Some(error) = error_report::error_of(chunk).or_else(|| chunk.get("detail")) {
             return Err(error_report::failure_of(error, scrub));
         }
-        // A whole answer has the same in a list.
+        // A whole response has the same fields inside a list.
         let chunk = chunk.pointer("/results/0").unwrap_or(chunk);
         let words = ["token", "text"].iter().find_map(|name| chunk.get(*name)?.as_str());
         self.has_begun |= words.is_some();

@@ -1,6 +1,7 @@
-//! llama.cpp's own completion: `POST …/completion`, streamed, and `GET …/v1/models` with `GET …/props`.
+//! llama.cpp's text completion: `POST …/completion`, streamed, and `GET …/v1/models` with `GET …/props`.
 //!
-//! The prompt is one text, made by the endpoint's template. What the server has read before it keeps by itself and counts.
+//! The prompt is one text, made by the endpoint's template. The server caches prompts by itself and reports cached
+//! tokens.
 
 use crate::{
     Endpoint, FinishReason, Frame, ModelInfo, ProviderFailure, Request, Usage,
@@ -14,7 +15,7 @@ use crate::{
 use reqwest::Url;
 use serde_json::{Map, Value, json};
 
-/// What other servers take and this one has no use for.
+/// Parameters of other servers that this one cannot use.
 const OMITTED_PARAMS: [&str; 8] =
     ["logprobs", "top_logprobs", "user", "tools", "tool_choice", "response_format", "reasoning_effort", "top_a"];
 
@@ -26,7 +27,7 @@ const PARAM_NAMES: [(&str, &str); 4] = [
     ("rep_pen", "repeat_penalty"),
 ];
 
-/// The kind.
+/// The llama.cpp dialect.
 pub(super) struct LlamaCppDialect;
 
 impl ProviderDialect for LlamaCppDialect {
@@ -69,7 +70,7 @@ impl ProviderDialect for LlamaCppDialect {
         Ok(vec![native_url(endpoint, &["v1", "models"])?, native_url(endpoint, &["props"])?])
     }
 
-    /// The properties say how long the context is that one reply has; the list, how long it could be.
+    /// The properties contain the context length of one reply, the list only the model's maximum.
     fn parse_models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
         let mut models = models::parse(told.first()?)?;
         let context = told.get(1).and_then(|props| count_at(props, &["/default_generation_settings/n_ctx", "/n_ctx"]));
@@ -97,14 +98,14 @@ impl ProviderDialect for LlamaCppDialect {
     }
 }
 
-/// The server's own paths stand beside `/v1`: an address that was meant for OpenAI's dialect leads there too.
+/// Returns the URL of a native path. These are outside `/v1`, so an address with `/v1` works too.
 fn native_url(endpoint: &Endpoint, path: &[&str]) -> Result<Url, ProviderFailure> {
     let base_url = endpoint.base_url.trim_end_matches('/');
     let base_url = base_url.strip_suffix("/v1").unwrap_or(base_url).to_owned();
     Endpoint { base_url, ..endpoint.clone() }.url(path)
 }
 
-/// Reads piece after piece; a whole answer has the form of the last.
+/// Reads a stream of pieces, or a whole response, which has the form of the last piece.
 #[derive(Debug, Default)]
 struct LlamaCppReader {
     model: ModelNameTracker,
@@ -132,7 +133,7 @@ impl ChunkReader for LlamaCppReader {
     }
 }
 
-/// Newer servers have a word for it, older ones a flag for each.
+/// Newer servers send a word, older ones a flag for each reason.
 fn finish(chunk: &Value, scrub: &ErrorScrubber) -> Option<FinishReason> {
     let is = |name: &str| chunk.get(name) == Some(&Value::Bool(true));
     match text(chunk, "stop_type").filter(|reason| *reason != "none") {

@@ -1,8 +1,8 @@
-//! The kinds of model servers: a file and a row for each.
+//! The kinds of model servers, each with a file and a row.
 //!
-//! To add one: a file with a [`ProviderDialect`] (where it is asked, the body, who reads the answer, where its models are told) and
-//! its row in [`KINDS`]; then a protocol of the mock in `tests/it/support/mock_model/protocol.rs`, a recorded transcript in
-//! `tests/fixtures/wire/`, and a row in the table of `docs/hosts.md`.
+//! To add one: add a file with a [`ProviderDialect`] (URL, body, reader, model list) and a row in [`KINDS`]. Then add a
+//! protocol of the mock in `tests/it/support/mock_model/protocol.rs`, a recorded transcript in `tests/fixtures/wire/`,
+//! and a row in the table of `docs/hosts.md`.
 
 mod anthropic;
 mod gemini;
@@ -14,7 +14,7 @@ mod openai;
 use super::dialect::ProviderDialect;
 use std::fmt;
 
-/// Every kind, the usual one first.
+/// All kinds; the default comes first.
 const KINDS: [&dyn ProviderDialect; 6] = [
     &openai::OpenAiDialect,
     &anthropic::AnthropicDialect,
@@ -24,22 +24,22 @@ const KINDS: [&dyn ProviderDialect; 6] = [
     &llamacpp::LlamaCppDialect,
 ];
 
-/// What a model server speaks.
+/// A kind of model server.
 #[derive(Clone, Copy)]
 pub struct ProviderKind(&'static dyn ProviderDialect);
 
 impl ProviderKind {
-    /// The kind that the settings call so.
+    /// Returns the kind with this name in the settings.
     pub fn from_name(word: &str) -> Option<Self> {
         Self::all().find(|kind| kind.word() == word)
     }
 
-    /// Every kind, the usual one first.
+    /// Returns all kinds; the default comes first.
     pub fn all() -> impl Iterator<Item = Self> {
         KINDS.into_iter().map(Self)
     }
 
-    /// What the settings call it.
+    /// Returns the name in the settings.
     pub fn word(self) -> &'static str {
         self.0.name()
     }
@@ -50,7 +50,7 @@ impl ProviderKind {
 }
 
 impl Default for ProviderKind {
-    /// OpenAI's chat completions.
+    /// Returns OpenAI's chat completions.
     fn default() -> Self {
         Self(&openai::OpenAiDialect)
     }
@@ -69,7 +69,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    /// A chunk of anything, made of the names that matter, so that each stands where another was meant.
+    /// A random chunk of the relevant names, each of which can stand where another is expected.
     fn chunk() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),
@@ -152,7 +152,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a server sends: frames or a failure, words without U+0000, never a panic.
+        /// Whatever a server sends gives frames or a failure, texts without U+0000, and never a panic.
         #[test]
         fn provider_kinds_random_chunks_never_panic(chunks in proptest::collection::vec(chunk(), 1..6)) {
             for kind in ProviderKind::all() {
@@ -170,7 +170,7 @@ mod tests {
             }
         }
 
-        /// Whatever the parameters are, a body comes of them.
+        /// Any parameters give a body.
         #[test]
         fn provider_kinds_random_params_never_panic(params in chunk(), extra in chunk()) {
             let fields = |value: Value| value.as_object().cloned().unwrap_or_default();

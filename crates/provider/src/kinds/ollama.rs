@@ -1,7 +1,7 @@
 //! Ollama: `POST …/api/chat`, a JSON value on each line, and `GET …/api/tags`.
 //!
-//! The length of the context is for the asker to say: without `num_ctx` the server takes a short one and cuts a longer
-//! prompt in silence. So it is told the length that the prompt was made for.
+//! The request sets the context length: without `num_ctx` the server uses a short one and cuts longer prompts silently.
+//! So the length for which the prompt was made is sent.
 
 use crate::{
     Endpoint, FinishReason, Frame, ModelInfo, ProviderFailure, Request, ToolCall, ToolRound, Usage,
@@ -15,11 +15,11 @@ use crate::{
 use reqwest::Url;
 use serde_json::{Map, Value, json};
 
-/// What other servers take and this one has no use for.
+/// Parameters of other servers that this one cannot use.
 const OMITTED_PARAMS: [&str; 7] =
     ["logit_bias", "logprobs", "top_logprobs", "user", "tool_choice", "response_format", "top_a"];
 
-/// Our names and those of `options`.
+/// Our names and those in `options`.
 const OPTION_NAMES: [(&str, &str); 4] = [
     ("max_completion_tokens", "num_predict"),
     ("max_tokens", "num_predict"),
@@ -27,10 +27,10 @@ const OPTION_NAMES: [(&str, &str); 4] = [
     ("rep_pen", "repeat_penalty"),
 ];
 
-/// Fields of the request that are not in `options`.
+/// Fields of the request outside `options`.
 const TOP_LEVEL_PARAMS: [&str; 4] = ["think", "keep_alive", "format", "tools"];
 
-/// The kind.
+/// The Ollama dialect.
 pub(super) struct OllamaDialect;
 
 impl ProviderDialect for OllamaDialect {
@@ -89,7 +89,7 @@ impl ProviderDialect for OllamaDialect {
         Ok(vec![endpoint.url_with_api_prefix(&["api"], &["tags"])?])
     }
 
-    /// Without lengths of contexts: what a model could do is not what the server gives it.
+    /// Omits context lengths, because the model's maximum is not what the server uses.
     fn parse_models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
         let list = told.first()?.get("models")?.as_array()?;
         let name = |entry: &Value| text(entry, "model").or_else(|| text(entry, "name")).map(str::to_owned);
@@ -102,7 +102,7 @@ impl ProviderDialect for OllamaDialect {
     }
 }
 
-/// What the model wanted called, and what came of each.
+/// Returns the tool calls of a round and their results.
 fn tool_round_messages(round: &ToolRound) -> Vec<Value> {
     let call = |call: &ToolCall| json!({"function": {"name": call.name, "arguments": parse_object(&call.arguments)}});
     let calls: Vec<Value> = round.calls.iter().map(call).collect();
@@ -111,7 +111,7 @@ fn tool_round_messages(round: &ToolRound) -> Vec<Value> {
     std::iter::once(asked).chain(round.calls_with_answers().map(answer)).collect()
 }
 
-/// Reads the lines of a reply, or the one of a whole reply.
+/// Reads the lines of a stream, or the single line of a whole response.
 #[derive(Debug, Default)]
 struct OllamaReader {
     model: ModelNameTracker,
@@ -148,7 +148,7 @@ impl ChunkReader for OllamaReader {
 }
 
 impl OllamaReader {
-    /// A call comes whole, its arguments as JSON.
+    /// A tool call comes complete, with its arguments as JSON.
     fn read_calls(&mut self, message: &Value) {
         for call in message.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
             let function = call.get("function").unwrap_or(call);
@@ -167,7 +167,7 @@ fn finish(reason: &str, has_calls: bool, scrub: &ErrorScrubber) -> FinishReason 
     }
 }
 
-/// A prompt that the server has whole from before is not counted.
+/// Reads the usage. The server does not count a prompt that is entirely in its cache.
 fn usage(chunk: &Value) -> Option<Usage> {
     let (prompt, completion) = (count_at(chunk, &["/prompt_eval_count"]), count_at(chunk, &["/eval_count"]));
     prompt.or(completion)?;

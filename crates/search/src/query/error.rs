@@ -1,87 +1,47 @@
-//! Why a text is not a search, and what is worth saying about one that is.
+//! Errors and notes about search texts.
 
-/// What can be typed.
+/// A summary of the syntax for error messages.
 const POSSIBLE: &str = "a search has words, \"phrases\", begin*, slip~, -without, OR, brackets, role:user, name:Rin, session:, character:, \
      label:, in:trunk, after: and before: a day";
 
-/// Why a text is not a search. Positions count UTF-16 code units from the beginning of the text.
+/// Why a text is not a valid search. Positions count UTF-16 code units from the start of the text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
-    /// Nothing was typed, or only what must not be.
+    /// The text is empty or only excludes.
     #[error("there is nothing to look for: write at least one word that is not excluded")]
     Empty {
-        /// Where it stands.
         at: usize,
-        /// How long it is.
+        /// The length in UTF-16 code units.
         length: usize,
     },
-    /// A field nobody knows, and no value of the world either.
+    /// The name is neither a field nor a value of the state.
     #[error("nothing is searched by \"{field}:\"; {POSSIBLE}. Put it in quotation marks to look for it as it stands")]
-    UnknownField {
-        /// Where it stands.
-        at: usize,
-        /// What was written.
-        field: String,
-    },
-    /// A condition on a value of the world that no message has.
+    UnknownField { at: usize, field: String },
+    /// A condition on a value that no message has.
     #[error("no values of the world are called \"{field}\"; {POSSIBLE}")]
-    UnknownValue {
-        /// Where it stands.
-        at: usize,
-        /// What was written.
-        field: String,
-    },
-    /// A role nobody knows.
+    UnknownValue { at: usize, field: String },
     #[error("there is no role \"{role}\": user, assistant or system is expected")]
-    UnknownRole {
-        /// Where it stands.
-        at: usize,
-        /// What was written.
-        role: String,
-    },
-    /// A place nobody knows.
+    UnknownRole { at: usize, role: String },
+    /// The place after `in:` is unknown.
     #[error("there is no place \"{place}\": trunk, off-trunk or stash is expected")]
-    UnknownPlace {
-        /// Where it stands.
-        at: usize,
-        /// What was written.
-        place: String,
-    },
-    /// No day and no time.
+    UnknownPlace { at: usize, place: String },
     #[error(
         "\"{time}\" is no time: a day such as 2026-11-21, a month, a year, a moment such as 2026-11-21T04:05:06Z, today, \
          yesterday, or a while ago such as 3d or 12h is expected"
     )]
-    NoTime {
-        /// Where it stands.
-        at: usize,
-        /// What was written.
-        time: String,
-    },
-    /// No number where one is compared with.
+    NoTime { at: usize, time: String },
+    /// A comparison with something that is no number.
     #[error("\"{number}\" is no number: write {field}:<20, {field}:>=3, {field}:5..10, {field}:20 or {field}:*")]
-    NoNumber {
-        /// Where it stands.
-        at: usize,
-        /// The value of the world.
-        field: String,
-        /// What was written.
-        number: String,
-    },
-    /// Asked of the tree inside something that may hold or not.
+    NoNumber { at: usize, field: String, number: String },
+    /// A tree condition inside `OR` or a negated group.
     #[error(
         "\"{field}:\" stands by itself, beside everything else: it cannot be one of several with OR, nor stand in a -(…)"
     )]
-    Misplaced {
-        /// Where it stands.
-        at: usize,
-        /// Which field.
-        field: &'static str,
-    },
+    Misplaced { at: usize, field: &'static str },
 }
 
 impl QueryError {
-    /// Where, in UTF-16 code units.
+    /// Returns the position, in UTF-16 code units.
     pub fn at(&self) -> usize {
         match self {
             Self::Empty { at, .. }
@@ -95,7 +55,7 @@ impl QueryError {
         }
     }
 
-    /// How much of the text from there on is meant, in UTF-16 code units.
+    /// Returns the length of the faulty part, in UTF-16 code units.
     pub fn length(&self) -> usize {
         match self {
             Self::Empty { length, .. } => *length,
@@ -103,7 +63,7 @@ impl QueryError {
         }
     }
 
-    /// What was written there.
+    /// Returns the faulty part.
     pub fn what(&self) -> &str {
         match self {
             Self::Empty { .. } => "",
@@ -116,7 +76,7 @@ impl QueryError {
         }
     }
 
-    /// A stable word for it, for programs.
+    /// Returns a stable name of the error, for clients.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Empty { .. } => "empty",
@@ -131,32 +91,28 @@ impl QueryError {
     }
 }
 
-/// What is worth saying about a search that is one.
+/// A note about a valid search.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QueryNote {
-    /// There is nothing to look for in it, so nothing is found.
+    /// The text has no word, so nothing is found.
     #[error("there is no word in it to look for")]
     NoWord,
-    /// It is too long: only what stands before this place is looked for.
+    /// The text is too long; only the part before this position is searched.
     #[error("only the beginning is looked for: a search has at most {chars} characters and {parts} parts")]
     Cut {
-        /// Where it was cut, in UTF-16 code units.
+        /// The position of the cut, in UTF-16 code units.
         at: usize,
-        /// The most characters.
         chars: usize,
-        /// The most parts.
         parts: usize,
     },
-    /// No story is called so.
     #[error("no story is called \"{0}\"")]
     NoSession(String),
-    /// No character is called so.
     #[error("no character is called \"{0}\"")]
     NoCharacter(String),
 }
 
 impl QueryNote {
-    /// A stable word for it, for programs.
+    /// Returns a stable name of the note, for clients.
     pub fn word(&self) -> &'static str {
         match self {
             Self::NoWord => "no_word",
@@ -166,7 +122,7 @@ impl QueryNote {
         }
     }
 
-    /// The name that nobody has.
+    /// Returns the name that matches no session or character.
     pub fn name(&self) -> Option<&str> {
         match self {
             Self::NoSession(name) | Self::NoCharacter(name) => Some(name),

@@ -1,4 +1,4 @@
-//! What may stand behind the colon of a field.
+//! Fields and their values.
 
 use uuid::Uuid;
 
@@ -9,21 +9,21 @@ use super::{QueryCondition, QueryExpr, SearchTerms, TreeLocation};
 use crate::analyzer;
 use clotho_core::tree::Role;
 
-/// So many stories or characters may be meant by one name.
+/// How many sessions or characters one name may match.
 const NAMED_MAX: usize = 1_000;
 
-/// Where in a tree.
+/// A place in a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TreeScope {
-    /// On the line that leads to HEAD.
+    /// On the current branch, from the root to HEAD.
     Trunk,
-    /// Anywhere else in the tree.
+    /// On another branch.
     OtherBranch,
-    /// In what was pruned.
+    /// In a pruned part.
     Stash,
 }
 
-/// A field of this program; every other name is a value of the world.
+/// A built-in field; any other name is a value of the state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SearchField {
     Role,
@@ -37,18 +37,18 @@ pub(super) enum SearchField {
     On,
 }
 
-/// Stories or characters by their words; which these are is found out before the search.
+/// Sessions or characters by name. The ids are resolved before the search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NameFilter {
-    /// As it was written.
+    /// The name as it was typed.
     text: String,
     is_session: bool,
-    /// Whose these are.
+    /// The resolved ids.
     pub ids: Vec<Uuid>,
 }
 
 impl SearchField {
-    /// The field of a word, folded.
+    /// Returns the field with this lower-case name.
     pub fn from_word(word: &str) -> Option<Self> {
         Some(match word {
             "role" => Self::Role,
@@ -64,7 +64,8 @@ impl SearchField {
         })
     }
 
-    /// The condition that a value makes of it, which stands at `at`; `None` if the value says nothing.
+    /// Returns the condition for a value of this field; `at` is the position of the field. `None` if the value is
+    /// empty.
     pub fn read(self, value: &LexemeText<'_>, at: usize, today: LocalNow) -> Result<Option<QueryExpr>, QueryError> {
         if value.text.trim().is_empty() {
             return Ok(None);
@@ -104,8 +105,8 @@ impl NameFilter {
         Self { text: text.to_owned(), is_session, ids: Uuid::try_parse(text).into_iter().collect() }
     }
 
-    /// Takes those whose name has the words, or where none has, those who have what is typed of them so far; a note where there
-    /// are none.
+    /// Resolves the ids: names that contain the words, or if there are none, names with a word that starts with the
+    /// last one. Returns a note if nothing matches.
     pub(super) fn resolve(&mut self, all: &[(Uuid, &str)]) -> Option<QueryNote> {
         if Uuid::try_parse(&self.text).is_ok() {
             return None;
@@ -138,9 +139,9 @@ fn place(text: &str) -> Option<TreeScope> {
     }
 }
 
-/// The words of a field's value, as a plain text has them.
+/// Text of a field's value, analyzed like plain text.
 impl LexemeText<'_> {
-    /// What is looked for; `None` if there is nothing in it.
+    /// Returns the terms to search; `None` if there are none.
     pub fn words(&self) -> Option<SearchTerms> {
         SearchTerms::from_typed_text(self.text, self.is_quoted, self.is_prefix, self.is_truncated)
     }

@@ -1,5 +1,5 @@
-//! Pieces to an expression. Brackets bind first, then `-` and `NOT`, then what stands side by side (`AND` may stand between), then
-//! `OR`. Whatever is missing is forgiven: see the head of this folder.
+//! Pieces to an expression. Brackets bind first, then `-` and `NOT`, then juxtaposition (an `AND` is optional), then
+//! `OR`. Missing parts are tolerated: see `mod.rs`.
 
 use std::iter::Peekable;
 use std::vec::IntoIter;
@@ -9,10 +9,10 @@ use super::scan::{CHARS_MAX, PARTS_MAX, QueryLexeme, QueryLexemes, tokenize};
 use super::time::LocalNow;
 use super::{ParsedQuery, QueryCondition, QueryExpr, SearchTerms, TreeCondition, TreeLocation};
 
-/// Brackets inside brackets inside brackets: deeper ones are passed over.
+/// The maximum depth of brackets; deeper ones are ignored.
 const DEPTH_MAX: usize = 16;
 
-/// Reads what a person typed.
+/// Parses a search text.
 pub(super) fn parse(text: &str, today: LocalNow) -> Result<ParsedQuery, QueryError> {
     if text.trim().is_empty() {
         return Err(empty_query_error(text));
@@ -34,14 +34,14 @@ pub(super) fn parse(text: &str, today: LocalNow) -> Result<ParsedQuery, QueryErr
     Ok(ParsedQuery { expr, tree_conditions: asks, notes })
 }
 
-/// All that was typed, without the blanks around it, is nothing to look for.
+/// Returns the error for a text without anything to search; it marks the text without surrounding whitespace.
 fn empty_query_error(text: &str) -> QueryError {
     let units = |text: &str| text.encode_utf16().count();
     let at = units(text) - units(text.trim_start());
     QueryError::Empty { at, length: units(text.trim()) }
 }
 
-/// Whether it says only what must not be. Who means everything else writes a star.
+/// Returns whether an expression only excludes. A user who wants everything else adds a star.
 fn only_excludes(expr: &QueryExpr) -> bool {
     match expr {
         QueryExpr::Not(_) => true,
@@ -50,7 +50,7 @@ fn only_excludes(expr: &QueryExpr) -> bool {
     }
 }
 
-/// An operator as the word that it is where there is nothing to join.
+/// Returns an operator as a plain word, for texts that have only operators.
 fn as_word(piece: &QueryLexeme) -> Option<QueryExpr> {
     let word = match piece {
         QueryLexeme::And => "and",
@@ -63,14 +63,14 @@ fn as_word(piece: &QueryLexeme) -> Option<QueryExpr> {
 
 struct QueryParser {
     pieces: Peekable<IntoIter<QueryLexeme>>,
-    /// Brackets that are open.
+    /// Open brackets.
     depth: usize,
-    /// Brackets that are open and were passed over.
+    /// Open brackets that are ignored.
     passed: usize,
 }
 
 impl QueryParser {
-    /// Several with `OR` between them; `None` if they say nothing.
+    /// Parses operands with `OR` between them; `None` if there are none.
     fn parse_or(&mut self) -> Option<QueryExpr> {
         let mut parts: Vec<QueryExpr> = self.parse_and().into_iter().collect();
         while self.pieces.next_if(|piece| *piece == QueryLexeme::Or).is_some() {
@@ -102,7 +102,7 @@ impl QueryParser {
         all(parts)
     }
 
-    /// The next piece before an `OR` or the end of the bracket.
+    /// Returns the next piece before an `OR` or the end of the bracket.
     fn next_operand(&mut self) -> Option<QueryLexeme> {
         let is_inside = self.depth > 0 && self.passed == 0;
         self.pieces.next_if(|piece| *piece != QueryLexeme::Or && !(is_inside && *piece == QueryLexeme::Close))
@@ -121,7 +121,7 @@ impl QueryParser {
     }
 }
 
-/// All of some; `None` if there are none.
+/// Combines parts with "and"; `None` if there are none.
 fn all(mut parts: Vec<QueryExpr>) -> Option<QueryExpr> {
     if parts.len() < 2 {
         return parts.pop();
@@ -130,7 +130,7 @@ fn all(mut parts: Vec<QueryExpr>) -> Option<QueryExpr> {
     Some(QueryExpr::All(parts.into_iter().flat_map(inner).collect()))
 }
 
-/// Parts what only the tree knows from the rest. It is asked of each hit, so it must hold for all of them.
+/// Separates the tree conditions from the rest. They are checked for each hit, so they cannot be part of an `OR`.
 fn split_tree_conditions(expr: QueryExpr) -> Result<(QueryExpr, Vec<TreeCondition>), QueryError> {
     let parts = if let QueryExpr::All(parts) = expr { parts } else { vec![expr] };
     let (mut asks, mut rest) = (Vec::new(), Vec::new());

@@ -1,14 +1,14 @@
 //! A value in a query, as it was typed.
 
-/// What stands behind a colon, or by itself.
+/// A value behind a colon, or a word or phrase.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LexemeText<'a> {
     pub text: &'a str,
-    /// Where it stands.
+    /// The position in UTF-16 code units.
     pub at: usize,
     pub is_quoted: bool,
-    /// Whether a star follows the quotation mark.
+    /// Whether a star follows the closing quotation mark.
     pub is_prefix: bool,
-    /// Whether it goes on behind the end of what is read.
+    /// Whether it was cut by the length limit.
     pub is_truncated: bool,
 }

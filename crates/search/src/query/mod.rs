@@ -1,15 +1,14 @@
-//! What a person typed into the search box, as an expression: words, `"phrases"`, `begin*`, `slip~`, `-not`, `AND`, `OR`,
-//! brackets, fields (`role:user`, `session:"The Tower"`, `after:2026-11-01`), and values of the world (`hp:<20`).
+//! Parses the search text into an expression: words, `"phrases"`, `begin*`, `slip~`, `-not`, `AND`, `OR`, brackets,
+//! fields (`role:user`, `session:"The Tower"`, `after:2026-11-01`) and values of the state (`hp:<20`).
 //!
-//! Boxes search while one types, so nothing that a person writes as plain text is an error: a quotation mark or a bracket that
-//! is not closed yet reaches to the end, an operator with nothing beside it says nothing (or is a word, where there is nothing
-//! else), and of a text that is too long the beginning is looked for, with a note. Errors are left for fields that nobody knows
-//! and values that do not fit; each has its place.
+//! Clients search while the user types, so plain text is never an error. An open quotation mark or bracket reaches to
+//! the end. An operator without operand is ignored, or is a word if there is nothing else. A text that is too long is
+//! cut, with a note. Only unknown fields and wrong values are errors, each with its position.
 //!
-//! - `scan`: the text as parts and operators, with their places
-//! - `grammar`: parts to an expression: brackets before `-`, before "and", before `OR`
-//! - `field`, `value_condition`, `time`: what may stand behind a colon
-//! - `error`: refusals and notes
+//! - `scan`: text to parts and operators, with positions
+//! - `grammar`: parts to an expression; brackets bind first, then `-`, "and", `OR`
+//! - `field`, `value_condition`, `time`: what may follow a colon
+//! - `error`: errors and notes
 //!
 //! To add a field: a word in `field.rs`, a variant of [`QueryCondition`], its arm in `compile.rs`.
 
@@ -40,30 +39,29 @@ pub(super) use value_condition::{ValueCondition, ValueMatch};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedQuery {
     pub(super) expr: QueryExpr,
-    /// What only the tree knows; all of it must hold.
+    /// Conditions on the tree, which the index cannot check; all of them must hold.
     tree_conditions: Vec<TreeCondition>,
     notes: Vec<QueryNote>,
 }
 
-/// What is asked of a hit that only the tree knows.
+/// A condition on the position of a hit in its tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeCondition {
-    /// Whether it must not be so.
+    /// Whether the hit must not be there.
     pub negated: bool,
-    /// What.
     pub what: TreeLocation,
 }
 
 /// A place in a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TreeLocation {
-    /// On the line to HEAD, elsewhere in the tree, or in the stash.
+    /// On the current branch, on another one, or in the stash.
     In(TreeScope),
-    /// On the line to the message of this name.
+    /// On the path to the message with this label.
     Label(String),
 }
 
-/// An expression; nowhere deeper than `grammar` lets it be.
+/// An expression. `grammar` limits its depth.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum QueryExpr {
     Everything,
@@ -72,15 +70,16 @@ pub(super) enum QueryExpr {
     Any(Vec<QueryExpr>),
     Not(Box<QueryExpr>),
     Condition(QueryCondition),
-    /// Only while it is parsed: see [`ParsedQuery::asks`]. With its place.
+    /// A tree condition with its position; exists only while parsing, see [`ParsedQuery::asks`].
     Ask(usize, TreeLocation),
 }
 
+/// A condition that the index checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum QueryCondition {
-    /// In the text.
+    /// Terms in the text of the message.
     Text(SearchTerms),
-    /// In the speaker's name.
+    /// Terms in the name of the speaker.
     Name(SearchTerms),
     Role(Role),
     Session(NameFilter),
@@ -89,66 +88,67 @@ pub(super) enum QueryCondition {
     World(ValueCondition),
 }
 
-/// What is looked for in a text: terms with their offsets from the first; never empty.
+/// Terms to search, with their offsets from the first; never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SearchTerms {
     pub terms: Vec<(usize, String)>,
     pub how: TermMatch,
 }
 
+/// How terms match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TermMatch {
-    /// As they stand.
+    /// The terms as they are.
     Exact,
-    /// One English word, in any of its forms.
+    /// One English word in any form; with its stem.
     Forms(String),
-    /// The last term is only begun.
+    /// The last term is a prefix.
     Prefix,
-    /// One word, with at most so many slips of the finger.
+    /// One word, with at most this many typing errors.
     Near(u8),
 }
 
 impl ParsedQuery {
-    /// Everything: what is found is narrowed by something else than words.
+    /// Returns a query that matches everything, for searches by filters only.
     pub fn match_all() -> Self {
         Self { expr: QueryExpr::Everything, tree_conditions: Vec::new(), notes: Vec::new() }
     }
 
-    /// Reads what a person typed; dates are those of `today`'s place.
+    /// Parses a search text. Dates are local to `today`.
     ///
     /// # Errors
-    /// Nothing was typed or only what must not be, or a field is not one or has a value that is none; the error says why and where.
+    /// Returns an error with its position if the text is empty or only excludes, or if a field or its value is unknown.
     pub fn parse(text: &str, today: LocalNow) -> Result<Self, QueryError> {
         grammar::parse(text, today)
     }
 
-    /// What only the tree knows: whoever searches looks at each hit.
+    /// Returns the conditions on the tree, which the caller must check for each hit.
     pub fn asks(&self) -> &[TreeCondition] {
         &self.tree_conditions
     }
 
-    /// What is worth saying about the search though it is one.
+    /// Returns notes about a valid query.
     pub fn notes(&self) -> &[QueryNote] {
         &self.notes
     }
 
-    /// Whether it names stories, so that [`ParsedQuery::resolve_sessions`] is wanted.
+    /// Returns whether the query names sessions, so that [`ParsedQuery::resolve_sessions`] must be called.
     pub fn names_sessions(&self) -> bool {
         self.conditions().iter().any(|what| matches!(what, QueryCondition::Session(_)))
     }
 
-    /// Whether it names characters, so that [`ParsedQuery::resolve_characters`] is wanted.
+    /// Returns whether the query names characters, so that [`ParsedQuery::resolve_characters`] must be called.
     pub fn names_characters(&self) -> bool {
         self.conditions().iter().any(|what| matches!(what, QueryCondition::Character(_)))
     }
 
-    /// Says which stories there are: those count whose title has the words. Without a call nothing is found in any story.
+    /// Resolves the named sessions to those whose title has the words. Without this call, they match nothing.
     pub fn resolve_sessions(&mut self, all: &[(SessionId, &str)]) {
         let all: Vec<(Uuid, &str)> = all.iter().map(|(id, title)| (id.uuid(), *title)).collect();
         self.resolve_names(&all, |what| if let QueryCondition::Session(named) = what { Some(named) } else { None });
     }
 
-    /// Says which characters there are, likewise by name.
+    /// Resolves the named characters, like [`ParsedQuery::resolve_sessions`].
     pub fn resolve_characters(&mut self, all: &[(CharacterId, &str)]) {
         let all: Vec<(Uuid, &str)> = all.iter().map(|(id, name)| (id.uuid(), *name)).collect();
         self.resolve_names(&all, |what| if let QueryCondition::Character(named) = what { Some(named) } else { None });
@@ -164,14 +164,14 @@ impl ParsedQuery {
         self.notes.extend(notes);
     }
 
-    /// Every single condition, in order.
+    /// Returns every condition, in order.
     pub(super) fn conditions(&self) -> Vec<&QueryCondition> {
         let mut all = Vec::new();
         self.expr.for_each_condition(false, &mut |what, _| all.push(what));
         all
     }
 
-    /// The words that hits have in their texts.
+    /// Returns the words that hits must have in their text.
     pub(super) fn text_terms(&self) -> Vec<&SearchTerms> {
         let mut marks = Vec::new();
         self.expr.for_each_condition(false, &mut |what, unwanted| match what {
@@ -181,10 +181,10 @@ impl ParsedQuery {
         marks
     }
 
-    /// Decides what the names before colons are: values of the world that `is_known`, or plain text.
+    /// Resolves names before colons: values of the state if `is_known`, else plain text.
     ///
     /// # Errors
-    /// One is neither.
+    /// Returns an error if a name can be neither.
     pub(super) fn resolve_values(&mut self, mut is_known: impl FnMut(&str) -> bool) -> Result<(), QueryError> {
         let mut refused = None;
         self.expr.map_conditions(&mut |what| {
@@ -202,7 +202,7 @@ impl ParsedQuery {
 }
 
 impl QueryExpr {
-    /// Every condition, with whether it must not hold.
+    /// Visits every condition, with whether it is negated.
     fn for_each_condition<'a>(&'a self, unwanted: bool, see: &mut dyn FnMut(&'a QueryCondition, bool)) {
         match self {
             Self::Condition(what) => see(what, unwanted),
@@ -223,7 +223,7 @@ impl QueryExpr {
 }
 
 impl SearchTerms {
-    /// As it stands; `None` if there is nothing in it to look for.
+    /// Returns the exact terms of a text; `None` if there are none.
     pub(super) fn exact_terms(text: &str) -> Option<Self> {
         let terms = analyzer::phrase_terms(text);
         (!terms.is_empty()).then_some(Self { terms, how: TermMatch::Exact })

@@ -1,4 +1,4 @@
-//! The text as parts and operators, with their places. Nothing is refused here but what stands behind a colon.
+//! Splits the text into parts and operators with positions. Only what follows a colon can be an error here.
 
 use super::error::QueryError;
 use super::field::SearchField;
@@ -8,18 +8,18 @@ use super::value_condition::{self, ValueCondition};
 use super::{QueryCondition, QueryExpr, SearchTerms, TermMatch};
 use crate::{analyzer, stemming, values};
 
-/// More characters of a text are not looked for: whoever pastes a page finds what begins like it.
+/// The maximum length of a search, in characters; the rest is ignored.
 pub(super) const CHARS_MAX: usize = 1_000;
-/// More parts of a search are not looked for.
+/// The maximum number of parts; further ones are ignored.
 pub(super) const PARTS_MAX: usize = 32;
-/// What is only begun has at least so many characters: fewer would begin every second word.
+/// The minimum length of a prefix; a shorter one would match too many words.
 const PREFIX_MIN: usize = 2;
-/// Shorter words are only looked for as they stand: with a slip of the finger they would be any word.
+/// The minimum length of a word for fuzzy search; a shorter one would match almost any word.
 const FUZZY_MIN: usize = 3;
-/// From this length on a word may have two slips of the finger.
+/// From this length on, a word may have two typing errors.
 const FUZZY_TWO_MIN: usize = 6;
 
-/// One piece of a search.
+/// One token of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum QueryLexeme {
     Open,
@@ -33,11 +33,11 @@ pub(super) enum QueryLexeme {
 /// The pieces of a text.
 pub(super) struct QueryLexemes {
     pub pieces: Vec<QueryLexeme>,
-    /// Where it was cut, if it was too long.
+    /// The position of the cut, if the text was too long.
     pub cut: Option<usize>,
 }
 
-/// Cuts a text into pieces.
+/// Splits a text into tokens.
 pub(super) fn tokenize(text: &str, today: LocalNow) -> Result<QueryLexemes, QueryError> {
     let end = text.char_indices().nth(CHARS_MAX).map(|(end, _)| end);
     let read = end.and_then(|end| text.get(..end)).unwrap_or(text);
@@ -66,17 +66,17 @@ fn utf16_len(text: &str) -> usize {
 
 struct QueryScanner<'a> {
     rest: &'a str,
-    /// Where `rest` begins.
+    /// The position of `rest`.
     at: usize,
-    /// Whether the text goes on behind what is read, in the middle of a word.
+    /// Whether the text was cut in the middle of a word.
     is_truncated: bool,
-    /// Brackets that are open.
+    /// Open brackets.
     depth: usize,
     today: LocalNow,
 }
 
 impl<'a> QueryScanner<'a> {
-    /// The next piece; `None` for what says nothing (`!?`, `""`).
+    /// Returns the next token; `None` for text without meaning (`!?`, `""`).
     fn next_token(&mut self) -> Result<Option<QueryLexeme>, QueryError> {
         if self.take('(') || self.take('（') {
             self.depth += 1;
@@ -91,7 +91,7 @@ impl<'a> QueryScanner<'a> {
             return Ok(Some(operator));
         }
         if self.rest.starts_with('-') {
-            // A dash by itself parts words, as any other sign does, and so do several.
+            // A lone dash or several dashes separate words, like any other punctuation.
             let is_one = self.take_while(|c| c == '-').len() == 1;
             let stands_alone = self.rest.is_empty() || self.rest.starts_with(char::is_whitespace);
             return Ok((is_one && !stands_alone).then_some(QueryLexeme::Not));
@@ -99,7 +99,7 @@ impl<'a> QueryScanner<'a> {
         Ok(self.condition()?.map(QueryLexeme::Part))
     }
 
-    /// `AND`, `OR`, `NOT`, `&&`, `||` as whole words, in capitals.
+    /// Reads `AND`, `OR`, `NOT`, `&&` or `||` as a whole word in capitals.
     fn operator(&mut self) -> Option<QueryLexeme> {
         let is_end = |c: char| c.is_whitespace() || matches!(c, '(' | ')' | '（' | '）');
         let end = self.rest.find(is_end).unwrap_or(self.rest.len());
@@ -131,7 +131,7 @@ impl<'a> QueryScanner<'a> {
             None => {
                 let length = before.len() - self.rest.len();
                 let whole = before.get(..length).unwrap_or_default();
-                // What other languages write before a colon is a word sooner than a value.
+                // A non-ASCII word before a colon is more likely text than the name of a value.
                 let otherwise = if name.is_ascii() {
                     None
                 } else {
@@ -146,7 +146,7 @@ impl<'a> QueryScanner<'a> {
         }
     }
 
-    /// Takes a name and its colon where what follows may be a value; otherwise it is plain text: `12:30`, `so: yes`, `http://`.
+    /// Reads a name and its colon if a value may follow. Otherwise it is plain text: `12:30`, `so: yes`, `http://`.
     fn name(&mut self) -> Option<&'a str> {
         let fits = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
         let end = self.rest.find(|c| !fits(c)).unwrap_or(self.rest.len());
@@ -163,7 +163,7 @@ impl<'a> QueryScanner<'a> {
         Some(name)
     }
 
-    /// A phrase in quotation marks, closed or not, or everything up to the next blank or the end of an open bracket.
+    /// Reads a quoted phrase, closed or not, or everything up to whitespace or the end of an open bracket.
     fn value(&mut self) -> LexemeText<'a> {
         let at = self.at;
         let quote = if self.take('"') {
@@ -228,7 +228,7 @@ fn word_of(text: &str) -> &str {
 }
 
 impl SearchTerms {
-    /// What a person means by a word or a phrase; `None` if there is nothing in it to look for.
+    /// Returns the terms of a typed word or phrase; `None` if there are none.
     pub(super) fn from_typed_text(text: &str, is_quoted: bool, is_begun: bool, is_cut: bool) -> Option<Self> {
         let (bare, tilde) = if is_quoted { (text, None) } else { split_tilde(text) };
         let mut words = Self::exact_terms(bare)?;
@@ -236,11 +236,11 @@ impl SearchTerms {
         let is_word = analyzer::is_word(&last);
         let length = last.chars().count();
         if is_cut && is_word && words.terms.len() > 1 {
-            // The rest of its last word is not known.
+            // The last word is incomplete.
             words.terms.pop();
             return Some(words);
         }
-        // Stars around words are how people act, not how they search.
+        // Role-players write actions as *text*: stars on both sides are no prefix search.
         let has_star = !is_quoted && text.ends_with('*') && !text.starts_with('*');
         words.how = match tilde {
             _ if is_word && (is_begun || has_star) && length >= PREFIX_MIN => TermMatch::Prefix,
@@ -254,7 +254,7 @@ impl SearchTerms {
     }
 }
 
-/// Parts `word~` or `word~2` from its end, which says how many slips there may be, if it says so.
+/// Splits `word~` or `word~2` into the word and the number of typing errors, if given.
 fn split_tilde(text: &str) -> (&str, Option<Option<u8>>) {
     let Some((word, said)) = text.rsplit_once('~') else { return (text, None) };
     match said {

@@ -1,4 +1,4 @@
-//! What is understood of what people type, and what is said about the rest.
+//! Parsing of search texts, their errors and notes.
 
 use proptest::prelude::*;
 
@@ -68,7 +68,7 @@ fn query_prefix_and_fuzzy_are_parsed() {
     check("lantrn~", "lantrn~2");
     check("lamp~ lamp~1 lamp~2 lamp~9 lamp~0", "(lamp~1 lamp~1 lamp~2 lamp~2 lamp~1)");
     check("hm~ hi~~ 灯塔~ \"red fog\"~2 x~y", "(hm hi 灯塔 red+fog x+y)");
-    // How people act.
+    // Actions as role-players write them.
     check("*smiles* **bold** *waves", "(smiles≈smile bold≈bold waves≈wave)");
 }
 
@@ -87,7 +87,7 @@ fn query_operators_and_brackets_are_parsed() {
     check("and or not", "(and≈and or not≈not)");
 }
 
-/// Whatever a person types as plain text has a meaning.
+/// Any plain text is a valid search.
 #[test]
 fn query_incomplete_text_is_accepted() {
     for nothing in ["\"", "?!", "()", "( )", "“", "-", "--", ":)", ":-(", "()()", "~", "…", "\u{1}", "\0", "\"\" \"\""]
@@ -200,7 +200,7 @@ fn query_value_conditions_are_parsed() {
     let settled = |text: &str| parse(text).resolve_values(|_| false);
     assert_eq!(settled("a hp:<20"), Err(QueryError::UnknownValue { at: 2, field: "hp".into() }));
     assert_eq!(settled("🔥 combat.hp:3"), Err(QueryError::UnknownField { at: 3, field: "combat.hp".into() }));
-    // What other languages write so is text, unless a value is called so.
+    // A non-ASCII word before a colon is text, unless it is the key of a value.
     check("他说:<好>", "他说+好");
     let mut query = parse("血量:<20");
     assert_eq!((query.resolve_values(|_| false), said(&query.expr)), (Ok(()), "血量+20".to_owned()));

@@ -1,4 +1,4 @@
-//! Days and moments as people write them, as stretches of time.
+//! Dates and times as people write them, as time spans.
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::Offset;
@@ -6,42 +6,41 @@ use jiff::{Timestamp, ToSpan};
 
 use clotho_core::clock::Time;
 
-/// When and where somebody searches: what "today" means to them.
+/// The time and time zone of the user: defines "today".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LocalNow {
-    /// The present moment.
     pub now: Time,
-    /// How far their clock is ahead of UTC, in minutes.
+    /// The offset from UTC, in minutes.
     pub utc_offset_minutes: i32,
 }
 
-/// From a moment on, up to another; open where there is none.
+/// A time span in milliseconds; `None` means unbounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct TimeSpan {
-    /// The first moment in it.
+    /// The start, inclusive.
     pub from: Option<i64>,
-    /// The first moment behind it.
+    /// The end, exclusive.
     pub until: Option<i64>,
 }
 
-/// What a text names: its first moment, and the first behind it.
+/// The period that a text names, in milliseconds; `end` is exclusive.
 #[derive(Debug, Clone, Copy)]
 struct DatePeriod {
     first: i64,
     end: i64,
 }
 
-/// Before it begins.
+/// Returns the time before the named period.
 pub(super) fn before(text: &str, today: LocalNow) -> Option<TimeSpan> {
     Some(TimeSpan { from: None, until: Some(today.period(text)?.first) })
 }
 
-/// From its beginning on.
+/// Returns the time from the start of the named period on.
 pub(super) fn after(text: &str, today: LocalNow) -> Option<TimeSpan> {
     Some(TimeSpan { from: Some(today.period(text)?.first), until: None })
 }
 
-/// Within it: a day, a month, `A..B`, `<A`, `>=A`; or in the time since a while ago.
+/// Returns the named period: a day, a month, `A..B`, `<A`, `>=A`. For `3d` and the like, the time since then.
 pub(super) fn within(text: &str, today: LocalNow) -> Option<TimeSpan> {
     let span = |from: Option<i64>, until: Option<i64>| Some(TimeSpan { from, until });
     if let Some((from, until)) = text.split_once("..") {
@@ -91,7 +90,7 @@ impl LocalNow {
         Some(self.offset()?.to_timestamp(midnight).ok()?.as_millisecond())
     }
 
-    /// A moment that is written out; without a zone it is one of theirs.
+    /// Parses a date with a time. Without a zone it is local.
     fn parse_moment(self, text: &str) -> Option<i64> {
         if !text.contains(['T', 't', ':']) {
             return None;
@@ -103,7 +102,7 @@ impl LocalNow {
         Some(self.offset()?.to_timestamp(civil).ok()?.as_millisecond())
     }
 
-    /// `90m`, `12h`, `3d`, `2w`: so long before now.
+    /// Parses `90m`, `12h`, `3d` or `2w` as a time before now.
     fn parse_ago(self, text: &str) -> Option<i64> {
         let (count, minutes) = match text.char_indices().next_back()? {
             (at, 'm') => (text.get(..at)?, 1),
@@ -120,7 +119,7 @@ impl LocalNow {
     }
 }
 
-/// `2026`, `2026-11`, `2026-11-21`: the first day, and for how long.
+/// Parses `2026`, `2026-11` or `2026-11-21` into the first day and the length.
 fn parse_date(text: &str) -> Option<(Date, jiff::Span)> {
     let mut parts = text.split('-');
     let year = parts.next().filter(|part| part.len() == 4)?;

@@ -1,4 +1,4 @@
-//! Conditions on values of the world: `hp:<20`, `hp:5..10`, `place:tower`, `alive:true`, `torch:*`.
+//! Conditions on values of the state: `hp:<20`, `hp:5..10`, `place:tower`, `alive:true`, `torch:*`.
 
 use super::SearchTerms;
 use super::error::QueryError;
@@ -8,37 +8,36 @@ use crate::{analyzer, decimal_code, values};
 /// A condition on one value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ValueCondition {
-    /// The name of the value, folded.
+    /// The key of the value, in lower case.
     pub key: String,
-    /// What it must be.
     pub wanted: ValueMatch,
-    /// What the whole is if no value has that name; `None` if it is a mistake then.
+    /// The plain text that this is if no value has the key; `None` if that is an error.
     pub otherwise: Option<SearchTerms>,
     at: usize,
     field: String,
     is_compared: bool,
 }
 
-/// What a value must be.
+/// How a value must match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ValueMatch {
-    /// There, whatever it is.
+    /// The value exists.
     Any,
-    /// A number between two, as codes, with whether each is itself in it.
+    /// A number between two codes; the flags say whether the ends are inclusive.
     Between(Option<(String, bool)>, Option<(String, bool)>),
-    /// This number, this flag, or a text with these words (or all of it, if it stood in quotation marks).
+    /// This number, this flag, or a text with these words (the whole text if it was quoted).
     Equals(String, IsWholeText),
-    /// There, and not that.
+    /// The value exists and differs.
     NotEquals(String, IsWholeText),
-    /// A text with a word that begins so.
+    /// A text with a word that starts with this.
     Prefix(String),
 }
 
-/// Whether a text must be the whole of what is asked for.
+/// Whether a text must match as a whole.
 pub(crate) type IsWholeText = bool;
 
 impl ValueCondition {
-    /// Reads what stands behind the colon.
+    /// Parses what follows the colon.
     pub(in crate::query) fn read(
         field: &str,
         at: usize,
@@ -50,7 +49,7 @@ impl ValueCondition {
         Ok(Self { key: values::normalize_key(field), wanted, otherwise, at, field: field.to_owned(), is_compared })
     }
 
-    /// That no value has its name.
+    /// Returns the error that no value has this key.
     pub(in crate::query) fn unknown(&self) -> QueryError {
         let (at, field) = (self.at, self.field.clone());
         if self.is_compared { QueryError::UnknownValue { at, field } } else { QueryError::UnknownField { at, field } }
@@ -88,12 +87,12 @@ fn parse_match(field: &str, value: &LexemeText<'_>) -> Result<ValueMatch, QueryE
     })
 }
 
-/// Signs as they are meant, whatever the keyboard writes.
+/// Normalizes typographic and full-width operators.
 fn normalize_operators(text: &str) -> String {
     text.replace('≤', "<=").replace('≥', ">=").replace('≠', "!=").chars().map(analyzer::to_half_width).collect()
 }
 
-/// Whether a value is written as only conditions are: `<20`, `!=5`, `5..10`.
+/// Returns whether a text can only be a condition: `<20`, `!=5`, `5..10`.
 pub(super) fn is_comparison(text: &str) -> bool {
     let text = &normalize_operators(text);
     let ends = text.split_once("..").map(|(from, until)| [from, until]);

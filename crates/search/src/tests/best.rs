@@ -1,10 +1,10 @@
-//! The best hits in their order, beside an order of our own.
+//! The ranking of hits, compared with a simple sort.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Messages in which a word stands once, twice or not at all, in three commits, said at times that come again.
+/// Messages that contain a word once, twice or not at all, in three commits, with repeated times.
 fn messages(seed: u64) -> Vec<SearchDocument> {
     let mut random = clotho_core::clock::SplitMix64::new(seed);
     let mut next = |below: u64| random.next_u64() % below;
@@ -12,7 +12,7 @@ fn messages(seed: u64) -> Vec<SearchDocument> {
     (1..=3_500_u128)
         .map(|n| {
             let text = texts.get(usize::try_from(next(4)).unwrap()).unwrap();
-            // Mostly later and later, as in life; some as an import brings them.
+            // Mostly increasing times, as in a live session; some in random order, as after an import.
             let time = if next(10) == 0 { next(4_000) } else { u64::try_from(n).unwrap() / 2 };
             SearchDocument { time: Time(i64::try_from(time).unwrap()), ..document(n, text) }
         })
@@ -22,7 +22,7 @@ fn messages(seed: u64) -> Vec<SearchDocument> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(8))]
 
-    /// Also where hits are gone again, on pages far back, and where all are equally good.
+    /// Ranking is also right with removed hits, on late pages, and when all hits tie.
     #[test]
     fn search_best_hits_break_ties_by_time(
         seed in any::<u64>(), offset in 0_usize..2_000, limit in 1_usize..40,

@@ -1,4 +1,4 @@
-//! What the words of a search find, and in which order.
+//! What each part of the search syntax finds, and in which order.
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn number(text: &str) -> IndexedScalar {
     IndexedScalar::Number(text.to_owned())
 }
 
-/// English words are found in their other forms, and the one that was typed comes first; in quotation marks only that one.
+/// English words match in other forms, the exact word first; in quotation marks only the exact word.
 #[test]
 fn search_word_forms_are_found() {
     let index = holding(&["one lantern", "two lanterns", "running", "a run of runs", "the runner"]);
@@ -61,7 +61,7 @@ fn search_prefix_fuzzy_and_joined_words_are_found() {
     assert_eq!(hit.total, 3);
 }
 
-/// Only stop words, and ten thousand characters: each finds what it says.
+/// Stop words alone and a text of ten thousand characters are searched.
 #[test]
 fn search_unusual_queries_return_results() {
     let long = "the keeper walks along the shore and ".repeat(280);
@@ -105,7 +105,7 @@ fn search_time_session_and_character_filters() {
     assert_eq!(found(&index, "session:tower"), [] as [u128; 0], "nobody said which that is");
 }
 
-/// Values of the world: numbers exactly, whatever their size, ranges, flags, texts and whether there is one at all.
+/// Values of the state: exact numbers of any size, ranges, flags, texts and existence.
 #[test]
 fn search_world_values_are_found() {
     let index = scratch(patient());
@@ -156,7 +156,7 @@ fn search_world_values_are_found() {
     assert_eq!(held(&index, "hp:<20"), [3], "a document replaces the one before with all its values");
 }
 
-/// Security promise 2: what somebody else's worlds hold is neither found nor named.
+/// Security promise 2: values of other users are neither found nor listed.
 #[test]
 fn search_values_of_other_owner_are_unknown() {
     let index = scratch(patient());
@@ -173,7 +173,7 @@ fn search_values_of_other_owner_are_unknown() {
     }
 }
 
-/// Where everything is one user's the owner is not asked for; as soon as anything is not, it is.
+/// The owner filter is left out while all documents have one owner, and used as soon as they do not.
 #[test]
 fn search_owner_term_is_added_with_other_owners() {
     let index = holding(&["fog", "sea"]);
@@ -187,7 +187,7 @@ fn search_owner_term_is_added_with_other_owners() {
     assert_eq!(nodes(&index, &SearchRequest::new(user(2), parse("*"))), [] as [u128; 0]);
 }
 
-/// What is begun or near is marked where it stands.
+/// Prefix and fuzzy matches are marked in the snippet.
 #[test]
 fn search_marks_show_matched_forms() {
     let index = holding(&["The red lanterns burn low"]);

@@ -1,7 +1,7 @@
-//! What is found, by whom, and what becomes of the index when something breaks.
+//! Search results, access control and recovery of the index.
 //!
-//! A new word of the language gets a line in the tables of `language.rs`, and a variant in `reference.rs`, which holds random
-//! searches against a matcher of its own.
+//! New syntax gets a line in the tables of `language.rs`, and a variant in `reference.rs`, which compares random
+//! searches with a reference matcher.
 
 mod best;
 mod language;
@@ -19,7 +19,7 @@ use clotho_config as config;
 
 const UPSTREAM: IndexSource = IndexSource { id: Uuid::from_u128(99), newest: 1_000, texts: 7 };
 
-/// Commits only when asked to.
+/// Settings that commit only on request.
 fn patient() -> config::SearchConfig {
     config::SearchConfig { commit_interval: Duration::from_secs(3_600), ..config::SearchConfig::default() }
 }
@@ -56,7 +56,7 @@ fn put(index: &Index, documents: &[SearchDocument]) {
     index.flush().unwrap();
 }
 
-/// An index in a folder of its own, which goes with it.
+/// An index in a temporary folder.
 struct TestIndex {
     index: Index,
     _folder: tempfile::TempDir,
@@ -96,14 +96,14 @@ fn nodes(index: &Index, request: &SearchRequest) -> Vec<u128> {
     page.hits.iter().map(|hit| hit.node.uuid().as_u128()).collect()
 }
 
-/// The nodes that are found, in order of their numbers.
+/// Returns the found nodes, sorted by number.
 fn found(index: &Index, text: &str) -> Vec<u128> {
     let mut nodes = nodes(index, &request(text));
     nodes.sort_unstable();
     nodes
 }
 
-/// Feeds as the one who follows the log does: pulls from wherever the index stands until it stands at the end.
+/// Feeds like the log follower: pulls from the cursor of the index until it reaches the end.
 fn feed(index: &Index, log: &[SearchDocument]) {
     loop {
         let from = index.cursor();
@@ -135,7 +135,7 @@ fn search_english_words_and_phrases_are_found() {
     assert_eq!(found(&index, "lan"), [] as [u128; 0]);
 }
 
-/// Chinese and Japanese text can be found: any stretch of it, one character too.
+/// Any substring of Chinese and Japanese text can be found, also a single character.
 #[test]
 fn search_chinese_and_japanese_are_found() {
     let index = holding(&["守灯人点亮了灯塔，HP只剩三点。", "灯下的塔", "カフェで灯台を見た", "등대지기"]);
@@ -159,7 +159,7 @@ fn search_emoji_is_found() {
     assert_eq!(found(&index, "❤"), [3]);
 }
 
-/// Security promise 2: no one finds what they may not read, also not by a negative or by counting.
+/// Security promise 2: nobody finds nodes of others, not even by negation or counting.
 #[test]
 fn search_other_owner_finds_nothing() {
     let index = scratch(patient());
@@ -270,7 +270,7 @@ fn index_changes_are_committed_automatically() {
     while by_count.progress().committed < 3 {
         std::thread::sleep(Duration::from_millis(1));
     }
-    // Steps without changes are visible at once and make no commit of their own.
+    // Batches without changes are visible at once and cause no commit.
     by_count.send(3, Vec::new(), 9).unwrap();
     while by_count.progress().visible < 9 {
         std::thread::sleep(Duration::from_millis(1));
@@ -291,7 +291,7 @@ fn index_send_wrong_cursor_returns_error() {
     assert_eq!(found(&index, "fog"), [] as [u128; 0]);
 }
 
-/// The cursor of the last commit survives; what came later is wanted again.
+/// The cursor of the last commit survives a crash; later changes are requested again.
 #[test]
 fn index_crash_resumes_at_last_commit() {
     let dir = tempfile::tempdir().unwrap();
@@ -314,10 +314,11 @@ fn index_crash_resumes_at_last_commit() {
     assert_eq!((index.cursor(), index.len()), (10, 10));
 }
 
-/// Whatever happens to a file, after feeding everything is found once, and other files are left alone.
+/// Whatever happens to a file: after feeding, each document is found once, and foreign files are untouched.
 #[test]
 fn index_damaged_files_are_rebuilt() {
     let log = log(30);
+    /// Damages one file.
     type IndexDamage = fn(&Path);
     let damages: [(&str, IndexDamage); 3] = [
         ("cut", |path| fs::write(path, &fs::read(path).unwrap()[..3]).unwrap()),
@@ -353,13 +354,13 @@ fn index_damaged_files_are_rebuilt() {
     }
 }
 
-/// Fills an index and leaves it as a crash does.
+/// Fills an index and leaves it as after a crash.
 fn filled(folder: &Path, log: &[SearchDocument]) {
     feed(&Index::open(folder, UPSTREAM, patient()).unwrap(), log);
     let _ = fs::remove_file(folder.join("clean"));
 }
 
-/// The ends of the names of the files that matter: `idx`, `meta.json` …
+/// Returns the name endings of the relevant files: `idx`, `meta.json` …
 fn segment_extensions(folder: &Path) -> Vec<String> {
     let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut ends: Vec<String> = names
@@ -403,7 +404,7 @@ fn index_foreign_format_is_replaced() {
     assert!(dir.path().join("sub").is_dir());
 }
 
-/// A database that was replaced, or an older copy that was put back, must not be searched by what another one held.
+/// An index of a replaced database or an older backup is not searched.
 #[test]
 fn index_other_source_is_replaced() {
     let dir = tempfile::tempdir().unwrap();
@@ -427,7 +428,7 @@ fn index_unusable_folder_returns_error() {
     assert!(matches!(error, SearchError::Folder { .. }), "{error}");
 }
 
-/// The folder goes away while the server runs: after its rest the index is made anew and fed again.
+/// If the folder disappears while the server runs, the index is recreated and fed again after the wait.
 #[test]
 fn index_lost_folder_is_recreated() {
     let dir = tempfile::tempdir().unwrap();
@@ -444,7 +445,7 @@ fn index_lost_folder_is_recreated() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is typed, the answer is hits of one's own or a sentence.
+    /// Any typed text returns only own hits or an error.
     #[test]
     fn search_any_query_does_not_panic(text in "[ -~“”：灯塔🔥]{0,30}|.{0,40}") {
         let index = scratch(patient());
@@ -458,7 +459,7 @@ proptest! {
         }
     }
 
-    /// Every stretch of a Chinese text finds it.
+    /// Every substring of a Chinese text finds it.
     #[test]
     fn search_any_chinese_substring_is_found(text in "[一-十丁七万丈三上下]{1,40}", from in 0_usize..40, count in 1_usize..40) {
         let stretch: String = text.chars().skip(from % text.chars().count()).take(count).collect();

@@ -1,8 +1,8 @@
-//! Random searches over random texts, beside a small matcher of its own that reads no index.
+//! Random searches over random texts, compared with a small matcher that uses no index.
 
 use super::*;
 
-/// Words with their ground forms; Chinese ones have none.
+/// Words with their stems; Chinese ones have none.
 const WORDS: [(&str, &str); 14] = [
     ("lantern", "lantern"),
     ("lanterns", "lantern"),
@@ -20,7 +20,7 @@ const WORDS: [(&str, &str); 14] = [
     ("塔", ""),
 ];
 
-/// A search, as it is meant.
+/// A search by its meaning.
 #[derive(Debug, Clone)]
 enum ReferenceQuery {
     Word(usize),
@@ -28,7 +28,7 @@ enum ReferenceQuery {
     Begun(String),
     Near(usize),
     Role(Role),
-    /// Less, equal or more.
+    /// Less than, equal or greater than.
     Hp(std::cmp::Ordering, i64),
     Not(Box<ReferenceQuery>),
     All(Vec<ReferenceQuery>),
@@ -46,7 +46,7 @@ fn word(n: usize) -> &'static str {
     WORDS[n].0
 }
 
-/// A word between spaces, or a Chinese character, with whether it touches the one before.
+/// A word between spaces or a Chinese character, with whether it touches the one before.
 fn units(words: &[usize]) -> Vec<(String, bool)> {
     let of = |n: &usize| match word(*n).is_ascii() {
         true => vec![(word(*n).to_owned(), false)],
@@ -55,7 +55,7 @@ fn units(words: &[usize]) -> Vec<(String, bool)> {
     words.iter().flat_map(of).collect()
 }
 
-/// Whether `wanted` stands somewhere in `text`, the last of it perhaps only begun.
+/// Returns whether `wanted` occurs in `text`; the last part may be a prefix.
 fn contains_units(text: &[(String, bool)], wanted: &[(String, bool)], is_begun: bool) -> bool {
     text.windows(wanted.len()).any(|window| {
         window.iter().zip(wanted).enumerate().all(|(at, (here, there))| {
@@ -101,7 +101,7 @@ impl ReferenceQuery {
         }
     }
 
-    /// As a person types it.
+    /// Formats the search as a person types it.
     fn typed(&self) -> String {
         let list = |parts: &[Self], between: &str| {
             let parts: Vec<String> = parts.iter().map(Self::typed).collect();
@@ -138,7 +138,7 @@ fn asked() -> impl Strategy<Value = ReferenceQuery> {
     use std::cmp::Ordering;
     let ascii = WORDS.iter().filter(|(word, _)| word.is_ascii()).count();
     let begun = (0..ascii, 2_usize..5).prop_map(|(n, length)| word(n).chars().take(length).collect());
-    // The last word of a phrase may be begun where it is one of letters, and there is another before it.
+    // The last word of a phrase may be a prefix if it has letters and a word before it.
     let phrase = (prop::collection::vec(0..WORDS.len(), 1..4), any::<bool>()).prop_map(move |(words, is_begun)| {
         let may = words.last().is_some_and(|last| *last < ascii);
         ReferenceQuery::Phrase(words, is_begun && may)
@@ -181,12 +181,12 @@ fn index_of(texts: &[ReferenceText]) -> TestIndex {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// What is found is what is meant: no text more, none less, and what is marked lies in the text.
+    /// Exactly the matching texts are found, and all marks lie inside the text.
     #[test]
     fn search_results_match_reference(texts in texts(), all in prop::collection::vec(asked(), 1..12)) {
         let index = index_of(&texts);
         for asked in all {
-            // Only what must not be is no search: the star is everything else.
+            // A text that only excludes is no search; the star adds everything else.
             let typed = format!("* {}", asked.typed());
             let mut query = parse(&typed);
             prop_assert!(query.notes().is_empty(), "{}", typed);

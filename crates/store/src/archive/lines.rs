@@ -1,4 +1,4 @@
-//! The lines of a file. Their fields and the order in which lines come are described in `docs/export.md`.
+//! The lines of a file. `docs/export.md` describes their fields and their order.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,27 +15,27 @@ pub struct ArchiveHeader {
     pub format: String,
     /// The version of the format.
     pub version: u32,
-    /// The version of the program that wrote it.
+    /// The version of the program that wrote the file.
     pub program: String,
-    /// When it was written, in milliseconds since 1970.
+    /// When the file was written, in milliseconds since 1970.
     pub exported: i64,
 }
 
-/// Every other line: its one key says what it is.
+/// Every other line: an object whose only key names the kind.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ArchiveLine {
     /// The session; the second line.
     Session(Box<SessionLine>),
-    /// Bytes that later lines name by their hash.
+    /// Bytes that later lines refer to by hash.
     Blob(Box<BlobLine>),
-    /// An entry of the log, in its order.
+    /// A log entry; in log order.
     Operation(Box<OperationLine>),
-    /// A node; its parent comes before it.
+    /// A node; after its parent.
     Node(Box<NodeLine>),
-    /// Why a node exists.
+    /// How a node was made.
     Trace(Box<TraceLine>),
-    /// A file of another program that has become a part of the session.
+    /// A file of another program from which the session was imported.
     Source(Box<SourceLine>),
     /// The last line.
     End(Box<ArchiveFooter>),
@@ -45,28 +45,24 @@ pub enum ArchiveLine {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SessionLine {
-    /// Its id.
     pub id: SessionId,
-    /// Whose it was.
+    /// Its owner.
     pub owner: UserId,
-    /// Its title.
     pub title: String,
-    /// Its characters, each in the version that it plays, by hash.
+    /// Its characters, each with the hash of the version that it uses.
     pub cards: Vec<(CharacterId, String)>,
-    /// The owner's persona, by hash.
+    /// The owner's persona, with the hash of its version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub persona: Option<(PersonaId, String)>,
-    /// The anchor node.
     pub root: NodeId,
-    /// Where it stands.
+    /// The node of HEAD.
     pub head: NodeId,
     /// The newest operation.
     pub op: i64,
-    /// The operation at which HEAD moved last.
+    /// The operation that last moved HEAD.
     pub head_op: i64,
     /// `tree` or `linear`.
     pub mode: String,
-    /// Its model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Parameters for the model, an object.
@@ -74,43 +70,42 @@ pub struct SessionLine {
     /// The preset of its prompts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<PresetId>,
-    /// What that preset says, but for what is nobody else's business: it is kept where nobody has it.
+    /// The content of that preset without secrets, for servers that do not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset_kept: Option<PresetLine>,
-    /// Which regex scripts of others change what is sent.
+    /// Which regex scripts of cards and presets may change prompts.
     #[serde(default)]
     pub scripts: AllowedScripts,
-    /// What it recalls, `{enabled, collections}`; the collections do not come along.
+    /// Recall settings, `{enabled, collections}`; the collections are not exported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recall: Option<Box<RawValue>>,
     /// The author's note, `{text, place, depth, role, every, lore}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<Box<RawValue>>,
-    /// Whether it sums itself up, `{enabled, every, model}`; the summaries are made anew.
+    /// Settings of automatic summaries, `{enabled, every, model}`; the summaries are not exported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summaries: Option<Box<RawValue>>,
-    /// The model that keeps its values.
+    /// The values model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values_model: Option<String>,
     /// Its plugins: `[{id, enabled, config, grants}]`.
     pub plugins: Box<RawValue>,
-    /// The seed of its dice.
+    /// The seed of its random draws.
     pub seed: u64,
-    /// When it began, in milliseconds since 1970.
+    /// When it was created, in milliseconds since 1970.
     pub created: i64,
-    /// When it last changed.
+    /// When it was last changed, in milliseconds since 1970.
     pub updated: i64,
-    /// How many nodes follow.
+    /// The number of node lines that follow.
     pub nodes: u64,
 }
 
-/// A preset that goes along with a session.
+/// A preset that is exported with a session.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PresetLine {
-    /// Its name.
     pub name: String,
-    /// All that it says, an object.
+    /// Its content, an object.
     pub body: Box<RawValue>,
 }
 
@@ -118,9 +113,9 @@ pub struct PresetLine {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum BlobKind {
-    /// A character's or persona's card.
+    /// The card of a character or persona.
     Card,
-    /// Which plugins were in force.
+    /// A list of active plugins.
     Rules,
     /// The schema of a plugin.
     Schema,
@@ -128,53 +123,47 @@ pub enum BlobKind {
     Block,
 }
 
-/// A text that is kept by its content.
+/// A content-addressed text.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BlobLine {
-    /// What it is.
     pub kind: BlobKind,
     /// Its blake3 hash in hex.
     pub hash: String,
-    /// The text.
     pub text: String,
 }
 
-/// An entry of the log.
+/// A log entry.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OperationLine {
     /// Its number, dense from 1.
     pub op: i64,
-    /// The operation whose request it completes.
+    /// The operation that began its step.
     pub step: i64,
-    /// What kind of act it was.
+    /// The kind of the operation.
     pub act: String,
-    /// Who did it; nothing for the server itself.
+    /// The user who did it; `None` for the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<UserId>,
-    /// When.
+    /// When it was logged, in milliseconds since 1970.
     pub at: i64,
-    /// What changed, as `/ops` tells it.
+    /// Its effects, in the format of `/ops`.
     pub effects: Box<RawValue>,
 }
 
-/// A node: its facts, and the overlay that arranges it.
+/// A node: its facts and its overlay.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NodeLine {
-    /// Its id.
     pub id: NodeId,
-    /// Its parent; nothing for the root.
+    /// Its parent; `None` for the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<NodeId>,
-    /// Who it speaks as.
     pub role: String,
-    /// What it is for.
     pub kind: String,
-    /// Where it stands in its life.
     pub status: String,
-    /// The user who wrote it or asked for it.
+    /// The user who wrote or requested it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<UserId>,
     /// The author's persona.
@@ -186,51 +175,49 @@ pub struct NodeLine {
     /// The speaker's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub content: String,
-    /// The thinking.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
-    /// Everything else known, an object.
+    /// Other known data, an object.
     pub metadata: Box<RawValue>,
-    /// The seed of its dice.
+    /// The seed of its random draws.
     pub dice_seed: u64,
-    /// The rules that begin here, by hash.
+    /// The hash of the rules that begin here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules: Option<String>,
-    /// The delta revision in force; 0 = the node changes nothing.
+    /// The current revision of its delta; 0 means that it has none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub revision: i32,
-    /// What the node does to the world, in every revision.
+    /// All revisions of its delta.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deltas: Vec<DeltaLine>,
-    /// Overlay: its text is left out.
+    /// Overlay: it is disabled.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_disabled: bool,
-    /// Overlay: its delta is left out.
+    /// Overlay: its delta is muted.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_muted: bool,
     /// Overlay: it is not in the tree.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_hidden: bool,
-    /// Overlay: the fragment that it lies in.
+    /// Overlay: the fragment that contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragment: Option<FragmentId>,
     /// Overlay: nobody has seen it yet.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_unread: bool,
-    /// Overlay: stars, 1 to 5.
+    /// Overlay: the rating, 1 to 5 stars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<u8>,
-    /// Overlay: the child last visited.
+    /// Overlay: its remembered child.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remembered: Option<NodeId>,
-    /// When it was made.
+    /// When it was created, in milliseconds since 1970.
     pub created: i64,
 }
 
-/// One revision of what a node does to the world.
+/// One revision of a node's delta.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DeltaLine {
@@ -240,15 +227,14 @@ pub struct DeltaLine {
     pub body: Box<RawValue>,
 }
 
-/// Why a node exists.
+/// How a node was made.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TraceLine {
-    /// The node.
     pub node: NodeId,
-    /// Everything that is neither block nor history, an object.
+    /// Everything except blocks and history, an object.
     pub head: Value,
-    /// The blocks of the blueprint: what each is, and its text by hash.
+    /// The blocks of the prompt: a description and the text hash of each.
     pub blocks: Vec<(Value, String)>,
     /// The nodes whose texts were sent.
     pub history: ArchiveHistory,
@@ -260,13 +246,13 @@ pub struct TraceLine {
 pub struct ArchiveHistory {
     /// Its number along the path, from 1.
     pub number: i64,
-    /// The node whose trace it goes on from.
+    /// The node with the base trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<NodeId>,
-    /// So many of that one's first nodes are left out.
+    /// How many of the first nodes of the base are left out.
     #[serde(default, skip_serializing_if = "is_naught")]
     pub skip: u64,
-    /// The nodes that come after it; nothing stands for one that was purged.
+    /// The nodes that follow; `None` stands for a purged one.
     pub add: Vec<Option<HistoryNode>>,
 }
 
@@ -276,15 +262,15 @@ pub struct ArchiveHistory {
 pub enum HistoryNode {
     /// A node of this file.
     Here(NodeId),
-    /// A node of another session, which this file is not about.
+    /// A node of another session, which is not in this file.
     Elsewhere,
 }
 
-/// Stands for [`HistoryNode::Elsewhere`].
+/// The text form of [`HistoryNode::Elsewhere`].
 const FOREIGN: &str = "elsewhere";
 
 impl HistoryNode {
-    /// The node, if it is one of this file.
+    /// Returns the node if it is in this file.
     pub fn here(&self) -> Option<NodeId> {
         match self {
             Self::Here(id) => Some(*id),
@@ -310,19 +296,19 @@ impl From<HistoryNode> for String {
     }
 }
 
-/// A file of another program, or a place in its story, by which it is known again.
+/// A file of another program, or a position in its chat, by which it is recognized.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SourceLine {
-    /// By what it is known again.
+    /// The name by which it is recognized.
     pub name: String,
-    /// The blake3 hash of the file, in hex; nothing while not all of it is in.
+    /// The blake3 hash of the file in hex; `None` until it is completely imported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
-    /// The node at which it ends.
+    /// Its last node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<NodeId>,
-    /// What it says of itself beside its messages, as JSON.
+    /// Its data besides messages, as JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<String>,
 }
@@ -331,13 +317,13 @@ pub struct SourceLine {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ArchiveFooter {
-    /// How many lines come before it, the header included.
+    /// The number of lines before it, including the header.
     pub lines: u64,
-    /// How many of them are nodes.
+    /// The number of node lines.
     pub nodes: u64,
-    /// How many of them are operations.
+    /// The number of operation lines.
     pub operations: u64,
-    /// The blake3 hash, in hex, of all bytes before it.
+    /// The blake3 hash of all bytes before it, in hex.
     pub blake3: String,
 }
 

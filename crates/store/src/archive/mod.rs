@@ -1,10 +1,12 @@
-//! The file of a whole session: which lines it has, how they are written, and how they are read from a stranger.
+//! The file format of an exported session: its lines, its writer and its reader for untrusted files.
 //!
-//! A file is one zstd stream of JSON lines: a header, then one line for each thing, then an end that counts and hashes what
-//! came before. `docs/export.md` describes every line; `lines.rs` has their shapes, `writer.rs` and `reader.rs` their way
-//! to bytes and back. Nothing here knows rows or sessions: what fits together is looked at in `transfer/`.
+//! A file is one zstd stream of JSON lines: a header, one line for each item, and a footer with counts and a
+//! hash of everything before. `docs/export.md` describes every line. `lines.rs` has their shapes, `writer.rs`
+//! and `reader.rs` convert them to bytes and back. Nothing here knows rows or sessions; `transfer/` checks that
+//! the lines are consistent.
 //!
-//! To add something to a file: a field or a line in `lines.rs`, and a new [`VERSION`] if an older program must not read it.
+//! To extend the format: add a field or a line in `lines.rs`, and raise [`VERSION`] if an older program must not
+//! read it.
 
 mod lines;
 mod reader;
@@ -17,7 +19,7 @@ pub use lines::{
 pub use reader::{ArchiveError, ArchiveErrorKind, ArchiveLimits, ArchiveReader};
 pub use writer::ArchiveWriter;
 
-/// What a header says the file is.
+/// The value of the header field that identifies the format.
 pub const FORMAT: &str = "clotho-session";
 /// The version that this program writes, and the newest that it reads.
 pub const VERSION: u32 = 1;

@@ -1,4 +1,4 @@
-//! Reading a file that anybody may have written: bounded in every direction, and each fault names its line.
+//! Reads untrusted files: every size is limited, and each error names its line.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
@@ -6,57 +6,57 @@ use serde::Deserialize;
 
 use super::{ArchiveFooter, ArchiveHeader, ArchiveLine, FORMAT, VERSION};
 
-/// The largest window that a file may ask for, as a power of two: eight megabytes.
+/// The maximum zstd window as a power of two: 8 MiB.
 const WINDOW_LOG: u32 = 23;
 
-/// The longest line of any file: a message with its world is far below.
+/// The maximum length of a line in bytes. A message with its world is much shorter.
 const MAX_LINE_BYTES: u64 = 32 << 20;
 
-/// How much a reader takes.
+/// The size limits of a reader.
 #[derive(Debug, Clone, Copy)]
 pub struct ArchiveLimits {
-    /// Bytes of the whole file, unpacked.
+    /// The size of the whole file in bytes, decompressed.
     pub total: u64,
-    /// Bytes of one line.
+    /// The size of one line in bytes.
     pub line: u64,
 }
 
 impl ArchiveLimits {
-    /// A file of so many bytes, unpacked, with lines of any length that a session can have.
+    /// Creates limits for a file of `total` bytes, decompressed, and the default line length.
     pub fn of(total: u64) -> Self {
         Self { total, line: MAX_LINE_BYTES }
     }
 }
 
-/// What is wrong with a file, and where.
+/// An error in a file, with its line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct ArchiveError {
-    /// The line, counted from 1.
+    /// The line number, from 1.
     pub line: u64,
     /// One sentence without a final period.
     pub message: String,
-    /// The same as a word, where it is about the file as a whole.
+    /// The kind, if the error is about the file as a whole.
     pub flaw: Option<ArchiveErrorKind>,
 }
 
-/// What is wrong with a file as a whole: for programs that tell it in another language.
+/// An error about the file as a whole, for clients that translate messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArchiveErrorKind {
-    /// It is empty, or no file of this format.
+    /// It is empty or has another format.
     OtherFormat,
-    /// Another version of the program wrote it.
+    /// It has another version of the format.
     OtherVersion,
     /// Its end is missing.
     Truncated,
-    /// It is not as it was written.
+    /// It was changed after it was written.
     Changed,
-    /// It, or one of its lines, is larger than what is taken in.
+    /// It or one of its lines is larger than the limits.
     TooLarge,
 }
 
 impl ArchiveErrorKind {
-    /// The word for it.
+    /// Returns the word for the API.
     pub fn word(self) -> &'static str {
         match self {
             Self::OtherFormat => "other_format",
@@ -68,7 +68,7 @@ impl ArchiveErrorKind {
     }
 }
 
-/// The lines of a file.
+/// A reader of the lines of a file.
 pub struct ArchiveReader<R: Read> {
     input: BufReader<zstd::Decoder<'static, BufReader<R>>>,
     limits: ArchiveLimits,
@@ -88,10 +88,10 @@ struct ArchiveVersion {
 }
 
 impl<R: Read> ArchiveReader<R> {
-    /// Begins to read: the header is there, of this format and of a version that this program knows.
+    /// Starts reading: checks that the header has this format and a supported version.
     ///
     /// # Errors
-    /// It is not; the fault is that of line 1.
+    /// Returns an error for line 1 otherwise.
     pub fn begin(input: R, limits: ArchiveLimits) -> Result<Self, ArchiveError> {
         let unpacking = zstd::Decoder::new(input).and_then(|mut decoder| {
             decoder.window_log_max(WINDOW_LOG)?;
@@ -131,11 +131,11 @@ impl<R: Read> ArchiveReader<R> {
         Ok(())
     }
 
-    /// The next line; nothing after the end, which is itself looked at here: its counts and its hash are right, and nothing
-    /// follows it.
+    /// Returns the next line; `None` after the last one. The last line is checked here: its counts and its hash
+    /// must match, and nothing may follow.
     ///
     /// # Errors
-    /// The line is not one of this format, or the file breaks off, is too large or was changed.
+    /// Returns an error if the line is invalid, or if the file is truncated, too large or changed.
     pub fn next_line(&mut self) -> Result<Option<ArchiveLine>, ArchiveError> {
         if self.is_over {
             return Ok(None);
@@ -168,22 +168,22 @@ impl<R: Read> ArchiveReader<R> {
         if self.read_line()? {
             return Err(self.error_of_kind(ArchiveErrorKind::Changed, "something follows the last line"));
         }
-        // There was no line to read: the end is still the last one.
+        // No line was read, so the number of the last one stays.
         self.number -= 1;
         Ok(())
     }
 
-    /// The number of the line that was read last, from 1.
+    /// Returns the number of the last line that was read, from 1.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// How many bytes have been unpacked.
+    /// Returns the number of decompressed bytes so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// What is wrong with the line that was read last.
+    /// Creates an error for the last line that was read.
     pub fn error(&self, message: impl Into<String>) -> ArchiveError {
         ArchiveError { line: self.number, message: message.into(), flaw: None }
     }
@@ -226,7 +226,7 @@ impl<R: Read> ArchiveReader<R> {
     fn io_error(&self, error: &io::Error) -> ArchiveError {
         match error.kind() {
             ErrorKind::UnexpectedEof => self.error_of_kind(ArchiveErrorKind::Truncated, "the file breaks off"),
-            // What cannot even begin to be unpacked was never a file of this format.
+            // If nothing could be decompressed, it was never a file of this format.
             _ if self.bytes == 0 => {
                 self.error_of_kind(ArchiveErrorKind::OtherFormat, format!("the file cannot be unpacked: {error}"))
             }

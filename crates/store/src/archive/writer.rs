@@ -1,4 +1,4 @@
-//! Writing a file, line by line.
+//! Writes a file line by line.
 
 use std::io::{self, Write};
 
@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use super::{ArchiveFooter, ArchiveHeader, ArchiveLine, FORMAT, VERSION};
 
-/// How hard zstd tries: its default, whose window of two megabytes every reader takes.
+/// The zstd level: its default, with a window of 2 MiB that every reader accepts.
 const LEVEL: i32 = 3;
 
-/// A file in the making. What is not ended is no file: its reader finds that out.
+/// A writer of a file. A reader refuses a file that was not finished.
 pub struct ArchiveWriter<W: Write> {
     out: zstd::Encoder<'static, W>,
     hasher: blake3::Hasher,
@@ -18,10 +18,10 @@ pub struct ArchiveWriter<W: Write> {
 }
 
 impl<W: Write> ArchiveWriter<W> {
-    /// Begins a file with its header.
+    /// Starts a file with its header.
     ///
     /// # Errors
-    /// The bytes cannot be written.
+    /// Returns an error if the bytes cannot be written.
     pub fn begin(out: W, exported: i64) -> io::Result<Self> {
         let counts = ArchiveFooter { lines: 0, nodes: 0, operations: 0, blake3: String::new() };
         let out = zstd::Encoder::new(out, LEVEL)?;
@@ -34,22 +34,22 @@ impl<W: Write> ArchiveWriter<W> {
     /// Writes a line.
     ///
     /// # Errors
-    /// The bytes cannot be written.
+    /// Returns an error if the bytes cannot be written.
     pub fn line(&mut self, line: &ArchiveLine) -> io::Result<()> {
         self.counts.nodes += u64::from(matches!(line, ArchiveLine::Node(_)));
         self.counts.operations += u64::from(matches!(line, ArchiveLine::Operation(_)));
         self.write_json(line)
     }
 
-    /// How many nodes have been written.
+    /// Returns the number of nodes written so far.
     pub fn nodes(&self) -> u64 {
         self.counts.nodes
     }
 
-    /// Writes the last line; the bytes go back.
+    /// Writes the last line and returns the output.
     ///
     /// # Errors
-    /// The bytes cannot be written.
+    /// Returns an error if the bytes cannot be written.
     pub fn finish(mut self) -> io::Result<W> {
         let end = ArchiveFooter { blake3: self.hasher.finalize().to_hex().to_string(), ..self.counts.clone() };
         self.write_json(&ArchiveLine::End(Box::new(end)))?;

@@ -1,6 +1,6 @@
-//! Copies of a part of a tree or of a fragment, also of another session of the same owner. A copy is new: it has its own ids
-//! and its own place; texts, what it does to the world, dice and traces are those of the original, and it says where it
-//! comes from.
+//! Copies a part of a tree or a fragment, also from another session of the same owner. A copy has new ids and a
+//! new place. Its texts, deltas, seeds and traces are those of the original, and its metadata names the
+//! original.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -28,31 +28,31 @@ use super::super::tx::{Tx, row_id, starts_turn};
 use super::super::{traces, worlds};
 use super::ArrangeReport;
 
-/// So many nodes one list of edits may copy: others wait while they are written.
+/// The maximum number of nodes that one list of edits may copy, because other writes wait meanwhile.
 pub const MAX_COPIES: usize = 20_000;
 
-/// What is copied.
+/// The nodes to copy.
 pub struct CopySource<'a> {
-    /// The session that they are of.
+    /// The session of the nodes.
     pub session: &'a StoredSession,
-    /// Parents before their children, else in the order in which they came.
+    /// Parents before their children, otherwise in the order of creation.
     pub rows: Vec<NodeRow>,
-    /// What a copy has in place of what its original has, by the original's row.
+    /// Changes of copies, by the row of the original.
     pub changed: HashMap<i64, CopyOverride>,
 }
 
-/// What of a copy is not as its original.
+/// How a copy differs from its original.
 pub struct CopyOverride {
-    /// What it does to the world.
+    /// Its operations on the state.
     pub operations: Vec<StateOperation>,
-    /// What it says besides where it comes from.
+    /// Additional metadata.
     pub metadata: Map<String, Value>,
 }
 
-/// Who is who among the copies.
+/// The copies by their originals.
 struct CopyIds {
     ids: HashMap<NodeId, NodeId>,
-    /// The rows of the copies by those of the originals.
+    /// The rows of the copies, by the rows of the originals.
     rows: HashMap<i64, NodeRow>,
 }
 
@@ -63,7 +63,7 @@ struct SubtreeRow {
 }
 
 impl Tx<'_> {
-    /// A session of the caller's that a body names.
+    /// Returns a session of the caller that the request names as the source.
     pub(super) fn source_session(&mut self, actor: &Actor, id: SessionId) -> Result<StoredSession, WriteError> {
         let missing = TreeError::ReferenceNotFound { what: "the session", field: "fromSessionId" };
         self.session(actor.user, id).map_err(|error| match error {
@@ -72,8 +72,8 @@ impl Tx<'_> {
         })
     }
 
-    /// A piece is copied below a node; answers with what that means, and notes the top of the copy, and what the rules there
-    /// refuse of what comes from another session.
+    /// Plans and writes a copy of a piece below a node; returns its effects. Reports the top of the copy, and
+    /// what the rules there refuse of a copy from another session.
     pub(super) fn copy(
         &mut self,
         held: &StoredSession,
@@ -83,6 +83,7 @@ impl Tx<'_> {
         (ids, at): (&IdGenerator, Time),
         made: &mut ArrangeReport,
     ) -> Result<Vec<Effect>, WriteError> {
+        // Check the target and collect the rows.
         let to = self.graft_target(held, target)?;
         let rows = self.piece_rows(source, piece)?;
         if let Some(top) = rows.first().filter(|top| top.session_n == held.n && !top.is_hidden)
@@ -90,6 +91,7 @@ impl Tx<'_> {
         {
             return Err(TreeError::Cycle.into());
         }
+        // Copy them, then report what the rules of another session refuse.
         let originals = CopySource { session: source, rows, changed: HashMap::new() };
         let (effects, copies) = self.copy_all(held, &originals, &to, (ids, at))?;
         let top = copies.first().map(row_id).transpose()?;
@@ -101,7 +103,7 @@ impl Tx<'_> {
         Ok(effects)
     }
 
-    /// All rows of a piece: what stands at and below a node, or what lies in a fragment.
+    /// Returns all rows of a piece: those at and below a node, or those of a fragment.
     fn piece_rows(&mut self, source: &StoredSession, piece: EditTarget) -> Result<Vec<NodeRow>, WriteError> {
         let (top_n, mut all) = match piece {
             EditTarget::Node(id) => {
@@ -127,8 +129,8 @@ impl Tx<'_> {
         Ok(parents_first(rows, top_n))
     }
 
-    /// Copies rows below a node, O(k); answers with what that means, and with the rows of the copies. No world is folded:
-    /// keyframes that are due are cut by who first looks.
+    /// Copies rows below a node in O(k); returns the effects and the rows of the copies. No world is folded;
+    /// keyframes that are due are cut at the first read.
     pub(super) fn copy_all(
         &mut self,
         held: &StoredSession,
@@ -165,12 +167,14 @@ impl Tx<'_> {
         above: &NodeRow,
         ids: &HashMap<NodeId, NodeId>,
     ) -> Result<NodeRow, StoreError> {
+        // The delta, with the ids of the copies.
         let mut delta = self.run(|conn| worlds::delta(conn, row.n, row.revision))?;
         let changed = originals.changed.get(&row.n);
         if let Some(changed) = changed {
             delta.operations.clone_from(&changed.operations);
         }
         rename_ids_in_delta(&mut delta, ids);
+        // The texts and the metadata, with the provenance.
         let text: TextRow =
             self.run(|conn| Ok(prepared(texts::table.find(row.n).select(TextRow::as_select())).get_result(conn)?))?;
         let read = object_from_text(&text.metadata);
@@ -182,6 +186,7 @@ impl Tx<'_> {
         let provenance = json!({"sessionId": originals.session.session.id.to_string(), "nodeId": original.to_string()});
         metadata.insert("provenance".into(), provenance);
         let id = ids.get(&original).copied().unwrap_or(original);
+        // Write all of it.
         let copy = self.row_of_copy(held, row, above, id, &delta)?;
         let text = NewTextRow {
             n: copy.n,
@@ -196,7 +201,7 @@ impl Tx<'_> {
         Ok(copy)
     }
 
-    /// The row of a copy: the original's facts, and what follows from where it hangs.
+    /// Returns the row of a copy: the original's facts, and the derived columns of its new place.
     fn row_of_copy(
         &mut self,
         held: &StoredSession,
@@ -234,7 +239,7 @@ impl Tx<'_> {
     }
 }
 
-/// The rows that stand at and below a node.
+/// Returns the rows at and below a node.
 fn subtree_rows(conn: &mut Conn, top_n: i64) -> Result<Vec<i64>, StoreError> {
     let query = diesel::sql_query(
         "WITH RECURSIVE below (n) AS (SELECT n FROM nodes WHERE n = $1 UNION ALL \
@@ -244,7 +249,7 @@ fn subtree_rows(conn: &mut Conn, top_n: i64) -> Result<Vec<i64>, StoreError> {
     Ok(rows.into_iter().map(|row| row.n).collect())
 }
 
-/// Parents before their children, else by number: children of one parent stay in their order.
+/// Sorts parents before their children, otherwise by row, so that siblings keep their order.
 fn parents_first(rows: Vec<NodeRow>, top_n: i64) -> Vec<NodeRow> {
     let mut order = Vec::with_capacity(rows.len());
     let mut below: HashMap<i64, Vec<NodeRow>> = HashMap::new();
@@ -262,7 +267,7 @@ fn parents_first(rows: Vec<NodeRow>, top_n: i64) -> Vec<NodeRow> {
     order
 }
 
-/// What was said of a node besides its facts, said of its copy.
+/// Returns the effects that give a copy the overlay of its original.
 fn overlay_effects(row: &NodeRow, names: &CopyIds) -> Result<Vec<Effect>, StoreError> {
     let Some(copy) = names.rows.get(&row.n) else { return Ok(Vec::new()) };
     let node = row_id(copy)?;
@@ -282,7 +287,7 @@ fn overlay_effects(row: &NodeRow, names: &CopyIds) -> Result<Vec<Effect>, StoreE
     Ok(effects)
 }
 
-/// Events and timers name nodes; what came along is named by its copy.
+/// Replaces node ids in events and timers by the ids of their copies.
 fn rename_ids_in_delta(delta: &mut Delta, ids: &HashMap<NodeId, NodeId>) {
     for operation in delta.operations.iter_mut().filter(|operation| operation.section != WorldSection::Vars) {
         match &mut operation.change {

@@ -1,4 +1,4 @@
-//! Names on nodes. A following one moves with what is appended at it: a branch that has a name.
+//! Labels: names on nodes. A following label moves with appended nodes, so it names a branch.
 
 use diesel::prelude::*;
 
@@ -17,27 +17,25 @@ use super::super::tables::{labels, nodes};
 use super::super::tx::{Tx, row_id};
 use super::super::writer_cache::{LabelRow, NumberedTable, WriterCache};
 
-/// So many labels a session may have.
+/// The maximum number of labels in a session.
 const MAX_LABELS: usize = 1_000;
 
-/// A label, as people see it.
+/// A label with its node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Label {
-    /// Its name.
     pub name: String,
-    /// The node that it is on.
     pub node: NodeId,
-    /// Whether it moves with what is appended there.
+    /// Whether it moves with appended nodes.
     pub following: bool,
-    /// Whether its node stands in the tree; otherwise it lies in the stash, or was taken back.
+    /// Whether its node is in the tree; otherwise it is in the stash or was undone.
     pub is_in_tree: bool,
 }
 
 impl StoreReader<'_> {
-    /// The labels of a session, by name.
+    /// Returns the labels of a session, ordered by name.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn labels(&mut self, held: &StoredSession) -> Result<Vec<Label>, StoreError> {
         let of_session = labels::table
             .inner_join(nodes::table.on(nodes::n.eq(labels::node_n)))
@@ -54,7 +52,7 @@ impl StoreReader<'_> {
 }
 
 impl Tx<'_> {
-    /// The labels of a session, as they are now.
+    /// Returns the current labels of a session.
     pub(in super::super) fn label_rows(&mut self, held: &StoredSession) -> Result<Vec<LabelRow>, StoreError> {
         let session_n = held.n;
         self.run_with_cache(|conn, memory| {
@@ -68,7 +66,7 @@ impl Tx<'_> {
         })
     }
 
-    /// A node gets a name. A name that another node has is refused, since it would be lost there.
+    /// Puts a label on a node. A name that another node has is refused, because that node would lose it.
     pub(super) fn add_label(
         &mut self,
         held: &StoredSession,
@@ -87,7 +85,7 @@ impl Tx<'_> {
             let node = row_id(&self.row_by_number(other.node_n)?)?;
             return Err(TreeError::NameTaken { name, node }.into());
         }
-        // A name that was kept before names had one way of writing stays as it is.
+        // A name that was stored before names were normalized stays as it is.
         let name = known.map_or(name, |known| known.name.clone());
         if known.is_none() && all.len() >= MAX_LABELS {
             return Err(TreeError::Conflict(format!("a session has {MAX_LABELS} labels at most")).into());
@@ -97,7 +95,7 @@ impl Tx<'_> {
         Ok(if from == to { Vec::new() } else { vec![Effect::Labelled { name, from, to }] })
     }
 
-    /// A name is given up.
+    /// Removes a label.
     pub(super) fn remove_label(&mut self, held: &StoredSession, name: &str) -> Result<Vec<Effect>, WriteError> {
         let name = normalize_name(name);
         let known = self.label_rows(held)?.into_iter().find(|label| normalize_name(&label.name) == name);
@@ -107,7 +105,7 @@ impl Tx<'_> {
         Ok(vec![Effect::Labelled { name, from: Some(LabelTarget { node, following }), to: None }])
     }
 
-    /// The following labels at a node move to what is appended there.
+    /// Moves the following labels of a node to an appended node.
     pub(in super::super) fn move_following_labels(
         &mut self,
         held: &StoredSession,
@@ -124,7 +122,7 @@ impl Tx<'_> {
         Ok(effects)
     }
 
-    /// Carries out that a label came, moved or went.
+    /// Adds, moves or removes a label, as an effect says.
     pub(in super::super) fn apply_label_effect(
         &mut self,
         held: &StoredSession,
@@ -153,7 +151,7 @@ impl Tx<'_> {
     }
 }
 
-/// Keeps a label that is new: the row of its node, and whether it moves with what is appended there.
+/// Inserts a label with the row of its node and whether it is following.
 pub fn put_label(
     conn: &mut Conn,
     memory: &mut WriterCache,

@@ -1,5 +1,5 @@
-//! A merge: what happened on another line since the two parted is brought over, alone or with its messages. Nodes keep one
-//! parent; what comes says from where.
+//! Merges: apply what happened on another branch since the fork, with or without its messages. Nodes keep one
+//! parent; the merged nodes record their origin.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -28,27 +28,27 @@ use super::super::worlds;
 use super::ArrangeReport;
 use super::copies::{CopyOverride, CopySource};
 
-/// Where the metadata of what a merge made names the end of the other line.
+/// The metadata key with the leaf of the other branch.
 const MERGED_FROM: &str = "mergedFrom";
-/// Where it says whose doing that is.
+/// The metadata key with the origins of merged operations.
 const MERGED_NODES: &str = "mergedNodes";
-/// So many rows are looked at in one question.
+/// The number of rows in one statement.
 const BATCH_SIZE: usize = 512;
 
-/// A merge as it was asked for.
+/// The parameters of a merge.
 pub struct MergeSpec<'a> {
-    /// The end of the other line.
+    /// The leaf of the other branch.
     pub from: NodeId,
-    /// The end of the line that goes on.
+    /// The leaf of the branch that receives the merge.
     pub onto: NodeId,
-    /// The messages to bring along.
+    /// The messages to copy.
     pub nodes: &'a [NodeId],
-    /// What becomes of the conflicts.
+    /// How to resolve conflicts.
     pub resolve: &'a BTreeMap<String, ConflictResolution>,
 }
 
 impl Tx<'_> {
-    /// What happened on another line is brought over to this one.
+    /// Merges what happened on another branch into this one.
     pub(super) fn merge(
         &mut self,
         (actor, ids): (&Actor, &IdGenerator),
@@ -56,17 +56,19 @@ impl Tx<'_> {
         wanted: &MergeSpec<'_>,
         made: &mut ArrangeReport,
     ) -> Result<Vec<Effect>, WriteError> {
+        // Read both sides since the fork.
         let from = self.branch_tip(held, wanted.from, "fromLeafId")?;
         let onto = self.branch_tip(held, wanted.onto, "ontoLeafId")?;
         let (theirs, ours) = (self.rows_since_fork(&onto, &from)?, self.rows_since_fork(&from, &onto)?);
         let run = self.chosen_run(held, &theirs, wanted.nodes)?;
-        // Of a run comes what was done up to its end.
+        // With a run, only what happened up to its end is merged.
         let last = run.last().or(theirs.last()).map_or(i64::MAX, |row| row.depth.into());
         let theirs: Vec<NodeRow> = theirs.into_iter().filter(|row| i64::from(row.depth) <= last).collect();
         let (theirs, ours) = (self.read_side(&theirs)?, self.read_side(&ours)?);
         if run.is_empty() && theirs.contains_all_of(&ours) {
             return Err(TreeError::Conflict("all of that line is on this one already".into()).into());
         }
+        // Plan the merge, then write one merge node or the copies of the run.
         let settled = plan_merge(&theirs, &ours, &run, wanted.resolve)?;
         let (mut effects, result) = if run.is_empty() {
             let node = NodeId::new(ids.next(actor.at));
@@ -83,6 +85,7 @@ impl Tx<'_> {
             let (effects, mut copies) = self.copy_all(held, &originals, &onto, (ids, actor.at))?;
             (effects, copies.pop().ok_or(TreeError::NotFound("the message"))?)
         };
+        // Move HEAD and following labels.
         let node = row_id(&result)?;
         made.nodes.push(node);
         if held.head_n == onto.n {
@@ -93,7 +96,7 @@ impl Tx<'_> {
         Ok(effects)
     }
 
-    /// The end of a line, which is written to its end.
+    /// Returns the leaf of a branch, which must not be generating.
     fn branch_tip(&mut self, held: &StoredSession, id: NodeId, field: &'static str) -> Result<NodeRow, WriteError> {
         let row = self.node_in_tree(held, id, field)?;
         if row.status == Status::Generating.code() {
@@ -102,7 +105,7 @@ impl Tx<'_> {
         Ok(row)
     }
 
-    /// What is on the way to `to` since it parted from the way to `other`, the oldest first.
+    /// Returns the rows on the path to `to` since the fork from the path to `other`, oldest first.
     fn rows_since_fork(&mut self, other: &NodeRow, to: &NodeRow) -> Result<Vec<NodeRow>, StoreError> {
         let way = self.run(|conn| {
             ancestors::path_from_common_ancestor(conn, AncestorRow::from_row(other), AncestorRow::from_row(to))
@@ -111,7 +114,7 @@ impl Tx<'_> {
         own.map(|rung| self.row_by_number(rung.n)).collect()
     }
 
-    /// The run of the other line that is to come with its messages; nothing where none was named.
+    /// Returns the run of the other branch whose messages are copied; empty if none was given.
     fn chosen_run(
         &mut self,
         held: &StoredSession,
@@ -130,7 +133,7 @@ impl Tx<'_> {
         Err(TreeError::Invalid { field: "nodeIds", message }.into())
     }
 
-    /// What was done on a line, and counts.
+    /// Reads the operations of a branch that are not muted.
     fn read_side(&mut self, rows: &[NodeRow]) -> Result<MergeSide, StoreError> {
         let counting: Vec<NodeRow> = rows.iter().filter(|row| !row.is_muted).cloned().collect();
         let records = self.run(|conn| merge_records(conn, &counting))?;
@@ -152,7 +155,7 @@ impl Tx<'_> {
         Ok(merge_parts::split_node(row_id(row)?, done, record.map_or(&[], Vec::as_slice)))
     }
 
-    /// What the copies of a run have of their own. One that is muted comes as it is.
+    /// Returns the operations and metadata of the copies of a run. Muted nodes are copied unchanged.
     fn copy_overrides(
         &mut self,
         run: &[NodeRow],
@@ -182,11 +185,11 @@ impl Tx<'_> {
     }
 }
 
-/// What was done on a line since it parted from another.
+/// What happened on one branch since the fork.
 #[derive(Default)]
 struct MergeSide {
     parts: Vec<MergePart>,
-    /// In whose row each part stands.
+    /// The row that contains each part.
     hosts: Vec<i64>,
 }
 
@@ -196,21 +199,22 @@ impl MergeSide {
     }
 }
 
-/// What comes over.
+/// The result of planning a merge.
 struct MergePlan {
-    /// In whose row it stands there, whose doing it is, and what of it holds here.
+    /// For each part: the row that contains it, its origin, and its operations that apply here.
     parts: Vec<(i64, MergedNodeRecord, Vec<StateOperation>)>,
-    /// What conflicts were settled with.
+    /// Operations that resolve conflicts.
     sets: Vec<StateOperation>,
 }
 
-/// What of theirs comes over and holds: of all of it, or of a run.
+/// Selects the operations of the other branch that apply here: of all of it, or of a run.
 fn plan_merge(
     theirs: &MergeSide,
     ours: &MergeSide,
     run: &[NodeRow],
     resolve: &BTreeMap<String, ConflictResolution>,
 ) -> Result<MergePlan, TreeError> {
+    // Select the parts that are not on this branch yet.
     let (here, there) = (merge_parts::origins(&ours.parts), merge_parts::origins(&theirs.parts));
     let chosen: HashSet<i64> = run.iter().map(|row| row.n).collect();
     let is_chosen = |at: usize| chosen.is_empty() || theirs.hosts.get(at).is_some_and(|host| chosen.contains(host));
@@ -224,6 +228,7 @@ fn plan_merge(
             parts.push((*host, part.of, done));
         }
     }
+    // Resolve the conflicts with the operations of this branch.
     let brought: Vec<StateOperation> = parts.iter().flat_map(|(.., done)| done.clone()).collect();
     let own = ours.parts.iter().filter(|part| !there.contains(&part.of));
     let own: Vec<StateOperation> = own.flat_map(|part| part.operations.clone()).collect();
@@ -243,13 +248,13 @@ fn plan_merge(
     Ok(MergePlan { parts: parts.into_iter().map(&mut hold).collect(), sets: settled.replacements })
 }
 
-/// What something says that a merge made.
+/// Returns the metadata of a node that a merge made.
 fn merge_metadata(from: NodeId, record: impl Iterator<Item = MergedNodeRecord>) -> Map<String, Value> {
     let record: Vec<Value> = record.map(|carried| carried.to_json()).collect();
     Map::from_iter([(MERGED_FROM.into(), from.to_string().into()), (MERGED_NODES.into(), record.into())])
 }
 
-/// Whose doing is held by those of some rows that a merge made.
+/// Returns the recorded origins of those rows that a merge made.
 fn merge_records(conn: &mut Conn, rows: &[NodeRow]) -> Result<HashMap<i64, Vec<MergedNodeRecord>>, StoreError> {
     let merged: HashSet<i64> = rows.iter().filter(|row| row.kind == Kind::Merge.code()).map(|row| row.n).collect();
     let mut records = HashMap::new();

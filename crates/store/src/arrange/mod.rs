@@ -1,15 +1,16 @@
-//! Edits of the arrangement: a list is planned and carried out one after the other, each on what the ones before it left,
-//! and logged as one operation. If one is refused, its request fails, and the writer takes all of it back.
+//! Edits of the arrangement. The edits of a list are planned and applied one after the other, each on the result
+//! of the previous one. They are logged as one operation. If one is refused, the request fails and the writer
+//! rolls all of it back.
 //!
 //! - `prune_graft`: prune and graft, and what every edit that moves a part of the tree needs
-//! - `copies`: pieces that come again elsewhere, also in another session
-//! - `refused`: what the rules of a place refuse of copies from another session
-//! - `runs`: messages that follow each other, and their summaries
-//! - `merges`: what happened on another line, brought over
-//! - `labels`: names on nodes, and those that follow what is appended
-//! - `stash`: what lies in the stash, to look at
-//! - `purge`: what goes for good
-//! - `witness`: how the world changed where people look
+//! - `copies`: copies of parts of a tree, also to another session
+//! - `refusals`: what the active rules at the target refuse of copies from another session
+//! - `runs`: runs of messages and their summaries
+//! - `merges`: merges of operations of another branch
+//! - `labels`: labels, also those that follow appended nodes
+//! - `stash`: views of the fragments in the stash
+//! - `purge`: permanent deletion
+//! - `world_diffs`: how the state changed at HEAD and at labels
 //!
 //! To add an edit: a variant of [`TreeEdit`], its plan in a file here, its arm in [`Tx::plan`].
 
@@ -42,38 +43,38 @@ use super::tx::{OperationDraft, Tx};
 use copies::MAX_COPIES;
 use merges::MergeSpec;
 
-/// What became of a list of edits.
+/// The result of a list of edits.
 #[derive(Debug, Clone)]
 pub struct ArrangeResult {
     /// The operation; the newest one if nothing had to change.
     pub op: i64,
-    /// How the world changed at HEAD, at labels and at the tops of what moved.
+    /// How the state changed at HEAD, at labels and at the tops of moved parts.
     pub worlds: Vec<NodeWorldDiff>,
-    /// What came besides.
     pub made: ArrangeReport,
 }
 
-/// What edits made.
+/// What the edits created, and what their caller has to know.
 #[derive(Debug, Clone, Default)]
 pub struct ArrangeReport {
-    /// The tops of copies, the summaries, and the ends of what merges brought over, in the order of the edits.
+    /// The tops of copies, the summaries and the ends of merges, in the order of the edits.
     pub nodes: Vec<NodeId>,
-    /// Leaves of lines that lost texts by a summary elsewhere: some of them.
+    /// Some leaves of other branches that lost texts to a summary.
     pub affected_leaves: Vec<NodeId>,
-    /// How many of them there are.
+    /// The total number of such leaves.
     pub affected_count: usize,
-    /// What the rules of the place refuse of what was copied there from another session.
+    /// What the rules at the target refuse of copies from another session.
     pub refused: Vec<CopyRefusal>,
-    /// What is cut off in other sessions, since it moved to this one: by edit, session, node, and the fragment it becomes.
+    /// Nodes to prune in other sessions because they moved to this one: edit index, session, node, and the new
+    /// fragment.
     pending_cuts: Vec<(usize, SessionId, NodeId, FragmentId)>,
 }
 
 impl Tx<'_> {
-    /// Makes a list of edits, all of them or none.
+    /// Applies a list of edits, all or none.
     ///
     /// # Errors
-    /// One of them does not fit the tree (which one, and why), or HEAD is not where the actor saw it. Whoever asks must
-    /// fail the request then: those before it were carried out.
+    /// Returns an error if an edit does not fit the tree (with its index), or if HEAD is not where the actor saw
+    /// it. The caller must then fail the request, because earlier edits of the list were applied.
     pub fn arrange(
         &mut self,
         actor: &Actor,
@@ -91,6 +92,7 @@ impl Tx<'_> {
     ) -> Result<ArrangeResult, WriteError> {
         let mut held = self.session(actor.user, session)?;
         check_expected_version(&held, actor.expected_leaf)?;
+        // Remember the state before the edits, then plan and apply them one by one.
         let mut witness = self.world_baseline(&held, edits.iter().any(TreeEdit::affects_world))?;
         let (mut effects, mut made) = (Vec::new(), ArrangeReport::default());
         for (index, edit) in edits.iter().enumerate() {
@@ -101,6 +103,7 @@ impl Tx<'_> {
             effects.extend(plan);
             check_copy_limit(&effects).map_err(|refusal| with_edit_index(index, refusal.into()))?;
         }
+        // Log all effects as one operation.
         let op = if effects.is_empty() {
             held.session.op
         } else {
@@ -113,13 +116,14 @@ impl Tx<'_> {
             };
             self.append_operation(&mut held, entry)?
         };
+        // Prune in the source sessions what moved here.
         for (index, source, node, fragment) in std::mem::take(&mut made.pending_cuts) {
             self.cut_off(actor, source, node, fragment).map_err(|error| with_edit_index(index, error))?;
         }
         Ok(ArrangeResult { op, worlds: self.world_diffs(&held, witness)?, made })
     }
 
-    /// The other half of a move between sessions: what was copied is pruned where it was, as an operation there.
+    /// Completes a move between sessions: prunes the copied node in its source session, as an operation there.
     fn cut_off(
         &mut self,
         actor: &Actor,
@@ -153,7 +157,7 @@ impl Tx<'_> {
                     None => held.clone(),
                 };
                 let effects = self.copy(held, &source, *piece, *target, (&IdGenerator::new(*seed), actor.at), made)?;
-                // A fragment is cut off already.
+                // A fragment is already outside the tree.
                 if let (Some(fragment), EditTarget::Node(node)) = (leaves, piece) {
                     made.pending_cuts.push((index, source.session.id, *node, *fragment));
                 }
@@ -174,7 +178,7 @@ impl Tx<'_> {
     }
 }
 
-/// Copies of copies grow without end: there is a limit to how much one list makes.
+/// Limits the nodes that one list creates, because copies of copies grow exponentially.
 fn check_copy_limit(effects: &[Effect]) -> Result<(), TreeError> {
     let made = effects.iter().filter(|effect| matches!(effect, Effect::Added { .. })).count();
     if made <= MAX_COPIES {
@@ -184,7 +188,7 @@ fn check_copy_limit(effects: &[Effect]) -> Result<(), TreeError> {
     Err(TreeError::TooLarge { message, most: MAX_COPIES })
 }
 
-/// A refusal of one of several edits.
+/// Adds the index of the edit to its refusal.
 fn with_edit_index(index: usize, error: WriteError) -> WriteError {
     match error {
         WriteError::Refused(refusal) => TreeError::InEdit { index, refusal: Box::new(refusal) }.into(),

@@ -1,4 +1,4 @@
-//! Parts of a tree that leave it and are hung elsewhere.
+//! Prunes parts of a tree and grafts them elsewhere.
 
 use clotho_core::clock::Time;
 use clotho_core::ids::{FragmentId, NodeId};
@@ -15,7 +15,7 @@ use super::super::tx::{Tx, row_id};
 use super::stash::FragmentRow;
 
 impl Tx<'_> {
-    /// A node in the tree that a body names.
+    /// Returns a node in the tree that the request names.
     pub(super) fn node_in_tree(
         &mut self,
         held: &StoredSession,
@@ -32,7 +32,7 @@ impl Tx<'_> {
         }
     }
 
-    /// A part of the tree that may leave its place: not the root, and nothing in it is still being written.
+    /// Returns a node that may be moved: not the root, and without a reply being generated at or below it.
     pub(in super::super) fn movable_node(&mut self, held: &StoredSession, id: NodeId) -> Result<NodeRow, WriteError> {
         let row = self.node_in_tree(held, id, "nodeId")?;
         if row.kind == Kind::Root.code() {
@@ -44,7 +44,7 @@ impl Tx<'_> {
         Ok(row)
     }
 
-    /// A node below which a piece may hang.
+    /// Returns a node below which something may be grafted.
     pub(super) fn graft_target(&mut self, held: &StoredSession, id: NodeId) -> Result<NodeRow, WriteError> {
         let row = self.node_in_tree(held, id, "targetId")?;
         if row.status == Status::Generating.code() {
@@ -53,7 +53,8 @@ impl Tx<'_> {
         Ok(row)
     }
 
-    /// A node leaves the tree with all below it; a HEAD in there goes to the parent of the cut (`docs/domain.md` 2.10).
+    /// Prunes a node with everything below it. If HEAD is in there, it moves to the parent
+    /// (`docs/domain.md` 2.10).
     pub(super) fn prune(
         &mut self,
         held: &StoredSession,
@@ -74,13 +75,13 @@ impl Tx<'_> {
         Ok(effects)
     }
 
-    /// Whether HEAD stands at a node or below it.
+    /// Returns whether HEAD is at a node or below it.
     pub(super) fn contains_head(&mut self, held: &StoredSession, row: &NodeRow) -> Result<bool, WriteError> {
         let head_n = held.head_n;
         Ok(self.run(|conn| ancestors::ancestor_at(conn, head_n, row.depth))? == Some(row.n))
     }
 
-    /// A piece hangs below another node from now on; a fragment without a target goes back to where it was.
+    /// Grafts a piece below another node. A fragment without a target returns to its old place.
     pub(super) fn graft(
         &mut self,
         held: &StoredSession,
@@ -114,15 +115,15 @@ impl Tx<'_> {
         }
     }
 
-    /// Where a fragment was, if that still stands in the tree.
+    /// Returns the old parent of a fragment, if it is in the tree.
     fn fragment_origin(&mut self, row: &NodeRow) -> Result<NodeRow, WriteError> {
         let parent = row.parent_n.map(|n| self.row_by_number(n)).transpose()?.filter(|parent| !parent.is_hidden);
         let gone = "where it was is not in the tree any more: choose a message to hang it below";
         Ok(parent.ok_or_else(|| TreeError::Conflict(gone.into()))?)
     }
 
-    /// What it means that a node hangs below another parent; nothing if it does already. A parent remembers no child that
-    /// hangs elsewhere, and the line that people read goes through what moved if HEAD is in it.
+    /// Returns the effects of moving a node below another parent; empty if it is already there. The old parent
+    /// no longer remembers it. If HEAD is in the moved part, the remembered path leads through it.
     pub(in super::super) fn reparent_effects(
         &mut self,
         held: &StoredSession,
@@ -141,7 +142,7 @@ impl Tx<'_> {
         Ok(effects)
     }
 
-    /// Each fork on the new way down to what moved remembers that.
+    /// Returns the effects that make each fork on the new path remember the moved part.
     fn remember_path_to(
         &mut self,
         held: &StoredSession,
@@ -157,7 +158,7 @@ impl Tx<'_> {
         for (mut parent, child_n) in
             way.into_iter().rev().filter(|(parent, child_n)| parent.remembered_n != Some(*child_n))
         {
-            // Where it hung it is remembered no more: that was said already.
+            // The effect that clears this remembered child was added before.
             if parent.n == old.n && parent.remembered_n == Some(row.n) {
                 parent.remembered_n = None;
             }
@@ -166,7 +167,7 @@ impl Tx<'_> {
         Ok(edit::move_head(Some(held.session.head), held.session.head, &edges))
     }
 
-    /// A fragment gets another name.
+    /// Renames a fragment.
     pub(super) fn rename_fragment(
         &mut self,
         held: &StoredSession,

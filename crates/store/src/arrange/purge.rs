@@ -1,6 +1,6 @@
-//! Pieces that go for good (`docs/domain.md` 2.16): nothing takes that back, so it is made only where somebody says that it is
-//! meant. What was cut out of a piece before lies in the stash by itself, and stays there: where it was is from then on the
-//! message above the piece.
+//! Purges: deletes pieces permanently (`docs/domain.md` 2.16). Undo is not possible, so the request must confirm
+//! it. Fragments that were pruned from the piece earlier stay in the stash. Their origin becomes the parent of
+//! the piece.
 
 use std::collections::HashSet;
 
@@ -24,7 +24,7 @@ use super::super::traces;
 use super::super::tx::{Tx, row_id};
 use super::stash::count_as_i64;
 
-/// A node that goes.
+/// A node that is purged.
 #[derive(Debug, QueryableByName)]
 struct PurgeRow {
     #[diesel(sql_type = BigInt)]
@@ -33,19 +33,19 @@ struct PurgeRow {
     parent_n: Option<i64>,
     #[diesel(sql_type = Binary)]
     id: Vec<u8>,
-    /// It was taken back before, and stands nowhere.
+    /// Whether it was undone, so that it is in neither the tree nor the stash.
     #[diesel(sql_type = Bool)]
     is_taken_back: bool,
 }
 
-/// All that goes with one node, that one first.
+/// The nodes that are purged with one node, that one first.
 struct Subtree {
     all: Vec<PurgeRow>,
     rows: HashSet<i64>,
 }
 
 impl Subtree {
-    /// All at and below a node, but for what lies in the stash by itself.
+    /// Reads all nodes at and below a node, except separate fragments.
     fn read(conn: &mut Conn, top: &NodeRow) -> Result<Self, StoreError> {
         let query = diesel::sql_query(
             "WITH RECURSIVE below (n) AS (SELECT n FROM nodes WHERE n = $1 UNION ALL \
@@ -60,7 +60,7 @@ impl Subtree {
         Ok(Self { all, rows })
     }
 
-    /// The tops of fragments that were cut out of it.
+    /// Returns the tops of fragments that were pruned from it.
     fn inner_fragments(&self, conn: &mut Conn) -> Result<Vec<NodeRow>, StoreError> {
         let (all, mut tops) = (self.numbers(), Vec::new());
         for some in all.chunks(512) {
@@ -82,7 +82,7 @@ impl Subtree {
         self.all.iter().map(|one| NodeId::from_slice(&one.id).ok_or_else(bad(one.n))).collect()
     }
 
-    /// How many of it were not taken back, and how many lines end in those.
+    /// Counts its nodes and leaves without those that were undone.
     fn node_and_leaf_counts(&self) -> (usize, usize) {
         let standing = || self.all.iter().filter(|one| !one.is_taken_back);
         let above: HashSet<i64> = standing().filter_map(|one| one.parent_n).collect();
@@ -91,7 +91,7 @@ impl Subtree {
 }
 
 impl Tx<'_> {
-    /// A piece goes for good; a HEAD in there goes to the message above it, and names in there are given up.
+    /// Plans a purge. If HEAD is in the piece, it moves to the parent; labels in the piece are removed.
     pub(super) fn purge(
         &mut self,
         held: &StoredSession,
@@ -126,8 +126,8 @@ impl Tx<'_> {
         Ok(effects)
     }
 
-    /// A node that may go: one that may leave its place, or one that an undo took back. Nobody sees that, and somebody may need
-    /// it gone.
+    /// Returns a node that may be purged: one that may be moved, or one that was undone. Nobody sees the latter,
+    /// but its text may need to be deleted.
     fn purge_target(&mut self, held: &StoredSession, id: NodeId) -> Result<NodeRow, WriteError> {
         match self.any_row(held, id)? {
             Some(row) if row.is_hidden && row.fragment_n.is_none() => Ok(row),
@@ -135,7 +135,8 @@ impl Tx<'_> {
         }
     }
 
-    /// Nothing that stays goes on naming what goes: HEAD, labels, and what was cut out of it.
+    /// Returns the effects for everything that refers to purged nodes: HEAD, labels and fragments pruned from
+    /// the piece.
     fn release_references(
         &mut self,
         held: &StoredSession,
@@ -159,7 +160,7 @@ impl Tx<'_> {
         Ok(effects)
     }
 
-    /// Destroys a node with all below it.
+    /// Deletes a node with everything below it.
     pub(in super::super) fn apply_purge(&mut self, held: &StoredSession, node: NodeId) -> Result<(), StoreError> {
         let top = self.logged_row(held, node)?;
         let subtree = self.run(|conn| Subtree::read(conn, &top))?;
@@ -167,7 +168,7 @@ impl Tx<'_> {
         let (session_n, gone) = (held.n, self.run(|_| subtree.ids())?);
         self.purge_responses(held.session.owner, &gone.into_iter().collect())?;
         self.run_with_cache(|conn, memory| {
-            // Whatever the writer remembers may name rows that go.
+            // The cache may refer to deleted rows.
             memory.clear();
             traces::detach_histories(conn, session_n, &subtree.rows)?;
             let going = subtree.numbers();

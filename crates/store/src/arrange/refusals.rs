@@ -1,5 +1,5 @@
-//! What the rules of a place refuse of what was copied to it from another session. What a node does to the world is a fact and
-//! comes along as it is; the fold there leaves out what does not fit, and whoever copied is told.
+//! Reports what the active rules at the target refuse of copies from another session. The delta of a node is a
+//! fact and is copied unchanged. The fold skips operations that do not fit, and the user is told.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,23 +13,23 @@ use super::super::stored::StoredSession;
 use super::super::tx::{Tx, row_id};
 use super::super::worlds::{self, WorldAccess};
 
-/// So much is told of what was refused; one more says that there is more.
+/// The maximum number of refusals reported; one more means that there are others.
 pub const MAX_REFUSALS: usize = 200;
 
-/// Something that a copy would do and that the rules in force do not let it.
+/// An operation of a copy that the active rules refuse.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CopyRefusal {
     /// The copy.
     pub node: NodeId,
-    /// Where in the world.
+    /// The path in the state.
     pub path: Pointer,
-    /// One sentence.
+    /// One sentence for people.
     pub reason: String,
 }
 
 impl Tx<'_> {
-    /// Folds copies below the node that they hang from, parents before their children, and notes what is refused. The world
-    /// of a node is kept only as long as a child of it is to come.
+    /// Folds copies below their target, parents before children, and returns what is refused. The world of a
+    /// node is kept only until its last child is folded.
     pub(super) fn copy_refusals(
         &mut self,
         held: &StoredSession,
@@ -77,7 +77,7 @@ impl Tx<'_> {
     }
 }
 
-/// The world above a copy; the last child takes it for its own.
+/// Returns the world of a copy's parent; the last child takes it without a clone.
 fn take_parent_world(
     worlds: &mut HashMap<i64, Arc<World>>,
     left: &mut HashMap<i64, usize>,

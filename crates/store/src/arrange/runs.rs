@@ -1,4 +1,4 @@
-//! Runs: messages that follow each other on one line. One gets a summary, or is brought over to another line.
+//! Runs: messages that follow each other on one branch. A run can be summarized or merged into another branch.
 
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
@@ -22,7 +22,7 @@ use super::super::tree_writes::{Actor, check_storable_text};
 use super::super::tx::{NodeDraft, Tx, row_id};
 use super::ArrangeReport;
 
-/// So many leaves are named of the lines that lose texts by a summary.
+/// The maximum number of reported leaves of other branches that lose texts to a summary.
 const MAX_LISTED_LEAVES: usize = 100;
 
 #[derive(QueryableByName)]
@@ -32,7 +32,8 @@ struct RunLeafRow {
 }
 
 impl Tx<'_> {
-    /// The rows of a run, the oldest first, with the change nodes between its messages. It may be named in any order.
+    /// Returns the rows of a run, oldest first, with the change nodes between its messages. The ids may be in
+    /// any order.
     pub(super) fn run_of(&mut self, held: &StoredSession, ids: &[NodeId]) -> Result<Vec<NodeRow>, WriteError> {
         let rows: Vec<NodeRow> =
             ids.iter().map(|id| self.node_in_tree(held, *id, "nodeIds")).collect::<Result<_, _>>()?;
@@ -44,7 +45,7 @@ impl Tx<'_> {
         Ok(line)
     }
 
-    /// A run gets a summary.
+    /// Adds a summary below a run, disables the run's messages and moves its children below the summary.
     pub(super) fn summarise(
         &mut self,
         (actor, ids): (&Actor, &IdGenerator),
@@ -54,6 +55,7 @@ impl Tx<'_> {
         made: &mut ArrangeReport,
     ) -> Result<Vec<Effect>, WriteError> {
         check_storable_text("content", content)?;
+        // Check the run and its children.
         let line = self.run_of(held, run)?;
         message_run::check_has_message(&members(&line)?)?;
         let last = line.last().ok_or(TreeError::NotFound("the message"))?;
@@ -64,6 +66,7 @@ impl Tx<'_> {
             children.push(child);
         }
         self.note_affected_leaves(&line, made)?;
+        // Write the summary node.
         let messages: Vec<&NodeRow> = line.iter().filter(|row| row.kind != Kind::Change.code()).collect();
         let enabled = messages.iter().filter(|row| row.is_enabled).map(|row| row_id(row)).collect::<Result<_, _>>()?;
         let names: Vec<Value> =
@@ -75,6 +78,7 @@ impl Tx<'_> {
         draft.metadata.insert("summarizedFrom".into(), names.into());
         self.insert(held.n, held.session.edits, Some(last), &draft)?;
         made.nodes.push(node);
+        // Plan the effects.
         let remembered = last.remembered_n.map(|n| self.row_by_number(n)).transpose()?.filter(|row| !row.is_hidden);
         let remembered = remembered.as_ref().map(row_id).transpose()?;
         let summary = SummaryPlacement { node, enabled, last: row_id(last)?, children, remembered };
@@ -83,13 +87,13 @@ impl Tx<'_> {
         Ok(effects)
     }
 
-    /// What stands below a node, in its order.
+    /// Returns the children of a node in the tree, in their order.
     fn children(&mut self, row: &NodeRow) -> Result<Vec<NodeRow>, StoreError> {
         let below = nodes::table.filter(nodes::parent_n.eq(row.n)).filter(nodes::is_hidden.eq(false));
         self.run(|conn| Ok(prepared(below.order(nodes::n).select(NodeRow::as_select())).load(conn)?))
     }
 
-    /// Notes the leaves of the lines that leave a run before its end: they lose its texts too.
+    /// Reports the leaves of branches that fork inside a run, because they lose its texts too.
     fn note_affected_leaves(&mut self, line: &[NodeRow], made: &mut ArrangeReport) -> Result<(), StoreError> {
         for (row, next) in line.iter().zip(line.iter().skip(1)) {
             for side in self.children(row)?.into_iter().filter(|side| side.n != next.n) {
@@ -112,7 +116,7 @@ impl Tx<'_> {
     }
 }
 
-/// Rows as the law of a run looks at them.
+/// Converts rows for the checks of a run.
 fn members(rows: &[NodeRow]) -> Result<Vec<RunNode<i64>>, StoreError> {
     let member = |row: &NodeRow| {
         let bad = |column| move || StoreError::Inconsistent { table: "nodes", column, row: row.n };

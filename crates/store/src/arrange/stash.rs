@@ -1,4 +1,4 @@
-//! The stash: the fragments of a session, as rows and to look at.
+//! The stash: rows and views of the fragments of a session.
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Nullable, Text};
@@ -17,28 +17,25 @@ use super::super::tables::{fragments, nodes};
 use super::super::tx::{Tx, has_other_child};
 use super::super::writer_cache::{NumberedTable, WriterCache};
 
-/// A fragment, as people see it.
+/// A fragment of the stash, for lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StashFragment {
-    /// The fragment.
     pub id: FragmentId,
-    /// Its name.
     pub name: Option<String>,
-    /// Its top.
+    /// Its top node.
     pub top: NodeId,
-    /// Where its top hung.
+    /// The old parent of its top.
     pub origin: Option<NodeId>,
-    /// Whether that still stands in the tree.
+    /// Whether the old parent is in the tree.
     pub has_origin: bool,
-    /// How many nodes lie in it.
+    /// The number of its nodes.
     pub count: i64,
-    /// How the first text in it begins: 200 characters of the top, or of the first below it that has any.
+    /// The first 200 characters of the first text in it: that of the top, or of the first node that has any.
     pub excerpt: String,
-    /// When it was taken out.
     pub pruned_at: Time,
 }
 
-/// A row of the stash.
+/// The columns of a fragment.
 #[derive(Debug, Clone, Queryable, Selectable)]
 #[diesel(table_name = fragments)]
 pub struct FragmentRow {
@@ -49,7 +46,7 @@ pub struct FragmentRow {
 }
 
 impl FragmentRow {
-    /// The fragment as the log tells of it.
+    /// Returns the fragment as the log stores it.
     pub fn cut(&self, fragment: FragmentId) -> FragmentInfo {
         FragmentInfo { fragment, name: self.name.clone(), since: Time(self.created) }
     }
@@ -78,10 +75,10 @@ struct FragmentListRow {
 }
 
 impl StoreReader<'_> {
-    /// The fragments of a session, the one taken out last first.
+    /// Returns the fragments of a session, the most recently pruned first.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn stash(&mut self, held: &StoredSession) -> Result<Vec<StashFragment>, StoreError> {
         let query = diesel::sql_query(
             "SELECT f.n, f.id, f.name, f.created, t.id AS top, p.id AS origin, p.n IS NOT NULL AND NOT p.is_hidden AS \
@@ -95,11 +92,11 @@ impl StoreReader<'_> {
         rows.into_iter().map(FragmentListRow::read).collect()
     }
 
-    /// A part of what lies in a fragment, in the order in which it was made, after row `after`; 0 = from the beginning.
-    /// `None`: there is no such fragment.
+    /// Returns a page of the nodes of a fragment in creation order, after row `after`; 0 starts at the
+    /// beginning. Returns `None` if there is no such fragment.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn fragment_page(
         &mut self,
         held: &StoredSession,
@@ -143,7 +140,7 @@ fn row(conn: &mut Conn, session_n: i64, id: FragmentId) -> Result<Option<Fragmen
 }
 
 impl Tx<'_> {
-    /// A fragment of a session that a body names.
+    /// Returns a fragment of a session that the request names.
     pub(in super::super) fn fragment(
         &mut self,
         held: &StoredSession,
@@ -155,7 +152,7 @@ impl Tx<'_> {
         Ok(found.ok_or(TreeError::ReferenceNotFound { what: "the fragment", field })?)
     }
 
-    /// Carries out what concerns the stash.
+    /// Applies an effect on the stash.
     pub(in super::super) fn apply_stash_effect(
         &mut self,
         held: &StoredSession,
@@ -172,7 +169,8 @@ impl Tx<'_> {
         }
     }
 
-    /// All that stands in the tree at and below a node leaves it. What was taken back there before stays so.
+    /// Moves everything in the tree at and below a node into a fragment. Nodes that were undone stay as they
+    /// are.
     fn detach(&mut self, held: &StoredSession, node: NodeId, cut: &FragmentInfo) -> Result<(), StoreError> {
         let top = self.logged_row(held, node)?;
         let (session_n, top_n) = (held.n, top.n);
@@ -192,7 +190,7 @@ impl Tx<'_> {
         self.adjust_counts(&top, -count_as_i64(moved), -leaves)
     }
 
-    /// A fragment rejoins the tree below the parent that its top has.
+    /// Moves a fragment back into the tree, below the parent of its top.
     fn attach(&mut self, held: &StoredSession, node: NodeId, cut: &FragmentInfo) -> Result<(), StoreError> {
         let top = self.logged_row(held, node)?;
         let session_n = held.n;
@@ -210,7 +208,8 @@ impl Tx<'_> {
         self.adjust_counts(&top, count_as_i64(moved), leaves)
     }
 
-    /// So many nodes and leaves came into the tree, or left it, at and below one; its parent is a leaf without it.
+    /// Changes the counts after nodes and leaves were added to the tree or removed. The parent of `top` is a
+    /// leaf if it has no other child.
     pub(super) fn adjust_counts(
         &mut self,
         top: &super::super::rows::NodeRow,
@@ -237,7 +236,7 @@ struct FragmentCount {
     count: i64,
 }
 
-/// Keeps a fragment; answers with its row.
+/// Inserts a fragment; returns its row.
 pub fn put_fragment(
     conn: &mut Conn,
     memory: &mut WriterCache,
@@ -259,8 +258,8 @@ pub fn put_fragment(
     Ok(n)
 }
 
-/// How many nodes of a fragment have nothing below them in it. The plus keeps the database from looking for the children of
-/// each node through the whole fragment: they are found by their parent.
+/// Counts the nodes of a fragment without children in it. The `+` keeps SQLite from using the index on
+/// `fragment_n`, so that it finds children by their parent.
 fn leaves(conn: &mut Conn, fragment_n: i64) -> Result<i64, StoreError> {
     let query = diesel::sql_query(
         "SELECT count(*) AS count FROM nodes f WHERE f.fragment_n = $1 AND NOT EXISTS ( \

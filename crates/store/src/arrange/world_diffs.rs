@@ -1,4 +1,4 @@
-//! How the world changed where people look: at HEAD, at labels, and at the tops of what moved.
+//! How the state changed at the nodes that users look at: HEAD, labels and the tops of moved parts.
 
 use std::sync::Arc;
 
@@ -11,17 +11,15 @@ use super::super::stored::StoredSession;
 use super::super::tx::{Tx, row_id};
 use super::super::worlds::{self, WorldAccess};
 
-/// So many labels are looked at.
+/// The maximum number of labels that are compared.
 const MAX_LABELS: usize = 100;
 
 /// The world at a node before and after an edit.
 #[derive(Debug, Clone)]
 pub struct NodeWorldDiff {
-    /// The node.
     pub node: NodeId,
-    /// Before; where HEAD moved, that of where it stood.
+    /// The world before; if HEAD moved, the world at its old node.
     pub before: Arc<World>,
-    /// After.
     pub after: Arc<World>,
 }
 
@@ -32,7 +30,7 @@ pub struct WorldBaseline {
 }
 
 impl Tx<'_> {
-    /// Looks at HEAD and at the labels, if an edit can change their worlds.
+    /// Remembers the worlds at HEAD and at labels, if the edit can change them.
     pub(in super::super) fn world_baseline(
         &mut self,
         held: &StoredSession,
@@ -48,7 +46,7 @@ impl Tx<'_> {
         Ok(witness)
     }
 
-    /// Looks at the tops of what is about to move.
+    /// Remembers the worlds at the tops of parts that are about to move.
     pub(in super::super) fn add_moved_to_baseline(
         &mut self,
         held: &StoredSession,
@@ -71,7 +69,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// What differs now; nodes that have left the tree are not told of.
+    /// Returns the worlds that differ now; nodes that left the tree are skipped.
     pub(in super::super) fn world_diffs(
         &mut self,
         held: &StoredSession,

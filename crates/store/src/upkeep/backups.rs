@@ -1,7 +1,8 @@
-//! Copies of the whole database: made beside a running server, put back when none runs, one a day by itself.
+//! Backups of the whole database: made while a server runs, restored while none runs, and one made automatically
+//! each day.
 //!
-//! A copy is of one moment, and a file of its own without anything beside it. It grows under another name and gets its own
-//! only when it is whole, checked and on disk: what bears the name of a copy is one.
+//! A backup is a consistent snapshot in a single file. It is written under a temporary name and gets its final
+//! name only when it is complete, checked and synced. So a file with the name of a backup is always complete.
 
 use std::fs::{self, File};
 use std::io;
@@ -12,29 +13,22 @@ use crate::error::StoreError;
 use crate::{StoreSettings, lock_database, lock_folder, unusable};
 use clotho_core::clock::Time;
 
-/// Why there is no copy, or why it was not put back. Nothing that was there before has been touched.
+/// The reason why a backup was not made or not restored. No existing file was changed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum BackupError {
-    /// A file of that name is there.
+    /// A file of that name exists.
     #[error("{} is there already", .0.display())]
     Exists(PathBuf),
-    /// There is no such file.
+    /// The file does not exist.
     #[error("{} is not there", .0.display())]
     Missing(PathBuf),
-    /// The file is a database of something else, or none.
+    /// The file is no database of Clotho.
     #[error("{} is no copy of a Clotho database: {reason}", file.display())]
-    Foreign {
-        /// The file.
-        file: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The file is damaged.
+    Foreign { file: PathBuf, reason: String },
     #[error("{} is damaged: {reason}", file.display())]
     Damaged {
-        /// The file.
         file: PathBuf,
-        /// What the database says.
+        /// What SQLite reports.
         reason: String,
     },
     /// The database or the disk failed.
@@ -42,11 +36,12 @@ pub enum BackupError {
     Failed(#[from] StoreError),
 }
 
-/// Copies the database as it is at this moment into a file that is not there yet; answers with its bytes. A server may
-/// write meanwhile.
+/// Copies the current state of the database into a new file; returns its size in bytes. A server may write
+/// meanwhile.
 ///
 /// # Errors
-/// A file of that name is there, the database cannot be read, or the disk is full; then nothing is left behind.
+/// Returns an error, without leaving a file, if the file exists, the database cannot be read, or the disk is
+/// full.
 pub fn copy(database: &Path, to: &Path) -> Result<u64, BackupError> {
     if to.exists() {
         return Err(BackupError::Exists(to.to_owned()));
@@ -56,7 +51,7 @@ pub fn copy(database: &Path, to: &Path) -> Result<u64, BackupError> {
     part.publish_new(to)
 }
 
-/// A copy in the making. Whatever becomes of it, nothing stays under its own name.
+/// A backup under its temporary name. The temporary file is removed on drop, whatever happens.
 struct PartialBackup(PathBuf);
 
 impl PartialBackup {
@@ -71,7 +66,7 @@ impl PartialBackup {
         remove(&self.0)?;
         conn::copy_into(&mut conn::open_reader(database)?, &self.0)?;
         check(&self.0)?;
-        // The database writes a copy without waiting for the disk.
+        // SQLite does not sync the copy to disk.
         Ok(File::open(&self.0).and_then(|file| file.sync_all()).map_err(|error| unusable(&self.0, &error))?)
     }
 
@@ -81,7 +76,8 @@ impl PartialBackup {
             _ => unusable(to, &error).into(),
         };
         let bytes = fs::metadata(&self.0).map_err(failed)?.len();
-        // Unlike a new name, a second one never takes the place of what came meanwhile. Not every disk has second names.
+        // Unlike a rename, a hard link never replaces a file that appeared meanwhile. Not every file system has
+        // hard links.
         match fs::hard_link(&self.0, to) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => fs::rename(&self.0, to),
             linked => linked,
@@ -98,10 +94,10 @@ impl Drop for PartialBackup {
     }
 }
 
-/// Whether a file is a whole database of this program, of this version or an older one.
+/// Checks that a file is an intact database of this program, of this version or an older one.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Returns an error that says what is wrong with it.
 pub fn check(file: &Path) -> Result<(), BackupError> {
     if !file.is_file() {
         return Err(BackupError::Missing(file.to_owned()));
@@ -121,11 +117,11 @@ pub fn check(file: &Path) -> Result<(), BackupError> {
     faults.into_iter().next().map_or(Ok(()), |reason| Err(damaged(reason)))
 }
 
-/// Puts a copy in the place of the database, which is kept beside it under a name with the time; answers with that name, or
-/// none if there was no database. Whoever calls throws the search index away.
+/// Replaces the database by a backup. The old database is kept under a name with the time, which is returned;
+/// `None` if there was none. The caller must delete the search index.
 ///
 /// # Errors
-/// A server runs, or the copy is damaged, foreign or of a newer version.
+/// Returns an error if a server runs, or if the backup is damaged, foreign or from a newer version.
 pub fn restore(settings: &StoreSettings, from: &Path, now: Time) -> Result<Option<PathBuf>, BackupError> {
     check(from)?;
     let database = settings.database_path();
@@ -138,13 +134,13 @@ pub fn restore(settings: &StoreSettings, from: &Path, now: Time) -> Result<Optio
     Ok(aside)
 }
 
-/// Gives the database and what stands beside it other names. The database keeps its old name too until another file takes
-/// it, so that a crash never leaves none.
+/// Renames the database and its auxiliary files. The database also keeps its old name until another file
+/// replaces it, so that a crash never leaves none.
 fn move_aside(database: &Path, now: Time) -> Result<Option<PathBuf>, StoreError> {
     if !database.exists() {
         return Ok(None);
     }
-    // What is only in the log goes into the file; where the file is too damaged for that, the log goes along.
+    // Moves the write-ahead log into the file. If the file is too damaged for that, the log is renamed too.
     let _ = conn::checkpoint_wal(database);
     let stamp: String = now.to_string().chars().filter(|c| !matches!(c, '-' | ':')).take_while(|c| *c != '.').collect();
     let stem = database.file_stem().and_then(|stem| stem.to_str()).unwrap_or("clotho");
@@ -160,10 +156,11 @@ fn move_aside(database: &Path, now: Time) -> Result<Option<PathBuf>, StoreError>
     Ok(Some(aside))
 }
 
-/// Makes the copy of a day, unless it is there, and removes the oldest ones beyond `most`. A copy that fails removes none.
+/// Makes the backup of the day if there is none, and removes the oldest ones beyond `most`. If it fails, none is
+/// removed.
 ///
 /// # Errors
-/// As [`copy`], or the folder cannot be made or read.
+/// Returns an error as [`copy`] does, or if the folder cannot be created or read.
 pub fn daily_backup(database: &Path, folder: &Path, most: usize, now: Time) -> Result<Option<PathBuf>, BackupError> {
     let day: String = now.to_string().chars().take_while(|c| *c != 'T').collect();
     let to = folder.join(format!("clotho-{day}.db"));
@@ -204,7 +201,7 @@ fn remove(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Names are on disk when their folder is.
+/// Syncs the folder of a file, because its name is on disk only then.
 fn sync_folder(file: &Path) -> Result<(), StoreError> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| unusable(folder, &error))

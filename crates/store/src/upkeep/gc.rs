@@ -1,5 +1,5 @@
-//! Sweeping: what may go at any time, or has been kept for long enough. Everything here goes in small writes, so that turns go
-//! on meanwhile, and whatever is interrupted is done the next time.
+//! Garbage collection of data that is unused or has expired. It runs in small writes, so that turns can go on
+//! meanwhile. What is interrupted is done in the next run.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -22,25 +22,25 @@ use clotho_core::oplog::Effect;
 
 use super::session_nodes::SessionNodes;
 
-/// Rows that one read looks at or one write takes away.
+/// The number of rows in one read or one delete.
 const BATCH_SIZE: i64 = 500;
-/// How long the first answers to keyed requests are kept, in milliseconds: a day.
+/// How long saved responses of idempotent requests are kept: a day in milliseconds.
 const RESPONSE_RETENTION_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// What a sweep took away.
+/// What a garbage collection deleted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GcReport {
-    /// Answers to requests with an Idempotency-Key.
+    /// Saved responses of requests with an Idempotency-Key.
     pub responses: usize,
-    /// Things that had lain in the trash for too long.
+    /// Expired items of the trash.
     pub trash: usize,
-    /// Rows of sessions that were given up.
+    /// Rows of sessions that were permanently deleted.
     pub rows: usize,
-    /// Keyframes that are outdated, or that no fold begins at.
+    /// Keyframes that are outdated or not used by any fold.
     pub keyframes: usize,
-    /// Blobs that nothing refers to.
+    /// Unused blobs.
     pub blobs: usize,
-    /// Their bytes.
+    /// The total bytes of these blobs.
     pub bytes: i64,
 }
 
@@ -53,10 +53,11 @@ impl fmt::Display for GcReport {
 }
 
 impl Store {
-    /// Takes away what may go, piece by piece.
+    /// Runs a garbage collection in small writes.
     ///
     /// # Errors
-    /// The database fails; what went until then is gone, and the rest goes the next time.
+    /// Returns an error if the database fails. What was deleted so far stays deleted; the rest is done in the
+    /// next run.
     pub async fn collect_garbage(&self, now: Time) -> Result<GcReport, WriteError> {
         let mut swept = GcReport::default();
         let before = Time(now.0.saturating_sub(RESPONSE_RETENTION_MS));
@@ -70,32 +71,32 @@ impl Store {
         Ok(swept)
     }
 
-    /// Clears away the rows of whatever was given up, to the last; answers with how many those were.
+    /// Deletes all rows of permanently deleted sessions; returns their number.
     ///
     /// # Errors
-    /// The database fails; what went until then is gone.
+    /// Returns an error if the database fails; what was deleted so far stays deleted.
     pub async fn clear_deleted_rows(&self) -> Result<usize, WriteError> {
         self.gc_in_batches(|tx| tx.clear_deleted_batch()).await
     }
 
-    /// Takes the blobs away that nothing refers to; answers with how many that were, and their bytes.
+    /// Deletes unused blobs; returns their number and total bytes.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub async fn gc_blobs(&self) -> Result<(usize, i64), WriteError> {
-        // One after the other: what one has noted the other would forget.
+        // Only one at a time, because a second one would reset the recorded puts.
         let _alone = self.gc_lock.lock().await;
-        // From here on the writer notes what it refers to, so that nothing goes that somebody has just taken up again.
+        // From here on the writer records its puts, so that a blob that is used again is not deleted.
         self.record_blob_puts(true).await?;
         let blobs = self.gc_idle_blobs().await;
         self.record_blob_puts(false).await?;
         blobs
     }
 
-    /// Brings what is only in the write-ahead log into the database file and empties the log; `false`: somebody is in the way.
+    /// Moves the write-ahead log into the database file and truncates it; `false` if a reader prevents it.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn checkpoint_wal(&self) -> Result<bool, StoreError> {
         conn::checkpoint_wal(&self.database)
     }
@@ -113,10 +114,10 @@ impl Store {
         }
     }
 
-    /// Takes the keyframes away that nobody will read; answers with how many those were.
+    /// Deletes keyframes that no read will use; returns their number.
     ///
     /// # Errors
-    /// The database fails; what went until then is gone.
+    /// Returns an error if the database fails; what was deleted so far stays deleted.
     pub async fn gc_keyframes(&self) -> Result<usize, WriteError> {
         let (mut all, mut next) = (0, self.read(|reader| reader.next_session(0)).await?);
         while let Some(session_n) = next {
@@ -143,6 +144,7 @@ impl Store {
     }
 
     async fn gc_idle_blobs(&self) -> Result<(usize, i64), WriteError> {
+        // Collect the hashes in use.
         let mut named: HashPrefixes = self.read(|reader| reader.hashes_in_small_tables()).await?;
         let mut after = Some(0);
         while let Some(n) = after {
@@ -156,6 +158,7 @@ impl Store {
             named.extend(hashes);
             after = last;
         }
+        // Delete the other blobs, page by page.
         let (mut all, mut bytes, mut after) = (0, 0, Some(0));
         while let Some(n) = after {
             let some = self.read(move |reader| reader.blob_hash_page(n)).await?;
@@ -174,7 +177,7 @@ impl Store {
     }
 }
 
-/// The hashes that something refers to, eight bytes of each: two that begin alike cost nothing but some room.
+/// The first eight bytes of each hash in use. A collision only keeps an unused blob.
 type HashPrefixes = HashSet<u64>;
 
 fn hash_prefix(hash: &[u8]) -> Option<u64> {
@@ -195,13 +198,14 @@ struct BlobHashRow {
 }
 
 impl StoreReader<'_> {
-    /// The session whose row comes after another.
+    /// Returns the next session after a row.
     pub(super) fn next_session(&mut self, after: i64) -> Result<Option<i64>, StoreError> {
         let later = sessions::table.filter(sessions::n.gt(after)).order(sessions::n);
         Ok(later.select(sessions::n).limit(1).get_result(self.conn).optional()?)
     }
 
-    /// The keyframes of a session that nobody will read: cut under an arrangement that is no more, or where no fold begins.
+    /// Returns the keyframes of a session that no read will use: those that are outdated, or at nodes where no
+    /// fold begins.
     fn stale_keyframes(&mut self, session_n: i64) -> Result<Vec<(i64, i64)>, StoreError> {
         let kept: Vec<(i64, i64, i32)> = keyframes::table
             .inner_join(nodes::table.on(nodes::n.eq(keyframes::node_n)))
@@ -221,11 +225,12 @@ impl StoreReader<'_> {
         Ok(kept.into_iter().filter(is_old).map(|(n, edits, _)| (n, edits)).collect())
     }
 
-    /// Blobs that sessions, the log, rules and files of cards name. Where one of them cannot be read nobody knows what it names, and so
-    /// nothing may go.
+    /// Returns the blobs used by sessions, the log, rules and card files. If one of these cannot be read, this
+    /// fails, because its blobs are unknown and must not be deleted.
     fn hashes_in_small_tables(&mut self) -> Result<HashPrefixes, StoreError> {
         let bad = |table, column, row| move |_| StoreError::Inconsistent { table, column, row };
         let mut named = HashPrefixes::new();
+        // Cards of sessions.
         let cards: Vec<(i64, String, Option<String>)> =
             sessions::table.select((sessions::n, sessions::cards, sessions::persona)).load(self.conn)?;
         for (n, cards, persona) in cards {
@@ -234,7 +239,7 @@ impl StoreReader<'_> {
                 collect_hashes(&serde_json::from_str(&persona).map_err(bad("sessions", "persona", n))?, &mut named);
             }
         }
-        // An undo puts a persona back whose card nothing else may name.
+        // An undo can restore a persona whose card is not used elsewhere.
         let set: Vec<(i64, String)> = operations::table
             .filter(operations::act.eq("session"))
             .filter(operations::effects.like("%persona%"))
@@ -249,6 +254,7 @@ impl StoreReader<'_> {
                 [from, to].iter().for_each(|value| collect_hashes(value, &mut named));
             }
         }
+        // Rules of nodes, and files of cards.
         let rules: Vec<Option<i64>> = nodes::table.select(nodes::rules_n).distinct().load(self.conn)?;
         for n in rules.into_iter().flatten() {
             let row: Option<(Vec<u8>, Vec<u8>)> = blob_rows::table
@@ -264,28 +270,28 @@ impl StoreReader<'_> {
         Ok(named)
     }
 
-    /// Blobs that some traces name, and the last of those traces.
+    /// Returns the blobs used by a batch of traces, and the last of these traces.
     fn hashes_in_traces(&mut self, after: i64) -> Result<(Option<i64>, HashPrefixes), StoreError> {
         let later = traces::table.filter(traces::node_n.gt(after)).order(traces::node_n).limit(BATCH_SIZE);
         let rows: Vec<(i64, Vec<u8>)> = later.select((traces::node_n, traces::body)).load(self.conn)?;
         Ok(hashes_in_bodies(rows, "blocks"))
     }
 
-    /// Blobs that some keyframes name, and the last of those keyframes.
+    /// Returns the blobs used by a batch of keyframes, and the last of these keyframes.
     fn hashes_in_keyframes(&mut self, after: i64) -> Result<(Option<i64>, HashPrefixes), StoreError> {
         let later = keyframes::table.filter(keyframes::node_n.gt(after)).order(keyframes::node_n).limit(BATCH_SIZE);
         let rows: Vec<(i64, Vec<u8>)> = later.select((keyframes::node_n, keyframes::body)).load(self.conn)?;
         Ok(hashes_in_bodies(rows, "apart"))
     }
 
-    /// Some blobs.
+    /// Returns a batch of blobs.
     fn blob_hash_page(&mut self, after: i64) -> Result<Vec<BlobHashRow>, StoreError> {
         let query = diesel::sql_query("SELECT n, hash FROM blobs WHERE n > $1 ORDER BY n LIMIT $2");
         Ok(query.bind::<BigInt, _>(after).bind::<BigInt, _>(BATCH_SIZE).load(self.conn)?)
     }
 }
 
-/// What the bodies of rows name under a key.
+/// Returns the hashes under a key in the bodies of rows.
 fn hashes_in_bodies(rows: Vec<(i64, Vec<u8>)>, key: &str) -> (Option<i64>, HashPrefixes) {
     let (last, mut named) = (rows.last().map(|(n, _)| *n), HashPrefixes::new());
     for body in rows.iter().filter_map(|(_, body)| compression::unpack(body)) {
@@ -296,7 +302,8 @@ fn hashes_in_bodies(rows: Vec<(i64, Vec<u8>)>, key: &str) -> (Option<i64>, HashP
     (last, named)
 }
 
-/// Every text that reads as a hash, wherever it stands: rather one too many is kept than one too few.
+/// Collects all strings that look like a hash, at any depth. It is better to keep a blob too many than to delete
+/// one that is used.
 fn collect_hashes(value: &Value, named: &mut HashPrefixes) {
     let mut open = vec![value];
     while let Some(value) = open.pop() {
@@ -310,10 +317,10 @@ fn collect_hashes(value: &Value, named: &mut HashPrefixes) {
 }
 
 impl Tx<'_> {
-    /// Forgets some of the answers to keyed requests from before a moment.
+    /// Deletes a batch of saved responses from before a time.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     fn delete_old_responses(&mut self, before: Time) -> Result<usize, WriteError> {
         Ok(self.run(|conn: &mut Conn| {
             let old = answers::table.filter(answers::created.lt(before.0)).limit(BATCH_SIZE).select(answers::n);
@@ -322,7 +329,7 @@ impl Tx<'_> {
         })?)
     }
 
-    /// Forgets keyframes that are still those that were looked at.
+    /// Deletes keyframes that have not changed since they were read.
     pub(super) fn delete_keyframes(&mut self, old: &[(i64, i64)]) -> Result<usize, WriteError> {
         let mut gone = 0;
         for (node_n, edits) in old {
@@ -332,12 +339,12 @@ impl Tx<'_> {
         Ok(gone)
     }
 
-    /// Looks into some of the traces of which nobody knows what they stand on.
+    /// Indexes the bases of a batch of traces.
     fn index_traces(&mut self) -> Result<usize, WriteError> {
         Ok(self.run(index_bases)?)
     }
 
-    /// Forgets blobs, but for those that somebody has put again since a sweep began.
+    /// Deletes blobs, except those that were put again since garbage collection began.
     fn delete_blobs(&mut self, idle: &[(i64, Vec<u8>)]) -> Result<(usize, i64), WriteError> {
         Ok(self.run(|conn| blobs::delete_idle(conn, idle))?)
     }

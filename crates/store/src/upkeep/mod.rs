@@ -1,13 +1,14 @@
-//! Keeping: what protects from loss, and what may go. Nothing here is on the way of a turn; whatever takes long is cut into
-//! small writes, so that turns go on meanwhile.
+//! Maintenance: protection from data loss, and deletion of what is no longer needed. None of it runs during a
+//! turn. Long tasks are split into small writes, so that turns can go on meanwhile.
 //!
-//! - `doctor/`: whether every rule is kept, and putting right what is derived
-//! - `backups.rs`: copies of the whole database, made, checked, put back
-//! - `gc.rs`: what may go at any time or was kept for long enough; `session_nodes.rs`: a session's nodes in memory
-//! - `statistics.rs`: how much there is
-//! - `trash.rs`: what was deleted, brought back or given up; what was given up is cleared away piece by piece
+//! - `doctor/`: checks every rule and repairs derived data
+//! - `backups.rs`: makes, checks and restores copies of the whole database
+//! - `gc.rs`: garbage collection of data that is unused or has expired; `session_nodes.rs`: the nodes of a
+//!   session in memory
+//! - `statistics.rs`: counts and sizes
+//! - `trash.rs`: deletes, restores and gives up items; what was given up is cleared in pieces
 //!
-//! To add a kind of thing that can lie in the trash: its arm in `trash.rs`, a word in `http/wire/trash.rs`.
+//! To add a kind of item to the trash: its arm in `trash.rs`, a word in `http/wire/trash.rs`.
 
 pub mod backups;
 pub mod doctor;

@@ -1,5 +1,5 @@
-//! All nodes of one session in memory, without their texts: some hundred bytes for each. Parents come before their children
-//! in its order, so that whatever follows from the path is computed in one walk, however deep it is.
+//! All nodes of one session in memory without their texts, a few hundred bytes each. The order has parents
+//! before children, so that values derived from the path are computed in one pass at any depth.
 
 use std::collections::HashMap;
 
@@ -12,11 +12,10 @@ use crate::tables::{edits, nodes};
 
 /// The nodes of a session.
 pub struct SessionNodes {
-    /// Their rows.
     pub rows: Vec<NodeRow>,
-    /// Where each row stands, by its number.
+    /// The index of each row, by row number.
     positions: HashMap<i64, usize>,
-    /// Where they stand, parents first; a node that no parentless one leads to is not among them.
+    /// Indexes of the rows, parents first, without rows that are not connected to a root.
     pub order: Vec<usize>,
 }
 
@@ -24,7 +23,7 @@ impl SessionNodes {
     /// Reads the nodes of a session.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn read(conn: &mut Conn, session_n: i64) -> Result<Self, StoreError> {
         let own = nodes::table.filter(nodes::session_n.eq(session_n)).order(nodes::n);
         let rows: Vec<NodeRow> = own.select(NodeRow::as_select()).load(conn)?;
@@ -45,13 +44,13 @@ impl SessionNodes {
         Ok(Self { rows, positions: places, order })
     }
 
-    /// The row of a node, and where it stands.
+    /// Returns the index and the row of a node.
     pub fn find(&self, n: i64) -> Option<(usize, &NodeRow)> {
         let at = *self.positions.get(&n)?;
         Some((at, self.rows.get(at)?))
     }
 
-    /// Rows in order, each with its parent.
+    /// Iterates over the rows in order, each with its parent.
     pub fn walk(&self) -> impl Iterator<Item = (usize, &NodeRow, Option<(usize, &NodeRow)>)> {
         self.order.iter().filter_map(|at| {
             let row = self.rows.get(*at)?;
@@ -59,11 +58,11 @@ impl SessionNodes {
         })
     }
 
-    /// For each row the number of the last edit of the arrangement at or above it: a keyframe there that was cut under an
-    /// earlier one is outdated (`domain.md` 3.1).
+    /// Returns for each row the number of the last arrangement edit at or above it. A keyframe that was cut
+    /// under an earlier edit is outdated (`domain.md` 3.1).
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn last_edits(&self, conn: &mut Conn, session_n: i64) -> Result<Vec<i64>, StoreError> {
         let all: Vec<(i64, i64)> =
             edits::table.filter(edits::session_n.eq(session_n)).select((edits::node_n, edits::edit)).load(conn)?;

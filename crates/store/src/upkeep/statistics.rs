@@ -1,4 +1,4 @@
-//! How much there is: tables with rows and bytes, sessions with nodes and depth.
+//! Statistics: rows and bytes of tables, nodes and depth of sessions.
 
 use std::path::Path;
 
@@ -11,45 +11,42 @@ use crate::error::StoreError;
 use crate::tables::{nodes, sessions};
 use clotho_core::ids::SessionId;
 
-/// How much there is in a database.
+/// The statistics of a database.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DatabaseStatistics {
-    /// Bytes of the database file, without what is only in its log.
+    /// The size of the database file in bytes, without its write-ahead log.
     pub file_bytes: u64,
-    /// Every table, by name.
+    /// All tables, by name.
     pub tables: Vec<TableStatistics>,
-    /// Sessions that can be played.
+    /// The number of sessions that are not in the trash.
     pub sessions: i64,
-    /// Sessions in the trash.
+    /// The number of sessions in the trash, including those being imported or deleted.
     pub trashed_sessions: i64,
-    /// Nodes of all sessions, roots included.
+    /// The number of nodes of all sessions, including roots.
     pub nodes: i64,
     /// The session with the most nodes.
     pub largest_session: Option<SessionStatistic>,
-    /// The session with the deepest line.
+    /// The session with the deepest node.
     pub deepest_line: Option<SessionStatistic>,
 }
 
-/// A table.
+/// The statistics of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TableStatistics {
-    /// Its name.
     pub name: String,
-    /// Its rows.
+    /// The number of rows.
     pub rows: i64,
-    /// Its bytes in the file, with its indexes.
+    /// The size in the file in bytes, including indexes.
     pub bytes: i64,
 }
 
-/// The session that is the most in something.
+/// The session with the highest value of something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SessionStatistic {
-    /// Its id.
     pub id: String,
-    /// Its title.
     pub title: String,
-    /// Nodes, or edges from the root.
+    /// The number of nodes, or of edges from the root.
     pub number: i64,
 }
 
@@ -70,10 +67,10 @@ impl From<LargestSessionRow> for SessionStatistic {
     }
 }
 
-/// Counts everything as of one moment; a server may run meanwhile.
+/// Collects the statistics on one snapshot, also while a server runs.
 ///
 /// # Errors
-/// The database cannot be read.
+/// Returns an error if the database cannot be read.
 pub fn collect(database: &Path) -> Result<DatabaseStatistics, StoreError> {
     let mut conn = conn::open_reader(database)?;
     conn::begin_read(&mut conn)?;

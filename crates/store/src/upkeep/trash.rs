@@ -1,8 +1,8 @@
-//! The trash: what was deleted stays for a while, can be brought back, and is gone only when somebody says so twice or nobody
-//! asks for it (`domain.md` 2.16, 2.17).
+//! The trash: deleted items stay for a while and can be restored. They are permanently deleted by a second
+//! request or after the retention time (`domain.md` 2.16, 2.17).
 //!
-//! What is given up is out of everybody's sight at once; its rows go piece by piece. A session that is being cleared away has
-//! the time 0 in the column `trashed`.
+//! A permanently deleted session is invisible at once; its rows are cleared in batches. Meanwhile its column
+//! `trashed` has the value 0.
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Integer, Text};
@@ -28,41 +28,35 @@ use crate::tables::{
 };
 use crate::tx::{OperationDraft, Tx};
 
-/// How long what was deleted can be brought back, in milliseconds: 30 days.
+/// How long deleted items can be restored: 30 days in milliseconds.
 pub const TRASH_RETENTION_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
 
-/// Nodes and operations that one write clears away.
+/// The number of nodes or operations that one write deletes.
 const BATCH_SIZE: i64 = 250;
-/// Stands in the place of a time where a session is being cleared away.
+/// The value of `trashed` while a session is being cleared; it is not a time.
 const DELETING: i64 = 0;
 
-/// What kind of thing lies in the trash.
+/// The kind of an item in the trash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrashEntryKind {
     /// A session with its whole tree.
     Session,
-    /// A character.
     Character,
-    /// A persona.
     Persona,
-    /// A lorebook.
     Lorebook,
-    /// A preset.
     Preset,
 }
 
-/// Something in the trash.
+/// An item in the trash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrashEntry {
-    /// Its id.
     pub id: TrashId,
-    /// What it is.
     pub kind: TrashEntryKind,
     /// Its title or name.
     pub name: String,
     /// When it was deleted.
     pub at: Time,
-    /// The nodes of a session, whether they stand in its tree or not; 0 for the others.
+    /// The number of nodes of a session without its root, in the tree or not; 0 for other kinds.
     pub nodes: i64,
 }
 
@@ -75,7 +69,7 @@ struct TrashRow {
     n: i64,
     #[diesel(sql_type = Binary)]
     id: Vec<u8>,
-    /// A title, or a card.
+    /// A title, name or card.
     #[diesel(sql_type = Text)]
     about: String,
     #[diesel(sql_type = BigInt)]
@@ -108,19 +102,20 @@ fn name_of(card: &str) -> Option<String> {
 }
 
 impl StoreReader<'_> {
-    /// The session of a row, unless it lies in the trash.
+    /// Returns the session of a row, unless it is in the trash.
     ///
     /// # Errors
-    /// The database fails or the row is damaged.
+    /// Returns an error if the database fails or the row is damaged.
     pub fn session_by_row(&mut self, n: i64) -> Result<Option<StoredSession>, StoreError> {
         let id: Option<Vec<u8>> = sessions::table.find(n).select(sessions::id).get_result(self.conn).optional()?;
         id.as_deref().and_then(SessionId::from_slice).map_or(Ok(None), |id| self.any_session(id))
     }
 
-    /// Every node that stands in a session's tree or lies in its stash: what must be found again when it comes back.
+    /// Returns all nodes of a session in the tree or in the stash. They must be searchable again after a
+    /// restore.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn node_ids(&mut self, held: &StoredSession) -> Result<Vec<NodeId>, StoreError> {
         let is_kept = nodes::is_hidden.eq(false).or(nodes::fragment_n.is_not_null());
         let own = nodes::table.filter(nodes::session_n.eq(held.n)).filter(is_kept);
@@ -128,10 +123,10 @@ impl StoreReader<'_> {
         Ok(ids.iter().filter_map(|id| NodeId::from_slice(id)).collect())
     }
 
-    /// What lies in the caller's trash, the newest first, after `skip` of it.
+    /// Returns the items of the caller's trash, newest first, after skipping `skip` of them.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn trash(&mut self, caller: UserId, skip: i64, limit: i64) -> Result<Vec<TrashEntry>, StoreError> {
         let query = diesel::sql_query(
             "SELECT t.kind, t.n, t.id, t.about, t.trashed, t.nodes FROM ( \
@@ -150,10 +145,10 @@ impl StoreReader<'_> {
         rows.into_iter().map(TrashRow::into_trash_entry).collect()
     }
 
-    /// One thing in the caller's trash.
+    /// Returns one item of the caller's trash.
     ///
     /// # Errors
-    /// The database fails or a row is damaged.
+    /// Returns an error if the database fails or a row is damaged.
     pub fn trash_entry(&mut self, caller: UserId, id: TrashId) -> Result<Option<TrashEntry>, StoreError> {
         let query = diesel::sql_query(
             "SELECT t.kind, t.n, t.id, t.about, t.trashed, t.nodes FROM ( \
@@ -178,10 +173,10 @@ impl StoreReader<'_> {
 }
 
 impl Tx<'_> {
-    /// Brings something of the caller's back from the trash.
+    /// Restores an item of the caller from the trash.
     ///
     /// # Errors
-    /// It does not lie there.
+    /// Returns an error if it is not in the trash.
     pub fn restore(&mut self, owner: UserId, id: TrashId, at: Time) -> Result<(), WriteError> {
         self.all_or_nothing(|tx| match tx.find_trash_row(owner, id)? {
             (TrashEntryKind::Session, _) => tx.restore_session(owner, id, at),
@@ -212,11 +207,11 @@ impl Tx<'_> {
         self.update_trash_row(|conn| diesel::update(row).set(sessions::trashed.eq(None::<i64>)).execute(conn))
     }
 
-    /// Gives something of the caller's in the trash up for good. Of a session nothing can be seen any more, nor in what is kept
-    /// of answers; its rows go by [`Tx::clear_deleted_batch`].
+    /// Permanently deletes an item of the caller from the trash. A session is invisible at once, also in saved
+    /// responses; its rows are cleared by [`Tx::clear_deleted_batch`].
     ///
     /// # Errors
-    /// It does not lie there.
+    /// Returns an error if it is not in the trash.
     pub fn delete_permanently(&mut self, owner: UserId, id: TrashId) -> Result<(), WriteError> {
         self.all_or_nothing(|tx| {
             let found = tx.find_trash_row(owner, id)?;
@@ -254,10 +249,11 @@ impl Tx<'_> {
         })
     }
 
-    /// Gives up what was deleted before a moment, whoever owns it; answers with how many things that were.
+    /// Permanently deletes items that were moved to the trash before a time, of all owners; returns their
+    /// number.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn delete_expired_trash(&mut self, before: Time) -> Result<usize, WriteError> {
         let (before, out) = (before.0, DELETING);
         Ok(self.run(|conn| {
@@ -281,7 +277,7 @@ impl Tx<'_> {
         })?)
     }
 
-    /// Which thing of the caller's in the trash has an id, and its row.
+    /// Returns the kind and the row of an item of the caller's trash.
     fn find_trash_row(&mut self, owner: UserId, id: TrashId) -> Result<(TrashEntryKind, i64), WriteError> {
         let (id, owner) = (id.as_bytes().to_vec(), owner.as_bytes().to_vec());
         macro_rules! look {
@@ -316,17 +312,18 @@ impl Tx<'_> {
         Ok(self.update_row(work)?)
     }
 
-    /// Clears away a piece of what was given up; answers with how many rows that were. Nothing is left to do at 0.
+    /// Clears a batch of permanently deleted sessions; returns the number of deleted rows, 0 when nothing is
+    /// left.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn clear_deleted_batch(&mut self) -> Result<usize, WriteError> {
         let given_up: Vec<i64> = self.run(|conn| {
             let all = sessions::table.filter(sessions::trashed.eq(Some(DELETING))).order(sessions::n);
             Ok(all.select(sessions::n).load(conn)?)
         })?;
         if !given_up.is_empty() {
-            // Whatever the writer remembers may name rows that go.
+            // The cache may refer to deleted rows.
             self.writer_cache.clear();
         }
         for session_n in given_up {
@@ -338,7 +335,7 @@ impl Tx<'_> {
         Ok(0)
     }
 
-    /// A piece of one session; the last one takes the session itself. Answers with how many rows that were.
+    /// Clears a batch of one session, and finally the session itself; returns the number of deleted rows.
     pub(crate) fn clear_session(&mut self, session_n: i64) -> Result<usize, StoreError> {
         self.run(|conn| {
             diesel::delete(labels::table.filter(labels::session_n.eq(session_n))).execute(conn)?;

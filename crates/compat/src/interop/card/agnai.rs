@@ -1,8 +1,8 @@
-//! Characters of Agnai as cards: a `persona` of attributes becomes the description, the rest has other names only.
+//! Converts Agnai characters to cards. The attributes of `persona` become the description; other fields are renamed.
 
 use serde_json::{Map, Value};
 
-/// Their name, that of cards.
+/// Agnai's field name and the card's.
 const NAMES: [(&str, &str); 8] = [
     ("greeting", "first_mes"),
     ("sampleChat", "mes_example"),
@@ -14,20 +14,20 @@ const NAMES: [(&str, &str); 8] = [
     ("description", "creator_notes"),
 ];
 
-/// Whether an object is a character of Agnai.
+/// Returns whether an object is an Agnai character.
 pub fn is_agnai_character(card: &Map<String, Value>) -> bool {
     let attributes = card.get("persona").and_then(|persona| persona.get("attributes"));
     attributes.is_some_and(Value::is_object) && card.contains_key("greeting") && !card.contains_key("data")
 }
 
-/// The same as a card.
+/// Converts a character to a card.
 pub fn to_card(mut card: Map<String, Value>) -> Map<String, Value> {
     for (theirs, ours) in NAMES {
         if let Some(value) = card.shift_remove(theirs) {
             card.insert(ours.to_owned(), value);
         }
     }
-    // The book is one of Agnai's own kind.
+    // The book has Agnai's own format.
     if let Some(book) = card.get("character_book").filter(|book| book.is_object())
         && let Ok(read) = crate::interop::lorebook::read(book.to_string().as_bytes())
     {
@@ -38,7 +38,7 @@ pub fn to_card(mut card: Map<String, Value>) -> Map<String, Value> {
     card
 }
 
-/// A persona in words: a text as it stands, attributes line by line.
+/// Returns a persona as text: plain text unchanged, attributes one per line.
 fn describe_persona(persona: &Value) -> String {
     let kind = persona.get("kind").and_then(Value::as_str).unwrap_or_default();
     let attributes = persona.get("attributes").and_then(Value::as_object).into_iter().flatten();
@@ -59,7 +59,7 @@ mod tests {
     use crate::interop::card;
     use serde_json::json;
 
-    /// S4-53: a character of Agnai is a card whose persona is in words; what is known to nobody here is kept.
+    /// S4-53: an Agnai character becomes a card whose description lists the attributes. Unknown fields are kept.
     #[test]
     fn card_agnai_character_is_converted() {
         let character = json!({

@@ -1,5 +1,5 @@
-//! CHARX: a packed folder with `card.json` at its top and pictures beside it, which the card names. What its entries are called
-//! is never used as a path: they are labels, and those that lead out of the folder are left out.
+//! CHARX: a ZIP archive with `card.json` at its top and the files that the card names. Entry names are labels and are
+//! never used as paths. Entries whose names lead out of the archive are skipped.
 
 use std::io::{Cursor, Read as _, Write as _};
 
@@ -11,31 +11,30 @@ use super::{CardImportError, ExportCard, ImportedCard, fields, parse};
 use crate::interop::finding::{FindingOutcome, ImportFinding};
 use crate::interop::{picture, text};
 
-/// What an archive begins with, behind whatever unpacks it by itself.
+/// Signature of a ZIP entry. In a self-extracting archive it is not at the start of the file.
 const ZIP_SIGNATURE: &[u8] = b"PK\x03\x04";
-/// What each entry of its list begins with.
+/// Signature of an entry in the central directory.
 const ZIP_DIRECTORY_SIGNATURE: &[u8] = b"PK\x01\x02";
-/// Entries of one archive.
+/// Maximum number of entries in an archive.
 const MAX_ENTRIES: usize = 4_000;
-/// The most bytes of `card.json`.
+/// Maximum size of `card.json` in bytes.
 const MAX_CARD_BYTES: u64 = 32 << 20;
-/// The most bytes of all files, unpacked. They are in memory while the card comes in.
+/// Maximum size of all files in bytes, decompressed. They are in memory during the import.
 const MAX_UNPACKED_BYTES: u64 = 96 << 20;
-/// The card.
+/// The card's entry in the archive.
 const CARD: &str = "card.json";
-/// How a card says that a file lies beside it.
+/// URI schemes with which a card names a file of its archive.
 const EMBEDDED_SCHEMES: [&str; 3] = ["embeded://", "embedded://", "__asset:"];
 
-/// A file that came with a card.
+/// A file packed with a card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CardAsset {
-    /// Its name in the folder: plain words between single slashes.
+    /// Its path in the archive: segments between single slashes, without `.` or `..`.
     pub path: String,
-    /// Its bytes.
     pub bytes: Vec<u8>,
 }
 
-/// Whether a file is an archive, maybe behind something else.
+/// Returns whether a file contains a ZIP archive, possibly after other data.
 pub fn is_archive(file: &[u8]) -> bool {
     file.windows(ZIP_SIGNATURE.len()).any(|four| four == ZIP_SIGNATURE)
 }
@@ -73,7 +72,7 @@ pub fn read(file: &[u8]) -> Result<ImportedCard, CardImportError> {
     Ok(read)
 }
 
-/// The files beside the card, each bounded by what all of them may still take.
+/// Reads the files beside the card, up to [`MAX_UNPACKED_BYTES`] in all.
 fn take_files(archive: &mut ZipArchive<Cursor<&[u8]>>, read: &mut ImportedCard) -> Result<(), CardImportError> {
     let mut room = MAX_UNPACKED_BYTES;
     for n in 0..archive.len() {
@@ -85,6 +84,7 @@ fn take_files(archive: &mut ZipArchive<Cursor<&[u8]>>, read: &mut ImportedCard) 
                 format!("the file \"{name}\": {why}"),
             ));
         };
+        // Skip the card, folders, unsafe names and duplicates.
         let mut entry = match archive.by_index(n) {
             Ok(entry) => entry,
             Err(error) => {
@@ -104,6 +104,7 @@ fn take_files(archive: &mut ZipArchive<Cursor<&[u8]>>, read: &mut ImportedCard) 
             skip(&name, "another one has the same name");
             continue;
         }
+        // Read at most one byte more than the remaining limit.
         let mut bytes = Vec::new();
         let length = match (&mut entry).take(room + 1).read_to_end(&mut bytes) {
             Ok(length) => u64::try_from(length).unwrap_or(u64::MAX),
@@ -119,13 +120,13 @@ fn take_files(archive: &mut ZipArchive<Cursor<&[u8]>>, read: &mut ImportedCard) 
     Ok(())
 }
 
-/// Whether a name is a way down from the top and nowhere else.
+/// Returns whether a name is a relative path that stays below the top.
 fn is_safe_path(name: &str) -> bool {
     let part = |part: &str| !matches!(part, "" | "." | "..") && !part.contains(['\\', ':', '\0']);
     name.len() <= 300 && name.split('/').all(part)
 }
 
-/// The file that is the card's picture, as the card says.
+/// Returns the path of the file that the card names as its icon.
 fn icon(card: &Value) -> Option<String> {
     let assets = card.pointer("/data/assets")?.as_array()?;
     let is_icon = |asset: &&Value| asset.get("type").and_then(Value::as_str) == Some("icon");
@@ -139,7 +140,7 @@ fn embedded_path(uri: &str) -> Option<&str> {
     EMBEDDED_SCHEMES.iter().find_map(|scheme| uri.strip_prefix(scheme))
 }
 
-/// Packs a card with its files; a picture that is none of them is put beside it as its icon.
+/// Packs a card with its files. Adds the picture as the icon if it is not among the files.
 pub fn write(sheet: &ExportCard<'_>) -> Result<Vec<u8>, CardImportError> {
     let mut card = fields::write(sheet);
     let mut files: Vec<(String, &[u8])> =

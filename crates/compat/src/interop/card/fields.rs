@@ -1,15 +1,15 @@
-//! Which field of a card is which of ours, in both directions. What is in neither list is kept as it is: fields of the card
-//! under their own names in `metadata`, what stood beside the card in `metadata.card`.
+//! Maps card fields to ours, in both directions. Unknown fields of `data` are kept under their own names in `metadata`.
+//! Unknown fields outside `data` are kept in `metadata.card`.
 
 use serde_json::{Map, Value, json};
 
 use super::{CardImportError, ExportCard, ImportedCard, agnai, unsupported};
 use crate::interop::finding::{FindingOutcome, ImportFinding};
 
-/// The most characters of a name.
+/// Maximum number of characters of a name.
 const MAX_NAME_CHARS: usize = 200;
 
-/// Texts: their name, ours.
+/// Text fields: the card's name and ours.
 const TEXT_FIELDS: [(&str, &str); 8] = [
     ("description", "description"),
     ("personality", "personality"),
@@ -21,10 +21,10 @@ const TEXT_FIELDS: [(&str, &str); 8] = [
     ("post_history_instructions", "postHistoryInstructions"),
 ];
 
-/// Lists of texts: their name, ours.
+/// Lists of texts: the card's name and ours.
 const LIST_FIELDS: [(&str, &str); 2] = [("alternate_greetings", "alternateGreetings"), ("tags", "tags")];
 
-/// What the oldest writers called the fields of version 1.
+/// The oldest names of version 1 fields and their later names.
 const LEGACY_FIELDS: [(&str, &str); 5] = [
     ("char_name", "name"),
     ("char_persona", "description"),
@@ -33,7 +33,7 @@ const LEGACY_FIELDS: [(&str, &str); 5] = [
     ("example_dialogue", "mes_example"),
 ];
 
-/// What writers put beside `data` a second time, or as notes to themselves: made anew when a card goes out.
+/// Fields that writers repeat outside `data` or use for themselves. They are regenerated on export.
 const DUPLICATE_FIELDS: [&str; 14] = [
     "name",
     "description",
@@ -51,7 +51,7 @@ const DUPLICATE_FIELDS: [&str; 14] = [
     "json_data",
 ];
 
-/// Names in `metadata` that are ours: a card that uses them keeps them below `metadata.card`.
+/// Keys of `metadata` that this program uses. A card's own fields with these names are kept in `metadata.card.data`.
 const RESERVED_METADATA: [&str; 2] = ["card", "clotho"];
 
 /// Reads the JSON of a card of any version.
@@ -70,6 +70,7 @@ pub fn read(card: Value) -> Result<ImportedCard, CardImportError> {
         let words = format!("the name had more than {MAX_NAME_CHARS} characters and was cut");
         read.findings.push(ImportFinding::new(FindingOutcome::Translated, "name_cut", words));
     }
+    // Convert the known fields.
     read.card.insert("name".to_owned(), short.into());
     for (theirs, ours) in TEXT_FIELDS {
         if let Some(text) = take_field(&mut data, theirs, as_text, &mut read.findings) {
@@ -81,12 +82,14 @@ pub fn read(card: Value) -> Result<ImportedCard, CardImportError> {
             read.card.insert(ours.to_owned(), list.into());
         }
     }
+    // Take the book and the private fields out, and drop repeated fields.
     read.book = data.shift_remove("character_book").filter(Value::is_object);
     read.is_favourite = [beside.get("fav").cloned(), remove_private_fields(&mut data)].iter().flatten().any(is_true);
     read.open_chat = beside.get("chat").and_then(Value::as_str).map(str::to_owned);
     for copy in DUPLICATE_FIELDS {
         beside.shift_remove(copy);
     }
+    // Keep everything unknown in `metadata`.
     let mut apart = Map::new();
     for name in RESERVED_METADATA {
         data.shift_remove(name).map(|value| apart.insert(name.to_owned(), value));
@@ -101,11 +104,12 @@ pub fn read(card: Value) -> Result<ImportedCard, CardImportError> {
     Ok(read)
 }
 
-/// The fields of the card, and what stands beside them.
+/// Splits a card into its own fields and the fields outside `data`.
 fn split_fields(
     mut card: Map<String, Value>,
     findings: &mut Vec<ImportFinding>,
 ) -> (Map<String, Value>, Map<String, Value>) {
+    // Versions 2 and 3: the fields are in `data`.
     if let Some(Value::Object(data)) = card.get("data") {
         let data = data.clone();
         card.shift_remove("data");
@@ -121,6 +125,7 @@ fn split_fields(
         }
         return (data, card);
     }
+    // Version 1: rename old fields, and move everything else out of the card.
     for (older, theirs) in LEGACY_FIELDS {
         if !card.contains_key(theirs) {
             card.shift_remove(older).map(|value| card.insert(theirs.to_owned(), value));
@@ -148,17 +153,17 @@ fn split_fields(
     (card, beside)
 }
 
-/// Which card someone likes best, and which chat was open, is theirs and does not travel.
+/// Removes and returns the favourite flag, which is private to the owner.
 fn remove_private_fields(data: &mut Map<String, Value>) -> Option<Value> {
     data.get_mut("extensions").and_then(Value::as_object_mut)?.shift_remove("fav")
 }
 
-/// Old writers put truths down as words.
+/// Returns whether a flag is set. Older writers store flags as text.
 fn is_true(value: &Value) -> bool {
     value.as_bool().or_else(|| Some(value.as_str()? == "true")).unwrap_or_default()
 }
 
-/// A field in our form. One of another shape stays where it was, and is told of.
+/// Takes a field out of `data` and converts it. A field of an unexpected shape stays there and is reported.
 fn take_field<T>(
     data: &mut Map<String, Value>,
     name: &str,
@@ -188,7 +193,7 @@ fn as_text(value: &Value) -> Option<String> {
     }
 }
 
-/// Old cards write tags as one text.
+/// Converts a list of texts. Older cards store tags as one comma-separated text.
 fn as_texts(value: &Value) -> Option<Vec<String>> {
     match value {
         Value::String(text) => {
@@ -199,12 +204,13 @@ fn as_texts(value: &Value) -> Option<Vec<String>> {
     }
 }
 
-/// Writes a card as version 3. What version 1 knew stands at the top once more, for its readers.
+/// Writes a card as version 3. Repeats the fields of version 1 at the top for older readers.
 pub fn write(sheet: &ExportCard<'_>) -> Value {
     let own = |name: &str| sheet.card.get(name).filter(|value| !value.is_null()).cloned();
     let mut metadata = own("metadata").and_then(|value| value.as_object().cloned()).unwrap_or_default();
     let wish = metadata.shift_remove("clotho");
     let mut beside = metadata.shift_remove("card").and_then(|value| value.as_object().cloned()).unwrap_or_default();
+    // Write the known fields, then the unknown ones from `metadata`.
     let mut data = Map::new();
     data.insert("name".to_owned(), own("name").unwrap_or_default());
     for (theirs, ours) in TEXT_FIELDS {
@@ -221,11 +227,13 @@ pub fn write(sheet: &ExportCard<'_>) -> Value {
         |name: &str| name == "name" || TEXT_FIELDS.iter().chain(&LIST_FIELDS).any(|(theirs, _)| *theirs == name);
     data.extend(metadata.into_iter().filter(|(name, _)| !is_known(name)));
     data.extend(beside.shift_remove("data").and_then(|apart| apart.as_object().cloned()).unwrap_or_default());
+    // Set the favourite flag and merge the `clotho` extension.
     if let Some(extensions) = data.get_mut("extensions").and_then(Value::as_object_mut) {
         extensions.insert("fav".to_owned(), sheet.is_favourite.into());
         let came = extensions.shift_remove("clotho");
         extensions.extend(merge_extensions(came, wish).map(|wish| ("clotho".to_owned(), wish)));
     }
+    // Repeat the fields of version 1 outside `data`.
     beside.insert("spec".to_owned(), "chara_card_v3".into());
     beside.insert("spec_version".to_owned(), "3.0".into());
     let copies = ["name", "description", "personality", "scenario", "first_mes", "mes_example", "tags", "creator"];
@@ -242,8 +250,8 @@ pub fn write(sheet: &ExportCard<'_>) -> Value {
     beside.into()
 }
 
-/// What a card said to this program when it came, with what was said to it here. Of two words for one thing the newer counts; the
-/// plugins of both are suggested.
+/// Merges the imported `clotho` extension with the one set here. For equal keys the latter wins; the plugins of both
+/// are suggested.
 fn merge_extensions(came: Option<Value>, own: Option<Value>) -> Option<Value> {
     let (Some(Value::Object(mut came)), Some(Value::Object(mut own))) = (came.clone(), own.clone()) else {
         return own.or(came);
@@ -305,7 +313,7 @@ mod tests {
         assert_eq!(read.findings.iter().filter(|finding| finding.code == "odd_field").count(), 1);
     }
 
-    /// S4-2: what a card said to this program when it came goes out again, beside what was said to it here.
+    /// S4-2: the imported `clotho` extension is exported again, merged with what was set here.
     #[test]
     fn card_clotho_extension_survives_export() {
         let theirs = json!({"rules": {"files": {}}, "plugins": [{"id": "tide"}], "model": "x"});

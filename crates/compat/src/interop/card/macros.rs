@@ -1,7 +1,7 @@
-//! The macros that are filled in when a prompt is made, by all their names. Who imports a card is told of the others. This room
-//! knows no prompts: that the list is the one of `prompt::macros` is held by a test over both.
+//! The macros that prompt building supports, with all their names. Imports report the others as unsupported. This
+//! module does not use `prompt::macros`; a test checks that both lists match.
 
-/// The names, whatever their case.
+/// The names, to be compared without regard to case.
 pub const SUPPORTED_MACROS: &[&str] = &[
     "addglobalvar",
     "addvar",

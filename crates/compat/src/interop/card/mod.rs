@@ -1,10 +1,12 @@
-//! Cards of characters as other programs write them: a picture with the card inside (PNG), plain JSON in any of its three
-//! versions, a packed folder (CHARX), or YAML. [`read`] says by the bytes which of them a file is; [`json()`], [`png()`] and
-//! [`charx()`] write a card in a form that those programs read.
+//! Character cards: PNG with an embedded card, JSON (versions 1 to 3), CHARX archives and YAML. [`read`] detects the
+//! format from the bytes. [`json()`], [`write_png()`] and [`write_charx()`] write cards for other programs.
 //!
-//! `fields.rs` is the one place that knows which field of theirs is which of ours; `charx.rs` knows CHARX,
-//! `yaml.rs` YAML, `agnai.rs` characters of Agnai; `unsupported.rs` says what a card has that does nothing here, `macros.rs` which macros do something. To add a field: its line in `fields.rs`. To add a
-//! form: a file with its name, and its sign in [`read`].
+//! - `fields.rs`: the only mapping between card fields and ours
+//! - `charx.rs`, `yaml.rs`, `agnai.rs`: the formats with these names
+//! - `unsupported.rs`: findings about features that do nothing here
+//! - `macros.rs`: the supported macros
+//!
+//! To add a field: add a line in `fields.rs`. To add a format: add a file with its name and detect it in [`read`].
 
 mod agnai;
 mod charx;
@@ -21,89 +23,82 @@ use super::{picture, text};
 pub use charx::CardAsset;
 pub use macros::SUPPORTED_MACROS;
 
-/// The most bytes of the file of a card: pictures of some megabytes, and archives with many of them.
+/// Maximum size of a card file in bytes. Pictures have some megabytes, and archives contain many of them.
 pub const MAX_FILE_BYTES: usize = 64 << 20;
 
-/// A card that came in, in our own words.
+/// An imported card, converted to the format of this program.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ImportedCard {
-    /// The card as it is kept (`docs/api.md`): what nobody here knows is in its `metadata`.
+    /// The card as stored (`docs/api.md`). Unknown fields are in its `metadata`.
     pub card: Map<String, Value>,
-    /// The lorebook inside, as it stands in the card.
+    /// The embedded lorebook, in the form it has in the card.
     pub book: Option<Value>,
-    /// Its picture, without the texts inside.
+    /// The picture without the card's text chunks.
     pub picture: Option<Vec<u8>>,
-    /// Files that came with it.
+    /// The files packed with the card.
     pub assets: Vec<CardAsset>,
-    /// The chat that was open last where the card comes from.
+    /// The chat that was last open in the source program.
     pub open_chat: Option<String>,
-    /// Whether it was a favourite there. That stays with its owner, and does not travel with the card.
+    /// Whether it was a favourite. Stored for the owner only, not in the card.
     pub is_favourite: bool,
-    /// What is to say of it.
     pub findings: Vec<ImportFinding>,
 }
 
-/// A card that goes out.
+/// A card to export.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ExportCard<'a> {
-    /// The card as it is kept.
+    /// The card as stored.
     pub card: Map<String, Value>,
-    /// Its lorebook, in the form of cards.
+    /// The lorebook in the form of a card's book.
     pub book: Option<Value>,
-    /// Its picture, whatever kind of picture that is.
+    /// The picture, in any format.
     pub picture: Option<&'a [u8]>,
-    /// Files that came with it.
     pub assets: Vec<CardAsset>,
-    /// When it was made, where the card itself does not say so.
+    /// Creation date, used if the card does not contain one.
     pub created: String,
-    /// Whether it is a favourite; only where it goes to its owner.
+    /// Whether it is a favourite. Set only if the export goes to the owner.
     pub is_favourite: bool,
-    /// The chat that was open last; only where the chats go along.
+    /// The last open chat. Set only if the chats are exported too.
     pub open_chat: Option<String>,
 }
 
-/// Why a file is no card.
+/// Why a card could not be read or written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CardImportError {
-    /// It is larger than any card.
+    /// A part is larger than so many bytes.
     #[error("{0} has more than {1} bytes")]
     TooLong(&'static str, u64),
-    /// It has more of something than any card.
+    /// The file has more than so many of something.
     #[error("the file has more than {1} {0}")]
     TooMany(&'static str, usize),
-    /// A picture, and nothing else.
     #[error("the picture has no card in it")]
     NoCardInPicture,
-    /// An archive of something else.
+    /// The archive has no `card.json`.
     #[error("the archive has no card.json in it")]
     NoCardInArchive,
-    /// JSON of something else.
+    /// The card has no name, so it is probably not a card.
     #[error("this is no card of a character: it has no name")]
     NoName,
-    /// Bytes of something else.
+    /// The format was not recognized.
     #[error("this is no card: neither a PNG nor JSON, CHARX or YAML ({0})")]
     Unknown(String),
-    /// The picture is damaged.
+    /// The PNG is damaged.
     #[error(transparent)]
     Png(#[from] PngError),
-    /// The card is no JSON.
     #[error("the card in {place} is not JSON: {cause}")]
     NotJson {
-        /// Where it stands.
+        /// The chunk or file that contains the card.
         place: String,
-        /// What is wrong.
         cause: String,
     },
-    /// The archive cannot be read.
     #[error("the archive cannot be read: {0}")]
     BrokenArchive(String),
-    /// YAML that cannot be read.
     #[error("the YAML cannot be read: {0}")]
     NotYaml(String),
 }
 
 impl CardImportError {
-    /// What one can do about it.
+    /// Returns advice for the user.
     pub const fn hint(&self) -> &'static str {
         match self {
             Self::TooLong(..) | Self::TooMany(..) => "make the card smaller where it comes from",
@@ -122,10 +117,10 @@ impl CardImportError {
     }
 }
 
-/// Reads a card of any kind.
+/// Reads a card in any supported format.
 ///
 /// # Errors
-/// It is no card.
+/// Returns an error if the file is too large, damaged, or not a card.
 pub fn read(file: &[u8]) -> Result<ImportedCard, CardImportError> {
     if file.len() > MAX_FILE_BYTES {
         return Err(CardImportError::TooLong("the file", u64::try_from(MAX_FILE_BYTES).unwrap_or(u64::MAX)));
@@ -174,7 +169,8 @@ fn from_png(file: &[u8]) -> Result<ImportedCard, CardImportError> {
     Ok(read)
 }
 
-/// The card of the newer version wins, even one that is broken; of two the first; plain text before packed.
+/// Returns the chunk of the newest card version, even if that card is broken. Prefers plain to compressed text, then
+/// the first chunk.
 fn newest_card_chunk<'a, 'b>(all: &'b [PngChunk<'a>]) -> Option<&'b PngChunk<'a>> {
     let of = |keyword: &str| {
         let mut named: Vec<_> = all.iter().filter(|chunk| chunk.is_text() && chunk.keyword() == keyword).collect();
@@ -189,12 +185,12 @@ fn parse(place: &str, json: &str) -> Result<Value, CardImportError> {
     text::json(json).map_err(|error| CardImportError::NotJson { place, cause: error.to_string() })
 }
 
-/// The card as JSON of version 3, which readers of the older ones understand as well.
+/// Returns the card as version 3 JSON, which readers of older versions also understand.
 pub fn json(sheet: &ExportCard<'_>) -> Value {
     fields::write(sheet)
 }
 
-/// The card inside its picture, for readers of both versions.
+/// Returns a PNG with the card in it, for readers of versions 2 and 3.
 pub fn write_png(sheet: &ExportCard<'_>) -> Vec<u8> {
     let drawn = picture::png_or_placeholder(sheet.picture);
     let text = json(sheet).to_string();
@@ -205,18 +201,18 @@ pub fn write_png(sheet: &ExportCard<'_>) -> Vec<u8> {
     picture::insert_chunks(&drawn, &texts.concat())
 }
 
-/// The chunk that says that the picture of a PNG was only drawn because the card has none. By its letters it may be left out,
-/// is nobody's standard, and stays where others write texts beside it.
+/// Marks a PNG whose picture is only a placeholder. By the case of its letters the chunk is ancillary, private and safe
+/// to copy.
 const PLACEHOLDER_PICTURE_CHUNK: &[u8; 4] = b"clTh";
 
 fn is_placeholder_picture(chunk: &PngChunk<'_>) -> bool {
     chunk.kind == PLACEHOLDER_PICTURE_CHUNK
 }
 
-/// The card as a packed folder, with its files.
+/// Returns the card and its files as a CHARX archive.
 ///
 /// # Errors
-/// It is too large to be packed.
+/// Returns an error if the archive cannot be written.
 pub fn write_charx(sheet: &ExportCard<'_>) -> Result<Vec<u8>, CardImportError> {
     charx::write(sheet)
 }

@@ -1,4 +1,5 @@
-//! What a card has that does nothing here, or that runs. All of it is kept and goes out again; whoever imports the card is told.
+//! Reports special features of a card: unsupported ones, regex scripts and depth prompts. All are kept and exported
+//! again.
 
 use serde_json::{Map, Value};
 
@@ -6,22 +7,24 @@ use super::macros::SUPPORTED_MACROS;
 use crate::interop::finding::{FindingOutcome, ImportFinding, count_phrase};
 use crate::interop::scripts as regex;
 
-/// So many names of macros are told.
+/// Maximum number of macro names in a finding.
 const MAX_NAMES: usize = 12;
 
-/// Looks through a card for what does not run.
+/// Returns findings for the unsupported features of a card, and for its regex scripts and depth prompt.
 pub fn find_unsupported(
     card: &Map<String, Value>,
     metadata: &Map<String, Value>,
     book: Option<&Value>,
 ) -> Vec<ImportFinding> {
     let extensions = metadata.get("extensions");
+    // Supported: regex scripts and the depth prompt.
     let mut found = regex::found(extensions.and_then(|extensions| extensions.get("regex_scripts")));
     let prompt = extensions.and_then(|extensions| extensions.pointer("/depth_prompt/prompt")).and_then(Value::as_str);
     if prompt.is_some_and(|prompt| !prompt.trim().is_empty()) {
         let words = "a note for a depth of the chat: it is sent there".to_owned();
         found.push(ImportFinding::new(FindingOutcome::Works, "depth_prompt", words).of(1));
     }
+    // Kept only: JavaScript, group greetings and assets.
     let mut kept = |code, count: usize, message: String| {
         if count > 0 {
             found.push(ImportFinding::new(FindingOutcome::Kept, code, message).of(count));
@@ -60,7 +63,7 @@ pub fn find_unsupported(
     found
 }
 
-/// What stands in the texts themselves.
+/// Reports EJS, HTML scripts, MVU variables and unsupported macros in texts.
 fn find_in_texts(texts: &[&str], kept: &mut impl FnMut(&'static str, usize, String)) {
     let all = |word: &str| texts.iter().map(|text| text.matches(word).count()).sum::<usize>();
     let n = all("<%");
@@ -81,7 +84,7 @@ fn find_in_texts(texts: &[&str], kept: &mut impl FnMut(&'static str, usize, Stri
     );
 }
 
-/// Code that ran in the page there, in both places where it was kept.
+/// Returns the sources of embedded JavaScript, from both places where cards keep it.
 fn embedded_scripts(extensions: Option<&Value>) -> Vec<&str> {
     let mut found = Vec::new();
     let places = ["/tavern_helper/scripts", "/TavernHelper_scripts"];
@@ -105,7 +108,7 @@ fn entries(book: Option<&Value>) -> Vec<&Value> {
     }
 }
 
-/// Every text that a model or a reader would see.
+/// Returns every text that a model or a reader would see.
 fn texts<'a>(card: &'a Map<String, Value>, entries: &[&'a Value]) -> Vec<&'a str> {
     let lore = entries.iter().flat_map(|entry| ["content", "comment"].map(|name| entry.get(name)));
     let own = card.values().chain(lore.flatten());
@@ -117,7 +120,7 @@ fn texts<'a>(card: &'a Map<String, Value>, entries: &[&'a Value]) -> Vec<&'a str
     .collect()
 }
 
-/// The names of macros that stay as they are, in the order in which they come.
+/// Returns the names of unsupported macros in order of appearance.
 fn unsupported_macros(texts: &[&str]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for part in texts.iter().flat_map(|text| text.split("{{").skip(1)) {

@@ -1,14 +1,14 @@
-//! Cards in YAML: those of text-generation-webui, or a card of any version written in YAML instead of JSON.
+//! Cards in YAML: those of text-generation-webui, or cards of any version in YAML instead of JSON.
 
 use serde_json::Value;
 
 use super::CardImportError;
 
-/// How that program names what cards name otherwise.
+/// Field names of text-generation-webui and of cards.
 const NAMES: [(&str, &str); 3] =
     [("context", "description"), ("greeting", "first_mes"), ("example_dialogue", "mes_example")];
 
-/// The card as JSON. Anchors that multiply and documents without end are refused by the reader's own budget.
+/// Converts a YAML card to JSON. The parser's own budget rejects anchor bombs and endless documents.
 pub fn read(text: &str) -> Result<Value, CardImportError> {
     let mut card: Value = serde_saphyr::from_str(text).map_err(|error| {
         let words = error.to_string();

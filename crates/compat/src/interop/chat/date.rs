@@ -1,5 +1,5 @@
-//! Moments as the versions of eight years have written them. Only the oldest forms name no time zone: those are read in the
-//! one that is given.
+//! Parses timestamps in all formats that SillyTavern has written in eight years. Only the oldest formats have no time
+//! zone; the caller passes the zone for these.
 
 use std::sync::LazyLock;
 
@@ -13,14 +13,14 @@ use serde_json::Value;
 static MONTH_NAME_FORMAT: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)^([a-z]+) (\d{1,2}), (\d{4}) (\d{1,2}):(\d{2}) ?(am|pm)$").ok());
 
-/// `2023-6-19 @14h 20m 12s 123ms`, or without blanks, or without milliseconds.
+/// `2023-6-19 @14h 20m 12s 123ms`; spaces and milliseconds are optional.
 static AT_FORMAT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"^(\d{4})-(\d{1,2})-(\d{1,2}) ?@(\d{1,2})h ?(\d{1,2})m ?(\d{1,2})s(?: ?(\d{1,3})ms)?$").ok()
 });
 
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
-/// Reads a moment, in milliseconds since 1970; `None` where there is none, or one that no version wrote.
+/// Returns a timestamp in milliseconds since 1970, or `None` if it is missing or in an unknown format.
 pub fn read(value: &Value, zone: &TimeZone) -> Option<i64> {
     let milliseconds = match value {
         Value::Number(number) => number.as_i64()?,
@@ -42,7 +42,7 @@ fn parse_text(text: &str, zone: &TimeZone) -> Option<i64> {
     Some(zoned.timestamp().as_millisecond())
 }
 
-/// ISO 8601 without a zone.
+/// Parses ISO 8601 without a zone.
 fn iso(text: &str) -> Option<DateTime> {
     text.contains('T').then(|| text.parse().ok()).flatten()
 }

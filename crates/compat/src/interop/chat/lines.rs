@@ -1,19 +1,19 @@
-//! A stream cut into lines, of which none is ever held that is too long.
+//! Splits a stream into lines. Lines that are too long are skipped and never held in memory.
 
 use std::io::{self, BufRead};
 
 use super::ChatFileError;
 
-/// The longest line, in bytes: a message with a hundred alternatives, each with the whole state of a large story, fits.
+/// Maximum length of a line in bytes. A message with a hundred swipes fits, each with the whole state of a large story.
 pub const MAX_LINE_BYTES: usize = 32 << 20;
 
-/// The mark that some editors put before a text.
+/// Some editors write this at the start of a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// A line with its number, from 1.
 pub type NumberedLine<'a> = (u64, Result<&'a [u8], ChatFileError>);
 
-/// The lines of a chat.
+/// Reads the lines of a chat.
 pub struct ChatFileReader<R> {
     input: R,
     line: Vec<u8>,
@@ -22,20 +22,21 @@ pub struct ChatFileReader<R> {
 }
 
 impl<R: BufRead> ChatFileReader<R> {
-    /// Reads from the beginning of a file.
+    /// Creates a reader at the start of a file.
     pub fn new(input: R) -> Self {
         Self::with_max_len(input, MAX_LINE_BYTES)
     }
 
-    /// The same with lines of so many bytes at most.
+    /// Creates a reader with a maximum line length in bytes.
     pub fn with_max_len(input: R, longest: usize) -> Self {
         Self { input, line: Vec::new(), number: 0, longest }
     }
 
-    /// The next line that is not blank, with its number from 1; one that is too long is passed over and said to be so.
+    /// Returns the next line that is not blank, with its number from 1. A line that is too long is skipped and gives an
+    /// error.
     ///
     /// # Errors
-    /// The stream cannot be read.
+    /// Returns an error if the stream cannot be read.
     pub fn next_line(&mut self) -> io::Result<Option<NumberedLine<'_>>> {
         loop {
             self.line.clear();
@@ -56,7 +57,7 @@ impl<R: BufRead> ChatFileReader<R> {
         Ok(Some((self.number, Ok(self.text().trim_ascii()))))
     }
 
-    /// What the lines were read from.
+    /// Returns the underlying input.
     pub fn into_input(self) -> R {
         self.input
     }
@@ -66,7 +67,7 @@ impl<R: BufRead> ChatFileReader<R> {
         if self.number == 1 { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line }
     }
 
-    /// Reads up to a line feed and keeps what may be kept; answers with how long the line is.
+    /// Reads up to a line feed and stores the line while it is short enough. Returns the length of the line.
     fn fill(&mut self) -> io::Result<usize> {
         let mut length = 0_usize;
         loop {
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
 
     fn all(text: &[u8], longest: usize) -> Vec<(u64, Result<String, String>)> {
-        // A small buffer, so that lines are put together from pieces.
+        // A small buffer, so that lines are assembled from pieces.
         let mut lines = ChatFileReader::with_max_len(io::BufReader::with_capacity(3, text), longest);
         let mut found = Vec::new();
         while let Some((number, line)) = lines.next_line().unwrap() {
@@ -113,7 +114,7 @@ mod tests {
         assert_eq!(all(b"\n\n", 100), []);
     }
 
-    /// Domain 5, hostile files: one endless line costs nothing but itself.
+    /// Domain 5, hostile files: an endless line is skipped without using memory.
     #[test]
     fn chat_lines_oversized_line_is_skipped() {
         let text = [b"a\n".as_slice(), &[b'x'; 50], b"\nb\n"].concat();

@@ -1,8 +1,10 @@
-//! Chats as SillyTavern keeps them: JSON lines, first a header, then one message a line.
+//! SillyTavern chats: JSON Lines with a header first, then one message per line.
 //!
-//! `lines.rs` cuts a stream into lines of bounded length, `header.rs` and `row.rs` say what a line is, `date.rs` reads the
-//! moments that eight years of versions have written, `write.rs` makes a line of a message again. A line that is none is a [`ChatFileError`] with a reason, and the next one is
-//! read. To understand another key: take it out of the rest in `row.rs` or `header.rs`, and say there what it means, and put it back in
+//! `lines.rs` splits a stream into lines of bounded length. `header.rs` and `row.rs` parse a line, and `write.rs`
+//! writes a message as a line again. `date.rs` parses the timestamps of all versions. An invalid line gives a
+//! [`ChatFileError`] with the reason, and reading continues with the next line.
+//!
+//! To support another key: take it out of `rest` in `row.rs`, or add an accessor in `header.rs`. Then write it back in
 //! `write.rs`.
 
 pub mod date;
@@ -16,7 +18,7 @@ pub use lines::{ChatFileReader, MAX_LINE_BYTES, NumberedLine};
 pub use row::{ChatFileLine, ChatFileMessage, ChatFileSwipe, read};
 pub use write::line;
 
-/// Why a line is left out: a sentence without a final period.
+/// Why a line is skipped: a sentence without a final period.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ChatFileError(pub String);

@@ -1,8 +1,8 @@
-//! A message: one line, with all the alternatives that were written for it.
+//! A message: one line with all its swipes.
 //!
-//! A line says most things twice: `mes` is the text of the alternative that is chosen, `extra` its facts, `swipes` and
-//! `swipe_info` have those of all. They disagree in old files. What the other program shows is what counts: `mes`, at the
-//! place that `swipe_id` names. A text that stands nowhere else is an alternative of its own, so nothing is lost.
+//! A line contains most data twice. `mes` and `extra` describe the selected swipe; `swipes` and `swipe_info` describe
+//! all of them. In old files they can disagree. Then `mes` wins, because SillyTavern shows it, at the index in
+//! `swipe_id`. If its text is not the swipe at that index, it becomes another swipe, so nothing is lost.
 
 use serde_json::{Map, Value};
 
@@ -10,73 +10,69 @@ use super::ChatFileError;
 use super::header::ChatFileHeader;
 use crate::interop::text;
 
-/// What a line is.
+/// A parsed line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ChatFileLine {
-    /// The header of the file.
     Header(ChatFileHeader),
-    /// A message.
     Row(Box<ChatFileMessage>),
 }
 
 /// A message of a chat.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ChatFileMessage {
-    /// Who speaks.
+    /// Name of the speaker.
     pub name: String,
-    /// Whether a person wrote it.
     pub is_user: bool,
-    /// Whether it is shown but not sent.
+    /// Whether it is shown but not sent to models.
     pub is_hidden: bool,
-    /// What was written for it, in order; at least one.
+    /// All its versions, in order; at least one.
     pub swipes: Vec<ChatFileSwipe>,
-    /// Which of them is chosen.
+    /// Index of the selected swipe.
     pub selected: usize,
-    /// Whether the line has a list of alternatives, be it of one.
+    /// Whether the line has a list of swipes, even of only one.
     pub has_swipes: bool,
-    /// Everything else that the line says.
+    /// All other fields of the line.
     pub rest: Map<String, Value>,
 }
 
-/// One text of a message with what is known of it.
+/// One version of a message.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ChatFileSwipe {
-    /// The text.
     pub text: String,
-    /// When it was written, as the file says it.
+    /// When it was written, as in the file.
     pub date: Option<Value>,
-    /// The facts of its making.
+    /// Data about the generation.
     pub extra: Map<String, Value>,
-    /// What else the file says of this one.
+    /// Other data about this swipe.
     pub info: Map<String, Value>,
-    /// The variables after it, as MVU keeps them.
+    /// MVU variables after this swipe.
     pub variables: Option<Map<String, Value>>,
 }
 
 impl ChatFileMessage {
-    /// The alternative that is chosen.
+    /// Returns the selected swipe.
     pub fn shown(&self) -> Option<&ChatFileSwipe> {
         self.swipes.get(self.selected)
     }
 
-    /// The names of chats that branch off here or are bookmarked here.
+    /// Returns the names of chats that branch here or are bookmarked here.
     pub fn links(&self) -> impl Iterator<Item = &str> {
         let extra = self.shown().map(|shown| &shown.extra);
         let branches = extra.and_then(|extra| extra.get("branches")).and_then(Value::as_array).into_iter().flatten();
         branches.filter_map(Value::as_str).chain(self.bookmark())
     }
 
-    /// The chat that was kept here under a name of its own.
+    /// Returns the name of the chat bookmarked here.
     pub fn bookmark(&self) -> Option<&str> {
         self.shown()?.extra.get("bookmark_link")?.as_str().filter(|name| !name.is_empty())
     }
 
-    /// The file of the card that speaks, in a chat of several.
+    /// Returns the card file of the speaker in a group chat.
     pub fn speaker_card_file(&self) -> Option<&str> {
         self.rest.get("original_avatar")?.as_str().filter(|name| !name.is_empty())
     }
 
-    /// Whether it is neither a person's nor a character's: a narrator's line, a comment, a tool's answer.
+    /// Returns whether neither a person nor a character wrote it: narrator lines, comments and tool results.
     pub fn is_narration(&self) -> bool {
         let Some(extra) = self.shown().map(|shown| &shown.extra) else { return false };
         let kind = extra.get("type").and_then(Value::as_str).unwrap_or_default();
@@ -84,10 +80,10 @@ impl ChatFileMessage {
     }
 }
 
-/// Reads a line.
+/// Parses a line.
 ///
 /// # Errors
-/// It is no JSON, or no message.
+/// Returns an error if the line is not UTF-8, not JSON, or neither a header nor a message.
 pub fn read(line: &[u8]) -> Result<ChatFileLine, ChatFileError> {
     let value: Value = match std::str::from_utf8(line) {
         Ok(text) => text::json(text),
@@ -104,7 +100,7 @@ pub fn read(line: &[u8]) -> Result<ChatFileLine, ChatFileError> {
     Ok(ChatFileLine::Row(Box::new(parse_message(map))))
 }
 
-/// The cause of a failure; its line in the text that was read is always 1.
+/// Returns an error's cause without its position, because the line number is always 1.
 fn error_without_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.split(" at line ").next().unwrap_or_default().to_owned()
@@ -129,7 +125,7 @@ fn parse_message(mut map: Map<String, Value>) -> ChatFileMessage {
     let variables = variables(map.shift_remove("variables"), place, &mut map);
     let (mut alternatives, chosen) = collect_swipes(own, place, swipes, infos);
     for (position, variables) in variables {
-        // Of a place that is not among the swipes only the message itself can be meant.
+        // An index outside the swipes can only mean the message itself.
         let position = if position == place { chosen } else { position };
         if let Some(alternative) = alternatives.get_mut(position) {
             alternative.variables = Some(variables);
@@ -138,7 +134,7 @@ fn parse_message(mut map: Map<String, Value>) -> ChatFileMessage {
     ChatFileMessage { name, is_user, is_hidden, swipes: alternatives, selected: chosen, has_swipes, rest: map }
 }
 
-/// All alternatives, and which is chosen.
+/// Returns all swipes and the index of the selected one.
 fn collect_swipes(
     own: ChatFileSwipe,
     place: usize,
@@ -175,7 +171,7 @@ fn collect_swipes(
     }
 }
 
-/// The variables of each alternative, by its place. Other forms are not understood, and stay where they were.
+/// Returns the variables with the index of their swipe. Unknown forms stay in `rest`.
 fn variables(value: Option<Value>, place: usize, rest: &mut Map<String, Value>) -> Vec<(usize, Map<String, Value>)> {
     match value {
         Some(Value::Array(list)) => {
@@ -206,7 +202,7 @@ fn object(value: Option<Value>) -> Map<String, Value> {
     value.and_then(non_empty_object).unwrap_or_default()
 }
 
-/// What a line says in the form of an object. Another form stays where it was, but for nothing at all.
+/// Takes an object out of a line. Null counts as empty; another type stays where it was.
 fn take_object(map: &mut Map<String, Value>, key: &str) -> Map<String, Value> {
     match map.get(key) {
         Some(Value::Object(_) | Value::Null) => object(map.shift_remove(key)),
@@ -214,7 +210,7 @@ fn take_object(map: &mut Map<String, Value>, key: &str) -> Map<String, Value> {
     }
 }
 
-/// The same of a list.
+/// Takes a list out of a line. Null counts as empty; another type stays where it was.
 fn take_list(map: &mut Map<String, Value>, key: &str) -> Vec<Value> {
     match map.get(key) {
         Some(Value::Array(_) | Value::Null) => match map.shift_remove(key) {
@@ -225,7 +221,7 @@ fn take_list(map: &mut Map<String, Value>, key: &str) -> Vec<Value> {
     }
 }
 
-/// A text, and what stands around it: Chub writes each as an object.
+/// Returns a text and the data around it. Chub writes each text as an object.
 fn unwrap_text(value: Option<Value>) -> (String, Map<String, Value>) {
     match value {
         Some(Value::Object(mut map)) if map.get("message").is_some_and(Value::is_string) => {
@@ -280,9 +276,9 @@ mod tests {
             assert_eq!((texts(&row), row.selected), (expected.to_vec(), chosen), "{line}");
         };
         check(json!({"mes": "b", "swipe_id": 1, "swipes": ["a", "b", "c"]}), &["a", "b", "c"], 1);
-        // Two of one text: the place counts.
+        // Two swipes with the same text: the index decides.
         check(json!({"mes": "a", "swipe_id": 1, "swipes": ["a", "a"]}), &["a", "a"], 1);
-        // They disagree: nothing is lost, and what is shown is chosen.
+        // They disagree: nothing is lost, and the shown text is selected.
         check(json!({"mes": "x", "swipe_id": 1, "swipes": ["a", "b"]}), &["a", "b", "x"], 2);
         check(json!({"mes": "x", "swipe_id": 5, "swipes": ["a"]}), &["a", "x"], 1);
         check(json!({"mes": "x", "swipe_id": -1, "swipes": []}), &["x"], 0);
@@ -290,7 +286,7 @@ mod tests {
         check(json!({"mes": 5, "swipes": "none"}), &["5"], 0);
     }
 
-    /// S4-53: what has another form than it should is kept as it is.
+    /// S4-53: fields of an unexpected type are kept unchanged.
     #[test]
     fn chat_message_unknown_shapes_are_kept() {
         let odd = json!({"mes": "a", "extra": [1], "swipes": {"x": 1}, "swipe_info": 5});

@@ -1,20 +1,20 @@
-//! A message as a line: what `row.rs` takes apart is put together again.
+//! Writes a message as a line, the inverse of `row.rs`.
 //!
-//! What a line says twice is said twice: `mes` is the text of the alternative that is chosen and `extra` its facts, `swipes`
-//! and `swipe_info` are equally long and have those of all. So a line of a file whose two sayings differed comes out as the
-//! other program showed it, and not as it was (`tests/it/sillytavern/canonical.rs` has all such differences). The keys stand
-//! in the order in which the other program writes them; what it would not have written comes after.
+//! Repeated data is written twice, as in SillyTavern: `mes` and `extra` for the selected swipe, `swipes` and
+//! `swipe_info` for all. If these disagreed in a file, the line is written as SillyTavern showed it.
+//! `tests/it/sillytavern/canonical.rs` lists all such differences. Keys have SillyTavern's order; unknown keys come
+//! last.
 
 use serde_json::{Map, Value};
 
 use super::row::{ChatFileMessage, ChatFileSwipe};
 
-/// Keys that stand before the facts of a message.
+/// Keys written before `extra`.
 const LEADING_KEYS: [&str; 1] = ["title"];
-/// Keys that stand there too where several characters speak, and after the facts otherwise.
+/// Keys written before `extra` in group chats, otherwise after it.
 const GROUP_SPEAKER_KEYS: [&str; 2] = ["force_avatar", "original_avatar"];
 
-/// A message as a line.
+/// Returns a message as the object of a line.
 pub fn line(row: &ChatFileMessage) -> Map<String, Value> {
     let mut rest = row.rest.clone();
     let mut line = Map::new();
@@ -40,7 +40,7 @@ pub fn line(row: &ChatFileMessage) -> Map<String, Value> {
     line
 }
 
-/// What is known of an alternative beside its text.
+/// Returns the data of a swipe other than its text.
 fn swipe_info(one: &ChatFileSwipe) -> Value {
     let mut info = Map::new();
     info.extend(one.date.clone().map(|date| ("send_date".into(), date)));
@@ -49,7 +49,7 @@ fn swipe_info(one: &ChatFileSwipe) -> Value {
     Value::Object(info)
 }
 
-/// The variables of all alternatives by their places, up to the last that has some.
+/// Returns the variables of all swipes by index, up to the last that has any.
 fn variables(alternatives: &[ChatFileSwipe]) -> Option<Value> {
     let last = alternatives.iter().rposition(|one| one.variables.is_some())?;
     let each = alternatives.iter().take(last + 1).map(|one| one.variables.clone().map_or(Value::Null, Value::Object));
@@ -86,7 +86,7 @@ mod tests {
     }
 
     proptest! {
-        /// S4-53: a message that is written and read again is the same, whatever is in it.
+        /// S4-53: a message that is written and read again is unchanged.
         #[test]
         fn chat_message_written_line_reads_back_equal(
             mut alternatives in prop::collection::vec(alternative(), 1..5), chosen in 0..5_usize, name in ".{0,6}",
@@ -96,7 +96,7 @@ mod tests {
             let chosen = chosen % alternatives.len();
             let has_swipes = is_swiped || alternatives.len() > 1;
             if !has_swipes {
-                // Nowhere else would they be said.
+                // A line without a list of swipes has no place for this.
                 alternatives[0].info.clear();
             }
             let rest = rest.into_iter().chain(own).collect();
@@ -105,7 +105,7 @@ mod tests {
         }
     }
 
-    /// A line in the order in which the other program writes its keys comes out to the letter.
+    /// A line with its keys in SillyTavern's order is written unchanged.
     #[test]
     fn chat_message_canonical_line_is_unchanged() {
         for text in [

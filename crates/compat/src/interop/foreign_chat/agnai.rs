@@ -1,5 +1,5 @@
-//! Agnai: an exported chat. Its messages name the one before them where they branch, else they are a line; what was written
-//! anew keeps the earlier texts in `retries`.
+//! Agnai: an exported chat. Messages name their parents if the chat branches, otherwise they form a list. `retries`
+//! contains earlier versions of a message.
 
 use serde_json::{Map, Value};
 
@@ -7,11 +7,11 @@ use super::keys::{drop_empty, list, name, text, timestamp};
 use super::message_tree::{UnlinkedMessage, build_tree, line};
 use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
 
-/// What a chat says of its character: its key, ours.
+/// Character fields of a chat: Agnai's key and ours.
 const CHARACTER_KEYS: [(&str, &str); 3] =
     [("scenario", "scenario"), ("greeting", "firstMessage"), ("sampleChat", "exampleMessages")];
 
-/// Whether an object is a chat.
+/// Returns whether an object is a chat.
 pub fn is_chat(map: &Map<String, Value>) -> bool {
     let messages = map.get("messages").and_then(Value::as_array);
     messages.is_some_and(|messages| messages.iter().any(|message| message.get("msg").is_some_and(Value::is_string)))
@@ -54,7 +54,7 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
     ForeignChat { rest: map, ..tale }
 }
 
-/// A message of a tree, and what it said before, which answers the same.
+/// Converts a message of a tree and its earlier versions, which become siblings.
 fn convert_message(message: Value) -> Vec<UnlinkedMessage> {
     let (id, parent) = match &message {
         Value::Object(map) => {
@@ -76,7 +76,7 @@ fn convert_message(message: Value) -> Vec<UnlinkedMessage> {
     earlier.chain([own]).collect()
 }
 
-/// The texts of a message, the one that is shown last.
+/// Returns all versions of a message, the current one last.
 fn message_versions(message: Value) -> Vec<Option<ForeignMessage>> {
     let Value::Object(mut message) = message else { return vec![None] };
     let Some(words) = text(&mut message, "msg") else { return vec![None] };

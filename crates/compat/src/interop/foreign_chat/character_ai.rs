@@ -1,5 +1,5 @@
-//! Histories of Character.AI, as CAI Tools saves them: lists of messages, or, in newer ones, turns with several candidates of
-//! which one is shown.
+//! Character.AI histories as saved by CAI Tools. Older ones are lists of messages. Newer ones are turns with several
+//! candidates, one of which is shown.
 
 use serde_json::{Map, Value};
 
@@ -70,7 +70,7 @@ fn convert_message(message: Value) -> Option<ForeignMessage> {
     Some(ForeignMessage { rest: message, ..said })
 }
 
-/// A turn, of which several were written.
+/// Returns the candidates of a turn and the index of the shown one.
 fn convert_turn(turn: Value) -> (Vec<Option<ForeignMessage>>, usize) {
     let Value::Object(mut turn) = turn else { return (vec![None], 0) };
     let mut author = object(&mut turn, "author");

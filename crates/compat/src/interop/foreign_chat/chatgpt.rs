@@ -1,9 +1,8 @@
-//! ChatGPT: `conversations.json` of its data export. A conversation is a `mapping` of messages by id, each with its parent
-//! and its children, and `current_node` is where it was left.
+//! ChatGPT: `conversations.json` of its data export. A conversation has a `mapping` of messages by id, each with its
+//! parent and children. `current_node` is where it was left.
 //!
-//! What a model thought comes in messages of its own before the answer, and becomes the reasoning of that. What was said to
-//! tools, what tools answered and what nobody saw is kept and switched off. Pictures and sounds are not in the file: a note
-//! stands in their place.
+//! Reasoning comes in messages of its own and moves to the answer after it. Calls to tools, their results and messages
+//! that were never shown are kept, but hidden. Images and audio are not in the file; placeholder text replaces them.
 
 use serde_json::{Map, Value};
 
@@ -13,11 +12,11 @@ use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
 use crate::interop::finding::count_phrase;
 use crate::interop::{FindingOutcome, ImportFinding};
 
-/// Where other kinds of content than plain text say something.
+/// Keys that contain the text of other content types.
 const TEXT_KEYS: [&str; 8] =
     ["text", "result", "content", "summary", "user_profile", "user_instructions", "model_set_context", "title"];
 
-/// What a key says almost always, and need not be kept.
+/// Common values that need not be kept.
 const DEFAULT_VALUES: [(&str, &str); 3] =
     [("status", "finished_successfully"), ("recipient", "all"), ("channel", "final")];
 
@@ -68,6 +67,7 @@ fn convert_node(id: String, mut node: Map<String, Value>, notes: &mut usize) -> 
     if !node.get("message").is_some_and(Value::is_object) {
         return found;
     }
+    // Read the parts of the node; reasoning is not a message of its own.
     let mut message = object(&mut node, "message");
     let mut content = object(&mut message, "content");
     let mut author = object(&mut message, "author");
@@ -82,7 +82,7 @@ fn convert_node(id: String, mut node: Map<String, Value>, notes: &mut usize) -> 
     let is_out = message.get("weight").and_then(Value::as_f64) == Some(0.0);
     let (words, whole) = message_text(&kind, content, notes);
     if words.trim().is_empty() {
-        // An empty note to the model stands before every conversation.
+        // Every conversation starts with an empty system message.
         found.expects_text = matches!(role.as_str(), "user" | "assistant") && !is_to_tool;
         return found;
     }
@@ -91,6 +91,7 @@ fn convert_node(id: String, mut node: Map<String, Value>, notes: &mut usize) -> 
         "assistant" => ForeignRole::Assistant,
         _ => ForeignRole::System,
     };
+    // Build the message.
     let is_unseen = flag(&metadata, "is_visually_hidden_from_conversation");
     let mut said = ForeignMessage {
         id: name(&mut message, "id"),
@@ -102,6 +103,7 @@ fn convert_node(id: String, mut node: Map<String, Value>, notes: &mut usize) -> 
         is_hidden: who == ForeignRole::System || is_to_tool || is_out || is_unseen,
         ..ForeignMessage::default()
     };
+    // Keep everything unknown in `rest`.
     message.shift_remove("update_time");
     DEFAULT_VALUES.iter().for_each(|(key, usual)| {
         if message.get(*key).is_some_and(|value| value == usual) {
@@ -126,10 +128,10 @@ fn without_empty(mut map: Map<String, Value>) -> Map<String, Value> {
     map
 }
 
-/// What was thought.
+/// Returns the reasoning in a message.
 fn reasoning(kind: &str, content: &mut Map<String, Value>) -> Option<String> {
     if kind == "reasoning_recap" {
-        // How long it took; what was thought stands before it.
+        // It contains only the duration; the reasoning is in the message before it.
         return None;
     }
     let thoughts = list(content, "thoughts").into_iter().map(|one| match one {
@@ -146,7 +148,7 @@ fn reasoning(kind: &str, content: &mut Map<String, Value>) -> Option<String> {
     Some(join_paragraphs(thoughts)).filter(|text| !text.is_empty())
 }
 
-/// The text of a message, and of its content what is more than that.
+/// Returns the text of a message, and the rest of its content.
 fn message_text(kind: &str, mut content: Map<String, Value>, notes: &mut usize) -> (String, Map<String, Value>) {
     let parts = list(&mut content, "parts");
     let is_plain = parts.iter().all(|part| part.is_string() || part.is_null());
@@ -176,7 +178,7 @@ fn message_text(kind: &str, mut content: Map<String, Value>, notes: &mut usize) 
     (words, content)
 }
 
-/// A part that is more than a text.
+/// Returns the text of a part, or a placeholder. Counts placeholders in `notes`.
 fn part_text(part: &Map<String, Value>, notes: &mut usize) -> String {
     let says = |key: &str| part.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
     let kind = says("content_type").unwrap_or("file");

@@ -1,17 +1,17 @@
-//! A file cut into its stories: the elements of the list that it is, or the file as a whole. None is ever held that is too
-//! long, however long the list is.
+//! Splits a file into chats: the elements of a top-level list, or the file as a whole. Elements that are too long are
+//! skipped and never held in memory.
 
 use std::io::{self, BufRead};
 
 use crate::interop::chat::ChatFileError;
 
-/// The longest story, in bytes: some hundred thousand messages.
+/// Maximum size of a chat in bytes: some hundred thousand messages.
 pub const MAX_ELEMENT_BYTES: usize = 64 << 20;
 
-/// A piece with its number, from 1.
+/// An element with its number, from 1.
 pub type NumberedElement<'a> = (u64, Result<&'a [u8], ChatFileError>);
 
-/// The pieces of a file.
+/// Reads the elements of a file.
 pub struct JsonElements<R> {
     input: R,
     piece: Vec<u8>,
@@ -20,20 +20,18 @@ pub struct JsonElements<R> {
     form: FileLayout,
 }
 
-/// What the file is.
+/// The layout of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FileLayout {
-    /// Nobody has looked yet.
+    /// Not yet detected.
     Unknown,
-    /// A list.
     List,
-    /// One piece.
+    /// A single element.
     Whole,
-    /// All of it has been read.
     Finished,
 }
 
-/// Where a reading stands in a text of JSON.
+/// The state of a scan through JSON text.
 #[derive(Clone, Copy, Default)]
 struct JsonPosition {
     depth: usize,
@@ -41,7 +39,7 @@ struct JsonPosition {
     is_escaped: bool,
 }
 
-/// What a byte is to the list in which it stands.
+/// The role of a byte in the list around it.
 #[derive(PartialEq, Eq)]
 enum ByteRole {
     Inner,
@@ -73,20 +71,20 @@ impl JsonPosition {
 }
 
 impl<R: BufRead> JsonElements<R> {
-    /// Reads from the beginning of a file.
+    /// Creates a reader at the start of a file.
     pub fn new(input: R) -> Self {
         Self::with_max_len(input, MAX_ELEMENT_BYTES)
     }
 
-    /// The same with pieces of so many bytes at most.
+    /// Creates a reader with a maximum element size in bytes.
     pub fn with_max_len(input: R, longest: usize) -> Self {
         Self { input, piece: Vec::new(), number: 0, longest, form: FileLayout::Unknown }
     }
 
-    /// The next piece, with its number from 1; one that is too long is passed over and said to be so.
+    /// Returns the next element, with its number from 1. An element that is too long is skipped and gives an error.
     ///
     /// # Errors
-    /// The stream cannot be read.
+    /// Returns an error if the stream cannot be read.
     pub fn next_element(&mut self) -> io::Result<Option<NumberedElement<'_>>> {
         if self.form == FileLayout::Unknown {
             self.form = self.detect_layout()?;
@@ -110,17 +108,17 @@ impl<R: BufRead> JsonElements<R> {
         }
     }
 
-    /// Whether the file is a list.
+    /// Returns whether the file is a list.
     pub fn is_list(&self) -> bool {
         self.form == FileLayout::List
     }
 
-    /// What the pieces were read from.
+    /// Returns the underlying input.
     pub fn into_input(self) -> R {
         self.input
     }
 
-    /// Passes over what may stand before a list.
+    /// Skips a byte order mark and whitespace, and detects the layout.
     fn detect_layout(&mut self) -> io::Result<FileLayout> {
         loop {
             let Some(byte) = self.peek()? else { return Ok(FileLayout::Finished) };
@@ -145,7 +143,7 @@ impl<R: BufRead> JsonElements<R> {
         }
     }
 
-    /// Reads a piece and keeps what may be kept; answers with how long it is.
+    /// Reads an element and stores it while it is short enough. Returns its length.
     fn fill(&mut self) -> io::Result<usize> {
         self.piece.clear();
         let (mut at, mut length) = (JsonPosition::default(), 0_usize);
@@ -185,7 +183,7 @@ mod tests {
     use super::*;
 
     fn all(text: &[u8], longest: usize) -> Vec<(u64, Result<String, String>)> {
-        // A small buffer, so that pieces are put together.
+        // A small buffer, so that elements are assembled from pieces.
         let mut pieces = JsonElements::with_max_len(io::BufReader::with_capacity(3, text), longest);
         let mut found = Vec::new();
         while let Some((number, piece)) = pieces.next_element().unwrap() {
@@ -211,7 +209,7 @@ mod tests {
         check("[{\"a\": \"cut", &["{\"a\": \"cut"]);
     }
 
-    /// Domain 5, hostile files: one endless story costs nothing but itself.
+    /// Domain 5, hostile files: an endless chat is skipped without using memory.
     #[test]
     fn json_elements_oversized_element_is_skipped() {
         let text = format!("[1,\"{}\",2]", "x".repeat(50));

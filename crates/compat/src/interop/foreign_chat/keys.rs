@@ -1,5 +1,5 @@
-//! How the keys of other programs are read: taken out of their object, so that what is left is what nobody here knows. What
-//! has another shape than it should is left where it is.
+//! Reads fields of foreign objects. A field is removed when it is read, so that only unknown fields remain. A field of
+//! an unexpected type stays where it is.
 
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 
 use crate::interop::chat::date;
 
-/// So many seconds are a moment in the year 5138; what is more are milliseconds.
+/// The year 5138 in seconds. Larger numbers are milliseconds.
 const MAX_SECONDS: f64 = 1e11;
 /// Half a millisecond, in nanoseconds.
 const HALF_MS: i128 = 500_000;
 
-/// A text that says something.
+/// Takes a text. Returns `None` if it is blank.
 pub fn text(map: &mut Map<String, Value>, key: &str) -> Option<String> {
     match map.get(key)? {
         Value::String(_) => match map.shift_remove(key)? {
@@ -27,7 +27,7 @@ pub fn text(map: &mut Map<String, Value>, key: &str) -> Option<String> {
     }
 }
 
-/// A name or a number as a name.
+/// Takes a text or a number as text.
 pub fn name(map: &mut Map<String, Value>, key: &str) -> Option<String> {
     match map.get(key)? {
         Value::Number(number) => {
@@ -39,7 +39,7 @@ pub fn name(map: &mut Map<String, Value>, key: &str) -> Option<String> {
     }
 }
 
-/// An object.
+/// Takes an object. Returns an empty one if there is none.
 pub fn object(map: &mut Map<String, Value>, key: &str) -> Map<String, Value> {
     if !map.get(key).is_some_and(Value::is_object) {
         return Map::new();
@@ -50,7 +50,7 @@ pub fn object(map: &mut Map<String, Value>, key: &str) -> Map<String, Value> {
     }
 }
 
-/// A list.
+/// Takes a list. Returns an empty one if there is none.
 pub fn list(map: &mut Map<String, Value>, key: &str) -> Vec<Value> {
     if !map.get(key).is_some_and(Value::is_array) {
         return Vec::new();
@@ -61,18 +61,18 @@ pub fn list(map: &mut Map<String, Value>, key: &str) -> Vec<Value> {
     }
 }
 
-/// The names in a list.
+/// Takes a list and returns the texts in it.
 pub fn names(map: &mut Map<String, Value>, key: &str) -> Vec<String> {
     let names = list(map, key).into_iter();
     names.filter_map(|name| name.as_str().map(str::to_owned)).collect()
 }
 
-/// Whether something is said to be so.
+/// Returns whether a flag is set. Does not remove it.
 pub fn flag(map: &Map<String, Value>, key: &str) -> bool {
     map.get(key).and_then(Value::as_bool).unwrap_or(false)
 }
 
-/// A moment, in milliseconds since 1970: seconds with a fraction, milliseconds, or a text.
+/// Takes a timestamp, in milliseconds since 1970. The field contains seconds with a fraction, milliseconds, or text.
 pub fn timestamp(map: &mut Map<String, Value>, key: &str) -> Option<i64> {
     let value = map.get(key)?;
     let found = match value {
@@ -90,7 +90,7 @@ pub fn timestamp(map: &mut Map<String, Value>, key: &str) -> Option<i64> {
     found
 }
 
-/// What says nothing does not have to be kept.
+/// Removes null and empty values.
 pub fn drop_empty(map: &mut Map<String, Value>) {
     map.retain(|_, value| match value {
         Value::Null => false,
@@ -101,7 +101,7 @@ pub fn drop_empty(map: &mut Map<String, Value>) {
     });
 }
 
-/// Parts of a text, with an empty line between them.
+/// Joins texts with a blank line between them. Skips blank ones.
 pub fn join_paragraphs(parts: impl IntoIterator<Item = String>) -> String {
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.trim().is_empty()).collect();
     parts.join("\n\n")
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// Programs write moments in three ways; what is none stays where it was.
+    /// Programs write timestamps in three formats. An invalid value stays in the object.
     #[test]
     fn foreign_chat_timestamp_formats_are_read() {
         let check = |value: Value, expected: Option<i64>| {

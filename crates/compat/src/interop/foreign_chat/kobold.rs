@@ -1,9 +1,12 @@
-//! KoboldAI Lite and KoboldAI: a saved story. Its text is a `prompt` and the pieces (`actions`) that were added to it; which mode
-//! it was played in (`savedsettings.opmode`) says how to find who said what: in a chat by names at the beginning of lines, with
-//! instructions by the marks around them, in an adventure by `>`. In a plain story nobody is named: the beginning is the
-//! person's and the rest is the model's.
+//! KoboldAI and KoboldAI Lite: a saved story. Its text is a `prompt` and the `actions` added to it. How to tell the
+//! speakers apart depends on the mode (`savedsettings.opmode`):
 //!
-//! The memory becomes the description of the character that stands for the story, the world info a lorebook.
+//! - chat: names at the start of lines
+//! - instruct: marks around the texts
+//! - adventure: `>` at the start of the user's lines
+//! - story: nothing marks the speakers; the prompt counts as the user's and the rest as the model's
+//!
+//! The memory becomes the description of the character that stands for the story. The world info becomes a lorebook.
 
 use serde_json::{Map, Value, json};
 
@@ -12,9 +15,9 @@ use super::message_tree::line;
 use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
 use crate::interop::{FindingOutcome, ImportFinding, lorebook};
 
-/// Between the names of several who speak.
+/// Separates the names of several characters.
 const NAME_SEPARATOR: &str = "||$||";
-/// Marks of a turn: who begins to speak with it; one that only ends a turn names nobody.
+/// Marks and the role that speaks after them. End marks have no role.
 const TURN_MARKS: [(&str, Option<ForeignRole>); 6] = [
     ("{{[INPUT]}}", Some(ForeignRole::User)),
     ("{{[OUTPUT]}}", Some(ForeignRole::Assistant)),
@@ -24,7 +27,7 @@ const TURN_MARKS: [(&str, Option<ForeignRole>); 6] = [
     ("{{[SYSTEM_END]}}", None),
 ];
 
-/// Whether an object is a story.
+/// Returns whether an object is a story.
 pub fn is_story(map: &Map<String, Value>) -> bool {
     let is_list = map.get("actions").is_some_and(Value::is_array);
     is_list && ["prompt", "savedsettings", "gamestarted"].into_iter().any(|key| map.contains_key(key))
@@ -32,6 +35,7 @@ pub fn is_story(map: &Map<String, Value>) -> bool {
 
 /// Reads a story.
 pub fn read(mut map: Map<String, Value>) -> ForeignChat {
+    // Read the mode, the names and the text.
     let settings = map.get("savedsettings").and_then(Value::as_object).cloned().unwrap_or_default();
     let mode = settings.get("opmode").and_then(Value::as_u64).unwrap_or(0);
     let says = |key: &str| settings.get(key).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
@@ -42,6 +46,7 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
     let pieces: Vec<String> =
         list(&mut map, "actions").iter().map(|piece| piece.as_str().unwrap_or_default().to_owned()).collect();
     let whole = || [prompt.as_str()].into_iter().chain(pieces.iter().map(String::as_str)).collect::<String>();
+    // Tell the speakers apart.
     let mut findings = Vec::new();
     let has_marks =
         TURN_MARKS.iter().any(|(mark, _)| prompt.contains(mark) || pieces.iter().any(|piece| piece.contains(mark)));
@@ -56,6 +61,7 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
             split_by_actions(prompt, pieces)
         }
     };
+    // Build the chat, its character and its lorebook.
     let grown = line(said.into_iter().map(|said| (vec![Some(said)], 0)));
     let memory = text(&mut map, "memory").map(|memory| ("description".to_owned(), Value::from(memory)));
     let entries = list(&mut map, "worldinfo");
@@ -83,7 +89,7 @@ fn message(who: ForeignRole, name: Option<&str>, text: &str) -> Option<ForeignMe
     (!text.is_empty()).then(|| ForeignMessage { role: who, name, text: text.to_owned(), ..ForeignMessage::default() })
 }
 
-/// The marks of an instruction that the story's own settings name, with line feeds written as two letters.
+/// Returns the instruct marks in the story's settings. Line feeds are written there as `\n` in two characters.
 fn custom_marks(settings: &Map<String, Value>) -> Vec<(String, Option<ForeignRole>)> {
     let keys = [
         ("instruct_starttag", Some(ForeignRole::User)),
@@ -102,7 +108,7 @@ fn split_by_marks(text: &str, marks: &[(String, Option<ForeignRole>)]) -> Vec<Fo
     let (mut who, mut rest) = (ForeignRole::Assistant, text);
     loop {
         let next = marks.iter().filter_map(|(mark, who)| Some((rest.find(mark.as_str())?, mark, *who)));
-        // Of two at one place the longer one is meant.
+        // Of two marks at the same position, take the longer one.
         let next = next.min_by_key(|(at, mark, _)| (*at, usize::MAX - mark.len()));
         let Some((at, mark, speaks)) = next else {
             found.extend(message(who, None, rest));
@@ -163,7 +169,7 @@ fn split_by_actions(prompt: String, pieces: Vec<String>) -> Vec<ForeignMessage> 
     message(ForeignRole::User, None, &prompt).into_iter().chain(rest).collect()
 }
 
-/// World info as a lorebook.
+/// Converts world info to a lorebook.
 fn world_info(entries: &[Value]) -> Option<Map<String, Value>> {
     let entry = |(n, entry): (usize, &Value)| {
         let says = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default();

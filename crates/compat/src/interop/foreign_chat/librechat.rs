@@ -1,5 +1,5 @@
-//! LibreChat: an exported conversation. Its messages name what they answer, or, where they were exported "recursively", hold
-//! what answers them. It does not say where it was left: that is its newest end.
+//! LibreChat: an exported conversation. Messages refer to their parents, or contain their replies if exported
+//! "recursively". The file does not say where the chat was left, so that is the newest leaf.
 
 use serde_json::{Map, Value};
 
@@ -7,9 +7,9 @@ use super::keys::{drop_empty, flag, join_paragraphs, list, name, object, text, t
 use super::message_tree::{UnlinkedMessage, build_tree};
 use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
 
-/// What a message names that answers nothing.
+/// Parent id of a message that answers nothing.
 const ROOT_PARENT_ID: &str = "00000000-0000-0000-0000-000000000000";
-/// How older versions mark what was thought.
+/// How older versions mark reasoning.
 const THINKING_MARKS: (&str, &str) = (":::thinking", ":::");
 
 /// Reads a conversation.
@@ -17,7 +17,7 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
     let nested = list(&mut map, "messagesTree");
     let flat = list(&mut map, "messages");
     let mut loose = Vec::new();
-    // Messages that wait, each with the one that holds it.
+    // Messages still to be read, each with the id of the message that contains it.
     let mut waiting: Vec<(Option<String>, Value)> =
         nested.into_iter().chain(flat).rev().map(|message| (None, message)).collect();
     while let Some((above, message)) = waiting.pop() {
@@ -30,6 +30,7 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
         waiting.extend(held.into_iter().rev().map(|child| (Some(found.id.clone()), child)));
         loose.push(found);
     }
+    // Build the tree and the chat.
     let grown = build_tree(loose, None);
     let said = grown.said;
     let begun = said.iter().filter_map(|one| one.date).min();
@@ -49,6 +50,7 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
         rest: Map::new(),
         findings: grown.findings,
     };
+    // Keep the unknown fields.
     for key in ["recursive", "branches", "exportAt"] {
         map.shift_remove(key);
     }
@@ -91,7 +93,7 @@ fn read_message(mut message: Map<String, Value>, above: Option<String>) -> Unlin
     UnlinkedMessage { said: Some(ForeignMessage { rest: message, ..said }), ..found }
 }
 
-/// What was thought, and what was said: in one text, or in parts.
+/// Returns the reasoning and the text, which are in one text or in parts.
 fn content(message: &mut Map<String, Value>) -> (Option<String>, String) {
     let parts = message.get("content").and_then(Value::as_array).cloned().unwrap_or_default();
     let (mut thoughts, mut words, mut is_plain) = (Vec::new(), Vec::new(), true);

@@ -1,5 +1,6 @@
-//! A tree of messages that name each other. They may name anything: themselves, each other in a circle, what is not there;
-//! and two may have one name. Nothing is left out for it: what leads nowhere begins at the top, and a finding says so.
+//! Builds a tree from messages that refer to each other by id. References can be circular or dangling, and ids can be
+//! duplicated. No message is dropped for that: a message without a valid parent becomes a root, and a finding reports
+//! it.
 
 use std::collections::HashMap;
 
@@ -7,35 +8,33 @@ use super::ForeignMessage;
 use crate::interop::finding::count_phrase;
 use crate::interop::{FindingOutcome, ImportFinding};
 
-/// A message, and what it names.
+/// A message and its references.
 #[derive(Debug, Default)]
 pub struct UnlinkedMessage {
-    /// Its own name.
     pub id: String,
-    /// The one that it answers.
+    /// Id of the message it answers.
     pub parent: Option<String>,
-    /// Those that answer it, in their order, where it names them.
+    /// Ids of the messages that answer it, in order, if the format has them.
     pub children: Vec<String>,
-    /// What it says. One that says nothing is passed over, and what answers it answers the one before.
+    /// The content. A message without content is skipped; its children become children of its parent.
     pub said: Option<ForeignMessage>,
-    /// What one that says nothing has thought: that belongs to what answers it.
+    /// Reasoning of a message without content. It moves to the messages that answer it.
     pub reasoning: Option<String>,
-    /// Whether it should say something, so that it is told of when it does not.
+    /// Whether a missing text is reported.
     pub expects_text: bool,
 }
 
-/// A tree.
+/// The tree.
 #[derive(Debug, Default)]
 pub struct MessageTree {
-    /// What was said, each after what it answers.
+    /// The messages; each comes after its parent.
     pub said: Vec<ForeignMessage>,
-    /// Where it was left.
+    /// Index of the message at which the chat was left.
     pub head: Option<usize>,
-    /// What is to say of it.
     pub findings: Vec<ImportFinding>,
 }
 
-/// Makes a tree. Where the file does not say where it was left, that is the newest end.
+/// Builds a tree. `current` is the id at which the chat was left; without it, that is the newest leaf.
 pub fn build_tree(mut loose: Vec<UnlinkedMessage>, current: Option<&str>) -> MessageTree {
     let mut trouble = LinkProblems::default();
     let mut places: HashMap<&str, usize> = HashMap::with_capacity(loose.len());
@@ -48,11 +47,12 @@ pub fn build_tree(mut loose: Vec<UnlinkedMessage>, current: Option<&str>) -> Mes
             ranks.entry(child).or_insert(rank);
         }
     }
-    // Some name only what answers them.
+    // Some formats have references to children only.
     let mut above: HashMap<&str, usize> = HashMap::new();
     for (n, one) in loose.iter().enumerate() {
         one.children.iter().for_each(|child| _ = above.entry(child).or_insert(n));
     }
+    // Link each message to its parent, or make it a root.
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); loose.len()];
     let mut tops = Vec::new();
     for (n, one) in loose.iter().enumerate() {
@@ -64,6 +64,7 @@ pub fn build_tree(mut loose: Vec<UnlinkedMessage>, current: Option<&str>) -> Mes
             None => tops.push(n),
         }
     }
+    // Order siblings as their parent lists them, then flatten the tree.
     let rank = |n: &usize| loose.get(*n).and_then(|one| ranks.get(one.id.as_str())).copied().unwrap_or(usize::MAX);
     children.iter_mut().for_each(|siblings| siblings.sort_by_key(rank));
     let current = current.and_then(|current| places.get(current).copied());
@@ -74,7 +75,8 @@ pub fn build_tree(mut loose: Vec<UnlinkedMessage>, current: Option<&str>) -> Mes
     MessageTree { said, head, findings: trouble.findings() }
 }
 
-/// A line: each of these answers the one that was chosen of those before. One that says nothing is missed.
+/// Builds a linear chat. Each step has alternatives and the index of the chosen one, which the next step answers. A
+/// missing message is reported.
 pub fn line(steps: impl IntoIterator<Item = (Vec<Option<ForeignMessage>>, usize)>) -> MessageTree {
     let (mut said, mut head, mut trouble) = (Vec::new(), None, LinkProblems::default());
     for (alternatives, chosen) in steps {
@@ -93,7 +95,7 @@ pub fn line(steps: impl IntoIterator<Item = (Vec<Option<ForeignMessage>>, usize)
     MessageTree { said, head, findings: trouble.findings() }
 }
 
-/// Every message after what it answers, each once, with the one above it; a circle is cut where the file comes to it first.
+/// Returns each message once with its parent, parents first. A cycle is cut at its first message in the file.
 fn topological_order(
     tops: &[usize],
     children: &[Vec<usize>],
@@ -117,7 +119,8 @@ fn topological_order(
     }
 }
 
-/// What was said, without those who say nothing; and where each stands, or the one before it that says something.
+/// Drops messages without content and moves their reasoning to the next message. Also returns, for each input message,
+/// its index in the output, or that of its nearest ancestor with content.
 fn drop_empty_messages(
     loose: &mut [UnlinkedMessage],
     children: &[Vec<usize>],
@@ -158,12 +161,12 @@ fn drop_empty_messages(
     (said, stands)
 }
 
-/// Somebody who has thought and said nothing.
+/// Creates a message that contains only reasoning.
 fn reasoning_only_message() -> ForeignMessage {
     ForeignMessage { role: super::ForeignRole::Assistant, ..ForeignMessage::default() }
 }
 
-/// The newest message that nobody answers.
+/// Returns the newest message without replies.
 fn newest_leaf(said: &[ForeignMessage]) -> Option<usize> {
     let mut is_end = vec![true; said.len()];
     for parent in said.iter().filter_map(|one| one.parent) {
@@ -173,7 +176,7 @@ fn newest_leaf(said: &[ForeignMessage]) -> Option<usize> {
     ends.max_by_key(|(n, one)| (one.date, *n)).map(|(n, _)| n)
 }
 
-/// What messages name that is not so.
+/// Counts of invalid references and of missing texts.
 #[derive(Default)]
 struct LinkProblems {
     twice: usize,
@@ -279,7 +282,7 @@ mod tests {
         assert_eq!(codes, ["same_id", "parent_missing", "circle"]);
     }
 
-    /// Nothing recurses: a line of any length is one.
+    /// Nothing recurses, so a chat of any length works.
     #[test]
     fn message_tree_long_line_is_built() {
         let name = |n: usize| n.to_string();
@@ -290,7 +293,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever messages name, each comes once and after what it answers.
+        /// Whatever the references, each message occurs once and after its parent.
         #[test]
         fn message_tree_random_links_keep_each_message_once(links in prop::collection::vec((0..6_u8, prop::option::of(0..8_u8)), 0..12)) {
             let name = |n: u8| n.to_string();

@@ -1,13 +1,16 @@
-//! Stories as programs other than SillyTavern keep them: one file, or one of many in it, is a [`ForeignChat`], a tree of what was
-//! said. [`read`] says by the content which program a story is of, and no file's name is asked.
+//! Chats of programs other than SillyTavern. A file contains one or many; each becomes a [`ForeignChat`], a tree of
+//! messages. [`read`] detects the program from the content, not from the file name.
 //!
-//! `json_elements.rs` cuts a file of any size into its stories, `nested.rs` reads what is nested deeper than JSON is read, `message_tree.rs`
-//! makes a tree of messages that name each other, whatever they name. Each program has a file that knows its keys:
-//! `chatgpt.rs`, `librechat.rs`, `open_webui.rs`, `agnai.rs` for trees; `risu.rs`, `kobold.rs`, `ooba.rs` (text-generation-webui) and
-//! `character_ai.rs` (CAI Tools) for lines. `keys.rs` is how they read them.
+//! `json_elements.rs` splits a file of any size into chats. `nested.rs` parses JSON deeper than the parser's recursion
+//! limit. `message_tree.rs` builds a tree from messages that refer to each other, even if the references are wrong.
+//! `keys.rs` reads fields.
 //!
-//! To add a program: a variant of [`ForeignProgram`], a file with its name, its sign in [`read`]. What it says and nobody here knows
-//! is kept in `rest`; what was passed over is a finding.
+//! Each program has a file for its format:
+//! - trees: `chatgpt.rs`, `librechat.rs`, `open_webui.rs`, `agnai.rs`
+//! - lists: `risu.rs`, `kobold.rs`, `ooba.rs` (text-generation-webui), `character_ai.rs` (CAI Tools)
+//!
+//! To add a program: add a variant of [`ForeignProgram`] and a file, and detect its format in [`read`]. Keep unknown
+//! fields in `rest`, and report skipped content as findings.
 
 mod agnai;
 mod character_ai;
@@ -27,29 +30,29 @@ use serde_json::{Map, Value};
 use super::ImportFinding;
 pub use json_elements::{JsonElements, MAX_ELEMENT_BYTES};
 
-/// A program whose stories are read.
+/// A program whose chats can be imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ForeignProgram {
-    /// ChatGPT: `conversations.json` of its export.
+    /// `conversations.json` of a data export.
     ChatGpt,
-    /// LibreChat: an exported conversation.
+    /// An exported conversation.
     LibreChat,
-    /// Open WebUI: its exported chats.
+    /// Exported chats.
     OpenWebUi,
-    /// RisuAI: exported chats.
+    /// Exported chats.
     Risu,
-    /// Agnai: an exported chat.
+    /// An exported chat.
     Agnai,
-    /// KoboldAI and KoboldAI Lite: a saved story.
+    /// A saved story of KoboldAI or KoboldAI Lite.
     Kobold,
-    /// text-generation-webui: a saved chat.
+    /// A saved chat of text-generation-webui.
     TextGeneration,
-    /// Character.AI, as CAI Tools saves it.
+    /// Character.AI, as saved by CAI Tools.
     CharacterAi,
 }
 
 impl ForeignProgram {
-    /// The word under which things of it are kept.
+    /// Returns the key under which its data is stored.
     pub const fn word(self) -> &'static str {
         match self {
             Self::ChatGpt => "chatgpt",
@@ -63,7 +66,7 @@ impl ForeignProgram {
         }
     }
 
-    /// Its name.
+    /// Returns the display name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ChatGpt => "ChatGPT",
@@ -77,7 +80,8 @@ impl ForeignProgram {
         }
     }
 
-    /// Who answers in its stories where they do not say; nobody where that is a character whom its file does not name.
+    /// Returns the speaker of replies that name none. `None` if that is a character whose name the file does not
+    /// contain.
     pub const fn default_assistant_name(self) -> Option<&'static str> {
         match self {
             Self::ChatGpt => Some("ChatGPT"),
@@ -88,85 +92,78 @@ impl ForeignProgram {
     }
 }
 
-/// A story.
+/// A chat of another program.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForeignChat {
-    /// The program that it is of.
     pub program: ForeignProgram,
-    /// By what that program knows it, where it has a name for it.
+    /// Its id in the source program, if any.
     pub id: Option<String>,
-    /// What it is called.
     pub title: Option<String>,
     /// When it began, in milliseconds since 1970.
     pub started_at: Option<i64>,
-    /// Who answers.
+    /// Name of the character or model that answers.
     pub assistant_name: Option<String>,
-    /// What the file says of them, as fields of a card.
+    /// What the file says about that character, as fields of a card.
     pub card_fields: Map<String, Value>,
-    /// A lorebook that belongs to it, in the form of world info.
+    /// Its lorebook, as world info.
     pub book: Option<Map<String, Value>>,
-    /// What was said, each after what it answers.
+    /// The messages; each comes after its parent.
     pub said: Vec<ForeignMessage>,
-    /// Where it was left, by its place in `said`.
+    /// Index in `said` of the message at which the chat was left.
     pub head: Option<usize>,
-    /// What else the file says of it.
+    /// Unknown fields of the chat.
     pub rest: Map<String, Value>,
-    /// What is to say of it.
     pub findings: Vec<ImportFinding>,
 }
 
-/// Who says something.
+/// The role of a speaker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum ForeignRole {
-    /// A person.
     #[default]
     User,
-    /// The one who answers.
+    /// The model or character that answers.
     Assistant,
-    /// Neither: a note to the model, the answer of a tool.
+    /// Neither: instructions to the model, or the result of a tool.
     System,
 }
 
-/// One thing that was said.
+/// A message of a foreign chat.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ForeignMessage {
-    /// What it answers, by its place; nothing at a beginning.
+    /// Index of the message it answers; `None` at a beginning.
     pub parent: Option<usize>,
-    /// By what the program knows it.
+    /// Its id in the source program.
     pub id: Option<String>,
-    /// Who says it.
     pub role: ForeignRole,
-    /// The name under which it is said.
+    /// The speaker's name.
     pub name: Option<String>,
-    /// The text.
     pub text: String,
-    /// What was thought before it.
+    /// The model's reasoning before it.
     pub reasoning: Option<String>,
     /// The model that wrote it.
     pub model: Option<String>,
-    /// When, in milliseconds since 1970.
+    /// When it was written, in milliseconds since 1970.
     pub date: Option<i64>,
-    /// Whether a reader does not see it there, or the model does not.
+    /// Whether the source program hid it from the reader or from the model.
     pub is_hidden: bool,
-    /// What else the file says of it.
+    /// Unknown fields of the message.
     pub rest: Map<String, Value>,
 }
 
-/// Why a file, or one of the stories in it, is none.
+/// Why a file, or one element of it, could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ForeignChatError {
-    /// It is no JSON.
     #[error("it is not JSON: {0}")]
     NotJson(String),
-    /// It is JSON of something else.
+    /// JSON in no known format.
     #[error("it is JSON, but no story of a program that is known here")]
     Unknown,
 }
 
-/// The stories of one piece of a file.
+/// Returns the chats in one element of a file.
 ///
 /// # Errors
-/// It is no JSON, or no story.
+/// Returns an error if the element is not JSON, or is in no known format.
 pub fn read(piece: &[u8]) -> Result<Vec<ForeignChat>, ForeignChatError> {
     let text = super::text::decode(piece).map_err(|error| ForeignChatError::NotJson(error.to_string()))?;
     let all = match nested::parse(&text)? {
@@ -181,7 +178,7 @@ pub fn read(piece: &[u8]) -> Result<Vec<ForeignChat>, ForeignChatError> {
     Ok(tales)
 }
 
-/// The stories of an object, by what stands in it.
+/// Returns the chats in an object, after detecting the program by its keys.
 fn from_object(map: Map<String, Value>) -> Result<Vec<ForeignChat>, ForeignChatError> {
     let is_object = |key: &str| map.get(key).is_some_and(Value::is_object);
     let is_list = |key: &str| map.get(key).is_some_and(Value::is_array);

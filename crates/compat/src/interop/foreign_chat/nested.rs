@@ -1,17 +1,18 @@
-//! JSON in which each message holds those that answer it. A story of a hundred messages is nested deeper than JSON is read
-//! here, so what answers a message is taken out of it, and all of them stand in one list: they name what they answer.
+//! Parses JSON in which each message contains its replies. Such a chat of a hundred messages exceeds the parser's
+//! recursion limit. So replies are cut out and parsed separately, and all messages go into one list. They refer to
+//! their parents by id.
 
 use serde_json::Value;
 
 use super::ForeignChatError;
 
-/// The key under which a message holds what answers it.
+/// The key under which a message contains its replies.
 const REPLIES_KEY: &[u8] = b"\"children\"";
 
-/// Reads JSON, however deep messages stand in each other.
+/// Parses JSON, however deeply messages are nested.
 ///
 /// # Errors
-/// It is not JSON, or deep in another way.
+/// Returns an error if the text is not JSON, or is nested too deeply in another way.
 pub fn parse(text: &str) -> Result<Value, ForeignChatError> {
     match serde_json::from_str(text) {
         Err(error) if error.to_string().starts_with("recursion limit") => {}
@@ -29,23 +30,22 @@ pub fn parse(text: &str) -> Result<Value, ForeignChatError> {
     Ok(top)
 }
 
-/// Where a bracket was opened.
+/// The kind of an open bracket.
 enum BracketKind {
-    /// Any object or list.
     Plain,
-    /// The list of what answers a message.
+    /// The list of replies to a message.
     Replies,
     /// A message in such a list.
     Message,
 }
 
-/// The text with empty lists in the place of what answers a message, and each of these by itself, in their order.
+/// Returns the text with empty lists of replies, and the text of each reply, in order of appearance.
 fn split_replies(text: &[u8]) -> (Vec<u8>, Vec<Vec<u8>>) {
     let (mut done, mut numbers) = (Vec::new(), 0_usize);
-    // What is being written: the file, and messages in messages.
+    // The texts under construction: the file, and messages nested in each other.
     let mut writing: Vec<(usize, Vec<u8>)> = vec![(0, Vec::new())];
     let mut open: Vec<BracketKind> = Vec::new();
-    // So deep in something between messages that is none.
+    // Nesting depth inside a list among replies, which is skipped.
     let mut strange = 0_usize;
     let mut rest = text;
     while let Some(byte) = rest.first().copied() {
@@ -82,7 +82,7 @@ fn split_replies(text: &[u8]) -> (Vec<u8>, Vec<Vec<u8>>) {
             done.extend(writing.pop());
         }
     }
-    // What broke off is not lost in silence: it is read as it is, and said to be no JSON.
+    // Keep truncated messages, so that parsing them fails visibly.
     while writing.len() > 1 {
         done.extend(writing.pop());
     }
@@ -91,13 +91,13 @@ fn split_replies(text: &[u8]) -> (Vec<u8>, Vec<Vec<u8>>) {
     (top, done.into_iter().map(|(_, text)| text).collect())
 }
 
-/// Whether what was written last is the key of what answers a message.
+/// Returns whether the text so far ends with the key of replies.
 fn ends_in_replies_key(writing: &[(usize, Vec<u8>)]) -> bool {
     let text = writing.last().map(|(_, text)| text.trim_ascii_end()).unwrap_or_default();
     text.strip_suffix(b":").is_some_and(|text| text.trim_ascii_end().ends_with(REPLIES_KEY))
 }
 
-/// How long the text is that stands here, or the run of what is neither text nor bracket.
+/// Returns the length of the string at the start, of the bracket, or of the run up to the next string or bracket.
 fn token_length(rest: &[u8]) -> usize {
     let first = rest.first().copied().unwrap_or_default();
     if first == b'"' {

@@ -1,5 +1,6 @@
-//! text-generation-webui: pairs of what a person and a model said, once as the model saw them (`internal`) and once as a
-//! reader does (`visible`, in older files `data_visible`), the second in HTML. What was written anew stands in `metadata`.
+//! text-generation-webui: pairs of what the user and the model said. `internal` has the pairs as the model saw them,
+//! and `visible` (`data_visible` in older files) as the reader did. `visible` is HTML. `metadata` contains other
+//! versions.
 
 use serde_json::{Map, Value};
 
@@ -9,10 +10,10 @@ use super::open_webui::unescape_html;
 use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
 use crate::interop::chat::date;
 
-/// What stands for the person before a greeting.
+/// Stands for the user's message before a greeting.
 const GREETING_MARK: &str = "<|BEGIN-VISIBLE-CHAT|>";
 
-/// Whether an object is a chat.
+/// Returns whether an object is a chat.
 pub fn is_chat(map: &Map<String, Value>) -> bool {
     ["visible", "data_visible"].into_iter().any(|key| map.get(key).is_some_and(Value::is_array))
 }
@@ -55,12 +56,12 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
     }
 }
 
-/// What one of a pair says.
+/// Returns one side of a pair.
 fn pair_text(pair: Option<&Value>, place: usize) -> Option<&str> {
     pair?.get(place)?.as_str()
 }
 
-/// A message with its versions, of which one is shown.
+/// Returns the versions of a message and the index of the shown one.
 fn convert_side(
     who: ForeignRole,
     words: String,
@@ -96,7 +97,7 @@ fn convert_side(
     (all, chosen)
 }
 
-/// `Jan 02, 2025 15:04`.
+/// Parses a timestamp such as `Jan 02, 2025 15:04`.
 fn parse_timestamp(told: &str) -> Option<i64> {
     let moment = jiff::civil::DateTime::strptime("%b %d, %Y %H:%M", told).ok()?;
     Some(moment.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_millisecond())

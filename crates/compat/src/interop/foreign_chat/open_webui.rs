@@ -1,7 +1,7 @@
-//! Open WebUI: its exported chats. A chat has a `history` of messages by id, each with its parent and its children, and
-//! `currentId` is where it was left; the oldest ones only have a list of `messages`.
+//! Open WebUI: exported chats. A chat has a `history` of messages by id, each with its parent and children. `currentId`
+//! is where it was left. The oldest chats have only a list of `messages`.
 //!
-//! What a model thought stands in front of its answer, folded away as HTML.
+//! Reasoning comes before the answer in an HTML `<details>` element.
 
 use serde_json::{Map, Value};
 
@@ -9,10 +9,10 @@ use super::keys::{drop_empty, join_paragraphs, list, name, names, object, text, 
 use super::message_tree::{UnlinkedMessage, build_tree};
 use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
 
-/// How what was thought begins, and how it ends.
+/// Start and end of reasoning.
 const REASONING_TAGS: (&str, &str) = ("<details type=\"reasoning\"", "</details>");
 
-/// Whether an object is a chat by itself, without what the program keeps around it.
+/// Returns whether an object is a bare chat, without the record around it.
 pub fn is_chat(map: &Map<String, Value>) -> bool {
     map.get("history").and_then(|history| history.get("messages")).is_some_and(Value::is_object)
 }
@@ -57,7 +57,7 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
     ForeignChat { rest: map, ..tale }
 }
 
-/// Messages that answer each other one after the other.
+/// Links messages so that each answers the one before it.
 fn link_in_order(messages: Vec<Value>) -> Vec<UnlinkedMessage> {
     let before = |n: usize| n.checked_sub(1).map(|before| before.to_string());
     let each = messages.into_iter().enumerate().map(|(n, message)| {
@@ -106,13 +106,13 @@ fn read_message(id: String, message: Value) -> UnlinkedMessage {
     UnlinkedMessage { said: Some(ForeignMessage { rest: message, ..said }), ..found }
 }
 
-/// A content of several parts, of which only texts can be read.
+/// Returns the text parts of a message.
 fn content_text(message: &mut Map<String, Value>) -> String {
     let parts = message.get("content").and_then(Value::as_array).into_iter().flatten();
     join_paragraphs(parts.filter_map(|part| Some(part.get("text")?.as_str()?.to_owned())))
 }
 
-/// What was thought, and what was said after it.
+/// Splits a text into reasoning and answer.
 fn split_reasoning(words: &str) -> (Option<String>, String) {
     let (mut thoughts, mut rest) = (Vec::new(), words.trim_start());
     while let Some(folded) = rest.strip_prefix(REASONING_TAGS.0) {
@@ -130,7 +130,7 @@ fn split_reasoning(words: &str) -> (Option<String>, String) {
     (Some(join_paragraphs(thoughts)), rest.to_owned())
 }
 
-/// Text that was written as HTML.
+/// Replaces HTML entities.
 pub fn unescape_html(text: &str) -> String {
     let marks = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#x27;", "'"), ("&#39;", "'"), ("&amp;", "&")];
     marks.iter().fold(text.to_owned(), |text, (mark, plain)| text.replace(mark, plain))

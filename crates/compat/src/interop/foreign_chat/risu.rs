@@ -1,5 +1,5 @@
-//! RisuAI: one exported chat (`risuChat`) or all of a character's (`risuAllChats`). A chat is a list of messages; its own
-//! lorebook comes along. What a model thought stands in front of its answer.
+//! RisuAI: one exported chat (`risuChat`) or all chats of a character (`risuAllChats`). A chat is a list of messages
+//! with its own lorebook. Reasoning comes before the answer.
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +8,7 @@ use super::message_tree::line;
 use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
 use crate::interop::lorebook;
 
-/// Around what was thought.
+/// Start and end of reasoning.
 const THOUGHT_TAGS: (&str, &str) = ("<Thoughts>", "</Thoughts>");
 
 /// Reads the chats of a file.

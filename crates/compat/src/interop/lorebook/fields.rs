@@ -1,22 +1,21 @@
-//! What an entry says: the one list of fields, with their spelling in world info and in a card's book.
+//! The list of all fields of an entry, with their names in world info and in a card's book.
 
 use serde_json::{Map, Value, json};
 
-/// Below this name in the extensions of a card's entry stands what only world info says.
+/// The key in a card entry's `extensions` for fields that only world info has.
 pub const EXTENSION_KEY: &str = "clotho";
 
-/// Where a card's entry says something.
+/// The place of a field in a card's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CardFieldPath {
-    /// In the entry itself.
     Entry(&'static str),
-    /// In the entry itself, the other way round.
+    /// In the entry itself, negated.
     Inverted(&'static str),
-    /// In its `extensions`.
+    /// In the `extensions` of the entry.
     Extension(&'static str),
 }
 
-/// What stands there where nothing is said.
+/// The default of a field.
 #[derive(Debug, Clone, Copy)]
 enum EntryDefault {
     Text,
@@ -41,8 +40,8 @@ impl EntryDefault {
 use CardFieldPath::{Entry, Extension, Inverted};
 use EntryDefault::{List, Nothing, Number, Text, Truth};
 
-/// World info's name, the card's, and what holds where nothing is said. `uid`, `position` and `displayIndex` are numbers that
-/// depend on the entry's place and stand apart.
+/// World info name, place in a card's entry, and default. `uid`, `position` and `displayIndex` depend on the entry's
+/// position and are handled separately.
 const FIELDS: [(&str, CardFieldPath, EntryDefault); 34] = [
     ("key", Entry("keys"), List),
     ("keysecondary", Entry("secondary_keys"), List),
@@ -80,14 +79,14 @@ const FIELDS: [(&str, CardFieldPath, EntryDefault); 34] = [
     ("triggers", Extension("triggers"), List),
 ];
 
-/// Times, which are nothing unless they are set.
+/// Numbers of messages, null unless set.
 const TIMED_EFFECTS: [&str; 3] = ["sticky", "cooldown", "delay"];
 
 fn fields() -> impl Iterator<Item = (&'static str, CardFieldPath, EntryDefault)> {
     FIELDS.into_iter().chain(TIMED_EFFECTS.into_iter().map(|name| (name, Extension(name), Nothing)))
 }
 
-/// An entry that says nothing, at its place in a book.
+/// Returns an entry with only defaults. `index` is its position in the book.
 pub fn default_entry(index: usize) -> Map<String, Value> {
     let mut entry: Map<String, Value> = fields().map(|(name, _, blank)| (name.to_owned(), blank.value())).collect();
     entry.insert("position".to_owned(), 0.into());
@@ -96,7 +95,7 @@ pub fn default_entry(index: usize) -> Map<String, Value> {
     entry
 }
 
-/// What a card's entry says at a place.
+/// Returns a field of a card's entry.
 fn card_value(entry: &Map<String, Value>, place: CardFieldPath) -> Option<Value> {
     match place {
         Entry(name) => entry.get(name).cloned(),
@@ -105,7 +104,7 @@ fn card_value(entry: &Map<String, Value>, place: CardFieldPath) -> Option<Value>
     }
 }
 
-/// A card's entry as world info.
+/// Converts a card's entry to world info.
 pub fn from_card(entry: &Map<String, Value>, index: usize) -> Map<String, Value> {
     let mut own = default_entry(index);
     for (name, place, blank) in fields() {
@@ -122,20 +121,20 @@ pub fn from_card(entry: &Map<String, Value>, index: usize) -> Map<String, Value>
     );
     let extensions = entry.get("extensions").filter(|extensions| extensions.is_object());
     let mut extensions = extensions.and_then(Value::as_object).cloned().unwrap_or_default();
-    // What went out with this program's own words comes back to where it stood.
+    // Restore fields that this program exported for world info only.
     let rest = extensions.shift_remove(EXTENSION_KEY).and_then(|rest| rest.as_object().cloned()).unwrap_or_default();
     own.extend(rest);
     own.insert("extensions".to_owned(), extensions.into());
     own
 }
 
-/// 0 = before the character, 1 = after; the extensions know more places.
+/// Returns the position: 0 = before the character, 1 = after. `extensions.position` has more values.
 fn position(entry: &Map<String, Value>) -> Value {
     let own = card_value(entry, Extension("position")).filter(Value::is_number);
     own.unwrap_or_else(|| u8::from(entry.get("position").is_none_or(|words| words != "before_char")).into())
 }
 
-/// World info's entry as a card's. What the card it came from says the same way stays as it was said there.
+/// Converts an entry of world info to a card's. Fields that are the same in `original` keep their spelling there.
 pub fn to_card(entry: &Map<String, Value>, original: Option<&Map<String, Value>>, index: usize) -> Map<String, Value> {
     let mut out =
         original.cloned().unwrap_or_else(|| json!({"use_regex": true}).as_object().cloned().unwrap_or_default());
@@ -167,7 +166,7 @@ pub fn to_card(entry: &Map<String, Value>, original: Option<&Map<String, Value>>
     out
 }
 
-/// The extensions of an entry that goes out: what the book says of them, and what only world info knows.
+/// Adds to `extensions` the changed fields in `said`, and the fields that only world info has.
 fn write_extensions(
     out: &mut Map<String, Value>,
     said: Map<String, Value>,
@@ -205,8 +204,8 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    /// A slip of the pen in one of these names would lose a setting in silence: every one of them survives the way there and
-    /// back, with a value that is not the blank one.
+    /// A typo in a field name would lose a setting silently. So every field is converted there and back with a
+    /// non-default value.
     #[test]
     fn lorebook_entry_to_card_and_back_keeps_every_field() {
         let other = |blank: EntryDefault| match blank {
@@ -232,7 +231,7 @@ mod tests {
         assert_eq!(names.len(), 37, "no field stands there twice");
     }
 
-    /// What was not changed goes out as it came, down to what was left out; what was changed, changed.
+    /// Unchanged fields are exported as imported, and missing ones stay missing. Changed fields are exported changed.
     #[test]
     fn lorebook_unchanged_card_entry_is_exported_unchanged() {
         let card =

@@ -1,11 +1,11 @@
-//! Books of NovelAI, Agnai and RisuAI as world info. What such an entry says besides is kept in its `extensions`, below the
-//! program's name.
+//! Converts lorebooks of NovelAI, Agnai and RisuAI to world info. Unknown fields are kept in an entry's `extensions`
+//! under the program's name.
 
 use serde_json::{Map, Value, json};
 
 use super::{fields, keyed_by_uid};
 
-/// One of their entries: what it says in our words, and under which of its own names it said so.
+/// Converts one foreign entry and records which of its fields were used.
 struct EntryConverter<'a> {
     entry: &'a Map<String, Value>,
     own: Map<String, Value>,
@@ -23,7 +23,7 @@ impl<'a> EntryConverter<'a> {
         self.own.insert(name.to_owned(), value.into());
     }
 
-    /// What it says under one of its names.
+    /// Returns a field of the foreign entry and marks it as used.
     fn get(&mut self, theirs: &'static str) -> Option<&'a Value> {
         self.used.push(theirs);
         self.entry.get(theirs).filter(|value| !value.is_null())
@@ -41,7 +41,7 @@ impl<'a> EntryConverter<'a> {
         self.get(theirs).filter(|value| value.is_number()).cloned().unwrap_or_else(|| blank.into())
     }
 
-    /// The entry, with what nobody here knows below the name of its program.
+    /// Returns the converted entry with unused fields under the program's name.
     fn finish(mut self, program: &str) -> Map<String, Value> {
         let rest = self.entry.iter().filter(|(name, _)| !self.used.contains(&name.as_str()));
         let rest: Map<String, Value> = rest.map(|(name, value)| (name.clone(), value.clone())).collect();
@@ -65,7 +65,7 @@ fn convert_book(
     book
 }
 
-/// A book of NovelAI.
+/// Converts a NovelAI lorebook.
 pub fn from_novelai(file: &Map<String, Value>) -> Map<String, Value> {
     convert_book(file, "entries", |entry, index| {
         let mut said = EntryConverter::new(entry, index);
@@ -84,7 +84,7 @@ pub fn from_novelai(file: &Map<String, Value>) -> Map<String, Value> {
     })
 }
 
-/// A memory book of Agnai.
+/// Converts an Agnai memory book.
 pub fn from_agnai(file: &Map<String, Value>) -> Map<String, Value> {
     convert_book(file, "entries", |entry, index| {
         let mut said = EntryConverter::new(entry, index);
@@ -103,7 +103,7 @@ pub fn from_agnai(file: &Map<String, Value>) -> Map<String, Value> {
     })
 }
 
-/// A book of RisuAI.
+/// Converts a RisuAI lorebook.
 pub fn from_risuai(file: &Map<String, Value>) -> Map<String, Value> {
     convert_book(file, "data", |entry, index| {
         let mut said = EntryConverter::new(entry, index);

@@ -1,9 +1,10 @@
-//! Lorebooks as other programs write them: world info of its own, the book inside a card, and those of NovelAI, Agnai and
-//! RisuAI. A book is kept in the first of these forms; what came from a card keeps the card's book beside it
-//! (`originalData`), so that what nobody changed goes out as it came.
+//! Lorebooks: world info, the book inside a card, and those of NovelAI, Agnai and RisuAI. All are converted to world
+//! info. A book from a card also keeps the card's version in `originalData`, so that unchanged entries are exported
+//! unchanged.
 //!
-//! `fields.rs` is the one list of what an entry says and how it is spelled in either form; `foreign_formats.rs` has the other
-//! programs. To add a field: its line in that list. To add a program: its sign in [`read`] and its function there.
+//! `fields.rs` lists all fields of an entry with their names in both forms. `foreign_formats.rs` reads the other
+//! programs' formats. To add a field: add a line to that list. To add a program: detect its format in [`read`] and add
+//! a function there.
 
 mod fields;
 mod foreign_formats;
@@ -13,36 +14,33 @@ use serde_json::{Map, Value, json};
 use super::png;
 use super::text;
 
-/// The most bytes of a book's file.
+/// Maximum size of a lorebook file in bytes.
 pub const MAX_FILE_BYTES: usize = 16 << 20;
-/// The chunk of a picture in which NovelAI keeps a book.
+/// The text chunk in which NovelAI stores a lorebook.
 const NOVELAI_CHUNK: &str = "naidata";
 
-/// Why a file is no lorebook.
+/// Why a file is not a lorebook.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LorebookImportError {
-    /// It is larger than any book.
     #[error("the file has more than {MAX_FILE_BYTES} bytes")]
     TooLong,
-    /// It is no text.
+    /// The file cannot be decoded as text.
     #[error("this is no lorebook: {0}")]
     NoText(#[from] text::TextDecodeError),
-    /// It is no JSON.
     #[error("the lorebook is not JSON: {0}")]
     NotJson(String),
-    /// It is JSON of something else.
+    /// Valid JSON without entries.
     #[error("this is no lorebook: it has no entries")]
     NoEntries,
-    /// A picture without a book, or a damaged one.
+    /// The picture contains no lorebook.
     #[error("the picture has no lorebook in it")]
     NoBookInPicture,
-    /// The picture is damaged.
     #[error(transparent)]
     Png(#[from] png::PngError),
 }
 
 impl LorebookImportError {
-    /// What one can do about it.
+    /// Returns advice for the user.
     pub const fn hint(&self) -> &'static str {
         match self {
             Self::TooLong => "take the book apart where it comes from",
@@ -54,18 +52,18 @@ impl LorebookImportError {
     }
 }
 
-/// Reads a book of any kind, into the form of world info. What it is called is its own `name`, if it has one.
+/// Reads a lorebook in any format and converts it to world info. Its `name`, if any, is kept.
 ///
 /// # Errors
-/// It is no book.
+/// Returns an error if the file is too large, damaged, or not a lorebook.
 pub fn read(file: &[u8]) -> Result<Map<String, Value>, LorebookImportError> {
     sorted(file).map(|(book, _)| book)
 }
 
-/// The same, and where that stood which is no entry and is left out.
+/// Reads a lorebook like [`read`], and also returns the positions or keys of entries that were dropped as invalid.
 ///
 /// # Errors
-/// It is no book.
+/// Returns an error if the file is too large, damaged, or not a lorebook.
 pub fn sorted(file: &[u8]) -> Result<(Map<String, Value>, Vec<String>), LorebookImportError> {
     if file.len() > MAX_FILE_BYTES {
         return Err(LorebookImportError::TooLong);
@@ -79,7 +77,7 @@ pub fn sorted(file: &[u8]) -> Result<(Map<String, Value>, Vec<String>), Lorebook
     from_text(&png::decode_base64(NOVELAI_CHUNK, &chunk.text()?)?)
 }
 
-/// Whether a file is a picture with a lorebook in it.
+/// Returns whether a file is a picture that contains a lorebook.
 pub fn is_in_picture(file: &[u8]) -> bool {
     let is_book = |chunk: &png::PngChunk<'_>| chunk.is_text() && chunk.keyword() == NOVELAI_CHUNK;
     png::read(file).is_ok_and(|(chunks, _)| chunks.iter().any(is_book))
@@ -93,7 +91,7 @@ fn from_text(bytes: &[u8]) -> Result<(Map<String, Value>, Vec<String>), Lorebook
     Ok((to_world_info(book)?, odd))
 }
 
-/// Takes what is no entry out of a book of any kind; answers with where it stood.
+/// Removes invalid entries from a book in any format. Returns their positions, from 1, or their keys.
 pub fn take_invalid_entries(book: &mut Map<String, Value>) -> Vec<String> {
     let is_risu = book.get("type").is_some_and(|kind| kind == "risu");
     match book.get_mut(if is_risu { "data" } else { "entries" }) {
@@ -131,7 +129,7 @@ fn to_world_info(book: Map<String, Value>) -> Result<Map<String, Value>, Loreboo
     }
 }
 
-/// The entries of a book, in the order in which they stand.
+/// Returns the entries of a book in order.
 pub fn entries(book: &Map<String, Value>) -> Vec<&Map<String, Value>> {
     match book.get("entries") {
         Some(Value::Array(list)) => list.iter().filter_map(Value::as_object).collect(),
@@ -140,7 +138,7 @@ pub fn entries(book: &Map<String, Value>) -> Vec<&Map<String, Value>> {
     }
 }
 
-/// The entries of a book, each with what it is known by: its own `uid`, or else the key under which it stands.
+/// Returns the entries of a book, each with a `uid`: its own, or else its key in the book.
 pub fn entries_with_uid(book: &Map<String, Value>) -> Vec<Map<String, Value>> {
     let with = |(key, entry): (String, &Value)| {
         let mut entry = entry.as_object()?.clone();
@@ -158,19 +156,19 @@ pub fn entries_with_uid(book: &Map<String, Value>) -> Vec<Map<String, Value>> {
     }
 }
 
-/// Whether an entry is known by this.
+/// Returns whether an entry has this `uid`.
 pub fn has_uid(entry: &Map<String, Value>, uid: &str) -> bool {
     entry.get("uid").and_then(uid_text).is_some_and(|own| own == uid)
 }
 
-/// A new entry, or one that lacks something, with all that an entry says.
+/// Returns an entry with all missing fields filled in.
 pub fn with_defaults(entry: &Map<String, Value>, index: usize) -> Map<String, Value> {
     let mut whole = fields::default_entry(index);
     whole.extend(entry.clone());
     whole
 }
 
-/// What an entry is known by: mostly a number, in newer cards also a word.
+/// Returns a `uid` as text. Most are numbers; newer cards also use strings.
 fn uid_text(uid: &Value) -> Option<String> {
     match uid {
         Value::Number(number) => Some(number.to_string()),
@@ -179,13 +177,13 @@ fn uid_text(uid: &Value) -> Option<String> {
     }
 }
 
-/// The first number behind those of all entries.
+/// Returns the number after the largest numeric `uid`.
 fn next_free_uid(entries: &[Map<String, Value>]) -> u64 {
     let number = |entry: &Map<String, Value>| entry.get("uid").and_then(Value::as_u64);
     entries.iter().filter_map(number).max().map_or(0, |most| most.saturating_add(1))
 }
 
-/// Puts a new entry behind the others. One that is known by something that is free stays known by it.
+/// Appends an entry and returns it. Keeps its `uid` if that is free, otherwise assigns a new one.
 pub fn append(entries: &mut Vec<Map<String, Value>>, new: &Map<String, Value>) -> Map<String, Value> {
     let mut entry = with_defaults(new, entries.len());
     let own = entry.get("uid").and_then(uid_text);
@@ -196,7 +194,7 @@ pub fn append(entries: &mut Vec<Map<String, Value>>, new: &Map<String, Value>) -
     entry
 }
 
-/// Entries in the form of a book: by their numbers. Those without one, and those whose number is taken, get a free one.
+/// Returns entries as an object keyed by `uid`. An entry without a `uid`, or with one that is taken, gets a free one.
 pub fn keyed_by_uid(entries: Vec<Map<String, Value>>) -> Map<String, Value> {
     let mut free = next_free_uid(&entries);
     let mut book = Map::new();
@@ -212,7 +210,7 @@ pub fn keyed_by_uid(entries: Vec<Map<String, Value>>) -> Map<String, Value> {
     book
 }
 
-/// A card's book as world info.
+/// Converts a card's book to world info.
 pub fn from_card(card_book: &Value) -> Map<String, Value> {
     let mut original = card_book.as_object().cloned().unwrap_or_default();
     let list = match original.get("entries") {
@@ -222,7 +220,7 @@ pub fn from_card(card_book: &Value) -> Map<String, Value> {
     };
     let list: Vec<Map<String, Value>> = list.into_iter().filter_map(|entry| entry.as_object().cloned()).collect();
     let read = keyed_by_uid(list.iter().enumerate().map(|(index, entry)| fields::from_card(entry, index)).collect());
-    // The card's own entries are told apart by the same numbers from now on.
+    // Give the card's entries the same ids, so that they can be matched on export.
     let numbered = list.into_iter().zip(read.values()).map(|(mut entry, own)| {
         entry.insert("id".to_owned(), own.get("uid").cloned().unwrap_or_default());
         Value::Object(entry)
@@ -235,7 +233,7 @@ pub fn from_card(card_book: &Value) -> Map<String, Value> {
     book
 }
 
-/// World info as a card's book. Entries that came from a card and were not changed go out as they came.
+/// Converts world info to a card's book. Entries from a card that were not changed are written as they were.
 pub fn to_card(book: &Map<String, Value>) -> Value {
     let original = book.get("originalData").and_then(Value::as_object);
     let mut card_book = original.cloned().unwrap_or_default();

@@ -1,17 +1,17 @@
-//! Escapes and classes of a pattern.
+//! Parses escapes and character classes.
 
 use super::RegexSyntaxError;
 use super::set::CharSet;
 use super::syntax::{RegexNode, RegexParser};
 
-/// What stands in a class: a character, or a set that can begin no range.
+/// A class member: a character, or a set, which cannot begin a range.
 enum ClassMember {
     One(u32),
     Many(CharSet),
 }
 
 impl RegexParser {
-    /// What follows a `\` outside of a class, and whether it may be repeated.
+    /// Parses what follows a `\` outside a class. Returns the node and whether a quantifier may follow.
     pub(super) fn escape(&mut self) -> Result<(RegexNode, bool), RegexSyntaxError> {
         let Some(c) = self.peek() else { return self.error("a `\\` at the end") };
         let strict = self.modes.is_unicode;
@@ -48,7 +48,7 @@ impl RegexParser {
         })
     }
 
-    /// `\d`, `\p{…}` and their like.
+    /// Parses `\d`, `\p{…}` and other escapes for a set.
     fn class_escape(&mut self) -> Result<Option<CharSet>, RegexSyntaxError> {
         let c = self.peek().and_then(char::from_u32).unwrap_or_default();
         let set = match c {
@@ -67,7 +67,8 @@ impl RegexParser {
         if c.is_ascii_lowercase() {
             return Ok(Some(set));
         }
-        // Words know about case, properties do not: what is no upper case letter is the same but for case as one that is.
+        // `\W` applies case before the complement, `\P` does not: a letter outside a property can equal one inside but
+        // for case.
         let set = if c == 'W' { self.apply_case(set) } else { set };
         Ok(Some(set.complement(self.modes.is_unicode)))
     }
@@ -85,7 +86,7 @@ impl RegexParser {
         }
     }
 
-    /// Octal digits, up to `\377`; `\8` and `\9` are themselves.
+    /// Parses up to three octal digits, at most `\377`; `\8` and `\9` mean the digit itself.
     fn octal(&mut self) -> u32 {
         let mut value = 0;
         for i in 0..3 {
@@ -104,7 +105,7 @@ impl RegexParser {
         value
     }
 
-    /// What follows a `\` and is one character.
+    /// Parses what follows a `\` if it is one character.
     fn character_escape(&mut self) -> Result<u32, RegexSyntaxError> {
         let Some(c) = self.peek() else { return self.error("a `\\` at the end") };
         let strict = self.modes.is_unicode;
@@ -158,7 +159,7 @@ impl RegexParser {
         Some(value)
     }
 
-    /// What follows `\u`: four digits, in Unicode mode also a pair of them, or any number of them in braces.
+    /// Parses what follows `\u`: four digits. In Unicode mode also a surrogate pair, or digits in braces.
     fn code_point(&mut self) -> Option<u32> {
         let strict = self.modes.is_unicode;
         let before = self.at;
@@ -185,7 +186,7 @@ impl RegexParser {
         }
     }
 
-    /// A class, from behind its `[`.
+    /// Parses a class after its `[`.
     pub(super) fn class(&mut self) -> Result<CharSet, RegexSyntaxError> {
         let negated = self.take('^');
         let mut ranges: Vec<(u32, u32)> = Vec::new();

@@ -1,6 +1,6 @@
-//! The same pattern for an engine whose time is linear in the text, where it can be written for that: without looks, without
-//! what groups remember, and over whole characters. It answers whether and where there is a match; what the groups are is
-//! left to the machine, whose rules differ there.
+//! Translates a pattern for a linear-time engine, if possible: no lookarounds or backreferences, and whole characters
+//! only. The engine says whether and where a match begins. The groups are left to the machine, whose rules differ
+//! there.
 
 use std::fmt::Write as _;
 use std::sync::OnceLock;
@@ -11,12 +11,12 @@ use super::set::CharSet;
 use super::syntax::{RegexModes, RegexNode, RegexTree};
 use super::{StepBudget, StepLimitError, Utf16Text};
 
-/// What the other engine may take for one pattern, in bytes.
+/// Limit for the compiled form of one pattern, in bytes.
 const MAX_COMPILED_BYTES: usize = 1 << 20;
-/// A counted repetition beyond this is not written: there it stands as often as it is counted.
+/// Larger repetition counts are not translated: the engine would expand them into copies.
 const MAX_REPEAT: u32 = 1_000;
 
-/// The other form of a pattern, made when it is first needed.
+/// The translated pattern, compiled on first use.
 #[derive(Debug)]
 pub(super) struct LinearRegex {
     source: Option<String>,
@@ -24,14 +24,14 @@ pub(super) struct LinearRegex {
     regex: OnceLock<Option<Regex>>,
 }
 
-/// What it says.
+/// Result of a linear search.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum LinearSearch {
     /// There is no match from there on.
     None,
-    /// It cannot say.
+    /// The pattern or text cannot be searched by the linear engine.
     Unknown,
-    /// The first match begins here.
+    /// The first match begins at this unit.
     At(usize),
 }
 
@@ -42,7 +42,7 @@ impl LinearRegex {
         Self { source: can.then_some(source), needs_plain: !modes.is_unicode, regex: OnceLock::new() }
     }
 
-    /// The first match from a place on.
+    /// Searches for the first match at `from` or later.
     pub fn next(
         &self,
         text: &Utf16Text<'_>,
@@ -50,7 +50,7 @@ impl LinearRegex {
         steps: &mut StepBudget,
     ) -> Result<LinearSearch, StepLimitError> {
         let Some(source) = &self.source else { return Ok(LinearSearch::Unknown) };
-        // Outside of Unicode mode a character beyond the first plane is two.
+        // Outside Unicode mode a character beyond the BMP counts as two units.
         if self.needs_plain && text.len() != text.as_str().chars().count() {
             return Ok(LinearSearch::Unknown);
         }
@@ -63,7 +63,7 @@ impl LinearRegex {
     }
 }
 
-/// Writes a part; `None` where it cannot be written.
+/// Writes a node in the engine's syntax; `None` if it cannot be translated.
 fn write(part: &RegexNode, out: &mut String) -> Option<()> {
     match part {
         RegexNode::Set(set) => class(set, out),
@@ -71,7 +71,7 @@ fn write(part: &RegexNode, out: &mut String) -> Option<()> {
         RegexNode::End { by_line: false } => out.push_str(r"\z"),
         RegexNode::WordBoundary { folded: true, .. } => return None,
         RegexNode::WordBoundary { negated, .. } => out.push_str(if *negated { r"(?-u:\B)" } else { r"(?-u:\b)" }),
-        // Lines end in other ways too, for JavaScript.
+        // JavaScript knows more line ends than `regex` does, so line anchors are not translated.
         RegexNode::Start { .. }
         | RegexNode::End { .. }
         | RegexNode::Backreference { .. }
@@ -107,7 +107,7 @@ fn write_group(inner: &RegexNode, out: &mut String) -> Option<()> {
     Some(())
 }
 
-/// A set without the halves of characters, which no text of ours has.
+/// Writes a set without surrogates, which no Rust string contains.
 fn class(set: &CharSet, out: &mut String) {
     let before = set.ranges().iter().map(|(first, last)| (*first, (*last).min(0xD7FF)));
     let behind = set.ranges().iter().map(|(first, last)| ((*first).max(0xE000), *last));
@@ -117,7 +117,7 @@ fn class(set: &CharSet, out: &mut String) {
     }
     out.push('[');
     for (first, last) in whole.ranges() {
-        // Writing into a text does not fail.
+        // Writing into a `String` does not fail.
         _ = write!(out, r"\x{{{first:X}}}-\x{{{last:X}}}");
     }
     out.push(']');

@@ -1,48 +1,48 @@
-//! Runs a program over a text, and counts what it does.
+//! Runs a program over a text and counts its steps.
 //!
-//! It tries one way after the other, as JavaScript's rules say, and keeps what it may have to go back to in a list of its
-//! own: no text and no pattern makes it go down the stack of calls. Each step is paid for, so that it ends.
+//! It tries alternatives in JavaScript's order. Its backtracking stack is a list on the heap, so no text or pattern
+//! causes deep recursion. Each step is charged to the budget, so every run ends.
 
 use super::program::{RegexInstruction, RegexProgram};
 use super::set::{to_lower, to_upper};
 use super::syntax::RegexModes;
 use super::{StepBudget, StepLimitError};
 
-/// A place that is not known.
+/// A position that is not set.
 pub(super) const UNSET: usize = usize::MAX;
 
-/// What to go back to.
+/// An entry of the backtracking stack.
 #[derive(Debug, Clone, Copy)]
 enum BacktrackFrame {
-    /// Another way.
+    /// Another alternative to try.
     Alternative { step: usize, at: usize },
-    /// A place that was noted before.
+    /// The previous value of a slot.
     Slot { slot: usize, was: usize },
-    /// A repetition as it was before.
+    /// The previous state of a loop.
     Loop { reg: usize, was: LoopState },
-    /// A run that may give characters back, down to `least`.
+    /// A greedy run that may give back characters, down to `least`.
     FewerRepeats { step: usize, at: usize, least: usize, back: bool },
-    /// A run that may take more.
+    /// A lazy run that may take more characters.
     MoreRepeats { step: usize, set: usize, at: usize, left: Option<u32>, back: bool },
-    /// Where a look began.
+    /// The start of a lookaround.
     Lookaround { exit: usize, at: usize, negated: bool },
 }
 
-/// How far a repetition is: how often it came, and where the last time began.
+/// The state of a loop: its iteration count, and where the current iteration began.
 #[derive(Debug, Clone, Copy)]
 struct LoopState {
     count: u32,
     began: usize,
 }
 
-/// Where to go on.
+/// What to do after a step.
 enum NextStep {
     Step(usize),
     Fail,
     Found,
 }
 
-/// A machine over one text.
+/// Runs a program over one text.
 pub(super) struct RegexMachine<'a> {
     program: &'a RegexProgram,
     modes: RegexModes,
@@ -59,7 +59,7 @@ impl<'a> RegexMachine<'a> {
         Self { program, modes, units, at: 0, slots: vec![UNSET; program.slots], rounds, frames: Vec::new() }
     }
 
-    /// Whether a match begins at `start`; where it and its groups are is then in `slots`.
+    /// Returns whether a match begins at `start`. The positions of the match and its groups are then in `slots`.
     pub fn match_at(&mut self, start: usize, steps: &mut StepBudget) -> Result<bool, StepLimitError> {
         self.slots.fill(UNSET);
         self.frames.clear();
@@ -125,7 +125,7 @@ impl<'a> RegexMachine<'a> {
             }
             RegexInstruction::LoopEnd { reg, min, test } => {
                 let round = self.loop_state(*reg);
-                // Whoever has come often enough may not come again for nothing.
+                // An iteration beyond the minimum must not match the empty string.
                 if round.count > *min && round.began == self.at { NextStep::Fail } else { NextStep::Step(*test) }
             }
             RegexInstruction::Start { by_line } => on(self.is_start(*by_line)),
@@ -143,7 +143,7 @@ impl<'a> RegexMachine<'a> {
         })
     }
 
-    /// Undoes what was done since the last choice, and takes the other way there; `None` = there is none left.
+    /// Undoes changes back to the last choice and takes its other alternative; `None` if no choice is left.
     fn backtrack(&mut self, steps: &mut StepBudget) -> Result<Option<usize>, StepLimitError> {
         while let Some(frame) = self.frames.pop() {
             steps.spend(1)?;
@@ -155,7 +155,7 @@ impl<'a> RegexMachine<'a> {
                 BacktrackFrame::Slot { slot, was } => self.set_slot(slot, was),
                 BacktrackFrame::Loop { reg, was } => self.set_round(reg, was),
                 BacktrackFrame::FewerRepeats { step, at, least, back } => {
-                    // A run towards the beginning gives back towards the end.
+                    // A backward run gives back characters towards the end of the text.
                     let Some((_, at)) = self.char_at(at, !back) else { continue };
                     if at != least {
                         self.frames.push(BacktrackFrame::FewerRepeats { step, at, least, back });
@@ -182,7 +182,7 @@ impl<'a> RegexMachine<'a> {
         Ok(None)
     }
 
-    /// The character at a place and the place behind it, or before it.
+    /// Returns the character at a position and the position after it; with `back`, the one before it.
     fn char_at(&self, at: usize, back: bool) -> Option<(u32, usize)> {
         let unit = |at: usize| self.units.get(at).copied().map(u32::from);
         let is_pair = |high: u32, low: u32| (0xD800..0xDC00).contains(&high) && (0xDC00..0xE000).contains(&low);
@@ -202,7 +202,7 @@ impl<'a> RegexMachine<'a> {
         }
     }
 
-    /// The place behind a character of the set.
+    /// Returns the position after a character of the set; `None` if another character is there.
     fn match_set(&self, set: usize, at: usize, back: bool) -> Option<usize> {
         let (c, next) = self.char_at(at, back)?;
         self.program.sets.get(set).filter(|set| set.has(c)).map(|_| next)
@@ -217,6 +217,7 @@ impl<'a> RegexMachine<'a> {
         back: bool,
         steps: &mut StepBudget,
     ) -> Result<bool, StepLimitError> {
+        // Take as many characters as wanted; `least` is the position after the minimum.
         let (mut at, mut count) = (self.at, 0);
         let mut least = self.at;
         let most = if greedy { max } else { Some(min) };
@@ -232,6 +233,7 @@ impl<'a> RegexMachine<'a> {
         if count < min {
             return Ok(false);
         }
+        // Push the frame that can change the length of the run later.
         let left = max.map(|max| max.saturating_sub(count));
         if greedy && at != least {
             self.frames.push(BacktrackFrame::FewerRepeats { step: pc + 1, at, least, back });
@@ -262,7 +264,8 @@ impl<'a> RegexMachine<'a> {
         NextStep::Step(way)
     }
 
-    /// What was looked for is there: the ways inside the look are given up, what groups remember is kept.
+    /// Ends a lookaround whose inner part matched. Drops the alternatives inside and keeps its captures, unless it is
+    /// negated.
     fn end_lookaround(&mut self, negated: bool, steps: &mut StepBudget) -> Result<NextStep, StepLimitError> {
         let began =
             self.frames.iter().rposition(|frame| matches!(frame, BacktrackFrame::Lookaround { .. })).unwrap_or(0);
@@ -315,7 +318,7 @@ impl<'a> RegexMachine<'a> {
         Ok(true)
     }
 
-    /// Where a group is, if it took part.
+    /// Returns the start and end of a group, if it took part.
     pub(super) fn group(&self, group: usize) -> Option<(usize, usize)> {
         let place = |slot: usize| self.slots.get(slot).copied().filter(|place| *place != UNSET);
         Some((place(group.checked_mul(2)?)?, place(group.checked_mul(2)? + 1)?))

@@ -1,15 +1,16 @@
-//! Regular expressions as the files of SillyTavern write them: JavaScript's syntax and meaning, between slashes with flags.
+//! Regular expressions as SillyTavern files write them: JavaScript's syntax and semantics, with slashes and flags.
 //!
-//! JavaScript first, and bounded always. No engine at hand is both: those that know its syntax have no limit, those that
-//! have one know another syntax. So patterns are read here (`syntax`, `escape`, `set`), written as a program
-//! (`program`) and run over UTF-16 units as JavaScript does (`machine`), each step paid for out of [`StepBudget`]. Where a
-//! pattern is plain enough for an engine whose time is linear, that one is asked before much is spent (`linear`).
+//! The engine follows JavaScript and always has a step limit. No available crate does both: those with JavaScript's
+//! syntax have no limit, those with a limit have another syntax. So patterns are parsed here (`syntax`, `escape`,
+//! `set`), compiled to a program (`program`) and run over UTF-16 units (`machine`). Each step is taken from a
+//! [`StepBudget`]. If a pattern is simple enough for a linear-time engine, that engine is tried before many steps are
+//! spent (`linear`).
 //!
-//! What is no pattern at all is decided by who asks: a key of lore is then a plain word, a script is skipped. [`split`] gives
-//! the pieces.
+//! The caller decides what to do with an invalid pattern: a lore key becomes a plain word, a script is skipped.
+//! [`split`] separates body and flags.
 //!
-//! A new escape or group goes into `escape.rs` or `syntax.rs`; if it needs a step of its own, into `program.rs` and
-//! `machine.rs`; and `linear.rs` has to say whether it can be translated.
+//! To add an escape or group, change `escape.rs` or `syntax.rs`. If it needs its own instruction, change `program.rs`
+//! and `machine.rs` too. `linear.rs` must decide whether it can be translated.
 
 mod escape;
 mod linear;
@@ -30,14 +31,14 @@ use machine::RegexMachine;
 use program::RegexProgram;
 use syntax::RegexModes;
 
-/// Steps for one use of a pattern, whatever the text: some milliseconds.
+/// Steps for one use of a pattern, independent of the text: a few milliseconds.
 const BASE_STEP_BUDGET: usize = 500_000;
-/// Steps for each UTF-16 unit of the text beside that: what ends in linear time needs a few.
+/// Additional steps for each UTF-16 unit of the text; linear patterns need only a few.
 const STEPS_PER_UNIT: usize = 16;
-/// A search that has taken so many steps, and so many for each unit, asks whether there is anything to be found.
+/// Steps (fixed, and per unit) after which a search asks the linear engine whether there is a match at all.
 const LINEAR_FALLBACK_AFTER: (usize, usize) = (4_096, 4);
 
-/// A regular expression.
+/// A compiled regular expression.
 #[derive(Debug)]
 pub struct JsRegex {
     program: RegexProgram,
@@ -49,21 +50,20 @@ pub struct JsRegex {
     is_sticky: bool,
 }
 
-/// Why a text is no pattern.
+/// Error: the text is not a valid pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RegexSyntaxError {
-    /// It is none in JavaScript's syntax.
+    /// The pattern violates JavaScript's syntax.
     #[error("{what}, at character {at}")]
     Syntax {
-        /// What is wrong.
         what: &'static str,
-        /// Where, in characters from 1.
+        /// Position in characters, counted from 1.
         at: usize,
     },
-    /// A flag that there is not, or one twice.
+    /// An unknown or repeated flag.
     #[error("flag `{0}` is not known or comes twice")]
     Flag(char),
-    /// It is too long, or too deep.
+    /// The pattern is too long or nested too deeply.
     #[error("it is too large")]
     TooLarge,
 }
@@ -74,35 +74,35 @@ impl RegexSyntaxError {
     }
 }
 
-/// A pattern took more steps over a text than there were.
+/// Error: a pattern exceeded its step budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it ran away: it took too long on this text")]
 pub struct StepLimitError;
 
-/// Steps that may still be taken. One for several uses bounds all of them together.
+/// Remaining steps. A budget shared by several uses limits their sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StepBudget(usize);
 
 impl StepBudget {
-    /// So many.
+    /// Creates a budget of so many steps.
     pub const fn new(steps: usize) -> Self {
         Self(steps)
     }
 
-    /// What one use on a text of this size (in UTF-16 units) may take.
+    /// Returns the budget for one use on a text of `units` UTF-16 units.
     pub const fn for_text(units: usize) -> Self {
         Self(BASE_STEP_BUDGET + units.saturating_mul(STEPS_PER_UNIT))
     }
 
-    /// How many are left.
+    /// Returns the remaining steps.
     pub const fn left(&self) -> usize {
         self.0
     }
 
-    /// Takes some.
+    /// Takes steps from the budget.
     ///
     /// # Errors
-    /// There are not so many left; then there are none.
+    /// Returns an error if too few steps are left; the budget is then 0.
     pub fn spend(&mut self, steps: usize) -> Result<(), StepLimitError> {
         let left = self.0.checked_sub(steps);
         self.0 = left.unwrap_or(0);
@@ -110,33 +110,33 @@ impl StepBudget {
     }
 }
 
-/// One match: where it and its groups are, in UTF-16 units of the text.
+/// One match: the positions of the match and its groups, in UTF-16 units.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegexMatch {
-    /// The match itself, then group for group; `None` = took no part.
+    /// The whole match, then each group; `None` = the group did not take part.
     spans: Vec<Option<Range<usize>>>,
 }
 
 impl RegexMatch {
-    /// Where it is.
+    /// Returns the range of the whole match.
     pub fn range(&self) -> Range<usize> {
         self.group(0).unwrap_or_default()
     }
 
-    /// Where a group is, 0 = the whole match; `None` where it took no part or there is none of that number.
+    /// Returns the range of a group, 0 = the whole match; `None` if it did not take part or does not exist.
     pub fn group(&self, group: usize) -> Option<Range<usize>> {
         self.spans.get(group).cloned().flatten()
     }
 }
 
-/// The pieces of `/body/flags`: the last slash ends the body, what follows it are the flags, letters or not. `None` where
-/// the text does not begin with a slash or no other follows, or there is nothing between the two.
+/// Splits `/body/flags` at the last slash; the flags are not checked. Returns `None` without an opening or closing
+/// slash or with an empty body.
 pub fn split(text: &str) -> Option<(&str, &str)> {
     let (body, flags) = text.strip_prefix('/')?.rsplit_once('/')?;
     (!body.is_empty()).then_some((body, flags))
 }
 
-/// Whether a slash in the body of a pattern is not escaped. Some take that for the end, and the whole for no pattern.
+/// Returns whether the body contains an unescaped slash. Some callers treat such a text as no pattern.
 pub fn has_bare_slash(body: &str) -> bool {
     let mut escaped = false;
     body.chars().any(|c| {
@@ -147,19 +147,19 @@ pub fn has_bare_slash(body: &str) -> bool {
 }
 
 impl JsRegex {
-    /// Reads `/body/flags`, or a body without slashes and flags.
+    /// Compiles `/body/flags`, or a body without slashes and flags.
     ///
     /// # Errors
-    /// It is no pattern.
+    /// Returns an error if the pattern is invalid.
     pub fn read(text: &str) -> Result<Self, RegexSyntaxError> {
         let (body, flags) = split(text).unwrap_or((text, ""));
         Self::new(body, flags)
     }
 
-    /// Reads a body with flags out of `dgimsuy`.
+    /// Compiles a body with flags out of `dgimsuy`.
     ///
     /// # Errors
-    /// It is no pattern.
+    /// Returns an error if the pattern or a flag is invalid.
     pub fn new(body: &str, flags: &str) -> Result<Self, RegexSyntaxError> {
         let twice = flags.char_indices().find(|(at, c)| flags.get(..*at).is_some_and(|before| before.contains(*c)));
         if let Some(wrong) = flags.chars().find(|c| !"dgimsuy".contains(*c)).or(twice.map(|(_, c)| c)) {
@@ -179,48 +179,48 @@ impl JsRegex {
         })
     }
 
-    /// Whether it is meant for every place, not only the first.
+    /// Returns whether the pattern has the flag `g`: it applies to all matches, not only the first.
     pub const fn is_global(&self) -> bool {
         self.is_global
     }
 
-    /// How many groups remember.
+    /// Returns the number of capturing groups.
     pub const fn group_count(&self) -> usize {
         self.groups
     }
 
-    /// The names of its groups, in order.
+    /// Returns the names of its groups, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Where the group of a name is in a match; `None` where it took no part or there is none of that name.
+    /// Returns the range of a named group in a match; `None` if it did not take part or does not exist.
     pub fn named(&self, name: &str, found: &RegexMatch) -> Option<Range<usize>> {
         let (_, groups) = self.names.iter().find(|(known, _)| known == name)?;
         groups.iter().find_map(|group| found.group(*group))
     }
 
-    /// Whether it matches anywhere in a text, within the steps of one use.
+    /// Returns whether the pattern matches anywhere in a text, within the budget of one use.
     ///
     /// # Errors
-    /// It ran away.
+    /// Returns an error if the step budget is exceeded.
     pub fn is_match(&self, text: &str) -> Result<bool, StepLimitError> {
         let text = Utf16Text::new(text);
         self.is_match_in(&text, &mut StepBudget::for_text(text.len()))
     }
 
-    /// Whether it matches anywhere in a text.
+    /// Returns whether the pattern matches anywhere in a text.
     ///
     /// # Errors
-    /// There are no steps left.
+    /// Returns an error if the step budget is exceeded.
     pub fn is_match_in(&self, text: &Utf16Text<'_>, steps: &mut StepBudget) -> Result<bool, StepLimitError> {
         Ok(self.find(text, 0, steps)?.is_some())
     }
 
-    /// All matches, or the first where it is not meant for every place. As JavaScript's `replace` goes through a text.
+    /// Returns all matches, or only the first one without the flag `g`. Proceeds like JavaScript's `replace`.
     ///
     /// # Errors
-    /// There are no steps left.
+    /// Returns an error if the step budget is exceeded.
     pub fn matches(&self, text: &Utf16Text<'_>, steps: &mut StepBudget) -> Result<Vec<RegexMatch>, StepLimitError> {
         let mut all = Vec::new();
         let mut from = 0;
@@ -236,10 +236,10 @@ impl JsRegex {
         Ok(all)
     }
 
-    /// The first match from a place on.
+    /// Returns the first match that begins at `from` or later.
     ///
     /// # Errors
-    /// There are no steps left.
+    /// Returns an error if the step budget is exceeded.
     pub fn find(
         &self,
         text: &Utf16Text<'_>,
@@ -256,18 +256,20 @@ impl JsRegex {
         from: usize,
         steps: &mut StepBudget,
     ) -> Result<Option<RegexMatch>, StepLimitError> {
-        // Each match is paid for, and with it the room it takes.
+        // Each match costs steps for the memory of its groups.
         steps.spend(1 + self.groups)?;
         let mut start = from;
         let mut patience =
             Some(StepBudget::new(LINEAR_FALLBACK_AFTER.0 + text.len().saturating_mul(LINEAR_FALLBACK_AFTER.1)));
         while start <= text.len() {
+            // Skip to the next character that can begin a match.
             if let Some(first) = self.program.first.as_ref().filter(|_| !self.is_sticky) {
                 match text.next_of(first, start, self.modes.is_unicode, steps)? {
                     Some(place) => start = place,
                     None => return Ok(None),
                 }
             }
+            // Try a match here; when the patience is used up, ask the linear engine.
             match self.attempt(machine, start, &mut patience, steps) {
                 Ok(true) => return Ok(Some(self.to_match(machine))),
                 Ok(false) => {}
@@ -290,7 +292,7 @@ impl JsRegex {
         Ok(None)
     }
 
-    /// One attempt: out of patience first, as long as there is some.
+    /// Tries a match at `start`. Charges the patience budget too, while there is one.
     fn attempt(
         &self,
         machine: &mut RegexMachine<'_>,

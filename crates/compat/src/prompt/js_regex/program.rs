@@ -1,61 +1,61 @@
-//! A tree of parts as a list of small steps, for the machine.
+//! Compiles the tree of a pattern to a list of instructions for the machine.
 
 use super::set::CharSet;
 use super::syntax::{RegexNode, RegexTree};
 
-/// One step of a program. Where it says `back`, it goes towards the beginning of the text, as a look behind does.
+/// One instruction. With `back` it moves towards the start of the text, as in a lookbehind.
 #[derive(Debug, Clone)]
 pub(super) enum RegexInstruction {
-    /// One character of a set.
+    /// Matches one character of a set.
     Set { set: usize, back: bool },
-    /// Characters of a set, as many as there are or as few as will do.
+    /// Matches `min` to `max` characters of a set, as many or as few as possible.
     Run { set: usize, min: u32, max: Option<u32>, greedy: bool, back: bool },
-    /// Goes on elsewhere.
+    /// Continues at another step.
     Jump(usize),
-    /// Goes on with the next step; if that leads nowhere, at `other`.
+    /// Tries the next step first, then `other`.
     Split { other: usize },
-    /// Notes the place.
+    /// Stores the current position in a slot.
     Save(usize),
-    /// A repetition begins.
+    /// Resets the state of a loop.
     LoopStart { reg: usize },
-    /// Once more, or on at `exit`. The next step is the repeated part.
+    /// Either iterates once more or continues at `exit`. The loop body follows this step.
     LoopTest { reg: usize, min: u32, max: Option<u32>, greedy: bool, exit: usize },
-    /// Once more: the groups inside forget.
+    /// Begins an iteration: counts it and clears the groups inside.
     LoopEnter { reg: usize, groups: (usize, usize) },
-    /// It has come once more; back to `test`.
+    /// Ends an iteration and goes back to `test`.
     LoopEnd { reg: usize, min: u32, test: usize },
-    /// The beginning.
+    /// Matches the start of the text, or of a line.
     Start { by_line: bool },
-    /// The end.
+    /// Matches the end of the text, or of a line.
     End { by_line: bool },
-    /// The edge of a word.
+    /// Matches a word boundary.
     WordBoundary { negated: bool, folded: bool },
-    /// What a group remembers.
+    /// Matches the text of a group again.
     Backreference { groups: Vec<usize>, any_case: bool, back: bool },
-    /// A look begins, in the next step; behind it, the match goes on at `exit` from where it is now.
+    /// Begins a lookaround, whose body follows. Afterwards the match continues at `exit` from the current position.
     LookStart { negated: bool, exit: usize },
-    /// What was looked for is there.
+    /// Ends a lookaround whose body matched.
     LookEnd { negated: bool },
-    /// Found.
+    /// The match is complete.
     Accept,
 }
 
-/// A program.
+/// A compiled pattern.
 #[derive(Debug, Clone)]
 pub(super) struct RegexProgram {
     pub steps: Vec<RegexInstruction>,
     pub sets: Vec<CharSet>,
-    /// Places that are noted: two for the match, two for each group.
+    /// Number of stored positions: two for the match, two for each group.
     pub slots: usize,
-    /// Repetitions that count.
+    /// Number of loops with a counter.
     pub loops: usize,
-    /// A match begins with one of these.
+    /// Characters that can begin a match; `None` = any, or the match can be empty.
     pub first: Option<CharSet>,
-    /// A match begins at the beginning of the text or nowhere.
+    /// A match can begin only at the start of the text.
     pub at_start: bool,
 }
 
-/// Writes the program of a pattern.
+/// Compiles the tree of a pattern.
 pub(super) fn compile(tree: &RegexTree) -> RegexProgram {
     let mut writer = RegexCompiler { steps: Vec::new(), sets: Vec::new(), loops: 0 };
     writer.compile_node(&tree.root, false);
@@ -78,13 +78,13 @@ struct RegexCompiler {
 }
 
 impl RegexCompiler {
-    /// Writes a step whose target is not known yet.
+    /// Adds a step whose target is not known yet and returns its index.
     fn push_pending(&mut self, step: RegexInstruction) -> usize {
         self.steps.push(step);
         self.steps.len() - 1
     }
 
-    /// The target of a step that waits for one is the next step.
+    /// Sets the target of a pending step to the next step.
     fn patch_target(&mut self, at: usize) {
         let here = self.steps.len();
         if let Some(
@@ -99,7 +99,7 @@ impl RegexCompiler {
     }
 
     fn add_set(&mut self, set: &CharSet) -> usize {
-        // The same letters come again and again; older ones are not looked through.
+        // Nearby sets often repeat; only the last 8 are compared.
         let near = self.sets.len().saturating_sub(8);
         if let Some(at) = self.sets.iter().skip(near).position(|known| known == set) {
             return near + at;
@@ -181,7 +181,7 @@ impl RegexCompiler {
     }
 }
 
-/// A part without the groups around it that remember nothing.
+/// Returns the node inside non-capturing groups.
 fn without_noncapturing(part: &RegexNode) -> &RegexNode {
     match part {
         RegexNode::Sequence(parts) => match parts.as_slice() {
@@ -192,7 +192,7 @@ fn without_noncapturing(part: &RegexNode) -> &RegexNode {
     }
 }
 
-/// With what a part begins, and whether it must begin with something. `None` = with anything.
+/// Returns the characters a node can begin with (`None` = any), and whether it must consume a character.
 fn first_set(part: &RegexNode) -> (Option<CharSet>, bool) {
     match part {
         RegexNode::Set(set) => (Some(set.clone()), true),

@@ -1,17 +1,17 @@
-//! Sets of characters, as classes and escapes of a pattern name them.
+//! Character sets of classes and escapes.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
-/// The last UTF-16 unit.
+/// Largest UTF-16 unit.
 const LAST_UNIT: u32 = 0xFFFF;
-/// The last character.
+/// Largest code point.
 const LAST_CHARACTER: u32 = 0x10_FFFF;
-/// What begins a new line.
+/// JavaScript's line terminators.
 const LINE_ENDS: [(u32, u32); 3] = [(0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029)];
-/// What `\s` takes.
+/// The characters of `\s`.
 const SPACES: [(u32, u32); 10] = [
     (0x09, 0x0D),
     (0x20, 0x20),
@@ -25,16 +25,16 @@ const SPACES: [(u32, u32); 10] = [
     (0xFEFF, 0xFEFF),
 ];
 
-/// A set of characters, or of UTF-16 units where the pattern is not in Unicode mode: ranges in order, none touches another.
+/// A set of characters, or of UTF-16 units outside Unicode mode. The ranges are sorted and do not touch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct CharSet {
     ranges: Vec<(u32, u32)>,
-    /// The first 128, one bit each: most texts ask for nothing else.
+    /// The first 128 characters, one bit each: the fast path for most texts.
     ascii: u128,
 }
 
 impl CharSet {
-    /// The set of these ranges, in any order.
+    /// Creates a set from ranges in any order.
     pub fn new(ranges: impl IntoIterator<Item = (u32, u32)>) -> Self {
         let mut all: Vec<(u32, u32)> = ranges.into_iter().filter(|(first, last)| first <= last).collect();
         all.sort_unstable();
@@ -50,32 +50,32 @@ impl CharSet {
         Self { ranges, ascii }
     }
 
-    /// One character.
+    /// Creates a set of one character.
     pub fn single(c: u32) -> Self {
         Self { ranges: vec![(c, c)], ascii: if c < 128 { 1 << c } else { 0 } }
     }
 
-    /// `\d`
+    /// Returns the set of `\d`.
     pub fn digits() -> Self {
         Self::new([(0x30, 0x39)])
     }
 
-    /// `\w`
+    /// Returns the set of `\w`.
     pub fn word() -> Self {
         Self::new([(0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)])
     }
 
-    /// `\s`
+    /// Returns the set of `\s`.
     pub fn spaces() -> Self {
         Self::new(SPACES)
     }
 
-    /// What a dot does not take.
+    /// Returns the characters that a dot does not match.
     pub fn line_ends() -> Self {
         Self::new(LINE_ENDS)
     }
 
-    /// A property of Unicode: `L`, `Script=Han`, `Emoji`. `None` where there is none of that name.
+    /// Returns the set of a Unicode property: `L`, `Script=Han`, `Emoji`. `None` if there is no such property.
     pub fn property(name: &str) -> Option<Self> {
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '=';
         if name.is_empty() || !name.chars().all(is_name) {
@@ -92,7 +92,7 @@ impl CharSet {
         Self::new(class.iter().map(|range| (range.start().into(), range.end().into())))
     }
 
-    /// Everything else.
+    /// Returns all other characters.
     pub fn complement(&self, is_unicode: bool) -> Self {
         let mut next = 0;
         let mut ranges = Vec::with_capacity(self.ranges.len() + 1);
@@ -106,7 +106,7 @@ impl CharSet {
         Self::new(ranges)
     }
 
-    /// The set with every character that differs only by case from one in it.
+    /// Returns the set plus every character that differs from a member only by case.
     pub fn any_case(&self, is_unicode: bool) -> Self {
         match is_unicode {
             true => self.fold_case(),
@@ -137,7 +137,7 @@ impl CharSet {
         Self::new(ranges)
     }
 
-    /// Whether a character is in it.
+    /// Returns whether the set contains a character.
     pub fn has(&self, c: u32) -> bool {
         if c < 128 {
             return self.ascii >> c & 1 == 1;
@@ -146,19 +146,19 @@ impl CharSet {
         self.ranges.get(at).is_some_and(|(first, _)| *first <= c)
     }
 
-    /// The ranges, in order.
+    /// Returns the ranges, sorted.
     pub fn ranges(&self) -> &[(u32, u32)] {
         &self.ranges
     }
 
-    /// What is in one of the two.
+    /// Returns the union of both sets.
     pub fn union(&self, other: &Self) -> Self {
         Self::new(self.ranges.iter().chain(&other.ranges).copied())
     }
 }
 
-/// The form in which two characters are the same whatever their case, outside of Unicode mode: the upper case, where that is
-/// one unit; a character beyond ASCII never becomes one of ASCII.
+/// Returns the form that compares case-insensitively outside Unicode mode: the upper case, if that is one unit. A
+/// non-ASCII character never becomes an ASCII one.
 pub(super) fn to_upper(c: u32) -> u32 {
     let Some(as_char) = char::from_u32(c) else { return c };
     let mut upper = as_char.to_uppercase();
@@ -168,7 +168,7 @@ pub(super) fn to_upper(c: u32) -> u32 {
     }
 }
 
-/// The same in Unicode mode, for texts that are compared with one another.
+/// Returns the form that compares case-insensitively in Unicode mode, for backreferences.
 pub(super) fn to_lower(c: u32) -> u32 {
     let Some(as_char) = char::from_u32(c) else { return c };
     let mut lower = as_char.to_lowercase();
@@ -178,7 +178,7 @@ pub(super) fn to_lower(c: u32) -> u32 {
     }
 }
 
-/// For each unit that has them, the others that are the same but for case.
+/// Maps each unit to the units that differ from it only by case.
 fn case_variants() -> &'static HashMap<u32, Vec<u32>> {
     static CASE_VARIANTS: OnceLock<HashMap<u32, Vec<u32>>> = OnceLock::new();
     CASE_VARIANTS.get_or_init(|| {

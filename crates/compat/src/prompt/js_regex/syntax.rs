@@ -1,63 +1,85 @@
-//! Patterns as JavaScript writes them, read into a tree.
+//! Parses JavaScript patterns into a tree.
 //!
-//! Outside of Unicode mode the tolerant grammar of browsers holds (a lone `{` or `]` is itself, `\8` is `8`, an escape that
-//! means nothing is its letter); in Unicode mode the strict one.
+//! Outside Unicode mode the tolerant grammar of browsers applies: a lone `{` or `]` is literal, `\8` is `8`, an unknown
+//! escape is its letter. In Unicode mode the strict grammar applies.
 
 use super::RegexSyntaxError;
 use super::set::CharSet;
 
-/// A pattern of more UTF-16 units is not read: none that people write is near it, and reading takes time.
+/// Largest pattern in UTF-16 units. Hand-written patterns are far smaller, and parsing takes time.
 pub(super) const MAX_UNITS: usize = 16_384;
-/// Groups within groups beyond this are refused: reading them goes down the stack of calls.
+/// Deepest nesting of groups: the parser is recursive.
 const MAX_DEPTH: usize = 100;
-/// More groups that remember are refused: each repetition has to forget them.
+/// Largest number of capturing groups: each loop iteration has to clear them.
 const MAX_GROUPS: usize = 1_000;
 
-/// What changes how the parts of a pattern are read.
+/// The flags that affect parsing and matching.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct RegexModes {
-    /// `i`
+    /// Flag `i`.
     pub any_case: bool,
-    /// `m`
+    /// Flag `m`.
     pub by_line: bool,
-    /// `s`
+    /// Flag `s`.
     pub dot_all: bool,
-    /// `u`
+    /// Flag `u`.
     pub is_unicode: bool,
 }
 
-/// A part of a pattern.
+/// A node of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RegexNode {
     /// One character of a set.
     Set(CharSet),
-    /// `^`, of a line or of the text.
-    Start { by_line: bool },
-    /// `$`
-    End { by_line: bool },
-    /// `\b`, `\B`; `folded` where letters that fold into those of ASCII are of a word too.
-    WordBoundary { negated: bool, folded: bool },
-    /// What groups remember: the one of them that does.
-    Backreference { groups: Vec<usize>, any_case: bool },
-    /// One after the other.
+    /// `^`, for each line or for the text.
+    Start {
+        by_line: bool,
+    },
+    /// `$`, for each line or for the text.
+    End {
+        by_line: bool,
+    },
+    /// `\b`, `\B`. With `folded`, letters that fold to ASCII letters are word characters too.
+    WordBoundary {
+        negated: bool,
+        folded: bool,
+    },
+    /// A backreference. Of several groups with one name, the one that took part counts.
+    Backreference {
+        groups: Vec<usize>,
+        any_case: bool,
+    },
     Sequence(Vec<RegexNode>),
-    /// One of them, the first that does.
+    /// Alternatives; the first that matches counts.
     Alternation(Vec<RegexNode>),
-    /// A group that remembers.
-    Group { index: usize, inner: Box<RegexNode> },
-    /// Again and again; `max` `None` = without end. The groups `from..to` are inside.
-    Repeat { inner: Box<RegexNode>, min: u32, max: Option<u32>, greedy: bool, groups: (usize, usize) },
-    /// A look ahead or behind.
-    Lookaround { inner: Box<RegexNode>, behind: bool, negated: bool },
+    /// A capturing group.
+    Group {
+        index: usize,
+        inner: Box<RegexNode>,
+    },
+    /// A repetition; `max` `None` = unbounded. The groups `from..to` are inside it.
+    Repeat {
+        inner: Box<RegexNode>,
+        min: u32,
+        max: Option<u32>,
+        greedy: bool,
+        groups: (usize, usize),
+    },
+    /// A lookahead or lookbehind.
+    Lookaround {
+        inner: Box<RegexNode>,
+        behind: bool,
+        negated: bool,
+    },
 }
 
-/// A pattern that was read.
+/// A parsed pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RegexTree {
     pub root: RegexNode,
-    /// How many groups remember; the whole match is none of them.
+    /// Number of capturing groups, without the whole match.
     pub groups: usize,
-    /// Names with the numbers of their groups, in order.
+    /// Group names with their group numbers, in order.
     pub names: Vec<(String, Vec<usize>)>,
 }
 
@@ -69,6 +91,7 @@ pub(super) fn parse(body: &str, modes: RegexModes) -> Result<RegexTree, RegexSyn
     if source.len() > MAX_UNITS {
         return Err(RegexSyntaxError::TooLarge);
     }
+    // Count the groups first: whether `\1` and `\k` are references depends on it.
     let (total, has_names) = count_groups(&source);
     if total > MAX_GROUPS {
         return Err(RegexSyntaxError::TooLarge);
@@ -88,6 +111,7 @@ pub(super) fn parse(body: &str, modes: RegexModes) -> Result<RegexTree, RegexSyn
     if reader.at < reader.source.len() {
         return Err(RegexSyntaxError::syntax_at("a `)` that closes nothing", reader.at));
     }
+    // Resolve the named references.
     for wanted in &reader.wanted {
         if !reader.names.iter().any(|(name, _)| name == wanted) {
             return Err(RegexSyntaxError::syntax_at("a name that no group has", reader.at));
@@ -97,7 +121,7 @@ pub(super) fn parse(body: &str, modes: RegexModes) -> Result<RegexTree, RegexSyn
     Ok(RegexTree { root, groups: total, names: reader.names })
 }
 
-/// How many groups remember, and whether any of them has a name.
+/// Counts the capturing groups and returns whether any is named.
 fn count_groups(source: &[u32]) -> (usize, bool) {
     let (mut total, mut has_names, mut in_class, mut at) = (0, false, false, 0);
     let is = |at: usize, c: char| source.get(at) == Some(&u32::from(c));
@@ -118,7 +142,7 @@ fn count_groups(source: &[u32]) -> (usize, bool) {
     (total, has_names)
 }
 
-/// Names of groups become their numbers, once all groups are known. A name is kept as a number past all groups until then.
+/// Replaces group names by group numbers. Until then, a name is stored as a number from [`NAME_INDEX_BASE`] on.
 fn resolve_names(part: &mut RegexNode, wanted: &[String], names: &[(String, Vec<usize>)]) {
     match part {
         RegexNode::Backreference { groups, .. } => {
@@ -137,7 +161,7 @@ fn resolve_names(part: &mut RegexNode, wanted: &[String], names: &[(String, Vec<
     }
 }
 
-/// Numbers from here on are places in the list of names that are referred to.
+/// Group numbers from here on are indices into the list of referenced names.
 const NAME_INDEX_BASE: usize = 1 << 32;
 
 pub(super) struct RegexParser {
@@ -148,7 +172,7 @@ pub(super) struct RegexParser {
     pub(super) has_names: bool,
     opened: usize,
     names: Vec<(String, Vec<usize>)>,
-    /// The names in the alternative that is being read and around it: they may not come twice.
+    /// Names in the current alternative and around it; they must be unique.
     names_in_scope: Vec<String>,
     wanted: Vec<String>,
 }
@@ -209,7 +233,7 @@ impl RegexParser {
         Ok(if parts.len() == 1 { parts.swap_remove(0) } else { RegexNode::Sequence(parts) })
     }
 
-    /// A part, and whether it may be repeated.
+    /// Parses one node. Returns it and whether a quantifier may follow.
     fn atom(&mut self, c: u32, depth: usize) -> Result<(RegexNode, bool), RegexSyntaxError> {
         let by_line = self.modes.by_line;
         let strict = self.modes.is_unicode;
@@ -276,7 +300,7 @@ impl RegexParser {
                 (RegexNode::Lookaround { inner: Box::new(inner), behind, negated }, !behind && !strict)
             }
             (None, Some(index)) => (RegexNode::Group { index, inner: Box::new(inner) }, true),
-            // A row keeps a repetition inside apart from one outside.
+            // A sequence keeps a quantifier inside separate from one outside.
             (None, None) => (RegexNode::Sequence(vec![inner]), true),
         })
     }
@@ -299,7 +323,7 @@ impl RegexParser {
         Ok(())
     }
 
-    /// A name up to its `>`.
+    /// Parses a group name up to its `>`.
     fn name(&mut self) -> Result<String, RegexSyntaxError> {
         let rest = self.source.get(self.at..).unwrap_or_default();
         let length = rest.iter().position(|c| *c == u32::from('>')).unwrap_or(0);
@@ -320,7 +344,7 @@ impl RegexParser {
         Ok(name)
     }
 
-    /// `(?i-s:`
+    /// Parses the modes of a group such as `(?i-s:`.
     fn switch_modes(&mut self) -> Result<(), RegexSyntaxError> {
         let mut on = true;
         let mut seen = String::new();
@@ -340,7 +364,7 @@ impl RegexParser {
         }
     }
 
-    /// A part with what says how often it comes.
+    /// Parses the quantifier after a node, if there is one.
     fn quantified(&mut self, part: RegexNode, may_repeat: bool, opened: usize) -> Result<RegexNode, RegexSyntaxError> {
         let before = self.at;
         let bounds = match self.peek().and_then(char::from_u32) {
@@ -364,7 +388,7 @@ impl RegexParser {
         Ok(RegexNode::Repeat { inner: Box::new(part), min, max, greedy, groups: (opened + 1, self.opened + 1) })
     }
 
-    /// `{2}`, `{2,}`, `{2,5}`. What only begins like that is text outside of Unicode mode.
+    /// Parses `{2}`, `{2,}`, `{2,5}`. Outside Unicode mode, an incomplete form is literal text (`None`).
     fn bounds(&mut self) -> Result<Option<(u32, Option<u32>)>, RegexSyntaxError> {
         let before = self.at;
         self.at += 1;
@@ -383,7 +407,7 @@ impl RegexParser {
         }
     }
 
-    /// A number in digits, as large as it gets.
+    /// Parses a decimal number; it saturates at `u32::MAX`.
     pub(super) fn number(&mut self) -> Option<u32> {
         let mut number: Option<u32> = None;
         while let Some(digit) = self.peek().and_then(char::from_u32).and_then(|c| c.to_digit(10)) {
@@ -393,7 +417,7 @@ impl RegexParser {
         number
     }
 
-    /// `\k<name>`
+    /// Parses the rest of `\k<name>`.
     pub(super) fn named_backreference(&mut self) -> Result<RegexNode, RegexSyntaxError> {
         if !self.take('<') {
             return self.error("`\\k` without a name");

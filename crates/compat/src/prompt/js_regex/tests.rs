@@ -1,8 +1,8 @@
-//! What JavaScript says, case by case.
+//! JavaScript's results, case by case.
 
 use super::*;
 
-/// The first match with its groups, `None` = took no part.
+/// Returns the first match with its groups; `None` = the group took no part.
 fn found(pattern: &str, text: &str) -> Option<Vec<Option<String>>> {
     let pattern = JsRegex::read(pattern).unwrap_or_else(|why| panic!("{pattern}: {why}"));
     let text = Utf16Text::new(text);
@@ -153,7 +153,7 @@ fn js_regex_literal_is_split() {
     assert_eq!(pattern.named("why", &found), None);
 }
 
-/// A pattern that tries every way through a text stops, and one that is only slow for a lack of trying is answered.
+/// Exponential patterns stop at the limit; those that the linear engine can decide get an answer.
 #[test]
 fn js_regex_backtracking_stops_at_step_limit() {
     let text = format!("{}b", "a".repeat(100_000));
@@ -172,7 +172,7 @@ fn js_regex_backtracking_stops_at_step_limit() {
     assert_eq!(few.left(), 0);
 }
 
-/// Whatever is written in a file is read or refused, at once and without going down the stack.
+/// Any pattern is parsed or refused quickly and without deep recursion.
 #[test]
 fn js_regex_hostile_pattern_terminates() {
     let deep = |open: &str, n: usize, close: &str| format!("{}a{}", open.repeat(n), close.repeat(n));
@@ -200,7 +200,7 @@ fn js_regex_hostile_pattern_terminates() {
 }
 
 proptest::proptest! {
-    /// Whatever the pattern and the text: it ends, and a match lies inside the text.
+    /// Any search ends, and matches lie inside the text.
     #[test]
     fn js_regex_random_pattern_terminates(body in "[ab()|*+?{}\\[\\]^$.\\\\1-3,:=!<>k-]{0,24}", flags in "[imsu]?", text in "[ab🦦\\n]{0,40}") {
         if let Ok(pattern) = JsRegex::new(&body, &flags) {
@@ -215,7 +215,7 @@ proptest::proptest! {
         }
     }
 
-    /// Both engines find a match at the same place, where both know the pattern.
+    /// Both engines find a match at the same position, if both support the pattern.
     #[test]
     fn js_regex_linear_and_backtracking_agree(body in "([ab.]|\\[\\^a\\]|\\((a|b|a\\|b|a\\*)\\)|b\\?|a\\+|\\|){1,8}", text in "[abc]{0,20}") {
         if let Ok(pattern) = JsRegex::new(&body, "") {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::set::CharSet;
 use super::{StepBudget, StepLimitError};
 
-/// A text, ready to be searched. Making it takes a walk through the text; it can be searched as often as one likes.
+/// A text prepared for searching. Creating it converts the text once; it can be searched any number of times.
 #[derive(Debug)]
 pub struct Utf16Text<'a> {
     text: Cow<'a, str>,
@@ -14,33 +14,33 @@ pub struct Utf16Text<'a> {
 }
 
 impl<'a> Utf16Text<'a> {
-    /// A text.
+    /// Converts a text.
     pub fn new(text: impl Into<Cow<'a, str>>) -> Self {
         let text = text.into();
         Self { units: text.encode_utf16().collect(), text }
     }
 
-    /// The text itself.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The text itself, given away.
+    /// Returns the text as an owned string.
     pub fn into_string(self) -> String {
         self.text.into_owned()
     }
 
-    /// Its length in UTF-16 units.
+    /// Returns the length in UTF-16 units.
     pub fn len(&self) -> usize {
         self.units.len()
     }
 
-    /// Whether there is nothing in it.
+    /// Returns whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.units.is_empty()
     }
 
-    /// A piece of it. Half a character, which a pattern outside of Unicode mode can find, becomes U+FFFD.
+    /// Returns a slice of the text. A lone surrogate, which patterns outside Unicode mode can match, becomes U+FFFD.
     pub fn piece(&self, range: Range<usize>) -> Cow<'_, str> {
         match range == (0..self.len()) {
             true => Cow::Borrowed(self.as_str()),
@@ -52,14 +52,14 @@ impl<'a> Utf16Text<'a> {
         &self.units
     }
 
-    /// The place behind the unit, in Unicode mode behind the character, at a place.
+    /// Returns the position after the unit at `at`; in Unicode mode after the character.
     pub(super) fn next_position(&self, at: usize, is_unicode: bool) -> usize {
         let is_in = |at: usize, range: Range<u16>| self.units.get(at).is_some_and(|unit| range.contains(unit));
         let is_pair = is_unicode && is_in(at, 0xD800..0xDC00) && is_in(at + 1, 0xDC00..0xE000);
         at + 1 + usize::from(is_pair)
     }
 
-    /// The next place at which a character of the set stands.
+    /// Returns the next position of a character of the set.
     pub(super) fn next_of(
         &self,
         set: &CharSet,
@@ -83,12 +83,12 @@ impl<'a> Utf16Text<'a> {
         Ok((at < self.len()).then_some(at))
     }
 
-    /// How many units stand before a byte.
+    /// Converts a byte offset to a unit offset.
     pub(super) fn units_before(&self, byte: usize) -> usize {
         self.text.get(..byte).map_or(0, |before| before.encode_utf16().count())
     }
 
-    /// How many bytes stand before a unit.
+    /// Converts a unit offset to a byte offset.
     pub(super) fn bytes_before(&self, unit: usize) -> usize {
         let mut left = unit;
         let before = self.text.chars().take_while(|c| {

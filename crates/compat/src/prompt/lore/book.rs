@@ -1,4 +1,4 @@
-//! A book, read once and scanned often; and the books of a story in their order.
+//! A parsed lorebook, and the books of a story in their order.
 
 use std::sync::OnceLock;
 
@@ -9,36 +9,35 @@ use super::key_finder::KeyFinder;
 use super::settings::InsertionStrategy;
 use super::word_index::{LoreWordIndex, WordSplitter};
 
-/// Entries of one book beyond this are not read.
+/// Largest number of entries that are read from one book.
 const MAX_ENTRIES: usize = 100_000;
 
-/// A lorebook.
+/// A parsed lorebook.
 #[derive(Debug)]
 pub struct ScanBook {
-    /// What it is known by: the same in two scopes is one book.
+    /// Identifier; a book with the same one in two scopes is one book.
     pub id: String,
-    /// What it is called.
     pub name: String,
-    /// Its entries, by number.
+    /// Entries; numbered keys first, in order.
     pub entries: Vec<LorebookEntry>,
     pub(super) finder: KeyFinder,
-    /// The orders of its entries with their places, the highest first.
+    /// Orders of the entries with their indices, highest order first.
     sorted: Vec<(f64, usize)>,
-    /// How deep its entries look that say so themselves.
+    /// Largest scan depth that an entry sets itself.
     pub(super) max_scan_depth: i64,
-    /// The levels of recursion for which its entries wait.
+    /// Recursion levels that entries wait for.
     pub(super) recursion_levels: Vec<i64>,
-    /// Its entries for which times run.
+    /// Indices of the entries with sticky or cooldown.
     pub(super) timed_entries: Vec<usize>,
-    /// The words of those that may be called up without a key: of those that say so, and of all.
+    /// Word indices: of the vectorized entries, and of all entries.
     words: [OnceLock<LoreWordIndex>; 2],
-    /// What of it could not be read, in words for the user.
+    /// Messages to the user about parts that could not be read.
     pub notes: Vec<String>,
 }
 
 impl ScanBook {
-    /// Reads a book from world info. Entries come as an object or a list; whole numbers as keys come in their order,
-    /// others behind them as they stand.
+    /// Reads a book from world info. `entries` is an object or a list. Whole-number keys are sorted; other keys follow
+    /// in file order.
     pub fn read(id: impl Into<String>, name: impl Into<String>, book: &Map<String, Value>) -> Self {
         let listed: Vec<(String, &Value)> = match book.get("entries") {
             Some(Value::Object(map)) => map.iter().map(|(key, value)| (key.clone(), value)).collect(),
@@ -48,6 +47,7 @@ impl ScanBook {
         let mut numbered: Vec<(u64, String, &Map<String, Value>)> =
             listed.into_iter().filter_map(|(key, value)| Some((numeric_key(&key), key, value.as_object()?))).collect();
         numbered.sort_by_key(|(number, ..)| *number);
+        // Read the entries, up to the limits.
         let mut notes = Vec::new();
         if numbered.len() > MAX_ENTRIES {
             notes.push(format!("only the first {MAX_ENTRIES} entries of a book are read"));
@@ -63,6 +63,7 @@ impl ScanBook {
                 LorebookEntry::read(uid, entry)
             })
             .collect();
+        // Prepare what every scan needs: the automaton, the sort order, the recursion levels and timed entries.
         let finder = KeyFinder::new(&mut entries);
         let mut sorted: Vec<(f64, usize)> = entries.iter().enumerate().map(|(at, entry)| (entry.order, at)).collect();
         sorted.sort_by(|(a, _), (b, _)| b.total_cmp(a));
@@ -89,22 +90,22 @@ impl ScanBook {
 }
 
 impl ScanBook {
-    /// The longest that one of its entries waits for a story to be long enough, in messages.
+    /// Returns the longest delay of an entry, in messages.
     pub fn longest_delay(&self) -> u64 {
         self.entries.iter().map(|entry| entry.delay).max().unwrap_or(0)
     }
 
-    /// How many messages back its entries look, at most.
+    /// Returns the largest scan depth that an entry sets itself, in messages.
     pub fn max_scan_depth(&self) -> usize {
         usize::try_from(self.max_scan_depth).unwrap_or(0)
     }
 
-    /// The places of the entries that may be called up by what they say; of all, or of those that say so.
+    /// Returns the indices of entries that may match by content: all enabled ones, or only the vectorized ones.
     pub fn content_matched_entries(&self, all: bool) -> impl Iterator<Item = usize> {
         self.entries.iter().enumerate().filter(move |(_, entry)| entry.may_match_content(all)).map(|(at, _)| at)
     }
 
-    /// The words of those, in their order; cut once and then known.
+    /// Returns the word index of those entries; built on first use.
     pub fn words(&self, all: bool, cut: WordSplitter<'_>) -> &LoreWordIndex {
         let [some, every] = &self.words;
         let own = if all { every } else { some };
@@ -113,24 +114,24 @@ impl ScanBook {
         })
     }
 
-    /// Whether anything of it goes by how many messages there are in the whole story.
+    /// Returns whether an entry depends on the number of messages in the story.
     pub fn counts_messages(&self) -> bool {
         !self.timed_entries.is_empty() || self.entries.iter().any(|entry| entry.delay > 0)
     }
 
-    /// A rough count of the bytes that it takes in memory.
+    /// Estimates the memory use in bytes.
     pub fn bytes(&self) -> usize {
         let keys = |entry: &LorebookEntry| {
             entry.keys.iter().chain(&entry.secondary).map(|key| 300 + key.written.len() * 4).sum::<usize>()
         };
-        // Who may be called up by what it says has its words beside it.
+        // Vectorized entries also have a word index.
         let words = |entry: &LorebookEntry| if entry.may_match_content(false) { entry.content.len() * 2 } else { 0 };
         let entry = |entry: &LorebookEntry| 600 + entry.content.len() + entry.title.len() + keys(entry) + words(entry);
         self.entries.iter().map(entry).sum()
     }
 }
 
-/// A whole number as a key stands before all others.
+/// Returns the sort number of a key: whole numbers come before all other keys.
 fn numeric_key(key: &str) -> u64 {
     let is_plain = key == "0" || (!key.starts_with('0') && key.bytes().all(|byte| byte.is_ascii_digit()));
     key.parse::<u32>().ok().filter(|_| is_plain).map_or(u64::MAX, u64::from)
@@ -144,21 +145,18 @@ fn uid(entry: &Map<String, Value>, key: String) -> String {
     }
 }
 
-/// To what a book is bound.
+/// What a book is linked to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LorebookScope {
-    /// Everything.
+    /// All sessions.
     Global,
-    /// The session.
     Chat,
-    /// The persona.
     Persona,
-    /// The character.
     Character,
 }
 
 impl LorebookScope {
-    /// The word for it.
+    /// Returns the word used in JSON.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Global => "global",
@@ -169,16 +167,14 @@ impl LorebookScope {
     }
 }
 
-/// A book, and to what it is bound.
+/// A book with its scope.
 #[derive(Debug, Clone, Copy)]
 pub struct ScopedBook<'a> {
-    /// To what.
     pub scope: LorebookScope,
-    /// The book.
     pub book: &'a ScanBook,
 }
 
-/// Entries in the order in which they are looked at and take their room: each with the place of its book and its own.
+/// Returns the entries in the order in which they are checked and use up the budget, as pairs of book and entry index.
 pub fn listed(books: &[ScopedBook<'_>], strategy: InsertionStrategy) -> Vec<(usize, usize)> {
     let of = |scopes: &[LorebookScope]| {
         let mut list: Vec<(f64, usize, usize)> = Vec::new();
@@ -189,7 +185,7 @@ pub fn listed(books: &[ScopedBook<'_>], strategy: InsertionStrategy) -> Vec<(usi
                 }
             }
         }
-        // Books that are in order already: this only merges them.
+        // The books are already sorted, so this only merges them.
         list.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
         list.into_iter().map(|(_, book, entry)| (book, entry))
     };
@@ -204,7 +200,7 @@ pub fn listed(books: &[ScopedBook<'_>], strategy: InsertionStrategy) -> Vec<(usi
     chat.chain(persona).chain(rest).collect()
 }
 
-/// A book bound twice is read once: for everything, else for the session, else for the persona, else for the character.
+/// Returns whether a book is already read in an earlier scope: global, then session, persona, character.
 fn is_read_before(books: &[ScopedBook<'_>], at: usize) -> bool {
     let Some(own) = books.get(at) else { return true };
     books.iter().enumerate().any(|(other, bound)| {

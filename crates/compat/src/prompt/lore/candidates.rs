@@ -1,4 +1,4 @@
-//! Who may become active, why and why not: the conditions of an entry, its keys, its group.
+//! Decides which entries may become active, and why: conditions, keys and groups.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -14,11 +14,11 @@ use super::scan_budget::ScanBudget;
 use super::scan_text::ScanTexts;
 use super::verdict::{GroupLoss, LoreReason};
 
-/// Of a key so many letters are told.
+/// Longest key in a reason, in characters.
 const MAX_KEY_CHARS: usize = 200;
 
 impl<'a> ScanPasses<'a> {
-    /// Who may become active in this pass: those that stay first, then in the order of the list.
+    /// Returns the entries that may become active in this pass: sticky ones first, then in list order.
     pub(super) fn candidates(&mut self, phase: ScanPhase) -> Vec<usize> {
         let is_done = std::mem::take(&mut self.is_done);
         self.candidates.retain(|at| !is_done.get(*at).copied().unwrap_or(true));
@@ -40,7 +40,7 @@ impl<'a> ScanPasses<'a> {
         found
     }
 
-    /// Notes why an entry is not active, unless more is known.
+    /// Records why an entry is not active, unless a reason of higher priority is known.
     fn record_reason(&mut self, at: usize, why: LoreReason) {
         let known = self.reasons.get(&at).map_or(0, LoreReason::priority);
         if why.priority() >= known {
@@ -48,7 +48,7 @@ impl<'a> ScanPasses<'a> {
         }
     }
 
-    /// Whether an entry may become active, and why.
+    /// Returns why an entry may become active, or why not (`Err`).
     fn evaluate(&mut self, at: usize, own: &'a LorebookEntry, phase: ScanPhase) -> Result<LoreReason, LoreReason> {
         match self.overrides.get(&at) {
             Some(why) if !why.is_active() => return Err(why.clone()),
@@ -78,7 +78,7 @@ impl<'a> ScanPasses<'a> {
         if search.secondary() { Ok(LoreReason::Key { key }) } else { Err(LoreReason::Secondary) }
     }
 
-    /// Everything that stands in the way of an entry whatever the text says.
+    /// Checks all conditions that do not depend on the text.
     fn check_conditions(&mut self, at: usize, own: &'a LorebookEntry, phase: ScanPhase) -> Result<(), LoreReason> {
         if own.disabled {
             return Err(LoreReason::Disabled);
@@ -128,7 +128,7 @@ impl<'a> ScanPasses<'a> {
         }
     }
 
-    /// Lets the groups settle who stays.
+    /// Resolves the inclusion groups and returns the remaining candidates.
     pub(super) fn resolve_groups(&mut self, candidates: Vec<usize>, phase: ScanPhase) -> Vec<usize> {
         let (books, list) = (self.books, std::mem::take(&mut self.list));
         let (called, candidates) = self.split_overrides(books, &list, candidates);
@@ -149,7 +149,7 @@ impl<'a> ScanPasses<'a> {
         called.into_iter().chain(kept).collect()
     }
 
-    /// Those that plugins call up, and the others that may be active beside them: who is called up stands for its groups.
+    /// Splits off the entries that plugins activate. They win their groups: other entries of these groups are removed.
     fn split_overrides(
         &mut self,
         books: &'a [ScopedBook<'a>],
@@ -172,7 +172,7 @@ impl<'a> ScanPasses<'a> {
     }
 }
 
-/// The search for the keys of one entry.
+/// The key search of one entry.
 struct KeySearch<'a> {
     own: &'a LorebookEntry,
     reach: ScanReach,
@@ -205,13 +205,13 @@ impl KeySearch<'_> {
         })
     }
 
-    /// The first key that is found.
+    /// Returns the first key that is found.
     fn primary(&mut self) -> Option<String> {
         let found = self.own.keys.iter().find(|key| self.finds(key))?;
         Some(found.written.chars().take(MAX_KEY_CHARS).collect())
     }
 
-    /// Whether the other keys are there as they have to be.
+    /// Returns whether the secondary keys satisfy the entry's logic.
     fn secondary(&mut self) -> bool {
         let keys = &self.own.secondary;
         match self.own.logic {
@@ -223,7 +223,7 @@ impl KeySearch<'_> {
         }
     }
 
-    /// How many keys are in the text, as they are written.
+    /// Counts the keys in the text, without expanding macros. This score decides in groups.
     fn score(&mut self) -> usize {
         let own = self.own;
         let first = own.keys.iter().filter(|key| self.finds_as_written(key)).count();

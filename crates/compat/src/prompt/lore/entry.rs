@@ -1,4 +1,4 @@
-//! One entry of world info, read once.
+//! One parsed world info entry.
 
 use serde_json::{Map, Value};
 
@@ -8,29 +8,29 @@ use super::title_labels::TitleLabels;
 use super::verdict::{LoreReason, LoreVerdict};
 use clotho_core::world::Condition;
 
-/// No count of messages, depth or level is larger.
+/// Largest message count, depth or level.
 const MAX_NUMBER: u32 = 1_000_000;
-/// Keys of one entry beyond this are not looked for.
+/// Largest number of keys of one entry; others are ignored.
 pub(super) const MAX_KEYS: usize = 10_000;
 
 /// Where an entry's text goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LorePosition {
-    /// Before the character.
+    /// Before the character description.
     Before,
-    /// After the character.
+    /// After the character description.
     After,
     /// Above the author's note.
     NoteTop,
     /// Below the author's note.
     NoteBottom,
-    /// Into the history.
+    /// Between history messages, at a depth.
     AtDepth,
-    /// Before the examples.
+    /// Before the example dialogue.
     ExamplesTop,
-    /// After the examples.
+    /// After the example dialogue.
     ExamplesBottom,
-    /// Where a macro asks for it.
+    /// Where an outlet macro asks for it.
     Outlet,
 }
 
@@ -51,23 +51,23 @@ impl LorePosition {
     }
 }
 
-/// How the other keys have to be there.
+/// How secondary keys must match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SelectiveLogic {
-    /// One of them.
+    /// At least one matches.
     AnyOf,
-    /// Not all of them.
+    /// At least one does not match.
     NotAll,
-    /// None of them.
+    /// None matches.
     NoneOf,
-    /// All of them.
+    /// All match.
     AllOf,
 }
 
-/// Which characters an entry is for.
+/// A filter for characters.
 #[derive(Debug, Clone, Default)]
 pub struct CharacterFilter {
-    /// It is for all but these.
+    /// The filter lists the excluded characters.
     excludes: bool,
     names: Vec<String>,
     tags: Vec<String>,
@@ -83,7 +83,7 @@ impl CharacterFilter {
         }
     }
 
-    /// Whether it lets a character pass: names and tags must both.
+    /// Returns whether a character passes: the name list and the tag list must both allow it.
     pub fn allows(&self, file: &str, tags: &[String]) -> bool {
         let named = self.names.is_empty() || self.names.iter().any(|name| name == file) != self.excludes;
         let tagged = self.tags.is_empty() || self.tags.iter().any(|tag| tags.contains(tag)) != self.excludes;
@@ -91,30 +91,30 @@ impl CharacterFilter {
     }
 }
 
-/// One entry.
+/// A parsed entry.
 #[derive(Debug)]
 pub struct LorebookEntry {
-    /// What it is known by in its book.
+    /// Identifier within its book.
     pub uid: String,
-    /// What its author calls it.
+    /// Title from the author (`comment`).
     pub title: String,
-    /// What its title says to the program.
+    /// Labels in the title, such as `[mvu_update]`.
     pub labels: TitleLabels,
-    /// Its text, without the lines that speak to the program.
+    /// Text without decorator lines.
     pub content: String,
-    /// The text forces it on or off.
+    /// Decorator that forces the entry on or off.
     pub forced_activation: Option<bool>,
     pub(super) keys: Vec<LoreKey>,
     pub(super) secondary: Vec<LoreKey>,
-    /// `None` = the other keys do not count.
+    /// `None` = secondary keys are ignored.
     pub(super) logic: Option<SelectiveLogic>,
-    /// The same, where it only matters how many keys there are.
+    /// The logic as written, even if secondary keys are ignored; used for group scores only.
     pub(super) written_logic: SelectiveLogic,
     pub(super) constant: bool,
-    /// The higher, the earlier it takes its room and the nearer to the end it stands.
+    /// Higher orders use up the budget first and stand nearer to the end of the prompt.
     pub order: f64,
     pub(super) disabled: bool,
-    /// Where its text goes; `None` = nowhere.
+    /// `None` = the text goes nowhere.
     pub position: Option<LorePosition>,
     pub(super) depth: Option<i64>,
     pub(super) role: u8,
@@ -122,7 +122,7 @@ pub struct LorebookEntry {
     pub(super) probability: Option<f64>,
     pub(super) excludes_recursion: bool,
     pub(super) prevents_recursion: bool,
-    /// It waits for this level of recursion; 0 = it does not.
+    /// Recursion level that it waits for; 0 = none.
     pub(super) recursion_delay: i64,
     pub(super) group: String,
     pub(super) groups: Vec<String>,
@@ -135,36 +135,36 @@ pub struct LorebookEntry {
     pub(super) sticky: u64,
     pub(super) cooldown: u64,
     pub(super) delay: u64,
-    /// The texts of the cards that it looks at, as in [`super::CARD_TEXTS`].
+    /// Card texts that it scans, in the order of [`super::CARD_TEXTS`].
     pub(super) scanned_card_texts: [bool; 6],
     pub(super) triggers: Vec<String>,
     pub(super) ignores_budget: bool,
     pub(super) filter: CharacterFilter,
     pub(super) condition: Option<Result<Condition, String>>,
-    /// It may be called up by what it says, without a key.
+    /// It may match by content, without a key.
     pub(super) is_vectorized: bool,
-    /// Changes when the entry does; empty where nothing of it lasts.
+    /// Hash of the entry, to detect changes; empty without sticky and cooldown.
     pub(super) hash: String,
 }
 
 impl LorebookEntry {
-    /// What there is to tell of it where nothing spoke for it.
+    /// Returns the verdict of an entry for which no key matched.
     pub fn silent_verdict(&self, book: &str) -> LoreVerdict {
         let why = if self.disabled { LoreReason::Disabled } else { LoreReason::NoKey };
         LoreVerdict { book: book.to_owned(), uid: self.uid.clone(), title: self.title.clone(), why }
     }
 
-    /// Whether it is switched off.
+    /// Returns whether it is disabled.
     pub const fn is_off(&self) -> bool {
         self.disabled
     }
 
-    /// Whether it may be called up by what it says, without a key: where it says so, or the house rules do.
+    /// Returns whether it may match by content: it is vectorized, or the settings allow all entries.
     pub fn may_match_content(&self, all: bool) -> bool {
         (self.is_vectorized || all) && !self.disabled && !self.content.trim().is_empty()
     }
 
-    /// Reads an entry; what it leaves out or says in a way nobody understands is as if nothing were said.
+    /// Reads an entry. Missing or invalid fields get their defaults.
     pub fn read(uid: String, entry: &Map<String, Value>) -> Self {
         let get = |key: &str| entry.get(key);
         let (forced_activation, content) = take_decorators(text(entry, "content"));
@@ -214,7 +214,7 @@ impl LorebookEntry {
     }
 }
 
-/// The fields that say which texts of the cards an entry looks at.
+/// JSON fields that select the card texts to scan.
 const CARD_TEXT_FIELDS: [&str; 6] = [
     "matchPersonaDescription",
     "matchCharacterDescription",
@@ -224,7 +224,7 @@ const CARD_TEXT_FIELDS: [&str; 6] = [
     "matchCreatorNotes",
 ];
 
-/// Whether it has keys that are not looked for, because there are too many.
+/// Returns whether an entry has more keys than [`MAX_KEYS`].
 pub(super) fn has_more_keys(entry: &Map<String, Value>) -> bool {
     let is_long = |value: &&Value| value.as_array().is_some_and(|list| list.len() > MAX_KEYS);
     let lists = ["key", "keysecondary"].into_iter().filter_map(|name| entry.get(name));
@@ -235,7 +235,7 @@ fn keys(value: Option<&Value>) -> Vec<LoreKey> {
     texts(value).into_iter().take(MAX_KEYS).map(LoreKey::new).collect()
 }
 
-/// How the other keys count; not at all unless the entry says that they do.
+/// Returns the logic of the secondary keys; `None` unless the entry is selective and has some.
 fn logic(entry: &Map<String, Value>) -> Option<SelectiveLogic> {
     let has_others = entry.get("keysecondary").and_then(Value::as_array).is_some_and(|keys| !keys.is_empty());
     if !is_truthy(entry.get("selective")) || !has_others {
@@ -265,9 +265,11 @@ fn hash(entry: &Map<String, Value>) -> String {
 const ACTIVATE_DECORATOR: &str = "@@activate";
 const DONT_ACTIVATE_DECORATOR: &str = "@@dont_activate";
 
-/// Takes the leading lines that speak to the program from a text: whether they force the entry on or off (both: on),
-/// and the rest. A line with a third `@` stands in for an unknown one right before it. A text of nothing else stays as
-/// it is.
+/// Splits the leading decorator lines from a text. Returns whether they force the entry on or off (both: on), and the
+/// rest.
+///
+/// A line with a third `@` is a fallback for an unknown decorator just before it. A text of decorators only is
+/// unchanged.
 fn take_decorators(content: &str) -> (Option<bool>, String) {
     if !content.starts_with("@@") {
         return (None, content.to_owned());
@@ -294,7 +296,7 @@ fn take_decorators(content: &str) -> (Option<bool>, String) {
     ((on || off).then_some(on), text.to_owned())
 }
 
-/// The condition of an entry; what is no text is one that nobody can read.
+/// Parses the condition of an entry. A value that is not a string is an error.
 fn condition(when: Option<&Value>) -> Option<Result<Condition, String>> {
     match when? {
         Value::Null => None,
@@ -325,7 +327,7 @@ mod tests {
         }
     }
 
-    /// Bad input: whatever stands in a file, an entry comes of it.
+    /// Bad input: any JSON object gives an entry.
     #[test]
     fn lore_entry_invalid_values_use_defaults() {
         let entry = serde_json::json!({

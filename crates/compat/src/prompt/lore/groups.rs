@@ -1,4 +1,4 @@
-//! Inclusion groups: of each, one entry is active.
+//! Inclusion groups: at most one entry of each is active.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,11 +7,11 @@ use super::settings::WorldInfoSettings;
 use super::timers::ActiveTimers;
 use super::verdict::GroupLoss;
 
-/// Candidates of one pass, and who lost.
+/// The candidates of one pass, and those that lost.
 pub struct GroupContest<'a, F> {
     entry: F,
     places: HashMap<usize, usize>,
-    /// Who is still there, in order; `None` where somebody lost.
+    /// Remaining candidates in order; `None` = lost.
     remaining: Vec<Option<usize>>,
     lost: Vec<(usize, GroupLoss)>,
     groups: Vec<(String, Vec<usize>)>,
@@ -19,7 +19,7 @@ pub struct GroupContest<'a, F> {
 }
 
 impl<'a, F: Fn(usize) -> Option<&'a LorebookEntry>> GroupContest<'a, F> {
-    /// A contest among candidates, in their order.
+    /// Creates a contest among candidates, in their order.
     pub fn new(candidates: &[usize], entry: F, settings: &'a WorldInfoSettings) -> Self {
         let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
         let mut known: HashMap<&str, usize> = HashMap::new();
@@ -32,7 +32,7 @@ impl<'a, F: Fn(usize) -> Option<&'a LorebookEntry>> GroupContest<'a, F> {
                 groups.get_mut(group).into_iter().for_each(|(_, members)| members.push(*at));
             }
         }
-        // Names that are whole numbers come first, in their order.
+        // JavaScript object order: whole-number names come first, sorted.
         groups.sort_by_key(|(name, _)| {
             name.parse::<u32>().ok().filter(|n| n.to_string() == *name).map_or(u64::MAX, u64::from)
         });
@@ -41,8 +41,10 @@ impl<'a, F: Fn(usize) -> Option<&'a LorebookEntry>> GroupContest<'a, F> {
         Self { entry, places, remaining, lost: Vec::new(), groups, settings }
     }
 
-    /// Lets entries that stay win their groups, then those with the most keys, then group by group: the one that is
-    /// active already, the one that goes first, or one that is drawn. Who is left, in order, and who lost how.
+    /// Resolves the groups; returns the remaining entries in order, and how the others lost.
+    ///
+    /// Sticky entries win first, then those with the highest score. In the remaining groups the winner is the entry
+    /// that is already active, the one with priority, or a randomly drawn one.
     pub fn resolve(
         mut self,
         running: &ActiveTimers,
@@ -59,8 +61,8 @@ impl<'a, F: Fn(usize) -> Option<&'a LorebookEntry>> GroupContest<'a, F> {
         (self.remaining.into_iter().flatten().collect(), self.lost)
     }
 
-    /// Which groups have an entry that stays: the others of it lose. One that rests loses in a group even where it
-    /// stays.
+    /// Returns which groups have a sticky entry; their other entries lose. An entry in cooldown loses even if it is
+    /// sticky.
     fn resolve_by_timers(&mut self, groups: &[(String, Vec<usize>)], running: &ActiveTimers) -> Vec<bool> {
         let ActiveTimers { sticky, cooldown } = running;
         let mut settled = Vec::with_capacity(groups.len());
@@ -75,7 +77,7 @@ impl<'a, F: Fn(usize) -> Option<&'a LorebookEntry>> GroupContest<'a, F> {
         settled
     }
 
-    /// Of those that compete, only the ones with the most keys stay.
+    /// Keeps only the entries with the highest score, among those that use scoring.
     fn resolve_by_score(
         &mut self,
         groups: &mut [(String, Vec<usize>)],
@@ -106,8 +108,8 @@ impl<'a, F: Fn(usize) -> Option<&'a LorebookEntry>> GroupContest<'a, F> {
         active: &[usize],
         mut draw: impl FnMut() -> f64,
     ) {
-        // An active entry stands for its group only by the whole text of the field: one of two groups stands for
-        // neither.
+        // An active entry counts for a group only if its whole `group` field equals the name. An entry of two groups
+        // therefore counts for neither.
         let taken: HashSet<String> =
             active.iter().filter_map(|at| (self.entry)(*at)).map(|entry| entry.group.clone()).collect();
         for ((name, members), _) in groups.iter().zip(settled).filter(|(_, settled)| !**settled) {
@@ -122,7 +124,7 @@ impl<'a, F: Fn(usize) -> Option<&'a LorebookEntry>> GroupContest<'a, F> {
     fn resolve_group(&mut self, members: &[usize], draw: &mut impl FnMut() -> f64) {
         let first =
             members.iter().filter_map(|at| Some((*at, (self.entry)(*at).filter(|entry| entry.has_priority)?.order)));
-        // The highest order; among equals the first.
+        // The highest order wins; on a tie the first entry.
         let first = first.reduce(|best, next| if next.1 > best.1 { next } else { best });
         let (winner, how) = match first {
             Some((at, _)) => (Some(at), GroupLoss::Priority),

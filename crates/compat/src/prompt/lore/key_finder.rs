@@ -1,8 +1,8 @@
-//! All plain keys of a book at once: one look at each text tells which keys are in it, and where.
+//! Finds all plain keys of a book at once: one pass over each text tells which keys are in it, and where.
 //!
-//! The automaton knows the beginning of each key, folded so that capitals make no difference. A key that it does not
-//! find is not there, whatever the rules; one that it knows whole is there, unless capitals count. So hardly any text
-//! is looked at key by key.
+//! The automaton holds the case-folded prefix of each key. A key without a hit is not in the text, whatever the
+//! settings. A key that the automaton holds whole is in the text, unless matching is case-sensitive. So few texts are
+//! searched key by key.
 
 use std::collections::HashMap;
 
@@ -11,35 +11,34 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use super::entry::LorebookEntry;
 use super::key_pattern::{KeyPattern, is_word};
 
-/// Bytes of a key that the automaton knows: all of most keys, and so few that a key of a megabyte, or a thousand that
-/// begin alike, cost no more than others.
+/// Bytes of a key that the automaton holds. Most keys fit; huge keys, or many with a common prefix, cost no more.
 const MAX_PREFIX_BYTES: usize = 32;
 
 /// A part of what is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScanPart {
-    /// A message, the newest is 0.
+    /// A message; 0 is the newest.
     Message(usize),
-    /// A text of the cards.
+    /// A card text, by index in `CARD_TEXTS`.
     Card(usize),
-    /// What others put into the prompt.
+    /// Texts that other parts inject into the prompt.
     Inject,
-    /// What was called up.
+    /// Texts of entries that became active.
     Recursion,
 }
 
-/// What of all that an entry looks at.
+/// The parts of the text that an entry scans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ScanReach {
-    /// So many messages; 0 = nothing at all.
+    /// Number of messages; 0 = nothing at all.
     pub messages: usize,
-    /// These texts of the cards.
+    /// Which card texts.
     pub card: [bool; 6],
-    /// What was called up.
+    /// Texts of activated entries.
     pub recursion: bool,
 }
 
-/// Where a key was seen: first anywhere, then with nothing around it that is part of a word.
+/// Where a key was found: anywhere, and as a whole word.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyHits([HitPositions; 2]);
 
@@ -65,7 +64,7 @@ impl KeyHits {
         }
     }
 
-    /// Whether it was seen within reach, as a word or anywhere.
+    /// Returns whether the key was found within reach, as a whole word or anywhere.
     pub fn is_within(&self, reach: &ScanReach, as_word: bool) -> bool {
         let [anywhere, word] = &self.0;
         let places = if as_word { word } else { anywhere };
@@ -90,14 +89,14 @@ impl HitPositions {
 #[derive(Debug)]
 pub struct KeyFinder {
     automaton: Option<AhoCorasick>,
-    /// Whose first keys each pattern is, as places in the book.
+    /// For each pattern, the entries that have it as a primary key, as indices in the book.
     owners: Vec<Vec<usize>>,
-    /// Entries that no look at a text can rule out.
+    /// Entries that must always be checked, because no scan can rule them out.
     pub always: Vec<usize>,
 }
 
 impl KeyFinder {
-    /// Learns the keys of these entries, and tells each key its pattern.
+    /// Builds the automaton from the keys of the entries, and stores in each key its pattern.
     pub fn new(entries: &mut [LorebookEntry]) -> Self {
         let mut words = KeyPatternBuilder::default();
         let mut always = Vec::new();
@@ -119,7 +118,7 @@ impl KeyFinder {
             .build(&words.words)
             .ok();
         if automaton.is_none() {
-            // Beyond what the automaton can hold: then each key is looked for by itself.
+            // Too many keys for the automaton: then each key is searched by itself.
             always = (0..entries.len()).collect();
             let keys = entries.iter_mut().flat_map(|entry| entry.keys.iter_mut().chain(&mut entry.secondary));
             keys.for_each(|key| key.known = None);
@@ -127,13 +126,14 @@ impl KeyFinder {
         Self { automaton, owners: words.owners, always }
     }
 
-    /// Nothing was seen yet.
+    /// Returns hits with nothing found yet.
     pub fn empty_hits(&self) -> Vec<KeyHits> {
         vec![KeyHits::NONE; self.owners.len()]
     }
 
-    /// Notes which keys are in a part, and tells `found` each entry that it may call up; some more than once. The text
-    /// is folded by [`fold_case`].
+    /// Records which keys are in a part, and calls `found` with each entry that may become active (possibly repeated).
+    ///
+    /// `folded` is text folded by [`fold_case`].
     pub fn scan(&self, part: ScanPart, folded: &str, sights: &mut [KeyHits], mut found: impl FnMut(usize)) {
         let Some(automaton) = self.automaton.as_ref().filter(|automaton| automaton.patterns_len() > 0) else { return };
         for hit in automaton.find_overlapping_iter(folded) {
@@ -154,7 +154,7 @@ impl HitPositions {
     }
 }
 
-/// Patterns in the making.
+/// Collects the patterns of the automaton.
 #[derive(Default)]
 struct KeyPatternBuilder {
     places: HashMap<String, usize>,
@@ -188,7 +188,7 @@ pub fn fold_case(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            // Lower-casing a whole word knows a letter for its end; letter by letter there is but one.
+            // `str::to_lowercase` has a final form of sigma; per-character folding needs one form.
             'Σ' | 'ς' => folded.push('σ'),
             c if c.is_ascii() => folded.push(c.to_ascii_lowercase()),
             c => folded.extend(c.to_lowercase()),

@@ -1,15 +1,15 @@
 //! One key inside the automaton of a book, and where words begin and end.
 
-/// Which pattern of the automaton stands for a key, and whether for all of it.
+/// The automaton pattern of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyPattern {
-    /// The pattern.
+    /// Index of the pattern.
     pub pattern: usize,
-    /// It is the whole key.
+    /// Whether the pattern is the whole key.
     pub is_whole: bool,
 }
 
-/// Whether nothing around a place is what JavaScript takes for part of a word: ASCII letters, digits, `_`.
+/// Returns whether the range is not next to a JavaScript word character: ASCII letters, digits, `_`.
 pub fn is_word(text: &str, start: usize, end: usize) -> bool {
     let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
     let before = start.checked_sub(1).and_then(|before| text.as_bytes().get(before));

@@ -1,4 +1,4 @@
-//! One key: a plain text, or a pattern between slashes.
+//! One key of an entry: plain text, or a pattern between slashes.
 
 use std::cell::OnceCell;
 
@@ -7,7 +7,7 @@ use crate::prompt::js_regex::{JsRegex, Utf16Text, has_bare_slash, split};
 use super::key_pattern::{KeyPattern, is_word};
 use super::scan_budget::ScanBudget;
 
-/// A text in which keys are looked for; lower-cased once, when the first key asks.
+/// A text to search for keys; lower-cased once, on first use.
 #[derive(Debug, Default)]
 pub struct Haystack {
     raw: String,
@@ -15,7 +15,7 @@ pub struct Haystack {
 }
 
 impl Haystack {
-    /// A text to look in.
+    /// Wraps a text.
     pub const fn new(raw: String) -> Self {
         Self { raw, lower: OnceCell::new() }
     }
@@ -25,33 +25,30 @@ impl Haystack {
     }
 }
 
-/// How plain keys are compared.
+/// Options for comparing plain keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyMatchOptions {
-    /// Capitals count.
     pub case_sensitive: bool,
-    /// Keys of one word are not found inside of others.
+    /// Single-word keys must match whole words.
     pub whole_words: bool,
 }
 
-/// What a key looks for.
+/// What a key searches for.
 #[derive(Debug)]
 pub enum KeyMatcher {
-    /// A text.
+    /// Plain text.
     Plain {
-        /// The text.
         raw: String,
-        /// The text, lower-cased.
         lower: String,
-        /// It has no blanks inside.
+        /// Whether the text has no white space.
         is_word: bool,
     },
-    /// A pattern.
+    /// A regular expression.
     Pattern(Box<JsRegex>),
 }
 
 impl KeyMatcher {
-    /// What a text looks for: a pattern, if it is one between slashes that can be read, else the text itself.
+    /// Parses a key: a valid pattern between slashes, else plain text.
     pub fn from_text(text: &str) -> Self {
         match pattern(text) {
             Some(pattern) => Self::Pattern(Box::new(pattern)),
@@ -59,7 +56,7 @@ impl KeyMatcher {
         }
     }
 
-    /// Whether it is found. What there is no effort left for is not.
+    /// Returns whether the key is found. It counts as not found if the budget is used up.
     pub fn is_in(&self, hay: &Haystack, manner: KeyMatchOptions, effort: &mut ScanBudget) -> bool {
         match self {
             Self::Pattern(pattern) => matches(pattern, &hay.raw, effort),
@@ -76,7 +73,7 @@ impl KeyMatcher {
     }
 }
 
-/// The pattern of a key: between the first and the last slash, with flags behind it. An inner slash has to be escaped.
+/// Parses the pattern between the first and the last slash, with flags after it. An inner slash must be escaped.
 fn pattern(text: &str) -> Option<JsRegex> {
     let (body, flags) = split(text).filter(|(body, _)| !has_bare_slash(body))?;
     JsRegex::new(body, flags).ok()
@@ -97,8 +94,7 @@ fn contains(text: &str, key: &str, effort: &mut ScanBudget) -> bool {
     effort.spend_bytes(text.len().saturating_add(key.len())) && text.contains(key)
 }
 
-/// Whether a text has a key with nothing around it that JavaScript takes for part of a word: ASCII letters, digits,
-/// `_`.
+/// Returns whether a text contains a key as a whole word: not next to an ASCII letter, digit or `_`.
 fn contains_word(text: &str, key: &str, effort: &mut ScanBudget) -> bool {
     if key.is_empty() {
         return true;
@@ -124,25 +120,24 @@ fn contains_word(text: &str, key: &str, effort: &mut ScanBudget) -> bool {
     false
 }
 
-/// A key as it is written.
+/// A key as it is written in the entry.
 #[derive(Debug)]
 pub struct LoreKey {
-    /// The text.
     pub written: String,
-    /// What it looks for, where no macro has to be filled in first.
+    /// `None` if macros must be expanded first.
     matcher: Option<KeyMatcher>,
-    /// What the automaton of its book knows it by.
+    /// Pattern in the automaton of its book.
     pub known: Option<KeyPattern>,
 }
 
 impl LoreKey {
-    /// Reads a key.
+    /// Parses a key.
     pub fn new(written: String) -> Self {
         let matcher = (!written.contains(['{', '<'])).then(|| KeyMatcher::from_text(trim(&written)));
         Self { written, matcher, known: None }
     }
 
-    /// Whether it is found, macros filled in. A key without any text is never found.
+    /// Returns whether the key is found, after macro expansion. An empty key is never found.
     pub fn is_in(
         &self,
         hay: &Haystack,
@@ -159,7 +154,7 @@ impl LoreKey {
         }
     }
 
-    /// Whether it is found as it is written: so keys are counted where entries of a group compete.
+    /// Returns whether the key is found without macro expansion. Group scores count keys this way.
     pub fn is_in_literal(&self, hay: &Haystack, manner: KeyMatchOptions, effort: &mut ScanBudget) -> bool {
         match &self.matcher {
             Some(test) if self.is_trimmed() => test.is_in(hay, manner, effort),
@@ -167,13 +162,15 @@ impl LoreKey {
         }
     }
 
-    /// Whether there are no blanks around it.
+    /// Returns whether the key has no surrounding white space.
     pub fn is_trimmed(&self) -> bool {
         trim(&self.written).len() == self.written.len()
     }
 
-    /// Whether a look at the whole story tells that it is there or not; `None` = only [`LoreKey::is_in`] can. `sight` tells
-    /// whether the pattern was seen, as a word or anywhere.
+    /// Returns whether the key is found, if the automaton hits alone can tell; else `None`, and [`LoreKey::is_in`]
+    /// decides.
+    ///
+    /// `sight` returns whether a pattern was hit, as a whole word or anywhere.
     pub fn is_in_hits(&self, manner: KeyMatchOptions, sight: impl Fn(usize, bool) -> bool) -> Option<bool> {
         let Some((known, KeyMatcher::Plain { is_word, .. })) = self.known.zip(self.matcher.as_ref()) else {
             return None;
@@ -185,8 +182,9 @@ impl LoreKey {
         is_sure.then(|| sight(known.pattern, *is_word && manner.whole_words))
     }
 
-    /// The plain text to look for, where one look at the whole story tells that it is not there. `None` where only
-    /// [`LoreKey::is_in`] can tell: patterns, macros, blanks, and what might reach over the seam of two messages.
+    /// Returns the plain text for the automaton.
+    ///
+    /// `None` if only [`LoreKey::is_in`] can tell: patterns, macros, empty keys, and keys with the part mark U+0001.
     pub fn plain_text(&self) -> Option<&str> {
         match self.matcher.as_ref()? {
             KeyMatcher::Plain { raw, .. } if !raw.is_empty() && !raw.contains('\u{1}') => Some(raw),
@@ -194,18 +192,18 @@ impl LoreKey {
         }
     }
 
-    /// Whether it can be found at all.
+    /// Returns whether the key is empty; an empty key is never found.
     pub fn is_empty(&self) -> bool {
         self.written.is_empty()
     }
 }
 
-/// What JavaScript takes for white space.
+/// Returns whether JavaScript treats a character as white space.
 pub fn is_space(c: char) -> bool {
     (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}'
 }
 
-/// A text without the blanks around it.
+/// Trims JavaScript white space from both ends.
 pub fn trim(text: &str) -> &str {
     text.trim_matches(is_space)
 }

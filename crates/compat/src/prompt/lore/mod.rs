@@ -1,19 +1,23 @@
-//! Lorebooks: which entries a story calls up, why, and where their texts stand in a prompt.
+//! Lorebooks: which entries are active, why, and where their texts go in a prompt.
 //!
-//! A [`ScanBook`] is read once from world info (its plain keys go into one automaton) and may be scanned as often as one
-//! likes. [`scan`] takes books by [`LorebookScope`], what is said ([`ScanRequest`]), the house rules ([`WorldInfoSettings`]) and the
-//! [`LoreTimers`] of the story so far; it gives what is active, in order, with the reason, where each text goes
-//! ([`LorePlacement`]), and the timers after it. It changes nothing: a preview drops the new timers. Macros, scripts,
-//! variables, tokens and chance come from whoever asks, as [`LoreHost`].
+//! A [`ScanBook`] is read once from world info (its plain keys go into one automaton) and can be scanned any number of
+//! times. [`scan`] takes books by [`LorebookScope`], the messages ([`ScanRequest`]), the settings
+//! ([`WorldInfoSettings`]) and the [`LoreTimers`] so far. It returns the active entries in order with reason and
+//! position ([`LorePlacement`]), and the new timers. It changes nothing: a preview drops the new timers. The caller
+//! provides macros, scripts, variables, tokens and random numbers as [`LoreHost`].
 //!
-//! The files, in the order in which they build on each other: `lenient_values` reads JSON as loosely as those who wrote it,
-//! `entry` is one entry, `keys` finds one key, `key_finder` all plain ones of a book at once, `book` is a book, `text` what
-//! is scanned, `timers` what lasts, `word_index` who has which word, `groups` who excludes whom, `placement` where the texts go;
-//! `passes` takes the steps in their order, `candidates` says who may become active in one, `scan` is the way in. Entries
-//! that fit what was said without a key are found by whoever asks and handed in ([`SimilarEntry`]).
+//! The files, in the order in which they build on each other:
 //!
-//! Each step is bounded (`scan_budget`), whatever the book says. To add a condition of an entry: a field in `entry`, a line
-//! in `candidates::ScanPasses::allows`, its word in `verdict`. What is on purpose unlike SillyTavern is in `docs/lore.md`.
+//! - `lenient_values` reads loosely typed JSON, `entry` reads one entry, `keys` matches one key.
+//! - `key_finder` finds all plain keys of a book at once, `book` is a book, `scan_text` is what is scanned.
+//! - `timers` handles sticky and cooldown, `word_index` maps words to entries, `groups` resolves inclusion groups.
+//! - `placement` puts texts in their places, `passes` runs the steps, `candidates` decides who may become active.
+//! - `scan` is the entry point. The caller finds entries that match without a key and passes them in
+//!   ([`SimilarEntry`]).
+//!
+//! Each step is bounded (`scan_budget`), for any book. To add a condition of an entry: a field in `entry`, a line in
+//! `candidates::ScanPasses::check_conditions`, its reason in `verdict`. `docs/lore.md` lists deliberate differences
+//! from SillyTavern.
 
 mod book;
 mod candidates;
@@ -49,16 +53,16 @@ pub use title_labels::{LoreAudience, TitleLabels};
 pub use verdict::{GroupLoss, LoreReason, LoreScore, LoreVerdict};
 pub use word_index::{LoreWordIndex, WordSplitter};
 
-/// What activation asks of those who know the rest of a prompt.
+/// Services that a scan needs from the prompt builder.
 pub trait LoreHost {
-    /// Fills the macros of a text in, with whatever they write.
+    /// Expands the macros of a text, including those that write variables.
     fn fill(&mut self, text: &str) -> String;
-    /// What the scripts for lore make of an entry's text; only what stands in the history has a depth.
+    /// Applies the lore scripts to an entry's text; only entries in the history have a depth.
     fn script(&mut self, text: String, depth: Option<i64>) -> String;
-    /// The value of a variable, by the keys of its path.
+    /// Returns the value of a variable by the keys of its path.
     fn variable(&mut self, path: &[String]) -> Option<Value>;
-    /// How many tokens a text takes; none for an empty one.
+    /// Returns the tokens of a text; 0 for an empty one.
     fn tokens(&mut self, text: &str) -> usize;
-    /// Chance: the next number from 0 to below 1.
+    /// Returns the next random number in `0.0..1.0`.
     fn random(&mut self) -> f64;
 }

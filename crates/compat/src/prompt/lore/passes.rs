@@ -1,5 +1,5 @@
-//! The steps of a scan, in SillyTavern's order: pass by pass, who may, who excludes whom, who fits; then once more with
-//! what was called up.
+//! The steps of a scan, in SillyTavern's order. Each pass finds candidates, resolves groups and applies the budget;
+//! recursion then scans the texts of the new entries.
 
 use std::collections::HashMap;
 
@@ -17,45 +17,45 @@ use super::title_labels::LoreAudience;
 use super::token_buffer::TokenBuffer;
 use super::verdict::{LoreReason, LoreVerdict};
 
-/// What a pass is for.
+/// The purpose of a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ScanPhase {
-    /// The first look.
+    /// The first pass.
     First,
-    /// A look at what was called up.
+    /// Scans the texts of activated entries.
     Recursion,
-    /// A look further back, because too few are active.
+    /// Scans older messages, because too few entries are active.
     MinActivations,
 }
 
-/// A scan under way. An entry is known by its place in the list.
+/// A running scan. Entries are identified by their index in `list`.
 pub struct ScanPasses<'a> {
     pub(super) books: &'a [ScopedBook<'a>],
     pub(super) list: Vec<(usize, usize)>,
-    /// For each book, where its entries stand in the list.
+    /// For each book, the list indices of its entries.
     places: Vec<Vec<Option<usize>>>,
     pub(super) settings: &'a WorldInfoSettings,
     pub(super) scanned: &'a ScanRequest,
     pub(super) around: &'a mut dyn LoreHost,
     pub(super) effort: ScanBudget,
     pub(super) texts: ScanTexts,
-    /// For each book, where its keys were seen.
+    /// For each book, the hits of its keys.
     pub(super) key_hits: Vec<Vec<KeyHits>>,
-    /// How many messages were looked at.
+    /// Number of messages scanned so far.
     messages_scanned: usize,
     deepest: i64,
     timers: LoreTimers,
     pub(super) running: ActiveTimers,
-    /// Entries that the sieve lets through, in order.
+    /// Entries that the automaton cannot rule out, in list order.
     pub(super) candidates: Vec<usize>,
     is_live: Vec<bool>,
-    /// Those that are settled: active, or failed for this scan.
+    /// Settled entries: active, or failed for this scan.
     pub(super) is_done: Vec<bool>,
     pub(super) active: Vec<usize>,
     pub(super) reasons: HashMap<usize, LoreReason>,
-    /// Entries that fit what was said, and how.
+    /// Entries that match by content, with the reason.
     pub(super) similar: HashMap<usize, LoreReason>,
-    /// Entries that a plugin calls up or keeps out.
+    /// Entries that a plugin activates or suppresses.
     pub(super) overrides: HashMap<usize, LoreReason>,
     contents: HashMap<usize, String>,
     levels: Vec<i64>,
@@ -67,7 +67,7 @@ pub struct ScanPasses<'a> {
     passes: usize,
 }
 
-/// Scans books: what is active, and why.
+/// Scans books and returns the active entries with their reasons.
 pub fn scan(
     books: &[ScopedBook<'_>],
     settings: &WorldInfoSettings,
@@ -79,7 +79,7 @@ pub fn scan(
 }
 
 impl<'a> ScanPasses<'a> {
-    /// Gets everything ready.
+    /// Prepares a scan.
     pub fn new(
         books: &'a [ScopedBook<'a>],
         settings: &'a WorldInfoSettings,
@@ -135,7 +135,7 @@ impl<'a> ScanPasses<'a> {
         passes
     }
 
-    /// Asks the books what lasts, how deep they look, which levels there are; and looks at what does not change.
+    /// Initializes depth, recursion levels, timers and overrides, and scans the parts that do not change.
     fn prepare(&mut self) {
         self.deepest = self.books.iter().map(|bound| bound.book.max_scan_depth).max().unwrap_or(0);
         let mut levels: Vec<i64> =
@@ -147,6 +147,7 @@ impl<'a> ScanPasses<'a> {
         if !self.scanned.ignores_timers {
             self.run_timers();
         }
+        // Entries that match by content, and entries that plugins override.
         for near in &self.scanned.similar {
             let place = self.places.get(near.book).and_then(|places| places.get(near.entry)).copied().flatten();
             self.similar.extend(place.map(|at| (at, near.why.clone())));
@@ -157,6 +158,7 @@ impl<'a> ScanPasses<'a> {
             let why = if wish.is_activated { LoreReason::Called { plugin } } else { LoreReason::KeptOut { plugin } };
             self.overrides.extend(place.map(|at| (at, why)));
         }
+        // Entries that must be checked whatever the text says.
         let always: Vec<usize> = self
             .books
             .iter()
@@ -169,6 +171,7 @@ impl<'a> ScanPasses<'a> {
             .chain(self.overrides.keys().copied())
             .collect();
         self.add_candidates(always);
+        // Scan the card texts and injected texts.
         let fixed: Vec<(ScanPart, String)> =
             self.texts.fixed_parts().map(|(part, text)| (part, text.to_owned())).collect();
         fixed.iter().for_each(|(part, text)| self.scan_part(*part, text));
@@ -191,7 +194,7 @@ impl<'a> ScanPasses<'a> {
         self.running = self.timers.run(self.scanned.count, find, times);
     }
 
-    /// What an entry is known by among all books.
+    /// Returns the key of an entry in the timers: `book.uid`.
     fn entry_key(&self, at: usize) -> String {
         let (book, uid) = self.named(at);
         format!("{book}.{uid}")
@@ -208,7 +211,7 @@ impl<'a> ScanPasses<'a> {
         entry(self.books, &self.list, at)
     }
 
-    /// Entries that may be called up from now on.
+    /// Adds entries that may become active from now on.
     fn add_candidates(&mut self, found: impl IntoIterator<Item = usize>) {
         let before = self.candidates.len();
         for at in found {
@@ -222,7 +225,7 @@ impl<'a> ScanPasses<'a> {
         }
     }
 
-    /// Notes which keys are in a part of the story, and whom they may call up.
+    /// Records which keys are in a part of the text, and adds the entries that may become active.
     fn scan_part(&mut self, part: ScanPart, text: &str) {
         if text.is_empty() {
             return;
@@ -235,7 +238,7 @@ impl<'a> ScanPasses<'a> {
         self.add_candidates(found);
     }
 
-    /// How deep entries without a depth of their own look.
+    /// Returns the scan depth of entries without their own.
     pub(super) fn depth(&self) -> i64 {
         self.settings.depth.saturating_add(self.deeper)
     }
@@ -249,7 +252,7 @@ impl<'a> ScanPasses<'a> {
         }
     }
 
-    /// Takes all steps.
+    /// Runs all passes.
     pub fn run(mut self) -> ScanOutcome {
         let mut phase = ScanPhase::First;
         loop {
@@ -269,7 +272,8 @@ impl<'a> ScanPasses<'a> {
         self.finish()
     }
 
-    /// Rolls, and takes in what there is room for. Who passed the roll, room or no room.
+    /// Rolls probabilities and activates entries within the budget. Returns the entries that passed the roll, even over
+    /// budget.
     fn activate(&mut self, kept: &[usize]) -> Vec<usize> {
         let mut passed = Vec::with_capacity(kept.len());
         let mut new = TokenBuffer::default();
@@ -287,7 +291,7 @@ impl<'a> ScanPasses<'a> {
                 continue;
             }
             passed.push(at);
-            // Macros run although there may be no room: what they write, later texts see.
+            // Expand macros even if the budget may be exceeded: later texts see the variables they write.
             let text = self.around.fill(&own.content);
             new.push(&text, self.around);
             self.contents.insert(at, text);
@@ -316,7 +320,7 @@ impl<'a> ScanPasses<'a> {
         }
     }
 
-    /// What the next pass is for; `None` = that was all.
+    /// Returns the purpose of the next pass; `None` = the scan is complete.
     fn next_phase(&mut self, phase: ScanPhase, passed: &[usize]) -> Option<ScanPhase> {
         let calls = |at: &usize| self.entry(*at).is_some_and(|own| !own.prevents_recursion);
         let may_recurse = self.settings.recursive && !self.overflowed;
@@ -340,7 +344,7 @@ impl<'a> ScanPasses<'a> {
         !is_beyond && self.depth() <= messages
     }
 
-    /// The texts of what passed are looked at from now on, those without room as well.
+    /// Adds the texts of the passed entries to the scanned text, including those over budget.
     fn add_recursion(&mut self, passed: &[usize]) {
         let mut text = String::new();
         let mut is_first = true;
@@ -359,7 +363,7 @@ impl<'a> ScanPasses<'a> {
         seen.iter().for_each(|seen| self.scan_part(ScanPart::Recursion, seen));
     }
 
-    /// Puts everything in its place.
+    /// Starts timers, applies scripts and puts the texts in their places.
     fn finish(mut self) -> ScanOutcome {
         if !self.scanned.ignores_timers {
             self.begin_timers();
@@ -373,6 +377,7 @@ impl<'a> ScanPasses<'a> {
                 texts.insert(at, text);
             }
         }
+        // Build the list of active entries in activation order, then sort the texts for placement.
         let fired = active
             .iter()
             .map(|at| ActiveEntry { verdict: self.verdict(*at), text: texts.get(at).cloned().unwrap_or_default() });
@@ -428,7 +433,7 @@ impl<'a> ScanPasses<'a> {
     }
 }
 
-/// The entry at a place of the list.
+/// Returns the entry at an index of the list.
 pub(super) fn entry<'a>(books: &'a [ScopedBook<'a>], list: &[(usize, usize)], at: usize) -> Option<&'a LorebookEntry> {
     let (book, entry) = list.get(at)?;
     books.get(*book)?.book.entries.get(*entry)

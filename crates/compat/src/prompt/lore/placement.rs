@@ -1,4 +1,4 @@
-//! Where the texts of active entries go.
+//! The positions of the texts of active entries.
 
 use std::collections::BTreeMap;
 
@@ -6,45 +6,45 @@ use serde::Serialize;
 
 use super::entry::{LorePosition, LorebookEntry};
 
-/// Texts that stand in the history at one depth, in one role.
+/// Texts in the history at one depth, with one role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LoreDepthTexts {
-    /// How many messages stand behind it; `None` where the entry does not say.
+    /// Number of messages after it; `None` = the entry has no depth.
     pub depth: Option<i64>,
-    /// 0 the system, 1 the user, 2 the character.
+    /// 0 = system, 1 = user, 2 = assistant.
     pub role: u8,
-    /// The texts.
     pub entries: Vec<String>,
 }
 
-/// Where the texts go.
+/// The texts of a scan by position.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LorePlacement {
-    /// Before the character, one a line.
+    /// Before the character description, one text a line.
     pub before: String,
-    /// After the character.
+    /// After the character description, one text a line.
     pub after: String,
     /// Above the author's note.
     pub note_top: Vec<String>,
     /// Below the author's note.
     pub note_bottom: Vec<String>,
-    /// Beside the examples: `true` = before them.
+    /// Next to the example dialogue: `true` = before it.
     pub examples: Vec<(bool, String)>,
-    /// In the history.
+    /// Between history messages.
     pub at_depth: Vec<LoreDepthTexts>,
-    /// Where macros ask for them.
+    /// Texts for outlet macros, by outlet name.
     pub outlets: BTreeMap<String, Vec<String>>,
 }
 
-/// The depth at which the macro-free scripts of an entry's text look: only what stands in the history has one.
+/// Returns the depth for scripts on an entry's text; only entries in the history have one.
 pub fn script_depth(entry: &LorebookEntry) -> Option<i64> {
     (entry.position == Some(LorePosition::AtDepth)).then_some(entry.depth).flatten()
 }
 
 impl LorePlacement {
-    /// Puts the texts of active entries in their places: they come by order, the highest first, and stand the other way
-    /// round, so that the highest is nearest to the end; but for outlets.
+    /// Puts the texts in their places. `sorted` has the highest order first.
+    ///
+    /// The output is reversed, so the highest order is nearest to the end of the prompt; outlets are not reversed.
     pub fn from_entries<'a>(sorted: impl IntoIterator<Item = (&'a LorebookEntry, String)>) -> Self {
         let mut printed = Self::default();
         let (mut before, mut after) = (Vec::new(), Vec::new());

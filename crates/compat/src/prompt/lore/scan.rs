@@ -1,4 +1,4 @@
-//! One scan: what goes in, what comes out.
+//! Input and output of a scan.
 
 use serde::Serialize;
 
@@ -8,67 +8,65 @@ use super::timers::LoreTimers;
 use super::title_labels::LoreAudience;
 use super::verdict::{LoreReason, LoreVerdict};
 
-/// Who the character is, for entries that are for some only.
+/// The character, for entries with a character filter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScanCharacter {
-    /// The name of its file, without the ending: what filters of entries name.
+    /// File name without extension, as entry filters use it.
     pub file: String,
-    /// Its tags.
     pub tags: Vec<String>,
 }
 
-/// An entry that fits what was said, whatever its keys are.
+/// An entry that matches by content, whatever its keys are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SimilarEntry {
-    /// The place of its book among those that are scanned.
+    /// Index of the book among the scanned books.
     pub book: usize,
-    /// Its own place in there.
+    /// Index of the entry in the book.
     pub entry: usize,
-    /// How it fits: [`LoreReason::Words`] or [`LoreReason::Vectors`].
+    /// [`LoreReason::Words`] or [`LoreReason::Vectors`].
     pub why: LoreReason,
 }
 
-/// An entry about which a plugin has a wish.
+/// An entry that a plugin activates or suppresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoreOverride {
-    /// The place of its book among those that are scanned.
+    /// Index of the book among the scanned books.
     pub book: usize,
-    /// Its own place in there.
+    /// Index of the entry in the book.
     pub entry: usize,
-    /// To be active whatever else is said of it but that it is switched off, or not to be.
+    /// `true` = active unless it is disabled, whatever else applies; `false` = not active.
     pub is_activated: bool,
-    /// Who wishes it.
+    /// Plugin that requests it.
     pub plugin: String,
 }
 
-/// What is scanned.
+/// The input of a scan.
 #[derive(Debug, Clone, Default)]
 pub struct ScanRequest {
-    /// What is said and to be seen, the newest first; more than a thousand are never looked at.
+    /// Visible messages, newest first; at most a thousand are scanned.
     pub messages: Vec<ScanMessage>,
-    /// How many messages are to be seen in the whole story: times count by them.
+    /// Number of visible messages in the whole story; timers count by it.
     pub count: u64,
-    /// The texts of the cards, as in [`super::CARD_TEXTS`].
+    /// Card texts, in the order of [`super::CARD_TEXTS`].
     pub card: [String; 6],
-    /// Texts that others put into the prompt and open to lore.
+    /// Injected prompt texts that are open to lore.
     pub injects: Vec<String>,
-    /// Entries that fit what was said: nothing else has to speak for them.
+    /// Entries that match by content; they need no key.
     pub similar: Vec<SimilarEntry>,
-    /// What plugins wish; of two wishes for one entry the later holds.
+    /// Requests of plugins; the last one for an entry wins.
     pub overrides: Vec<LoreOverride>,
-    /// What is asked for: `normal`, `continue`, `impersonate`, `swipe`, `regenerate`, `quiet`.
+    /// Kind of generation: `normal`, `continue`, `impersonate`, `swipe`, `regenerate`, `quiet`.
     pub trigger: String,
-    /// What the model is to write of the story's values.
+    /// What this call writes: story, values or both.
     pub audience: LoreAudience,
-    /// Whether another call writes the values: what is only for that stands apart.
+    /// Whether another call writes the values; entries for it are returned separately.
     pub has_values_call: bool,
-    /// The character.
     pub character: ScanCharacter,
-    /// Tokens that the whole prompt may take.
+    /// Token limit of the whole prompt.
     pub prompt: usize,
-    /// The most tokens for lore, whatever its settings say.
+    /// Token limit for lore, on top of the settings.
     pub max_tokens: Option<usize>,
-    /// Times are neither looked at nor set, as in a trial run of SillyTavern.
+    /// Neither reads nor sets timers, like a dry run of SillyTavern.
     pub ignores_timers: bool,
 }
 
@@ -76,37 +74,36 @@ pub struct ScanRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ActiveEntry {
-    /// What it is, and why it is active.
+    /// The entry and why it is active.
     #[serde(flatten)]
     pub verdict: LoreVerdict,
-    /// Its text as it is printed, which may be none.
+    /// Text after macros and scripts; may be empty.
     pub text: String,
 }
 
-/// What came of a scan.
+/// The result of a scan.
 #[derive(Debug, Clone)]
 pub struct ScanOutcome {
-    /// What is active, in the order in which it became so.
+    /// Active entries, in the order of activation.
     pub active: Vec<ActiveEntry>,
-    /// Where the texts go.
     pub placement: LorePlacement,
-    /// The texts that are only for the call that writes the values, where that is another one.
+    /// Texts only for a separate call that writes the values.
     pub values: Vec<String>,
-    /// The times that run from now on.
+    /// Timers after the scan.
     pub timers: LoreTimers,
-    /// The tokens that lore might take.
+    /// Token limit for lore.
     pub budget: usize,
-    /// How many messages there were to be seen.
+    /// Number of visible messages in the story.
     pub count: u64,
-    /// There was more than that.
+    /// Whether entries exceeded the budget.
     pub overflowed: bool,
-    /// How often the books were looked through.
+    /// Number of passes over the books.
     pub passes: usize,
-    /// What is not active although something spoke for it, in the order of the list; see [`ScanOutcome::silent`].
+    /// Entries that are not active for a notable reason, in list order; see [`ScanOutcome::silent`].
     pub stopped: Vec<LoreVerdict>,
-    /// How many entries are not active because none of their keys was found, or because they are switched off.
+    /// Number of entries that are not active because no key matched or because they are disabled.
     pub silent: usize,
-    /// What was given up or could not be read, in words for the user.
+    /// Messages to the user about aborted searches or unreadable parts.
     pub notes: Vec<String>,
 }
 

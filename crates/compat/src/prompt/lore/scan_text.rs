@@ -1,4 +1,4 @@
-//! What is scanned: the newest messages, texts of the cards that an entry looks at, what was called up before.
+//! The scanned text: the newest messages, the card texts an entry asks for, injected texts, and activated entries.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -7,35 +7,33 @@ use super::key_finder::{ScanPart, ScanReach};
 use super::keys::{Haystack, trim};
 use super::scan_budget::ScanBudget;
 
-/// The texts of the cards that an entry may look at, in this order.
+/// Card texts that an entry may scan, in this order.
 pub const CARD_TEXTS: [&str; 6] = ["persona", "description", "personality", "depthPrompt", "scenario", "creatorNotes"];
 
-/// Messages beyond this are never looked at.
+/// Largest number of scanned messages.
 const MAX_MESSAGES: usize = 1_000;
-/// Of one message, or of one text of an entry, so many bytes are looked at.
+/// Bytes scanned of one message, card text, injected text or entry text.
 const MAX_TEXT_BYTES: usize = 1 << 20;
-/// So many bytes of messages are looked at in all.
+/// Bytes scanned of all messages together.
 const MAX_TOTAL_BYTES: usize = 4 << 20;
-/// What stands before each part, so that a pattern can tell where one begins.
+/// Stands before each part, so that a pattern can match its start.
 const PART_MARK: char = '\u{1}';
-/// What stands between two parts.
+/// Stands between two parts.
 const PART_SEPARATOR: &str = "\n\u{1}";
-/// Texts of so many bytes are kept for the next entry that looks the same way.
+/// Bytes of joined texts cached for entries with the same reach.
 const MAX_CACHE_BYTES: usize = 32 << 20;
 
-/// Something that was said.
+/// A message to scan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScanMessage {
-    /// By whom.
     pub name: String,
-    /// The text.
     pub text: String,
 }
 
-/// What can be scanned.
+/// All texts of a scan.
 #[derive(Debug)]
 pub struct ScanTexts {
-    /// Newest first, each as it is looked at.
+    /// Newest first, trimmed, with name prefix if wanted.
     messages: Vec<String>,
     card: [String; 6],
     injects: Vec<String>,
@@ -46,7 +44,7 @@ pub struct ScanTexts {
 }
 
 impl ScanTexts {
-    /// What is said and what the cards say.
+    /// Collects the texts, cut to the limits.
     pub fn new(
         messages: &[ScanMessage],
         includes_names: bool,
@@ -78,28 +76,28 @@ impl ScanTexts {
         }
     }
 
-    /// Every part that is there from the beginning but for messages.
+    /// Returns the parts that exist from the start, without messages.
     pub fn fixed_parts(&self) -> impl Iterator<Item = (ScanPart, &str)> {
         let card = self.card.iter().enumerate().map(|(at, text)| (ScanPart::Card(at), text.as_str()));
         card.chain(self.injects.iter().map(|text| (ScanPart::Inject, text.as_str())))
     }
 
-    /// One of the messages, the newest is 0.
+    /// Returns a message; 0 is the newest.
     pub fn message(&self, at: usize) -> Option<&str> {
         self.messages.get(at).map(String::as_str)
     }
 
-    /// How many messages there are to look at.
+    /// Returns the number of messages.
     pub const fn len(&self) -> usize {
         self.messages.len()
     }
 
-    /// Whether anything was called up that is looked at as well.
+    /// Returns whether texts of activated entries are scanned too.
     pub const fn has_recursion(&self) -> bool {
         !self.recursion.is_empty()
     }
 
-    /// Adds what was called up; tells what will be looked at of it.
+    /// Adds the texts of activated entries; returns the part within the limits.
     pub fn add_recursion(&mut self, text: &str, effort: &mut ScanBudget) -> Option<&str> {
         let seen = truncate_bytes(text, MAX_TEXT_BYTES.min(MAX_TOTAL_BYTES.saturating_sub(self.recursion_bytes)));
         if seen.len() < text.len() {
@@ -115,7 +113,7 @@ impl ScanTexts {
         self.recursion.last().map(String::as_str)
     }
 
-    /// What an entry looks at; no depth is no text at all.
+    /// Returns the parts that an entry scans; with depth 0 nothing at all.
     pub fn reach(&self, depth: i64, card: [bool; 6], recursion: bool) -> ScanReach {
         let messages = usize::try_from(depth).unwrap_or(0).min(MAX_MESSAGES).min(self.messages.len().max(1));
         if messages == 0 {
@@ -125,7 +123,7 @@ impl ScanTexts {
         }
     }
 
-    /// The text within reach.
+    /// Returns the joined text within reach; cached.
     pub fn haystack(&mut self, reach: ScanReach, effort: &mut ScanBudget) -> Rc<Haystack> {
         if let Some(hay) = self.cache.get(&reach) {
             return Rc::clone(hay);
@@ -161,7 +159,7 @@ impl ScanTexts {
     }
 }
 
-/// The beginning of a text, at most so many bytes of whole characters.
+/// Returns the longest prefix of at most `bytes` bytes.
 fn truncate_bytes(text: &str, bytes: usize) -> &str {
     let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     text.get(..end).unwrap_or_default()

@@ -1,34 +1,34 @@
-//! The house rules of a scan: as they are kept, and in the names of SillyTavern's settings.
+//! World info settings: as stored, and under SillyTavern's names.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::lenient_values::{choice, count, integer, to_number};
 
-/// Whose entries come first, of the character and of everything.
+/// Whether the entries of character books or of global books come first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum InsertionStrategy {
-    /// All in one list.
+    /// In one list, sorted by order.
     Evenly,
-    /// The character's.
+    /// Character books first.
     #[default]
     CharacterFirst,
-    /// Those for everything.
+    /// Global books first.
     GlobalFirst,
 }
 
-/// When entries are called up because they fit what was said, without any of their keys.
+/// Settings for entries that match by content, without a key.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SimilaritySettings {
-    /// At most so many entries at once; 0 = none.
+    /// Largest number of such entries; 0 = none.
     pub entries: usize,
-    /// They have to fit the last so many messages.
+    /// Number of recent messages they are compared with.
     pub messages: usize,
-    /// How near the vectors have to be, in hundredths.
+    /// Minimum similarity of vectors, in percent.
     pub threshold: u8,
-    /// Not only entries that say so themselves (`vectorized`).
+    /// All entries, not only `vectorized` ones.
     pub all: bool,
 }
 
@@ -38,7 +38,7 @@ impl Default for SimilaritySettings {
     }
 }
 
-/// The fields that are numbers, each with the least and the most that may stand there.
+/// Numeric fields with their minimum and maximum.
 const BOUNDS: [(&str, u32, u32); 9] = [
     ("scanDepth", 0, 1_000),
     ("minActivations", 0, 1_000),
@@ -51,42 +51,39 @@ const BOUNDS: [(&str, u32, u32); 9] = [
     ("similar.threshold", 0, 100),
 ];
 
-/// The house rules.
+/// The world info settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct WorldInfoSettings {
-    /// How many messages are looked at.
+    /// Number of messages scanned.
     #[serde(rename = "scanDepth")]
     pub depth: i64,
-    /// As long as fewer entries are active, older messages are looked at.
+    /// Minimum number of active entries; with fewer, older messages are scanned.
     pub min_activations: usize,
-    /// But no more than so many; 0 = all.
+    /// Largest depth for that; 0 = all messages.
     pub min_activations_depth: i64,
-    /// The share of the prompt that lore may take, in hundredths.
+    /// Share of the prompt that lore may take, in percent.
     #[serde(rename = "budgetPercent")]
     pub budget: f64,
-    /// But no more tokens than this; 0 = no such limit.
+    /// Token limit for lore; 0 = none.
     pub budget_cap: usize,
-    /// Messages are looked at with the names of their speakers.
+    /// Messages are scanned with the speaker's name.
     #[serde(rename = "includeNames")]
     pub includes_names: bool,
-    /// Texts of entries call up others.
+    /// Texts of active entries can activate others.
     pub recursive: bool,
-    /// Capitals count.
     pub case_sensitive: bool,
-    /// Keys of one word are not found inside of others.
+    /// Single-word keys must match whole words.
     #[serde(rename = "matchWholeWords")]
     pub whole_words: bool,
-    /// Whose entries come first.
     pub strategy: InsertionStrategy,
-    /// In a group the one with the most keys wins.
+    /// The entry with the most matching keys wins its group.
     pub group_scoring: bool,
-    /// At most so many passes; 0 = no such limit.
+    /// Largest number of passes; 0 = no limit.
     #[serde(rename = "maxRecursionSteps")]
     pub max_passes: usize,
-    /// Who is called up without a key.
     pub similar: SimilaritySettings,
-    /// An entry that loses in two groups takes another one with it, as in SillyTavern. Off: an entry that is in no
+    /// An entry that loses in two groups removes another one too, as in SillyTavern. Off by default: an entry without a
     /// group must not vanish because of others.
     #[serde(skip)]
     pub removes_twice: bool,
@@ -114,12 +111,12 @@ impl Default for WorldInfoSettings {
 }
 
 impl WorldInfoSettings {
-    /// As they are kept; as they are shipped where nothing is kept, or what is kept cannot be read.
+    /// Reads stored settings; the defaults if there are none or they are invalid.
     pub fn from_stored(kept: Option<Map<String, Value>>) -> Self {
         kept.and_then(|kept| serde_json::from_value(Value::Object(kept)).ok()).unwrap_or_default()
     }
 
-    /// What is kept of them.
+    /// Returns the settings as JSON for storage.
     pub fn to_stored(&self) -> Map<String, Value> {
         match serde_json::to_value(self) {
             Ok(Value::Object(kept)) => kept,
@@ -127,7 +124,7 @@ impl WorldInfoSettings {
         }
     }
 
-    /// Reads them from settings in SillyTavern's names; what is left out is as it is by default.
+    /// Reads SillyTavern's settings; missing fields get the defaults.
     pub fn from_sillytavern(said: &Map<String, Value>) -> Self {
         const MOST: u32 = 1_000_000_000;
         let own = Self::default();
@@ -156,7 +153,7 @@ impl WorldInfoSettings {
         }
     }
 
-    /// Takes what SillyTavern's extension for vectors says of world info.
+    /// Applies the world info settings of SillyTavern's vectors extension.
     #[must_use]
     pub fn with_sillytavern_vectors(mut self, said: &Map<String, Value>) -> Self {
         let many =
@@ -173,7 +170,8 @@ impl WorldInfoSettings {
         self
     }
 
-    /// In SillyTavern's names: what [`WorldInfoSettings::read`] reads, and what [`WorldInfoSettings::with_sillytavern_vectors`] does.
+    /// Returns the settings under SillyTavern's names, for [`WorldInfoSettings::from_sillytavern`] and
+    /// [`WorldInfoSettings::with_sillytavern_vectors`].
     pub fn written(&self) -> (Map<String, Value>, Map<String, Value>) {
         let strategy = match self.strategy {
             InsertionStrategy::Evenly => 0,
@@ -206,7 +204,7 @@ impl WorldInfoSettings {
         (rules, vectors.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 
-    /// What does not fit, by the name of its field, with the least and the most that may stand there.
+    /// Returns the first field that is out of range, with its minimum and maximum.
     pub fn out_of_bounds(&self) -> Option<(&'static str, u32, u32)> {
         let depth = |depth: i64| f64::from(i32::try_from(depth).unwrap_or(i32::MAX));
         let count = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
@@ -227,7 +225,7 @@ impl WorldInfoSettings {
             .map(|(bound, _)| *bound)
     }
 
-    /// The same within bounds: of files of strangers only what may stand here comes in.
+    /// Clamps all fields to their ranges, for settings from imported files.
     #[must_use]
     pub fn clamped(self) -> Self {
         let own = Self::default();
@@ -251,16 +249,16 @@ impl WorldInfoSettings {
         }
     }
 
-    /// The tokens that lore may take of a prompt: at least one.
+    /// Returns the token limit for lore in a prompt of `prompt` tokens; at least 1.
     pub fn tokens(&self, prompt: usize) -> usize {
         let share = f64::from(u32::try_from(prompt).unwrap_or(u32::MAX)) * self.budget / 100.0;
-        // By way of its digits: the rounding of a positive number to a whole one.
+        // Convert through the decimal digits, to avoid a lossy float cast.
         let tokens = format!("{:.0}", (share + 0.5).floor()).parse::<usize>().unwrap_or(0).max(1);
         if self.budget_cap > 0 { tokens.min(self.budget_cap) } else { tokens }
     }
 }
 
-/// A number as it is written: without a point where it is a whole one.
+/// Converts a number to JSON, without a decimal point if it is whole.
 fn integer_if_whole(number: f64) -> Value {
     let text = format!("{number}");
     text.parse::<i64>().map_or_else(|_| json!(number), Value::from)
@@ -274,7 +272,7 @@ mod tests {
         value.as_object().unwrap().clone()
     }
 
-    /// Formats 2b: what comes in from SillyTavern goes out as it came.
+    /// Formats 2b: imported SillyTavern settings are exported unchanged.
     #[test]
     fn lore_settings_sillytavern_round_trip_is_equal() {
         let rules = object(json!({
@@ -296,7 +294,7 @@ mod tests {
         assert_eq!((off.similar.entries, off.written().1["max_entries"].clone()), (0, json!(5)));
     }
 
-    /// Bad input: whatever a file says, what comes in may stand here.
+    /// Bad input: any imported settings end up within bounds.
     #[test]
     fn lore_settings_out_of_bounds_are_clamped() {
         for odd in [json!(-5), json!(1e300), json!("nonsense"), json!([]), json!(null), json!(5.5)] {

@@ -1,4 +1,4 @@
-//! What lasts: entries that stay for a while, and those that rest.
+//! Timers of entries: sticky and cooldown.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -6,52 +6,49 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::LorebookEntry;
 
-/// A time, in visible messages of the story.
+/// A timer, counted in visible messages of the story.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoreTimer {
-    /// The entry as it was; a changed one is another.
+    /// Hash of the entry; a changed entry is a different one.
     pub hash: String,
-    /// How many messages there were when it began.
+    /// Number of messages at its start.
     pub start: u64,
-    /// With so many it is over.
+    /// Number of messages at which it ends.
     pub end: u64,
-    /// It holds although the story went back.
+    /// It stays valid if the story goes back to before its start.
     pub protected: bool,
 }
 
-/// The times that run, by `book.uid`.
+/// The timers of a story, by `book.uid`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoreTimers {
-    /// Entries that stay.
     pub sticky: BTreeMap<String, LoreTimer>,
-    /// Entries that rest.
     pub cooldown: BTreeMap<String, LoreTimer>,
 }
 
-/// Entries for which a time runs now, as places in the list of entries.
+/// Entries with a running timer, as indices in the scan list.
 #[derive(Debug, Default)]
 pub struct ActiveTimers {
-    /// Those that stay.
     pub sticky: HashSet<usize>,
-    /// Those that rest.
     pub cooldown: HashSet<usize>,
 }
 
-/// What a timer's time is over for.
+/// The state of a timer.
 enum TimerEnd {
-    /// It goes on; the entry is this one.
+    /// It runs, for this entry.
     Running(usize),
-    /// It goes on for an entry that is another now.
+    /// It runs, but its entry is missing or has changed.
     Unapplied,
-    /// It is gone.
+    /// It is removed.
     Dropped,
-    /// It ran out for this entry.
+    /// It ended, for this entry.
     Elapsed(usize),
 }
 
 impl LoreTimers {
-    /// Drops what is over with so many messages, lets the rest begin, and tells what runs. `find` knows the place of an
-    /// entry by its `book.uid`.
+    /// Updates the timers for a number of messages and returns the running ones.
+    ///
+    /// `find` returns the list index of a `book.uid`; `entry` returns the durations of an entry.
     pub fn run(
         &mut self,
         messages: u64,
@@ -73,13 +70,14 @@ impl LoreTimers {
                 Some((at, _)) => TimerEnd::Running(at),
             }
         };
+        // Sticky timers first, because their end can start a cooldown.
         for (key, timer) in std::mem::take(&mut self.sticky) {
             match ends(&key, &timer, |own| own.sticky) {
                 TimerEnd::Running(at) => _ = running.sticky.insert(at),
                 TimerEnd::Unapplied => {}
                 TimerEnd::Dropped => continue,
                 TimerEnd::Elapsed(at) => {
-                    // What stayed long enough rests from now on, even if the story goes back.
+                    // When sticky ends, the cooldown begins; it stays even if the story goes back.
                     if let Some(own) = entry(at).filter(|own| own.cooldown > 0) {
                         let end = messages.saturating_add(own.cooldown);
                         self.cooldown.insert(key, LoreTimer { hash: own.hash, start: messages, end, protected: true });
@@ -100,7 +98,7 @@ impl LoreTimers {
         running
     }
 
-    /// An entry became active: its times begin, unless some run already.
+    /// Starts the timers of a newly active entry, unless they already run.
     pub fn begin(&mut self, key: &str, own: &TimerDurations, messages: u64) {
         for (timers, lasts) in [(&mut self.sticky, own.sticky), (&mut self.cooldown, own.cooldown)] {
             if lasts > 0 && !timers.contains_key(key) {
@@ -112,7 +110,7 @@ impl LoreTimers {
     }
 }
 
-/// How long an entry stays and rests.
+/// Sticky and cooldown durations of an entry, in messages.
 #[derive(Debug, Clone)]
 pub struct TimerDurations {
     hash: String,
@@ -121,7 +119,7 @@ pub struct TimerDurations {
 }
 
 impl TimerDurations {
-    /// Those of an entry.
+    /// Returns the durations of an entry.
     pub fn from_entry(entry: &LorebookEntry) -> Self {
         Self { hash: entry.hash.clone(), sticky: entry.sticky, cooldown: entry.cooldown }
     }

@@ -1,16 +1,17 @@
-//! What titles of entries say to the program, as cards with variables in the way of MVU use them: `[initvar]` holds what
-//! values begin with and is sent to nobody; `[mvu_update]` is for the call that writes the values, `[mvu_plot]` for the one
-//! that tells the story. Where one call does both, it gets both.
+//! Labels in entry titles, as MVU cards use them.
+//!
+//! `[initvar]` entries hold initial values and are never sent. `[mvu_update]` entries are for the call that writes
+//! values, `[mvu_plot]` entries for the call that writes the story. A call that does both gets both.
 
-/// What is asked of a model, as far as values of the story go.
+/// What a model call writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LoreAudience {
-    /// The story, and in it the commands that change values.
+    /// The story, with commands that change values.
     #[default]
     StoryAndValues,
-    /// The story alone: another call writes the values.
+    /// Only the story; another call writes the values.
     Story,
-    /// The values alone.
+    /// Only the values.
     Values,
 }
 
@@ -22,7 +23,7 @@ fn has_label(title: &str, label: &str) -> bool {
     title.as_bytes().windows(label.len()).any(|part| part.eq_ignore_ascii_case(label.as_bytes()))
 }
 
-/// What a title says.
+/// The labels of a title.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TitleLabels {
     initial_values: bool,
@@ -31,7 +32,7 @@ pub struct TitleLabels {
 }
 
 impl TitleLabels {
-    /// Reads a title.
+    /// Reads the labels of a title.
     pub fn read(title: &str) -> Self {
         Self {
             initial_values: has_label(title, INITVAR_LABEL),
@@ -40,12 +41,12 @@ impl TitleLabels {
         }
     }
 
-    /// Whether the entry says what values begin with.
+    /// Returns whether the entry holds initial values.
     pub const fn is_initial_values(self) -> bool {
         self.initial_values
     }
 
-    /// Whether the entry belongs to a call.
+    /// Returns whether the entry is sent with a call.
     pub fn is_for(self, call: LoreAudience) -> bool {
         let is_for_one = self.update != self.plot;
         let is_wanted = match call {

@@ -1,16 +1,16 @@
-//! Tokens of many texts.
+//! Counts the tokens of accumulated texts.
 
 use super::LoreHost;
 
-/// As long as texts are no longer than this, their tokens are counted as those of one text; beyond it each by itself,
-/// because counting everything again for each entry would take the square of the time.
+/// Up to this size, texts are counted as one text. Larger ones are counted separately: recounting all of it for each
+/// entry would take quadratic time.
 const MAX_JOINED_BYTES: usize = 32 << 10;
 
-/// Texts, one a line, and their tokens.
+/// Texts, one per line, with their token count.
 #[derive(Debug, Default)]
 pub struct TokenBuffer {
     text: String,
-    /// Tokens of what is not in the text any more.
+    /// Tokens of texts that were already removed from `text`.
     flushed_tokens: usize,
     known: Option<usize>,
 }
@@ -28,7 +28,7 @@ impl TokenBuffer {
         self.text.push('\n');
     }
 
-    /// How many tokens they are.
+    /// Returns the tokens of all texts.
     pub fn tokens(&mut self, around: &mut dyn LoreHost) -> usize {
         *self.known.get_or_insert_with(|| self.flushed_tokens + around.tokens(&self.text))
     }

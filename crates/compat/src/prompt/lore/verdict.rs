@@ -1,4 +1,4 @@
-//! Why an entry is active, or is not: recorded with each reply and shown to whoever tests a book.
+//! Reasons why an entry is active or not: recorded with each reply and shown when a book is tested.
 
 use serde::{Serialize, Serializer};
 
@@ -6,31 +6,31 @@ use serde::{Serialize, Serializer};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum GroupLoss {
-    /// Another one is active from before.
+    /// Another entry of the group is already active, or a plugin activated one.
     Taken,
-    /// Another one was active already when the story was here last: it stays.
+    /// Another entry of the group is sticky.
     Sticky,
-    /// It rests itself: in a group that holds although it was to stay.
+    /// It is in cooldown, which in a group overrides sticky.
     Resting,
-    /// Another one has more keys in the text.
+    /// Another entry has more matching keys.
     Score,
-    /// Another one goes first.
+    /// Another entry has priority.
     Priority,
-    /// Another one was drawn.
+    /// Another entry was drawn.
     Drawn,
-    /// It was taken out with another one that lost twice (SillyTavern's way, off unless wanted).
+    /// It was removed because another entry lost twice (SillyTavern's behaviour, off by default).
     Mistaken,
 }
 
-/// How well an entry fits, in hundredths.
+/// A similarity score, in hundredths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoreScore(u32);
 
 impl LoreScore {
-    /// A score; what is below zero is none.
+    /// Converts a score; negative scores become 0.
     pub fn from_score(score: f32) -> Self {
         let hundredths = (score * 100.0).round().clamp(0.0, 1_000_000.0);
-        // By way of its digits: a whole number within bounds.
+        // Convert through the decimal digits, to avoid a lossy float cast.
         Self(format!("{hundredths:.0}").parse().unwrap_or(0))
     }
 }
@@ -41,79 +41,74 @@ impl Serialize for LoreScore {
     }
 }
 
-/// Why.
+/// Why an entry is active or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "why", rename_all = "camelCase")]
 pub enum LoreReason {
-    /// Active: it is always.
+    /// Active: it is constant.
     Constant,
-    /// Active: a line of its own text says so.
+    /// Active: a decorator forces it.
     Forced,
-    /// Active: a plugin calls it up.
+    /// Active: a plugin activates it.
     Called {
-        /// Which.
         plugin: String,
     },
-    /// Active: it was, and stays for a while.
+    /// Active: its sticky timer runs.
     Sticky,
-    /// Active: a key was found.
+    /// Active: a key matched.
     Key {
-        /// The key, as it is written; a long one only as far as it helps.
+        /// Key as written, possibly cut.
         key: String,
     },
-    /// Active: it shares words with what was said.
+    /// Active: it shares words with the messages.
     Words {
-        /// How well it fits; only good for comparing.
+        /// Relative score, only for comparing.
         score: LoreScore,
     },
-    /// Active: its vector is near to that of what was said.
+    /// Active: its vector is similar to that of the messages.
     Vectors {
-        /// How near, up to 1.
+        /// Similarity, up to 1.
         score: LoreScore,
     },
-    /// Not active: it is switched off.
     Disabled,
-    /// Not active: not for what is asked for now.
+    /// Not active: it is not for this kind of generation or call.
     Trigger,
-    /// Not active: not with this character.
+    /// Not active: its filter excludes this character.
     Character,
-    /// Not active: its condition on variables does not hold.
+    /// Not active: its condition on variables is false.
     Condition,
-    /// Not active: its condition cannot be read.
+    /// Not active: its condition cannot be parsed.
     Unreadable {
-        /// What is wrong with it.
         problem: String,
     },
-    /// Not active: the story is too short yet.
+    /// Not active: the story has too few messages.
     Delay,
-    /// Not active: it was a while ago, and rests.
+    /// Not active: its cooldown runs.
     Cooldown,
-    /// Not active: it is not called up by other entries, or only by them.
+    /// Not active: it is excluded from recursion, or waits for it.
     Recursion,
-    /// Not active: a line of its own text says so.
+    /// Not active: a decorator suppresses it.
     Suppressed,
-    /// Not active: a plugin keeps it out.
+    /// Not active: a plugin suppresses it.
     KeptOut {
-        /// Which.
         plugin: String,
     },
-    /// Not active: none of its keys was found.
+    /// Not active: no key matched.
     NoKey,
-    /// Not active: a key was found, but the other keys forbid it.
+    /// Not active: the secondary keys do not match as required.
     Secondary,
-    /// Not active: another one of its group is.
+    /// Not active: another entry of its group won.
     Group {
-        /// How it lost.
         lost: GroupLoss,
     },
-    /// Not active: its roll failed.
+    /// Not active: its probability roll failed.
     Probability,
-    /// Not active: there was no room.
+    /// Not active: it exceeds the token limit.
     Budget,
 }
 
 impl LoreReason {
-    /// Whether it is a reason to be active.
+    /// Returns whether the entry is active for this reason.
     pub const fn is_active(&self) -> bool {
         matches!(
             self,
@@ -127,7 +122,7 @@ impl LoreReason {
         )
     }
 
-    /// How much it tells: a later pass that found nothing does not hide what stopped an entry before.
+    /// Returns the rank of a reason; a later pass replaces a reason only with one of the same or a higher rank.
     pub const fn priority(&self) -> u8 {
         match self {
             Self::NoKey => 0,
@@ -138,17 +133,15 @@ impl LoreReason {
     }
 }
 
-/// What became of one entry.
+/// The result for one entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LoreVerdict {
-    /// The book, by what it is known by.
+    /// Identifier of the book.
     pub book: String,
-    /// The entry, by what it is known by in the book.
+    /// Identifier of the entry in the book.
     pub uid: String,
-    /// What its author calls it.
     pub title: String,
-    /// Why.
     #[serde(flatten)]
     pub why: LoreReason,
 }

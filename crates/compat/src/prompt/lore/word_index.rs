@@ -1,5 +1,5 @@
-//! The words of entries: who has which, so that entries that share words with what was said are found without reading
-//! all of them. Which words a text has is told by whoever builds it.
+//! Maps words to entries, so that entries that share words with the messages are found without reading all of them. The
+//! caller splits texts into words.
 
 use std::collections::HashMap;
 
@@ -7,31 +7,31 @@ use crate::prompt::recall::{RecallQuery, TermCounts};
 
 use super::entry::LorebookEntry;
 
-/// So many different words of an entry's text have to be shared, where none of its keys or its title is.
+/// Minimum number of shared words, unless one of them is in a key or the title.
 const MIN_SHARED_WORDS: usize = 2;
 
-/// Hands on every word of a text.
+/// Splits a text and calls the callback with every word.
 pub type WordSplitter<'c> = &'c mut dyn FnMut(&str, &mut dyn FnMut(&str));
 
-/// The words of some entries of a book.
+/// The word index of some entries of a book.
 #[derive(Debug, Default)]
 pub struct LoreWordIndex {
     words: HashMap<Box<str>, Vec<WordPosting>>,
-    /// How many words each entry has.
+    /// Number of words of each entry.
     lengths: Vec<f32>,
 }
 
-/// An entry has a word.
+/// The occurrences of a word in an entry.
 #[derive(Debug)]
 struct WordPosting {
     place: usize,
     times: f32,
-    /// It stands in its title or among its keys.
+    /// Whether the word is in the title or a key.
     is_name: bool,
 }
 
 impl LoreWordIndex {
-    /// The words of these entries.
+    /// Builds the index of these entries.
     pub fn build<'e>(entries: impl IntoIterator<Item = &'e LorebookEntry>, cut: WordSplitter<'_>) -> Self {
         let mut all = Self::default();
         for entry in entries {
@@ -61,8 +61,8 @@ impl LoreWordIndex {
         }
     }
 
-    /// What each entry has of a question, in their order. One that shares a single word of its text, and nothing of its
-    /// keys or its title, has nothing: that is chance.
+    /// Returns the term counts of each entry for a query, in entry order. A single shared word outside keys and title
+    /// counts as chance: the entry gets no counts.
     pub fn match_counts(&self, query: &RecallQuery) -> Vec<TermCounts> {
         let mut counted: Vec<TermCounts> = self.lengths.iter().map(|length| TermCounts::with_length(*length)).collect();
         let mut shared: HashMap<usize, (usize, bool)> = HashMap::new();
@@ -104,7 +104,7 @@ mod tests {
         query.rank(&words.match_counts(&query), 10).into_iter().map(|(place, _)| place).collect()
     }
 
-    /// Domain 7.1: words of keys and titles speak for themselves, others in company only.
+    /// Domain 7.1: one word of a key or title is enough; other words count only with a second one.
     #[test]
     fn lore_word_index_single_shared_word_is_ignored() {
         let entries = [entry("tower", "grey stones by the sea"), entry("inn", "warm soup and grey bread")];

@@ -1,11 +1,11 @@
-//! Pairs opening and closing macros that stand side by side: `{{setvar::x}}…{{/setvar}}`.
+//! Pairs neighbouring opening and closing macros: `{{setvar::x}}…{{/setvar}}`.
 
 use std::collections::HashMap;
 
 use super::head::MacroHead;
 use super::pieces::{MAX_NESTING, MacroBlock, MacroNode, MacroPiece};
 
-/// Pairs what opens and closes; and whether some of it would have stood too deep and was left as it is.
+/// Pairs opening and closing macros. Also returns whether some stayed unpaired because they would nest too deeply.
 pub fn pair_blocks(
     pieces: Vec<MacroPiece>,
     takes_block: &dyn Fn(&MacroHead, usize) -> bool,
@@ -13,7 +13,7 @@ pub fn pair_blocks(
     pair_blocks_to_depth(pieces, takes_block, MAX_NESTING)
 }
 
-/// As [`pair_blocks`], where macros may only stand so deep in each other.
+/// Like [`pair_blocks`], with a nesting limit.
 pub fn pair_blocks_to_depth(
     pieces: Vec<MacroPiece>,
     takes_block: &dyn Fn(&MacroHead, usize) -> bool,
@@ -37,9 +37,9 @@ pub fn pair_blocks_to_depth(
 /// A macro that may have a block.
 struct BlockOpening {
     name: String,
-    /// Where it stands among the pieces.
+    /// Index among the pieces.
     at: usize,
-    /// How deep macros stand in each other behind it.
+    /// Nesting depth of the pieces after it.
     height: usize,
 }
 
@@ -48,7 +48,7 @@ struct BlockMatcher {
     highest: usize,
     done: Vec<MacroPiece>,
     open: Vec<BlockOpening>,
-    /// How many of each name are open: a closing macro without an opening one is not searched for.
+    /// Number of open macros by name, so that an unmatched closing macro needs no search.
     names: HashMap<String, usize>,
     too_deep: bool,
 }
@@ -68,7 +68,7 @@ impl BlockMatcher {
         self.done.push(MacroPiece::Macro(one));
     }
 
-    /// The nearest opening one of that name gets the block; those between stay without.
+    /// Gives the block to the nearest opening macro of that name; macros opened in between stay without a block.
     fn close(&mut self, closing: Box<MacroNode>) {
         let name = closing.head.name.to_ascii_lowercase();
         if self.names.get(&name).is_none_or(|open| *open == 0) {

@@ -1,13 +1,13 @@
-//! Moments as texts, in the patterns that SillyTavern's cards use (those of Moment.js, in English): `D.M.YYYY HH:mm`,
-//! `[day] DDD`, `LL`.
+//! Formats times with Moment.js patterns in English, as SillyTavern's cards use them: `D.M.YYYY HH:mm`, `[day] DDD`,
+//! `LL`.
 
 use jiff::Zoned;
 use jiff::civil::Weekday;
 
-/// A pattern may not be longer.
+/// Longest pattern in bytes; the rest is cut.
 const MAX_PATTERN: usize = 10_000;
 
-/// What stands for a day or a time as people write them.
+/// Expansions of the localized patterns.
 const LOCALE_PATTERNS: [(&str, &str); 10] = [
     ("LTS", "h:mm:ss A"),
     ("LT", "h:mm A"),
@@ -21,7 +21,7 @@ const LOCALE_PATTERNS: [(&str, &str); 10] = [
     ("l", "M/D/YYYY"),
 ];
 
-/// The words of a pattern, of those that begin alike the longer one first.
+/// The tokens of a pattern; of those with a common prefix the longer one comes first.
 const TOKENS: [&str; 59] = [
     "Hmmss", "hmmss", "Hmm", "hmm", "MMMM", "MMM", "MM", "Mo", "M", "Do", "DDDD", "DDDo", "DDD", "DD", "D", "dddd",
     "ddd", "dd", "do", "d", "ww", "wo", "w", "WW", "Wo", "W", "Qo", "Q", "YYYYYY", "YYYYY", "YYYY", "YY", "yyyy",
@@ -29,7 +29,7 @@ const TOKENS: [&str; 59] = [
     "s", "x", "X", "ZZ", "Z", "N",
 ];
 
-/// A moment in a pattern; an empty pattern is ISO 8601.
+/// Formats a time; an empty pattern means ISO 8601.
 pub fn format(at: &Zoned, pattern: &str) -> String {
     let pattern = if pattern.trim().is_empty() { "YYYY-MM-DDTHH:mm:ssZ" } else { pattern };
     let mut out = String::new();
@@ -42,10 +42,10 @@ pub fn format(at: &Zoned, pattern: &str) -> String {
     out
 }
 
-/// Writes what a pattern begins with, and says how much of the pattern that was.
+/// Writes the token at the start of a pattern and returns its length.
 type DateTokenWriter = fn(&Zoned, &str, &mut String) -> Option<usize>;
 
-/// Walks a pattern: what stands in `[…]` or behind a backslash is text.
+/// Expands a pattern. Text in `[…]` or after a backslash is literal.
 fn expand_pattern(at: &Zoned, pattern: &str, write: DateTokenWriter, out: &mut String) {
     let mut rest = pattern;
     while let Some(first) = rest.chars().next() {
@@ -88,7 +88,7 @@ fn write_word(at: &Zoned, rest: &str, out: &mut String) -> Option<usize> {
     Some(word.len())
 }
 
-/// `S` to `SSSSSSSSS`: so many digits behind the second.
+/// Writes `S` to `SSSSSSSSS`: as many digits of the fraction of a second.
 fn fraction(at: &Zoned, rest: &str, out: &mut String) -> usize {
     let length = rest.bytes().take(9).take_while(|byte| *byte == b'S').count();
     let nanos = format!("{:09}", at.subsec_nanosecond());
@@ -182,7 +182,7 @@ fn time(at: &Zoned, word: &str) -> Option<String> {
     })
 }
 
-/// The week of the year as Americans count it: it begins on Sunday, and the first is the one with 1 January.
+/// Returns year and week in the US count: weeks begin on Sunday, and week 1 contains 1 January.
 fn week(at: &Zoned) -> (i64, i64) {
     let year = i64::from(at.year());
     let from_sunday = i64::from(at.weekday().to_sunday_zero_offset());
@@ -221,7 +221,7 @@ fn abbreviate(name: &str, letters: usize) -> String {
     name.chars().take(letters).collect()
 }
 
-/// The months, from January on.
+/// Month names from January on.
 pub const MONTHS: [&str; 12] = [
     "January",
     "February",

@@ -1,4 +1,4 @@
-//! How long between two moments, in words: `5 years ago`, `in 3 hours`, `9 minutes`.
+//! Durations in words: `5 years ago`, `in 3 hours`, `9 minutes`.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time};
@@ -6,10 +6,10 @@ use jiff::tz::{Offset, TimeZone};
 
 use super::date_format::MONTHS;
 
-/// The words for a moment that nobody can read.
+/// Output for an unreadable date.
 pub const INVALID_DATE: &str = "Invalid date";
 
-/// A length of time in words; milliseconds.
+/// Writes a duration in milliseconds as words.
 pub fn words(ms: i64) -> String {
     let ms = ms.unsigned_abs();
     let rounded = |unit: u64| (ms + unit / 2) / unit;
@@ -34,15 +34,16 @@ pub fn words(ms: i64) -> String {
     }
 }
 
-/// The first moment as seen from the second.
+/// Writes the first time relative to the second.
 pub fn between(left: &str, right: &str, zone: &TimeZone) -> String {
     let (Some(left), Some(right)) = (read(left, zone), read(right, zone)) else { return INVALID_DATE.to_owned() };
     let ms = left.saturating_sub(right);
     if ms > 0 { format!("in {}", words(ms)) } else { format!("{} ago", words(ms)) }
 }
 
-/// A moment as people and programs write it, in milliseconds since 1970: ISO 8601 in its common forms, `March 14, 2025`,
-/// `14 March 2025`, `3/14/2025`, each with a time behind it or without.
+/// Parses a written time to milliseconds since 1970.
+///
+/// Accepts common forms of ISO 8601, `March 14, 2025`, `14 March 2025` and `3/14/2025`, each with an optional time.
 pub fn read(text: &str, zone: &TimeZone) -> Option<i64> {
     let text = text.trim();
     if text.len() > 100 {
@@ -61,7 +62,7 @@ pub fn read(text: &str, zone: &TimeZone) -> Option<i64> {
     Some(stamp.as_millisecond())
 }
 
-/// `2025-03-14`, `20250314`, `2025-03`, `2025`.
+/// Parses `2025-03-14`, `20250314`, `2025-03`, `2025`.
 fn iso(text: &str) -> Option<(Date, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(text.len());
     let (date, rest) = text.split_at(end);
@@ -77,7 +78,7 @@ fn iso(text: &str) -> Option<(Date, &str)> {
     Some((date, rest.strip_prefix('T').unwrap_or(rest)))
 }
 
-/// `March 14, 2025`, `14 Mar 2025`, `Friday, March 14, 2025`.
+/// Parses `March 14, 2025`, `14 Mar 2025`, `Friday, March 14, 2025`.
 fn parse_month_name(text: &str) -> Option<(Date, &str)> {
     let (mut month, mut numbers, mut rest) = (None, Vec::new(), text);
     while numbers.len() < 2 || month.is_none() {
@@ -104,7 +105,7 @@ fn month_of(word: &str) -> Option<i8> {
     i8::try_from(MONTHS.into_iter().position(fits)? + 1).ok()
 }
 
-/// `3/14/2025`.
+/// Parses `3/14/2025`.
 fn parse_american(text: &str) -> Option<(Date, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '/').unwrap_or(text.len());
     let (date, rest) = text.split_at(end);
@@ -113,13 +114,14 @@ fn parse_american(text: &str) -> Option<(Date, &str)> {
     Some((Date::new(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?).ok()?, rest))
 }
 
-/// A time of the day, with an offset behind it or without; midnight where there is none.
+/// Parses a time of day with an optional UTC offset; an empty text is midnight.
 fn clock(text: &str) -> Option<(Time, Option<Offset>)> {
     let text = text.trim_start_matches([' ', ',']).trim();
     if text.is_empty() {
         return Some((Time::midnight(), None));
     }
     let (text, offset) = zone_of(text)?;
+    // `am` or `pm`, then fractions of a second.
     let lower = text.trim().to_ascii_lowercase();
     let (digits, half) = match lower.strip_suffix("am").or_else(|| lower.strip_suffix("pm")) {
         Some(digits) => (digits.trim_end(), Some(lower.ends_with("pm"))),
@@ -148,7 +150,7 @@ fn nanos(fraction: &str) -> Option<i32> {
     digits.chars().all(|c| c.is_ascii_digit()).then(|| format!("{digits:0<9}").parse().ok()).flatten()
 }
 
-/// What stands before `Z`, `UTC` or `+02:00`, and the offset.
+/// Splits off `Z`, `UTC` or an offset such as `+02:00`.
 fn zone_of(text: &str) -> Option<(&str, Option<Offset>)> {
     if let Some(before) = ["Z", "z", "UTC", "GMT"].into_iter().find_map(|mark| text.strip_suffix(mark)) {
         return Some((before, Some(Offset::UTC)));

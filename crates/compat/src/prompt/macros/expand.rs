@@ -1,4 +1,4 @@
-//! Walks the pieces of a text and writes what the macros stand for.
+//! Walks the pieces of a text and writes the values of the macros.
 
 use super::head::{self, MacroHead, MacroKind};
 use super::pieces::{MacroNode, MacroPiece};
@@ -11,7 +11,7 @@ const TOO_DEEP: &str = "macros stand too deep in each other: the outer ones stay
 const TOO_MUCH: &str = "a text has more macros than are filled in, or they write too much: the later ones stay as text";
 const TOO_LARGE: &str = "a variable was not written: it would be too large, or there is no such place in it";
 
-/// An argument: as it was evaluated, and how much of it at each end is only there to make the text look well.
+/// An evaluated argument, with the number of surrounding white-space bytes (before, after) that are only formatting.
 struct MacroArg {
     full: String,
     blanks: (usize, usize),
@@ -25,7 +25,7 @@ impl MacroArg {
 }
 
 impl MacroEngine<'_> {
-    /// A text with its macros filled in, as a part of whatever is being filled.
+    /// Expands the macros of a text, as a part of the current one.
     pub(super) fn expand(&mut self, text: &str) -> String {
         if !text.contains(['{', '}', '<']) {
             return text.to_owned();
@@ -106,7 +106,7 @@ impl MacroEngine<'_> {
         out.push_str(value);
     }
 
-    /// A macro that stays as text; what stands in it is filled in.
+    /// Keeps a macro as text, but expands the macros inside it.
     fn keep_as_text(&mut self, text: &str, one: &MacroNode, out: &mut String) {
         out.push_str(text.get(one.open.clone()).unwrap_or_default());
         self.expand_pieces(text, &one.body, out);
@@ -123,7 +123,7 @@ impl MacroEngine<'_> {
         out
     }
 
-    /// An argument. Blanks at its ends that stand in the text itself do not belong to it.
+    /// Evaluates an argument. White space at its ends is formatting if it is literal text.
     fn arg(&mut self, text: &str, pieces: &[MacroPiece]) -> MacroArg {
         let of = |piece: &MacroPiece| match piece {
             MacroPiece::Text(range) | MacroPiece::Separator(range) => text.get(range.clone()),
@@ -132,12 +132,12 @@ impl MacroEngine<'_> {
         let before = count_leading_blanks(pieces.iter().map(of), str::trim_start);
         let behind = count_leading_blanks(pieces.iter().rev().map(of), str::trim_end);
         let full = self.text_of(text, pieces);
-        // Of nothing but blanks nothing is left.
+        // An argument of white space only becomes empty.
         let behind = behind.min(full.len().saturating_sub(before));
         MacroArg { full, blanks: (before, behind) }
     }
 
-    /// `{{if …}}`: only what is chosen is filled in.
+    /// Expands `{{if …}}`; only the chosen branch is evaluated.
     fn expand_condition(&mut self, text: &str, one: &MacroNode, out: &mut String) {
         let args = one.args();
         let is_true = args.first().is_some_and(|condition| self.is_true(text, condition));
@@ -154,7 +154,7 @@ impl MacroEngine<'_> {
         out.push_str(&value);
     }
 
-    /// A condition is a variable (`.hp`), a macro without arguments (`persona`), or any text; a `!` turns it round.
+    /// Evaluates a condition: a variable (`.hp`), a macro without arguments (`persona`), or any text; `!` negates it.
     fn is_true(&mut self, text: &str, pieces: &[MacroPiece]) -> bool {
         let is_plain = pieces.iter().all(|piece| !matches!(piece, MacroPiece::Macro(_)));
         let is_turned = |text: &str| text.trim_start().starts_with('!');
@@ -179,12 +179,12 @@ impl MacroEngine<'_> {
         }
     }
 
-    /// The variables of one kind.
+    /// Returns the session or global variables.
     pub(super) const fn variables_mut(&mut self, is_global: bool) -> &mut super::MacroVariables {
         if is_global { &mut self.global } else { &mut self.local }
     }
 
-    /// `{{.hp}}`, `{{.hp += 5}}`, `{{$gold ?? none}}`.
+    /// Expands `{{.hp}}`, `{{.hp += 5}}`, `{{$gold ?? none}}`.
     fn expand_variable(
         &mut self,
         text: &str,
@@ -197,6 +197,7 @@ impl MacroEngine<'_> {
         let now = self.variables_mut(is_global).text(name);
         let has = self.variables_mut(is_global).has(name);
         self.work += now.len();
+        // Plain reads, and operators that keep the current value.
         let keeps = match operator {
             Some("||" | "||=") => is_truthy(&now),
             Some("??" | "??=") => has,
@@ -205,6 +206,7 @@ impl MacroEngine<'_> {
         if keeps || operator.is_none() {
             return self.write(&now, out);
         }
+        // Comparisons, then assignments.
         let value = self.arg(text, &one.body).trimmed().to_owned();
         let operator = operator.unwrap_or_default();
         if let Some(answer) = compare(operator, &now, &value) {
@@ -231,7 +233,7 @@ impl MacroEngine<'_> {
     }
 }
 
-/// Whether a macro may have a block behind it.
+/// Returns whether a block may follow a macro.
 fn takes_block(head: &MacroHead, args: usize) -> bool {
     head.kind == MacroKind::Named
         && !head.is_closing
@@ -242,7 +244,7 @@ fn is_else(piece: &MacroPiece) -> bool {
     matches!(piece, MacroPiece::Macro(one) if one.count() == 0 && one.head.name.eq_ignore_ascii_case("else"))
 }
 
-/// A macro that was evaluated and stays as text nevertheless.
+/// Writes an evaluated macro as text.
 fn rebuild(text: &str, one: &MacroNode, given: &[MacroArg], block: Option<&str>, out: &mut String) {
     out.push_str(text.get(one.open.clone()).unwrap_or_default());
     for (at, arg) in given.iter().enumerate() {
@@ -258,7 +260,7 @@ fn rebuild(text: &str, one: &MacroNode, given: &[MacroArg], block: Option<&str>,
     }
 }
 
-/// How many bytes of blanks plain texts begin with.
+/// Counts the bytes of white space at the start (or end, with `trim_end`) of plain texts.
 fn count_leading_blanks<'t>(texts: impl Iterator<Item = Option<&'t str>>, trim: fn(&str) -> &str) -> usize {
     let mut bytes = 0;
     for text in texts {
@@ -272,12 +274,12 @@ fn count_leading_blanks<'t>(texts: impl Iterator<Item = Option<&'t str>>, trim: 
     bytes
 }
 
-/// What a block says: without what makes it look well, unless it keeps that.
+/// Returns the text of a block, dedented unless the macro keeps blanks.
 fn block_text(told: &str, head: &MacroHead) -> String {
     if head.keeps_blanks { told.to_owned() } else { dedent(told) }
 }
 
-/// Without the indentation of the first line that has words, and without blanks at the ends.
+/// Removes the indentation of the first non-blank line from all lines, and trims the text.
 fn dedent(text: &str) -> String {
     let of = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
     let first = text.lines().find(|line| !line.trim().is_empty()).map_or(0, of);
@@ -285,7 +287,7 @@ fn dedent(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n").trim().to_owned()
 }
 
-/// Whether a text counts as true.
+/// Returns whether a text counts as true.
 pub fn is_truthy(text: &str) -> bool {
     let lower = text.trim().to_ascii_lowercase();
     !["", "false", "0", "off", "no"].contains(&lower.as_str())
@@ -296,7 +298,7 @@ fn is_whole(arg: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The answer of an operator that compares.
+/// Returns the result of a comparison operator; `None` for other operators.
 fn compare(operator: &str, now: &str, value: &str) -> Option<bool> {
     let numbers = || Some((super::js_number::read(now)?, super::js_number::read(value)?));
     Some(match operator {

@@ -1,58 +1,56 @@
-//! The beginning of a macro: braces, flags, its name, and how it takes its arguments. `{{ #setvar :: x :: y }}`,
-//! `{{roll 1d6}}`, `{{// a comment}}`, `{{.hp += 5}}`, and the older `<USER>`.
+//! Parses the start of a macro: braces, flags, name and argument style. `{{ #setvar :: x :: y }}`, `{{roll 1d6}}`,
+//! `{{// a comment}}`, `{{.hp += 5}}`, and the legacy `<USER>`.
 
 /// How a macro takes its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArgumentStyle {
-    /// It has none inside its braces.
+    /// No arguments inside the braces.
     None,
-    /// One, behind a blank or one colon; colons belong to it.
+    /// One argument after a blank or a single colon; it may contain colons.
     One,
-    /// Behind two colons, with two colons between them.
+    /// Arguments after `::`, separated by `::`.
     List,
 }
 
-/// What a macro is about.
+/// The kind of a macro.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MacroKind {
-    /// One of the table, by its name.
+    /// A macro of the table.
     Named,
-    /// A variable, by what is done with it.
+    /// A variable.
     Variable {
-        /// Whether it belongs to all sessions.
+        /// Whether it is shared by all sessions.
         is_global: bool,
-        /// What is done with it; `None` = it is read.
+        /// `None` = the variable is read.
         operator: Option<&'static str>,
     },
 }
 
-/// The beginning of a macro.
+/// The parsed start of a macro.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MacroHead {
-    /// Its name as written, or the variable's.
+    /// Name of the macro or variable, as written.
     pub name: String,
-    /// What it is about.
     pub kind: MacroKind,
     /// Whether it closes a block: `{{/if}}`.
     pub is_closing: bool,
-    /// Whether its block keeps blanks and line breaks at its ends: `{{#setvar::x}}`.
+    /// Whether its block keeps white space at the ends: `{{#setvar::x}}`.
     pub keeps_blanks: bool,
-    /// How it takes its arguments.
     pub style: ArgumentStyle,
-    /// Where its arguments begin.
+    /// Byte offset where the arguments begin.
     pub end: usize,
 }
 
-/// The name of a comment.
+/// Name of a comment macro.
 pub const COMMENT: &str = "//";
-/// An older way to ask for the time elsewhere: `{{time_UTC+2}}`.
+/// Legacy macro for the time in another zone: `{{time_UTC+2}}`.
 const LEGACY_TIME_UTC: &str = "time_utc";
-/// Marks in front of a name. `!`, `?`, `~` and `>` are known to SillyTavern and do nothing there either.
+/// Flags before a name. SillyTavern accepts `!`, `?`, `~` and `>` too, and they do nothing there either.
 const FLAGS: [char; 6] = ['!', '?', '~', '>', '#', '/'];
-/// What can be done with a variable; of two that begin alike the longer one first.
+/// Operators on variables; of those with a common prefix the longer one comes first.
 const OPERATORS: [&str; 16] =
     ["??=", "||=", "==", "!=", ">=", "<=", "+=", "-=", "++", "--", "||", "??", "=", ">", "<", ""];
-/// Older ways to write names, and the macros that they mean.
+/// Legacy spellings and the macros they mean.
 const LEGACY_NAMES: [(&str, &str); 5] = [
     ("<user>", "user"),
     ("<bot>", "char"),
@@ -61,7 +59,7 @@ const LEGACY_NAMES: [(&str, &str); 5] = [
     ("<charifnotgroup>", "charIfNotGroup"),
 ];
 
-/// The beginning of a macro whose first brace stands at `at`; `None` where there is none, only braces.
+/// Parses the macro whose first brace is at `at`; `None` if the braces start no macro.
 pub fn read(text: &str, at: usize) -> Option<MacroHead> {
     let mut rest = text.get(at..)?.strip_prefix("{{")?.trim_start();
     let (mut is_closing, mut keeps_blanks) = (false, false);
@@ -79,7 +77,7 @@ pub fn read(text: &str, at: usize) -> Option<MacroHead> {
     Some(MacroHead { name, kind, is_closing, keeps_blanks, style, end: text.len() - rest.len() })
 }
 
-/// An older way to write a name that begins at `at`.
+/// Parses a legacy name that begins at `at`.
 pub fn read_legacy_name(text: &str, at: usize) -> Option<MacroHead> {
     let rest = text.get(at..)?;
     let begins = |word: &str| rest.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
@@ -96,7 +94,7 @@ pub fn read_legacy_name(text: &str, at: usize) -> Option<MacroHead> {
     })
 }
 
-/// Two slashes are a comment, three are the end of one.
+/// Returns whether a comment begins; three slashes end one.
 fn is_comment(rest: &str) -> bool {
     rest.starts_with(COMMENT) && !rest.starts_with("///")
 }
@@ -113,7 +111,7 @@ fn read_name(text: &str) -> Option<HeadParts<'_>> {
     Some((name.to_owned(), MacroKind::Named, style, rest))
 }
 
-/// A letter, then letters, digits, `_` and `-`; and the sign of an offset from UTC.
+/// Returns the length of a name: a letter, then letters, digits, `_` and `-`. A UTC offset counts as part of the name.
 fn name_length(text: &str) -> Option<usize> {
     let is_inside = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     text.chars().next().filter(char::is_ascii_alphabetic)?;
@@ -128,7 +126,7 @@ fn name_length(text: &str) -> Option<usize> {
     Some(end)
 }
 
-/// How the arguments begin that stand behind a name. A name that goes on in another way is none.
+/// Parses the separator after a name. `None` if the name is followed by anything else.
 fn argument_style(rest: &str) -> Option<(ArgumentStyle, &str)> {
     let behind = rest.trim_start();
     if let Some(list) = behind.strip_prefix("::") {
@@ -142,7 +140,7 @@ fn argument_style(rest: &str) -> Option<(ArgumentStyle, &str)> {
     }
 }
 
-/// A variable's name and what is done with it. What is no name leaves the braces as they are.
+/// Parses a variable's name and operator; `None` if the name is invalid.
 fn read_variable(text: &str) -> Option<HeadParts<'_>> {
     let (mark, rest) = text.split_at_checked(1)?;
     rest.chars().next().filter(char::is_ascii_alphabetic)?;
@@ -161,8 +159,7 @@ fn read_variable(text: &str) -> Option<HeadParts<'_>> {
     Some((name.to_owned(), MacroKind::Variable { is_global: mark == "$", operator }, style, value))
 }
 
-/// Whether a text is a variable's name and nothing else: `.hp`, `$gold`. Then the name, and whether it belongs to all
-/// sessions.
+/// Parses a text that is only a variable name, such as `.hp` or `$gold`. Returns whether it is global, and the name.
 pub fn bare_variable(text: &str) -> Option<(bool, &str)> {
     let (mark, name) = text.split_at_checked(1)?;
     let is_name = name.chars().next().is_some_and(|c| c.is_ascii_alphabetic())

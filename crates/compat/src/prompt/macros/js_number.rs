@@ -1,11 +1,11 @@
-//! Numbers as JavaScript reads and writes them: variables of imported stories were written by it, and are added up by it.
+//! Numbers as JavaScript reads and writes them. SillyTavern wrote the variables of imported stories that way.
 
 use serde_json::{Number, Value};
 
-/// Whole numbers up to here are exact.
+/// Largest exact integer.
 pub const MAX_EXACT_INTEGER: f64 = 9_007_199_254_740_992.0;
 
-/// A text as a number; blanks around it do not count, and an empty one is 0. `None` where it is none.
+/// Parses a number, ignoring surrounding white space; an empty text is 0. `None` if it is no number.
 pub fn read(text: &str) -> Option<f64> {
     let text = text.trim();
     if text.is_empty() {
@@ -23,12 +23,12 @@ pub fn read(text: &str) -> Option<f64> {
         "-Infinity" => return Some(f64::NEG_INFINITY),
         _ => {}
     }
-    // Rust reads words that are no numbers there: `nan`, `inf`.
+    // Rust also parses `nan` and `inf`.
     let is_number = text.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '+' | '-' | 'e' | 'E'));
     is_number.then(|| text.parse().ok()).flatten()
 }
 
-/// A number as a text.
+/// Formats a number.
 pub fn write(number: f64) -> String {
     if number.is_nan() {
         return "NaN".to_owned();
@@ -49,7 +49,7 @@ pub fn write(number: f64) -> String {
     }
 }
 
-/// A number as a value: whole where it is whole. What JSON has no number for is 0.
+/// Converts a number to JSON, as an integer if it is whole. NaN and infinity become 0.
 pub fn value(number: f64) -> Value {
     let text = write(number);
     let whole = (number.abs() <= MAX_EXACT_INTEGER).then(|| text.parse::<i64>().ok()).flatten();

@@ -1,16 +1,16 @@
-//! Macros: `{{user}}`, `{{getvar::hp}}`, `{{if .hp}}…{{else}}…{{/if}}` in the texts that a prompt is made of, as cards, presets
-//! and lorebooks of SillyTavern use them (`docs/prompts.md`). Pure: what macros may know is handed in as [`MacroContext`], chance as
-//! draws, variables as maps; what they wrote is taken out again.
+//! Macros: `{{user}}`, `{{getvar::hp}}`, `{{if .hp}}…{{else}}…{{/if}}` in prompt texts, as SillyTavern cards, presets
+//! and lorebooks use them (`docs/prompts.md`). Pure: facts are passed in as [`MacroContext`], random numbers as a
+//! callback, variables as maps. The caller takes the changed variables out again.
 //!
-//! - `head` and `read` make pieces of a text, `blocks` pairs what opens and closes.
-//! - `expand` walks the pieces; the rows of `table/` say what each macro does.
-//! - `variables`, `js_number`, `random`, `date_format`, `duration` and `yaml` are what the rows need.
+//! - `head` and `read` parse a text into pieces, `blocks` pairs opening and closing macros.
+//! - `expand` walks the pieces; the rows of `table/` define what each macro does.
+//! - `variables`, `js_number`, `random`, `date_format`, `duration` and `yaml` support the rows.
 //!
-//! To add a macro: a row in the fitting file of `table/` (names, how many arguments, what it does), a line in the table of
-//! `docs/prompts.md`, a case in the tests. What a macro knows is a field of [`MacroContext`], set where they are gathered.
+//! To add a macro, add a row to the matching file of `table/`, a line to the table of `docs/prompts.md`, and a test
+//! case. New facts are fields of [`MacroContext`], set where they are gathered.
 //!
-//! Texts come from strangers. Whatever they say, filling ends: how deep macros stand in each other, how many run, and how
-//! much they write has a bound, and what was left as text is noted.
+//! Texts are untrusted. Expansion always ends: nesting, number of macros and output size are limited. Macros that stay
+//! text are reported.
 
 mod blocks;
 mod context;
@@ -36,52 +36,51 @@ pub use pieces::MAX_NESTING;
 pub use table::names;
 pub use variables::{MAX_LIST, MAX_VALUE, MacroVariables};
 
-/// So many macros run in one text; later ones stay as text. A long preset has some hundred.
+/// Largest number of macros in one text; later ones stay text. A long preset has a few hundred.
 pub const MAX_MACROS: usize = 100_000;
-/// So many bytes are written or read again by the macros of one text; later ones stay as text.
+/// Bytes that the macros of one text may write or read again; later macros stay text.
 pub const MAX_WORK: usize = 4 << 20;
-/// So many dice are rolled at once.
+/// Largest number of dice in one roll.
 pub const MAX_DICE: u64 = 10_000;
-/// So often one blank or line break is repeated.
+/// Largest count of repeated spaces or line breaks.
 pub const MAX_REPEAT: usize = 10_000;
-/// So many names of macros are noted.
+/// Largest number of unresolved names in a report.
 const MAX_NOTED_NAMES: usize = 50;
-/// A name is noted up to here, in letters.
+/// Longest reported name, in characters.
 const MAX_NAME_CHARS: usize = 60;
 
-/// What filled texts leave to be told.
+/// What went wrong while texts were expanded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MacroReport {
-    /// Macros that nobody knows or that were used in a way nobody knows: they stay as text. Each name once.
+    /// Names of macros that stay text, because they are unknown or used wrongly. Each name once.
     pub left: Vec<String>,
-    /// What else went wrong, as sentences. Each once.
+    /// Other problems, as sentences. Each once.
     pub problems: Vec<&'static str>,
 }
 
-/// Fills macros into texts. What one text writes the next one sees.
+/// Expands macros in texts. Variables written by one text are visible to the next.
 pub struct MacroEngine<'a> {
     facts: &'a MacroContext,
     draw: &'a mut dyn FnMut() -> f64,
-    /// The variables of the session.
+    /// Variables of the session.
     pub local: MacroVariables,
-    /// The variables of all sessions.
+    /// Variables of all sessions.
     pub global: MacroVariables,
-    /// What is to be told.
     pub report: MacroReport,
-    /// Texts of lore by the name of their outlet; `None` = not known yet.
+    /// Lore texts by outlet name; `None` = not known yet.
     pub outlets: Option<BTreeMap<String, String>>,
-    /// What `{{original}}` stands for: the first takes it, later ones are empty.
+    /// Value of `{{original}}`: used once, then empty.
     original: Option<String>,
-    /// Who speaks in the text that is filled, where that is not the character.
+    /// Speaker of the current text, if it is not the character.
     speaker: Option<String>,
-    /// The texts of the card that are being filled: one inside itself stays as text.
+    /// Card texts being expanded: one that contains itself stays text.
     active_card_texts: Vec<&'static str>,
     macros: usize,
     work: usize,
 }
 
 impl<'a> MacroEngine<'a> {
-    /// Macros that know these facts and variables; `draw` gives chance as numbers from 0 up to but not including 1.
+    /// Creates an engine with facts and variables; `draw` returns random numbers in `0.0..1.0`.
     pub fn new(
         facts: &'a MacroContext,
         local: Map<String, Value>,
@@ -103,13 +102,13 @@ impl<'a> MacroEngine<'a> {
         }
     }
 
-    /// A text with its macros filled in. One without braces is returned as it is.
+    /// Expands the macros of a text. A text without braces and `<` is returned unchanged.
     pub fn fill(&mut self, text: &str) -> String {
         (self.macros, self.work, self.local.work, self.global.work) = (0, 0, 0, 0);
         self.expand(text)
     }
 
-    /// As [`Self::fill`], for a text that replaces another: `{{original}}` is the replaced one, filled already.
+    /// Like [`Self::fill`], for a text that replaces another: `{{original}}` is the replaced text, already expanded.
     pub fn fill_over(&mut self, text: &str, original: &str) -> String {
         self.original = Some(original.to_owned());
         let filled = self.fill(text);
@@ -117,7 +116,7 @@ impl<'a> MacroEngine<'a> {
         filled
     }
 
-    /// As [`Self::fill`], for a text in which somebody else than the character speaks: `{{char}}` is that one.
+    /// Like [`Self::fill`], for a text by another speaker: `{{char}}` is that speaker.
     pub fn fill_as(&mut self, text: &str, speaker: Option<&str>) -> String {
         self.speaker = speaker.map(str::to_owned);
         let filled = self.fill(text);
@@ -125,14 +124,14 @@ impl<'a> MacroEngine<'a> {
         filled
     }
 
-    /// Notes what went wrong.
+    /// Records a problem once.
     fn note_problem(&mut self, problem: &'static str) {
         if !self.report.problems.contains(&problem) {
             self.report.problems.push(problem);
         }
     }
 
-    /// Notes a macro that stays as text.
+    /// Records the name of a macro that stays text.
     fn note_unresolved(&mut self, name: &str) {
         let name: String = name.chars().take(MAX_NAME_CHARS).collect();
         if self.report.left.len() < MAX_NOTED_NAMES && !self.report.left.contains(&name) {

@@ -4,23 +4,22 @@ use std::ops::Range;
 
 use super::head::{ArgumentStyle, MacroHead};
 
-/// How deep macros may stand in each other, blocks counted like arguments. Cards stay below five; whoever walks the pieces
-/// calls itself once for each, on a thread's ordinary stack.
+/// Largest nesting depth of macros, in arguments and blocks. Cards stay below five; code that walks the pieces recurses
+/// once per level.
 pub const MAX_NESTING: usize = 32;
 
 /// A piece of a text.
 #[derive(Debug)]
 pub enum MacroPiece {
-    /// Plain text: where it stands.
+    /// A range of plain text.
     Text(Range<usize>),
-    /// What stands between two arguments: `::`.
+    /// A `::` between two arguments.
     Separator(Range<usize>),
-    /// A macro.
     Macro(Box<MacroNode>),
 }
 
 impl MacroPiece {
-    /// How deep macros stand in each other here: none in plain text.
+    /// Returns the nesting depth; 0 for plain text.
     pub fn nesting(&self) -> usize {
         match self {
             Self::Macro(one) => one.nesting,
@@ -29,34 +28,32 @@ impl MacroPiece {
     }
 }
 
-/// A macro as it stands in a text.
+/// A parsed macro.
 #[derive(Debug)]
 pub struct MacroNode {
-    /// Its name, flags and manner of taking arguments.
     pub head: MacroHead,
-    /// From the braces to where its arguments begin.
+    /// Range from the braces to the first argument.
     pub open: Range<usize>,
-    /// Its arguments, with what stands between them.
+    /// Arguments and separators.
     pub body: Vec<MacroPiece>,
-    /// The braces at its end.
+    /// Range of the closing braces.
     pub close: Range<usize>,
-    /// What stands between it and its closing macro.
+    /// Content up to the closing macro.
     pub block: Option<MacroBlock>,
-    /// How deep macros stand in each other here, itself counted.
+    /// Nesting depth, including this macro.
     pub nesting: usize,
 }
 
-/// What stands between an opening and a closing macro.
+/// The content between an opening and a closing macro.
 #[derive(Debug)]
 pub struct MacroBlock {
-    /// The pieces.
     pub pieces: Vec<MacroPiece>,
-    /// The closing macro.
+    /// Range of the closing macro.
     pub close: Range<usize>,
 }
 
 impl MacroNode {
-    /// Its arguments, those inside the braces.
+    /// Returns the arguments inside the braces.
     pub fn args(&self) -> Vec<&[MacroPiece]> {
         match self.head.style {
             ArgumentStyle::None => Vec::new(),
@@ -65,7 +62,7 @@ impl MacroNode {
         }
     }
 
-    /// How many arguments it has, its block counted.
+    /// Returns the number of arguments, including the block.
     pub fn count(&self) -> usize {
         let inside = match self.head.style {
             ArgumentStyle::None => 0,

@@ -1,8 +1,8 @@
-//! Dice and choices.
+//! Dice rolls and random choices.
 
 use super::MAX_DICE;
 
-/// Dice as they are written: `2d6+3`, `d20`, `d%`, or a number for one die with so many sides.
+/// A dice formula: `2d6+3`, `d20`, `d%`, or a number for one die with so many sides.
 #[derive(Debug, PartialEq, Eq)]
 struct DiceFormula {
     count: u64,
@@ -10,7 +10,7 @@ struct DiceFormula {
     more: i64,
 }
 
-/// What falls, as a text; empty for what are no dice. `None` = more dice than anybody rolls.
+/// Rolls dice and returns the sum as text; empty if the formula is invalid. `None` = too many dice.
 pub fn roll(written: &str, draw: &mut dyn FnMut() -> f64) -> Option<String> {
     let Some(dice) = read(written.trim()) else { return Some(String::new()) };
     if dice.count > MAX_DICE {
@@ -45,14 +45,14 @@ fn read(written: &str) -> Option<DiceFormula> {
     Some(DiceFormula { count, sides, more })
 }
 
-/// One of the choices, by a draw.
+/// Chooses by a random number.
 pub fn choose(choices: &[String], draw: f64) -> &str {
     let count = u64::try_from(choices.len()).unwrap_or(u64::MAX);
     let at = usize::try_from(random_below(count, draw)).unwrap_or(0);
     choices.get(at).map_or("", String::as_str)
 }
 
-/// One of the choices, by where it is asked for: it stays the same as long as the text does.
+/// Chooses by position in the text; the choice stays the same as long as the text does.
 pub fn pick<'a>(choices: &'a [String], seed: u64, text: &str, at: usize) -> &'a str {
     let mut hash = seed ^ 0x9e37_79b9_7f4a_7c15;
     for byte in text.bytes().chain(at.to_le_bytes()) {
@@ -63,15 +63,15 @@ pub fn pick<'a>(choices: &'a [String], seed: u64, text: &str, at: usize) -> &'a 
     choose(choices, f64::from(top) / 4_294_967_296.0)
 }
 
-/// A whole number below `count`, by a draw from 0 up to but not including 1.
+/// Returns an integer in `0..count` from a draw in `0.0..1.0`.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to what the type holds")]
 fn random_below(count: u64, draw: f64) -> u64 {
     let count = f64::from(u32::try_from(count).unwrap_or(u32::MAX));
-    // A draw of exactly 1, which nobody should hand in, is still one of them.
+    // A draw of exactly 1 is invalid, but must still give a valid index.
     (count * draw).clamp(0.0, (count - 1.0).max(0.0)) as u64
 }
 
-/// The choices as they are written: several, or one with commas between them, of which `\,` is no end.
+/// Splits choices: several arguments, or one argument separated by `::` or commas (`\,` is a literal comma).
 pub fn split_choices(mut args: Vec<String>) -> Vec<String> {
     if args.len() != 1 {
         return args;

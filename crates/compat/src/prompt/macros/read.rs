@@ -1,23 +1,21 @@
-//! Reads a text into pieces: plain text, macros with what stands inside them, and blocks between an opening and a closing one.
+//! Parses a text into pieces: plain text, macros with their contents, and blocks between opening and closing macros.
 //!
-//! One pass from left to right, without recursion: an opening that nobody closes stays plain text, and what stands inside it
-//! is still read. How deep macros stand in each other is bounded by [`MAX_NESTING`], so that whoever walks the pieces may
-//! call itself.
+//! One pass from left to right, without recursion. An unclosed opening stays plain text, and its contents are still
+//! parsed. [`MAX_NESTING`] limits the nesting, so that code that walks the pieces may be recursive.
 
 use super::blocks;
 use super::head::{self, ArgumentStyle, MacroHead};
 use super::pieces::{MAX_NESTING, MacroNode, MacroPiece};
 
-/// A text, read.
+/// A parsed text.
 #[derive(Debug, Default)]
 pub struct MacroParse {
-    /// Its pieces.
     pub pieces: Vec<MacroPiece>,
-    /// Whether macros stood too deep in each other: the outer ones stay plain text.
+    /// Whether macros were nested too deeply; the outer ones then stay plain text.
     pub too_deep: bool,
 }
 
-/// Reads a text. `takes_block` says whether a macro with so many arguments may have one more in a block behind it.
+/// Parses a text. `takes_block` returns whether a macro with so many arguments may have a block as one more.
 pub fn read(text: &str, takes_block: &dyn Fn(&MacroHead, usize) -> bool) -> MacroParse {
     let mut reader =
         MacroParser { text, takes_block, pieces: Vec::new(), frames: Vec::new(), text_start: 0, too_deep: false };
@@ -26,10 +24,10 @@ pub fn read(text: &str, takes_block: &dyn Fn(&MacroHead, usize) -> bool) -> Macr
     MacroParse { pieces, too_deep: reader.too_deep || too_deep }
 }
 
-/// A macro whose end has not come yet.
+/// A macro that is not closed yet.
 struct OpenMacro {
     head: MacroHead,
-    /// The piece of its opening braces, plain text until its end comes.
+    /// Index of the piece of its opening braces; plain text until it is closed.
     opening_piece: usize,
     commas: Vec<usize>,
     height: usize,
@@ -40,7 +38,7 @@ struct MacroParser<'a> {
     takes_block: &'a dyn Fn(&MacroHead, usize) -> bool,
     pieces: Vec<MacroPiece>,
     frames: Vec<OpenMacro>,
-    /// Where the plain text begins that is not a piece yet.
+    /// Start of the plain text that is not a piece yet.
     text_start: usize,
     too_deep: bool,
 }
@@ -67,7 +65,7 @@ impl MacroParser<'_> {
         self.frames.last().is_some_and(|frame| frame.head.style == ArgumentStyle::List)
     }
 
-    /// Makes a piece of the plain text up to here.
+    /// Adds the pending plain text up to `to` as a piece.
     fn flush(&mut self, to: usize) {
         if self.text_start < to {
             self.pieces.push(MacroPiece::Text(self.text_start..to));
@@ -95,7 +93,7 @@ impl MacroParser<'_> {
         self.text_start
     }
 
-    /// An older way to write a name: `<USER>`.
+    /// Parses a legacy name: `<USER>`.
     fn legacy_name(&mut self, at: usize) -> usize {
         let Some(head) = head::read_legacy_name(self.text, at) else { return at + 1 };
         let end = head.end;
@@ -128,7 +126,7 @@ impl MacroParser<'_> {
         end
     }
 
-    /// Pairs what opens and closes inside each argument.
+    /// Pairs blocks inside each argument.
     fn pair_args(&mut self, body: Vec<MacroPiece>, height: &mut usize) -> Vec<MacroPiece> {
         let mut paired = Vec::with_capacity(body.len());
         let mut arg = Vec::new();
@@ -151,7 +149,7 @@ impl MacroParser<'_> {
         paired
     }
 
-    /// Leaves a macro as plain text, because others stand too deep in it.
+    /// Turns a macro into plain text, because its contents are nested too deeply.
     fn unwind(&mut self, frame: &OpenMacro) {
         self.too_deep = true;
         for at in &frame.commas {
@@ -178,7 +176,7 @@ impl MacroParser<'_> {
 mod tests {
     use super::*;
 
-    /// The pieces, told shortly: plain text as it is, a macro as `name(arg|arg)`, a block as `name(arg)[block]`.
+    /// Prints pieces: plain text as it is, a macro as `name(arg|arg)`, a block as `name(arg)[block]`.
     fn told(text: &str, pieces: &[MacroPiece]) -> String {
         let one = |piece: &MacroPiece| match piece {
             MacroPiece::Text(range) | MacroPiece::Separator(range) => text.get(range.clone()).unwrap().to_owned(),
@@ -196,7 +194,7 @@ mod tests {
         assert_eq!(told(text, &read.pieces), expected, "{text}");
     }
 
-    /// `domain.md` 6.4: what is no macro is plain text, and what stands in it is still read.
+    /// `domain.md` 6.4: invalid macros are plain text, and their contents are still parsed.
     #[test]
     fn macro_parse_plain_text_and_macros() {
         check("a {{user}} b", "a user() b");

@@ -1,9 +1,9 @@
 //! How the results of macros are kept until the whole text is finished.
 
-/// What a text leaves behind where the line breaks around it are to go.
+/// Marker for removing the line breaks around it at the end.
 pub const TRIM: &str = "{{trim}}";
 
-/// A text as it is kept in a variable: what is only left for the end of a text is done now.
+/// Prepares a text for a variable: applies `{{trim}}` now instead of at the end.
 pub fn to_stored_text(text: &str) -> String {
     let mut parts = text.split(TRIM);
     let mut out = parts.next().unwrap_or_default().to_owned();

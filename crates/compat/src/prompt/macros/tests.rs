@@ -1,6 +1,6 @@
-//! The recorded cases (`golden`), what they do not show (`rules`), and texts of strangers (`hostile`).
+//! Tests: recorded cases (`golden`), additional rules (`rules`), and hostile texts (`hostile`).
 //!
-//! To add a case: a line of [`check`] in `rules`, with the text and what becomes of it.
+//! To add a case, add a line with [`check`] to `rules`: the text and its expansion.
 
 mod golden;
 mod hostile;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::{CardTexts, MacroContext, MacroEngine, MacroHistory};
 
-/// Facts of a small story.
+/// Returns the facts of a small story.
 fn facts() -> MacroContext {
     MacroContext {
         user: "Ann".into(),
@@ -36,7 +36,7 @@ fn map(value: &Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap_or_default()
 }
 
-/// Each text filled in turn, with these variables and the same facts; what became of them, and the variables.
+/// Expands each text in turn with the same variables; returns the results and the variables.
 fn filled(local: &Value, texts: &[&str]) -> (Vec<String>, Value) {
     let facts = facts();
     let mut draw = || 0.5;

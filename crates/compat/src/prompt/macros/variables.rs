@@ -1,8 +1,8 @@
-//! Variables: those of the session (*local*) and those of all of them (*global*). Each is a flat map of JSON values; a value
-//! that is a text may hold JSON itself, as SillyTavern keeps lists and maps, and is then changed inside that text.
+//! Macro variables: of the session (*local*) and of all sessions (*global*). Each set is a flat map of JSON values. A
+//! string value may contain JSON, as SillyTavern stores lists and maps; it is then changed inside that string.
 //!
-//! A name that is none of the map's own but is written as a path (`combat.hp`) is looked for inside: so a card can read the
-//! world of a plugin. Whoever made the map decides what becomes of what was written ([`MacroVariables::changed`]).
+//! A name that is no key but looks like a path (`combat.hp`) is looked up inside the values. So a card can read a
+//! plugin's state. The caller decides what to do with changes ([`MacroVariables::changed`]).
 
 use std::collections::BTreeSet;
 
@@ -10,39 +10,39 @@ use serde_json::{Map, Value};
 
 use super::js_number;
 
-/// A value may not be longer: one that doubles itself at each look would fill the memory.
+/// Longest value in bytes: a value that keeps doubling would fill the memory.
 pub const MAX_VALUE: usize = 1 << 20;
-/// A list is not filled up with more empty places than that, where something is put far behind its end.
+/// Largest list index that is filled up with nulls.
 pub const MAX_LIST: usize = 10_000;
 
-/// The variables of one kind.
+/// The local or global variables.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MacroVariables {
     map: Map<String, Value>,
     changed: BTreeSet<String>,
-    /// Whether something was not written, because it was too large or there is no place for it.
+    /// Whether a write was refused, because the value is too large or the place does not exist.
     pub refused: bool,
-    /// How many bytes were read again to look into values: whoever fills a text keeps an eye on it.
+    /// Bytes parsed to look into values; the caller limits it.
     pub work: usize,
 }
 
 impl MacroVariables {
-    /// Variables with these values.
+    /// Creates variables from a map.
     pub fn new(map: Map<String, Value>) -> Self {
         Self { map, ..Self::default() }
     }
 
-    /// All of them.
+    /// Returns all variables.
     pub const fn map(&self) -> &Map<String, Value> {
         &self.map
     }
 
-    /// The names that were written or taken away, the first part of a path for it.
+    /// Returns the names that were written or removed; for a path, its first part.
     pub const fn changed(&self) -> &BTreeSet<String> {
         &self.changed
     }
 
-    /// A value: the one of that name, or the one at that path.
+    /// Returns a value by name, else by path.
     pub fn value(&self, name: &str) -> Option<&Value> {
         if let Some(value) = self.map.get(name) {
             return Some(value);
@@ -56,17 +56,17 @@ impl MacroVariables {
         })
     }
 
-    /// A value as a text; empty where there is none.
+    /// Returns a value as text; empty if there is none.
     pub fn text(&self, name: &str) -> String {
         self.value(name).map(text).unwrap_or_default()
     }
 
-    /// Whether there is one of that name.
+    /// Returns whether a variable or path exists.
     pub fn has(&self, name: &str) -> bool {
         self.value(name).is_some()
     }
 
-    /// Puts a value. Behind a path it is put where it is, if the way there exists.
+    /// Sets a value. A path is followed only if it exists; otherwise it becomes a new name.
     pub fn set(&mut self, name: &str, value: Value) {
         let size = if let Value::String(text) = &value { text.len() } else { 0 };
         if size > MAX_VALUE || name.len() > MAX_VALUE {
@@ -82,7 +82,7 @@ impl MacroVariables {
         self.mark_changed(name);
     }
 
-    /// Takes a variable away.
+    /// Removes a variable, or the value at a path.
     pub fn remove(&mut self, name: &str) {
         if self.map.shift_remove(name).is_some() {
             self.changed.insert(name.to_owned());
@@ -101,7 +101,7 @@ impl MacroVariables {
         self.changed.insert(first.to_owned());
     }
 
-    /// Where the value of a name is, or of a path that leads into what is there.
+    /// Returns the value of a name, or of an existing path.
     fn value_mut(&mut self, name: &str) -> Option<&mut Value> {
         if self.map.contains_key(name) {
             return self.map.get_mut(name);
@@ -119,7 +119,7 @@ impl MacroVariables {
         Some(place)
     }
 
-    /// Adds: to a list at its end, to a number as a number, to anything else as text.
+    /// Adds a value: appends to a list, adds two numbers, else concatenates text.
     pub fn add(&mut self, name: &str, more: Value) {
         if let Some(Value::Array(list)) = self.value_mut(name) {
             list.push(more);
@@ -142,7 +142,7 @@ impl MacroVariables {
         self.set(name, sum);
     }
 
-    /// What a variable's text says as JSON.
+    /// Parses a variable's text as JSON.
     fn as_json(&mut self, name: &str) -> Option<Value> {
         let Some(Value::String(text)) = self.value(name) else { return None };
         let (length, told) = (text.len(), serde_json::from_str(text).ok());
@@ -150,15 +150,15 @@ impl MacroVariables {
         told
     }
 
-    /// Takes a number off, which is adding less than nothing; what is no number takes nothing.
+    /// Subtracts a number; a text that is no number does nothing.
     pub fn subtract(&mut self, name: &str, less: &str) {
         if let Some(less) = js_number::read(less) {
             self.add(name, js_number::value(-less));
         }
     }
 
-    /// What stands under a key of a map, or at a place of a list; empty where there is nothing. A text without keys is all
-    /// that it holds.
+    /// Returns the value at a key of a map or an index of a list, as text; empty if there is none. A text that is no
+    /// JSON is returned whole.
     pub fn inside(&mut self, name: &str, key: &str) -> String {
         match (self.as_json(name), self.value(name)) {
             (Some(told), _) => at_key(&told, key).map(text).unwrap_or_default(),
@@ -167,8 +167,8 @@ impl MacroVariables {
         }
     }
 
-    /// Puts a text under a key of a map, or at a place of a list; where there is neither, a list is made for a number and a
-    /// map for anything else. A value that is neither stays as it is.
+    /// Sets a text at a key of a map or an index of a list. A missing variable becomes a list for a numeric key, else a
+    /// map. Any other value stays unchanged.
     pub fn set_inside(&mut self, name: &str, key: &str, value: &str) {
         let value = Value::String(value.to_owned());
         if let Some(place @ (Value::Array(_) | Value::Object(_))) = self.value_mut(name) {
@@ -196,7 +196,7 @@ fn at_key<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
     }
 }
 
-/// Puts a value under a key; false where that is not possible.
+/// Puts a value at a key; returns false if that is impossible.
 fn put(inside: &mut Value, key: &str, value: Value) -> bool {
     match inside {
         Value::Object(map) => _ = map.insert(key.to_owned(), value),
@@ -219,8 +219,8 @@ fn place_in_list(key: &str) -> Option<usize> {
     js_number::write(number).parse().ok()
 }
 
-/// A value as a text. A text that is a number is written as that number, as SillyTavern does: `007` is 7. One with more digits
-/// than a number keeps stays as it is.
+/// Converts a value to text. A numeric text is normalized as in SillyTavern: `007` is 7. Numbers too large to be exact
+/// stay as written.
 pub fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -242,7 +242,7 @@ mod tests {
         MacroVariables::new(map.as_object().unwrap().clone())
     }
 
-    /// Formats 1: values with index and key; lists and maps as values or inside texts, each kept in its form.
+    /// Formats 1: index and key access; lists and maps keep their form, as JSON values or as text.
     #[test]
     fn macro_variables_lists_and_maps_keep_json_form() {
         let mut own = variables(json!({"t": "[1]", "l": [1], "m": {"a": 1}}));
@@ -260,7 +260,7 @@ mod tests {
         );
     }
 
-    /// `domain.md` 6.4: what a plugin keeps deeper in the world can be named too.
+    /// `domain.md` 6.4: a path reads a value deeper in the state of a plugin.
     #[test]
     fn macro_variables_path_reads_nested_value() {
         let mut own = variables(json!({"combat": {"hp": 20, "foes": [{"hp": 3}]}, "a.b": 1}));
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(own.changed().iter().map(String::as_str).collect::<Vec<_>>(), ["combat", "combat.gone.x"]);
     }
 
-    /// Bad input: nothing grows without an end.
+    /// Bad input: nothing grows without limit.
     #[test]
     fn macro_variables_oversized_value_is_rejected() {
         let mut own = variables(json!({"x": "a"}));

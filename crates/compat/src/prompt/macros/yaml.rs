@@ -1,10 +1,10 @@
-//! Values as YAML, the way people would write them: for models, which read it with fewer tokens than JSON.
+//! Writes values as readable YAML for models; it takes fewer tokens than JSON.
 
 use std::fmt::Write;
 
 use serde_json::Value;
 
-/// A value as YAML, without a break at its end.
+/// Writes a value as YAML, without a final line break.
 pub fn write(value: &Value) -> String {
     let mut out = String::new();
     match value {
@@ -40,7 +40,7 @@ fn write_children(value: &Value, depth: usize, out: &mut String) {
     }
 }
 
-/// What stands behind a key or a dash.
+/// Writes the value after a key or dash.
 fn write_nested(value: &Value, depth: usize, out: &mut String) {
     let is_nested = match value {
         Value::Object(map) => !map.is_empty(),
@@ -77,12 +77,12 @@ fn scalar(value: &Value, depth: usize, out: &mut String) {
             write_text(words, out);
             out.push('\n');
         }
-        // Writing into a text does not fail.
+        // Writing into a `String` does not fail.
         other => _ = writeln!(out, "{other}"),
     }
 }
 
-/// Whether lines stand in a block as they are.
+/// Returns whether a text can be written as a literal block.
 fn is_block_scalar(words: &str) -> bool {
     let is_odd = |c: char| c.is_control() && c != '\n';
     !words.contains(is_odd) && words.lines().all(|line| line.trim_end() == line && !line.is_empty()) && {
@@ -90,7 +90,7 @@ fn is_block_scalar(words: &str) -> bool {
     }
 }
 
-/// A text on one line: bare where nobody takes it for something else, else in quotes.
+/// Writes a single-line text: plain if that is unambiguous, else quoted.
 fn write_text(words: &str, out: &mut String) {
     const SIGNS: &[char] =
         &['-', '?', ':', ',', '[', ']', '{', '}', '#', '&', '*', '!', '|', '>', '\'', '"', '%', '@', '`', '~', '='];
@@ -108,7 +108,7 @@ fn write_text(words: &str, out: &mut String) {
         && words.trim() == words;
     match is_bare {
         true => out.push_str(words),
-        // A text of JSON is one of YAML.
+        // A JSON string is valid YAML.
         false => _ = write!(out, "{}", Value::from(words)),
     }
 }
@@ -152,7 +152,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is written is read as what it was.
+        /// Written YAML parses back to the same value.
         #[test]
         fn yaml_random_value_reads_back_equal(inner in value()) {
             let whole = json!({"all": inner});

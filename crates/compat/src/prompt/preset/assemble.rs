@@ -1,4 +1,4 @@
-//! The messages of one request.
+//! Builds the messages of one request.
 
 use std::collections::BTreeMap;
 
@@ -13,25 +13,24 @@ use clotho_core::tree::Role;
 use super::budget::PromptBudget;
 use crate::prompt::{OmitReason, TokenOverflow};
 
-/// A request.
+/// A built request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PromptAssembly {
-    /// The messages.
     pub messages: Vec<PromptMessage>,
-    /// What the reply begins with, where the provider lets the program begin it.
+    /// Start of the reply, if the provider supports prefill.
     pub prefill: Option<String>,
-    /// How many messages of the history went: the newest ones.
+    /// Number of history messages sent: the newest ones.
     pub kept: usize,
-    /// What did not go, but for the history.
+    /// Omitted texts, without the history.
     pub left: Vec<OmittedText>,
-    /// Tokens of all of it.
+    /// Tokens of the whole request.
     pub tokens: usize,
-    /// Tokens that were kept free for something else.
+    /// Tokens that were reserved for something else.
     pub aside: usize,
 }
 
 impl PromptAssembly {
-    /// The messages, with the beginning of the reply as the last one where the program begins it.
+    /// Returns the messages with the prefill as the last one.
     pub fn messages_with_prefill(&self) -> Vec<PromptMessage> {
         let begun =
             self.prefill.as_ref().map(|text| PromptMessage::from_part(Role::Assistant, text.as_str(), "prefill"));
@@ -39,24 +38,24 @@ impl PromptAssembly {
     }
 }
 
-/// What may not be left out does not fit: nothing goes.
+/// Error: the mandatory texts do not fit, so nothing is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptOverflow {
-    /// By how much.
     pub too_large: TokenOverflow,
-    /// What would have gone.
+    /// Texts that would have been sent.
     pub left: Vec<OmittedText>,
 }
 
-/// Makes the messages of one request. The newest message always goes, and whole.
+/// Builds the messages of one request. The newest message is always sent whole.
 ///
 /// # Errors
-/// What may not be left out does not fit.
+/// Returns an error if the mandatory texts do not fit.
 pub fn assemble(
     preset: &Preset,
     given: &PromptInput<'_>,
     words: &mut dyn PromptRenderer,
 ) -> Result<PromptAssembly, PromptOverflow> {
+    // Render the parts, the ending and the note.
     let form = preset.settings.layout;
     let mut parts = order::render_parts(preset, given, words);
     let mut left = match form {
@@ -67,6 +66,7 @@ pub fn assemble(
     let ending = PromptEnding::new(preset, given, has_history, words);
     let note = authors_note(given, words);
     insert_beside_main(&mut parts, note.as_ref());
+    // Spend the mandatory texts.
     let mut room = PromptBudget::new(given.default_budget);
     for part in parts.iter().filter(|part| part.in_chat.is_none()) {
         room.spend(words.count(&part.text));
@@ -82,6 +82,7 @@ pub fn assemble(
     }
     ending.reserve(true, &mut room, words);
     room.reserve(given.aside, given.history.last().map_or(0, |newest| words.count(&newest.text)));
+    // Examples: before the history if they are pinned, or with the layout `Turns`.
     let mut chat = ChatSection { new_chat, messages: Vec::new(), kept: 0, left: Vec::new() };
     let mut shown = ExampleSelection::default();
     let blocks = if is_in(EXAMPLES) && !given.strips_examples {
@@ -94,10 +95,11 @@ pub fn assemble(
         shown = ExampleSelection::fit(&blocks, &mut room, words, share);
     } else if form == PromptLayout::Turns {
         let newest = given.history.last().map_or(0, |said| words.count(&said.text));
-        // The history keeps a quarter of the room where nobody says how much, and always what its newest message takes.
+        // The history keeps its share, or a quarter of the room, but at least its newest message.
         let kept = newest.max(if share.has_reserve { share.reserved } else { room.total() / 4 });
         shown = ExampleSelection::fit(&blocks, &mut room, words, ExampleBudget { reserved: kept, ..share });
     }
+    // History and the texts between its messages.
     if is_in(HISTORY) {
         let injected = inject::collect_injections(&parts, note.as_ref(), given, words);
         let between = injected.iter().filter(|one| !one.text.trim().is_empty()).map(|one| words.count(&one.text)).sum();
@@ -112,6 +114,7 @@ pub fn assemble(
     if !given.pins_examples && form == PromptLayout::Parts {
         shown = ExampleSelection::fit(&blocks, &mut room, words, ExampleBudget { reserved: 0, ..share });
     }
+    // Lay out the messages, and record what was omitted.
     let examples = blocks.into_iter().skip(shown.blocks).flatten().filter(|message| !message.text.is_empty());
     left.extend(examples.map(|message| message.omit(OmitReason::Budget)));
     left.append(&mut chat.left);
@@ -121,14 +124,14 @@ pub fn assemble(
     Ok(PromptAssembly { messages, prefill: ending.prefill, kept, left, tokens: room.spent(), aside: room.reserved() })
 }
 
-/// The texts of a request that is not sent.
+/// Returns the texts of a request that is not sent.
 fn omit_all(parts: Vec<RenderedPart>, left: Vec<OmittedText>) -> Vec<OmittedText> {
     let one = |part: RenderedPart| PromptMessage::from_part(part.role, part.text, &part.id).omit(OmitReason::Budget);
     let parts = parts.into_iter().filter(|part| !part.text.trim().is_empty()).map(one);
     parts.chain(left).collect()
 }
 
-/// What stands behind everything else, and what the reply begins with.
+/// The messages after everything else, and the prefill.
 struct PromptEnding {
     messages: Vec<PromptMessage>,
     prefill: Option<String>,
@@ -155,7 +158,7 @@ impl PromptEnding {
                 let (name, text) = match (settings.continue_prefill, prefill.take()) {
                     (true, Some(prefill)) => (None, format!("{prefill}\n\n{text}")),
                     (true, None) => names::apply_naming(settings.naming, last, text),
-                    // What is moved behind everything has no field any more.
+                    // A message moved to the end has no name field.
                     (false, other) => {
                         prefill = other;
                         (None, names::apply_naming(settings.naming, last, text).1)
@@ -176,7 +179,7 @@ impl PromptEnding {
         Self { messages, prefill }
     }
 
-    /// Takes the room of what was said, which goes whatever its size, or of the rest.
+    /// Spends the tokens of the history message, which is sent whatever its size, or of the other messages.
     fn reserve(&self, is_said: bool, room: &mut PromptBudget, words: &dyn PromptRenderer) {
         let messages = self.messages.iter().filter(|message| history_index(message).is_some() == is_said);
         let texts = messages.map(|message| message.text.as_str());
@@ -184,13 +187,13 @@ impl PromptEnding {
     }
 }
 
-/// What asks to go on; it may say where in its own words the text stands that is gone on from.
+/// Builds the instruction to continue; `{{lastChatMessage}}` in it is the message to continue.
 fn continue_nudge(text: &str, said: &str, words: &mut dyn PromptRenderer) -> String {
     let parts: Vec<String> = text.split("{{lastChatMessage}}").map(|part| words.fill(part)).collect();
     parts.join(said)
 }
 
-/// The author's note with what stands at its top and bottom, one a line.
+/// Builds the author's note with its top and bottom texts, one per line.
 fn authors_note(given: &PromptInput<'_>, words: &mut dyn PromptRenderer) -> Option<PositionedText> {
     let note = given.note.as_ref()?;
     let mut lines: Vec<String> = Vec::new();
@@ -207,7 +210,7 @@ fn authors_note(given: &PromptInput<'_>, words: &mut dyn PromptRenderer) -> Opti
     (!text.is_empty()).then_some(PositionedText { text, place: note.place, role: note.role })
 }
 
-/// A note that stands beside the main part has a message of its own, or joins it in the chat.
+/// Inserts a note next to the main part: as its own message, or joined to a main part in the chat.
 fn insert_beside_main(parts: &mut Vec<RenderedPart>, note: Option<&PositionedText>) {
     let Some(note) = note.filter(|note| matches!(note.place, PromptPosition::Prompt | PromptPosition::BeforeMain))
     else {
@@ -224,7 +227,7 @@ fn insert_beside_main(parts: &mut Vec<RenderedPart>, note: Option<&PositionedTex
     parts.insert(at.map_or(0, |at| at + usize::from(!is_before)), own);
 }
 
-/// The chat as it goes.
+/// The chat section of the prompt.
 struct ChatSection {
     new_chat: String,
     messages: Vec<PromptMessage>,
@@ -233,8 +236,10 @@ struct ChatSection {
 }
 
 impl ChatSection {
-    /// Puts in the newest message, whatever its size; then what stands between the messages, as far as there is room; then the
-    /// other messages from the newest on, until one does not fit. What stands deeper than they reach comes before them all.
+    /// Selects the messages of the chat.
+    ///
+    /// The newest message comes first, whatever its size; then the inserted texts that fit; then older messages until
+    /// one does not fit. Texts deeper than the kept history come before all messages.
     fn fit(
         &mut self,
         preset: &Preset,
@@ -250,6 +255,7 @@ impl ChatSection {
         let entries = candidates(history.len(), injected, is_said);
         let filler = user_filler(preset, given, &entries, words);
         room.spend(filler.as_ref().map_or(0, |filler| words.count(&filler.text)));
+        // The newest message.
         let mut line = ChatSelection { kept: BTreeMap::new(), said: Vec::new() };
         let mut said = entries.iter().enumerate().filter_map(|(at, entry)| Some((at, entry.history_index()?)));
         if let Some((at, n)) = said.next() {
@@ -257,6 +263,7 @@ impl ChatSection {
             room.spend(words.count(&message.text));
             line.push_history(at, message);
         }
+        // Inserted texts.
         for (at, text) in entries.iter().enumerate().filter_map(|(at, entry)| Some((at, entry.text()?))) {
             if text.text.is_empty() || room.try_take(words.count(&text.text)) {
                 line.kept.insert(at, text.clone());
@@ -264,6 +271,7 @@ impl ChatSection {
                 self.left.push(text.clone().omit(OmitReason::Budget));
             }
         }
+        // Older messages.
         let mut is_full = false;
         for (at, n) in said {
             let message = history_message(n, preset, history, words);
@@ -281,7 +289,7 @@ impl ChatSection {
     }
 }
 
-/// A message of the history as it is sent.
+/// Returns a history message as it is sent.
 fn history_message(
     at: usize,
     preset: &Preset,
@@ -297,10 +305,10 @@ fn history_message(
     PromptMessage { role: said.role, name, text, from }
 }
 
-/// What goes of a chat, by its place among all that might, the newest first.
+/// The selected messages, by index among the candidates, newest first.
 struct ChatSelection {
     kept: BTreeMap<usize, PromptMessage>,
-    /// The places of the messages of the history.
+    /// Candidate indices of the history messages.
     said: Vec<usize>,
 }
 
@@ -310,16 +318,16 @@ impl ChatSelection {
         self.said.push(at);
     }
 
-    /// Tokens of the messages before a place in the history.
+    /// Returns the tokens of the messages before a history index.
     fn tokens_before(&self, began: usize, words: &dyn PromptRenderer) -> usize {
         let older = self.kept.values().filter(|message| history_index(message).is_some_and(|at| at < began));
         older.map(|message| words.count(&message.text)).sum()
     }
 
-    /// Cuts a full history in a step; the newest message stays.
+    /// Cuts a full history in steps; the newest message stays.
     fn truncate_in_steps(&mut self, began: Option<usize>, room: &mut PromptBudget, words: &dyn PromptRenderer) {
         let began = began.filter(|began| self.kept.values().any(|message| history_index(message) == Some(*began)));
-        // A beginning that was chosen for less room is not kept to: most of what there is now would stay empty.
+        // Drop a start that was chosen for a smaller room: most of the current room would stay empty.
         let began = began.filter(|began| !room.is_under_half_without(self.tokens_before(*began, words)));
         while self.said.len() > 1 {
             let Some(oldest) = self.said.last() else { return };
@@ -338,7 +346,7 @@ impl ChatSelection {
     }
 }
 
-/// The place in the history of a message that is one of its.
+/// Returns the history index of a message that comes from the history.
 fn history_index(message: &PromptMessage) -> Option<usize> {
     match message.from.as_slice() {
         [MessageSource::History(at)] => Some(*at),
@@ -346,7 +354,7 @@ fn history_index(message: &PromptMessage) -> Option<usize> {
     }
 }
 
-/// What might go of a chat, the newest first: messages of the history, and what stands between them.
+/// A candidate for the chat: a history message or an inserted text.
 enum ChatCandidate {
     History(usize),
     Text(PromptMessage),
@@ -362,7 +370,7 @@ impl ChatCandidate {
     }
 }
 
-/// The entries of a history of so many messages; `is_said` says of each depth whether the message there is one of them.
+/// Returns the candidates, newest first. `is_said` returns whether the message at a depth is among them.
 fn candidates(
     history: usize,
     injected: Vec<inject::ChatInjection>,
@@ -380,8 +388,8 @@ fn candidates(
     entries
 }
 
-/// The user's message in a request where the model spoke last, if the preset has one; else the server's own filler, also where
-/// no user spoke at all.
+/// Returns the user message for a request in which the model spoke last: the preset's, else the filler. The filler is
+/// also used if no user spoke at all.
 fn user_filler(
     preset: &Preset,
     given: &PromptInput<'_>,
@@ -404,21 +412,21 @@ fn user_filler(
     (is_needed && !given.filler.is_empty()).then(|| PromptMessage::from_part(Role::User, given.filler, "filler"))
 }
 
-/// Examples that fit.
+/// The examples that fit.
 #[derive(Default)]
 struct ExampleSelection {
     messages: Vec<PromptMessage>,
     blocks: usize,
 }
 
-/// What examples may take of the room.
+/// The token budget of examples.
 #[derive(Clone, Copy)]
 struct ExampleBudget {
-    /// The most tokens.
+    /// Largest number of tokens.
     max: usize,
-    /// Tokens that they leave to the history.
+    /// Tokens left to the history.
     reserved: usize,
-    /// Whether the preset says what they leave.
+    /// Whether the preset sets `reserved`.
     has_reserve: bool,
 }
 
@@ -433,7 +441,7 @@ impl ExampleBudget {
 }
 
 impl ExampleSelection {
-    /// Whole blocks from the first on, until one does not fit or takes more than their share.
+    /// Takes whole blocks in order, until one does not fit or exceeds their share.
     fn fit(
         blocks: &[Vec<PromptMessage>],
         room: &mut PromptBudget,
@@ -476,7 +484,7 @@ fn lay_out(
     messages
 }
 
-/// Carriage returns are never sent.
+/// Removes carriage returns, which are never sent.
 fn without_carriage_returns(text: String) -> String {
     if text.contains('\r') { text.replace('\r', "") } else { text }
 }

@@ -1,4 +1,4 @@
-//! A preset is written: all that it comes to, under the names that it is read by.
+//! Writes a preset as complete JSON, under the field names that it is read by.
 
 use serde_json::{Map, Value, json};
 
@@ -6,12 +6,14 @@ use super::read::{AS_NEEDED, ORDER_CHARACTER_ID, TURNS, default_part_name};
 use super::{Preset, PresetPart, PromptLayout, PromptShares, SpeakerNaming};
 
 impl Preset {
-    /// The preset as JSON that reads as the same one. What the file left out is there as it holds.
+    /// Returns the preset as JSON that reads back as the same preset. Fields missing in the file are written with their
+    /// defaults.
     pub fn body(&self) -> Map<String, Value> {
         let settings = &self.settings;
         let mut body = self.samplers.clone();
         let stop = body.shift_remove("stop");
         body.extend(settings.context.map(|tokens| ("openai_max_context".to_owned(), tokens.into())));
+        // Settings, then parts and order, then extensions.
         body.extend(settings.reply.map(|tokens| ("openai_max_tokens".to_owned(), tokens.into())));
         let texts = [
             ("send_if_empty", &settings.send_if_empty),
@@ -89,7 +91,7 @@ fn part_json(part: &PresetPart) -> Value {
 mod tests {
     use super::*;
 
-    /// Our own can be written out, edited and used as any other: nothing of it is lost.
+    /// The built-in preset can be exported, edited and used like any other, without loss.
     #[test]
     fn preset_written_json_reads_back_equal() {
         for preset in [Preset::built_in(), Preset::default()] {

@@ -1,16 +1,16 @@
-//! What a request has room for.
+//! The token budget of a request.
 
 use crate::prompt::TokenOverflow;
 
-/// Tokens that a request takes beside its messages.
+/// Tokens that a request takes besides its messages.
 const REQUEST_OVERHEAD: usize = 3;
 
-/// The room that is left.
+/// The token budget of a request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PromptBudget {
     all: usize,
     spent: usize,
-    /// What is kept free of all that there would be.
+    /// Reserved tokens; already subtracted from `all`.
     reserved: usize,
 }
 
@@ -19,12 +19,12 @@ impl PromptBudget {
         Self { all: context.saturating_sub(reply).saturating_sub(REQUEST_OVERHEAD), spent: 0, reserved: 0 }
     }
 
-    /// Takes what has to go.
+    /// Spends tokens of a mandatory text, even over budget.
     pub(super) const fn spend(&mut self, tokens: usize) {
         self.spent = self.spent.saturating_add(tokens);
     }
 
-    /// Takes so much, if it is there.
+    /// Spends tokens if they fit; returns whether they did.
     pub(super) const fn try_take(&mut self, tokens: usize) -> bool {
         let fits = self.spent.saturating_add(tokens) <= self.all;
         if fits {
@@ -33,7 +33,7 @@ impl PromptBudget {
         fits
     }
 
-    /// Keeps so much free for something else, and no more than is left beside what is to go in any case.
+    /// Reserves tokens for something else, at most what is left after mandatory texts of `beside` tokens.
     pub(super) fn reserve(&mut self, wanted: usize, beside: usize) {
         let all = self.all.saturating_add(self.reserved);
         let left = all.saturating_sub(self.spent).saturating_sub(beside);
@@ -41,47 +41,47 @@ impl PromptBudget {
         self.all = all - self.reserved;
     }
 
-    /// Tokens that are kept free.
+    /// Returns the reserved tokens.
     pub(super) const fn reserved(&self) -> usize {
         self.reserved
     }
 
-    /// The same room with so many tokens of it kept free for something else.
+    /// Returns the budget reduced by so many tokens.
     pub(super) fn with_reserve(self, tokens: usize) -> Self {
         Self { all: self.all.saturating_sub(tokens), ..self }
     }
 
-    /// The same room where no more than so many are taken from now on.
+    /// Returns the budget limited to so many further tokens.
     pub(super) fn with_cap(self, tokens: usize) -> Self {
         Self { all: self.all.min(self.spent.saturating_add(tokens)), ..self }
     }
 
-    /// Tokens of all of it.
+    /// Returns the tokens of the whole budget.
     pub(super) const fn total(&self) -> usize {
         self.all
     }
 
-    /// Gives back what does not go after all.
+    /// Returns spent tokens to the budget.
     pub(super) const fn give_back(&mut self, tokens: usize) {
         self.spent = self.spent.saturating_sub(tokens);
     }
 
-    /// Whether less than half would be taken without so many tokens.
+    /// Returns whether less than half would be spent without so many tokens.
     pub(super) const fn is_under_half_without(&self, tokens: usize) -> bool {
         self.spent.saturating_sub(tokens) < self.all / 2
     }
 
-    /// Whether more than three quarters are taken.
+    /// Returns whether more than three quarters are spent.
     pub(super) const fn is_mostly_used(&self) -> bool {
         self.spent > self.all / 4 * 3
     }
 
-    /// Tokens taken.
+    /// Returns the spent tokens.
     pub(super) const fn spent(&self) -> usize {
         self.spent
     }
 
-    /// Whether what has to go does.
+    /// Returns an error if the mandatory texts exceed the budget.
     pub(super) const fn check(&self) -> Result<(), TokenOverflow> {
         if self.spent > self.all { Err(TokenOverflow { needed: self.spent, budget: self.all }) } else { Ok(()) }
     }

@@ -1,18 +1,18 @@
-//! What a change of a preset may say: each name is known, and its value is one that does something.
+//! Validates a preset change: every field name must be known and every value valid.
 
 use serde_json::{Map, Value};
 
 use super::read::{AS_NEEDED, TURNS};
 use clotho_core::tree::Role;
 
-/// What is wrong with a change, where, and what would be right.
+/// An invalid field of a change, with a hint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PresetFieldError {
-    /// The field, as on the wire.
+    /// Field path, as in the JSON request.
     pub field: String,
     /// One sentence without a final period.
     pub message: String,
-    /// What one can do about it.
+    /// How to fix it.
     pub hint: String,
 }
 
@@ -27,27 +27,27 @@ impl PresetFieldError {
     }
 }
 
-/// The most of a depth or an order.
+/// Largest depth or order.
 const MAX_DEPTH: f64 = 10_000.0;
-/// The most stop strings and models, and characters of each.
+/// Largest number of stop strings or models, and of characters of each.
 const MAX_LIST: (usize, usize) = (64, 200);
-/// The most characters of a part's name or identifier.
+/// Largest number of characters of a part's name or identifier.
 const MAX_NAME_CHARS: usize = 200;
-/// The kinds of request that a part may be for.
+/// Kinds of request that a part may be limited to.
 const TRIGGERS: [&str; 6] = ["normal", "continue", "impersonate", "swipe", "regenerate", "quiet"];
 
-/// What a value has to be.
+/// The type and range of a field.
 enum PresetFieldType {
     Text,
     Boolean,
-    /// Between these two.
+    /// A number in this range.
     Number(f64, f64),
-    /// A whole one between these two.
+    /// An integer in this range.
     Integer(f64, f64),
     OneOf(&'static [&'static str]),
-    /// Texts of a list.
+    /// A list of strings.
     Texts,
-    /// An object of percents.
+    /// An object of percentages.
     Shares,
 }
 
@@ -114,7 +114,7 @@ const FIELDS: [(&str, PresetFieldType); 20] = [
     ("squash_system_messages", PresetFieldType::Boolean),
 ];
 
-/// What a share can be of.
+/// Names of the shares.
 const SHARE_NAMES: [&str; 4] = ["lore", "examples", "recalled", "history"];
 
 const EXTENSION_FIELDS: [(&str, PresetFieldType); 5] = [
@@ -138,19 +138,19 @@ fn find_field<'a>(
     })
 }
 
-/// Checks a setting or a sampler.
+/// Validates a setting or sampler.
 pub(super) fn check_field(key: &str, value: &Value) -> Result<(), PresetFieldError> {
     let place = format!("change.fields.{key}");
     find_field(&FIELDS, key, &place)?.check(&place, value)
 }
 
-/// Checks what stands under `extensions.clotho`.
+/// Validates a field of `extensions.clotho`.
 pub(super) fn check_extension(key: &str, value: &Value) -> Result<(), PresetFieldError> {
     let place = format!("change.own.{key}");
     find_field(&EXTENSION_FIELDS, key, &place)?.check(&place, value)
 }
 
-/// Checks the fields of a part, as far as they are read; answers with its identifier.
+/// Validates the known fields of a part and returns its identifier.
 pub(super) fn check_prompt(at: usize, fields: &Map<String, Value>) -> Result<&str, PresetFieldError> {
     let place = |key: &str| format!("change.prompts[{at}].{key}");
     let name = fields.get("identifier").and_then(Value::as_str).unwrap_or_default();
@@ -197,7 +197,7 @@ pub(super) fn check_prompt(at: usize, fields: &Map<String, Value>) -> Result<&st
     Ok(name)
 }
 
-/// Checks an order.
+/// Validates an order of parts.
 pub(super) fn check_order(rows: &[(String, bool)], is_known: impl Fn(&str) -> bool) -> Result<(), PresetFieldError> {
     let mut seen = std::collections::HashSet::new();
     for (at, (name, _)) in rows.iter().enumerate() {

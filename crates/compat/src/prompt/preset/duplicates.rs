@@ -1,12 +1,12 @@
-//! What is said twice: cards often have the same text in two places.
+//! Removes repeated texts: cards often have the same text in two places.
 
 use super::order::RenderedPart;
 use super::{OmitReason, OmittedText};
 
-/// The parts in which a card or persona may say the same.
+/// Parts in which a card or persona may repeat a text.
 const CARD_PARTS: [&str; 5] = ["main", "charDescription", "charPersonality", "scenario", "personaDescription"];
 
-/// Empties each part that says what one before it has said; tells which.
+/// Empties each part that repeats an earlier one, and returns the removed texts.
 pub(super) fn remove_duplicates(parts: &mut [RenderedPart]) -> Vec<OmittedText> {
     let mut said: Vec<String> = Vec::new();
     let mut left = Vec::new();

@@ -1,5 +1,6 @@
-//! A preset is edited: what a change names becomes what it says, everything else of the file stays as it came, to the letter and
-//! in its place. What somebody saw can be named too, so that nobody writes over what another has written meanwhile.
+//! Edits a preset: only the fields named in a change are replaced, everything else of the file stays byte for byte.
+//!
+//! A change can name the values it is based on, so that it does not overwrite a concurrent change.
 
 use serde_json::{Map, Value, json};
 
@@ -8,41 +9,39 @@ use super::check::{PresetFieldError, check_extension, check_field, check_order, 
 use super::read::{DEFAULT_PARTS, ORDER_CHARACTER_ID, default_part_name};
 use clotho_core::world::number::same;
 
-/// What is to become of a preset.
+/// A change of a preset.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PresetPatch {
-    /// Settings and samplers by their names; null takes one away.
+    /// Settings and samplers by name; null removes one.
     pub fields: Map<String, Value>,
-    /// What stands under `extensions.clotho`; null takes one away.
+    /// Fields of `extensions.clotho`; null removes one.
     pub own: Map<String, Value>,
-    /// Parts: `identifier` and the fields that change, null takes one away. One that is not there is new, and comes last in
-    /// the order where no order is said.
+    /// Parts: `identifier` and the changed fields, null removes one. An unknown part is added, at the end of the order
+    /// if no order is given.
     pub prompts: Vec<Map<String, Value>>,
-    /// Parts that go.
+    /// Identifiers of removed parts.
     pub removed: Vec<String>,
-    /// The order, all of it, and which parts are on.
+    /// The complete order, and whether each part is enabled.
     pub order: Option<Vec<(String, bool)>>,
 }
 
-/// What somebody saw in a preset before they changed it: null for what was not there.
+/// The values that a change is based on; null for missing ones.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ExpectedPreset {
-    /// Settings and samplers.
     pub fields: Map<String, Value>,
-    /// What stood under `extensions.clotho`.
+    /// Fields of `extensions.clotho`.
     pub own: Map<String, Value>,
-    /// Parts: `identifier` and what they said.
+    /// Parts: `identifier` and their fields.
     pub prompts: Vec<Map<String, Value>>,
-    /// The order as it held.
     pub order: Option<Vec<(String, bool)>>,
 }
 
 /// Why a preset is not changed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PresetPatchError {
-    /// Something in the change is wrong.
+    /// The change is invalid.
     Wrong(PresetFieldError),
-    /// These say something else by now than was seen.
+    /// These values have changed since they were read.
     Conflict(Vec<String>),
 }
 
@@ -53,10 +52,10 @@ impl From<PresetFieldError> for PresetPatchError {
 }
 
 impl PresetPatch {
-    /// The preset as it is then. A change that says what is there already finds nothing changed meanwhile.
+    /// Applies the change and returns the new preset. A change that alters nothing causes no conflict.
     ///
     /// # Errors
-    /// Something in it is wrong, or something was changed meanwhile.
+    /// Returns an error if the change is invalid, or if a value in `seen` has changed meanwhile.
     pub fn onto(
         &self,
         body: &Map<String, Value>,
@@ -80,7 +79,7 @@ impl PresetPatch {
         if moved.is_empty() { Ok(changed) } else { Err(PresetPatchError::Conflict(moved)) }
     }
 
-    /// Changes the parts; answers with those that are new.
+    /// Changes the parts and returns the identifiers of new ones.
     fn change_parts(&self, changed: &mut Map<String, Value>) -> Result<Vec<String>, PresetFieldError> {
         let mut new = Vec::new();
         if self.prompts.is_empty() && self.removed.is_empty() {
@@ -90,6 +89,7 @@ impl PresetPatch {
         let list = list
             .as_array_mut()
             .ok_or_else(|| PresetFieldError::new("prompts", "the preset's own `prompts` is no list"))?;
+        // Change or add parts, then remove some.
         let mut named: Vec<&str> = Vec::new();
         for (at, fields) in self.prompts.iter().enumerate() {
             let name = check_prompt(at, fields)?;
@@ -132,7 +132,7 @@ impl PresetPatch {
         Ok(new)
     }
 
-    /// Changes the order, if it is said, or a part is new or gone.
+    /// Changes the order if one is given, or if parts were added or removed.
     fn change_order(
         &self,
         body: &Map<String, Value>,
@@ -153,9 +153,10 @@ impl PresetPatch {
             };
             check_order(&rows, |name| !default_part_name(name).is_empty() || has_part(changed, name) || stood(name))?;
         } else {
-            // The last word of all keeps its place only if nothing comes after it: what is new stands at the end.
+            // Without a given order, new parts go to the end.
             rows.extend(new.into_iter().map(|name| (name, true)));
         }
+        // Write the order into the list for our character id, and keep other fields of its rows.
         let lists = changed.entry("prompt_order").or_insert_with(|| json!([]));
         if !lists.is_array() {
             *lists = json!([]);
@@ -183,7 +184,7 @@ impl PresetPatch {
 }
 
 impl ExpectedPreset {
-    /// What says something else by now.
+    /// Returns the names of values that have changed since they were read.
     pub fn conflicts(&self, body: &Map<String, Value>) -> Vec<String> {
         let mut moved = changed_fields(&self.fields, Some(body), "fields.");
         let own = body.get("extensions").and_then(|extensions| extensions.get("clotho")?.as_object());
@@ -196,7 +197,7 @@ impl ExpectedPreset {
         moved
     }
 
-    /// The same as it is now.
+    /// Returns the current values of the same fields.
     pub fn now(&self, body: &Map<String, Value>) -> Value {
         let read = |seen: &Map<String, Value>, now: Option<&Map<String, Value>>| -> Map<String, Value> {
             let value = |key: &String| now.and_then(|now| now.get(key)).cloned().unwrap_or_default();
@@ -216,14 +217,14 @@ impl ExpectedPreset {
     }
 }
 
-/// The fields that are not as they were seen. One that is missing and one that is null say the same.
+/// Returns the fields that differ from what was seen. A missing field equals null.
 fn changed_fields(seen: &Map<String, Value>, now: Option<&Map<String, Value>>, before: &str) -> Vec<String> {
     let is_other =
         |(key, was): &(&String, &Value)| !same(now.and_then(|now| now.get(*key)).unwrap_or(&Value::Null), was);
     seen.iter().filter(is_other).map(|(key, _)| format!("{before}{key}")).collect()
 }
 
-/// The order that holds.
+/// Returns the current order.
 fn current_order(body: &Map<String, Value>) -> Vec<(String, bool)> {
     Preset::read(body).unwrap_or_default().order
 }
@@ -254,7 +255,7 @@ fn object<'a>(map: &'a mut Map<String, Value>, key: &str) -> Result<&'a mut Map<
     value.as_object_mut().ok_or_else(|| PresetFieldError::new(key, format!("the preset's own `{key}` is no object")))
 }
 
-/// A new part; one that every preset has begins as it holds where a preset does not name it.
+/// Creates a part. A default part starts with the defaults for a preset that does not name it.
 fn new_part(name: &str, at: usize, fields: &Map<String, Value>) -> Result<Value, PresetFieldError> {
     let known = DEFAULT_PARTS.iter().find(|(known, ..)| *known == name);
     let is_marker = known.is_some_and(|(_, text, _)| text.is_none());

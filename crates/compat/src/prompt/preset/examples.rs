@@ -1,4 +1,4 @@
-//! Example turns: blocks that begin with `<START>`, turns that begin with a name.
+//! Parses example dialogue: blocks begin with `<START>`, turns begin with a name.
 
 use super::{MessageSource, PromptInput, PromptLayout, PromptMessage, PromptRenderer};
 use clotho_core::tree::Role;
@@ -6,7 +6,7 @@ use clotho_core::tree::Role;
 const ID: &str = "dialogueExamples";
 const START: &str = "<START>";
 
-/// The blocks of examples, each with what stands before it. A block that names no speaker is sent as it is written.
+/// Returns the example blocks, each after the text for new examples. A block without speakers is sent as it is written.
 pub(super) fn example_blocks(
     frame: &str,
     form: PromptLayout,
@@ -32,7 +32,7 @@ fn block_with_heading(frame: &str, form: PromptLayout, block: &str, given: &Prom
     messages
 }
 
-/// The blocks of a text, whatever case its marks have.
+/// Splits a text into blocks; the case of the markers is ignored.
 fn split_blocks(text: &str) -> Vec<&str> {
     let lower = text.to_ascii_uppercase();
     let mut blocks = Vec::new();
@@ -45,7 +45,7 @@ fn split_blocks(text: &str) -> Vec<&str> {
     blocks.into_iter().map(str::trim).filter(|block| !block.is_empty()).collect()
 }
 
-/// The turns of a block; what stands before the first one belongs to it.
+/// Splits a block into turns; text before the first turn belongs to it.
 fn split_turns(block: &str, form: PromptLayout, given: &PromptInput<'_>) -> Vec<PromptMessage> {
     let speakers = [(given.user, "example_user", Role::User), (given.character, "example_assistant", Role::Assistant)];
     let mut turns: Vec<(&str, &str, Role, Vec<&str>)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Texts that stand in the chat: so many messages from its end.
+//! Texts inside the chat, at a depth counted from its end.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use super::order::RenderedPart;
 use super::{ChatPosition, MessageSource, PositionedText, PromptInput, PromptMessage, PromptPosition, PromptRenderer};
 use clotho_core::tree::Role;
 
-/// The order of what has none of its own.
+/// Order of texts without their own.
 const DEFAULT_ORDER: i64 = 100;
-/// What others put there stands nearer the end than all else of its depth.
+/// Base order of inserted texts: they stand nearer to the end than all other texts of their depth.
 const INSERT_ORDER: i64 = 1 << 40;
-/// From one priority to the next.
+/// Distance between two priorities.
 const PRIORITY_STEP: i64 = 1 << 20;
 
-/// A text and where in the chat it stands.
+/// A text with its position in the chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ChatInjection {
     pub at: ChatPosition,
@@ -22,7 +22,7 @@ pub(super) struct ChatInjection {
     pub id: String,
 }
 
-/// What stands in the chat: the preset's parts first, then the note, the card's text, the persona, lore.
+/// Collects all texts in the chat: parts of the preset, note, card text, persona, state, lore and inserted texts.
 pub(super) fn collect_injections(
     parts: &[RenderedPart],
     note: Option<&PositionedText>,
@@ -45,7 +45,7 @@ pub(super) fn collect_injections(
         let at = ChatPosition { depth: *depth, order: DEFAULT_ORDER };
         all.push(ChatInjection { at, role: *role, text: text.clone(), id: "lore".to_owned() });
     }
-    // Each stands by itself, so that each can be left out by itself.
+    // Each gets its own order and thus its own message, so that each can be omitted separately.
     for (n, insert) in (0_i64..).zip(given.injected) {
         let order = INSERT_ORDER.saturating_add(insert.priority.saturating_mul(PRIORITY_STEP)).saturating_add(n);
         let at = ChatPosition { depth: insert.depth, order };
@@ -60,8 +60,9 @@ fn position_text(text: &PositionedText, filled: String, id: &str) -> Option<Chat
     Some(ChatInjection { at, role: text.role, text: filled, id: id.to_owned() })
 }
 
-/// The messages that stand at each depth, the one nearest the end last: what has a higher order stands nearer the end; of one
-/// order first the assistant's, then the user's, then the system's, one message of each.
+/// Returns the messages at each depth; the one nearest to the end is last.
+///
+/// Higher orders are nearer to the end. Texts of one order are joined by role: assistant first, then user, then system.
 pub(super) fn messages_by_depth(all: Vec<ChatInjection>) -> BTreeMap<usize, Vec<PromptMessage>> {
     let mut sorted: BTreeMap<(usize, i64, u8), PromptMessage> = BTreeMap::new();
     for one in all.into_iter().filter(|one| !one.text.trim().is_empty()) {
@@ -83,7 +84,7 @@ pub(super) fn messages_by_depth(all: Vec<ChatInjection>) -> BTreeMap<usize, Vec<
     depths
 }
 
-/// One below the other; white space stays only at the beginning of a later line.
+/// Appends a text on a new line. White space is trimmed, except at the beginning of a later text.
 fn join(message: &mut PromptMessage, text: &str) {
     if message.text.is_empty() {
         message.text.push_str(text.trim());

@@ -1,16 +1,18 @@
-//! Presets: how the texts of a request are ordered, framed and fitted, in the form of SillyTavern's chat-completion presets, which
-//! people bring along and write for one another. Every prompt is made by one: [`Preset::own`] where nobody chose another. Pure:
-//! who plays, what was said and what lore fired are handed in.
+//! Presets: order, framing and budget of the texts of a request, in the format of SillyTavern's chat-completion
+//! presets.
 //!
-//! - [`Preset::read`] reads one; the file itself stays as it came, so that what is unknown goes out again.
-//! - [`assemble()`] makes the messages of one request: `order` chooses and fills the parts, `inject` puts
-//!   texts into the chat, `examples` frames example turns, `names` says who speaks, `budget` keeps to
-//!   the budget, `duplicates` leaves out what is said twice. What does not go is told, with the reason ([`OmittedText`]).
-//! - [`Preset::body`] writes one, all that it comes to; [`PresetPatch`] edits a file and leaves what it does not name as it is.
-//! - [`to_pieces`] is what a trace keeps of a request, [`rebuild`] makes the request of it again.
+//! Every prompt is built by a preset: [`Preset::built_in`] if the user chose none. Pure: card texts, history and active
+//! lore are passed in.
 //!
-//! To add a marker (a part whose text comes from somewhere else): a row in `read::KNOWN`, its text in `order.rs`. To add a
-//! setting: a field of [`PresetSettings`], its line in `read.rs`, and who reads it.
+//! - [`Preset::read`] reads a preset. The file itself is kept, so unknown fields are exported again.
+//! - [`assemble()`] builds the messages of one request. `order` selects and renders the parts, `inject` puts texts into
+//!   the chat, `examples` frames example dialogue, `names` adds speakers, `budget` tracks the tokens.
+//!   `duplicates` omits repeated card texts. Omitted texts are returned with a reason ([`OmittedText`]).
+//! - [`Preset::body`] writes a complete preset; [`PresetPatch`] edits a file and leaves other fields unchanged.
+//! - [`to_pieces`] converts a request for the trace, [`rebuild`] restores the request from it.
+//!
+//! To add a marker (a part whose text comes from elsewhere), add a row to `read::DEFAULT_PARTS` and its text to
+//! `order.rs`. To add a setting, add a field to [`PresetSettings`], its line in `read.rs`, and the code that uses it.
 
 mod assemble;
 mod body;
@@ -41,25 +43,25 @@ pub use read::{DEFAULT_MAIN, PresetReadError, models_of};
 pub use shares::PromptShares;
 pub use trace::{TraceLayout, TracePiece, rebuild, to_pieces};
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GenerationType {
-    /// A reply.
+    /// A new reply.
     Normal,
-    /// More of the last message.
+    /// A continuation of the last message.
     Continue,
-    /// A message in the user's own voice.
+    /// A message written as the user.
     Impersonate,
-    /// Another reply in place of the last one, which is not among the history.
+    /// Another reply in place of the last one, which is not in the history.
     Swipe,
-    /// A reply after the last one was taken away.
+    /// A reply after the last one was removed.
     Regenerate,
-    /// Something that is no part of the story.
+    /// A request outside the story.
     Quiet,
 }
 
 impl GenerationType {
-    /// The word for it in presets.
+    /// Returns the word used in presets.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Normal => "normal",
@@ -75,138 +77,130 @@ impl GenerationType {
 /// How speakers are named in the messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SpeakerNaming {
-    /// Never.
     Never,
-    /// Before the text, where somebody else than the character of the session speaks.
+    /// Before the text, if the speaker is not the session's own character or user.
     #[default]
     Others,
-    /// In a field of its own.
+    /// In a separate field.
     Field,
     /// Before the text, always.
     Before,
-    /// Before the text, always, as soon as two people or two characters speak, else never; who knows what was said decides it
-    /// before messages are made.
+    /// Before the text, if two users or two characters speak, else never. The caller resolves this before messages are
+    /// built.
     AsNeeded,
 }
 
-/// In what form the messages of a request go.
+/// How the parts become messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum PromptLayout {
-    /// Each part is a message and example turns are the system's, as other programs' presets mean it.
+    /// Each part is a message and examples are system messages, as SillyTavern presets expect it.
     #[default]
     Parts,
-    /// Neighbours of one role are one message, example turns are turns, no text of the cards goes twice, and what else than a
-    /// reply is wanted is asked for in the user's role.
+    /// Neighbours of one role are joined, examples are turns, and no card text is sent twice. Tasks other than a reply
+    /// are sent as the user.
     Turns,
 }
 
-/// What a preset says beside its parts. Texts still hold their macros; an empty one sends nothing.
+/// The settings of a preset. Texts still contain macros; an empty text sends nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PresetSettings {
-    /// Tokens of context, the reply's among them; `None` = as the model has.
+    /// Context size in tokens, including the reply; `None` = the model's.
     pub context: Option<usize>,
-    /// Tokens kept free for the reply; `None` = as the server says.
+    /// Tokens reserved for the reply; `None` = the server's default.
     pub reply: Option<usize>,
-    /// How speakers are named.
     pub naming: SpeakerNaming,
-    /// The user's message in a request that has none at its end.
+    /// User message for a request that ends with a reply.
     pub send_if_empty: String,
-    /// What asks the model to write as the user.
+    /// Instruction to write as the user.
     pub impersonation: String,
-    /// What stands before the history.
+    /// Text before the history.
     pub new_chat: String,
-    /// What stands before each block of examples.
+    /// Text before each block of examples.
     pub new_example: String,
-    /// What asks the model to go on.
+    /// Instruction to continue.
     pub continue_nudge: String,
-    /// The frame of lore; `{0}` is the text, an empty frame the text as it is.
+    /// Format of lore; `{0}` is the text, an empty format leaves it unchanged.
     pub lore_format: String,
-    /// The frame of the scenario; empty = as it is.
+    /// Format of the scenario; empty = unchanged.
     pub scenario_format: String,
-    /// The frame of the personality; empty = as it is.
+    /// Format of the personality; empty = unchanged.
     pub personality_format: String,
-    /// What the reply begins with, where the provider lets it.
+    /// Start of the reply, if the provider supports prefill.
     pub prefill: String,
-    /// What a message in the user's voice begins with, where the provider lets it.
+    /// Start of a message written as the user, if the provider supports prefill.
     pub impersonation_prefill: String,
-    /// Whether a message to go on from is the last one of the request, in place of the nudge.
+    /// Whether a message to continue is sent last, without the nudge.
     pub continue_prefill: bool,
     /// Whether neighbouring system messages are joined.
     pub squash: bool,
-    /// In what form the messages go.
     pub layout: PromptLayout,
 }
 
-/// What SillyTavern's form has no place for: under `extensions.clotho` of a preset.
+/// Clotho's own settings, stored under `extensions.clotho` of a preset.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PresetExtensions {
-    /// The models for which it is used where a story chose none: aliases or names, `*` for any characters.
+    /// Models that use this preset by default: aliases or names, `*` matches any characters.
     pub models: Vec<String>,
-    /// How much of a prompt some of its texts may take.
+    /// Shares of the prompt for some texts.
     pub shares: PromptShares,
 }
 
-/// Where in the chat a part stands.
+/// The position of a part in the chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChatPosition {
-    /// Messages that come after it.
+    /// Number of messages after it.
     pub depth: usize,
-    /// Among those of one depth, the higher ones stand nearer the end.
+    /// At the same depth, higher orders stand nearer to the end.
     pub order: i64,
 }
 
 /// One part of a preset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PresetPart {
-    /// Its id.
     pub id: String,
-    /// What people call it; empty = nothing.
+    /// Display name; may be empty.
     pub name: String,
-    /// Who says it.
     pub role: Role,
-    /// Its text, macros not yet filled in; `None` = a marker, whose text comes from somewhere else.
+    /// Text before macro expansion; `None` = a marker, whose text comes from elsewhere.
     pub text: Option<String>,
-    /// Where in the chat; `None` = where the order has it.
+    /// Position in the chat; `None` = by the order of parts.
     pub chat_position: Option<ChatPosition>,
     /// Whether cards may not replace it.
     pub forbids_override: bool,
-    /// The kinds of request that it is for, as words; empty = all.
+    /// Kinds of request that it is for, as words; empty = all.
     pub triggers: Vec<String>,
 }
 
-/// A preset as the program understands it.
+/// A parsed preset.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preset {
-    /// What it says beside its parts.
     pub settings: PresetSettings,
-    /// Its parts, the known ones that it does not name among them.
+    /// Parts, including known ones that the file does not name.
     pub parts: Vec<PresetPart>,
-    /// Their order, and which of them are on.
+    /// Part ids in order, and whether each is enabled.
     pub order: Vec<(String, bool)>,
-    /// What it says to the model server, under the names that OpenAI-compatible servers know; how long a reply may be is not
-    /// among it.
+    /// Sampler parameters for the model server, under OpenAI-compatible names, without the reply length.
     pub samplers: Map<String, Value>,
-    /// The regex scripts that it brings along.
+    /// Embedded regex scripts.
     pub scripts: Vec<Value>,
-    /// What only this program knows of it.
+    /// Clotho's own settings.
     pub own: PresetExtensions,
 }
 
-/// A text with a place of its own: a persona, a note, a card's depth prompt.
+/// A text with its own position: a persona, a note, a card's depth prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PositionedText {
-    /// The text, macros not yet filled in.
+    /// Text before macro expansion.
     pub text: String,
-    /// Where it stands.
     pub place: PromptPosition,
-    /// Who says it, where the place does not say that.
+    /// Role, if the position does not determine it.
     pub role: Role,
 }
 
-/// Where a text with a place of its own stands.
+/// The position of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptPosition {
-    /// Where its marker is, or for a note after the main part.
+    /// At its marker; a note stands after the main part.
     Prompt,
     /// Before the main part.
     BeforeMain,
@@ -216,44 +210,43 @@ pub enum PromptPosition {
     NoteTop,
     /// At the bottom of the author's note.
     NoteBottom,
-    /// Nowhere.
+    /// Not in the prompt.
     Omit,
 }
 
-/// One message of the history, as it goes into a request: hidden parts and regex scripts are done, macros are not.
+/// One history message: hidden parts are removed and regex scripts applied, macros are not expanded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryMessage {
-    /// Who it speaks as; the system's are narration.
+    /// System messages are narration.
     pub role: Role,
-    /// The speaker.
+    /// Name of the speaker.
     pub name: String,
-    /// Whether the speaker is somebody else than the session's own character and user.
+    /// Whether the speaker is not the session's own character or user.
     pub is_other: bool,
-    /// The text.
     pub text: String,
 }
 
-/// What lore there is for one request; macros are filled in.
+/// The lore texts of one request, with macros expanded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PromptLore {
-    /// Before the character.
+    /// Before the character description.
     pub before: String,
-    /// After the character.
+    /// After the character description.
     pub after: String,
-    /// At the top of the author's note, one a line.
+    /// At the top of the author's note.
     pub note_top: Vec<String>,
-    /// At its bottom.
+    /// At the bottom of the author's note.
     pub note_bottom: Vec<String>,
-    /// Before the card's examples, in their form.
+    /// Before the card's examples, in their format.
     pub examples_before: Vec<String>,
-    /// After them.
+    /// After the card's examples.
     pub examples_after: Vec<String>,
     /// In the chat: depth, role and text.
     pub in_chat: Vec<(usize, Role, String)>,
 }
 
 impl PromptLore {
-    /// None at all.
+    /// No lore.
     pub const NONE: Self = Self {
         before: String::new(),
         after: String::new(),
@@ -265,133 +258,121 @@ impl PromptLore {
     };
 }
 
-/// A text that somebody puts into the chat of one request: the system's, and as it is sent.
+/// A text inserted into the chat of one request, as a system message; sent as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptInsert {
-    /// What a trace calls it.
+    /// Name in traces.
     pub slot: String,
-    /// Messages that come after it.
+    /// Number of messages after it.
     pub depth: usize,
-    /// Among those of one depth, the higher ones stand nearer the end and take their room first.
+    /// At the same depth, higher priorities stand nearer to the end and use the budget first.
     pub priority: i64,
-    /// The text.
     pub text: String,
 }
 
-/// How a history is cut that there is no room for.
+/// How a history that does not fit is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HistoryTruncation {
-    /// Every request has as much as fits.
+    /// Each request keeps as much as fits.
     Exact,
-    /// In steps, so that the provider finds the beginning of the last request again: as far back as the last request went
-    /// (its first message by its place in what is given), if that fits and fills half of the room, else to three quarters of
-    /// the room (`domain.md` 6.3).
+    /// Cut in steps, so that the provider's prefix cache stays valid (`domain.md` 6.3).
+    ///
+    /// The value is the first message of the last request, as an index in the history. It is kept if it fits and fills
+    /// half of the room; otherwise the history is cut to three quarters of the room.
     Steps(Option<usize>),
 }
 
-/// What one request is made of.
+/// The input of one request.
 #[derive(Debug, Clone)]
 pub struct PromptInput<'a> {
-    /// What it is for.
+    /// Purpose of the request.
     pub kind: GenerationType,
-    /// The user's name.
     pub user: &'a str,
-    /// The character's name.
     pub character: &'a str,
-    /// Who the character is.
     pub description: &'a str,
-    /// How the character is.
     pub personality: &'a str,
-    /// Where the story is set.
     pub scenario: &'a str,
-    /// Example turns, in the form of cards.
+    /// Example dialogue, in the format of cards.
     pub examples: &'a str,
-    /// What the card puts in place of the main part; empty = nothing.
+    /// The card's replacement for the main part; empty = none.
     pub card_main: &'a str,
-    /// What it puts in place of the last word; empty = nothing.
+    /// The card's replacement for the instructions after the history; empty = none.
     pub card_post_history: &'a str,
-    /// A text of the card in the chat.
+    /// The card's depth prompt.
     pub card_depth: Option<PositionedText>,
-    /// Who the user plays.
     pub persona: PositionedText,
-    /// The author's note, where it is due.
+    /// Author's note, if it is due.
     pub note: Option<PositionedText>,
-    /// The lore that fired.
+    /// Texts of the active lore entries.
     pub lore: &'a PromptLore,
-    /// The messages, oldest first; for [`GenerationType::Continue`] the last one is gone on from.
+    /// Messages, oldest first; [`GenerationType::Continue`] continues the last one.
     pub history: &'a [HistoryMessage],
-    /// The world as its schemas show it: in the chat just before the newest message. Empty = nothing.
+    /// The state as text, sent just before the newest message. Empty = none.
     pub world: &'a str,
-    /// What others put into the chat for this request.
+    /// Texts inserted into the chat for this request.
     pub injected: &'a [PromptInsert],
-    /// The user's message where nobody's is, or where a reply has the last word and the preset has none for that: model
+    /// User message if no user message is there, or if a reply comes last and the preset has no text for that. Model
     /// servers refuse such requests. Empty = none.
     pub filler: &'a str,
-    /// How a history that is too long is cut.
+    /// How to cut a history that is too long.
     pub cut: HistoryTruncation,
     /// Whether no examples are sent.
     pub strips_examples: bool,
-    /// Whether examples go before the history where there is not room for both.
+    /// Whether examples have priority over the history.
     pub pins_examples: bool,
-    /// Whether the provider lets the program begin the reply.
+    /// Whether the provider supports prefill.
     pub has_prefill: bool,
-    /// Tokens that are kept free for something else, as far as what has to go and what stands between the last messages leave
-    /// them.
+    /// Tokens reserved for something else, if the mandatory texts and the texts between the last messages leave them.
     pub aside: usize,
-    /// Tokens of context and of the reply, where the preset does not say.
+    /// Tokens of context and reply, if the preset does not set them.
     pub default_budget: (usize, usize),
-    /// Tokens of the whole prompt, also those that are kept for what is recalled; 0 = what the room says.
+    /// Tokens of the whole prompt including those reserved for recall; 0 = the default budget.
     pub prompt_tokens: usize,
 }
 
-/// What knows the words of a request: macros and the size of texts.
+/// Expands macros and counts tokens for a request.
 pub trait PromptRenderer {
-    /// Fills in macros; what writing ones write is seen by the next text.
+    /// Expands macros; variables they write are visible to the next text.
     fn fill(&mut self, text: &str) -> String;
-    /// The same for a text that stands in place of another, which it can name as `{{original}}`.
+    /// Expands a text that replaces another one, available as `{{original}}`.
     fn fill_over(&mut self, text: &str, original: &str) -> String;
-    /// Tokens of a text.
+    /// Returns the tokens of a text.
     fn count(&self, text: &str) -> usize;
 }
 
-/// Where a message comes from.
+/// The origin of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageSource {
-    /// A part of the preset, by its id; `authorsNote`, `personaDescription`, `lore`, `cardDepth`, `world`, `newChat`, `newExample`,
-    /// `nudge`, `sendIfEmpty`, `filler`, `impersonation` for what has no part.
+    /// A part of the preset, by id. Other sources are named `authorsNote`, `personaDescription`, `lore`, `cardDepth`,
+    /// `world`, `newChat`, `newExample`, `nudge`, `sendIfEmpty`, `filler`, `impersonation`.
     Part(String),
-    /// A message of the history, by its place in what was given.
+    /// A message of the history, by index.
     History(usize),
 }
 
 /// One message of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptMessage {
-    /// Who it speaks as.
     pub role: Role,
-    /// The speaker, where the provider is told in a field.
+    /// Speaker, for providers with a separate name field.
     pub name: Option<String>,
-    /// The text.
     pub text: String,
-    /// What it was made of.
+    /// Everything it was made from.
     pub from: Vec<MessageSource>,
 }
 
-/// A text that does not go.
+/// A text that is not sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OmittedText {
-    /// Which one: a part's id, or a word of [`MessageSource::Part`].
+    /// Id of the part, or a word of [`MessageSource::Part`].
     pub slot: String,
-    /// Who would have said it.
     pub role: Role,
-    /// The text.
     pub text: String,
-    /// Why it does not go.
     pub why: OmitReason,
 }
 
 impl PromptInsert {
-    /// What becomes of it where there is no chat to stand in.
+    /// Returns the text as omitted, because the prompt has no chat.
     fn without_place(&self) -> OmittedText {
         let Self { slot, text, .. } = self;
         OmittedText { slot: slot.clone(), role: Role::System, text: text.clone(), why: OmitReason::NoPlace }
@@ -403,7 +384,7 @@ impl PromptMessage {
         Self { role, name: None, text: text.into(), from: vec![MessageSource::Part(id.to_owned())] }
     }
 
-    /// What it was made of, in one word.
+    /// Returns the sources as one word, joined by `+`.
     fn source_label(&self) -> String {
         let slots = self.from.iter().map(|from| match from {
             MessageSource::Part(id) => id.as_str(),
@@ -412,7 +393,7 @@ impl PromptMessage {
         slots.collect::<Vec<_>>().join("+")
     }
 
-    /// The message as one that does not go.
+    /// Converts the message to an omitted text.
     fn omit(self, why: OmitReason) -> OmittedText {
         OmittedText { slot: self.source_label(), role: self.role, text: self.text, why }
     }

@@ -1,31 +1,31 @@
-//! For which models a preset is: names, in which `*` stands for any characters.
+//! Matches presets to models: `*` in a name stands for any characters.
 
-/// How closely a pattern names a model: a whole name is closer than any pattern, and of two patterns the one that says more.
+/// How closely a pattern matches a model. A full name beats any pattern; of two patterns, more literal characters win.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ModelMatchRank {
     is_whole: bool,
     literal_chars: usize,
 }
 
-/// The closest of some patterns that names a model by one of its names, whatever their case.
+/// Returns the closest pattern that matches one of the names of a model, ignoring case.
 pub fn best_match<'a>(patterns: &'a [String], names: &[String]) -> Option<(ModelMatchRank, &'a str)> {
     let names: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
     let close = |pattern: &'a String| {
         let lower = pattern.to_lowercase();
         let is_whole = !lower.contains('*');
-        // Of two whole names none says more: an alias is as good as what it stands for, however long.
+        // All full names rank the same, whatever their length: an alias is as good as the model's name.
         let said = if is_whole { 0 } else { lower.chars().filter(|c| *c != '*').count() };
         let closeness = ModelMatchRank { is_whole, literal_chars: said };
         names.iter().any(|name| matches(&lower, name)).then_some((closeness, pattern.as_str()))
     };
-    // Of two that say as much the first one counts.
+    // On a tie the first pattern wins.
     patterns.iter().filter_map(close).fold(None, |best, one| match best {
         Some((closeness, _)) if closeness >= one.0 => best,
         _ => Some(one),
     })
 }
 
-/// Whether a pattern is a whole name: its pieces stand in it one after another, the first and the last at its ends.
+/// Returns whether a pattern matches the whole name.
 fn matches(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut left) = name.strip_prefix(first) else { return false };

@@ -1,12 +1,12 @@
-//! Who speaks: before a text, in a field, or nowhere.
+//! Adds the speaker: before the text, in a field, or not at all.
 
 use super::{HistoryMessage, SpeakerNaming};
 use clotho_core::tree::Role;
 
-/// Characters of a name that a provider takes in its field.
+/// Longest name in a provider's name field.
 const MAX_NAME_CHARS: usize = 64;
 
-/// The name in its field, and the text.
+/// Returns the name field and the text.
 pub(super) fn apply_naming(naming: SpeakerNaming, said: &HistoryMessage, text: String) -> (Option<String>, String) {
     let is_narration = said.role == Role::System;
     match naming {
@@ -18,7 +18,7 @@ pub(super) fn apply_naming(naming: SpeakerNaming, said: &HistoryMessage, text: S
     }
 }
 
-/// A name as providers take it in a field: letters of ASCII, digits, `_` and `-`.
+/// Converts a name for a provider's field: other characters than ASCII letters, digits and `_` become `_`.
 fn provider_name(name: &str) -> Option<String> {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
     Some(name.chars().map(plain).take(MAX_NAME_CHARS).collect())

@@ -1,4 +1,4 @@
-//! The parts of a request in their order, with their texts.
+//! The parts of a request in order, with their texts.
 
 use super::{ChatPosition, Preset, PresetPart, PromptInput, PromptPosition, PromptRenderer};
 use clotho_core::tree::Role;
@@ -8,11 +8,11 @@ pub(super) const POST_HISTORY: &str = "jailbreak";
 pub(super) const HISTORY: &str = "chatHistory";
 pub(super) const EXAMPLES: &str = "dialogueExamples";
 
-/// The markers that hold a text. One that the order does not name is sent all the same, behind everything; in this order.
+/// Markers with a text. If the order does not name one, it is sent at the end, in this order.
 const TEXT_MARKERS: [&str; 6] =
     ["worldInfoBefore", "worldInfoAfter", "charDescription", "charPersonality", "scenario", "personaDescription"];
 
-/// A part that takes part in a request.
+/// A part of a request with its rendered text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RenderedPart {
     pub id: String,
@@ -21,9 +21,10 @@ pub(super) struct RenderedPart {
     pub in_chat: Option<ChatPosition>,
 }
 
-/// The parts that are on, in order, filled: first the preset's own texts in this order, whatever place they have in the
-/// request, so that what one of them writes into a variable is read by the later ones; then the markers. A main part that is
-/// off keeps its empty place, beside which a note may stand.
+/// Renders the enabled parts in order.
+///
+/// The preset's own texts are rendered first, in order, so that variables written by one are visible to later ones.
+/// Then the markers follow. A disabled main part stays as an empty part, as the anchor for a note.
 pub(super) fn render_parts(
     preset: &Preset,
     given: &PromptInput<'_>,
@@ -55,7 +56,7 @@ fn render_own(part: &PresetPart, is_on: bool, given: &PromptInput<'_>, words: &m
     RenderedPart { id: part.id.clone(), role: part.role, text, in_chat }
 }
 
-/// The text of a part, or what the card puts in its place.
+/// Renders the text of a part, or the card's replacement for it.
 fn with_card_override(
     part: &PresetPart,
     text: &str,
@@ -87,7 +88,7 @@ fn format_lore(frame: &str, text: &str, words: &mut dyn PromptRenderer) -> Strin
     if text.is_empty() || frame.is_empty() { text.to_owned() } else { words.fill(frame).replace("{0}", text) }
 }
 
-/// The frame of a text of the card names that text by its macro.
+/// Renders a card text with its format. The format refers to the text by its macro.
 fn apply_format(frame: &str, text: &str, words: &mut dyn PromptRenderer) -> String {
     match (text.is_empty(), frame.is_empty()) {
         (true, _) => String::new(),

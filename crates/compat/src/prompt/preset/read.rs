@@ -1,4 +1,4 @@
-//! A preset is read: one flat object of settings, `prompts[]` and `prompt_order[]`. What is absent is as our own preset has it.
+//! Reads a preset: one flat object of settings, `prompts[]` and `prompt_order[]`. Missing fields get default values.
 
 use serde_json::{Map, Value};
 
@@ -7,12 +7,12 @@ use super::{
 };
 use clotho_core::tree::Role;
 
-/// The list of `prompt_order` that counts; the one of 100000 is left over from older versions.
+/// Id of the list in `prompt_order` that is used; 100000 is left over from older versions of SillyTavern.
 pub(super) const ORDER_CHARACTER_ID: i64 = 100_001;
-/// Parts and places beyond these are no preset that somebody wrote.
+/// Largest number of parts.
 const MAX_PARTS: usize = 10_000;
 
-/// The parts that every preset has, in the order of one that says nothing, with our own texts: `None` = a marker.
+/// Default parts in default order: id, text (`None` = a marker), enabled.
 pub(super) const DEFAULT_PARTS: [(&str, Option<&str>, bool); 12] = [
     ("main", Some(DEFAULT_MAIN), true),
     ("worldInfoBefore", None, true),
@@ -27,7 +27,7 @@ pub(super) const DEFAULT_PARTS: [(&str, Option<&str>, bool); 12] = [
     ("chatHistory", None, true),
     ("jailbreak", Some(""), true),
 ];
-/// What the parts are called that every preset has.
+/// Display names of the default parts.
 const DEFAULT_PART_NAMES: [(&str, &str); 12] = [
     ("main", "Main"),
     ("worldInfoBefore", "Lore before the character"),
@@ -42,14 +42,14 @@ const DEFAULT_PART_NAMES: [(&str, &str); 12] = [
     ("chatHistory", "History"),
     ("jailbreak", "Last word"),
 ];
-/// What the model is told where neither preset nor card say anything.
+/// System prompt if neither preset nor card has one.
 pub const DEFAULT_MAIN: &str = "Write {{char}}'s next reply in a story that {{char}} and {{user}} tell together. Stay in \
                         character, describe what can be seen and heard, and never speak for {{user}}.";
-/// What asks for a message of the user's where nobody chose a preset.
+/// Impersonation prompt of the built-in preset.
 const DEFAULT_IMPERSONATION: &str = "[Write the next message of {{user}}: what {{user}} says and does, in the voice and form of \
                              {{user}}'s messages so far. Leave what {{char}} and everybody else say or do to them. \
                              Answer with that message and nothing else.]";
-/// The order of our own: what changes least comes first.
+/// Order of the built-in preset: the most stable parts come first.
 const BUILT_IN_ORDER: [&str; 10] = [
     "main",
     "worldInfoBefore",
@@ -66,10 +66,10 @@ const BUILT_IN_ORDER: [&str; 10] = [
 /// Why a file is no preset.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PresetReadError {
-    /// It has no parts and no settings of one.
+    /// It has neither parts nor settings.
     #[error("neither `prompts` nor a setting of a chat-completion preset is in it")]
     NoPreset,
-    /// It has more than anybody wrote.
+    /// It has too many parts.
     #[error("it has {0} parts, and {MAX_PARTS} are the most")]
     TooMany(usize),
 }
@@ -101,7 +101,7 @@ impl Default for PresetSettings {
 }
 
 impl Default for Preset {
-    /// What a preset says that says nothing.
+    /// Returns the preset for a file without any fields.
     fn default() -> Self {
         let order = DEFAULT_PARTS.iter().map(|(id, _, is_on)| ((*id).to_owned(), *is_on)).collect();
         let mut preset = Self {
@@ -118,7 +118,7 @@ impl Default for Preset {
 }
 
 impl Preset {
-    /// Our own, by which prompts are made where nobody chose another.
+    /// Returns the built-in preset, used if the user chose none.
     pub fn built_in() -> Self {
         let settings = PresetSettings {
             impersonation: DEFAULT_IMPERSONATION.to_owned(),
@@ -138,7 +138,7 @@ impl Preset {
     /// Reads a preset.
     ///
     /// # Errors
-    /// It is none, or has more parts than anybody wrote.
+    /// Returns an error if the file is no preset or has too many parts.
     pub fn read(map: &Map<String, Value>) -> Result<Self, PresetReadError> {
         let list = |key: &str| map.get(key).and_then(Value::as_array);
         if list("prompts").is_none() && !map.keys().any(|key| key.starts_with("openai_") || key == "new_chat_prompt") {
@@ -203,22 +203,22 @@ fn settings(map: &Map<String, Value>) -> PresetSettings {
     }
 }
 
-/// What a part is called that every preset has; an empty name for others.
+/// Returns the display name of a default part; empty for others.
 pub(super) fn default_part_name(id: &str) -> &'static str {
     DEFAULT_PART_NAMES.iter().find(|(known, _)| *known == id).map_or("", |(_, name)| name)
 }
 
-/// The word of [`PromptLayout::Turns`].
+/// Word of [`PromptLayout::Turns`].
 pub(super) const TURNS: &str = "turns";
-/// The word of [`SpeakerNaming::AsNeeded`].
+/// Word of [`SpeakerNaming::AsNeeded`].
 pub(super) const AS_NEEDED: &str = "asNeeded";
 
-/// What stands under `extensions.clotho`.
+/// Returns a field of `extensions.clotho`.
 fn extension<'a>(map: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
     map.get("extensions")?.get("clotho")?.get(key)
 }
 
-/// For which models a preset says that it is.
+/// Returns the model patterns of a preset.
 pub fn models_of(map: &Map<String, Value>) -> Vec<String> {
     texts(map, "models")
 }
@@ -234,7 +234,7 @@ fn shares(map: &Map<String, Value>) -> PromptShares {
     }
 }
 
-/// A list of texts there.
+/// Returns a list of strings from `extensions.clotho`.
 fn texts(map: &Map<String, Value>, key: &str) -> Vec<String> {
     let list = extension(map, key).and_then(Value::as_array).into_iter().flatten();
     list.filter_map(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned).collect()

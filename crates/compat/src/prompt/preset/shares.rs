@@ -1,36 +1,36 @@
-//! How much of a prompt lore, examples and what is recalled may take, and what they leave to the history.
+//! The shares of a prompt for lore, examples and recalled texts, and the share reserved for the history.
 
-/// Parts of a prompt in percent of it; `None` = as where no preset says anything. What has to go (the parts with texts of
-/// their own, card and persona, the newest message) keeps to none of them.
+/// Shares of a prompt in percent; `None` = no limit. Mandatory texts are not limited: parts with their own text, card,
+/// persona and the newest message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PromptShares {
-    /// The most for lore.
+    /// Limit for lore.
     pub lore: Option<usize>,
-    /// The most for examples.
+    /// Limit for examples.
     pub examples: Option<usize>,
-    /// The most for what is recalled.
+    /// Limit for recalled texts.
     pub recalled: Option<usize>,
-    /// What the three of them leave to the history together.
+    /// Share that the others leave to the history.
     pub history: Option<usize>,
 }
 
 impl PromptShares {
-    /// The most tokens that what is recalled takes of a prompt of so many.
+    /// Returns the token limit for recalled texts in a prompt of `prompt` tokens.
     pub fn for_recalled(&self, prompt: usize) -> usize {
         most(self.recalled, prompt).min(self.outside_history(prompt))
     }
 
-    /// The most tokens for lore, where so many are kept for what is recalled.
+    /// Returns the token limit for lore, if `recalled` tokens are reserved for recalled texts.
     pub fn for_lore(&self, prompt: usize, recalled: usize) -> usize {
         most(self.lore, prompt).min(self.outside_history(prompt).saturating_sub(recalled))
     }
 
-    /// The most tokens for examples.
+    /// Returns the token limit for examples.
     pub fn for_examples(&self, prompt: usize) -> usize {
         most(self.examples, prompt)
     }
 
-    /// Tokens that examples leave to the history, if that is said.
+    /// Returns the tokens reserved for the history, if the preset sets them.
     pub fn for_history(&self, prompt: usize) -> Option<usize> {
         self.history.map(|percent| percent_of(percent, prompt))
     }

@@ -1,4 +1,4 @@
-//! Neighbouring system messages become one.
+//! Joins neighbouring system messages.
 
 use super::{MessageSource, PromptMessage};
 use clotho_core::tree::Role;
@@ -18,7 +18,7 @@ pub(super) fn squash_system_messages(messages: Vec<PromptMessage>) -> Vec<Prompt
     out
 }
 
-/// What stands between two parts of a request stays by itself.
+/// Returns whether a message may be joined: an unnamed system message that is no separator (`newChat`, `newExample`).
 fn may_join(message: &PromptMessage) -> bool {
     let separates =
         |from: &MessageSource| matches!(from, MessageSource::Part(id) if id == "newChat" || id == "newExample");

@@ -1,32 +1,32 @@
-//! What is kept of a request so that it can be made again: everything that the history alone does not say, and where it stood.
+//! Converts a request for the trace and back. The trace stores everything that the history alone does not give.
 
 use super::{MessageSource, PromptMessage};
 use crate::prompt::{OutgoingMessage, PromptLine};
 use clotho_core::tree::Role;
 
-/// A message of a request that is not a line of the history as it is.
+/// A message of a request that is not an unchanged history line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TracePiece {
-    /// What it was made of: the names of parts.
+    /// Ids of its parts, joined by `+`.
     pub slot: String,
-    /// How many lines of the history stand before it.
+    /// Number of history lines before it.
     pub at: usize,
-    /// Whether it stands in place of the line there: macros or scripts changed that, or it went into another message.
+    /// Whether it replaces the line at `at`: changed by macros or scripts, or joined into another message.
     pub replaces_line: bool,
-    /// What was sent; an empty text for a line that was not.
+    /// Message as sent; an empty text for a line that was not sent.
     pub sent: OutgoingMessage,
 }
 
-/// How messages are made of lines and pieces.
+/// How messages are built from lines and pieces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TraceLayout {
-    /// Whether each line of the history is sent with its speaker before it.
+    /// Whether each history line has its speaker's name as prefix.
     pub is_named: bool,
-    /// Whether neighbours of one role are one message.
+    /// Whether neighbours of one role are joined.
     pub is_joined: bool,
 }
 
-/// The pieces of a request; `lines` are those of the history that went, the first of them number `first` of what was given.
+/// Returns the pieces of a request. `lines` are the history lines sent; the first one has the history index `first`.
 pub fn to_pieces(
     messages: &[PromptMessage],
     lines: &[PromptLine],
@@ -59,7 +59,7 @@ pub fn to_pieces(
     pieces
 }
 
-/// The messages of a request, made again.
+/// Rebuilds the messages of a request from pieces and history lines.
 pub fn rebuild(
     pieces: &[TracePiece],
     lines: &[PromptLine],
@@ -80,7 +80,7 @@ pub fn rebuild(
     sent
 }
 
-/// Neighbours of one role, one below the other with a blank line between; blank ones are none.
+/// Joins neighbours of one role and name with a blank line; drops blank messages.
 fn join_neighbours(sent: Vec<OutgoingMessage>) -> Vec<OutgoingMessage> {
     let mut joined: Vec<OutgoingMessage> = Vec::new();
     for message in sent.into_iter().filter(|message| !message.text.trim().is_empty()) {
@@ -95,13 +95,13 @@ fn join_neighbours(sent: Vec<OutgoingMessage>) -> Vec<OutgoingMessage> {
     joined
 }
 
-/// The place of a source among the lines that went, if it is one that no earlier message has passed.
+/// Returns the line index of a source, if the line was sent and no earlier message has passed it.
 fn line_index(from: &MessageSource, first: usize, next: usize, len: usize) -> Option<usize> {
     let MessageSource::History(at) = from else { return None };
     at.checked_sub(first).filter(|at| (next..len).contains(at))
 }
 
-/// Lines that were not sent by themselves.
+/// Returns pieces for lines that were not sent as their own message.
 fn unsent_lines(lines: &[PromptLine], from: usize, to: usize, is_named: bool) -> impl Iterator<Item = TracePiece> {
     (from..to).filter_map(move |at| {
         let sent = OutgoingMessage { text: String::new(), ..plain_line(lines, at, is_named)? };
@@ -114,7 +114,7 @@ fn unsent_lines(lines: &[PromptLine], from: usize, to: usize, is_named: bool) ->
     })
 }
 
-/// A line as it is sent where nothing changed it.
+/// Returns a line as it is sent if nothing changed it.
 fn plain_line(lines: &[PromptLine], at: usize, is_named: bool) -> Option<OutgoingMessage> {
     let line = lines.get(at)?;
     let text = match &line.name {

@@ -1,52 +1,52 @@
-//! Texts ranked by the words that they share with a question (BM25). The texts are read one after another and not kept:
-//! of each only how often it has which word.
+//! Ranks texts by the words they share with a query (BM25). Texts are read one by one and not kept; only their term
+//! counts are.
 
 use std::collections::HashMap;
 
-/// How soon more of a word in one text counts for less.
+/// BM25 parameter k1: how fast repeated terms saturate.
 const TERM_SATURATION: f32 = 1.2;
-/// How much long texts are held back.
+/// BM25 parameter b: how strongly long texts are penalized.
 const LENGTH_NORMALIZATION: f32 = 0.75;
-/// A text whose score is below this part of the best one's is left out.
+/// Texts with a score below this share of the best score are dropped.
 const MIN_SCORE_RATIO: f32 = 0.25;
-/// Among so many texts or more a word that more than half of them have says nothing.
+/// With at least so many texts, terms in more than half of them are ignored.
 const COMMON_TERM_MIN_TEXTS: f32 = 8.0;
 
-/// What is asked for.
+/// A query of weighted terms.
 #[derive(Debug, Clone, Default)]
 pub struct RecallQuery {
     terms: HashMap<String, usize>,
     weights: Vec<f32>,
 }
 
-/// What a text has of it.
+/// The query terms in one text.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TermCounts {
-    /// Terms of the text.
+    /// Number of terms of the text.
     length: f32,
-    /// Which term of the query, and how often.
+    /// Index of a query term, and its count.
     terms: Vec<(usize, f32)>,
 }
 
 impl TermCounts {
-    /// A text of so many terms that has none of what is asked for, so far.
+    /// Creates the counts of a text with a known length, without any query terms yet.
     pub const fn with_length(length: f32) -> Self {
         Self { length, terms: Vec::new() }
     }
 }
 
 impl RecallQuery {
-    /// Every term that is asked for.
+    /// Returns all query terms.
     pub fn terms(&self) -> impl Iterator<Item = &str> {
         self.terms.keys().map(String::as_str)
     }
 
-    /// Notes that a text of a known length has a term so often.
+    /// Records how often a text contains a term; the length must already be set.
     pub fn found(&self, term: &str, times: f32, text: &mut TermCounts) {
         text.terms.extend(self.terms.get(term).map(|at| (*at, times)));
     }
 
-    /// Asks for a term; of the same one twice the larger weight counts.
+    /// Adds a query term; for a repeated term the larger weight counts.
     pub fn ask(&mut self, term: &str, weight: f32) {
         let next = self.weights.len();
         let at = *self.terms.entry(term.to_owned()).or_insert(next);
@@ -56,17 +56,17 @@ impl RecallQuery {
         }
     }
 
-    /// Whether nothing is asked for.
+    /// Returns whether the query has no terms.
     pub fn is_empty(&self) -> bool {
         self.weights.is_empty()
     }
 
-    /// How much a term weighs; 0 for one that nobody asks for.
+    /// Returns the weight of a term; 0 if it is not in the query.
     pub fn weight(&self, term: &str) -> f32 {
         self.terms.get(term).and_then(|at| self.weights.get(*at)).copied().unwrap_or(0.0)
     }
 
-    /// Counts a term of a text.
+    /// Counts one term of a text.
     pub fn count(&self, term: &str, text: &mut TermCounts) {
         text.length += 1.0;
         let Some(at) = self.terms.get(term) else { return };
@@ -76,8 +76,7 @@ impl RecallQuery {
         }
     }
 
-    /// The best of these texts, the best first, with their scores; what shares only words that most of them have is
-    /// left out.
+    /// Returns at most `most` texts with their scores, best first. Texts that share only common terms are dropped.
     pub fn rank(&self, texts: &[TermCounts], most: usize) -> Vec<(usize, f32)> {
         let all = texts.iter().map(|_| 1.0).sum::<f32>();
         let average = (texts.iter().map(|text| text.length).sum::<f32>() / all.max(1.0)).max(1.0);
@@ -104,7 +103,7 @@ impl RecallQuery {
     }
 }
 
-/// How much a word says that so many of all texts have.
+/// Returns the inverse document frequency of a term; 0 for common terms.
 fn inverse_document_frequency(holders: f32, all: f32) -> f32 {
     if all >= COMMON_TERM_MIN_TEXTS && holders > all / 2.0 {
         return 0.0;

@@ -1,13 +1,13 @@
-//! The part of a long text that is worth being told again.
+//! Selects the relevant part of a long text.
 
 use crate::prompt::TokenMeasure;
 
-/// Where texts may be cut.
+/// Characters after which a text may be cut.
 const SENTENCE_ENDS: [char; 9] = ['\n', '.', '!', '?', '。', '！', '？', '…', '；'];
-/// What stands where something was left out.
+/// Marks an omission.
 const ELLIPSIS: &str = "…";
 
-/// A text, or of one that takes more tokens than there are the sentences around the one that weighs most.
+/// Returns the text, or, if it exceeds `most` tokens, the sentences around the one with the highest weight.
 pub fn excerpt(text: &str, most: usize, measure: &TokenMeasure, weigh: impl Fn(&str) -> f32) -> String {
     let text = text.trim();
     let tokens = |text: &str| measure.message(text);
@@ -24,7 +24,7 @@ pub fn excerpt(text: &str, most: usize, measure: &TokenMeasure, weigh: impl Fn(&
     }
     let (mut first, mut last) = (best.0, best.0);
     let part = |first: usize, last: usize| sentences.get(first..=last).unwrap_or_default().concat();
-    // What comes after belongs to it more often than what stands before.
+    // Extend forwards first: following sentences are more often relevant than preceding ones.
     loop {
         if last + 1 < sentences.len() && tokens(&part(first, last + 1)) <= most {
             last += 1;
@@ -40,7 +40,7 @@ pub fn excerpt(text: &str, most: usize, measure: &TokenMeasure, weigh: impl Fn(&
     [if first > 0 { ELLIPSIS } else { "" }, &short, if is_cut { ELLIPSIS } else { "" }].concat()
 }
 
-/// The longest beginning of a text that takes no more tokens than there are.
+/// Returns the longest prefix of at most `most` tokens.
 fn truncate_to_tokens(text: &str, most: usize, measure: &TokenMeasure) -> String {
     let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
     let beginning = |end: &usize| text.get(..*end).unwrap_or_default();

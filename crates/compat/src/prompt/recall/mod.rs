@@ -1,12 +1,12 @@
-//! Recall: which of many texts are worth being told again, and how a prompt tells them. Pure: the texts, their terms
-//! and who compares vectors are handed in.
+//! Recall: selects older texts that are worth repeating, and formats them for a prompt. Pure: texts, terms and the
+//! vector index are passed in.
 //!
-//! - `bm25`: texts ranked by the words that they share with what was said last ([`RecallQuery`])
-//! - `nearest`: who finds the nearest vectors ([`NearestVectors`]), and the exact comparison of two
-//! - `rank_fusion`: several rankings of the same texts as one, by places and not by scores, which have no common measure
-//! - `excerpt`: the part of a long text that is worth it
+//! - `bm25`: ranks texts by the words they share with the latest messages ([`RecallQuery`])
+//! - `nearest`: the interface to a vector index ([`NearestVectors`]), and the exact similarity of two vectors
+//! - `rank_fusion`: merges several rankings by rank, because their scores are not comparable
+//! - `excerpt`: selects the relevant part of a long text
 //!
-//! To add a way to rank: its list of places and scores, handed to [`reciprocal_rank_fusion`] with the others.
+//! To add a ranking, pass its list of positions and scores to [`reciprocal_rank_fusion`] with the others.
 
 mod bm25;
 mod excerpt;
@@ -20,26 +20,26 @@ pub use rank_fusion::reciprocal_rank_fusion;
 
 use super::TokenMeasure;
 
-/// What stands above what is recalled.
+/// First line of the recall block.
 const HEADING: &str = "What was said or written earlier, out of sight of the messages above, the oldest first:";
 
-/// A text that is told again.
+/// A recalled text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecalledText {
-    /// Who said it, or where it is written.
+    /// Speaker, or where it is written.
     pub source: String,
-    /// The text, or the part of it that is worth it.
+    /// The text or its relevant part.
     pub text: String,
 }
 
 impl RecalledText {
-    /// As it stands in a prompt.
+    /// Formats the text for the prompt.
     pub fn told(&self) -> String {
         format!("[{}] {}", self.source, self.text)
     }
 }
 
-/// The block of a prompt that tells all of them; empty for none.
+/// Returns the recall block of a prompt; empty without texts.
 pub fn block(memories: &[RecalledText]) -> String {
     if memories.is_empty() {
         return String::new();
@@ -48,18 +48,18 @@ pub fn block(memories: &[RecalledText]) -> String {
     format!("{HEADING}\n{}", told.join("\n"))
 }
 
-/// Tokens that a block takes beside its texts.
+/// Returns the tokens that the block takes besides its texts.
 pub fn block_overhead(measure: &TokenMeasure) -> usize {
     measure.message(HEADING)
 }
 
-/// What is embedded of a text: its beginning, up to so many characters.
+/// Returns the part of a text that is embedded: its first `chars` characters.
 pub fn embed_prefix(text: &str, chars: usize) -> &str {
     let end = text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
     text.get(..end).unwrap_or(text)
 }
 
-/// The name of that for whoever keeps its vector.
+/// Returns the hash of the embedded part; it identifies the vector.
 pub fn hash(text: &str, chars: usize) -> blake3::Hash {
     blake3::hash(embed_prefix(text, chars).as_bytes())
 }

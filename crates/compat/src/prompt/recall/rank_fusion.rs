@@ -1,12 +1,12 @@
-//! Several rankings as one.
+//! Merges several rankings.
 
 use std::collections::BTreeMap;
 
-/// How little the first places count more than the next ones: what two rankings agree on goes before what one of them
-/// puts first (reciprocal rank fusion, with the usual constant).
+/// Constant of reciprocal rank fusion (the usual value). It is so large that agreement of two rankings counts more than
+/// a first place in one.
 const RANK_CONSTANT: f32 = 60.0;
 
-/// The places of several lists as one list, the best first; of equals the one that comes first.
+/// Merges rankings into one, best first; on a tie the lower index first.
 pub fn reciprocal_rank_fusion(lists: &[Vec<(usize, f32)>]) -> Vec<(usize, f32)> {
     let mut scores: BTreeMap<usize, f32> = BTreeMap::new();
     for list in lists {

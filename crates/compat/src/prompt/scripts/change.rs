@@ -1,11 +1,11 @@
-//! One script on one text.
+//! Applies one script to one text.
 
 use crate::prompt::js_regex::{JsRegex, RegexMatch, StepBudget, StepLimitError, Utf16Text};
 
 use super::read::RegexScript;
 use super::{MAX_GROWTH_BYTES, MacroFiller, ScriptPlacement, ScriptUse};
 
-/// Why a text was not changed.
+/// Why a script failed on a text.
 pub(super) enum ScriptFailure {
     RanAway(StepLimitError),
     TooLarge,
@@ -17,7 +17,7 @@ impl From<StepLimitError> for ScriptFailure {
     }
 }
 
-/// A piece of what is put in place of a match.
+/// A piece of a parsed replacement.
 #[derive(Debug, PartialEq, Eq)]
 enum ReplacementPiece<'a> {
     Text(&'a str),
@@ -26,7 +26,7 @@ enum ReplacementPiece<'a> {
 }
 
 impl RegexScript {
-    /// Whether it runs on a text for a use.
+    /// Returns whether the script runs on a text for a use.
     pub(super) fn applies_to(&self, what_for: ScriptUse, place: ScriptPlacement<'_>) -> bool {
         let neither = !self.for_display && !self.for_prompt;
         let (is_meant, has_depth) = match what_for {
@@ -40,7 +40,7 @@ impl RegexScript {
     }
 }
 
-/// What a script makes of a text; `None` where it finds nothing in it, or makes the same of it.
+/// Applies a script; `None` if nothing matches or the text stays the same.
 pub(super) fn apply(
     script: &RegexScript,
     pattern: &JsRegex,
@@ -49,6 +49,7 @@ pub(super) fn apply(
     steps: &mut StepBudget,
     filler: &mut dyn MacroFiller,
 ) -> Result<Option<String>, ScriptFailure> {
+    // Search, charged to the budget of this use and to the total.
     let mut own = StepBudget::new(StepBudget::for_text(whole.len()).left().min(steps.left()));
     let before = own.left();
     let found = pattern.matches(whole, &mut own);
@@ -58,6 +59,7 @@ pub(super) fn apply(
     if found.is_empty() {
         return Ok(None);
     }
+    // Build the new text, match by match.
     let pieces = parse_replacement(&script.replace);
     let trim: Vec<String> = match pieces.iter().any(|piece| !matches!(piece, ReplacementPiece::Text(_))) {
         true => script.trim.iter().map(|text| filler.fill(text, speaker)).filter(|text| !text.is_empty()).collect(),
@@ -70,7 +72,7 @@ pub(super) fn apply(
         let range = one.range();
         out.push_str(&whole.piece(done..range.start));
         let instead = expand_replacement(&pieces, &trim, pattern, whole, &one, most.saturating_sub(out.len()))?;
-        // What is made is paid for like what is looked for.
+        // Output costs steps too.
         steps.spend(1 + instead.len() / 16)?;
         let is_plain = !instead.contains(['{', '<', '\\']);
         out.push_str(&if is_plain { instead } else { filler.fill(&instead, None) });
@@ -83,7 +85,7 @@ pub(super) fn apply(
     Ok(Some(out).filter(|out| out != whole.as_str()))
 }
 
-/// What stands in place of a match, macros not filled in yet.
+/// Returns the replacement of a match, before macro expansion.
 fn expand_replacement(
     pieces: &[ReplacementPiece<'_>],
     trim: &[String],
@@ -113,7 +115,7 @@ fn expand_replacement(
     Ok(out)
 }
 
-/// Reads a replacement: `$1`, `$<name>`, and `{{match}}` in any case, which is `$0`.
+/// Parses a replacement: `$1`, `$<name>`, and `{{match}}` (any case), which means `$0`.
 fn parse_replacement(replace: &str) -> Vec<ReplacementPiece<'_>> {
     const MATCH: &str = "{{match}}";
     let mut pieces = Vec::new();
@@ -136,12 +138,12 @@ fn parse_replacement(replace: &str) -> Vec<ReplacementPiece<'_>> {
     pieces
 }
 
-/// The group that a `$` stands for, and how many bytes say so.
+/// Parses a group reference that begins with `$`; returns it with its length in bytes.
 fn parse_dollar(rest: &str) -> Option<(ReplacementPiece<'_>, usize)> {
     let behind = rest.strip_prefix('$')?;
     let digits = behind.bytes().take_while(u8::is_ascii_digit).count();
     if digits > 0 {
-        // A number that is too large is the number of no group.
+        // A number that is too large refers to no group.
         let number = behind.get(..digits)?.parse().unwrap_or(usize::MAX);
         return Some((ReplacementPiece::Group(number), 1 + digits));
     }

@@ -1,14 +1,14 @@
-//! What a script looks for, as a pattern.
+//! Parses the pattern of a script.
 
 use crate::prompt::js_regex::{JsRegex, RegexSyntaxError};
 
 use super::MacroFiller;
 use super::read::{FindMacros, RegexScript};
 
-/// Flags that are taken for flags. The engine that the scripts were written for knows not all of them.
+/// Letters that count as flags. JavaScript supports only some of them.
 const KNOWN_FLAGS: &str = "gmixXsuUAJ";
 
-/// What a script looks for, with its macros filled in.
+/// Returns the pattern text of a script, with macros expanded.
 pub(super) fn find_text(script: &RegexScript, filler: &mut dyn MacroFiller) -> String {
     match script.macros {
         FindMacros::Plain => script.find.clone(),
@@ -17,14 +17,14 @@ pub(super) fn find_text(script: &RegexScript, filler: &mut dyn MacroFiller) -> S
     }
 }
 
-/// Reads what a script looks for.
+/// Parses the pattern of a script.
 ///
-/// Only the first line that has something in it counts. Between slashes it has flags, the letters behind the last slash;
-/// with letters that are no flags, or one twice, all of it is the pattern.
+/// Only the first non-empty line counts. Between slashes it has flags: the letters after the last slash. With unknown
+/// or repeated flags the whole text is the pattern.
 pub(super) fn parse_pattern(find: &str) -> Result<JsRegex, RegexSyntaxError> {
     let is_end = |c: char| matches!(c, '\n' | '\r' | '\u{2028}' | '\u{2029}');
     let line = find.split(is_end).find(|line| !line.is_empty()).unwrap_or_default();
-    // At least one character stands between the slashes.
+    // The body between the slashes must not be empty.
     let slashed = line.strip_prefix('/').and_then(|rest| rest.rsplit_once('/')).filter(|(body, _)| !body.is_empty());
     let Some((body, behind)) = slashed else { return JsRegex::new(line, "") };
     let letters = behind.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(behind.len());
@@ -34,7 +34,7 @@ pub(super) fn parse_pattern(find: &str) -> Result<JsRegex, RegexSyntaxError> {
     if flags.char_indices().all(is_flag) { JsRegex::new(body, flags) } else { JsRegex::new(find, "") }
 }
 
-/// Macros filled in one by one; what each says is escaped. One that stays as it is stays so.
+/// Expands macros one by one and escapes their values. A macro that stays unchanged is not escaped.
 fn fill_escaped(find: &str, filler: &mut dyn MacroFiller) -> String {
     let mut out = String::with_capacity(find.len());
     let mut rest = find;
@@ -58,7 +58,7 @@ fn fill_escaped(find: &str, filler: &mut dyn MacroFiller) -> String {
     out
 }
 
-/// The length of the macro that begins here, up to the end of the braces that belong to it.
+/// Returns the length of the macro that begins here, up to its matching braces.
 fn macro_length(at: &str) -> Option<usize> {
     let mut depth = 0_usize;
     let mut bytes = at.bytes().enumerate().peekable();
@@ -77,7 +77,7 @@ fn macro_length(at: &str) -> Option<usize> {
     None
 }
 
-/// A character that stands for itself in a pattern.
+/// Writes a character so that it is literal in a pattern.
 fn escape(c: char, out: &mut String) {
     match c {
         '\n' => out.push_str("\\n"),
@@ -98,7 +98,7 @@ fn escape(c: char, out: &mut String) {
 mod tests {
     use super::*;
 
-    /// Formats 2e.5: what is between slashes, what are flags, and what is neither.
+    /// Formats 2e.5: patterns between slashes, flags, and other texts.
     #[test]
     fn script_find_pattern_with_flags_is_parsed() {
         let finds = |find: &str, text: &str| parse_pattern(find).map(|pattern| pattern.is_match(text).unwrap());

@@ -1,18 +1,19 @@
-//! Regex scripts: what cards, presets and people have changed in texts before a model or a reader sees them, in the way of
-//! SillyTavern.
+//! Regex scripts: SillyTavern-compatible text changes of cards, presets and users, for the model or for display.
 //!
-//! - [`RegexScript`] is one, read from its JSON; [`RegexScriptSet`] are those of a prompt, in the order in which they run.
-//! - [`RegexScriptSet::apply`] makes one text of another for one [`ScriptUse`]; [`RegexScriptSet::sent`] does what a request needs.
-//! - Macros come from whoever asks, as [`MacroFiller`].
-//! - [`RegexScriptSet::notes`] says which of them did something and which were left out, and why.
+//! - [`RegexScript`] is one script, read from JSON. [`RegexScriptSet`] holds the scripts of a prompt in execution
+//!   order.
+//! - [`RegexScriptSet::apply`] changes a text for one [`ScriptUse`]; [`RegexScriptSet::sent`] does all that a request
+//!   needs.
+//! - The caller expands macros, as [`MacroFiller`].
+//! - [`RegexScriptSet::notes`] reports which scripts changed texts and which were skipped, and why.
 //!
-//! Nothing here changes what is kept. What SillyTavern would write into a message when it comes ([`ScriptUse::Stored`]) is done
-//! each time a prompt is made, and in the same order: so a script can be changed or forbidden later, and the facts stay.
-//! All of it is bounded: steps for each use of a script and for all of them, the size of what they make, and how many
-//! there are. A script that goes beyond is left out from there on, and named.
+//! Stored texts are never changed. Scripts that SillyTavern applies when it stores a message ([`ScriptUse::Stored`])
+//! run each time a prompt is built, in the same order. So a script can be changed or forbidden later without loss.
+//! Everything is limited: steps per use and in total, output size, and the number of scripts. A script that exceeds a
+//! limit is skipped from then on, and reported.
 //!
-//! The files: `read` is a script, `find` what it looks for, `change` what it puts there. What is on purpose unlike
-//! SillyTavern is in the tests. To add a kind of text: a number in [`placement`], and whoever makes it calls here.
+//! The files: `read` parses a script, `find` its pattern, `change` applies it. The tests show deliberate differences
+//! from SillyTavern. To add a kind of text, add a number to [`placement`] and a call where the text is built.
 
 mod change;
 mod find;
@@ -29,42 +30,42 @@ use super::macros::MacroEngine;
 
 pub use read::{FindMacros, RegexScript};
 
-/// Scripts beyond this many are left out: a card has a few dozen.
+/// Largest number of scripts; a card has a few dozen.
 pub const MAX_SCRIPTS: usize = 1_000;
-/// Steps of all scripts in one prompt together: some tenths of a second.
+/// Steps of all scripts of one prompt together: some tenths of a second.
 const MAX_TOTAL_STEPS: usize = 60_000_000;
-/// A text that scripts make has at most so many bytes more than the one it was made from. Replies are a hundredth of that.
+/// Largest growth of a text by scripts, in bytes. Replies are a hundredth of that.
 const MAX_GROWTH_BYTES: usize = 1 << 20;
-/// So many patterns are kept, for scripts whose pattern is another one with each macro.
+/// Largest number of cached patterns; macros in a pattern can produce many.
 const MAX_PATTERNS: usize = 4_096;
 
-/// Kinds of text, by their numbers in files.
+/// Kinds of text, with their numbers in script files.
 pub mod placement {
-    /// What the user writes.
+    /// User messages.
     pub const USER: i64 = 1;
-    /// What a model writes.
+    /// Model replies.
     pub const REPLY: i64 = 2;
-    /// What a command of a user's makes; on display, what a narrator says.
+    /// Output of user commands; for display, narration.
     pub const COMMAND: i64 = 3;
-    /// An entry of a lorebook.
+    /// Lorebook entries.
     pub const LORE: i64 = 5;
-    /// What a model thinks.
+    /// Reasoning of a model.
     pub const REASONING: i64 = 6;
 }
 
-/// Where a script comes from, in the order in which they run.
+/// The source of a script, in execution order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ScriptScope {
-    /// The user's own, for everything.
+    /// The user's own scripts, for all sessions.
     Global,
-    /// Of the preset that a prompt is made with.
+    /// Scripts of the active preset.
     Preset,
-    /// Of the character's card.
+    /// Scripts of the character card.
     Card,
 }
 
 impl ScriptScope {
-    /// The word for it in traces.
+    /// Returns the word used in traces.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Global => "global",
@@ -74,44 +75,44 @@ impl ScriptScope {
     }
 }
 
-/// What a text is made for.
+/// The purpose for which a text is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScriptUse {
-    /// What SillyTavern keeps when a text comes.
+    /// Changes that SillyTavern makes when it stores a new text.
     Stored,
-    /// What it keeps when somebody has edited a text.
+    /// Changes that SillyTavern makes when it stores an edited text.
     Edited,
-    /// What is shown.
+    /// Changes for display.
     Display,
-    /// What is sent.
+    /// Changes for the request.
     Prompt,
 }
 
-/// How a text came to be as it is kept.
+/// How a stored text came about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextOrigin {
-    /// Somebody wrote it.
+    /// New text.
     Written,
-    /// Somebody changed what was written.
+    /// Edited text.
     Edited,
-    /// What was to be done when it came has been done.
+    /// The changes for storage were already applied.
     Processed,
 }
 
-/// Which text it is.
+/// The kind and position of a text.
 #[derive(Debug, Clone, Copy)]
 pub struct ScriptPlacement<'a> {
-    /// Its kind, see [`placement`].
+    /// Kind of text, see [`placement`].
     pub placement: i64,
-    /// How many messages that count stand behind it; -1 = it is the one that is continued, `None` = it has no depth.
+    /// Number of counted messages after it; -1 = the continued message, `None` = no depth.
     pub depth: Option<i64>,
-    /// Who speaks, where that is not the card's character.
+    /// Speaker, if it is not the card's character.
     pub speaker: Option<&'a str>,
 }
 
-/// Who fills macros in.
+/// Expands macros for scripts.
 pub trait MacroFiller {
-    /// Fills macros in. With a speaker, that is the character's name.
+    /// Expands macros; a given speaker replaces the character's name.
     fn fill(&mut self, text: &str, speaker: Option<&str>) -> String;
 }
 
@@ -121,29 +122,29 @@ impl MacroFiller for MacroEngine<'_> {
     }
 }
 
-/// Why a script did not run, or not to the end.
+/// Why a script did not run, or stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScriptSkipReason {
-    /// It is no object.
+    /// It is not a JSON object.
     NoScript,
-    /// It does not say for which texts it is.
+    /// It has no list of placements.
     NoPlacement,
-    /// What it looks for is no pattern.
+    /// Its pattern is invalid.
     Invalid(RegexSyntaxError),
     /// It took too long on a text.
     RanAway,
     /// All scripts together took too long.
     NoTime,
-    /// It made a text too large.
+    /// Its output is too large.
     TooLarge,
-    /// There are too many.
+    /// There are too many scripts.
     TooMany,
-    /// So many wait for somebody to allow them.
+    /// So many scripts are not allowed yet.
     NotAllowed(usize),
 }
 
 impl ScriptSkipReason {
-    /// The word for it in traces.
+    /// Returns the word used in traces.
     pub const fn word(&self) -> &'static str {
         match self {
             Self::NoScript => "noScript",
@@ -174,8 +175,8 @@ impl fmt::Display for ScriptSkipReason {
     }
 }
 
-/// Why a script would never run, as far as it can be told before any text is there: a pattern with macros in it is another
-/// one each time.
+/// Returns why a script would never run, as far as it can be known without a text. Patterns with macros are not
+/// checked.
 pub fn problem(script: &serde_json::Value) -> Option<ScriptSkipReason> {
     let Some(script) = RegexScript::read(script) else { return Some(ScriptSkipReason::NoScript) };
     if script.placements.is_none() {
@@ -185,20 +186,18 @@ pub fn problem(script: &serde_json::Value) -> Option<ScriptSkipReason> {
     find::parse_pattern(&script.find).err().filter(|_| is_plain).map(ScriptSkipReason::Invalid)
 }
 
-/// What is to be told of a script.
+/// The report on a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptNote {
-    /// Its name.
     pub name: String,
-    /// Where it comes from.
     pub scope: ScriptScope,
-    /// How many texts it changed.
+    /// Number of texts it changed.
     pub changed: usize,
-    /// Why it did not run, or stopped; `None` = nothing was wrong.
+    /// Why it did not run or stopped; `None` = no problem.
     pub why: Option<ScriptSkipReason>,
 }
 
-/// The scripts of one prompt, in the order in which they run.
+/// The scripts of one prompt, in execution order.
 #[derive(Debug)]
 pub struct RegexScriptSet {
     list: Vec<ScriptEntry>,
@@ -213,7 +212,7 @@ struct ScriptEntry {
 }
 
 impl ScriptEntry {
-    /// Whether it runs on a text for a use.
+    /// Returns whether it runs on a text for a use.
     fn applies_to(&self, what_for: ScriptUse, place: ScriptPlacement<'_>) -> bool {
         self.note.why.is_none() && !self.script.find.is_empty() && self.script.applies_to(what_for, place)
     }
@@ -226,8 +225,7 @@ impl Default for RegexScriptSet {
 }
 
 impl RegexScriptSet {
-    /// Puts scripts in, in their own order behind those of their scope. Of those that nobody has allowed it is only noted how
-    /// many there are.
+    /// Adds scripts after those of the same scope. Scripts that are not allowed are only counted in a note.
     pub fn add<'a>(
         &mut self,
         scope: ScriptScope,
@@ -268,17 +266,17 @@ impl RegexScriptSet {
         }
     }
 
-    /// Whether there is nothing to do.
+    /// Returns whether no script can run.
     pub fn is_empty(&self) -> bool {
         self.list.iter().all(|entry| entry.note.why.is_some())
     }
 
-    /// Each script that did something or was left out, in order.
+    /// Returns the notes of scripts that changed a text or were skipped, in order.
     pub fn notes(&self) -> impl Iterator<Item = &ScriptNote> {
         self.list.iter().map(|entry| &entry.note).filter(|note| note.changed > 0 || note.why.is_some())
     }
 
-    /// A text as it is sent: what would have been stored, then what is for requests only. `None` = as it is.
+    /// Applies the scripts for storage, then those for requests; `None` = unchanged.
     pub fn sent(
         &mut self,
         text: &str,
@@ -295,7 +293,7 @@ impl RegexScriptSet {
         sent.or(stored)
     }
 
-    /// What the scripts for one use make of a text; `None` = nothing.
+    /// Applies the scripts for one use; `None` = unchanged.
     pub fn apply(
         &mut self,
         text: &str,
@@ -347,7 +345,7 @@ impl RegexScriptSet {
         }
     }
 
-    /// Leaves a script out from here on.
+    /// Skips a script from now on.
     fn disable(&mut self, at: usize, why: ScriptSkipReason) -> Option<String> {
         if let Some(entry) = self.list.get_mut(at) {
             entry.note.why = Some(why);

@@ -1,53 +1,52 @@
-//! A script as its file writes it. The file stays as it is and goes out again; here only what has to be known is taken out,
-//! as loosely as JavaScript would.
+//! Reads a script from JSON, as loosely as JavaScript. The file itself is stored and exported unchanged; only the
+//! needed fields are read.
 
 use serde_json::{Map, Value};
 
 use super::placement;
 
-/// What a script says.
+/// A parsed script.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RegexScript {
-    /// Its name; empty where it has none.
+    /// Name; may be empty.
     pub name: String,
-    /// What it looks for.
+    /// Pattern to find.
     pub find: String,
-    /// What is put there instead.
+    /// Replacement for a match.
     pub replace: String,
-    /// What is taken out of inserted groups.
+    /// Strings removed from inserted groups.
     pub trim: Vec<String>,
-    /// The kinds of text that it is for; `None` = it does not say.
+    /// Kinds of text that it is for; `None` = missing.
     pub placements: Option<Vec<i64>>,
-    /// It is switched off.
     pub is_disabled: bool,
-    /// Only what is shown.
+    /// Runs only on displayed texts.
     pub for_display: bool,
-    /// Only what is sent.
+    /// Runs only on sent texts.
     pub for_prompt: bool,
-    /// Also when a text is edited.
+    /// Also runs when a text is edited.
     pub on_edit: bool,
-    /// Macros in what it looks for.
+    /// How macros in the pattern are handled.
     pub macros: FindMacros,
-    /// The newest message that it is for, in messages from the end.
+    /// Smallest depth, in messages from the end.
     pub min_depth: Option<f64>,
-    /// The oldest message that it is for.
+    /// Largest depth, in messages from the end.
     pub max_depth: Option<f64>,
 }
 
-/// What happens to macros in what a script looks for.
+/// How macros in the pattern are handled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FindMacros {
-    /// Nothing.
+    /// Not expanded.
     #[default]
     Plain,
-    /// They are filled in, and what they say is part of the pattern.
+    /// Expanded; the values are part of the pattern.
     Raw,
-    /// They are filled in, and what they say stands for itself.
+    /// Expanded; the values are escaped.
     Escaped,
 }
 
 impl FindMacros {
-    /// The word for it on the wire.
+    /// Returns the word used in JSON.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Plain => "plain",
@@ -58,7 +57,7 @@ impl FindMacros {
 }
 
 impl RegexScript {
-    /// Reads a script; `None` where it is no object.
+    /// Reads a script; `None` if it is not a JSON object.
     pub fn read(value: &Value) -> Option<Self> {
         let map = value.as_object()?;
         let text = |key: &str| map.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -81,23 +80,22 @@ impl RegexScript {
         })
     }
 
-    /// Whether it has a part in how messages are shown: what would be kept of them where scripts come from, and what is
-    /// for display.
+    /// Returns whether it affects displayed messages: it is for display, or (without either flag) for stored texts.
     pub fn affects_display(&self) -> bool {
         const READ: [i64; 4] = [placement::USER, placement::REPLY, placement::COMMAND, placement::REASONING];
         let is_there = self.placements.iter().flatten().any(|one| READ.contains(one));
         !self.is_disabled && !self.find.is_empty() && is_there && (self.for_display || !self.for_prompt)
     }
 
-    /// Whether these words, in small letters, stand in it.
+    /// Returns whether the script contains a lower-case text, ignoring case.
     pub fn contains_text(&self, words: &str) -> bool {
         let mut texts = [&self.find, &self.replace].into_iter().chain(&self.trim);
         texts.any(|text| text.to_lowercase().contains(words))
     }
 
-    /// Whether the depth of a message is within its bounds; a text without a depth always is.
+    /// Returns whether a depth is within the bounds; a text without a depth always is.
     pub fn is_in_depth(&self, depth: Option<i64>) -> bool {
-        // Beyond a million all messages are as old as one another.
+        // Depths above a million are all treated the same.
         let depth = depth.map(|depth| f64::from(i32::try_from(depth.clamp(-1, 1_000_000)).unwrap_or(i32::MAX)));
         depth.is_none_or(|depth| {
             self.min_depth.is_none_or(|min| depth >= min) && self.max_depth.is_none_or(|max| depth <= max)
@@ -105,7 +103,7 @@ impl RegexScript {
     }
 }
 
-/// What JavaScript takes for true.
+/// Returns whether JavaScript treats a value as true.
 fn is_true(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -128,7 +126,7 @@ fn depth(map: &Map<String, Value>, key: &str) -> Option<f64> {
     map.get(key).and_then(number)
 }
 
-/// A number, also one in quotes.
+/// Reads a number, also from a string or boolean.
 fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Bool(is) => Some(f64::from(u8::from(*is))),
@@ -162,7 +160,7 @@ mod tests {
         }
     }
 
-    /// What neither flag is for is kept where scripts come from, and so shown; lore is nobody's message.
+    /// Scripts without either flag change stored texts and so the display; lore is never displayed.
     #[test]
     fn script_affects_display_is_detected() {
         for (more, expected) in [
@@ -183,7 +181,7 @@ mod tests {
         }
     }
 
-    /// `minDepth` below -1 and `maxDepth` below 0 bound nothing; neither does what is no number.
+    /// `minDepth` below -1 and `maxDepth` below 0 set no bound; neither do values that are no numbers.
     #[test]
     fn script_depth_bounds_are_respected() {
         let reaches = |min: Value, max: Value, depth| {

@@ -1,10 +1,10 @@
-//! The recorded cases, what is decided about accidents, and files that mean harm.
+//! Tests: recorded cases, deliberate differences, and hostile files.
 
 use serde_json::{Map, Value, json};
 
 use super::*;
 
-/// Just the macros that the cases use, as the room of macros is a stranger here.
+/// Expands only the macros that the cases use, so that these tests do not depend on the macro engine.
 struct FixtureFiller {
     user: String,
     character: String,
@@ -59,19 +59,19 @@ fn scripts(case: &Value) -> RegexScriptSet {
     scripts
 }
 
-/// What stands where another program stops, and where we decided for something else than it does by accident.
+/// Returns the expected result: the recorded one, except for deliberate differences.
 fn decided(id: &str, key: &str, recorded: &Value) -> Value {
     match (id, key) {
-        // `$n` past the groups is an empty group: an offset or the whole text is what nobody asks for.
+        // `$n` beyond the groups is empty here; SillyTavern inserts an offset or the whole text by accident.
         ("regex-096", "stored" | "display" | "prompt") => json!("a[]c"),
         ("regex-103", "stored" | "display" | "prompt") => json!("[]"),
-        // A script without `placement` is for no text.
+        // A script without `placement` applies to no text.
         ("regex-151", "stored") => json!("lamp"),
         _ => recorded.clone(),
     }
 }
 
-/// S4-52: what regular expressions of cards do is what they do where they come from, in every recorded case.
+/// S4-52: scripts of cards give the same results as in SillyTavern, in every recorded case.
 #[test]
 fn scripts_recorded_cases_match_sillytavern() {
     let cases = include_str!("../../../../../tests/fixtures/golden/regex/regex.jsonl");
@@ -156,7 +156,7 @@ fn script_replacement_is_inserted() {
     none(json!({"findRegex": "a", "replaceString": "X", "disabled": true}), "a");
 }
 
-/// Formats 2e.1, 2e.2: global, preset, card, whatever the order in which they come; what is stored before what is sent.
+/// Formats 2e.1, 2e.2: global, preset, card, in any order of adding; changes for storage run before those for requests.
 #[test]
 fn scripts_run_in_scope_order() {
     let mut scripts = RegexScriptSet::default();
@@ -172,7 +172,7 @@ fn scripts_run_in_scope_order() {
     assert!(scripts.notes().all(|note| note.changed >= 1 && note.why.is_none()));
 }
 
-/// What does not run is named with its reason, and everything else goes on.
+/// Skipped scripts are reported with a reason, and all others run.
 #[test]
 fn scripts_skipped_script_reports_reason() {
     let why = |script: Value, text: &str| {
@@ -223,7 +223,7 @@ fn notes_end_without_a_stop() -> bool {
     .all(|why| !why.to_string().is_empty() && !why.to_string().ends_with('.'))
 }
 
-/// However many there are and whatever they do: it ends, and says what it left out.
+/// Any number of scripts ends within the budget, and skipped ones are reported.
 #[test]
 fn scripts_step_limit_is_shared() {
     let slow = json!({"findRegex": "/(?=(a+)+$)\\1b/", "replaceString": "", "placement": [2]});

@@ -1,4 +1,4 @@
-//! How big one value may be: enough for any story, too little to hurt a server.
+//! Size limits of one value: enough for any story, too little to exhaust a server.
 
 use serde_json::Value;
 
@@ -6,18 +6,18 @@ use super::{Pointer, ValueProblem, refused_problem};
 use crate::world::number;
 use crate::world::pointer::MAX_DEPTH;
 
-/// The most bytes that the value of one operation may take as JSON, roughly counted.
+/// The maximum size of one operation's value as JSON, roughly counted, in bytes.
 const MAX_BYTES: usize = 1 << 20;
 
-/// Refuses a value that is too big, would make the world too deep at this place, or holds a number or a key that would
-/// not be read back as it was written.
+/// Refuses a value that is too large or would make the world too deep. Also refuses numbers and keys that would not
+/// round-trip through JSON.
 pub(super) fn check(value: &Value, path: &Pointer) -> Result<(), ValueProblem> {
     let depth = depth_left(path)?;
     let mut bytes = MAX_BYTES;
     walk(value, depth, &mut bytes).map_err(|what| refused_problem(path, what))
 }
 
-/// Refuses a value, already in the world, that would be too deep at another place.
+/// Refuses to move an existing value to a path at which it would be too deep.
 pub(super) fn check_depth(value: &Value, path: &Pointer) -> Result<(), ValueProblem> {
     if is_at_most(value, depth_left(path)?) { Ok(()) } else { Err(refused_problem(path, TOO_DEEP)) }
 }
@@ -26,7 +26,7 @@ const TOO_DEEP: &str = "the world would be deeper than 32 levels";
 const TOO_BIG: &str = "the value is bigger than 1 MiB";
 const NUMBER_OUT_OF_RANGE: &str = "numbers lie between 1e-308 and 1e308 in size";
 
-/// With which the JSON library marks numbers and raw texts: a map with such a key is read back as something else.
+/// The JSON library marks numbers and raw texts with this prefix: a map with such a key is parsed as something else.
 const JSON_MARKER_PREFIX: &str = "$serde_json::private::";
 const RESERVED_KEY: &str = "what begins with \"$serde_json::private::\" cannot be a key";
 

@@ -1,4 +1,4 @@
-//! What each kind of operation does to one section of a world.
+//! Applies one operation to one section of a world.
 
 use serde_json::{Map, Number, Value};
 
@@ -10,7 +10,7 @@ use crate::world::number::{self, same};
 use crate::world::pointer::{index, step_mut};
 use crate::world::schema::{ValueConformer, ValueKind, count_phrase, preserves_read_only};
 
-/// One operation at work on a section.
+/// An operation in progress on a section.
 pub(super) struct SectionEdit<'w, 'r> {
     section: &'w mut Map<String, Value>,
     rules: &'r SchemaSet,
@@ -22,7 +22,7 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
         Self { section, rules, notes: Vec::new() }
     }
 
-    /// Does the whole change and answers with notes, or changes nothing at all.
+    /// Applies the whole change and returns notes, or changes nothing.
     pub fn apply(mut self, path: &Pointer, change: &StateChange) -> Result<Vec<ValueProblem>, ValueProblem> {
         if path.is_root() {
             return refuse(path, "a delta never replaces the world: the path is empty");
@@ -62,7 +62,7 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
         let before = matches!(sight.found, LookupResult::Value(_)).then(|| Value::Number(base.clone()));
         let told = self.notes.len();
         self.put(path, Value::Number(sum))?;
-        // That a number stays at its bound is no news: who is told so once need not hear it with every message.
+        // Drop the note if the number was already at its bound: repeating it with every message tells nothing new.
         if before.is_some_and(|before| path.find(self.section).is_some_and(|now| same(now, &before))) {
             self.notes.truncate(told);
         }
@@ -166,7 +166,7 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
         self.put(path, value.clone()).inspect_err(|_| self.reattach(from, position, value))
     }
 
-    /// Puts a value, making the maps that lead to it, once everything touched fits its rule.
+    /// Sets a value and creates missing maps on the path, once everything touched fits its rule.
     fn put(&mut self, path: &Pointer, mut value: Value) -> Result<(), ValueProblem> {
         self.check_holds_no_root(path)?;
         let keys = path.keys();
@@ -200,7 +200,7 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
         }
     }
 
-    /// Refuses to write what follows from something else.
+    /// Refuses to write computed values.
     fn check_not_computed(&self, path: &Pointer, change: &StateChange) -> Result<(), ValueProblem> {
         if !self.rules.has_computed() {
             return Ok(());
@@ -213,7 +213,7 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
         }
     }
 
-    /// Refuses to take away what must stay.
+    /// Refuses to remove required or read-only values.
     fn check_removable(&self, path: &Pointer, sight: &PathLookup<'_, '_>) -> Result<(), ValueProblem> {
         self.check_holds_no_root(path)?;
         sight.check_writable(path)?;
@@ -227,7 +227,7 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
         }
     }
 
-    /// A schema governs its root alone: what lies above it cannot be replaced or taken away together with it.
+    /// Refuses to replace or remove a value that contains a schema root, which only its own schema governs.
     fn check_holds_no_root(&self, path: &Pointer) -> Result<(), ValueProblem> {
         match self.rules.root_inside(path) {
             Some(root) => refuse(path, &format!("it holds {root}, which has its own rules")),
@@ -235,7 +235,7 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
         }
     }
 
-    /// Takes out a value, with the position at which it stood.
+    /// Removes a value and returns it with its position.
     fn detach(&mut self, path: &Pointer) -> Option<(usize, Value)> {
         let (last, base) = path.keys().split_last()?;
         if let Some(map) = self.map_mut(base) {
@@ -247,7 +247,7 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
         Some((position, list.remove(position)))
     }
 
-    /// Puts back what was cut.
+    /// Restores a detached value.
     fn reattach(&mut self, path: &Pointer, position: usize, value: Value) {
         let Some((last, base)) = path.keys().split_last() else { return };
         if let Some(map) = self.map_mut(base) {
@@ -267,7 +267,7 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
     }
 }
 
-/// Refuses a value that would stand twice in a list that keeps its values apart.
+/// Refuses a duplicate in a list of unique values.
 fn check_unique(path: &Pointer, sight: &PathLookup<'_, '_>, value: &Value) -> Result<(), ValueProblem> {
     let Some((list, own)) = sight.list.filter(|_| sight.container.is_some_and(|node| node.is_unique())) else {
         return Ok(());
@@ -286,7 +286,7 @@ fn with_path(path: &Pointer, finding: ValueProblem) -> ValueProblem {
     ValueProblem { path: path.clone(), ..finding }
 }
 
-/// The value inside new maps, one for each key.
+/// Wraps a value in new maps, one for each key.
 fn wrap_in_maps(value: Value, keys: &[String]) -> Value {
     keys.iter().rev().fold(value, |inner, key| Value::Object(Map::from_iter([(key.clone(), inner)])))
 }

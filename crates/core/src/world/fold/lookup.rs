@@ -1,4 +1,4 @@
-//! What stands at a place, and which rule governs it.
+//! Finds the value at a path and the schema rule that governs it.
 
 use serde_json::{Map, Value};
 
@@ -6,33 +6,32 @@ use super::{Pointer, SchemaSet, ValueProblem, refuse};
 use crate::world::pointer::{index, step};
 use crate::world::schema::{SchemaNode, SchemaRule};
 
-/// What stands at a place.
+/// The result of looking up a path.
 pub(super) enum LookupResult<'w> {
-    /// This value.
+    /// The value at the path.
     Value(&'w Value),
-    /// Nothing: the map that so many keys lead to has no entry under the next key.
+    /// No value: the map at the first `n` keys has no entry for the next key.
     Missing(usize),
-    /// Nothing, and nothing can be put there: so many keys lead to a plain value, or to a list without the position.
+    /// No value, and none can be set: the first `n` keys lead to a plain value or to a list without that position.
     Blocked(usize),
 }
 
-/// A place seen from the top of its section.
+/// A path as seen from the top of its section.
 pub(super) struct PathLookup<'w, 'r> {
-    /// What stands there.
     pub found: LookupResult<'w>,
-    /// What is said about the place so many keys lead to: the place itself, or the first that is missing.
+    /// The rule for the path itself, or for the first missing place on it.
     pub rule: SchemaRule<'r>,
-    /// How many keys `spot` is away from the top.
+    /// The number of keys from the top to the place of `rule`.
     pub rule_depth: usize,
-    /// The rule for what contains the place, if all of that exists.
+    /// The rule for the containing value, if all of the containers exist.
     pub container: Option<&'r SchemaNode>,
-    /// The list that contains the place, with the position in it.
+    /// The containing list and the position in it.
     pub list: Option<(&'w [Value], usize)>,
-    /// Whether something read-only already stands there or on the way.
+    /// Whether the existing value or one of its containers is read-only.
     pub is_read_only: bool,
 }
 
-/// Looks at a place. Costs as many steps as the path has keys.
+/// Looks up a path; takes as many steps as the path has keys.
 pub(super) fn look_up<'w, 'r>(
     section: &'w Map<String, Value>,
     rules: &'r SchemaSet,
@@ -73,8 +72,8 @@ pub(super) fn look_up<'w, 'r>(
     PathLookup { rule: spot, rule_depth: keys.len(), ..sight }
 }
 
-/// What must be checked when everything from a missing place on is made: from the root of the schema on, if that is
-/// missing too.
+/// Returns the rule to check when everything from a missing place on is created, and its depth. If the root of the
+/// schema is missing too, it is the rule of that root.
 fn missing_rule<'r>(
     spot: SchemaRule<'r>,
     depth: usize,
@@ -87,7 +86,7 @@ fn missing_rule<'r>(
 }
 
 impl PathLookup<'_, '_> {
-    /// Refuses to change what is read-only and exists.
+    /// Refuses to change an existing read-only value.
     pub fn check_writable(&self, path: &Pointer) -> Result<(), ValueProblem> {
         if self.is_read_only { refuse(path, "it is read-only and has its value") } else { Ok(()) }
     }

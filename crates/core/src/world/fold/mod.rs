@@ -1,10 +1,10 @@
 //! The fold: the only function that changes a world.
 //!
-//! [`fold`] takes operations one by one: each is done whole or not at all. `edit.rs` has what each kind of operation
-//! does to a section, `lookup.rs` what stands at a place and which rule governs it, `bounds.rs` how big a value may be,
-//! `recompute.rs` brings what is computed to what it follows from, `prototypes.rs` gives new entries what they begin with.
-//! Nothing is copied but the value that is put; the cost of an operation grows with its path and its value, never with
-//! the world.
+//! [`fold`] applies operations one by one, each completely or not at all. `edit.rs` applies an operation to a section.
+//! `lookup.rs` finds a value and the rule that governs it, and `bounds.rs` limits the size of values.
+//! `recompute.rs` updates computed values, and `prototypes.rs` fills new map entries.
+//!
+//! Only the written value is copied. The cost of an operation grows with its path and its value, not with the world.
 //!
 //! To add a kind of operation: its arm in `edit.rs`, and its rows in the tables of `tests/`.
 
@@ -25,12 +25,12 @@ use super::schema::{PathName, ValueProblem};
 use super::{Pointer, Problem, ProblemKind, SchemaSet, StateChange, StateOperation, World, WorldSection};
 use edit::SectionEdit;
 
-/// Applies operations in order under the rules in force (`domain.md` 3.3, 3.4).
+/// Applies operations in order under the active schemas (`domain.md` 3.3, 3.4).
 ///
-/// A number out of its range is clamped and a fraction for an integer rounded, each with a note. Whatever else breaks
-/// the schema, or does not fit what stands there, skips that one operation; the others go on. Folding a delta in parts
-/// gives the same world as folding it at once. What is computed is as it follows from the rest before the first of them and
-/// after each, so that no operation sees it stale.
+/// A number out of range is clamped and a fraction for an integer rounded, each with a note. An operation that
+/// otherwise breaks the schema or does not fit the current value is skipped; the others are applied. Folding a delta
+/// in parts gives the same world as folding it at once. Computed values are updated before the first operation and
+/// after each, so no operation sees a stale one.
 pub fn fold(world: &mut World, operations: &[StateOperation], rules: &SchemaSet) -> Vec<Problem> {
     if rules.has_computed() {
         recompute::recompute_all(&mut world.vars, rules);
@@ -38,7 +38,8 @@ pub fn fold(world: &mut World, operations: &[StateOperation], rules: &SchemaSet)
     fold_incremental(world, operations, rules)
 }
 
-/// The same for a world that a fold under the same rules has left: what is computed there need not be looked through again.
+/// As [`fold`], for a world that a fold under the same schemas has produced: its computed values are already up to
+/// date.
 pub fn fold_incremental(world: &mut World, operations: &[StateOperation], rules: &SchemaSet) -> Vec<Problem> {
     let mut problems = Vec::new();
     let computes = rules.has_computed();
@@ -58,7 +59,7 @@ pub fn fold_incremental(world: &mut World, operations: &[StateOperation], rules:
     problems
 }
 
-/// The places in which an operation changes something.
+/// Returns the paths at which an operation changes something.
 fn changed_paths(operation: &StateOperation) -> impl Iterator<Item = &Pointer> {
     let from = if let StateChange::Move { from } = &operation.change { Some(from) } else { None };
     std::iter::once(&operation.path).chain(from)

@@ -1,4 +1,4 @@
-//! Laws: what holds for any operations on any world.
+//! Property tests: laws for arbitrary operations on arbitrary worlds.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ fn rules() -> SchemaSet {
     SchemaSet::new(vec![("/g".parse().unwrap(), Arc::new(Schema::parse(schema()).unwrap()))]).unwrap()
 }
 
-/// A validator of its own, written from JSON Schema's words and not from the fold's.
+/// An independent validator, written from the JSON Schema specification and not from the fold.
 fn valid(schema: &Value, value: &Value) -> bool {
     let float = |value: &Value| value.as_f64();
     let size = |key: &str| schema[key].as_u64();
@@ -106,7 +106,7 @@ fn small_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Values that fit often enough for the laws to see more than refusals.
+/// Values that fit the schema often enough to test more than refusals.
 fn value() -> impl Strategy<Value = Value> {
     let love = number().prop_map(|love| json!({"love": love, "mood": "calm"}));
     let governed = (number(), number(), prop::option::of(0..3)).prop_map(|(hp, love, id)| {
@@ -175,7 +175,7 @@ fn bytes(world: &World) -> String {
 }
 
 proptest! {
-    /// C5, S3-26: folding in parts, as keyframes do, gives the same world to the byte as folding at once.
+    /// C5, S3-26: folding in parts, as keyframes do, gives a byte-equal world.
     #[test]
     fn fold_split_operations_give_same_world(operations in operations(), at in 0usize..40) {
         let (first, second) = operations.split_at(at.min(operations.len()));
@@ -186,7 +186,7 @@ proptest! {
         prop_assert_eq!(world.hash(), fold_from_default(&operations).hash());
     }
 
-    /// S3-20: whatever is proposed, the governed part stays valid.
+    /// S3-20: the governed part stays valid, whatever is proposed.
     #[test]
     fn fold_any_operations_keep_world_valid(operations in operations()) {
         let (mut world, rules) = (World::default(), rules());
@@ -197,7 +197,7 @@ proptest! {
         }
     }
 
-    /// An operation is done whole or not at all, and what is read-only stays.
+    /// An operation is applied completely or not at all, and read-only values stay.
     #[test]
     fn fold_refused_operation_changes_nothing(operations in operations()) {
         let (mut world, rules) = (World::default(), rules());
@@ -216,7 +216,7 @@ proptest! {
         }
     }
 
-    /// C20: additions that meet no bound may come in any order.
+    /// C20: additions that hit no bound commute.
     #[test]
     fn fold_additions_commute(amounts in prop::collection::vec(any::<i64>(), 0..20)) {
         let add = |amount: &i64| StateOperation::new("/n".parse().unwrap(), StateChange::Add((*amount).into()), "", "");
@@ -228,7 +228,7 @@ proptest! {
         prop_assert_eq!(Value::Object(fold_from_default(&forth).vars).to_string(), expected);
     }
 
-    /// S3-07: any JSON value is set and read back byte-equal, whatever its keys.
+    /// S3-07: any JSON value round-trips byte-equal, whatever its keys.
     #[test]
     fn fold_set_value_round_trips(entries in prop::collection::vec((".*", any_json()), 0..6)) {
         let mut world = World::default();
@@ -260,7 +260,8 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// C5, S3-26: 10 000 operations with a keyframe after every 1, 10 or 50 give the world of a fold without any.
+/// C5, S3-26: 10 000 operations with a keyframe every 1, 10 or 50 operations give the same world as without
+/// keyframes.
 #[test]
 fn fold_keyframe_interval_does_not_change_world() {
     let rules = rules();

@@ -1,11 +1,11 @@
-//! What new entries of a map of like things begin with, where the schema says so (`x-prototype`).
+//! Initial values of new map entries, if the schema declares them (`x-prototype`).
 
 use serde_json::Value;
 
 use super::{Pointer, SchemaSet};
 use crate::world::schema::{SchemaNode, SchemaRule};
 
-/// Gives a value that is put what it does not say itself: if it is an entry of such a map, and every entry of one inside it.
+/// Fills the missing keys of a written value from its prototype, and those of every map entry inside it.
 pub(super) fn fill_prototypes(
     container: Option<&SchemaNode>,
     key: Option<&String>,
@@ -26,7 +26,8 @@ pub(super) fn fill_prototypes(
     }
 }
 
-/// What a place begins with that lies inside an entry which is not there yet; so many of its keys lead to something.
+/// Returns the initial value at a path inside a map entry that does not exist yet. The first `there` keys of the path
+/// exist.
 pub(super) fn prototype_at<'r>(rules: &'r SchemaSet, path: &Pointer, there: usize) -> Option<&'r Value> {
     let (root, schema) = rules.schema_for(path)?;
     let mut node = Some(schema.top());

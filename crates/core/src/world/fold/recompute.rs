@@ -1,4 +1,4 @@
-//! Computed values: brought to what they follow from, so that no operation on another base leaves them stale.
+//! Updates computed values, so that operations applied to another base never leave them stale.
 
 use serde_json::{Map, Value};
 
@@ -7,14 +7,14 @@ use crate::world::number::same;
 use crate::world::pointer::step_mut;
 use crate::world::schema::{ComputedField, Schema, SchemaStep, ValueConformer, resolve_variable};
 
-/// Computes everything that a schema computes.
+/// Updates all computed values.
 pub(super) fn recompute_all(section: &mut Map<String, Value>, rules: &SchemaSet) {
     for (root, schema) in rules.roots() {
         recompute_root(section, root, schema, None);
     }
 }
 
-/// Computes what may have become another value by a change at a place.
+/// Updates the computed values that a change at `place` can affect.
 pub(super) fn recompute_after(section: &mut Map<String, Value>, rules: &SchemaSet, place: &Pointer) {
     for (root, schema) in rules.roots() {
         if let Some(touched) = place.below(root) {
@@ -39,7 +39,7 @@ fn recompute_root(section: &mut Map<String, Value>, root: &Pointer, schema: &Sch
     }
 }
 
-/// The maps that a way leads to; of like things only the one that was touched, where nothing else matters.
+/// Finds the maps that contain a computed field. If `touched` is set, only the touched entry of each map is followed.
 fn find_containers(
     state: &Value,
     way: &[SchemaStep],
@@ -70,7 +70,8 @@ fn find_containers(
     }
 }
 
-/// What it comes to: brought into its range without a word, since nobody proposed it. Nothing, where it does not fit.
+/// Computes a value and silently clamps it to its range, because nobody proposed it. `None` if it does not fit its
+/// schema.
 fn computed_value(state: &Value, container: &[String], follower: &ComputedField) -> Option<Value> {
     let mut value = follower.computed.value(&mut |variable| resolve_variable(state, container, variable))?;
     let mut notes = Vec::new();

@@ -1,13 +1,12 @@
-//! What was meant: arguments of tools are written by models, who put numbers into quotes, texts without any, and null for
-//! what they leave out. What leaves no doubt is put right, and what is left out begins with its `default`; the rest is for
-//! `conform.rs` to refuse.
+//! Fixes type errors in tool arguments. Models quote numbers, leave texts unquoted, and write null for missing
+//! values. Only unambiguous cases are fixed, and missing keys get their `default`; `conform.rs` refuses the rest.
 
 use serde_json::{Number, Value};
 
 use super::node::{SchemaNode, ValueKind};
 use crate::world::find_equivalent_name;
 
-/// Puts right what is certain, everywhere inside.
+/// Fixes unambiguous type errors in a value and everything inside it.
 pub(super) fn coerce(node: &SchemaNode, value: &mut Value) {
     if let Some(meant) = coerce_value(node, value) {
         *value = meant;
@@ -34,7 +33,7 @@ pub(super) fn coerce(node: &SchemaNode, value: &mut Value) {
     }
 }
 
-/// Gives entries their declared names, everywhere inside.
+/// Renames keys to their declared names in a value and everything inside it.
 pub(super) fn normalize_names(node: &SchemaNode, value: &mut Value, mended: &mut Vec<(String, String)>) {
     match value {
         Value::Object(map) => {
@@ -42,7 +41,7 @@ pub(super) fn normalize_names(node: &SchemaNode, value: &mut Value, mended: &mut
             let free = || node.properties.keys().map(String::as_str).filter(|name| !map.contains_key(*name));
             let meant = |key: &String| find_equivalent_name(key, free()).map(|name| (key.clone(), name.to_owned()));
             let found: Vec<(String, String)> = strange.iter().filter_map(meant).collect();
-            // Where two stand for one, nobody knows which is meant.
+            // Two keys that match the same name are ambiguous.
             let is_alone = |name: &String| found.iter().filter(|(_, other)| other == name).count() == 1;
             let mut all: Vec<(String, String)> = found.iter().filter(|(_, name)| is_alone(name)).cloned().collect();
             if !all.is_empty() {
@@ -67,7 +66,7 @@ pub(super) fn normalize_names(node: &SchemaNode, value: &mut Value, mended: &mut
     }
 }
 
-/// The value in the kind that the schema wants, where it has another and stands for exactly one of that.
+/// Converts a value to the expected type, if it has another type and exactly one conversion fits.
 fn coerce_value(node: &SchemaNode, value: &Value) -> Option<Value> {
     if admits(node, value) {
         return None;
@@ -85,7 +84,7 @@ fn coerce_value(node: &SchemaNode, value: &Value) -> Option<Value> {
     admits(node, &other).then_some(other)
 }
 
-/// Whether a value is of a kind that may stand there. A number with a fraction may: it is rounded.
+/// Returns whether the type of a value is allowed. A fraction is allowed for an integer, since it is rounded later.
 fn admits(node: &SchemaNode, value: &Value) -> bool {
     let fits = |kind: &ValueKind| kind.admits(value) || (value.is_number() && *kind == ValueKind::Integer);
     node.kinds.is_empty() || node.kinds.iter().any(fits)
@@ -97,7 +96,8 @@ mod tests {
 
     use crate::world::Schema;
 
-    /// Slips of models are put right, what is left out has its default, and what could mean anything is refused in plain words.
+    /// Type errors of models are fixed, missing keys get their default, and ambiguous values are refused with a clear
+    /// message.
     #[test]
     fn coercion_model_arguments_are_converted() {
         let schema = Schema::parse(json!({"type": "object", "required": ["item"], "properties": {

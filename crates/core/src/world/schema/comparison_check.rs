@@ -1,4 +1,4 @@
-//! Comparisons that hold never, or only by accident, whatever the story does: the schema knows which values there can be.
+//! Finds comparisons that never hold or hold only by accident, using the schema's possible values.
 
 use serde_json::{Number, Value};
 
@@ -7,17 +7,18 @@ use super::node::{SchemaNode, ValueKind};
 use crate::world::condition::{Comparison, VariablePath, to_number};
 use crate::world::number::{compare, same};
 
-/// Two values beside each other.
+/// The message for a comparison of two variables.
 pub const TWO_VALUES: &str = "the right side is a text or a number; two values cannot be compared";
 
 impl SchemaNode {
-    /// The place inside that declared keys lead to, the first of them by its own name.
+    /// Returns the node at these keys; the first key must be declared by name.
     pub fn declared_node(&self, keys: &[String]) -> Option<&Self> {
         let is_named = keys.first().is_some_and(|first| self.properties.contains_key(first));
         keys.iter().try_fold(self, |node, key| node.child(key)).filter(|_| is_named)
     }
 
-    /// What is wrong with a comparison in a condition whose names are seen from here: two values, or one that cannot be meant.
+    /// Returns the problem of a comparison whose names are resolved from this node: two variables, or an impossible
+    /// comparison.
     pub fn comparison_problem(
         &self,
         comparison: &Comparison<'_>,
@@ -31,13 +32,13 @@ impl SchemaNode {
         Some(format!("\"{} {} {}\": {why}", comparison.variable.keys.join("."), comparison.sign, comparison.operand))
     }
 
-    /// Why a comparison with a value of this place cannot be meant.
+    /// Returns why a comparison with a value of this node is impossible.
     fn impossible_comparison(&self, comparison: &Comparison<'_>) -> Option<String> {
         let than = comparison.operand;
         self.unknown_choice(comparison).or_else(|| self.kind_mismatch(than)).or_else(|| self.out_of_range(comparison))
     }
 
-    /// A text that is none of those that may stand there.
+    /// Finds an operand that is not one of the allowed values.
     fn unknown_choice(&self, comparison: &Comparison<'_>) -> Option<String> {
         let choices = self.choices.as_ref()?;
         let is_equality = matches!(comparison.sign, "==" | "!=");
@@ -59,7 +60,7 @@ impl SchemaNode {
         ))
     }
 
-    /// A text beside a number and the like.
+    /// Finds an operand of another type, such as a text compared with a number.
     fn kind_mismatch(&self, than: &Value) -> Option<String> {
         let is_number = to_number(Some(than)).is_some() && !than.is_boolean();
         let fits = |kind: &ValueKind| match kind {
@@ -68,7 +69,7 @@ impl SchemaNode {
             ValueKind::Boolean => than.is_boolean(),
             ValueKind::Null => than.is_null(),
         };
-        // `none == null` is a way to ask whether something is there.
+        // `none == null` is a way to test whether something exists.
         if self.kinds.is_empty() || than.is_null() || self.kinds.iter().any(fits) {
             return None;
         }
@@ -79,7 +80,7 @@ impl SchemaNode {
         Some(format!("it is {}, and never compares with {than}", own.join(" or ")))
     }
 
-    /// A number that the value never gets to.
+    /// Finds a number outside the value's range.
     fn out_of_range(&self, comparison: &Comparison<'_>) -> Option<String> {
         let than = match comparison.operand {
             Value::Number(than) => than.clone(),
@@ -111,7 +112,7 @@ impl SchemaNode {
     }
 }
 
-/// Whether what stands on the right without quotes is the name of a value, and none of the texts that the left may be.
+/// Returns whether an unquoted operand names a declared value and is not one of the allowed texts.
 pub fn is_bare_variable(
     node: Option<&SchemaNode>,
     comparison: &Comparison<'_>,

@@ -1,38 +1,37 @@
-//! What is computed: a value that follows from others, as text (`max_hp - hp`) or as cases (`{"when": "affinity >= 20", "is":
-//! "friend"}`). A closed little language without names of functions but `min` and `max`, so that the answer is always the
-//! same and always there.
+//! Expressions of computed values: arithmetic (`max_hp - hp`) or cases (`{"when": "affinity >= 20", "is":
+//! "friend"}`). The only functions are `min` and `max`, so evaluation is deterministic and always terminates.
 
 use serde_json::{Map, Number, Value};
 
 use crate::world::condition::VariablePath;
 use crate::world::{Condition, number};
 
-/// The most bytes of a sum.
+/// The maximum length of an arithmetic expression, in bytes.
 const MAX_EXPR_BYTES: usize = 1_000;
-/// The most numbers and names in one.
+/// The maximum number of operands in one.
 const MAX_OPERANDS: usize = 64;
-/// How deep brackets may stand in each other.
+/// The maximum nesting of parentheses.
 const MAX_DEPTH: usize = 16;
-/// The most cases.
+/// The maximum number of cases.
 const MAX_CASES: usize = 64;
 
-/// How a value follows from others.
+/// The expression of a computed value.
 #[derive(Debug, Clone)]
 pub(in crate::world) enum ComputedExpr {
-    /// The first case that holds; a last one without a condition always does.
+    /// The first case that holds; a case without a condition always holds.
     Cases(Vec<(Option<Condition>, Value)>),
-    /// A number.
+    /// An arithmetic expression.
     Sum(ArithmeticExpr),
 }
 
-/// A sum of numbers and names.
+/// An arithmetic expression of numbers and variables.
 #[derive(Debug, Clone)]
 pub(in crate::world) enum ArithmeticExpr {
     Number(Number),
     Variable(VariablePath),
     Negated(Box<ArithmeticExpr>),
     Binary(ArithmeticOperator, Box<(ArithmeticExpr, ArithmeticExpr)>),
-    /// `min` or `max` of several.
+    /// The maximum of several operands if the flag is true, else the minimum.
     MinMax(bool, Vec<ArithmeticExpr>),
 }
 
@@ -45,7 +44,7 @@ pub(in crate::world) enum ArithmeticOperator {
 }
 
 impl ComputedExpr {
-    /// Reads the value of the keyword.
+    /// Parses the value of the keyword.
     pub fn read(source: &Value) -> Result<Self, String> {
         match source {
             Value::String(text) => ArithmeticExpr::read(text).map(Self::Sum),
@@ -58,7 +57,7 @@ impl ComputedExpr {
         }
     }
 
-    /// Every name in it.
+    /// Returns every variable in it.
     pub fn variables(&self) -> Vec<&VariablePath> {
         let mut found = Vec::new();
         match self {
@@ -70,13 +69,13 @@ impl ComputedExpr {
         found
     }
 
-    /// The values that it may come to, where they are written down.
+    /// Returns the literal results of its cases.
     pub fn written(&self) -> impl Iterator<Item = &Value> {
         let cases = if let Self::Cases(cases) = self { cases.as_slice() } else { &[] };
         cases.iter().map(|(_, is)| is)
     }
 
-    /// The value; nothing where no case holds, or where something that is needed is no number.
+    /// Evaluates it; `None` if no case holds or an operand is not a number.
     pub fn value(&self, look: &mut dyn FnMut(&VariablePath) -> Option<Value>) -> Option<Value> {
         match self {
             Self::Cases(cases) => {
@@ -167,7 +166,7 @@ fn negated(number: &Number) -> Option<Number> {
     number::add(&Number::from(0), &other.parse().ok()?).ok()
 }
 
-/// To twelve significant digits, plainly written; nothing where it is no number.
+/// Rounds to twelve significant digits, in plain notation; `None` if the value is not finite or out of reach.
 fn rounded(value: f64) -> Option<Number> {
     let number: Number = if value.is_finite() { format!("{value:.11e}").parse().ok()? } else { return None };
     number::is_within_reach(&number).then(|| number::add(&Number::from(0), &number).ok())?
@@ -218,7 +217,7 @@ impl ArithmeticParser<'_> {
         }
     }
 
-    /// A number, a name, or something in brackets. A slash can only be the beginning of a name here.
+    /// Parses a number, a variable, or a parenthesized expression. A slash can only begin a variable here.
     fn operand(&mut self) -> Result<ArithmeticExpr, String> {
         self.operands = self.operands.saturating_add(1);
         self.depth = self.depth.saturating_add(1);

@@ -1,4 +1,4 @@
-//! The computed values of a whole schema, in the order in which they follow from each other.
+//! The computed values of a whole schema, in order of dependency.
 
 use std::sync::Arc;
 
@@ -12,15 +12,15 @@ use crate::world::condition::VariablePath;
 use crate::world::pointer::step;
 use crate::world::{Pointer, ProblemKind};
 
-/// The most computed values that one schema declares.
+/// The maximum number of computed values in one schema.
 const MAX_COMPUTED_FIELDS: usize = 256;
 
-/// One step from the root of a schema to a place.
+/// One step on the path from the root of a schema to a place.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::world) enum SchemaStep {
     /// To a declared key.
     Key(String),
-    /// To every key of a map of like things that is not declared: these are.
+    /// To every undeclared key of a map; the list holds the declared ones.
     Any(Vec<String>),
 }
 
@@ -33,21 +33,21 @@ impl SchemaStep {
     }
 }
 
-/// A computed value: where it stands, and what it follows from.
+/// A computed value: its place and its expression.
 #[derive(Debug, Clone)]
 pub(in crate::world) struct ComputedField {
-    /// The way to the maps in which it stands.
+    /// The path to the maps that contain it.
     pub container: Vec<SchemaStep>,
-    /// Its key there.
+    /// Its key in these maps.
     pub key: String,
-    /// What may stand there.
+    /// The rule for the value.
     pub node: Arc<SchemaNode>,
     pub computed: Arc<ComputedExpr>,
-    /// Whether all that it follows from stands in the same map.
+    /// Whether it depends only on values of the same map.
     pub is_local: bool,
 }
 
-/// What a name means in a map that so many keys lead to from the root: beside it, or with a slash in front from the root.
+/// Resolves a variable: relative to the map at `container`, or from the root if the name begins with a slash.
 pub(in crate::world) fn resolve_variable(
     state: &Value,
     container: &[String],
@@ -57,7 +57,7 @@ pub(in crate::world) fn resolve_variable(
     from.iter().chain(&variable.keys).try_fold(state, |value, key| step(value, key)).cloned()
 }
 
-/// Every computed value, after those it follows from.
+/// Returns the computed values, each after those it depends on.
 pub(super) fn computed_fields(top: &Arc<SchemaNode>) -> Result<Vec<ComputedField>, SchemaError> {
     let mut found = Vec::new();
     if top.computed.is_some() {
@@ -110,9 +110,10 @@ fn collect(
     Ok(())
 }
 
-/// Whether what it follows from is declared, and what it may come to may stand there.
+/// Checks that all variables are declared and that all literal results are allowed.
 fn check_field(top: &SchemaNode, one: &ComputedField) -> Result<(), SchemaError> {
     let place = one.field_steps();
+    // Find the node of the containing map.
     let at = |node: &SchemaNode, step: &SchemaStep| match step {
         SchemaStep::Key(key) => node.properties.get(key).cloned(),
         SchemaStep::Any(_) => {
@@ -127,6 +128,7 @@ fn check_field(top: &SchemaNode, one: &ComputedField) -> Result<(), SchemaError>
     for step in &one.container {
         container = at(&container, step).unwrap_or_default();
     }
+    // All variables must be declared.
     for variable in one.computed.variables() {
         let from = if variable.is_from_top { top } else { &container };
         if let Some((depth, node)) = from.first_undeclared(&variable.keys) {
@@ -138,6 +140,7 @@ fn check_field(top: &SchemaNode, one: &ComputedField) -> Result<(), SchemaError>
             ));
         }
     }
+    // All literal results must fit the schema.
     for written in one.computed.written() {
         let mut notes = Vec::new();
         let refused = ValueConformer::new(std::slice::from_ref(&one.key), &mut notes)
@@ -158,7 +161,7 @@ impl ComputedField {
         self.container.iter().cloned().chain([SchemaStep::Key(self.key.clone())]).collect()
     }
 
-    /// The places that it reads.
+    /// Returns the paths that it reads.
     fn source_steps(&self) -> Vec<Vec<SchemaStep>> {
         let place = |variable: &VariablePath| {
             let from = if variable.is_from_top { &[] } else { self.container.as_slice() };
@@ -173,7 +176,7 @@ impl ComputedField {
     }
 }
 
-/// Each after those it follows from.
+/// Sorts by dependency; returns an error for a cycle.
 fn sort_by_dependency(found: Vec<ComputedField>) -> Result<Vec<ComputedField>, SchemaError> {
     let mut waiting = found;
     let mut ready: Vec<ComputedField> = Vec::new();
@@ -193,7 +196,7 @@ fn sort_by_dependency(found: Vec<ComputedField>) -> Result<Vec<ComputedField>, S
     Ok(ready)
 }
 
-/// An error at a place, as it is written in a schema without references.
+/// Creates an error whose path is that of a schema without references.
 fn error_at(way: &[SchemaStep], message: &str) -> SchemaError {
     let keys = way.iter().flat_map(|step| match step {
         SchemaStep::Key(key) => vec!["properties".to_owned(), key.clone()],

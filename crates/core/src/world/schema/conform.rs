@@ -1,4 +1,4 @@
-//! Making a value fit a rule: numbers are brought into place, anything else that does not fit is refused.
+//! Makes a value fit a schema: numbers are clamped or rounded, anything else that does not fit is refused.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 use super::node::{LengthRange, NumberBound, SchemaNode, SchemaRule, ValueKind};
 use crate::world::{Pointer, ProblemKind, number, pointer};
 
-/// One thing to say about a value.
+/// One note or refusal about a value.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::world) struct ValueProblem {
     pub kind: ProblemKind,
@@ -16,7 +16,7 @@ pub(in crate::world) struct ValueProblem {
     pub message: String,
 }
 
-/// How a place is called in a sentence: its last key, and a list position with the name of its list.
+/// The name of a path in messages: its last key, or a list's name with the position.
 pub(in crate::world) struct PathName<'k>(pub &'k [String]);
 
 impl fmt::Display for PathName<'_> {
@@ -29,19 +29,19 @@ impl fmt::Display for PathName<'_> {
     }
 }
 
-/// Makes one value fit.
+/// Conforms one value to a schema.
 pub(in crate::world) struct ValueConformer<'n> {
     trail: Vec<String>,
     notes: &'n mut Vec<ValueProblem>,
 }
 
 impl<'n> ValueConformer<'n> {
-    /// For a value at these keys; notes are added to the list.
+    /// Creates a conformer for a value at these keys; notes are appended to `notes`.
     pub fn new(keys: &[String], notes: &'n mut Vec<ValueProblem>) -> Self {
         Self { trail: keys.to_vec(), notes }
     }
 
-    /// Makes a value fit what is said about its place.
+    /// Conforms a value to the rule of its place.
     pub fn conform_rule(&mut self, spot: SchemaRule<'_>, value: &mut Value) -> Result<(), ValueProblem> {
         match spot {
             SchemaRule::Unrestricted => Ok(()),
@@ -50,12 +50,12 @@ impl<'n> ValueConformer<'n> {
         }
     }
 
-    /// Makes a value fit a rule. What is computed is not looked at: it becomes what it follows from in any case.
+    /// Conforms a value to a node. Computed values are skipped, because they are overwritten anyway.
     pub fn value(&mut self, node: &SchemaNode, value: &mut Value) -> Result<(), ValueProblem> {
         if node.is_computed() { Ok(()) } else { self.conform_node(node, value) }
     }
 
-    /// Makes a value fit a rule.
+    /// Conforms a value to a node, even if it is computed.
     pub fn conform_node(&mut self, node: &SchemaNode, value: &mut Value) -> Result<(), ValueProblem> {
         if let Value::Number(number) = value {
             self.number(node, number)?;
@@ -192,8 +192,8 @@ impl NumberBound {
     }
 }
 
-/// Whether putting `new` in the place of `old` leaves everything read-only as it is. What goes as a whole may take its
-/// read-only parts along; what stays may not have them changed.
+/// Returns whether replacing `old` by `new` keeps every read-only value. A map may be removed together with its
+/// read-only parts, but a map that stays must keep them.
 pub(in crate::world) fn preserves_read_only(node: &SchemaNode, old: &Value, new: &Value) -> bool {
     if node.read_only {
         return number::same(old, new);
@@ -210,7 +210,7 @@ pub(in crate::world) fn preserves_read_only(node: &SchemaNode, old: &Value, new:
         })
 }
 
-/// The first plain value that stands in a list twice.
+/// Returns the first value that occurs twice in a list.
 fn first_duplicate(list: &[Value]) -> Option<&Value> {
     let mut seen = HashSet::new();
     list.iter().find(|value| {
@@ -220,12 +220,12 @@ fn first_duplicate(list: &[Value]) -> Option<&Value> {
     })
 }
 
-/// "1 value", "2 values".
+/// Formats a count: "1 value", "2 values".
 pub(in crate::world) fn count_phrase(count: usize, of: &str) -> String {
     if count == 1 { format!("1 {of}") } else { format!("{count} {of}s") }
 }
 
-/// A value as it is quoted in a sentence.
+/// Formats a value for a message.
 fn quote_value(value: &Value) -> String {
     match value {
         Value::String(text) => quote_text(text),

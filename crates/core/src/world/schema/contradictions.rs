@@ -1,4 +1,4 @@
-//! What a schema says that cannot be meant so, though it can be used: advice, since stories are played by such schemas already.
+//! Finds contradictions in usable schemas. They are only warnings, since existing sessions already use such schemas.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use super::node::ValueKind;
 use super::subschemas;
 use crate::world::Pointer;
 
-/// Keys that must be there and that nobody declares, and choices that the type rules out, each with its place.
+/// Returns warnings with their places: required keys that are not declared, and choices that the type excludes.
 pub(super) fn advice(source: &Value) -> Vec<SchemaError> {
     let looked = subschemas::collect_subschemas(source)
         .into_iter()
@@ -16,7 +16,7 @@ pub(super) fn advice(source: &Value) -> Vec<SchemaError> {
     looked.flatten().collect()
 }
 
-/// What must be there in a map whose keys have names. In a map of like things any key may be asked for.
+/// Finds required keys that are not declared. With a schema for undeclared keys, any key may be required.
 fn undeclared_required(map: &Map<String, Value>, at: &Pointer) -> Vec<SchemaError> {
     let declared = map.get("properties").and_then(Value::as_object);
     let known = || declared.into_iter().flat_map(Map::keys).map(String::as_str);
@@ -35,7 +35,7 @@ fn undeclared_required(map: &Map<String, Value>, at: &Pointer) -> Vec<SchemaErro
     told.collect()
 }
 
-/// Choices that are of another type than the value may have: they never stand there.
+/// Finds choices of a type that the value cannot have, so that they never match.
 fn excluded_choices(map: &Map<String, Value>, at: &Pointer) -> Vec<SchemaError> {
     let kinds = match map.get("type") {
         Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect::<Vec<_>>(),

@@ -1,6 +1,6 @@
-//! The keywords a schema may use, and what to say about any other.
+//! The supported keywords, and messages for unknown ones.
 
-/// Every keyword that is understood.
+/// All supported keywords.
 const KNOWN: [&str; 30] = [
     "type",
     "enum",
@@ -34,7 +34,7 @@ const KNOWN: [&str; 30] = [
     "x-prototype",
 ];
 
-/// What to say about a keyword that cannot be used.
+/// Returns the message for an unknown keyword.
 pub(super) fn unknown_keyword_message(word: &str) -> String {
     let guess = suggestion(word, KNOWN);
     format!(
@@ -44,19 +44,19 @@ pub(super) fn unknown_keyword_message(word: &str) -> String {
     )
 }
 
-/// The word of some that was probably meant.
+/// Returns the known word closest to `word`, if one is close enough.
 pub(super) fn closest_match<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let far = |known: &str| strsim::levenshtein(&known.to_lowercase(), &word.to_lowercase());
     let distances = known.into_iter().map(|known| (far(known), known));
     distances.filter(|(distance, known)| *distance <= 2.min(known.len() / 2)).min().map(|(_, known)| known)
 }
 
-/// `; did you mean "x"?`, or nothing where no word is near.
+/// Returns `; did you mean "x"?`, or nothing if no word is close.
 pub(super) fn suggestion<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> String {
     closest_match(word, known).map(|guess| format!("; did you mean \"{guess}\"?")).unwrap_or_default()
 }
 
-/// The end of a sentence that no guess has ended.
+/// Returns the period that is needed if there is no suggestion.
 pub(super) fn sentence_end(guess: &str) -> &'static str {
     if guess.is_empty() { "." } else { "" }
 }

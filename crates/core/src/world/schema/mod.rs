@@ -1,16 +1,16 @@
-//! Schemas: what may stand below one root of `vars`.
+//! Schemas: which values may be below one root of `vars`.
 //!
-//! A schema is a subset of JSON Schema, read once into [`SchemaNode`]s (`parser.rs`) so that the fold can clamp and check only
-//! the place it touches (`conform.rs`). A keyword that is not known is refused when the schema is read: none passes
-//! silently. [`SchemaSet`] are the schemas in force at a node, each governing its own root.
+//! A schema is a subset of JSON Schema. It is parsed once into [`SchemaNode`]s (`parser.rs`), so that the fold can
+//! clamp and check only the place it touches (`conform.rs`). Unknown keywords are refused at parsing. A [`SchemaSet`]
+//! holds the active schemas of a node, each governing its own root.
 //!
-//! What it understands: `type`, `enum` and `const` (of plain values), `minimum`, `maximum`, `exclusiveMinimum`,
-//! `exclusiveMaximum`, `minLength`, `maxLength`, `pattern`, `properties`, `additionalProperties`, `required`, `items`,
-//! `minItems`, `maxItems`, `uniqueItems` (of plain values), `default`, `readOnly`, `title`, `description`, `$defs` with
-//! local `$ref`s that do not go in a circle, `$schema` and `$comment` (both without effect), and the hints `x-ui`,
-//! `x-visible` and `x-search`; `x-computed` (`computed.rs`, and in which order in `computed_order.rs`) and `x-prototype`.
+//! Supported keywords: `type`, `enum` and `const` (of plain values), `minimum`, `maximum`, `exclusiveMinimum`,
+//! `exclusiveMaximum`, `minLength`, `maxLength`, `pattern`, `properties`, `additionalProperties`, `required`,
+//! `items`, `minItems`, `maxItems`, `uniqueItems` (of plain values), `default`, `readOnly`, `title`, `description`,
+//! `$defs` with local acyclic `$ref`s, `$schema` and `$comment` (both ignored), the hints `x-ui`, `x-visible` and
+//! `x-search`, `x-computed` (`computed.rs`, with the order of evaluation in `computed_order.rs`) and `x-prototype`.
 //!
-//! To add a keyword: its name in `keywords.rs`, a field of [`SchemaNode`], its reading in `parser.rs`, its check in
+//! To add a keyword: its name in `keywords.rs`, a field of [`SchemaNode`], its parsing in `parser.rs`, its check in
 //! `conform.rs`, and a line in the tables of `tests.rs`.
 
 mod coercion;
@@ -42,13 +42,13 @@ pub(super) use node::SchemaRule;
 pub use node::{SchemaNode, ValueKind};
 pub use schema_set::SchemaSet;
 
-/// Why a schema cannot be used.
+/// The error for an unusable schema.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{message}", prefix(.path))]
 pub struct SchemaError {
-    /// Where in the schema.
+    /// The place in the schema.
     pub path: Pointer,
-    /// What is wrong, and what was expected.
+    /// What is wrong and what was expected.
     pub message: String,
 }
 
@@ -56,7 +56,7 @@ fn prefix(path: &Pointer) -> String {
     if path.is_root() { String::new() } else { format!("{path}: ") }
 }
 
-/// One JSON Schema, read once.
+/// A parsed JSON Schema.
 #[derive(Debug, Clone)]
 pub struct Schema {
     source: Value,
@@ -72,11 +72,12 @@ impl PartialEq for Schema {
 }
 
 impl Schema {
-    /// Reads a schema.
+    /// Parses a schema.
     ///
     /// # Errors
-    /// Names the place of a keyword that is unknown or of the wrong shape, of a range that nothing can meet, of a
-    /// `default` that breaks its own schema, of what is computed in a circle; or says that the schema is too big or too deep.
+    /// Returns an error that names the place of an unknown or malformed keyword, an empty range, a `default` that
+    /// breaks its own schema, or a cycle of computed values. Also returns an error if the schema is too large or too
+    /// deep.
     pub fn parse(source: Value) -> Result<Self, SchemaError> {
         let text = parser::bounded_text(&source)?;
         let top = parser::parse_schema(&source)?;
@@ -85,8 +86,8 @@ impl Schema {
         Ok(Self { hash: canonical::digest(&text), source, top, followers })
     }
 
-    /// What else is odd about it, though it can be used: hints that nobody understands, keys that must be there and that nobody
-    /// declares, choices of another type, conditions that never hold.
+    /// Returns warnings about a usable schema: unknown hints, required keys that are not declared, choices of another
+    /// type, and conditions that never hold.
     pub fn advice(&self) -> Vec<SchemaError> {
         let mut found = ui_hints::advice(&self.source);
         found.extend(contradictions::advice(&self.source));
@@ -94,17 +95,18 @@ impl Schema {
         found
     }
 
-    /// The outermost places, seen from the root, that players and models may not see while its values are these.
+    /// Returns the outermost places, seen from the root, that `x-visible` hides from players and models in this
+    /// state.
     pub fn hidden_paths(&self, state: &Value) -> Vec<Pointer> {
         visibility::hidden_paths(self.top(), state)
     }
 
-    /// The computed values, each after those it follows from.
+    /// Returns the computed values, each after those it depends on.
     pub(super) fn computed_fields(&self) -> &[ComputedField] {
         &self.followers
     }
 
-    /// Whether the place that these keys lead to, or one above it, is computed.
+    /// Returns whether the place at these keys, or one that contains it, is computed.
     pub fn is_computed(&self, keys: &[String]) -> bool {
         let mut node = Some(self.top());
         !self.followers.is_empty()
@@ -114,76 +116,79 @@ impl Schema {
             })
     }
 
-    /// The JSON it was read from.
+    /// Returns the source JSON.
     pub fn source(&self) -> &Value {
         &self.source
     }
 
-    /// The blake3 hash of its canonical JSON, in hexadecimal: the name under which a schema is kept (`domain.md` 3.2).
+    /// Returns the blake3 hash of the canonical JSON, in hexadecimal. Schemas are stored under this name (`domain.md`
+    /// 3.2).
     pub fn hash(&self) -> &str {
         &self.hash
     }
 
-    /// Gives what is named nearly as it is declared its name, where only one can be meant: models write `Item` and `how-many`. Answers
-    /// with what was read as what.
+    /// Renames misspelled keys, such as `Item` and `how-many` written by models, to the declared name if only one
+    /// matches. Returns pairs of old and new name.
     pub fn normalize_names(&self, value: &mut Value) -> Vec<(String, String)> {
         let mut mended = Vec::new();
         coercion::normalize_names(self.top(), value, &mut mended);
         mended
     }
 
-    /// Makes a value of its own, which lies in no world, fit the schema as the fold would: numbers are brought into place.
-    /// Models write such values, so their slips are put right first (`coercion.rs`), and what is left out has its `default`.
+    /// Makes a standalone value, which is in no world, fit the schema. Models write such values, so obvious type
+    /// errors are fixed first and missing keys get their `default` (`coercion.rs`). Then numbers are clamped as by
+    /// the fold.
     ///
     /// # Errors
-    /// Says what does not fit, and where.
+    /// Returns a message that says what does not fit, and where.
     pub fn coerce(&self, value: &mut Value) -> Result<(), String> {
         coercion::coerce(self.top(), value);
         let found = conform::ValueConformer::new(&[], &mut Vec::new()).value(self.top(), value);
         found.map_err(|finding| match finding.path.keys() {
-            // It is no world that something is missing in.
+            // The value is in no world, so the message must not mention one.
             [] => finding.message.trim_start_matches("the world: ").to_owned(),
             [_] => finding.message,
             _ => format!("{}: {}", finding.path, finding.message),
         })
     }
 
-    /// What the root begins with where nobody says it: every default that is declared, and those inside.
+    /// Returns the initial value of the root: all declared defaults, including nested ones.
     pub fn default_values(&self) -> Map<String, Value> {
         parser::defaults(self.top())
     }
 
-    /// The rule for the root itself.
+    /// Returns the rule for the root itself.
     pub fn top(&self) -> &SchemaNode {
         &self.top
     }
 
-    /// The rule for the place that these keys lead to, seen from the root: through declared properties, the rule for
-    /// all others, or the items of a list. `None` where the schema says nothing or allows nothing.
+    /// Returns the rule for the place at these keys, seen from the root. It follows declared properties,
+    /// `additionalProperties` and list items. `None` if the schema has no rule there.
     pub fn at(&self, keys: &[String]) -> Option<&SchemaNode> {
         keys.iter().try_fold(self.top(), |node, key| node.child(key))
     }
 
-    /// What the fold would say of a value that is put there: numbers brought into place, and why it is refused.
+    /// Returns the messages the fold would produce for a value at these keys: clamped or rounded numbers, or the
+    /// refusal.
     pub fn check_value(&self, keys: &[String], value: &Value) -> Vec<String> {
         let Some(node) = self.at(keys) else { return Vec::new() };
         let mut notes = Vec::new();
         let refused = conform::ValueConformer::new(keys, &mut notes).value(node, &mut value.clone()).err();
-        // What entries begin with is filled in before they are looked at.
+        // Prototypes fill in values before the check, so a refusal here may not be final.
         let above = keys.split_last().and_then(|(_, above)| self.at(above));
         let begins = above.is_some_and(SchemaNode::has_prototypes) || node.has_prototypes();
         let findings = notes.into_iter().chain(refused.filter(|_| !begins));
         findings.map(|finding| finding.message).collect()
     }
 
-    /// The declared leaves in document order, with their paths seen from the root. A leaf is what declares no
-    /// properties of its own: a plain value, a list, or a map of like things.
+    /// Returns the declared leaves in document order, with their paths from the root. A leaf declares no properties
+    /// of its own: a plain value, a list, or a map without declared keys.
     pub fn leaves(&self) -> impl Iterator<Item = (Pointer, &SchemaNode)> {
         self.walk(|_| true)
     }
 
-    /// The leaves that players may see whatever happens: none that is, or lies inside, something with `x-visible: false` or with
-    /// a condition there.
+    /// Returns the leaves that players can always see: neither they nor a container has an `x-visible` other than
+    /// true.
     pub fn visible_leaves(&self) -> impl Iterator<Item = (Pointer, &SchemaNode)> {
         self.walk(SchemaNode::is_visible)
     }

@@ -1,4 +1,4 @@
-//! One place of a schema, read and ready to check values.
+//! A parsed schema node: the rule for one place, ready to check values.
 
 use std::sync::Arc;
 
@@ -9,27 +9,21 @@ use serde_json::{Map, Number, Value};
 use super::computed::ComputedExpr;
 use crate::world::{Condition, number, pointer};
 
-/// A type that a value may have.
+/// A JSON type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueKind {
-    /// `null`.
     Null,
-    /// `true` or `false`.
     Boolean,
-    /// A number without a fraction; `1.0` counts.
+    /// A number without a fraction, including `1.0`.
     Integer,
-    /// Any number.
     Number,
-    /// A text.
     String,
-    /// A list.
     Array,
-    /// A map.
     Object,
 }
 
 impl ValueKind {
-    /// The word for it in a schema.
+    /// Returns the word used in a schema.
     pub fn word(self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -42,7 +36,7 @@ impl ValueKind {
         }
     }
 
-    /// The words for it in a sentence.
+    /// Returns the phrase used in messages.
     pub(in crate::world) fn description(self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -55,12 +49,12 @@ impl ValueKind {
         }
     }
 
-    /// Whether it has no places inside.
+    /// Returns whether values of this type contain no other values.
     pub(super) fn is_plain(self) -> bool {
         !matches!(self, Self::Array | Self::Object)
     }
 
-    /// Whether a value is of this type.
+    /// Returns whether a value is of this type.
     pub(super) fn admits(self, value: &Value) -> bool {
         match (self, value) {
             (Self::Integer, Value::Number(number)) => number::is_integer(number),
@@ -69,7 +63,7 @@ impl ValueKind {
         }
     }
 
-    /// The type of a value; any number is a number.
+    /// Returns the type of a value; any number is `Number`.
     pub(in crate::world) fn of(value: &Value) -> Self {
         match value {
             Value::Null => Self::Null,
@@ -82,14 +76,14 @@ impl ValueKind {
     }
 }
 
-/// One end of a range.
+/// One bound of a number range.
 #[derive(Debug, Clone)]
 pub(super) struct NumberBound {
     pub number: Number,
     pub exclusive: bool,
 }
 
-/// What may stand where nothing is declared.
+/// The rule for undeclared keys of a map.
 #[derive(Debug, Clone, Default)]
 pub(super) enum AdditionalProperties {
     #[default]
@@ -98,29 +92,29 @@ pub(super) enum AdditionalProperties {
     Schema(Arc<SchemaNode>),
 }
 
-/// Who may see a value besides scripts.
+/// The visibility of a value for players and models; scripts see everything.
 #[derive(Debug, Clone, Default)]
 pub(super) enum ValueVisibility {
     #[default]
     Always,
     Never,
-    /// Where the condition holds.
+    /// Only while the condition holds.
     When(Arc<Condition>),
 }
 
-/// How long something may be.
+/// The allowed length of a text or list.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LengthRange {
     pub least: Option<usize>,
     pub most: Option<usize>,
 }
 
-/// The rule for one place: what may stand there, and hints for those who show it.
+/// The rule for one place: which values are allowed, and hints for display.
 #[derive(Debug, Clone, Default)]
 pub struct SchemaNode {
-    /// Empty = any.
+    /// Empty: any type.
     pub(super) kinds: Vec<ValueKind>,
-    /// Plain values only, so that a change inside something never has to look at the whole again.
+    /// Plain values only, so that a change inside a container never requires checking the whole container.
     pub(super) choices: Option<Vec<Value>>,
     pub(super) low: Option<NumberBound>,
     pub(super) high: Option<NumberBound>,
@@ -140,37 +134,36 @@ pub struct SchemaNode {
     pub(super) ui: Option<Value>,
     pub(super) visibility: ValueVisibility,
     pub(super) searched: bool,
-    /// What it follows from.
+    /// The expression of `x-computed`.
     pub(super) computed: Option<Arc<ComputedExpr>>,
-    /// Whether something inside is computed.
+    /// Whether a nested value is computed.
     pub(super) has_computed: bool,
-    /// Whether something inside may not be seen by everybody, or not yet.
+    /// Whether a nested value is always or conditionally hidden.
     pub(super) has_hidden: bool,
-    /// What every entry of a map of like things begins with.
+    /// `x-prototype`: the initial value of every undeclared entry of a map.
     pub(super) prototype: Option<Value>,
-    /// Whether it or something inside, not through lists, says what entries begin with.
+    /// Whether this node or a nested one, except in lists, has a prototype.
     pub(super) has_prototypes: bool,
-    /// Whether something read-only is declared inside, not through lists.
+    /// Whether a nested node, except in lists, is read-only.
     pub(super) has_read_only: bool,
-    /// How deep it goes.
+    /// Levels below this node.
     pub(super) height: usize,
-    /// How many leaves it declares.
+    /// The number of declared leaves.
     pub(super) leaves: usize,
 }
 
-/// What a schema says about one place.
+/// The schema's statement about one place.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::world) enum SchemaRule<'r> {
-    /// Nothing: any JSON may stand there.
+    /// No rule: any JSON is allowed.
     Unrestricted,
-    /// A rule.
     Node(&'r SchemaNode),
-    /// That nothing may stand there.
+    /// Nothing is allowed.
     Forbidden,
 }
 
 impl<'r> SchemaRule<'r> {
-    /// What it says about a key or a list position inside.
+    /// Returns the rule for a key or list position inside.
     pub fn step(self, key: &str, in_list: bool) -> Self {
         match self {
             Self::Node(node) if in_list => node.items.as_deref().map_or(Self::Unrestricted, Self::Node),
@@ -179,14 +172,14 @@ impl<'r> SchemaRule<'r> {
         }
     }
 
-    /// The rule, if there is one.
+    /// Returns the node, if there is one.
     pub fn node(self) -> Option<&'r SchemaNode> {
         if let Self::Node(node) = self { Some(node) } else { None }
     }
 }
 
 impl SchemaNode {
-    /// What is said about an entry of a map.
+    /// Returns the rule for an entry of a map.
     pub(super) fn rule_for(&self, key: &str) -> SchemaRule<'_> {
         match (self.properties.get(key), &self.additional_properties) {
             (Some(node), _) => SchemaRule::Node(node),
@@ -196,7 +189,7 @@ impl SchemaNode {
         }
     }
 
-    /// The rule one step down, for a declared key, a list position, or any other key.
+    /// Returns the node one step down: a declared key, a list position, or any other key.
     pub(in crate::world) fn child(&self, key: &str) -> Option<&Self> {
         match (&self.items, self.rule_for(key)) {
             (Some(items), _) if !self.properties.contains_key(key) && pointer::index(key).is_some() => Some(items),
@@ -204,8 +197,8 @@ impl SchemaNode {
         }
     }
 
-    /// The first key of a way that leads out of what is declared, by its place on the way, and where that is. `None` where
-    /// everything is declared, or where anything may stand.
+    /// Finds the first key of a path that is not declared. Returns its index in the path and the node that lacks it.
+    /// `None` if all keys are declared, or if any key is allowed there.
     pub fn first_undeclared(&self, keys: &[String]) -> Option<(usize, &Self)> {
         let mut node = self;
         for (depth, key) in keys.iter().enumerate() {
@@ -218,117 +211,117 @@ impl SchemaNode {
         None
     }
 
-    /// Whether the value follows from others, so that nobody writes it.
+    /// Returns whether the value is computed from others and never written directly.
     pub fn is_computed(&self) -> bool {
         self.computed.is_some()
     }
 
-    /// What an entry of this map begins with; nothing for keys that are declared.
+    /// Returns the initial value of a map entry; `None` for declared keys.
     pub(in crate::world) fn prototype_of(&self, key: &str) -> Option<&Map<String, Value>> {
         self.prototype.as_ref().filter(|_| !self.properties.contains_key(key))?.as_object()
     }
 
-    /// The same as a value.
+    /// Returns the initial value of the map's entries as a JSON value.
     pub(in crate::world) fn prototype_value(&self) -> Option<&Value> {
         self.prototype.as_ref()
     }
 
-    /// Whether entries begin with something, here or inside.
+    /// Returns whether this node or a nested one has a prototype.
     pub(in crate::world) fn has_prototypes(&self) -> bool {
         self.has_prototypes
     }
 
-    /// Whether only whole numbers may stand here.
+    /// Returns whether only whole numbers are allowed.
     pub(super) fn is_integral(&self) -> bool {
         self.kinds.contains(&ValueKind::Integer) && !self.kinds.contains(&ValueKind::Number)
     }
 
-    /// Whether a list here must keep a value apart from its others.
+    /// Returns whether the values of a list must be unique.
     pub(in crate::world) fn is_unique(&self) -> bool {
         self.unique
     }
 
-    /// The most values a list may have here.
+    /// Returns the maximum number of list values.
     pub(in crate::world) fn max_items(&self) -> Option<usize> {
         self.length.most
     }
 
-    /// The fewest values a list may have here.
+    /// Returns the minimum number of list values.
     pub(in crate::world) fn min_items(&self) -> usize {
         self.length.least.unwrap_or(0)
     }
 
-    /// Whether a map here must have the key.
+    /// Returns whether a map must have the key.
     pub fn requires(&self, key: &str) -> bool {
         self.required.iter().any(|required| required == key)
     }
 
-    /// The types a value may have; none listed = any.
+    /// Returns the allowed types; empty: any.
     pub fn kinds(&self) -> &[ValueKind] {
         &self.kinds
     }
 
-    /// The values to choose from, if there is a closed list of them.
+    /// Returns the allowed values, if they are a closed list.
     pub fn choices(&self) -> Option<&[Value]> {
         self.choices.as_deref()
     }
 
-    /// The least number, where there is one: the empty end of a bar. For integers it may itself stand here.
+    /// Returns the lower bound, which is the empty end of a bar. For integers the bound itself is allowed.
     pub fn minimum(&self) -> Option<&Number> {
         self.low.as_ref().map(|bound| &bound.number)
     }
 
-    /// The greatest number, where there is one: the full end of a bar.
+    /// Returns the upper bound, which is the full end of a bar.
     pub fn maximum(&self) -> Option<&Number> {
         self.high.as_ref().map(|bound| &bound.number)
     }
 
-    /// The declared keys with their rules, in document order.
+    /// Returns the declared keys with their rules, in document order.
     pub fn properties(&self) -> impl Iterator<Item = (&str, &Self)> {
         self.properties.iter().map(|(key, node)| (key.as_str(), node.as_ref()))
     }
 
-    /// The rule for every key that is not declared: this is a map of like things.
+    /// Returns the rule for undeclared keys of a map.
     pub fn additional_schema(&self) -> Option<&Self> {
         if let AdditionalProperties::Schema(node) = &self.additional_properties { Some(node) } else { None }
     }
 
-    /// Whether nothing but the declared keys may stand in a map here.
+    /// Returns whether a map allows only declared keys.
     pub fn is_closed(&self) -> bool {
         matches!(self.additional_properties, AdditionalProperties::Forbidden)
     }
 
-    /// The rule for the values of a list.
+    /// Returns the rule for the values of a list.
     pub fn items(&self) -> Option<&Self> {
         self.items.as_deref()
     }
 
-    /// Whether a value stays as it is once it exists.
+    /// Returns whether an existing value can no longer be changed.
     pub fn is_read_only(&self) -> bool {
         self.read_only
     }
 
-    /// A short name for people.
+    /// Returns a short name for people.
     pub fn title(&self) -> Option<&str> {
         self.title.as_deref()
     }
 
-    /// A sentence for people and models.
+    /// Returns a sentence for people and models.
     pub fn description(&self) -> Option<&str> {
         self.description.as_deref()
     }
 
-    /// `x-ui`: how to show it, a word or a map.
+    /// Returns `x-ui`, the display hint: a word or a map.
     pub fn ui(&self) -> Option<&Value> {
         self.ui.as_ref()
     }
 
-    /// `x-visible`: whether players may see it whatever happens; true unless said otherwise.
+    /// Returns whether players can always see the value (`x-visible`; default true).
     pub fn is_visible(&self) -> bool {
         matches!(self.visibility, ValueVisibility::Always)
     }
 
-    /// `x-search`: whether messages are found by its value; false unless said otherwise.
+    /// Returns whether messages are found by this value (`x-search`; default false).
     pub fn is_searchable(&self) -> bool {
         self.searched
     }

@@ -1,4 +1,4 @@
-//! Reading a schema: every keyword is understood or refused, with the place where it stands.
+//! Parses schemas. Unknown keywords are refused with their place.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,27 +11,28 @@ use super::node::{AdditionalProperties, NumberBound, SchemaNode, ValueKind, Valu
 use super::{SchemaError, keywords};
 use crate::world::{Condition, Pointer, canonical, number};
 
-/// How deep a schema may go, and the world below its root with it.
+/// The maximum depth of a schema, and so of the world below its root.
 const MAX_DEPTH: usize = 32;
-/// How long its canonical text may be, in bytes.
+/// The maximum length of the canonical text, in bytes.
 const MAX_BYTES: usize = 256 * 1024;
-/// How many leaves it may declare, once every `$ref` is followed: nobody can multiply it out of bounds.
+/// The maximum number of declared leaves after following every `$ref`, so that references cannot multiply without
+/// limit.
 const MAX_LEAVES: usize = 16_384;
-/// How many patterns it may have; each takes memory.
+/// The maximum number of patterns; each takes memory.
 const MAX_PATTERNS: usize = 64;
-/// How much memory one pattern may take, in bytes.
+/// The maximum memory of one compiled pattern, in bytes.
 const PATTERN_BYTES: usize = 1 << 20;
-/// How deep the JSON of a schema may be: two levels for every level of the world, and some for definitions.
+/// The maximum depth of the schema's JSON: two levels for each level of the world, and some for definitions.
 const MAX_JSON_DEPTH: usize = 2 * MAX_DEPTH + 8;
 
-/// How many schemas may be open at once while reading, one inside or behind a reference of the other.
+/// The maximum number of schemas open at once while parsing, nested or referenced.
 const MAX_OPEN: usize = 2 * MAX_DEPTH;
 
-/// The keywords that may stand beside `$ref`: those that say nothing about the value itself.
+/// The keywords allowed beside `$ref`: those that do not restrict the value.
 const BESIDE_REF: [&str; 10] =
     ["title", "description", "default", "readOnly", "x-ui", "x-visible", "x-search", "$comment", "$defs", "$schema"];
 
-/// The canonical text of a schema that is neither too big nor too deep.
+/// Returns the canonical text of a schema; refuses one that is too large or too deep.
 pub(super) fn bounded_text(source: &Value) -> Result<String, SchemaError> {
     let top = SchemaPath(None, "");
     if !is_at_most(source, MAX_JSON_DEPTH) {
@@ -44,7 +45,7 @@ pub(super) fn bounded_text(source: &Value) -> Result<String, SchemaError> {
     Ok(text)
 }
 
-/// Reads a whole schema.
+/// Parses a whole schema.
 pub(super) fn parse_schema(source: &Value) -> Result<Arc<SchemaNode>, SchemaError> {
     let top = SchemaPath(None, "");
     let definitions = match source.get("$defs") {
@@ -72,7 +73,7 @@ fn is_at_most(value: &Value, depth: usize) -> bool {
     }
 }
 
-/// A place in the schema, as a chain back to the top.
+/// A place in the schema, as a linked list back to the top.
 #[derive(Clone, Copy)]
 struct SchemaPath<'t>(Option<&'t SchemaPath<'t>>, &'t str);
 
@@ -168,7 +169,7 @@ impl<'s> SchemaParser<'s> {
                 let computed = ComputedExpr::read(value).map_err(|why| at.error(why))?;
                 node.computed = Some(Arc::new(computed));
             }
-            // It is read when the rest is known.
+            // Handled once the other keywords are known.
             "$ref" | "x-prototype" => {}
             "$defs" if at.0.is_some_and(SchemaPath::is_top) => {}
             "$defs" => return at.fail("\"$defs\" stands at the top of the schema"),
@@ -245,7 +246,7 @@ impl<'s> SchemaParser<'s> {
     }
 }
 
-/// Hints and words for people.
+/// Parses hints and descriptive keywords.
 fn hint(node: &mut SchemaNode, word: &str, value: &Value, at: &SchemaPath<'_>) -> Result<(), SchemaError> {
     match word {
         "default" => node.default = Some(value.clone()),
@@ -261,13 +262,14 @@ fn hint(node: &mut SchemaNode, word: &str, value: &Value, at: &SchemaPath<'_>) -
     Ok(())
 }
 
-/// Puts together what the keywords said and finds what nothing could ever meet.
+/// Checks that the combined keywords can be met, and computes the summary fields of the node.
 fn finish(node: &mut SchemaNode, trail: &SchemaPath<'_>) -> Result<(), SchemaError> {
     if node.is_integral() {
-        // So that a bound of an integer is itself one, and clamping to it always works.
+        // Integer bounds are rounded to integers, so that clamping to them always works.
         node.low = node.low.take().map(|bound| round_bound_inward(bound, number::ceil, "1"));
         node.high = node.high.take().map(|bound| round_bound_inward(bound, number::floor, "-1"));
     }
+    // Refuse empty ranges.
     if let (Some(low), Some(high)) = (&node.low, &node.high) {
         let order = number::compare(&low.number, &high.number);
         if order.is_gt() || (order.is_eq() && (low.exclusive || high.exclusive)) {
@@ -282,6 +284,7 @@ fn finish(node: &mut SchemaNode, trail: &SchemaPath<'_>) -> Result<(), SchemaErr
     if node.unique && !node.items.as_ref().is_some_and(|items| is_plain(items)) {
         return trail.fail("\"uniqueItems\" needs \"items\" whose \"type\" is neither array nor object");
     }
+    // Summarize what is nested below.
     let inner: Vec<&Arc<SchemaNode>> =
         node.properties.values().chain(additional_schema(&node.additional_properties)).collect();
     node.has_read_only = inner.iter().any(|child| child.read_only || child.has_read_only);
@@ -298,7 +301,7 @@ fn finish(node: &mut SchemaNode, trail: &SchemaPath<'_>) -> Result<(), SchemaErr
     Ok(())
 }
 
-/// What an entry of a map of like things begins with: as it is written, or every default that is declared for it.
+/// Returns the initial value of a map's entries: as written, or all defaults declared for an entry.
 fn prototype(node: &SchemaNode, begins: &Value, at: &SchemaPath<'_>) -> Result<Map<String, Value>, SchemaError> {
     let Some(like) = additional_schema(&node.additional_properties).filter(|like| like.kinds == [ValueKind::Object])
     else {
@@ -325,7 +328,7 @@ fn prototype(node: &SchemaNode, begins: &Value, at: &SchemaPath<'_>) -> Result<M
     Ok(begins)
 }
 
-/// The defaults of the declared keys, and of those inside.
+/// Returns the defaults of the declared keys, including nested ones.
 pub(super) fn defaults(node: &SchemaNode) -> Map<String, Value> {
     let one = |(key, child): (&String, &Arc<SchemaNode>)| {
         let inner = || Some(Value::Object(defaults(child))).filter(|inner| inner != &Value::Object(Map::new()));
@@ -335,7 +338,7 @@ pub(super) fn defaults(node: &SchemaNode) -> Map<String, Value> {
     node.properties.iter().filter_map(one).collect()
 }
 
-/// `x-visible`: true, false, or the condition from which on it is seen.
+/// Parses `x-visible`: true, false, or a condition.
 fn parse_visibility(value: &Value, at: &SchemaPath<'_>) -> Result<ValueVisibility, SchemaError> {
     match value {
         Value::Bool(true) => Ok(ValueVisibility::Always),
@@ -360,11 +363,11 @@ fn round_bound_inward(bound: NumberBound, inwards: fn(&Number) -> Number, next: 
     let number = inwards(&bound.number);
     let moved = bound.exclusive && number::is_integer(&bound.number);
     let stepped = if moved { next.parse().ok().and_then(|next| number::add(&number, &next).ok()) } else { None };
-    // Where one step further cannot be written, the bound stays as it was said.
+    // Keep the bound as given if the next integer cannot be represented.
     NumberBound { exclusive: moved && stepped.is_none(), number: stepped.unwrap_or(number) }
 }
 
-/// A default that does not fit its own schema is a mistake of the author, said at once.
+/// Checks a default against its own schema, so that the author sees the mistake at once.
 fn check_default(node: &SchemaNode, default: &Value, at: &SchemaPath<'_>) -> Result<(), SchemaError> {
     let mut notes = Vec::new();
     let refused = ValueConformer::new(&["default".to_owned()], &mut notes).value(node, &mut default.clone()).err();
@@ -420,7 +423,7 @@ fn bound(value: &Value, exclusive: bool, at: &SchemaPath<'_>) -> Result<NumberBo
     }
 }
 
-/// Keeps the stricter of two bounds: the one on the `inner` side of the other.
+/// Keeps the stricter of two bounds; `inner` is the ordering of a stricter bound relative to the other.
 fn keep_stricter_bound(end: &mut Option<NumberBound>, new: NumberBound, inner: std::cmp::Ordering) {
     let stricter = end.as_ref().is_none_or(|old| {
         let order = number::compare(&new.number, &old.number);

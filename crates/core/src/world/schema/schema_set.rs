@@ -1,4 +1,4 @@
-//! Which schema governs which root.
+//! The active schemas and the roots they govern.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use serde_json::Value;
 use super::{Schema, SchemaError};
 use crate::world::{Pointer, World};
 
-/// The schemas in force at a node, each governing exactly its own root; roots do not nest.
+/// The active schemas at a node, each governing exactly its own root; roots do not nest.
 #[derive(Debug, Clone, Default)]
 pub struct SchemaSet {
     roots: Vec<(Pointer, Arc<Schema>)>,
 }
 
 impl SchemaSet {
-    /// Rules from roots and their schemas.
+    /// Creates a set from roots and their schemas.
     ///
     /// # Errors
-    /// Two roots are equal or one lies inside the other.
+    /// Returns an error if two roots are equal or nested.
     pub fn new(roots: Vec<(Pointer, Arc<Schema>)>) -> Result<Self, SchemaError> {
         let mut seen: Vec<&Pointer> = Vec::new();
         for (root, _) in &roots {
@@ -30,18 +30,18 @@ impl SchemaSet {
         Ok(Self { roots })
     }
 
-    /// The roots with their schemas.
+    /// Returns the roots with their schemas.
     pub fn roots(&self) -> &[(Pointer, Arc<Schema>)] {
         &self.roots
     }
 
-    /// The root at or above a place, with its schema; `None` where the JSON is free.
+    /// Returns the root at or above a path with its schema; `None` if no schema governs the path.
     pub fn schema_for(&self, path: &Pointer) -> Option<(&Pointer, &Schema)> {
         let (root, schema) = self.roots.iter().find(|(root, _)| path.below(root).is_some())?;
         Some((root, schema))
     }
 
-    /// Whether players may not see a place of a world, always or as its values are now (`x-visible`).
+    /// Returns whether `x-visible` hides a place from players, always or in the current state.
     pub fn hides(&self, world: &World, place: &Pointer) -> bool {
         let governing = self.roots.iter().find_map(|(root, schema)| Some((root, place.below(root)?, schema)));
         let Some((root, keys, schema)) = governing else { return false };
@@ -50,18 +50,18 @@ impl SchemaSet {
         hidden.iter().any(|hidden| keys.below(hidden).is_some())
     }
 
-    /// Whether any value follows from others.
+    /// Returns whether any schema has computed values.
     pub fn has_computed(&self) -> bool {
         self.roots.iter().any(|(_, schema)| !schema.computed_fields().is_empty())
     }
 
-    /// Whether a place is computed, or lies in something that is.
+    /// Returns whether a path is computed or lies inside a computed value.
     pub(in crate::world) fn is_computed(&self, path: &Pointer) -> bool {
         let governing = self.roots.iter().find_map(|(root, schema)| Some((path.below(root)?, schema)));
         governing.is_some_and(|(keys, schema)| schema.is_computed(keys))
     }
 
-    /// A root that lies inside a place, but is not the place itself.
+    /// Returns a root strictly below a path.
     pub(in crate::world) fn root_inside(&self, path: &Pointer) -> Option<&Pointer> {
         self.roots.iter().map(|(root, _)| root).find(|root| root.below(path).is_some_and(|keys| !keys.is_empty()))
     }

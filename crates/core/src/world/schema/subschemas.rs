@@ -1,15 +1,16 @@
-//! The schemas inside of a schema as it is written, for advice about each of them. What the fold uses are [`super::Node`]s.
+//! Lists the nested schemas of a source schema, for warnings about each. The fold uses [`super::SchemaNode`]s
+//! instead.
 
 use serde_json::{Map, Value};
 
 use crate::world::Pointer;
 
-/// Words below which each key has a schema.
+/// Keywords whose value maps names to schemas.
 const NAMED: [&str; 2] = ["properties", "$defs"];
-/// Words that are a schema themselves.
+/// Keywords whose value is a schema.
 const ALONE: [&str; 2] = ["additionalProperties", "items"];
 
-/// The schema itself and all those in it, each with its place, in the order of reading.
+/// Returns the schema and all nested ones, each with its place, in document order.
 pub(super) fn collect_subschemas(source: &Value) -> Vec<(Pointer, &Map<String, Value>)> {
     let mut found = Vec::new();
     collect(source, Pointer::default(), &mut found);

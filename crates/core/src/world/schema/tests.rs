@@ -1,4 +1,4 @@
-//! Reading schemas and rules: what is understood, and what is said about the rest.
+//! Tests of parsing: which schemas and conditions are accepted, and the messages for the others.
 
 use serde_json::json;
 
@@ -185,7 +185,7 @@ fn schema_cyclic_or_remote_reference_returns_error() {
     assert_eq!(Schema::parse(escaped).unwrap().top().kinds(), [ValueKind::String]);
 }
 
-/// A small text must not become a big schema: neither by depth, nor by references that multiply.
+/// A small text must not become a huge schema, neither by depth nor by references that multiply.
 #[test]
 fn schema_oversized_returns_error() {
     let fails = |source: Value, start: &str| {
@@ -238,7 +238,7 @@ fn schema_set_nested_roots_return_error() {
     assert!(SchemaSet::default().roots().is_empty());
 }
 
-/// `hidden until`: a value shows itself where its condition holds.
+/// `hidden until`: a value becomes visible once its condition holds.
 #[test]
 fn schema_hidden_paths_depend_on_values() {
     let schema = Schema::parse(json!({"properties": {

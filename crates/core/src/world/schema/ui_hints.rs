@@ -1,4 +1,4 @@
-//! Hints for those who show values: what nobody would understand. They are advice, since nothing breaks by them.
+//! Checks of display hints. They only give warnings, since an unknown hint breaks nothing.
 
 use serde_json::{Map, Value};
 
@@ -6,12 +6,12 @@ use super::SchemaError;
 use super::keywords;
 use super::subschemas;
 
-/// How a value may be shown.
+/// The supported ways to show a value.
 const SHAPES: [&str; 5] = ["bar", "chip", "list", "text", "hidden"];
-/// What more may be said of that.
+/// The supported keys of an `x-ui` map.
 const KEYS: [&str; 5] = ["as", "danger", "title", "description", "values"];
 
-/// Every hint that nobody understands, with its place.
+/// Returns a warning for every invalid hint, with its place.
 pub(super) fn advice(source: &Value) -> Vec<SchemaError> {
     let looked = subschemas::collect_subschemas(source).into_iter().filter_map(|(at, map)| {
         let message = hint_problem(map.get("x-ui")?, map)?;

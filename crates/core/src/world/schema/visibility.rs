@@ -1,4 +1,4 @@
-//! What is not to be seen: always, or until a condition holds (`x-visible`).
+//! `x-visible`: values hidden always or until a condition holds.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::{SchemaError, keywords};
 use crate::world::Pointer;
 use crate::world::condition::VariablePath;
 
-/// The outermost places, seen from the root, that nobody but scripts may see while the values are these.
+/// Returns the outermost places, seen from the root, that are hidden from everything but scripts in this state.
 pub(super) fn hidden_paths(top: &SchemaNode, state: &Value) -> Vec<Pointer> {
     let mut look = HiddenPathWalker { state, way: Vec::new(), found: Vec::new() };
     look.inside(top, Some(state));
@@ -59,7 +59,7 @@ impl HiddenPathWalker<'_> {
     }
 }
 
-/// Whether every condition names what is declared: else its value would never show itself.
+/// Checks that conditions only name declared values; otherwise the value could never become visible.
 pub(super) fn check_conditions(top: &SchemaNode) -> Result<(), SchemaError> {
     check_node(top, top, &Pointer::default())
 }
@@ -85,7 +85,7 @@ fn check_node(top: &SchemaNode, node: &SchemaNode, at: &Pointer) -> Result<(), S
     Ok(())
 }
 
-/// What is declared inside a place, each with where in the schema.
+/// Returns the nodes declared inside a node, each with its place in the schema.
 fn inside<'n>(node: &'n SchemaNode, at: &Pointer) -> Vec<(&'n SchemaNode, Pointer)> {
     let properties = node.properties.iter().map(|(key, child)| (child.as_ref(), at.child("properties").child(key)));
     let like = if let AdditionalProperties::Schema(like) = &node.additional_properties {
@@ -97,7 +97,7 @@ fn inside<'n>(node: &'n SchemaNode, at: &Pointer) -> Vec<(&'n SchemaNode, Pointe
     properties.chain(like).chain(items).collect()
 }
 
-/// Comparisons of conditions that cannot be meant.
+/// Collects warnings about comparisons in conditions that make no sense.
 pub(super) fn condition_advice(top: &SchemaNode, node: &SchemaNode, at: &Pointer, found: &mut Vec<SchemaError>) {
     for (child, at) in inside(node, at).into_iter().filter(|_| node.has_hidden) {
         if let ValueVisibility::When(condition) = &child.visibility {

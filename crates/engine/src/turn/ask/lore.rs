@@ -1,8 +1,8 @@
-//! Lore at a scene: which lorebooks hold there, what they call up in what was said, and where it goes (`docs/lore.md`).
+//! Lore at a snapshot: which lorebooks apply, which entries fire, and where their texts go (`docs/lore.md`).
 //!
-//! Books come from the store by what they hold for, read once and then from the shelf; [`clotho_compat::prompt::lore`] says
-//! what fires. What was in mind and which times run becomes a part of the world, by operations of the reply: so both go
-//! back with the branch, a preview changes nothing, and a reply that fails leaves no trace of them.
+//! Books are found by their bindings and cached; [`clotho_compat::prompt::lore`] decides what fires. Active entries and
+//! timers are stored in the world, by operations of the reply. So both follow the branch, a preview changes nothing,
+//! and a failed reply leaves no trace of them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -31,27 +31,28 @@ use crate::turn::cast;
 use crate::turn::rules::hooks::SERVER;
 use crate::turn::snapshot::TurnSnapshot;
 
-/// Messages beyond this are never looked at.
+/// The maximum number of messages scanned.
 const MAX_MESSAGES: usize = 1_000;
-/// So many entries are said to be in mind, and to have been stopped.
+/// The maximum number of entries listed as active, and as stopped.
 const MAX_LISTED: usize = 200;
-/// Of a title so many letters are told.
+/// The maximum length of a reported title, in characters.
 const MAX_TITLE_CHARS: usize = 200;
-/// So many lines of lore are counted once and then known.
+/// The maximum number of lines whose token counts are cached.
 const MAX_CACHED_LINES: usize = 4_096;
-/// Messages are counted this far back at least, and at most.
+/// The lower limit of how far back messages are counted.
 const NEAREST: i64 = 1_000;
+/// The upper limit of how far back messages are counted.
 const FARTHEST: i64 = 100_000;
-/// Where the world keeps what was counted.
+/// The key in the world's `lore` under which the message count is stored.
 const COUNT_KEY: &str = "counted";
-/// The depth of what does not say one.
+/// The default depth of an entry in the chat.
 const DEPTH: i64 = 4;
-/// Why operations of lore are there.
+/// The reason given in operations of lore.
 const WHY: &str = "lore";
-/// The folder by which a character's file is known that came from elsewhere.
+/// The folder of imported character files.
 const FILES: &str = "characters/";
 
-/// The lorebooks that hold somewhere.
+/// The lorebooks that apply at one place.
 #[derive(Debug, Default)]
 pub struct ActiveLorebooks {
     books: Vec<(LorebookScope, Arc<ScanBook>)>,
@@ -59,56 +60,55 @@ pub struct ActiveLorebooks {
     settings: WorldInfoSettings,
 }
 
-/// What is looked at beside the books.
+/// The inputs of a lore scan besides the books.
 #[derive(Debug)]
 pub struct LoreScanContext<'h> {
-    /// What was said, oldest first.
+    /// The messages, oldest first.
     pub said: &'h [preset::HistoryMessage],
-    /// Texts of others that lore may look at, too.
+    /// Further texts that lore scans, such as the author's note.
     pub open: &'h [String],
-    /// Tokens that the whole prompt may take.
+    /// The token budget of the whole prompt.
     pub prompt_tokens: usize,
-    /// Tokens that lore takes at most, whatever its own settings say.
+    /// The maximum tokens of lore, regardless of its own settings.
     pub lore_limit: usize,
-    /// What the prompt is made for.
     pub purpose: &'h PromptPurpose,
-    /// What texts are measured by.
+    /// Measures texts in tokens.
     pub measure: &'h TokenMeasure,
-    /// What entries may be found by that fit what was said.
+    /// The query for entries found by similarity.
     pub recall_query: &'h PromptRecallQuery,
-    /// What plugins wish.
+    /// Entries that plugins include or exclude.
     pub requests: &'h [LoreOverride],
 }
 
-/// What fires, and why.
+/// The result of a lore scan.
 #[derive(Debug, Clone)]
 pub struct LoreScanReport {
-    /// What came of it.
+    /// The entries and their placement.
     pub outcome: ScanOutcome,
-    /// How entries were found that fit what was said; nothing where none may be.
+    /// How similar entries were found, for the trace; `None` if similarity is off.
     pub similar: Option<Value>,
 }
 
-/// What lore does to a prompt and to the world.
+/// The effects of lore on a prompt and on the world.
 #[derive(Debug, Clone, Default)]
 pub struct LorePromptEffects {
-    /// Where its texts go.
+    /// The texts by position.
     pub lore: preset::PromptLore,
-    /// The texts that macros ask for.
+    /// The texts for `{{outlet}}` macros, by name.
     pub outlets: BTreeMap<String, String>,
-    /// What is in mind from now on, and which times run.
+    /// The new active entries and timers.
     pub operations: Vec<StateOperation>,
-    /// What is said only to the model that keeps the values, where that is another one.
+    /// Texts that only the separate values model gets.
     pub values_prompt: Vec<String>,
-    /// What fired and what was stopped, for the trace; nothing where no book holds.
+    /// What fired and what was stopped, for the trace; `None` without books.
     pub told: Option<Value>,
 }
 
 impl ActiveLorebooks {
-    /// Those that hold at a scene.
+    /// Reads the books that apply at a snapshot.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn read(reader: &mut StoreReader<'_>, scene: &TurnSnapshot, shelf: &LorebookCache) -> Result<Self, StoreError> {
         let session = scene.session();
         let card = answering_card(reader, scene)?;
@@ -134,10 +134,10 @@ impl ActiveLorebooks {
         Ok(own)
     }
 
-    /// Takes further books; with the first one come the house rules of whose they are.
+    /// Adds books. The first book also loads the lorebook settings of `owner`.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn take(
         &mut self,
         reader: &mut StoreReader<'_>,
@@ -158,18 +158,18 @@ impl ActiveLorebooks {
         Ok(())
     }
 
-    /// The books, each with what it is bound to.
+    /// Returns the books, each with its scope.
     pub fn books(&self) -> impl Iterator<Item = (LorebookScope, &ScanBook)> {
         self.books.iter().map(|(scope, book)| (*scope, book.as_ref()))
     }
 
-    /// What they are called: `{id, name, scope}`.
+    /// Returns the names of the books: `{id, name, scope}`.
     pub fn named(&self) -> Vec<Value> {
         let named = self.books().map(|(scope, book)| json!({"id": book.id, "name": book.name, "scope": scope.word()}));
         named.collect()
     }
 
-    /// How many messages they want to look at.
+    /// Returns how many messages the books want to scan, at most [`MAX_MESSAGES`].
     pub fn scan_depth(&self) -> usize {
         let own = usize::try_from(self.settings.depth).unwrap_or(0);
         let deepest = self.books().map(|(_, book)| book.max_scan_depth()).max();
@@ -180,10 +180,10 @@ impl ActiveLorebooks {
         deepest.map_or(0, |deepest| deepest.max(own).min(MAX_MESSAGES))
     }
 
-    /// What they call up at a scene.
+    /// Scans the books and returns the effects on the prompt.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn activate(
         &self,
         reader: &mut StoreReader<'_>,
@@ -205,10 +205,10 @@ impl ActiveLorebooks {
         })
     }
 
-    /// What fires at a scene, and why.
+    /// Scans the books and returns what fires, and why.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn outcome(
         &self,
         reader: &mut StoreReader<'_>,
@@ -249,10 +249,10 @@ impl ActiveLorebooks {
         Ok(LoreScanReport { outcome, similar })
     }
 
-    /// The entries that fit what was said, the newest of it first.
+    /// Returns the entries similar to the messages, which are given newest first.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn similar_entries(
         &self,
         reader: &mut StoreReader<'_>,
@@ -263,7 +263,7 @@ impl ActiveLorebooks {
         similar::find_similar(reader, &books, &self.settings.similar, newest_first, cue)
     }
 
-    /// What plugins wish of these books. An entry that is not there, or switched off, is told to who asked for it.
+    /// Resolves the plugins' requests to entries of these books. Warns the plugin if an entry is missing or disabled.
     pub fn plugin_requests(&self, planned: &mut PromptPlan) -> Vec<LoreOverride> {
         if planned.lore_requests.is_empty() {
             return Vec::new();
@@ -299,7 +299,7 @@ impl ActiveLorebooks {
         wishes
     }
 
-    /// Looks through the books.
+    /// Runs the scan.
     pub fn scan(
         &self,
         scanned: &ScanRequest,
@@ -310,7 +310,7 @@ impl ActiveLorebooks {
         scan(&bound, &self.settings, scanned, timers, asked)
     }
 
-    /// What a trace keeps of it.
+    /// Formats an outcome for the trace.
     fn to_trace(&self, outcome: &ScanOutcome, similar: Option<Value>, measure: &TokenMeasure) -> Value {
         let fired = outcome.active.iter().take(MAX_LISTED).map(|fired| Value::Object(told(fired, measure)));
         json!({
@@ -341,8 +341,8 @@ fn read_lorebook(
     }))
 }
 
-/// The card of who answers as it is now, for it says which books belong to it; of one that is gone the version that the
-/// session keeps.
+/// Returns the current card of the speaker, because it says which books belong to it. If the character was deleted,
+/// returns the version that the session keeps.
 fn answering_card(reader: &mut StoreReader<'_>, scene: &TurnSnapshot) -> Result<Map<String, Value>, StoreError> {
     let session = scene.session();
     let Some(own) = cast::speaker(session, scene.speaker) else { return Ok(Map::new()) };
@@ -352,7 +352,7 @@ fn answering_card(reader: &mut StoreReader<'_>, scene: &TurnSnapshot) -> Result<
     }
 }
 
-/// Who answers, as entries that are for some only name it: by the file that it came in, else by its name; and its tags.
+/// Returns how character filters of entries name the speaker: by the imported file, else by name; and by tags.
 fn scan_character(
     reader: &mut StoreReader<'_>,
     scene: &TurnSnapshot,
@@ -368,16 +368,15 @@ fn scan_character(
     Ok(ScanCharacter { file, tags: tags.filter_map(Value::as_str).map(str::to_owned).collect() })
 }
 
-/// How many messages there are to be seen in the story, as far as times need it: from where they were counted last, so
-/// that a deep story costs no more than times last. The first time, and for entries that wait for a long story, as far
-/// as those look.
+/// Counts the visible messages on the branch, as far as timers need them. Counts from the last stored count on, so that
+/// a long story is cheap while timers run. Without one, counts as far back as the longest delay asks.
 fn count_messages(
     reader: &mut StoreReader<'_>,
     scene: &TurnSnapshot,
     heard: &LoreScanContext<'_>,
     reach: MessageCountRange,
 ) -> Result<u64, StoreError> {
-    // A message that a preview pretends to be written stands in no row.
+    // A message that a preview only pretends to write has no row.
     let (at, unwritten) = match scene.at.n {
         0 => (scene.at.node.parent.map(|parent| reader.node(&scene.stored, parent)).transpose()?.flatten(), 1),
         _ => (Some(scene.at.clone()), 0),
@@ -397,49 +396,49 @@ fn count_messages(
     Ok(seen + before + unwritten + continued)
 }
 
-/// How far back messages are counted.
+/// The range over which messages are counted.
 #[derive(Debug, Clone, Copy)]
 struct MessageCountRange {
-    /// Times run already: they go by what was counted when they began.
+    /// Timers are running, which compare with the count at their start.
     is_running: bool,
-    /// The longest wait of an entry for a story to be long enough.
+    /// The longest delay of an entry, in messages.
     delay: i64,
 }
 
-/// What was counted when a time last began or ended: so many messages up to and with this one.
+/// The count when a timer last started or ended: messages up to and including this node.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct MessageCountMark {
     node: NodeId,
     messages: u64,
 }
 
-/// The texts of the cards that an entry may look at, in the order of [`clotho_compat::prompt::lore::CARD_TEXTS`], with names
-/// filled in.
+/// Returns the card texts that an entry may scan, in the order of [`clotho_compat::prompt::lore::CARD_TEXTS`], with
+/// names filled in.
 fn card_texts(cast: &PromptCast) -> [String; 6] {
     let names = cast.names();
     [&cast.persona, &cast.description, &cast.personality, &cast.depth_prompt, &cast.scenario, &cast.creator_notes]
         .map(|text| names.fill(text))
 }
 
-/// The house rules of lore that a user has.
+/// Reads the global lorebook settings of a user.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub fn world_info_settings(reader: &mut StoreReader<'_>, owner: UserId) -> Result<WorldInfoSettings, StoreError> {
     Ok(WorldInfoSettings::from_stored(reader.lore_settings(owner)?))
 }
 
-/// What activation asks of the rest of a prompt.
+/// The prompt's services for a scan: macros, scripts, random numbers and token counts.
 pub struct PromptScanHost<'s, 'm, 'a, 'd> {
     scripted: &'s mut PromptScripts<'m, 'a>,
     draw: &'d mut dyn FnMut() -> f64,
     measure: &'d TokenMeasure,
-    /// Tokens of lines that were counted already: what is called up is counted again with each entry.
+    /// Token counts of lines. The scan counts the active texts again for each new entry.
     counted: HashMap<String, usize>,
 }
 
 impl<'s, 'm, 'a, 'd> PromptScanHost<'s, 'm, 'a, 'd> {
-    /// Asks these.
+    /// Creates a host from its parts.
     pub fn new(
         scripted: &'s mut PromptScripts<'m, 'a>,
         draw: &'d mut dyn FnMut() -> f64,
@@ -448,7 +447,7 @@ impl<'s, 'm, 'a, 'd> PromptScanHost<'s, 'm, 'a, 'd> {
         Self { scripted, draw, measure, counted: HashMap::new() }
     }
 
-    /// Tokens of a line. A tokenizer takes longer to count than to look up what it said.
+    /// Returns the tokens of a line, cached because the tokenizer is slower than the lookup.
     fn line(&mut self, line: &str) -> usize {
         if let Some(known) = self.counted.get(line) {
             return *known;
@@ -493,12 +492,12 @@ impl LoreHost for PromptScanHost<'_, '_, '_, '_> {
     }
 }
 
-/// Tokens of an entry's text; none of an empty one.
+/// Returns the tokens of an entry's text; 0 if it is empty.
 fn entry_tokens(measure: &TokenMeasure, text: &str) -> usize {
     if text.is_empty() { 0 } else { measure.text(text) }
 }
 
-/// What somebody is told of an active entry: what it is, why, and how many tokens it takes.
+/// Formats an active entry: what it is, why it fired, and its tokens.
 pub fn told(fired: &ActiveEntry, measure: &TokenMeasure) -> Map<String, Value> {
     let mut told = match verdict_trace(&fired.verdict) {
         Value::Object(told) => told,
@@ -508,7 +507,7 @@ pub fn told(fired: &ActiveEntry, measure: &TokenMeasure) -> Map<String, Value> {
     told
 }
 
-/// Where the texts go, as a preset takes them.
+/// Converts a placement to the form that a preset takes.
 fn prompt_lore(printed: LorePlacement) -> preset::PromptLore {
     let role = |role: u8| match role {
         1 => Role::User,
@@ -532,13 +531,13 @@ fn prompt_lore(printed: LorePlacement) -> preset::PromptLore {
     }
 }
 
-/// What somebody is told of one entry.
+/// Formats the verdict of one entry.
 pub fn verdict_trace(verdict: &LoreVerdict) -> Value {
     let title = verdict.title.chars().take(MAX_TITLE_CHARS).collect();
     serde_json::to_value(LoreVerdict { title, ..verdict.clone() }).unwrap_or_default()
 }
 
-/// What is in mind from now on, and which times run, where that is not so already; and with times what they go by.
+/// Returns operations for active entries and timers that changed, and for the message count if timers run.
 fn state_operations(scene: &TurnSnapshot, purpose: &PromptPurpose, outcome: &ScanOutcome) -> Vec<StateOperation> {
     let now = &scene.world.lore;
     let active = outcome.active.iter().take(MAX_LISTED).map(|fired| verdict_trace(&fired.verdict)).collect::<Vec<_>>();
@@ -560,7 +559,7 @@ fn state_operations(scene: &TurnSnapshot, purpose: &PromptPurpose, outcome: &Sca
         [("active", Value::from(active)), ("timers", timers)].into_iter().filter_map(set).collect();
     let times_changed = operations.iter().any(|operation| operation.path == Pointer::from_keys(["timers"]));
     if times_changed && outcome.timers != LoreTimers::default() {
-        // What is continued stands in no row of its own yet.
+        // The text being continued has no row of its own yet.
         let continued = u64::from(matches!(purpose.generation_task, GenerationTask::Continue(_)));
         let tally = MessageCountMark { node: scene.at.node.id, messages: outcome.count.saturating_sub(continued) };
         operations.extend(set((COUNT_KEY, serde_json::to_value(tally).unwrap_or_default())));

@@ -1,6 +1,5 @@
-//! Lorebooks that were read already: reading a large one takes longer than looking through it. They are known by their
-//! id and by when they last changed, so an old one is never taken for a new one; those that nobody asked for the
-//! longest go first.
+//! The cache of parsed lorebooks: parsing a large one takes longer than scanning it. The key is the id with the time of
+//! the last change, so an old version is never used. The least recently used books are evicted first.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,10 +9,10 @@ use clotho_compat::prompt::lore::ScanBook;
 use clotho_core::clock::Time;
 use clotho_core::ids::LorebookId;
 
-/// Books of so many bytes in all are kept, roughly counted.
+/// The estimated size of all cached books, in bytes.
 const MAX_BYTES: usize = 128 << 20;
 
-/// The shelf.
+/// An LRU cache of lorebooks, limited by bytes.
 #[derive(Default)]
 pub struct LorebookCache(Mutex<LorebookCacheState>);
 
@@ -21,7 +20,7 @@ pub struct LorebookCache(Mutex<LorebookCacheState>);
 struct LorebookCacheState {
     books: HashMap<LorebookId, LorebookCacheEntry>,
     bytes: usize,
-    /// Counts how often somebody asked.
+    /// A counter of lookups, used as the clock of the LRU.
     asked: u64,
 }
 
@@ -39,7 +38,7 @@ impl fmt::Debug for LorebookCache {
 }
 
 impl LorebookCache {
-    /// A book as it was at its last change, if it is here.
+    /// Returns a book in the version of `updated`, if it is cached.
     pub fn take(&self, id: LorebookId, updated: Time) -> Option<Arc<ScanBook>> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.asked += 1;
@@ -49,7 +48,7 @@ impl LorebookCache {
         Some(Arc::clone(&own.book))
     }
 
-    /// Keeps a book. One that is larger than everything that may be kept is not.
+    /// Stores a book, unless it is larger than the whole cache.
     pub fn put(&self, id: LorebookId, updated: Time, book: &Arc<ScanBook>) {
         let bytes = book.bytes();
         if bytes > MAX_BYTES {
@@ -78,7 +77,7 @@ mod tests {
         Arc::new(ScanBook::read("b", "B", book.as_object().unwrap()))
     }
 
-    /// A book that changed is read anew, and no more is kept than there is room for.
+    /// A changed book is a miss, and the least recently used books are evicted.
     #[test]
     fn lorebook_cache_changed_or_oldest_book_is_evicted() {
         let shelf = LorebookCache::default();

@@ -1,8 +1,8 @@
-//! What macros know at a scene, and what becomes of what they wrote (`docs/domain.md` 6.4).
+//! The values of macros at a snapshot, and what happens to the variables that they write (`docs/domain.md` 6.4).
 //!
-//! Everything comes from the scene, so that a preview and the send after it are filled alike: the time is that of the message
-//! that is answered, chance is seeded by the session, that message and the number of the reply, and variables are a copy of
-//! the world there. What is written goes with the copy, but for values that the session's schemas declare.
+//! Everything comes from the snapshot, so that a preview and the request after it are the same. The time is that of the
+//! answered message. Random numbers are seeded by the session, that message and the number of the reply. Variables are
+//! a copy of the world there; writes are lost with it, except for values that the session's schemas declare.
 
 use serde_json::{Map, Value};
 
@@ -21,28 +21,27 @@ use super::note;
 use crate::turn::rules::hooks::SERVER;
 use crate::turn::snapshot::TurnSnapshot;
 
-/// The kind of the presets that are variables of all sessions.
+/// The kind of presets that hold global variables.
 const VARIABLES: &str = "variables";
-/// Why operations of macros are there.
+/// The reason given in operations of macros.
 const WHY: &str = "a macro in the prompt";
 
-/// What is wanted of a model.
+/// The kind of text that the model should write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GenerationTask {
     /// A reply.
     Reply,
-    /// More of a reply, of which there is this text.
+    /// More of a reply that begins with this text.
     Continue(String),
-    /// The user's next message, in the user's own voice.
+    /// The user's next message.
     Impersonate,
 }
 
-/// What a prompt is made for.
+/// The purpose of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptPurpose {
-    /// What is wanted.
     pub generation_task: GenerationTask,
-    /// The number of the reply among those to the same message, from 0: each has its own chance.
+    /// The number of the reply among its siblings, from 0. Each has its own random numbers.
     pub number: usize,
 }
 
@@ -50,7 +49,7 @@ impl PromptPurpose {
     /// The first reply to a message.
     pub const FIRST: Self = Self { generation_task: GenerationTask::Reply, number: 0 };
 
-    /// What the model is to write of the story's values: there is one call, which writes all of it.
+    /// Returns the audience of lore. One call writes both the story and its values, except for impersonation.
     pub const fn values_call(&self) -> LoreAudience {
         match self.generation_task {
             GenerationTask::Reply | GenerationTask::Continue(_) => LoreAudience::StoryAndValues,
@@ -58,7 +57,7 @@ impl PromptPurpose {
         }
     }
 
-    /// The word for it: `normal`, `swipe`, `continue`, `impersonate`.
+    /// Returns the generation type: `normal`, `swipe`, `continue` or `impersonate`.
     pub const fn word(&self) -> &'static str {
         match self.generation_task {
             GenerationTask::Continue(_) => "continue",
@@ -69,7 +68,7 @@ impl PromptPurpose {
     }
 }
 
-/// What macros know at a scene.
+/// Returns the values of macros at a snapshot.
 pub fn macro_facts(
     scene: &TurnSnapshot,
     sizes: MacroTokenLimits,
@@ -90,22 +89,22 @@ pub fn macro_facts(
     }
 }
 
-/// Which reply to the same message is written, from 1, and how many there are before it; none for the first.
+/// Returns the number of the reply, from 1, and the number of earlier siblings; `None` for the first reply.
 fn swipe_position(purpose: &PromptPurpose) -> Option<(u64, u64)> {
     let before = u64::try_from(purpose.number).ok().filter(|before| *before > 0)?;
     Some((before + 1, before))
 }
 
-/// The variables of all sessions, as their owner keeps them. What macros write into them goes with the prompt.
+/// Reads the global variables of a user. What macros write to them is lost after the prompt.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub fn globals(reader: &mut StoreReader<'_>, owner: UserId) -> Result<Map<String, Value>, StoreError> {
     let kept = reader.preset_bodies(owner, VARIABLES)?.all.into_iter();
     Ok(kept.filter_map(|body| if let Value::Object(body) = body { Some(body) } else { None }).flatten().collect())
 }
 
-/// What was said last on this path.
+/// Returns the last messages on the branch.
 fn last_message(scene: &TurnSnapshot) -> MacroHistory {
     let sent = || scene.page.nodes.iter().rev().map(|placed| &placed.node).filter(|node| node.is_in_prompt());
     let text = |found: Option<&Node>| found.map(|node| node.content.clone()).unwrap_or_default();
@@ -114,19 +113,19 @@ fn last_message(scene: &TurnSnapshot) -> MacroHistory {
         last: text(sent().next()),
         last_user: text(sent().find(is(Role::User))),
         last_character: text(sent().find(is(Role::Assistant))),
-        // The root is no message.
+        // The root does not count as a message.
         last_id: sent().next().and_then(|node| u64::try_from(node.depth).ok()?.checked_sub(1)),
         user_spoke: sent().skip(1).find(is(Role::User)).map(|node| node.created.0),
         ..MacroHistory::default()
     }
 }
 
-/// Chance at a scene, for one reply there.
+/// Returns the random numbers of one reply at a snapshot.
 pub fn seeded_random(scene: &TurnSnapshot, purpose: &PromptPurpose) -> impl FnMut() -> f64 + use<> {
     seeded_random_for(scene, purpose, "")
 }
 
-/// The same for somebody who draws by himself: what he draws moves nobody else's dice.
+/// Like [`seeded_random`], with a separate sequence for `who`, so that its draws do not shift those of others.
 pub fn seeded_random_for(scene: &TurnSnapshot, purpose: &PromptPurpose, who: &str) -> impl FnMut() -> f64 + use<> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&scene.session().seed.to_le_bytes());
@@ -137,8 +136,8 @@ pub fn seeded_random_for(scene: &TurnSnapshot, purpose: &PromptPurpose, who: &st
     random_sequence(seed_from_hash(&hasher))
 }
 
-/// A message that is told again, filled in. It has its own chance in each session, whoever asks and when, and what it writes
-/// goes nowhere.
+/// Fills in the macros of a recalled message. Its random numbers depend only on the session and the message, and
+/// variables that it writes are dropped.
 pub fn recalled(scene: &TurnSnapshot, node: &Node, text: &str) -> String {
     if !text.contains(['{', '}', '<']) {
         return text.to_owned();
@@ -157,23 +156,23 @@ pub fn recalled(scene: &TurnSnapshot, node: &Node, text: &str) -> String {
         .fill(text)
 }
 
-/// The first bytes of a hash, as a seed.
+/// Returns the first 8 bytes of a hash as a seed.
 fn seed_from_hash(hasher: &blake3::Hasher) -> u64 {
     hasher.finalize().as_bytes().first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
-/// Numbers from 0 up to but not including 1.
+/// Returns random numbers in `[0, 1)`.
 fn random_sequence(seed: u64) -> impl FnMut() -> f64 + use<> {
     let mut random = SplitMix64::new(seed);
     move || f64::from(u32::try_from(random.next_u64() >> 32).unwrap_or(0)) / 4_294_967_296.0
 }
 
-/// A text of the beginning, filled in for good.
+/// Fills in the macros of a greeting.
 pub fn greeting(cast: &PromptCast, text: &str, globals: &Map<String, Value>, seed: u64, now: Time) -> String {
     fill_greeting_in(&World::default(), cast, text, globals, seed, now)
 }
 
-/// The same in the world that a story begins with.
+/// Like [`greeting`], with the given world.
 pub fn fill_greeting_in(
     world: &World,
     cast: &PromptCast,
@@ -191,7 +190,7 @@ pub fn fill_greeting_in(
     MacroEngine::new(&facts, world.vars.clone(), globals.clone(), &mut random_sequence(seed)).fill(text)
 }
 
-/// What was written into variables that the schemas declare, as operations.
+/// Returns operations for the written variables that schemas declare.
 pub fn operations(world: &World, rules: &SchemaSet, local: &MacroVariables) -> Vec<StateOperation> {
     let only = |vars: &Map<String, Value>| {
         let own = local.changed().iter().filter_map(|name| Some((name.clone(), vars.get(name)?.clone())));
@@ -211,12 +210,12 @@ pub fn operations(world: &World, rules: &SchemaSet, local: &MacroVariables) -> V
     declared.collect()
 }
 
-/// Whether a text may stand there.
+/// Returns whether a schema node accepts text.
 fn accepts_text(node: &world::SchemaNode) -> bool {
     node.kinds().is_empty() || node.kinds().iter().any(|kind| kind.word() == "string")
 }
 
-/// Macros write texts. Where none may stand, a text that is a number, a truth, a list or a map is one.
+/// Parses a text as JSON where the schema accepts no text; macros only write texts.
 fn parse_scalar(value: Value) -> Value {
     let Value::String(text) = &value else { return value };
     serde_json::from_str(text.trim()).unwrap_or(value)
@@ -235,7 +234,7 @@ mod tests {
         SchemaSet::new(vec![(Pointer::from_keys(["combat"]), Arc::new(Schema::parse(schema).unwrap()))]).unwrap()
     }
 
-    /// `domain.md` 6.4: only what a schema declares becomes an operation, as the schema wants it.
+    /// `domain.md` 6.4: only variables that a schema declares become operations, with the type of the schema.
     #[test]
     fn macros_declared_variable_writes_become_operations() {
         let vars = json!({"combat": {"hp": 20, "name": "7", "bag": {}, "loose": 1}, "mood": "grey"});

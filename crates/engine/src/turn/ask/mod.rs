@@ -1,12 +1,14 @@
-//! What a model is asked: the prompt at a scene with what its macros know and did, and the request that carries it.
+//! What a model is asked: the prompt at a snapshot, the results of its macros, and the request that carries it.
 //!
-//! `preset_order.rs` makes it in the order of a preset (`preset_selection.rs` says of which), `macro_context.rs` says what macros know, `note.rs` the author's note,
-//! `lore.rs` asks the lorebooks (`lorebook_cache.rs` keeps those that were read, `similar.rs` finds what fits without a key), `recall` tells
-//! what of long ago it tells again and `summary_block.rs` what it tells summed up, `plan.rs` has plugins plan it, `regex_scripts.rs` scripts change its
-//! texts, `prompt_bounds.rs` says what it keeps to, `recount.rs` how large it is to the server that reads it, `trace.rs` keeps what was
-//! sent and why.
+//! - `preset_order.rs` builds the prompt in the order of a preset, which `preset_selection.rs` selects.
+//! - `macro_context.rs` has the values of macros, `note.rs` the author's note.
+//! - `lore.rs` scans the lorebooks, which `lorebook_cache.rs` caches. `similar.rs` finds entries without a key match.
+//! - `recall` adds old messages that fit, `summary_block.rs` adds summaries.
+//! - `plan.rs` runs the plugins' `plan` hooks, `regex_scripts.rs` applies scripts to texts.
+//! - `prompt_bounds.rs` has the limits of the prompt. `recount.rs` has the model server count it.
+//! - `trace.rs` records what was sent and why.
 //!
-//! To add a kind of block: where it is read in `preset_order.rs`, its facts in the trace.
+//! To add a kind of block, read it in `preset_order.rs` and put its facts in the trace.
 
 pub(super) mod lore;
 pub(super) mod lorebook_cache;
@@ -40,13 +42,13 @@ use macro_context::{GenerationTask, PromptPurpose};
 use prompt_bounds::{PromptBounds, REPLY_LIMIT_KEYS};
 use trace::BuiltPrompt;
 
-/// The slot in which a prompt tells of tools.
+/// The slot of the block that describes the tools.
 const TOOLS: &str = "tools";
 
-/// The prompt at a scene: the world just before the model speaks.
+/// Builds the prompt at a snapshot, with the state just before the model speaks.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub fn build_prompt(
     parts: &TurnServices,
     reader: &mut StoreReader<'_>,
@@ -80,9 +82,9 @@ pub fn build_prompt(
     Ok(made)
 }
 
-/// The request to the provider. Each reply has a seed of its own, so that a reroll is another reply and can be repeated;
-/// an endpoint whose `extra` says `seed = null` is not sent one. The reply may be as long as the room that is kept for it,
-/// unless the request or the endpoint says something about that, be it `null`.
+/// Builds the request to the provider. Each reply has its own seed, so that a reroll differs and can be repeated; an
+/// endpoint whose `extra` has `seed = null` gets none. `max_tokens` is the reserve for the reply, unless the parameters
+/// or the endpoint set a limit themselves (also as `null`).
 pub fn request(
     params: &Map<String, Value>,
     dice_seed: u64,
@@ -114,7 +116,7 @@ pub fn request(
     }
 }
 
-/// What a preset says, with what was asked for over it.
+/// Merges the samplers of a preset with the request's parameters, which win.
 fn merged_params(samplers: &Map<String, Value>, params: &Map<String, Value>) -> Map<String, Value> {
     samplers.iter().chain(params).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
@@ -137,7 +139,7 @@ mod tests {
         Endpoint { extra: extra.as_object().unwrap().clone(), ..Endpoint::new("test", "http://127.0.0.1") }
     }
 
-    /// The room that is kept free is what the reply may take; whoever says something else is heard.
+    /// The reply may have as many tokens as are reserved, unless the parameters or the endpoint say otherwise.
     #[test]
     fn request_reply_tokens_stay_within_reserve() {
         let made = BuiltPrompt { reply: 1_000, ..BuiltPrompt::default() };

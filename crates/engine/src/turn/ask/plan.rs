@@ -1,6 +1,6 @@
-//! What plugins plan of a prompt (`docs/modders.md`): `plan` of each in force, whenever one is made, on the thread that reads
-//! for it. So one snapshot serves both, and what is only looked at is made like what is sent. Nothing is written: a hook that
-//! fails takes only its own texts with it.
+//! The `plan` hooks of plugins (`docs/modders.md`). They run whenever a prompt is built, on the thread that reads for
+//! it. So both use one snapshot, and a preview gets the same as a real prompt. Nothing is written; a hook that fails
+//! only loses its own texts.
 
 use serde_json::{Map, Value, json};
 
@@ -14,23 +14,22 @@ use crate::turn::rules::hooks::{self, ActivePlugin, in_order};
 use crate::turn::rules::violations;
 use crate::turn::snapshot::TurnSnapshot;
 
-/// What plugins want of one prompt.
+/// The additions of plugins to one prompt.
 #[derive(Debug, Clone, Default)]
 pub struct PromptPlan {
-    /// Their texts.
     pub inserts: Vec<PromptInsert>,
-    /// What they wish of lore: by the place of its run, who, and what.
+    /// Requests for lore entries: index in `runs`, plugin id, request.
     pub lore_requests: Vec<(usize, String, LoreSelection)>,
-    /// What each did, thought and cost.
+    /// The trace record of each hook call.
     pub runs: Vec<Map<String, Value>>,
-    /// What failed, for the reply.
+    /// Failures, to be stored with the reply.
     pub problems: Vec<NodeProblem>,
 }
 
-/// Lets the plugins in force at a scene plan the prompt there. The reply is not there yet: it has a place and no id.
+/// Runs the `plan` hooks in force at a snapshot. The reply has no node yet, so they see its depth and turn but no id.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub fn plan(
     parts: &TurnServices,
     reader: &mut StoreReader<'_>,
@@ -82,13 +81,13 @@ impl PromptPlan {
         self.runs.push(run);
     }
 
-    /// Tells the author of a wish something about it.
+    /// Adds a warning to the record of a run.
     pub fn warn(&mut self, run: usize, line: &str) {
         let warnings = self.runs.get_mut(run).and_then(|run| run.get_mut("warnings")).and_then(Value::as_array_mut);
         warnings.into_iter().for_each(|warnings| warnings.push(line.into()));
     }
 
-    /// What went wrong or was thought, a line each: for who tries lore.
+    /// Returns the plugins' warnings and failures, one line each, for the lore test.
     pub fn log_lines(&self) -> Vec<String> {
         let said = self.runs.iter().flat_map(|run| {
             let plugin = run.get("plugin").and_then(Value::as_str).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The prompt in the order of a preset, our own where nobody chose one: what [`clotho_compat::prompt::preset`] asks for is read here.
+//! The prompt in the order of a preset, built-in or chosen: reads the input for [`clotho_compat::prompt::preset`].
 
 use clotho_compat::prompt::macros::MacroEngine;
 use clotho_compat::prompt::preset::{
@@ -22,10 +22,10 @@ use super::summary_block::{BranchSummaries, SummaryBlock};
 use super::trace::{self, BuiltPrompt, PromptBlueprint, PromptMacroResult};
 use crate::turn::snapshot::TurnSnapshot;
 
-/// The prompt at a node, in the order of its preset.
+/// Builds the prompt at a node, in the order of its preset.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub(in crate::turn) fn build_prompt(
     reader: &mut StoreReader<'_>,
     scene: &mut TurnSnapshot,
@@ -193,7 +193,7 @@ fn read_history(
     Ok(PromptHistory { placed, lines, messages, cut, last })
 }
 
-/// A prompt whose texts do not fit, with the blueprint that shows what there was no room for.
+/// Returns a prompt that does not fit, with the blueprint of what was left out.
 fn too_large(overflow: PromptOverflow, by: PresetReason, made: BuiltPrompt) -> BuiltPrompt {
     let order = Some(PromptBlueprint { left: overflow.left, preset_reason: by, ..PromptBlueprint::default() });
     BuiltPrompt { blueprint: order, too_large: Some(overflow.too_large), ..made }
@@ -208,7 +208,7 @@ const fn preset_kind(purpose: &PromptPurpose) -> GenerationType {
     }
 }
 
-/// What was assembled, with what a trace keeps of it.
+/// Builds the prompt from the assembly, with what the trace needs.
 fn built_prompt(
     preset: &Preset,
     by: PresetReason,
@@ -239,7 +239,7 @@ fn built_prompt(
     }
 }
 
-/// Names stand before texts as soon as two people or two characters are on the path (`domain.md` 2.4).
+/// Decides whether texts start with names: if two users or two characters speak on the branch (`domain.md` 2.4).
 fn naming(lines: &[PromptLine]) -> SpeakerNaming {
     let has_several = [Role::User, Role::Assistant].into_iter().any(|role| {
         let said = lines.iter().filter(|line| line.role == role && !line.text.trim().is_empty());
@@ -249,10 +249,10 @@ fn naming(lines: &[PromptLine]) -> SpeakerNaming {
     if has_several { SpeakerNaming::Before } else { SpeakerNaming::Never }
 }
 
-/// What was said before a position, oldest first, as far as lore looks; and the tokens that a prompt there may take.
+/// Returns the token budget of a prompt, and the messages before it, oldest first, as far as lore scans.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub(in crate::turn) fn messages_before(
     reader: &mut StoreReader<'_>,
     scene: &mut TurnSnapshot,
@@ -266,8 +266,8 @@ pub(in crate::turn) fn messages_before(
     Ok((context.saturating_sub(reply), said.into_iter().rev().collect()))
 }
 
-/// How many of the first messages are expected to begin the next prompt too: up to the first part that stands between lines of
-/// the history, for such parts move with it, or to its last line.
+/// Returns how many of the first messages the next prompt will probably share. They end before the first block inside
+/// the history, because such blocks move with it, or else before the last line.
 fn stable_prefix(pieces: &[TracePiece], lines: &[PromptLine], shape: TraceLayout, sent: &[OutgoingMessage]) -> usize {
     let moving = pieces.iter().filter(|piece| piece.at > 0 && !piece.replaces_line).map(|piece| piece.at).min();
     let last = lines.len().saturating_sub(1);
@@ -278,13 +278,13 @@ fn stable_prefix(pieces: &[TracePiece], lines: &[PromptLine], shape: TraceLayout
     stays.iter().zip(sent).take_while(|(stays, sent)| stays == sent).count()
 }
 
-/// The same, and the tokens of the prompt.
+/// Like [`token_limits`], with the tokens of the prompt as third value.
 fn all_token_limits(preset: &Preset, bounds: &PromptBounds) -> (usize, usize, usize) {
     let (context, reply) = token_limits(preset, bounds);
     (context, reply, context.saturating_sub(reply))
 }
 
-/// Tokens of context and of the reply: no more than the preset wants, and no more than the model has.
+/// Returns the tokens of the context and of the reply: what the preset wants, within what the model has.
 fn token_limits(preset: &Preset, bounds: &PromptBounds) -> (usize, usize) {
     let context = bounds.budget.saturating_add(bounds.reply);
     let context = preset.settings.context.map_or(context, |wanted| wanted.min(context));
@@ -292,16 +292,16 @@ fn token_limits(preset: &Preset, bounds: &PromptBounds) -> (usize, usize) {
     (context, reply.min(context / 2))
 }
 
-/// Messages, the newest first.
+/// Messages, newest first.
 #[derive(Default)]
 struct NewestMessages {
-    /// As they are kept.
+    /// The nodes with their lines.
     stored: Vec<(StoredNode, PromptLine)>,
-    /// As scripts have them.
+    /// The same messages after regex scripts.
     scripted: Vec<HistoryMessage>,
 }
 
-/// The newest messages, until there are more than fit, and as many as lore looks at.
+/// Reads the newest messages until they exceed `context` tokens and there are at least `least` of them.
 fn newest_messages(
     reader: &mut StoreReader<'_>,
     scene: &mut TurnSnapshot,
@@ -340,7 +340,7 @@ fn preset_message(line: &PromptLine, cast: &PromptCast) -> HistoryMessage {
     }
 }
 
-/// What the card wants to stand between the last messages.
+/// Returns the depth prompt of the card, if it has one.
 fn card_depth_text(cast: &PromptCast) -> Option<Text> {
     let (depth, role) = cast.depth_prompt_position.unwrap_or(prompt::DEFAULT_DEPTH);
     let text = cast.depth_prompt.clone();
@@ -377,7 +377,7 @@ fn preset_input(cast: &PromptCast) -> PromptInput<'_> {
     }
 }
 
-/// The words of a request, filled in by macros.
+/// Fills in macros and counts tokens for the assembly.
 struct MacroTextFiller<'m, 'a> {
     macros: &'m mut MacroEngine<'a>,
     measure: &'m TokenMeasure,
@@ -389,7 +389,7 @@ impl PromptRenderer for MacroTextFiller<'_, '_> {
     }
 
     fn fill_over(&mut self, text: &str, original: &str) -> String {
-        // What nobody names does not run.
+        // A macro runs only if the text names it.
         let is_named = text.to_ascii_lowercase().contains("original");
         let original = if is_named { self.macros.fill(original) } else { String::new() };
         self.macros.fill_over(text, &original)
@@ -409,7 +409,7 @@ mod tests {
         TracePiece { slot: String::new(), at, replaces_line: is_over, sent }
     }
 
-    /// `domain.md` 6.3: what a provider is told to keep ends before the first part that moves with the history.
+    /// `domain.md` 6.3: the prefix for the provider's cache ends before the first block that moves with the history.
     #[test]
     fn prompt_stable_prefix_ends_before_moving_blocks() {
         let line = |text: &str| PromptLine { role: Role::User, name: None, text: text.to_owned() };

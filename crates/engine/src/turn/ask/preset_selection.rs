@@ -1,4 +1,4 @@
-//! By which preset prompts are made, and why: the one that the session chose, else the one that is for the model, else our own.
+//! Selects the preset of a prompt: the session's own, else the best match for the model, else the built-in one.
 
 use serde_json::{Map, Value};
 
@@ -6,40 +6,39 @@ use clotho_compat::prompt::preset::{Preset, PresetReadError, best_match};
 use clotho_core::tree::Session;
 use clotho_store::{self as store, StoreError, StoreReader};
 
-/// The kind of the presets that make prompts.
+/// The kind of presets that define prompts.
 const KIND: &str = "openai";
 
-/// A preset that makes prompts; `None` for one of another kind.
+/// Parses a stored preset; `None` if it is of another kind.
 pub fn parse_preset(kept: &store::StoredPreset) -> Option<Result<Preset, PresetReadError>> {
     let is_kind = kept.card.get("kind").and_then(Value::as_str) == Some(KIND);
     let body = kept.card.get("body").and_then(Value::as_object).filter(|_| is_kind)?;
     Some(Preset::read(body))
 }
 
-/// A preset, and why it is used.
+/// A preset and why it is used.
 pub struct PresetSelection {
-    /// The preset as it is now.
+    /// The preset in its current version.
     pub preset: Preset,
-    /// Why.
     pub reason: PresetReason,
 }
 
-/// Why a preset is used.
+/// The reason why a preset is used.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PresetReason {
-    /// Its id and name; `None` = our own.
+    /// Its id and name; `None` = built-in.
     pub kept: Option<(String, String)>,
-    /// Which of its names of models it is, where the session chose none.
+    /// The model pattern that matched, if the session chose none.
     pub model: Option<String>,
 }
 
 impl PresetReason {
-    /// Whether it is one that somebody keeps.
+    /// Returns whether the preset is a stored one.
     pub const fn is_stored(&self) -> bool {
         self.kept.is_some()
     }
 
-    /// As a trace tells of it.
+    /// Formats the reason for the trace.
     pub fn told(&self) -> Map<String, Value> {
         let by = match (&self.kept, &self.model) {
             (None, _) => "own",
@@ -56,7 +55,7 @@ impl PresetReason {
     }
 }
 
-/// The preset for a session's prompts to a model that has these names. One that is gone, or no preset any more, is as none.
+/// Selects the preset for a session and a model with these names. Missing and unreadable presets are skipped.
 pub fn select_preset(
     reader: &mut StoreReader<'_>,
     session: &Session,
@@ -68,7 +67,7 @@ pub fn select_preset(
             return Ok(PresetSelection { preset, reason: PresetReason { kept: Some(kept), model: None } });
         }
     }
-    // Those that name the model most closely first; of those that do alike the oldest.
+    // Closest match first; among equal matches the oldest preset.
     let fitting = reader.presets_for_models(session.owner)?;
     let mut close: Vec<_> = fitting
         .iter()

@@ -1,4 +1,4 @@
-//! What a prompt has to keep to: the room that the model has for it, and where the last one began.
+//! The limits of a prompt: the budget of the model, and where the last prompt began.
 
 use std::sync::Arc;
 
@@ -15,51 +15,49 @@ use super::recall::PromptRecallQuery;
 use crate::turn::TurnServices;
 use crate::turn::models::{ModelCandidate, ModelSelection};
 
-/// History beyond the scene's page is read in pages of so many messages until the budget is full, so that a deep session
-/// costs no more.
+/// History beyond the snapshot's page is read in pages of this many messages until the budget is full, so that the cost
+/// does not grow with the session.
 pub const PAGE: i64 = 64;
-/// How many replies up the path an earlier prompt is looked for.
+/// The number of replies, newest first, that are searched for an earlier prompt.
 const LOOK_BACK: usize = 8;
 
-/// What a prompt has to keep to.
+/// The limits of a prompt.
 #[derive(Debug, Clone)]
 pub struct PromptBounds {
     /// Tokens of the whole prompt.
     pub budget: usize,
-    /// Tokens that are kept free for the reply.
+    /// Tokens reserved for the reply.
     pub reply: usize,
-    /// Tokens of both together.
+    /// Tokens of prompt and reply together.
     pub context_tokens: usize,
-    /// Tags whose blocks are left out of earlier replies.
+    /// Tags whose blocks are removed from earlier replies.
     pub hide_tags: Vec<String>,
-    /// The user's message where there is none.
+    /// The user message to send if there is none.
     pub filler_message: String,
-    /// The model that is asked.
     pub model: String,
-    /// The names that it has: presets may be for one of them.
+    /// All names of the models, by which presets are selected.
     pub names: Vec<String>,
-    /// What texts are measured by.
+    /// Measures texts in tokens.
     pub measure: TokenMeasure,
-    /// Whether the model can be handed the beginning of its reply.
+    /// Whether the model can continue a reply that is begun for it (prefill).
     pub supports_prefill: bool,
-    /// How all models that may be asked can be told of tools: where one of them can only be told in words, all are, and where
-    /// one is not told at all, none is.
+    /// How tools are offered: the weakest mode of all models that may be asked. If one needs them in text, all get
+    /// text; if one cannot use tools, none is offered.
     pub tools: ToolMode,
-    /// Whether the request itself says how long a reply may be.
+    /// Whether the request or the endpoint sets the length of the reply.
     pub is_reply_length_set: bool,
-    /// Lorebooks that were read already.
     pub lorebook_cache: Arc<LorebookCache>,
-    /// What it may recall by.
+    /// The query for recall.
     pub recall: PromptRecallQuery,
-    /// How much it may sum up.
+    /// The settings of summaries.
     pub summaries: config::SummariesConfig,
 }
 
-/// What model servers call the most tokens of a reply.
+/// The names that model servers use for the token limit of a reply.
 pub const REPLY_LIMIT_KEYS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
 
-/// Tokens kept free for the reply: what the request or the provider's own parameters allow it, else what the settings say;
-/// never more than half.
+/// Returns the tokens reserved for the reply: the limit in the parameters or the endpoint, else the configured one; at
+/// most half of the context.
 pub fn reply_reserve(params: &Map<String, Value>, endpoint: &Endpoint, reply_tokens: usize, context: usize) -> usize {
     let asked = [params, &endpoint.extra]
         .into_iter()
@@ -67,12 +65,12 @@ pub fn reply_reserve(params: &Map<String, Value>, endpoint: &Endpoint, reply_tok
     asked.and_then(|tokens| usize::try_from(tokens).ok()).unwrap_or(reply_tokens).min(context / 2)
 }
 
-/// Whether a request or its provider says how many tokens a reply may have.
+/// Returns whether the parameters or the endpoint set the token limit of the reply.
 pub fn sets_reply_length(params: &Map<String, Value>, endpoint: &Endpoint) -> bool {
     [params, &endpoint.extra].into_iter().any(|said| REPLY_LIMIT_KEYS.iter().any(|key| said.contains_key(*key)))
 }
 
-/// What the prompt of a request has to keep to: it is made once, and fits whichever of the models answers.
+/// Returns the limits of a prompt. It is built once and has to fit every model of the fallback list.
 pub fn prompt_bounds(parts: &TurnServices, choice: &ModelSelection, params: &Map<String, Value>) -> PromptBounds {
     let generation = &parts.config.generation;
     let tokens = |tokens: u32| usize::try_from(tokens).unwrap_or(usize::MAX);
@@ -101,18 +99,18 @@ pub fn prompt_bounds(parts: &TurnServices, choice: &ModelSelection, params: &Map
     }
 }
 
-/// The last prompt on a path.
+/// The last prompt on a branch.
 #[derive(Debug, Clone, Default)]
 pub struct LastPrompt {
     /// The row at which its history began.
     pub first: i64,
     /// The rows of its history.
     pub history: Vec<i64>,
-    /// What else its trace tells.
+    /// The head of its trace.
     pub head: Map<String, Value>,
 }
 
-/// The last prompt on the path of these messages; `None` where there is none among the newest.
+/// Reads the last prompt of a branch; `None` if none of the newest replies has one.
 pub fn last<'p>(
     reader: &mut StoreReader<'_>,
     newest_first: impl Iterator<Item = &'p StoredNode>,

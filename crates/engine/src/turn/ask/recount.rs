@@ -1,5 +1,5 @@
-//! Before a prompt is sent, the server that is to read it counts it, where it can. One count of the whole is all that is
-//! asked for: it puts the estimate right, and if there is more than the model has room for, the prompt is made once more.
+//! Before a prompt is sent, the model server counts its tokens, if it can. One count of the whole corrects the
+//! estimate; if the prompt is too large, it is built again.
 
 use serde_json::{Map, Value};
 
@@ -7,8 +7,7 @@ use super::trace::BuiltPrompt;
 use crate::turn::models::ModelCandidate;
 use crate::turn::{TurnServices, models::token_counters};
 
-/// Has a prompt counted by the server of the model that is asked first, and learns from it. Whether it fits, as far as
-/// anybody knows.
+/// Has the server of the first model count a prompt, and corrects the estimate. Returns `false` if it does not fit.
 pub async fn recount_and_check(
     parts: &TurnServices,
     candidate: &ModelCandidate,

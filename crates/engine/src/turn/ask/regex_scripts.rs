@@ -1,6 +1,6 @@
-//! What regex scripts make of the texts of a prompt (`docs/prompts.md`): the user's own, those of the preset and those of
-//! the character's card, as far as the session allows them. What a script does says [`clotho_compat::prompt::scripts`]; here is
-//! which there are at a scene, and what each text is to them. No node changes.
+//! Regex scripts on the texts of a prompt (`docs/prompts.md`): the user's own, the preset's and the card's, as far as
+//! the session allows them. [`clotho_compat::prompt::scripts`] runs them; this module selects them and the origin of
+//! each text. No node changes.
 
 use std::collections::BTreeMap;
 
@@ -21,29 +21,28 @@ use super::preset_selection::{PresetSelection, select_preset};
 use crate::turn::cast::{self, UserPersona};
 use crate::turn::snapshot::TurnSnapshot;
 
-/// The kind of the presets that are scripts of a user's own.
+/// The kind of presets that hold a user's own scripts.
 const KIND: &str = "regex";
-/// So many scripts are told of in a trace.
+/// The maximum number of scripts listed in a trace.
 const MAX_LISTED: usize = 200;
-/// A name is told up to here, in letters.
+/// The maximum length of a reported name, in characters.
 const MAX_NAME_CHARS: usize = 100;
-/// So many versions of a message are gone back to see where the first one came from.
+/// The maximum number of edits followed to find the origin of a message.
 const VERSIONS: usize = 16;
 
 /// The scripts of one prompt, with its macros.
 pub struct PromptScripts<'m, 'a> {
     scripts: RegexScriptSet,
-    /// Whether some of the user's own were not read, because there are too many.
+    /// Whether some of the user's own scripts were not read because there are too many.
     is_truncated: bool,
-    /// The macros of the same prompt.
     pub macros: &'m mut MacroEngine<'a>,
 }
 
 impl<'m, 'a> PromptScripts<'m, 'a> {
-    /// The scripts at a scene, whose prompt is made by this preset.
+    /// Reads the scripts for a snapshot and a preset.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn read(
         reader: &mut StoreReader<'_>,
         scene: &TurnSnapshot,
@@ -59,15 +58,15 @@ impl<'m, 'a> PromptScripts<'m, 'a> {
         Ok(Self { scripts, is_truncated: own.is_truncated, macros })
     }
 
-    /// No scripts at all, where there is no story.
+    /// Creates an empty set of scripts, for use without a session.
     pub fn empty(macros: &'m mut MacroEngine<'a>) -> Self {
         Self { scripts: RegexScriptSet::default(), is_truncated: false, macros }
     }
 
-    /// A message of the history as it is sent; `depth` messages that are sent stand behind it.
+    /// Applies the scripts to a message of the history. `depth` is the number of sent messages after it.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn said(
         &mut self,
         reader: &mut StoreReader<'_>,
@@ -83,12 +82,12 @@ impl<'m, 'a> PromptScripts<'m, 'a> {
         Ok(self.apply(said, came, i64::try_from(depth).unwrap_or(i64::MAX)))
     }
 
-    /// The reply that is gone on from, which stands behind all that counts.
+    /// Applies the scripts to a reply that is being continued, at depth -1.
     pub fn apply_to_continued(&mut self, said: HistoryMessage) -> HistoryMessage {
         self.apply(said, TextOrigin::Written, -1)
     }
 
-    /// What an entry of a lorebook says, macros filled in; only what stands in the history has a depth.
+    /// Applies the scripts to the filled text of a lorebook entry. `depth` is set only for entries inside the history.
     pub fn lore(&mut self, text: String, depth: Option<i64>) -> String {
         let place = ScriptPlacement { placement: placement::LORE, depth, speaker: None };
         self.scripts.sent(&text, TextOrigin::Processed, place, &mut *self.macros).unwrap_or(text)
@@ -104,7 +103,7 @@ impl<'m, 'a> PromptScripts<'m, 'a> {
         }
     }
 
-    /// Which scripts changed how many texts, and which were left out and why; as a trace keeps it.
+    /// Formats for the trace how many texts each script changed, and which scripts were skipped and why.
     pub fn told(&self) -> Vec<Value> {
         let mut told: Vec<Value> = self.scripts.notes().take(MAX_LISTED).map(note_trace).collect();
         if self.is_truncated {
@@ -116,24 +115,23 @@ impl<'m, 'a> PromptScripts<'m, 'a> {
     }
 }
 
-/// A script that has a part in a session, or would have if it were allowed.
+/// A script of a session, whether or not the session allows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScopedScript {
-    /// Where it comes from.
+    /// Its source.
     pub scope: ScriptScope,
-    /// The character whose card it came with; `None` = it came with none.
+    /// The character whose card contains it; `None` for other scripts.
     pub character: Option<CharacterId>,
-    /// The name of the preset or character that it came with; empty for the user's own.
+    /// The name of the preset or character that contains it; empty for the user's own.
     pub source_name: String,
-    /// What it says.
     pub script: RegexScript,
 }
 
-/// The scripts that have a part in a session whose model has these names, in the order in which they run, those of each of its
+/// Returns the scripts of a session whose model has these names, in the order in which they run. Includes those of all
 /// characters.
 ///
 /// # Errors
-/// The database fails, or a card that the session keeps is not there any more.
+/// Returns an error if the database fails or a card that the session keeps is missing.
 pub fn known(
     reader: &mut StoreReader<'_>,
     session: &Session,
@@ -156,23 +154,23 @@ pub fn known(
     Ok(all)
 }
 
-/// What macros say, each under its name.
+/// The values of macros by name.
 pub type MacroValues = BTreeMap<&'static str, String>;
 
-/// What a page needs to show messages as scripts have them.
+/// The data with which a page applies scripts to shown messages.
 #[derive(Debug, Clone, Default)]
 pub struct DisplayScripts {
-    /// The scripts that change what is shown, in the order in which they run.
+    /// The scripts that affect the display, in the order in which they run.
     pub scripts: Vec<ScopedScript>,
-    /// What macros of names and cards say where one of the characters speaks; the first speaks where nobody of them does.
+    /// The macro values per speaker; the first entry also applies where no speaker is known.
     pub casts: Vec<(Option<CharacterId>, MacroValues)>,
-    /// The variables of all sessions, where a script names one.
+    /// The global variables, if a script uses one.
     pub globals: Map<String, Value>,
 }
 
-/// Macros that any text may have captured.
+/// Macros that are always included, because any text may have captured them.
 const NAMES: [&str; 5] = ["user", "char", "group", "charIfNotGroup", "notChar"];
-/// Macros that are told of only where a script names them, as what they say may be long.
+/// Macros that are included only if a script names them, because their values may be long.
 const TEXTS: [&str; 10] = [
     "persona",
     "description",
@@ -186,10 +184,10 @@ const TEXTS: [&str; 10] = [
     "creatorNotes",
 ];
 
-/// What shows the messages of a session whose model has these names; nothing where no script does.
+/// Returns what is needed to show the messages of a session whose model has these names; empty without such scripts.
 ///
 /// # Errors
-/// The database fails, or a card that the session keeps is not there any more.
+/// Returns an error if the database fails or a card that the session keeps is missing.
 pub fn shown(reader: &mut StoreReader<'_>, session: &Session, names: &[String]) -> Result<DisplayScripts, StoreError> {
     let mut scripts = known(reader, session, names)?;
     scripts.retain(|known| known.is_allowed(session) && known.script.affects_display());
@@ -217,7 +215,7 @@ pub fn shown(reader: &mut StoreReader<'_>, session: &Session, names: &[String]) 
 }
 
 impl ScopedScript {
-    /// Whether a session has it run.
+    /// Returns whether a session allows the script.
     pub const fn is_allowed(&self, session: &Session) -> bool {
         match self.scope {
             ScriptScope::Global => true,
@@ -237,9 +235,8 @@ fn note_trace(note: &ScriptNote) -> Value {
     told
 }
 
-/// How a message came to be as it is kept. Here texts stay as they were said, so that what another program does once when
-/// they come is still to be done; but one that has come from there has that behind it, and a later version of such a one
-/// was edited.
+/// Returns the origin of a message's text. Clotho stores texts as written, so one-time scripts still have to run on
+/// them. Imported messages are already processed, and later versions of those count as edited.
 fn message_origin(reader: &mut StoreReader<'_>, held: &StoredSession, node: &Node) -> Result<TextOrigin, StoreError> {
     if node.kind == Kind::Summary || is_imported(node) {
         return Ok(TextOrigin::Processed);
@@ -256,12 +253,12 @@ fn message_origin(reader: &mut StoreReader<'_>, held: &StoredSession, node: &Nod
     Ok(TextOrigin::Written)
 }
 
-/// The version that one was made from.
+/// Returns the version from which a node was edited.
 fn edited_from(node: &Node) -> Option<clotho_core::ids::NodeId> {
     node.metadata.get("editedFrom")?.as_str()?.parse().ok()
 }
 
-/// Whether a message came in a file of another program.
+/// Returns whether a message was imported from a file.
 fn is_imported(node: &Node) -> bool {
     node.metadata.get("provenance").is_some_and(|provenance| provenance.get("file").is_some())
 }

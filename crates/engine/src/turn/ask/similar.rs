@@ -1,5 +1,5 @@
-//! Entries of lorebooks that fit what was said last, without any of their keys (`docs/lore.md`): by vectors where there
-//! are any, else by the words that both share. What is found goes through all other steps of a scan.
+//! Lorebook entries similar to the last messages, found without their keys (`docs/lore.md`): by vectors if there are
+//! any, else by shared words. What is found then goes through all other steps of a scan.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use clotho_store::{StoreError, StoreReader};
 
 use super::recall::PromptRecallQuery;
 
-/// So many entries are compared by their vectors.
+/// The maximum number of entries compared by vectors.
 const MAX_ENTRIES: usize = 5_000;
-/// What was said before the last word weighs less.
+/// The weight of messages before the last one.
 const BEFORE: f32 = 0.5;
-/// English words, in their ground forms, that everybody says.
+/// Common English words, stemmed, sorted.
 const STOP_WORDS: [&str; 67] = [
     "about", "after", "again", "all", "also", "and", "ani", "are", "away", "back", "been", "befor", "but", "can",
     "could", "did", "down", "for", "from", "get", "had", "has", "have", "her", "here", "him", "his", "how", "into",
@@ -25,22 +25,21 @@ const STOP_WORDS: [&str; 67] = [
     "when", "where", "which", "who", "will", "with", "would", "you", "your",
 ];
 
-/// What was found.
+/// The entries found.
 #[derive(Debug, Clone, Default)]
 pub struct SimilarEntries {
-    /// The entries.
     pub near: Vec<SimilarEntry>,
-    /// How, for a trace; `None` where nothing may be called up so.
+    /// How they were found, for the trace; `None` if similarity is off.
     pub told: Option<Value>,
 }
 
-/// One that may be found: the place of its book, and its own.
+/// The index of a book, and of an entry in it.
 type LoreEntryPosition = (usize, usize);
 
-/// The entries that fit what was said; `newest_first` are the last messages.
+/// Finds the entries similar to the last messages, given newest first.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub fn find_similar(
     reader: &mut StoreReader<'_>,
     books: &[&Arc<ScanBook>],
@@ -74,7 +73,7 @@ pub fn find_similar(
     Ok(SimilarEntries { near, told: Some(told) })
 }
 
-/// Those whose vectors are near, the nearest first; and all that have one.
+/// Returns the entries with near vectors, nearest first, and all entries that have a vector.
 fn by_vectors(
     reader: &mut StoreReader<'_>,
     books: &[&Arc<ScanBook>],
@@ -100,7 +99,7 @@ fn by_vectors(
     Ok((near.collect(), known))
 }
 
-/// Those that share the most words with what was said, but for the ones that have vectors.
+/// Returns the entries that share most words with the messages, except for those that have vectors.
 fn by_words(
     books: &[&Arc<ScanBook>],
     rules: &SimilaritySettings,
@@ -137,7 +136,7 @@ fn by_words(
     query.rank(&counted, most).into_iter().filter_map(near).collect()
 }
 
-/// Whether sharing a word means anything: a single letter or sign, and what everybody says, does not.
+/// Returns whether a shared word counts: not if it is a single character or a stop word.
 fn is_meaningful(term: &str) -> bool {
     term.chars().nth(1).is_some() && STOP_WORDS.binary_search(&term).is_err()
 }

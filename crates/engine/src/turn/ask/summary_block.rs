@@ -1,9 +1,10 @@
-//! What a prompt tells summed up of what it does not hold any more (`docs/memory.md`): summaries whose messages all stand on this
-//! line, one after the other as they did when it was made, and before where the history begins. A summary of another timeline, or
-//! of messages that were switched off or moved since, is none here.
+//! The summary block of a prompt: summaries of messages that the prompt no longer holds (`docs/memory.md`). A summary
+//! is valid if all its messages are on this branch, in the same order and without gaps, before the start of the
+//! history. A summary of another branch, or of messages that were disabled or moved since, is ignored.
 //!
-//! The block changes where the history is cut anew and stays as it is in between, so that what a provider keeps of the beginning
-//! still holds; unless it tells of less than half of what could be told by now. A reply that is made with other summaries than the world tells of writes them there, so they go back with it.
+//! The block changes when the history is cut at another place, and otherwise stays the same, so that the provider's
+//! prefix cache still hits. The exception: it also changes if it covers less than half of what it could cover by now.
+//! If a reply uses other summaries than the world has, it writes them to the world, so they follow the branch.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,47 +24,46 @@ use super::trace::SUMMARIES;
 use crate::turn::rules::hooks::SERVER;
 use crate::turn::snapshot::TurnSnapshot;
 
-/// What names the block in a trace.
+/// The name of the block in a trace.
 pub const SLOT: &str = "summary";
-/// Why operations of summaries are there.
+/// The reason given in operations of summaries.
 const WHY: &str = "summary";
 
-/// The summaries that hold on a line.
+/// The summaries that are valid on a branch.
 pub struct BranchSummaries {
-    /// The rows of the line, oldest first.
+    /// The rows of the branch, oldest first.
     pub rows: Vec<i64>,
-    /// Where each stands.
+    /// The index of each row in `rows`.
     pub places: HashMap<i64, usize>,
-    /// The summaries.
     pub all: Vec<StoredSummary>,
-    /// Where each of these stands.
+    /// The span of each summary, in the order of `all`.
     pub spans: Vec<SummarySpan>,
 }
 
-/// What is told of them.
+/// The summary block of one prompt.
 #[derive(Debug, Clone, Default)]
 pub struct SummaryBlock {
     text: String,
-    /// Tokens that it takes.
+    /// The tokens of the block.
     pub tokens: usize,
-    /// What a trace tells of it; null where the session does not sum itself up.
+    /// The part of the trace; null if the session has no automatic summaries.
     pub told: Value,
-    /// The summary that the world has from now on, where it is another one.
+    /// Sets the world's summary, if it changed.
     pub operation: Option<StateOperation>,
 }
 
 impl BranchSummaries {
-    /// Those that hold at a node.
+    /// Reads the summaries that are valid at a node.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn at_node(
         reader: &mut StoreReader<'_>,
         held: &StoredSession,
         at: &StoredNode,
         measure: &TokenMeasure,
     ) -> Result<Self, StoreError> {
-        // A message that a preview pretends to be written stands in no row.
+        // A message that a preview only pretends to write has no row.
         let written = match (at.n, at.node.parent) {
             (0, Some(parent)) => reader.node(held, parent)?,
             _ => Some(at.clone()),
@@ -86,10 +86,11 @@ impl BranchSummaries {
         Ok(Self { rows, places, all, spans })
     }
 
-    /// Those of a scene whose session sums itself up; of another one those that plugins proposed which may and play there.
+    /// Reads the summaries for a snapshot. If the session has automatic summaries off, only those proposed by plugins
+    /// in force with the permission remain; `None` if there is no such plugin.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn for_snapshot(
         reader: &mut StoreReader<'_>,
         scene: &TurnSnapshot,
@@ -108,22 +109,22 @@ impl BranchSummaries {
         Ok(Some(known.filter(|one| one.plugin().is_some_and(|plugin| proposers.contains(&plugin)))))
     }
 
-    /// Without those that are not wanted.
+    /// Keeps only the wanted summaries.
     fn filter(self, is_wanted: impl Fn(&StoredSummary) -> bool) -> Self {
         let both = self.all.into_iter().zip(self.spans).filter(|(one, _)| is_wanted(one));
         let (all, spans) = both.unzip();
         Self { all, spans, ..self }
     }
 
-    /// Tokens of a prompt that are kept free for them, of so many.
+    /// Returns the tokens reserved for summaries: `share` percent of the prompt, 0 without summaries.
     pub fn summary_budget(&self, share: usize, prompt: usize) -> usize {
         if self.all.is_empty() { 0 } else { prompt.saturating_mul(share) / 100 }
     }
 
-    /// What a prompt tells of them whose history begins at a row, 0 for one that is not written.
+    /// Builds the block for a prompt whose history begins at row `begin`. The row is 0 for an unwritten message.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn told(
         &self,
         reader: &mut StoreReader<'_>,
@@ -132,6 +133,7 @@ impl BranchSummaries {
         (room, prompt): (usize, usize),
         (begin, before): (Option<i64>, Option<&LastPrompt>),
     ) -> Result<SummaryBlock, StoreError> {
+        // Keep the summaries of the last prompt if the history is cut at the same place.
         let place = begin.and_then(|row| self.places.get(&row).copied()).unwrap_or(self.rows.len());
         let room = room.saturating_sub(measure.message(summaries::head()));
         let named = before.map(|last| traced_ids(&last.head)).unwrap_or_default();
@@ -139,6 +141,7 @@ impl BranchSummaries {
         let best = summaries::told(&self.spans, place, room);
         let as_before = self.reuse_previous(&named, place, room).filter(|_| is_same_cut);
         let chosen = as_before.filter(|those| summaries::covers_half(&self.spans, those, &best)).unwrap_or(best);
+        // Build the block, the trace and the operation.
         let told: Vec<(&StoredSummary, &SummarySpan)> =
             chosen.iter().filter_map(|at| Some((self.all.get(*at)?, self.spans.get(*at)?))).collect();
         let left: Vec<String> = self.uncovered(&told, place).map(|one| one.id.to_string()).collect();
@@ -159,7 +162,7 @@ impl BranchSummaries {
         })
     }
 
-    /// Those of messages before a place of which nothing that is told tells: there was no room.
+    /// Returns the first-level summaries before `place` that no chosen summary covers, for lack of room.
     fn uncovered<'k>(
         &'k self,
         told: &[(&StoredSummary, &SummarySpan)],
@@ -171,7 +174,7 @@ impl BranchSummaries {
         left.map(|(one, _)| one).collect::<Vec<_>>().into_iter()
     }
 
-    /// The summaries that the prompt before this one told, as long as all of them may still be told.
+    /// Returns the summaries of the previous prompt, if all of them are still valid and fit.
     fn reuse_previous(&self, named: &[String], place: usize, room: usize) -> Option<Vec<usize>> {
         let find = |id: &String| self.all.iter().position(|one| one.id.to_string() == *id);
         let found: Vec<usize> = named.iter().map(find).collect::<Option<_>>()?;
@@ -181,21 +184,20 @@ impl BranchSummaries {
     }
 }
 
-/// A summary that was made of messages of a line.
+/// A summary of messages of a branch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BranchSummary {
-    /// The summary.
     pub summary: StoredSummary,
-    /// Its messages, oldest first, as far as they are there.
+    /// The messages that still exist, oldest first.
     pub nodes: Vec<NodeId>,
-    /// Whether these stand otherwise now than when it was made: then it is told nowhere.
+    /// Whether the messages have changed since, so that no prompt uses the summary.
     pub is_stale: bool,
 }
 
-/// The summaries whose last message stands on the line to a node, the oldest first, what was made of them behind them.
+/// Returns the summaries whose last message is on the branch to a node, oldest first. A chapter follows its summaries.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub fn of_branch(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
@@ -217,10 +219,10 @@ pub fn of_branch(
     Ok(found)
 }
 
-/// A summary of a session, as it stands on the line to HEAD.
+/// Returns one summary of a session, as it is on the branch to HEAD.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub fn one(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
@@ -234,13 +236,13 @@ pub fn one(
     Ok(Some(BranchSummary { summary, nodes, is_stale }))
 }
 
-/// The summaries that a trace names.
+/// Returns the ids of the summaries in the head of a trace.
 fn traced_ids(head: &Map<String, Value>) -> Vec<String> {
     let texts = head.get(SUMMARIES).and_then(|told| told.get("texts")?.as_array()).into_iter().flatten();
     texts.filter_map(|text| text.get("id")?.as_str().map(str::to_owned)).collect()
 }
 
-/// What a trace tells of one: from which message to which.
+/// Formats a summary for the trace, with its first and last message.
 fn source_trace(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
@@ -255,7 +257,7 @@ fn source_trace(
     }))
 }
 
-/// The summary that the world has from now on. What came with a file of elsewhere stays until there is one of ours.
+/// Returns the operation that sets the world's summary. An imported summary stays until there is a generated one.
 fn summary_operation(now: &str, text: String, had_any: bool) -> Option<StateOperation> {
     let is_other = now != text && (had_any || !text.is_empty());
     let change = StateChange::Set(text.into());
@@ -267,7 +269,7 @@ fn summary_operation(now: &str, text: String, had_any: bool) -> Option<StateOper
 }
 
 impl SummaryBlock {
-    /// Puts it into a prompt, behind all that stands before the history.
+    /// Inserts the block into a prompt, after everything that precedes the history.
     pub fn join(&self, pieces: &mut Vec<TracePiece>) {
         if self.text.is_empty() {
             return;
@@ -300,7 +302,7 @@ mod tests {
         }
     }
 
-    /// S3-09: the world tells what the prompt did; what came from elsewhere stays until there is something.
+    /// S3-09: the world's summary follows the prompt; an imported one stays until there is a generated one.
     #[test]
     fn summary_block_updates_world_summary() {
         let set = |now: &str, text: &str, had_any: bool| {

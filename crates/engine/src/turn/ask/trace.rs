@@ -1,4 +1,4 @@
-//! Why a reply exists: what is kept of its prompt, and the prompt rebuilt from it byte for byte.
+//! The trace of a reply: what is recorded of its prompt, and the prompt rebuilt from it byte for byte.
 
 use std::collections::HashSet;
 
@@ -20,25 +20,25 @@ use super::preset_selection::PresetReason;
 use crate::turn::TurnError;
 use crate::turn::tools::ToolOffers;
 
-/// What the head of a trace has where a preset made the prompt: all but the oldest.
+/// The key in a trace's head for the preset; only the oldest traces have none.
 const PRESET: &str = "preset";
-/// What the head of a trace tells of summaries by.
+/// The key in a trace's head for the summaries.
 pub const SUMMARIES: &str = "summaries";
 
-/// A trace with its prompt; empty where no prompt was made.
+/// A trace with its prompt; without messages if no prompt was built.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RebuiltPrompt {
     /// Model, parameters, timings, usage.
     pub head: serde_json::Map<String, Value>,
-    /// The blocks: `{slot, role, source, tokens, kept, why?}` with their texts; `why` says why one was not sent.
+    /// The blocks: `{slot, role, source, tokens, kept, why?}` with their texts. `why` says why a block was not sent.
     pub blueprint: Vec<Value>,
-    /// The messages as they were sent.
+    /// The messages as sent.
     pub messages: Vec<OutgoingMessage>,
     /// The nodes whose texts were sent, oldest first.
     pub history: Vec<NodeId>,
-    /// Those of them that are not there: the place of each among all that were sent, from 0, and where it is.
+    /// Nodes that were sent and are gone: the index of each in the sent history, from 0, and where it is now.
     pub missing: Vec<(usize, MissingNode)>,
-    /// Whether the rebuilt messages are those that were sent, byte for byte.
+    /// Whether the rebuilt messages equal the sent ones byte for byte.
     pub is_exact: bool,
 }
 
@@ -49,7 +49,7 @@ impl Default for RebuiltPrompt {
 }
 
 impl RebuiltPrompt {
-    /// A prompt that nobody has sent; `history` are the nodes whose texts are in it.
+    /// Describes a prompt that was not sent; `history` are the nodes whose texts are in it.
     pub fn unsent(made: BuiltPrompt, history: Vec<NodeId>) -> Self {
         let Trace { head, blocks, .. } = made.trace();
         let blueprint = display_blocks(&blocks);
@@ -57,81 +57,76 @@ impl RebuiltPrompt {
     }
 }
 
-/// What a preset made of a prompt, beside the history.
+/// The blocks that a preset made, without the history.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PromptBlueprint {
-    /// The pieces.
     pub pieces: Vec<TracePiece>,
-    /// How they and the history become messages.
+    /// How pieces and history become messages.
     pub shape: TraceLayout,
-    /// What did not go.
+    /// The texts that were left out.
     pub left: Vec<OmittedText>,
-    /// Which preset it was, and why.
+    /// Which preset was used, and why.
     pub preset_reason: PresetReason,
 }
 
-/// What a prompt was made of.
+/// A built prompt with everything that its trace records.
 #[derive(Debug, Clone, Default)]
 pub struct BuiltPrompt {
-    /// The rows of the nodes sent, oldest first.
+    /// The rows of the sent nodes, oldest first.
     pub history: Vec<i64>,
-    /// What else, and in which order; `None` = what is asked is no part of the story.
+    /// The blocks and their order; `None` for prompts that are no part of the story.
     pub blueprint: Option<PromptBlueprint>,
-    /// What the preset says to the model server.
+    /// The sampler parameters of the preset.
     pub samplers: Map<String, Value>,
-    /// The messages.
     pub messages: Vec<OutgoingMessage>,
-    /// So many of them are expected to begin the next prompt too.
+    /// How many of the first messages the next prompt will probably share.
     pub stable_prefix: usize,
-    /// Tokens, as far as they can be counted.
+    /// Tokens of the prompt, counted or estimated.
     pub tokens: usize,
-    /// What its texts were measured by.
+    /// Measures texts in tokens.
     pub measure: TokenMeasure,
-    /// Tokens of the whole, where the model server has counted them.
+    /// Tokens of the prompt as the model server counted them, if it did.
     pub counted_tokens: Option<usize>,
-    /// The newest message that did not fit: neither did those before it.
+    /// The newest message that did not fit; older ones did not either.
     pub cut: Option<NodeId>,
-    /// Tokens that are kept free for the reply.
+    /// Tokens reserved for the reply.
     pub reply: usize,
-    /// Tokens of prompt and reply together that it was made for.
+    /// The limit for prompt and reply together, in tokens.
     pub context_tokens: usize,
-    /// The tags hidden from models, as they were then.
+    /// The tags hidden from models at that time.
     pub hide_tags: Vec<String>,
-    /// What macros did.
     pub macro_result: PromptMacroResult,
     /// What regex scripts did: `{name, scope, changed, why?, message?}`.
     pub scripts: Vec<Value>,
-    /// What lorebooks called up, and what was stopped; nothing where none holds.
+    /// What fired in lorebooks and what was stopped; `None` without lorebooks.
     pub lore: Option<Value>,
-    /// What lore says only to the model that keeps the values, where that is another one.
+    /// Lore texts that only the separate values model gets.
     pub values_prompt: Vec<String>,
-    /// What plugins planned.
     pub plan: PromptPlan,
-    /// What was told summed up; null where the session does not sum itself up.
+    /// The trace of summaries; null if the session has none.
     pub summary_trace: Value,
-    /// What was recalled and why; null where nothing is.
+    /// The trace of recall; null if recall is off.
     pub recalled: Value,
-    /// The tools that the model may use.
     pub tools: ToolOffers,
-    /// The blocks that may not be left out do not fit: nothing can be sent.
+    /// Set if the mandatory blocks do not fit, so that nothing can be sent.
     pub too_large: Option<TokenOverflow>,
 }
 
-/// What macros did while a prompt was made.
+/// The results of macros in a prompt.
 #[derive(Debug, Clone, Default)]
 pub struct PromptMacroResult {
-    /// The names that were filled into the history; `None` = the trace has what was filled in as texts of its own.
+    /// The names filled into the history; `None` = the filled texts are in the trace.
     pub names: Option<HistoryNames>,
-    /// The lines of the history with more than names filled in, by their places, in older traces.
+    /// In older traces: lines of the history with more than names filled in, by index.
     pub differences: Vec<(usize, LinePatch)>,
-    /// What is to be told.
+    /// Warnings for the trace.
     pub noted: MacroReport,
-    /// What they wrote that the schemas declare, and what lore leaves in the world.
+    /// Writes to declared variables, and the operations of lore and summaries.
     pub operations: Vec<StateOperation>,
 }
 
 impl PromptMacroResult {
-    /// As a trace keeps it: `{names?: [user, character], left?, problems?}`.
+    /// Formats the result for the trace: `{names?: [user, character], left?, problems?}`.
     fn to_json(&self) -> Value {
         let mut kept = Map::new();
         kept.extend(self.names.as_ref().map(|names| ("names".to_owned(), json!([names.user, names.character]))));
@@ -141,7 +136,7 @@ impl PromptMacroResult {
         kept.into()
     }
 
-    /// Reads what is needed to fill the history again.
+    /// Reads what is needed to fill in the history again.
     fn from_json(kept: &Value) -> Self {
         let name = |at: usize| kept.get("names")?.get(at)?.as_str().map(str::to_owned);
         let names = name(0).zip(name(1)).map(|(user, character)| HistoryNames { user, character });
@@ -151,7 +146,7 @@ impl PromptMacroResult {
         Self { names, differences: lines.filter_map(line).collect(), ..Self::default() }
     }
 
-    /// A line of the history, filled again.
+    /// Fills in a line of the history again.
     fn refill(&self, at: Option<usize>, line: PromptLine) -> PromptLine {
         let Some(names) = &self.names else { return line };
         let named = names.fill(&line.text);
@@ -162,12 +157,12 @@ impl PromptMacroResult {
 }
 
 impl BuiltPrompt {
-    /// Whether it was made by a preset that somebody chose.
+    /// Returns whether a stored preset was used.
     pub fn has_preset(&self) -> bool {
         self.blueprint.as_ref().is_some_and(|order| order.preset_reason.is_stored())
     }
 
-    /// How large it is, and who says so: a tokenizer, the model server, or an estimate.
+    /// Returns the token count with its source: a tokenizer, the model server, or an estimate.
     fn token_counts(&self) -> Value {
         match self.counted_tokens {
             Some(counted) => json!({"count": counted, "by": "server"}),
@@ -175,7 +170,7 @@ impl BuiltPrompt {
         }
     }
 
-    /// The part of the trace that tells of the prompt.
+    /// Returns the trace of the prompt.
     pub fn trace(&self) -> Trace {
         let order = self.blueprint.iter();
         let went = order.clone().flat_map(|order| &order.pieces).map(|piece| piece_trace(piece, &self.measure));
@@ -208,7 +203,7 @@ impl BuiltPrompt {
     }
 }
 
-/// A line of the history, as a model is sent it.
+/// Returns a node's text as models see it, with hidden tags removed.
 pub fn line(node: &Node, hide_tags: &[String]) -> PromptLine {
     let text = tags::sent(node.role, &node.content, hide_tags).into_owned();
     PromptLine { role: node.role, name: node.name.clone(), text }
@@ -229,10 +224,10 @@ fn digest(messages: &[OutgoingMessage]) -> String {
     hasher.finalize().to_hex().to_string()
 }
 
-/// The trace of a node with its prompt rebuilt; `None` where no model wrote it.
+/// Reads the trace of a node and rebuilds its prompt; `None` if no model wrote the node.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub fn read_trace(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
@@ -279,7 +274,7 @@ fn rebuild_prompt(trace: Trace, history: &[StoredNode]) -> RebuiltPrompt {
     }
 }
 
-/// The blocks as people are shown them.
+/// Formats the blocks for display.
 fn display_blocks(blocks: &[(Value, String)]) -> Vec<Value> {
     let one = |(about, text): &(Value, String)| {
         let mut about = about.clone();
@@ -293,7 +288,7 @@ fn display_blocks(blocks: &[(Value, String)]) -> Vec<Value> {
     blocks.iter().map(one).collect()
 }
 
-/// A piece of a preset's prompt, as it is kept.
+/// Formats a piece of the prompt for the trace.
 fn piece_trace(piece: &TracePiece, measure: &TokenMeasure) -> (Value, String) {
     let TracePiece { slot, at, replaces_line: is_over, sent } = piece;
     let mut about = json!({"slot": slot, "role": sent.role.word(), "source": source(slot), "at": at,
@@ -305,7 +300,7 @@ fn piece_trace(piece: &TracePiece, measure: &TokenMeasure) -> (Value, String) {
     (about, sent.text.clone())
 }
 
-/// A text that did not go.
+/// Formats a text that was left out.
 fn omission_trace(left: &OmittedText, measure: &TokenMeasure) -> (Value, String) {
     let OmittedText { slot, role, text, why } = left;
     (
@@ -320,7 +315,7 @@ fn shape_trace(PromptBlueprint { shape, preset_reason: by, .. }: &PromptBlueprin
     shape.into_iter().map(|(key, is)| (key.to_owned(), is.into())).chain(by.told()).collect()
 }
 
-/// Where a text comes from, by its first part.
+/// Returns the source of a text, from the first part of its slot name.
 fn source(slot: &str) -> &'static str {
     match slot.split_once('+').map_or(slot, |(first, _)| first) {
         "charDescription" | "charPersonality" | "scenario" | "dialogueExamples" | "cardDepth" => "card",
@@ -336,7 +331,7 @@ fn source(slot: &str) -> &'static str {
     }
 }
 
-/// A piece that went.
+/// Parses a piece that was sent.
 fn piece(about: &Value, text: &str) -> Option<TracePiece> {
     let word = |key: &str| about.get(key).and_then(Value::as_str);
     let role = Role::from_word(word("role")?)?;

@@ -1,7 +1,7 @@
-//! A hook or tool that its author tries on a message of a story: with code that is not saved, as it would run there, with the dice that
-//! fell there. Nothing is written, and what goes wrong is nobody's strike.
+//! Trials of hooks and tools: an author runs one on a message of a session, optionally with unsaved code. It runs as it
+//! would there, with the recorded rolls. Nothing is written, and failures are no limit violations.
 //!
-//! `replay.rs` does so along a line, and writes what is accepted.
+//! `replay.rs` does this along a branch, and can write the result.
 
 pub(super) mod replay;
 
@@ -22,35 +22,31 @@ use crate::turn::rules::hooks::{self, ActivePlugin, HookContext};
 use crate::turn::snapshot::{self, SnapshotQuery, TurnSnapshot};
 use crate::turn::{TurnError, TurnServices, display, side_calls, tools};
 
-/// What is to be tried.
+/// A trial of a hook.
 pub struct HookTrialSpec {
-    /// The plugin, perhaps with code that is in no file.
+    /// The plugin, possibly with unsaved code.
     pub plugin: Arc<LoadedPlugin>,
-    /// The hook.
     pub hook: Hook,
-    /// With [`Hook::Tool`], which one, and what it is called with.
+    /// For [`Hook::Tool`]: the name of the tool and its arguments.
     pub tool: Option<(String, Value)>,
-    /// The session.
     pub session: SessionId,
-    /// The message.
     pub node: NodeId,
-    /// A text in the place of the message's own.
+    /// Replaces the text of the message.
     pub text: Option<String>,
 }
 
-/// What came of it.
+/// The result of a trial.
 pub struct HookTrialOutcome {
-    /// What the hook did.
     pub outcome: HookOutcome,
-    /// The world before it.
+    /// The world before the hook.
     pub before: Arc<World>,
 }
 
 /// Tries a hook or tool.
 ///
 /// # Errors
-/// The session or message is not the caller's or not there, the plugin has no such tool, the settings of the session do not fit
-/// the plugin, or the database fails.
+/// Returns an error if the session or message does not exist or is not the caller's, the plugin has no such tool, its
+/// settings are invalid, or the database fails.
 pub async fn try_hook(
     parts: &Arc<TurnServices>,
     caller: UserId,
@@ -83,7 +79,7 @@ pub async fn try_hook(
     Ok(HookTrialOutcome { outcome, before: world })
 }
 
-/// Calls a tool as a model would. Arguments that it does not take are refused in the words that the model would be told.
+/// Calls a tool as a model would. Invalid arguments are refused with the message that the model would get.
 async fn call_tool(
     parts: &TurnServices,
     set: &TrialHookContext,
@@ -114,25 +110,23 @@ async fn call_tool(
     Ok(outcome)
 }
 
-/// A message and what is known of its place.
+/// A message and its surroundings.
 pub(in crate::turn) struct TrialPosition {
-    /// The message.
     pub(in crate::turn) node: Node,
-    /// What it did.
     pub(in crate::turn) delta: Delta,
-    /// Where the hook looks from: above the message, if it is the one that the hook reads; else the message itself.
+    /// The snapshot at which the hook runs: the parent if the hook reads the message, else the message.
     pub(in crate::turn) snapshot: TurnSnapshot,
-    /// Tags whose blocks nobody is shown.
+    /// Tags whose blocks are hidden.
     hide_tags: Vec<String>,
     /// Whether the hook reads the message.
     pub(in crate::turn) reads_message: bool,
     /// The world before the message.
     pub(in crate::turn) world_before: Arc<World>,
-    /// The world after it.
+    /// The world after the message.
     pub(in crate::turn) world_after: Arc<World>,
 }
 
-/// Reads the place at which a hook is tried.
+/// Reads the position of a trial.
 pub(in crate::turn) fn read_position(
     reader: &mut StoreReader<'_>,
     hook: Hook,
@@ -153,7 +147,7 @@ pub(in crate::turn) fn read_position(
     let hide_tags = look.hide_tags.clone();
     let look = SnapshotQuery { node: parent.unwrap_or(node.id), ..look.clone() };
     let scene = snapshot::read_in(reader, held, &look)?;
-    // A narrator reads what it answers, which is the message above.
+    // A narrator reads the message that it answers, which is the parent.
     let is_read = parent.is_some() && hook != Hook::Narrate;
     Ok(TrialPosition {
         node,
@@ -166,13 +160,13 @@ pub(in crate::turn) fn read_position(
     })
 }
 
-/// What a hook is called with.
+/// The arguments of a hook in a trial.
 pub(in crate::turn) struct TrialHookContext {
     pub(in crate::turn) context: HookContext,
     pub(in crate::turn) plugin: ActivePlugin,
 }
 
-/// The stage at a place for a plugin, under its own schema and with the dice that fell there.
+/// Builds the context of a hook at a position, with the plugin's own schema and the recorded rolls.
 pub(in crate::turn) fn hook_context(
     plugin: &Arc<LoadedPlugin>,
     hook: Hook,
@@ -193,7 +187,7 @@ pub(in crate::turn) fn hook_context(
         stage.recorded = hooks::recorded_rolls(delta);
         stage.is_command_only = hooks::is_command_only(delta);
     }
-    // A tool is called while the reply is written: what it reads is the message above.
+    // A tool is called while the reply is written, so it reads the parent.
     if *is_read && hook != Hook::Tool {
         stage.role = node.role.word();
         stage.text = side_calls::with_values(hide_tags, node.role, &node.content, &node.metadata);
@@ -203,19 +197,19 @@ pub(in crate::turn) fn hook_context(
     Ok(TrialHookContext { context: stage, plugin: ActivePlugin { plugin: Arc::clone(plugin), in_force, from } })
 }
 
-/// The facts of the message at which a scene is.
+/// Returns the facts of the snapshot's node.
 fn node_facts(scene: &TurnSnapshot) -> HookNodeInfo {
     let at = &scene.at.node;
     let count = |n: i32| u64::try_from(n).unwrap_or(0);
     HookNodeInfo { id: at.id.to_string(), depth: count(at.depth), turn: count(at.turn), time: Some(at.created) }
 }
 
-/// The plugin with the settings and grants that it has there, else with its own defaults.
+/// Returns the plugin with its settings and grants at the snapshot, else with its defaults.
 fn plugin_in_force(plugin: &LoadedPlugin, scene: &TurnSnapshot) -> Result<PluginRecord, TurnError> {
     let manifest = plugin.manifest();
     let there = scene.rules.plugins.iter().find(|other| other.id == plugin.id());
     let config = there.map(|there| there.config.clone()).unwrap_or_default();
-    // Settings that the new code cannot take are those that it begins with.
+    // If the new code does not accept the settings, use the defaults.
     let config = manifest.check_settings(&config).or_else(|_| manifest.check_settings(&serde_json::Map::new()));
     let asked_for = || manifest.permissions.iter().map(ToString::to_string).collect();
     Ok(PluginRecord {

@@ -1,7 +1,7 @@
-//! New rules over an old line: `on_input` and `on_reply` of one plugin, and the rules of its manifest, run again along it, in a
-//! world beside the story's own, so that an author sees what they would have done. The dice that fell fall again; what models,
-//! narrators and tools did stays. Nothing is written, unless it is accepted: then the messages do what the rules say now, in one
-//! step that can be taken back.
+//! Replays: the `on_input` and `on_reply` hooks of one plugin, and the rules of its manifest, run again along a branch
+//! on a copy of the world. The author sees what new rules would have done. Recorded rolls are reused; what models,
+//! narrators and tools did stays. Nothing is written unless the result is accepted: then the deltas are revised in one
+//! step that undo can take back.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,61 +21,59 @@ use crate::turn::rules::hooks::{ActivePlugin, HookProposal};
 use crate::turn::snapshot::SnapshotQuery;
 use crate::turn::{TurnError, TurnServices, rules::summary_proposals};
 
-/// So many nodes of a line are replayed at once.
+/// The maximum number of nodes of one replay.
 const MAX_MESSAGES: usize = 200;
 
-/// What is to be replayed.
+/// A replay to run.
 pub struct ReplaySpec {
-    /// The plugin, perhaps with code that is in no file.
+    /// The plugin, possibly with unsaved code.
     pub plugin: Arc<LoadedPlugin>,
-    /// The session.
     pub session: SessionId,
-    /// Where the line ends; HEAD if it is left out.
+    /// The end of the branch; `None` = HEAD.
     pub leaf: Option<NodeId>,
-    /// The message at which it begins; as far back as may be if it is left out.
+    /// The first message; `None` = as far back as allowed.
     pub from: Option<NodeId>,
 }
 
-/// A line whose rules ran again.
+/// The result of a replay.
 pub struct ReplayOutcome {
-    /// The messages at which they ran, oldest first.
+    /// The replayed messages, oldest first.
     pub rows: Vec<ReplayStep>,
-    /// Whether the plugin plays where the line ends.
+    /// Whether the plugin is in force at the end of the branch.
     pub is_active: bool,
-    /// The newest operation of the session when they ran.
+    /// The newest operation of the session at the time of the replay.
     expected_op: i64,
-    /// What the messages would do now, of those that would do something else.
+    /// The new deltas of the messages that would change.
     deltas: Vec<(NodeId, Delta)>,
-    /// The summaries that they would propose, each with its message and its plugin.
+    /// The proposed summaries, each with its message and plugin.
     summaries: Vec<(NodeId, (String, SummaryProposal))>,
-    /// The first message at which the rules are not those that the line was played by.
+    /// The first message at which other rules were in force.
     first_mismatch: Option<NodeId>,
 }
 
-/// One message of a line whose rules ran again.
+/// The replay of one message.
 pub struct ReplayStep {
-    /// The message.
     pub node: NodeId,
-    /// The hook.
     pub hook: Hook,
-    /// What the plugin proposed there.
+    /// The operations that the plugin proposed originally.
     pub old: Vec<StateOperation>,
-    /// What it would propose.
+    /// The operations that it would propose now.
     pub new: Vec<StateOperation>,
-    /// The lines that it would say under the message.
+    /// The notes that it would add to the message.
     pub notes: Vec<String>,
     /// The summary that it would propose.
     pub summary: Option<SummaryProposal>,
-    /// Why it would fail.
+    /// The error, if it would fail.
     pub error: Option<ScriptError>,
-    /// Where the world after the message would differ from the story's.
+    /// The differences of the world after the message to the stored one.
     pub world: Vec<PathChange>,
 }
 
-/// Replays a line.
+/// Replays a branch.
 ///
 /// # Errors
-/// The session or a message is not the caller's or not there, `from` is not on the line or too far up, or the database fails.
+/// Returns an error if the session or a message does not exist or is not the caller's, `from` is not on the branch or
+/// too far up, or the database fails.
 pub async fn replay(parts: &Arc<TurnServices>, caller: UserId, asked: ReplaySpec) -> Result<ReplayOutcome, TurnError> {
     let (seen, line) = branch_nodes(parts, caller, &asked).await?;
     let mut made = ReplayOutcome {
@@ -98,10 +96,11 @@ pub async fn replay(parts: &Arc<TurnServices>, caller: UserId, asked: ReplaySpec
     Ok(made)
 }
 
-/// Lets the messages of a line do what its rules say now.
+/// Replays a branch and writes the new deltas of its messages.
 ///
 /// # Errors
-/// As [`replay`]; somewhere on the line other rules are in force, a rule fails, or something was done in the session meanwhile.
+/// See [`replay`]; also if other rules are in force somewhere on the branch, a rule fails, or the session changed
+/// meanwhile.
 pub async fn accept(
     parts: &Arc<TurnServices>,
     caller: UserId,
@@ -131,7 +130,7 @@ pub async fn accept(
     Ok((made, arranged))
 }
 
-/// The nodes to go along, oldest first.
+/// Returns the session's newest operation and the nodes to replay, oldest first.
 async fn branch_nodes(
     parts: &Arc<TurnServices>,
     caller: UserId,
@@ -160,7 +159,7 @@ async fn branch_nodes(
     parts.store.read(read).await
 }
 
-/// One node: what it did with the plugin's part made anew. Answers the world after it.
+/// Replays one node: folds its delta with a new part for the plugin. Returns the world after it.
 async fn replay_node(
     parts: &Arc<TurnServices>,
     plugin: &Arc<LoadedPlugin>,
@@ -175,12 +174,14 @@ async fn replay_node(
     let mut world = Arc::clone(&before);
     let is_muted = node.effects == Effects::Muted;
     let acts = plugin.has(hook) || !plugin.manifest().rules.is_empty();
+    // Without anything to replay, fold the delta as it is.
     if !(place.reads_message && node.kind == Kind::Message && acts && !is_muted) {
         if !is_muted {
             fold(Arc::make_mut(&mut world), &delta.operations, &rules);
         }
         return Ok(world);
     }
+    // Fold what comes before the plugin's part, run the plugin, fold the rest.
     let part = HookDeltaSlice::of(delta, plugin.id(), hook);
     fold(Arc::make_mut(&mut world), part.operations_before(delta), &rules);
     stage.world = before;
@@ -195,6 +196,7 @@ async fn replay_node(
     if made.first_mismatch.is_none() && !is_comparable(plugin, &player, place) {
         made.first_mismatch = Some(node.id);
     }
+    // Record the step.
     let notes = new.notes.iter().map(|note| note.text.clone()).collect();
     let row = ReplayStep {
         node: node.id,
@@ -214,23 +216,21 @@ async fn replay_node(
     Ok(world)
 }
 
-/// Whether a message was played with the plugin, and folds as it did here.
+/// Returns whether the plugin was in force at a message with the same schema and root.
 fn is_comparable(plugin: &LoadedPlugin, player: &ActivePlugin, place: &TrialPosition) -> bool {
     let there = place.snapshot.rules.plugins.iter().find(|other| other.id == plugin.id());
     there.is_some_and(|there| there.schema == player.in_force.schema && there.root == player.in_force.root)
 }
 
-/// Where the part of one plugin's hook, with the rules of its manifest that fired after it, stands in what a node did. What a
-/// narrator or a tool did while the reply was written is another hook's.
+/// The part of a delta that belongs to one hook of one plugin, including the manifest rules that fired after it. What a
+/// narrator or a tool did while the reply was written belongs to other hooks.
 struct HookDeltaSlice {
     plugin: String,
-    /// Its runs.
     runs: Range<usize>,
-    /// Its operations.
     operations: Range<usize>,
-    /// Its hook, as its dice name it.
+    /// The name of the hook, as in its rolls.
     hook: &'static str,
-    /// How many notes of the plugin other runs wrote before it.
+    /// The number of the plugin's notes that earlier runs wrote.
     notes_before: usize,
 }
 
@@ -247,7 +247,7 @@ impl HookDeltaSlice {
         let ops = |runs: Range<usize>| -> usize {
             delta.runs.iter().skip(runs.start).take(runs.len()).filter_map(|run| number(run, "ops")).sum()
         };
-        // What the server itself did stands before all runs and is counted by none.
+        // Operations of the server itself come before all runs; no run counts them.
         let begin = delta.operations.len().saturating_sub(ops(0..delta.runs.len())) + ops(0..first);
         let before = delta.runs.iter().take(first).filter(|run| is(run, "plugin", plugin));
         Self {
@@ -271,7 +271,7 @@ impl HookDeltaSlice {
         delta.operations.get(self.operations.end..).unwrap_or_default()
     }
 
-    /// Whether the part says or does something else than it did; what it cost is nobody's concern.
+    /// Returns whether operations, notes or rolls differ; costs are ignored.
     fn differs(&self, old: &Delta, new: &Delta) -> bool {
         let notes = old.notes.iter().filter(|note| note.plugin == self.plugin).skip(self.notes_before);
         let rolls = old.rolls.iter().filter(|roll| self.is_own_roll(roll));
@@ -283,7 +283,7 @@ impl HookDeltaSlice {
         is("plugin", &self.plugin) && is("hook", self.hook)
     }
 
-    /// What a node did, with this part as it is now.
+    /// Returns the delta with this part replaced.
     fn with_replacement(&self, old: &Delta, new: Delta) -> Delta {
         let mut seen = 0;
         let is_kept_note = |note: &&NodeNote| {

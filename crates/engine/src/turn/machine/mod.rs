@@ -1,9 +1,9 @@
-//! The machine of one reply: events in, actions out. Pure: no async, no I/O, no clock; the runner feeds it and does what
-//! it says, so that every ending can be tested by plain calls.
+//! The state machine of one reply: events in, actions out. It is pure (no async, no I/O, no clock). The runner feeds it
+//! and executes the actions, so every ending can be tested with plain calls.
 //!
 //! ```text
 //! waiting -> thinking -> streaming -> over
-//!     streaming: tools are wanted -> they are called -> waiting, with what was said so far
+//!     streaming: tools are wanted -> they are called -> waiting, with the text so far
 //!     any state: cancelled, failed, timed out -> over
 //! ```
 
@@ -18,56 +18,53 @@ use clotho_provider::{FinishReason, Frame, ToolCall, Usage};
 
 use prefix_filter::PrefixFilter;
 
-/// What happened.
+/// An input of the machine.
 #[derive(Debug, Clone)]
 pub enum ReplyEvent {
     /// A frame of the reply arrived.
     Frame(Frame),
-    /// The stream ended.
     Ended,
-    /// The stream failed.
     Failed(ReplyFault),
-    /// Someone asked for it to stop.
+    /// The reply was cancelled.
     Cancelled,
 }
 
-/// What the runner must do.
+/// An action for the runner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReplyAction {
-    /// Show this piece to watchers.
+    /// Publish this piece to the watchers.
     Show {
-        /// Text.
         content: String,
-        /// Thinking.
         reasoning: String,
-        /// Where the reply stands.
+        /// The phase of the reply.
         phase: &'static str,
     },
-    /// Call the tools that [`ReplyMachine::wanted`] names, ask again with what came of them, and tell by [`ReplyMachine::go_on`].
+    /// Call the tools of [`ReplyMachine::pending_tools`], ask again with their results, and then call
+    /// [`ReplyMachine::continue_after_tools`].
     CallTools,
     /// The reply is over: run the rules if [`ReplyMachine::runs_rules`], then commit.
     Finish,
 }
 
-/// Why a reply failed: a stable code, the provider's words, and what to do.
+/// The reason why a reply failed: a stable code, a message and a hint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplyFault {
-    /// A code of the table for nodes.
+    /// An error code of nodes.
     pub code: String,
-    /// One sentence, with the provider's own words where there are some.
+    /// One sentence, with the provider's own words if there are any.
     pub message: String,
-    /// What to do about it.
+    /// What the user can do.
     pub hint: String,
 }
 
 impl ReplyFault {
-    /// A fault of the server's own.
+    /// Creates a fault from its parts.
     pub fn new(code: &str, message: impl Into<String>, hint: &str) -> Self {
         Self { code: code.to_owned(), message: message.into(), hint: hint.to_owned() }
     }
 }
 
-/// Why a reply failed that somebody stopped before it said anything.
+/// The fault of a reply that was cancelled before it had any text.
 pub fn cancelled_before_text() -> ReplyFault {
     ReplyFault::new("cancelled", "the reply was stopped before any text came", "ask again")
 }
@@ -79,11 +76,11 @@ enum MachineOutcome {
     Failed(ReplyFault),
 }
 
-/// One reply on its way.
+/// The state of one reply.
 #[derive(Debug, Clone)]
 pub struct ReplyMachine {
     asked_at: Time,
-    /// Bytes of the text that it began with.
+    /// The length in bytes of the text that the reply continues.
     prefix_len: usize,
     prefix_filter: PrefixFilter,
     first_at: Option<Time>,
@@ -93,23 +90,23 @@ pub struct ReplyMachine {
     usage: Option<Usage>,
     finish: Option<FinishReason>,
     model: Option<String>,
-    /// Tools that the model wanted called and that are not ours to call.
+    /// Tool calls already made, or not ours to make.
     calls: Vec<ToolCall>,
-    /// Tools that the model waits for.
+    /// Tool calls that the model waits for.
     pending_calls: Vec<ToolCall>,
-    /// So often it may still be asked again with what came of its tools; `None` = nobody calls any.
+    /// How many more times tools may be called; `None` = tools are not called.
     rounds: Option<usize>,
-    /// Takes calls out of the text, where they come in words.
+    /// Extracts tool calls from the text, if the model writes them there.
     text_tools: Option<TextToolParser>,
-    /// Where what was said since it was asked last begins.
+    /// The offset at which the text of the current request begins.
     request_start: usize,
-    /// What earlier requests for the same reply took.
+    /// The usage of earlier requests for the same reply.
     previous_usage: Option<Usage>,
     outcome: Option<MachineOutcome>,
 }
 
 impl ReplyMachine {
-    /// A reply that was asked for at a moment.
+    /// Creates the state of a reply requested at a time.
     pub fn new(asked_at: Time) -> Self {
         Self {
             asked_at,
@@ -132,24 +129,23 @@ impl ReplyMachine {
         }
     }
 
-    /// The tools that the model wants are called, so many times at most; it may want them in words.
+    /// Allows up to `rounds` rounds of tool calls. With `in_words` the model writes its calls in the text.
     pub fn allow_tools(&mut self, rounds: usize, in_words: bool) {
         self.rounds = Some(rounds);
         self.text_tools = in_words.then(TextToolParser::default);
     }
 
-    /// Whether tools were called, and the model asked more than once.
+    /// Returns whether tools were called, so that the model was asked more than once.
     pub fn has_called(&self) -> bool {
         !self.calls.is_empty()
     }
 
-    /// The tools that the model waits for, and what it has said since it was asked last.
+    /// Returns the tool calls that the model waits for, and its text since the last request.
     pub fn pending_tools(&self) -> (&[ToolCall], &str) {
         (&self.pending_calls, self.content.get(self.request_start..).unwrap_or_default())
     }
 
-    /// The tools that the model wanted are called, and it is asked again: what it says now is told behind what it said, and
-    /// what both requests took is what the reply took.
+    /// Marks the pending tools as called and begins the next request. Its text is appended, and its usage is added.
     pub fn continue_after_tools(&mut self) {
         self.previous_usage = add_usage(self.previous_usage.take(), self.usage.take());
         self.finish = None;
@@ -159,7 +155,7 @@ impl ReplyMachine {
         self.text_tools.iter_mut().for_each(TextToolParser::reset);
     }
 
-    /// Another model is asked: what the one before it told of itself is forgotten. It has said nothing.
+    /// Resets what the previous model reported, to ask another one. The previous model has written no text.
     pub fn switch_model(&mut self) {
         (self.usage, self.finish, self.model) = (None, None, None);
         self.prefix_filter = PrefixFilter::new(self.content.get(..self.prefix_len).unwrap_or_default());
@@ -167,12 +163,12 @@ impl ReplyMachine {
         self.text_tools.iter_mut().for_each(TextToolParser::reset);
     }
 
-    /// Whether nothing of a reply has come.
+    /// Returns whether no text or reasoning has arrived yet.
     pub fn is_empty(&self) -> bool {
         self.first_at.is_none()
     }
 
-    /// The same for a reply that goes on from a text.
+    /// Turns this into a reply that continues a text.
     #[must_use]
     pub fn continuing_from(self, text: &str) -> Self {
         Self {
@@ -184,7 +180,7 @@ impl ReplyMachine {
         }
     }
 
-    /// Takes an event; answers with what to do. After the end nothing more is done.
+    /// Handles an event and returns the action to take. After the end it returns `None`.
     pub fn on(&mut self, event: ReplyEvent, now: Time) -> Option<ReplyAction> {
         if self.outcome.is_some() {
             return None;
@@ -216,7 +212,7 @@ impl ReplyMachine {
         }
     }
 
-    /// Why a reply that ended well has no text: it was held back, or there was none.
+    /// Returns the fault of a reply that ended normally without text.
     fn empty_reply_fault(&self) -> ReplyFault {
         match &self.finish {
             Some(FinishReason::ContentFilter(words)) => {
@@ -267,7 +263,7 @@ impl ReplyMachine {
         }
     }
 
-    /// A text without the calls in it.
+    /// Removes tool calls from a text and queues them.
     fn strip_tool_calls(&mut self, text: String) -> String {
         let Some(spoken) = &mut self.text_tools else { return text };
         let (shown, calls) = spoken.hear(&text);
@@ -275,7 +271,7 @@ impl ReplyMachine {
         shown
     }
 
-    /// Whether what is said now stands apart from what was said before tools were called.
+    /// Returns whether a paragraph break has to separate the new text from the text before a tool call.
     fn needs_separator(&self, new: &str) -> bool {
         let is_first = self.has_called() && self.content.len() == self.request_start;
         let ends_open = |text: &str| !text.is_empty() && !text.ends_with(char::is_whitespace);
@@ -287,7 +283,7 @@ impl ReplyMachine {
             return None;
         }
         self.first_at.get_or_insert(now);
-        // The database refuses U+0000; nothing visible is lost with it.
+        // The database does not accept U+0000.
         let (content, reasoning) = (content.replace('\0', "\u{fffd}"), reasoning.replace('\0', "\u{fffd}"));
         self.content.push_str(&content);
         self.reasoning.push_str(&reasoning);
@@ -301,32 +297,32 @@ impl ReplyMachine {
         Some(ReplyAction::Finish)
     }
 
-    /// Whether the reply is over.
+    /// Returns whether the reply is over.
     pub fn is_finished(&self) -> bool {
         self.outcome.is_some()
     }
 
-    /// Whether rules run on it: cancelled and failed replies change no world (`docs/domain.md` 5.5).
+    /// Returns whether rules run on the reply. Cancelled and failed replies change no world (`docs/domain.md` 5.5).
     pub fn runs_rules(&self) -> bool {
         self.outcome == Some(MachineOutcome::Finished)
     }
 
-    /// What was added to the text that it began with.
+    /// Returns the text without the prefix that it continues.
     fn added_text(&self) -> &str {
         self.content.get(self.prefix_len..).unwrap_or_default()
     }
 
-    /// The text so far.
+    /// Returns the text so far.
     pub fn content(&self) -> &str {
         &self.content
     }
 
-    /// The thinking so far, if there is any.
+    /// Returns the reasoning so far, if there is any.
     pub fn reasoning(&self) -> Option<&str> {
         Some(self.reasoning.as_str()).filter(|text| !text.is_empty())
     }
 
-    /// How the node ends: a cancelled reply with text is complete.
+    /// Returns the status of the node. A cancelled reply with text is complete.
     pub fn status(&self) -> Status {
         match self.outcome {
             None => Status::Generating,
@@ -335,7 +331,7 @@ impl ReplyMachine {
         }
     }
 
-    /// Why it failed, if it did.
+    /// Returns the fault, if the reply failed.
     pub fn fault(&self) -> Option<&ReplyFault> {
         match &self.outcome {
             Some(MachineOutcome::Failed(fault)) => Some(fault),
@@ -343,12 +339,12 @@ impl ReplyMachine {
         }
     }
 
-    /// What the provider counted, for all requests together.
+    /// Returns the usage that the provider reported, for all requests together.
     pub fn usage(&self) -> Option<Usage> {
         add_usage(self.previous_usage, self.usage)
     }
 
-    /// What the node's metadata says about the ending.
+    /// Returns the metadata of the node about the ending.
     pub fn metadata(&self) -> Map<String, Value> {
         let mut facts = Map::new();
         let mut put = |key: &str, value: Value| _ = facts.insert(key.to_owned(), value);
@@ -385,7 +381,7 @@ impl ReplyMachine {
     }
 }
 
-/// What two requests took together; what one of them did not tell is not known of both.
+/// Adds the usage of two requests. A count that only one of them has is taken as it is; the cost needs both.
 fn add_usage(one: Option<Usage>, other: Option<Usage>) -> Option<Usage> {
     let (Some(one), Some(other)) = (one, other) else { return one.or(other) };
     let both = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.saturating_add(b)).or(a).or(b);
@@ -421,8 +417,7 @@ mod tests {
         (machine, actions)
     }
 
-    /// S3-12: a model that wants tools is asked again; what it says then stands behind what it said, and both requests are
-    /// what the reply took.
+    /// S3-12: a model that calls tools is asked again; its new text is appended and its usage is added.
     #[test]
     fn machine_tool_calls_continue_reply() {
         let mut machine = ReplyMachine::new(Time(0));
@@ -443,7 +438,7 @@ mod tests {
         assert_eq!(machine.on(ReplyEvent::Ended, Time(2)), Some(ReplyAction::Finish));
         assert_eq!((machine.content(), machine.usage().unwrap().prompt), ("She rolls.\n\nA six.", 30));
         assert_eq!(machine.metadata()["toolCalls"].as_array().unwrap().len(), 1);
-        // The last time there is nothing more to call: a reply that still wants something and says nothing has no text.
+        // No round is left: a reply that only wants tools and has no text fails.
         let mut silent = ReplyMachine::new(Time(0));
         silent.allow_tools(0, false);
         silent.on(wants(), Time(1));
@@ -452,7 +447,7 @@ mod tests {
         assert_eq!(fault, Some(("empty_reply", true)));
     }
 
-    /// S0-36: pieces are shown as they come, and the end is one action.
+    /// S0-36: pieces are shown as they arrive, and the end is one action.
     #[test]
     fn machine_reply_streams_and_finishes() {
         let usage = Usage { prompt: 7, completion: 2, cached: Some(5), ..Usage::default() };
@@ -485,7 +480,7 @@ mod tests {
         assert_eq!((&facts["firstTokenMs"], &facts["latencyMs"]), (&json!(20), &json!(80)));
     }
 
-    /// A tool that a model wants called is told and called by nobody; another model begins with nothing of the one before.
+    /// Uncalled tool calls are reported in the metadata; switching the model drops those of the previous one.
     #[test]
     fn machine_uncalled_tools_are_reset_on_model_switch() {
         let call = || ReplyEvent::Frame(Frame::ToolCall(ToolCall { name: "roll".into(), ..ToolCall::default() }));
@@ -499,7 +494,7 @@ mod tests {
         assert_eq!((machine.metadata().get("toolCalls"), machine.metadata().get("reportedModel")), (None, None));
     }
 
-    /// S3-23: a cancelled reply with text is complete and truncated, and no rule runs on it.
+    /// S3-23: a cancelled reply with text is complete and truncated, and no rules run on it.
     #[test]
     fn machine_cancelled_reply_keeps_text_without_rules() {
         let (machine, _) = run(vec![text("Half a"), ReplyEvent::Cancelled, text(" lost")]);
@@ -529,7 +524,7 @@ mod tests {
         }
     }
 
-    /// `domain.md` 5.8: what a model adds is behind the text it goes on from; adding nothing is an error that keeps the text.
+    /// `domain.md` 5.8: new text is appended to the continued text; without any the reply fails and keeps that text.
     #[test]
     fn machine_continued_reply_appends_to_prefix() {
         let go_on = |events: Vec<ReplyEvent>| {
@@ -553,7 +548,7 @@ mod tests {
         assert_eq!((machine.content(), &machine.metadata()["error"]["code"]), ("She lights", &json!("cancelled")));
     }
 
-    /// A reply that the provider held back: with some text it is truncated, without any it is refused in the provider's words.
+    /// A reply stopped by a content filter is truncated if it has text; else it fails with the provider's words.
     #[test]
     fn machine_content_filter_truncates_or_fails() {
         let held_back =
@@ -598,8 +593,8 @@ mod tests {
     }
 
     proptest! {
-        /// S4-47: whatever comes in whatever order, a reply ends exactly once, nothing is shown after that, and what
-        /// was shown is what is kept.
+        /// S4-47: for any order of events, a reply ends exactly once, nothing is shown after that, and the shown text
+        /// is the stored text.
         #[test]
         fn machine_any_event_order_ends_once(events in proptest::collection::vec(any_event(), 0..24)) {
             let (machine, actions) = run(events.clone());
@@ -620,7 +615,7 @@ mod tests {
             prop_assert!(!machine.content().contains('\0'));
         }
 
-        /// S4-11: the ending decides the status; rules run exactly on replies that came to their own end.
+        /// S4-11: the ending decides the status; rules run only on replies that finished normally.
         #[test]
         fn machine_status_follows_outcome(events in proptest::collection::vec(any_event(), 0..24)) {
             let (machine, _) = run(events);

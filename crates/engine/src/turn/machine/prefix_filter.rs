@@ -1,21 +1,21 @@
-//! Some servers that are to go on from a text send it once more from its beginning. What is only an echo is not written twice.
+//! Some servers repeat the text that they should continue. The filter drops this echo.
 
-/// Listens for a text to be repeated.
+/// Drops the echo of a text at the start of a reply.
 #[derive(Debug, Clone, Default)]
 pub struct PrefixFilter {
-    /// The text; empty once it is known whether it is repeated.
+    /// The text; empty once it is clear whether it was repeated.
     expected: String,
-    /// What has come that may still turn out to be its beginning.
+    /// What has arrived that may still be the start of the echo.
     pending: String,
 }
 
 impl PrefixFilter {
-    /// Listens for `expected`.
+    /// Creates a filter that drops `expected`.
     pub fn new(expected: &str) -> Self {
         Self { expected: expected.to_owned(), pending: String::new() }
     }
 
-    /// Takes a piece; answers with what of it is new. As long as all that came may be an echo, nothing is.
+    /// Takes a piece and returns its new part. Returns nothing while everything so far may be an echo.
     pub fn hear(&mut self, piece: &str) -> String {
         if self.expected.is_empty() {
             return piece.to_owned();
@@ -29,7 +29,7 @@ impl PrefixFilter {
         if self.expected.starts_with(&self.pending) { String::new() } else { self.rest() }
     }
 
-    /// Nothing more comes: what was held back was no echo.
+    /// Ends the filter and returns what was held back, because it was no complete echo.
     pub fn rest(&mut self) -> String {
         std::mem::take(self).pending
     }
@@ -46,7 +46,7 @@ mod tests {
         text
     }
 
-    /// `domain.md` 5.8: what a model adds is written once, whether its server repeats the beginning or not.
+    /// `domain.md` 5.8: only the added text remains, whether or not the server repeats the beginning.
     #[test]
     fn prefix_filter_repeated_prefix_is_removed() {
         for (pieces, added) in [

@@ -1,5 +1,5 @@
-//! Model servers that are connected while the server runs: kept with their keys sealed, taken in at once, tried before or
-//! after. What `config.toml` says of others is not touched.
+//! Model servers added at run time: stored with their keys sealed, active at once, and testable before and after. The
+//! providers of `config.toml` are not changed here.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,41 +21,34 @@ use clotho_store::{ConnectedProvider, IdempotencyClaim, Store, StoreError, Write
 use super::ModelRegistry;
 use super::providers::{connection, key_context, unknown_kind};
 
-/// A server that is tried has so long to tell its models.
+/// The time limit of a test for the model list.
 const LIST_TIMEOUT: Duration = Duration::from_secs(15);
-/// And so long for a short reply: one that has to load the model first takes its time.
+/// The time limit of a test for a short reply; the server may have to load the model first.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(90);
-/// What is asked of a model that is tried.
+/// The message of a test.
 const TEST_PROMPT: &str = "Say hello in one short sentence.";
-/// It need not say more. One that thinks before it speaks is heard while it thinks.
+/// The token limit of a test reply. Reasoning counts as a sign of life too.
 const TEST_MAX_TOKENS: u32 = 64;
-/// Characters of its reply that are handed on.
+/// The number of characters of the test reply that are returned.
 const MAX_SHOWN_CHARS: usize = 300;
 
-/// Why a model server is not connected.
+/// The reason why a provider cannot be added or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// A field does not fit.
+    /// A field is invalid.
     #[error("{message}")]
-    Invalid {
-        /// Which.
-        field: &'static str,
-        /// Why.
-        message: String,
-    },
-    /// It stands in `config.toml`.
+    Invalid { field: &'static str, message: String },
+    /// The provider is one of `config.toml`.
     #[error("the provider \"{0}\" stands in config.toml and is not changed here")]
     Configured(String),
-    /// It is not there.
     #[error("the provider does not exist")]
     NotFound,
-    /// Its key cannot be sealed.
+    /// The key cannot be sealed or opened.
     #[error(transparent)]
     Keyring(#[from] KeyringError),
-    /// The database refuses or fails.
+    /// The database refused the write or failed.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// The server is shutting down.
     #[error("the server is shutting down")]
     Stopped,
 }
@@ -72,38 +65,38 @@ impl From<(&'static str, String)> for ConnectError {
     }
 }
 
-/// What changes of one; `None` = stays.
+/// A change of a provider; `None` = unchanged.
 #[derive(Debug, Default)]
 pub struct ConnectionChange {
-    /// What it speaks.
+    /// The kind of its API.
     pub kind: Option<String>,
-    /// Where its API begins.
+    /// The base URL of its API.
     pub base_url: Option<String>,
-    /// Its key; `Some(None)` takes it away.
+    /// The key; `Some(None)` removes it.
     pub key: Option<Option<Secret>>,
     /// The names of its models.
     pub models: Option<Vec<String>>,
 }
 
-/// What a server that was tried has shown.
+/// The result of a connection test.
 #[derive(Debug, Default)]
 pub struct ConnectionTestResult {
-    /// The models that it told, or why it did not.
+    /// The model list, or why it failed.
     pub models: Option<Result<Vec<ModelInfo>, ProviderFailure>>,
-    /// What a model said, or why it said nothing; `None` = nobody asked.
+    /// The reply of a model, or why it failed; `None` = no model was asked.
     pub reply: Option<Result<ConnectionTestReply, ProviderFailure>>,
 }
 
-/// What a model said that was tried.
+/// The reply of a model in a test.
 #[derive(Debug, Default)]
 pub struct ConnectionTestReply {
-    /// How it begins; empty where it only thought.
+    /// The start of its text; empty if only reasoning arrived.
     pub text: String,
-    /// Milliseconds until the first of it, thoughts included.
+    /// Milliseconds until the first frame, reasoning included.
     pub first_ms: u64,
 }
 
-/// Connects, changes and forgets model servers.
+/// Adds, changes, removes and tests providers.
 pub struct ProviderConnections {
     config: Arc<Config>,
     store: Arc<Store>,
@@ -111,12 +104,12 @@ pub struct ProviderConnections {
     keyring: Keyring,
     clock: Arc<dyn Clock>,
     runtime: Handle,
-    /// One change after another: what is asked is always what was kept last.
+    /// Serializes changes, so that the registry always has what was stored last.
     write_lock: Arc<Mutex<()>>,
 }
 
 impl ProviderConnections {
-    /// Those of a data directory. [`ProviderConnections::load`] takes in what is kept.
+    /// Creates the service for a data directory. [`ProviderConnections::load`] activates the stored providers.
     pub fn new(
         config: &Arc<Config>,
         store: &Arc<Store>,
@@ -135,26 +128,26 @@ impl ProviderConnections {
         }
     }
 
-    /// Takes in what is kept.
+    /// Activates the stored providers.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub async fn load(&self) -> Result<(), StoreError> {
         reload(&self.store, &self.models, &self.keyring).await
     }
 
-    /// Everything that was connected, in its order.
+    /// Returns all added providers, in order.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub async fn list(&self) -> Result<Vec<ConnectedProvider>, StoreError> {
         self.store.read(|reader| reader.connected_providers()).await
     }
 
-    /// One that was connected.
+    /// Returns one added provider.
     ///
     /// # Errors
-    /// It is not there, or stands in the settings.
+    /// Returns an error if it does not exist or is one of the settings.
     pub async fn get(&self, id: &str) -> Result<ConnectedProvider, ConnectError> {
         let found = self.list().await?.into_iter().find(|one| one.id == id);
         found.ok_or_else(|| match self.models.is_configured(id) {
@@ -163,10 +156,10 @@ impl ProviderConnections {
         })
     }
 
-    /// Connects one.
+    /// Adds a provider.
     ///
     /// # Errors
-    /// A field does not fit, or another is called so.
+    /// Returns an error if a field is invalid or the id is taken.
     pub async fn add(&self, new: ProviderConnection, key: Option<Secret>) -> Result<ConnectedProvider, ConnectError> {
         let new = self.validate(new)?;
         if self.models.is_configured(&new.id) {
@@ -183,11 +176,11 @@ impl ProviderConnections {
         Ok(kept)
     }
 
-    /// Changes one. A key goes with it to another address only where it is typed again: who may change an address must not
-    /// learn the key by it.
+    /// Changes a provider. To change its address, the key has to be entered again: whoever may change the address must
+    /// not learn the key by it.
     ///
     /// # Errors
-    /// It is not there, or a field does not fit.
+    /// Returns an error if the provider does not exist or a field is invalid.
     pub async fn change(&self, id: &str, change: ConnectionChange) -> Result<ConnectedProvider, ConnectError> {
         let before = self.get(id).await?;
         let old = connection(&before);
@@ -210,19 +203,19 @@ impl ProviderConnections {
         Ok(kept)
     }
 
-    /// Forgets one, and its key. Stories that name a model of its say so with their next reply.
+    /// Removes a provider and its key. Sessions that use one of its models get an error with the next reply.
     ///
     /// # Errors
-    /// It is not there.
+    /// Returns an error if it does not exist.
     pub async fn remove(&self, id: &str) -> Result<(), ConnectError> {
         let id = self.get(id).await?.id;
         self.write_and_reload(move |tx| tx.delete_provider(&id)).await
     }
 
-    /// Chooses the model of sessions that name none; `None` = that of the settings.
+    /// Chooses the default model; `None` = that of the settings.
     ///
     /// # Errors
-    /// No model is named so.
+    /// Returns an error if the model does not exist.
     pub async fn choose(&self, model: Option<String>) -> Result<(), ConnectError> {
         if let Some(name) = &model {
             let unknown = |error: crate::turn::UnknownModelError| ("model", error.to_string());
@@ -231,11 +224,11 @@ impl ProviderConnections {
         self.write_and_reload(move |tx| tx.choose_model(model.as_deref())).await
     }
 
-    /// Tries what may be connected, or one that is: asks for its models and, where a model is named, for a short reply. Without
-    /// a key of its own the one that is kept under the id goes with it, to the address that it is for.
+    /// Tests a new or changed provider: asks for its models and, if a model is named, for a short reply. Without `key`
+    /// the test uses the stored key of this id, if the address is the same.
     ///
     /// # Errors
-    /// A field does not fit.
+    /// Returns an error if a field is invalid.
     pub async fn test_connection(
         &self,
         new: ProviderConnection,
@@ -254,10 +247,11 @@ impl ProviderConnections {
         Ok(self.test_client(&ProviderClient::new(kind, endpoint), model).await)
     }
 
-    /// Tries a provider that is there, of the settings or connected.
+    /// Tests an existing provider, from the settings or added. A provider that cannot be used is a failure in the
+    /// result.
     ///
     /// # Errors
-    /// It is not there, or cannot be asked.
+    /// Returns an error if it does not exist.
     pub async fn test_provider(&self, id: &str, model: Option<&str>) -> Result<ConnectionTestResult, ConnectError> {
         if let Some(why) = self.models.unusable_reason(id) {
             return Ok(ConnectionTestResult {
@@ -273,7 +267,7 @@ impl ProviderConnections {
         let limit = LIST_TIMEOUT;
         let late = |_| Err(ProviderFailure::Timeout { wait: clotho_provider::TimeoutPhase::FirstToken, limit });
         let models = tokio::time::timeout(limit, client.models()).await.unwrap_or_else(late);
-        // Where nobody is there, nobody speaks.
+        // An unreachable server cannot reply either.
         let is_away = matches!(models, Err(ProviderFailure::Unreachable { .. } | ProviderFailure::Timeout { .. }));
         let reply = match model.filter(|_| !is_away) {
             Some(model) => Some(self.test_reply(client, model).await),
@@ -282,7 +276,7 @@ impl ProviderConnections {
         ConnectionTestResult { models: Some(models), reply }
     }
 
-    /// A short reply of a model.
+    /// Asks a model for a short reply.
     async fn test_reply(&self, client: &ProviderClient, model: &str) -> Result<ConnectionTestReply, ProviderFailure> {
         let message = RequestMessage { role: RequestRole::User, name: None, content: TEST_PROMPT.to_owned() };
         let params: Map<String, Value> = Map::from_iter([("max_tokens".to_owned(), Value::from(TEST_MAX_TOKENS))]);
@@ -294,7 +288,7 @@ impl ProviderConnections {
         said.unwrap_or(Err(late))
     }
 
-    /// What is to be kept, as far as it fits.
+    /// Checks the fields of a provider.
     fn validate(&self, new: ProviderConnection) -> Result<ProviderConnection, ConnectError> {
         let new = new.validate()?;
         match ProviderKind::from_name(&new.kind) {
@@ -315,7 +309,7 @@ impl ProviderConnections {
         Ok(ConnectedProvider { id, kind, base_url, sealed_key, models, created: created.unwrap_or(now), updated: now })
     }
 
-    /// The key that is kept under an id, for the address that it is for.
+    /// Returns the stored key of an id, if it belongs to the same address.
     async fn stored_key(&self, new: &ProviderConnection) -> Result<Option<Secret>, ConnectError> {
         let Some(before) = self.list().await?.into_iter().find(|one| one.id == new.id) else { return Ok(None) };
         is_same_origin(&before, new)?;
@@ -323,7 +317,7 @@ impl ProviderConnections {
         Ok(sealed.map(|sealed| self.keyring.open(sealed, &key_context(new))).transpose()?)
     }
 
-    /// Writes and takes in what was written, on the server's own task: whoever asked may go away in the middle.
+    /// Writes and reloads on the server's own task, so that a disconnected client interrupts neither.
     async fn write_and_reload<F>(&self, closure: F) -> Result<(), ConnectError>
     where
         F: FnMut(&mut clotho_store::Tx<'_>) -> Result<(), WriteError> + Send + 'static,

@@ -1,10 +1,11 @@
-//! Models by name: `provider/model`, `model` where that is unique, a name of the settings that stands for several, or
-//! `plugin:<id>` for a plugin that narrates.
+//! Models by name: `provider/model`, `model` if it is unique, an alias from the settings, or `plugin:<id>` for a
+//! narrator plugin.
 //!
-//! What a provider tells of its models (their names where the settings name none, the length of their context) is learned
-//! in the background: a turn never waits for it.
+//! What a provider reports of its models (names if the settings list none, context lengths) is fetched in the
+//! background; a turn never waits for it.
 //!
-//! `providers.rs` makes the clients, `connections.rs` those that come while the server runs, `token_counters.rs` says how large texts are to them.
+//! `providers.rs` creates the clients, `connections.rs` manages providers added at run time, and `token_counters.rs`
+//! counts tokens per model.
 
 pub mod connections;
 pub(super) mod providers;
@@ -22,46 +23,46 @@ use clotho_store::ConnectedProvider;
 
 use providers::{ProviderEntry, ReplyCost};
 
-/// What a provider told is asked for again after so many milliseconds.
+/// The time for which a model list is valid, in milliseconds.
 const LEARN_AGAIN_MS: u64 = 600_000;
 
 /// All models that this server can ask.
 pub struct ModelRegistry {
     config: Arc<Config>,
-    /// Those of the settings.
+    /// The providers of the settings.
     configured: Vec<Arc<ProviderEntry>>,
     catalogue: Arc<InstalledPlugins>,
     roster: RwLock<Arc<ProviderRoster>>,
 }
 
-/// Who can be asked at a moment. It is replaced as a whole: whoever asks keeps the one that it found.
+/// The providers added at run time. Replaced as a whole, so a caller keeps a consistent copy.
 #[derive(Default)]
 struct ProviderRoster {
-    /// Those that were connected while the server runs, as they are kept.
+    /// The added providers, as stored.
     connected: Vec<(ConnectedProvider, Arc<ProviderEntry>)>,
-    /// The model that was chosen for sessions that name none.
+    /// The default model chosen at run time.
     chosen: Option<String>,
 }
 
-/// Who writes a reply.
+/// The writer of a reply.
 #[derive(Clone)]
 pub enum ReplyWriter {
-    /// Models behind providers.
+    /// Models of providers.
     Model(ModelSelection),
-    /// A plugin's `narrate`.
+    /// The `narrate` hook of a plugin.
     Narrator(Arc<LoadedPlugin>),
 }
 
-/// The models that a name stands for.
+/// The models that a name resolves to.
 #[derive(Debug, Clone)]
 pub struct ModelSelection {
-    /// The name by which it was asked for.
+    /// The name that was requested.
     pub asked: String,
-    /// The one that is asked.
+    /// The model to ask first.
     pub first: ModelCandidate,
-    /// Those that are asked one after another where it cannot answer.
+    /// The fallback models, in order.
     pub others: Vec<ModelCandidate>,
-    /// Those that could not even be asked.
+    /// Models that cannot be asked.
     pub skipped: Vec<SkippedModel>,
 }
 
@@ -70,25 +71,24 @@ pub struct ModelSelection {
 pub struct ModelCandidate {
     /// `provider/model`.
     pub name: String,
-    /// The client.
     pub client: ProviderClient,
-    /// The model's name there.
+    /// The provider's name of the model.
     pub model: String,
 }
 
-/// A model that was to answer and could not.
+/// A model that should have answered and could not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkippedModel {
-    /// `provider/model`, or as the settings name it.
+    /// `provider/model`, or the name in the settings.
     pub model: String,
-    /// A code of the table for nodes.
+    /// An error code of nodes.
     pub code: String,
     /// One sentence.
     pub message: String,
 }
 
 impl SkippedModel {
-    /// A model that failed before it said anything.
+    /// Describes a model that failed before it sent any text.
     pub fn from_failure(model: &str, failure: &ProviderFailure) -> Self {
         Self { model: model.to_owned(), code: failure.code().to_owned(), message: failure.to_string() }
     }
@@ -100,49 +100,43 @@ impl SkippedModel {
 }
 
 impl ModelSelection {
-    /// The names that it has: as it was asked for, `provider/model`, and the model's own.
+    /// Returns the names of the first model: as requested, `provider/model`, and the provider's own.
     pub fn names(&self) -> Vec<String> {
         vec![self.asked.clone(), self.first.name.clone(), self.first.model.clone()]
     }
 
-    /// Every model, in the order in which they are asked.
+    /// Returns all models in the order in which they are asked.
     pub fn candidates(&self) -> impl Iterator<Item = &ModelCandidate> {
         std::iter::once(&self.first).chain(&self.others)
     }
 }
 
-/// No model has that name.
+/// The reason why a model name cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownModelError {
-    /// Nobody offers it.
+    /// No provider offers it.
     #[error("no model is named \"{0}\"")]
     None(String),
     /// More than one provider offers it.
     #[error("more than one provider offers \"{0}\": write it as provider/model")]
     Ambiguous(String),
-    /// The plugin is not there or does not narrate.
+    /// The plugin does not exist or is no narrator.
     #[error("no plugin \"{0}\" is loaded that can narrate")]
     Narrator(String),
-    /// The plugin is there and cannot run.
+    /// The plugin exists but cannot run.
     #[error("the plugin \"{id}\" {broken}")]
     Broken {
-        /// The plugin.
         id: String,
         /// `is broken: main.rhai:3:1: why`.
         broken: String,
     },
-    /// The provider cannot be asked.
+    /// The provider cannot be used.
     #[error("the provider \"{provider}\" cannot be used: {reason}")]
-    Unusable {
-        /// The provider.
-        provider: String,
-        /// Why.
-        reason: String,
-    },
+    Unusable { provider: String, reason: String },
 }
 
 impl UnknownModelError {
-    /// Whether it may still come right without another setting: a plugin is mended, a key appears, a provider tells more.
+    /// Returns whether the error can go away without a change of settings: a fixed plugin, a new key, a new model list.
     fn is_recoverable(&self, models: &ModelRegistry) -> bool {
         match self {
             Self::Broken { .. } | Self::Unusable { .. } => true,
@@ -153,14 +147,14 @@ impl UnknownModelError {
 }
 
 impl ModelRegistry {
-    /// The models of a configuration. A key that is not there is a log line now and an honest error when it is used.
+    /// Creates the registry of a configuration. A missing key is logged now, and is an error when the model is used.
     pub fn new(config: &Arc<Config>, catalogue: Arc<InstalledPlugins>) -> Self {
         let configured = providers::provider_entries(config).into_iter().map(Arc::new).collect();
         Self { config: Arc::clone(config), configured, catalogue, roster: RwLock::default() }
     }
 
-    /// Takes in what was connected, and the model that was chosen. Who did not change stays who it was, with all that was
-    /// learned of it; replies under way go on with whom they have asked.
+    /// Replaces the providers added at run time and the chosen default model. An unchanged provider keeps its client
+    /// and what was learned of it; running replies keep the client that they use.
     pub fn connect(&self, kept: Vec<ConnectedProvider>, chosen: Option<String>, keyring: &Keyring) {
         let before = self.roster();
         let mut connected: Vec<(ConnectedProvider, Arc<ProviderEntry>)> = Vec::with_capacity(kept.len());
@@ -179,7 +173,7 @@ impl ModelRegistry {
         Arc::clone(&self.roster.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Every provider, those of the settings first: what they name so goes before what was connected so.
+    /// Returns all providers, those of the settings first. An added provider with the same id is hidden.
     fn entries(&self) -> Vec<Arc<ProviderEntry>> {
         let roster = self.roster();
         let is_free = |entry: &&Arc<ProviderEntry>| !self.is_configured(&entry.id);
@@ -187,30 +181,31 @@ impl ModelRegistry {
         self.configured.iter().chain(connected).cloned().collect()
     }
 
-    /// Whether the settings name a provider so.
+    /// Returns whether the settings have a provider with this id.
     pub fn is_configured(&self, id: &str) -> bool {
         self.configured.iter().any(|entry| entry.id == id)
     }
 
-    /// Why a provider cannot be asked; `None` where it can, or is not there.
+    /// Returns why a provider cannot be used; `None` if it can, or does not exist.
     pub fn unusable_reason(&self, id: &str) -> Option<String> {
         self.entry(id)?.unusable.clone()
     }
 
-    /// The model of sessions that name none: the one that was chosen, else that of the settings.
+    /// Returns the default model: the chosen one, else that of the settings.
     pub fn default_name(&self) -> String {
         self.roster().chosen.clone().unwrap_or_else(|| self.config.generation.model.clone())
     }
 
-    /// The model that was chosen over that of the settings.
+    /// Returns the default model chosen at run time.
     pub fn chosen_default(&self) -> Option<String> {
         self.roster().chosen.clone()
     }
 
-    /// Who writes for a model's name.
+    /// Resolves a model name.
     ///
     /// # Errors
-    /// Nobody or more than one has that name; of a name that stands for several, why none of them can be asked.
+    /// Returns an error if no or more than one provider offers the name. For an alias: the error of its first model, if
+    /// none of them can be asked.
     pub fn find(&self, name: &str) -> Result<ReplyWriter, UnknownModelError> {
         if let Some(id) = name.strip_prefix("plugin:") {
             return self.narrator(id);
@@ -227,8 +222,8 @@ impl ModelRegistry {
         Ok(ReplyWriter::Model(choice))
     }
 
-    /// The names of the model that a session's name of one stands for, the server's own where it has none: as it is asked for,
-    /// `provider/model`, and the model's own. None where no model would be asked.
+    /// Returns the names of the model that `name` resolves to, or of the default model: as requested, `provider/model`,
+    /// and the provider's own. Empty if it is no model.
     pub fn names(&self, name: Option<&str>) -> Vec<String> {
         match self.find(&name.map_or_else(|| self.default_name(), str::to_owned)) {
             Ok(ReplyWriter::Model(choice)) => choice.names(),
@@ -236,7 +231,7 @@ impl ModelRegistry {
         }
     }
 
-    /// The models that a name of the settings stands for, as far as they can be asked.
+    /// Resolves an alias of the settings to those of its models that can be asked.
     fn resolve_alias(&self, alias: &ModelAlias) -> Result<ModelSelection, UnknownModelError> {
         let (mut found, mut passed, mut why) = (Vec::new(), Vec::new(), None);
         for name in &alias.models {
@@ -257,10 +252,10 @@ impl ModelRegistry {
         }
     }
 
-    /// The model of embeddings that the settings name; `None` where they name none.
+    /// Returns the embedding model of the settings; `None` if none is configured.
     ///
     /// # Errors
-    /// There is no such provider, it cannot be asked, or its kind embeds nothing.
+    /// Returns an error if the provider does not exist or cannot be used, or its kind has no embeddings.
     pub fn embedder(&self, config: &Config) -> Result<Option<Embedder>, String> {
         let name = &config.recall.embeddings;
         if name.is_empty() {
@@ -292,8 +287,8 @@ impl ModelRegistry {
         }
     }
 
-    /// What to say of a name whose provider is there and does not offer such a model, as far as that is known: it may be new there,
-    /// so that it is no mistake in any case.
+    /// Returns a warning if the provider exists but does not list the model. It is no error, because the model may be
+    /// new.
     pub fn missing_model_hint(&self, name: &str) -> Option<String> {
         let (provider, model) =
             name.split_once('/').filter(|_| !self.config.aliases.iter().any(|alias| alias.name == name))?;
@@ -322,7 +317,7 @@ impl ModelRegistry {
         }
     }
 
-    /// Mistakes in the settings that only somebody finds who knows the kinds of servers and the models, each at its place.
+    /// Returns the errors in the settings that need knowledge of provider kinds and models, each with its position.
     pub fn config_error(&self, config: &Config) -> Option<ConfigError> {
         let stands_for_none = |alias: &ModelAlias| {
             let wrong = alias.models.iter().filter_map(|name| self.candidate(name).err());
@@ -334,11 +329,11 @@ impl ModelRegistry {
         )
     }
 
-    /// Looks whether the default model can be anything at all, for the one who starts the server: `Err` is a mistake in
-    /// the settings. What may still come right (a plugin is mended, a provider tells its models) is a line in the log.
+    /// Checks the default model at startup. What may still come right (a broken plugin, an unknown model list) is only
+    /// logged.
     ///
     /// # Errors
-    /// Says why no such model can be.
+    /// Returns a message if no such model can exist.
     pub fn check_default(&self, config: &Config) -> Result<(), String> {
         let default = &config.generation.model;
         let error = match self.find(default) {
@@ -363,12 +358,12 @@ impl ModelRegistry {
         Ok(())
     }
 
-    /// Whether the names of some models are only known once a server has told them.
+    /// Returns whether some provider's models are only known from its own list.
     fn is_listed_by_server(&self) -> bool {
         self.entries().iter().any(|entry| entry.models.is_empty())
     }
 
-    /// What could stand there instead.
+    /// Returns a hint with the valid names.
     fn valid_names_hint(&self) -> String {
         let narrators = self.narrators().into_iter().map(|plugin| format!("\"plugin:{}\"", plugin.id()));
         let entries = self.entries();
@@ -376,47 +371,47 @@ impl ModelRegistry {
         format!("; there are {}", narrators.chain(ids).collect::<Vec<_>>().join(", "))
     }
 
-    /// Tokens that a model's prompt and reply may have together, if its provider has told.
+    /// Returns the context length of a model in tokens, if its provider reports it.
     pub fn context_length(&self, provider: &str, model: &str) -> Option<usize> {
         let length = self.entry(provider)?.told().models.iter().find(|info| info.id == model)?.context_length?;
         usize::try_from(length).ok()
     }
 
-    /// What texts for a model are measured by.
+    /// Returns the token measure of a model.
     pub fn measure(&self, provider: &str, model: &str) -> TokenMeasure {
         self.entry(provider).map(|entry| entry.counters.measure(model)).unwrap_or_default()
     }
 
-    /// How a model is told of tools.
+    /// Returns how tools are offered to a model.
     pub fn tools(&self, candidate: &ModelCandidate) -> ToolMode {
         self.tools_of(&candidate.client.endpoint().id, &candidate.model).unwrap_or_default()
     }
 
-    /// How a model of a provider is told of tools; `None` where there is no such provider.
+    /// Returns how tools are offered to a model of a provider; `None` if there is no such provider.
     pub fn tools_of(&self, provider: &str, model: &str) -> Option<ToolMode> {
         Some(self.entry(provider)?.tools(model))
     }
 
-    /// Remembers that a model's server refused a request that told of tools: it is told in words from now on.
+    /// Records that a server refused a request with tools. From now on they are described in the prompt text.
     pub fn use_text_tools(&self, provider: &str, model: &str) {
         if let Some(entry) = self.entry(provider) {
             entry.use_text_tools(model);
         }
     }
 
-    /// Learns from what a provider counted for a prompt of so many estimated tokens.
+    /// Corrects the estimate of a model from the server's count of a prompt.
     pub fn learn_token_count(&self, provider: &str, model: &str, estimated: usize, counted: u64) {
         if let Some(entry) = self.entry(provider) {
             entry.counters.learn(model, estimated, counted);
         }
     }
 
-    /// What a reply costs by the prices of the settings, else by those that its provider has told.
+    /// Returns the cost of a reply, by the prices of the settings, else by those that the provider reports.
     pub fn cost(&self, provider: &str, model: &str, usage: &Usage) -> Option<ReplyCost> {
         self.entry(provider)?.cost(model, usage)
     }
 
-    /// Whether a provider was not asked for a while; who is told so asks it.
+    /// Returns whether a provider's model list is due for a refresh, and if so marks it as asked now.
     pub fn needs_refresh(&self, provider: &str, now: Time) -> bool {
         let Some(entry) = self.entry(provider) else { return false };
         let mut told = entry.told();
@@ -427,7 +422,7 @@ impl ModelRegistry {
         wants
     }
 
-    /// Asks a provider what it has. A failure is no harm: what was known stays known.
+    /// Fetches the model list of a provider. On failure the old list stays.
     pub async fn refresh_models(&self, client: &ProviderClient) {
         let id = &client.endpoint().id;
         match client.models().await {
@@ -440,19 +435,19 @@ impl ModelRegistry {
         }
     }
 
-    /// The providers that can be asked: id, client, and the models that the configuration names.
+    /// Returns the usable providers: id, client, and the models that the settings list.
     pub fn providers(&self) -> impl Iterator<Item = (String, ProviderClient, Vec<String>)> {
         let usable = self.entries().into_iter().filter(|entry| entry.unusable.is_none());
         usable.map(|entry| (entry.id.clone(), entry.client.clone(), entry.models.clone()))
     }
 
-    /// The providers that cannot: id, why, and the models that the configuration names.
+    /// Returns the unusable providers: id, reason, and the models that the settings list.
     pub fn unusable(&self) -> impl Iterator<Item = (String, String, Vec<String>)> {
         let entries = self.entries().into_iter();
         entries.filter_map(|entry| Some((entry.id.clone(), entry.unusable.clone()?, entry.models.clone())))
     }
 
-    /// The names of the settings that stand for models: the name, the models, and why none of them can be asked.
+    /// Returns the aliases: name, models, and why none of them can be asked.
     pub fn aliases(&self) -> impl Iterator<Item = (&str, &[String], Option<String>)> {
         self.config.aliases.iter().map(|alias| {
             let why = self.resolve_alias(alias).err().map(|error| error.to_string());
@@ -460,7 +455,7 @@ impl ModelRegistry {
         })
     }
 
-    /// The plugins that narrate.
+    /// Returns the narrator plugins.
     pub fn narrators(&self) -> Vec<Arc<LoadedPlugin>> {
         let catalogue = self.catalogue.now();
         let loaded = catalogue.entries().filter_map(|entry| entry.state.as_ref().ok());

@@ -1,4 +1,4 @@
-//! The providers of the settings become clients: what each speaks, its key, its place in the lane of that key.
+//! Creates the clients of the configured providers: API kind, key, and the lane of that key.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,39 +15,39 @@ use clotho_store::ConnectedProvider;
 
 use super::token_counters::TokenCounters;
 
-/// One provider that can be asked, or cannot and why.
+/// A provider, usable or not.
 pub(in crate::turn) struct ProviderEntry {
     pub id: String,
-    /// The models that the settings name; none = what the server tells.
+    /// The models that the settings list; empty = those that the server reports.
     pub models: Vec<String>,
     pub client: ProviderClient,
-    /// Why it cannot be asked: its key is not there, or nobody speaks its kind.
+    /// Why it cannot be used: its key is missing, or its kind is unknown.
     pub unusable: Option<String>,
     prices: indexmap::IndexMap<String, ModelPrices>,
-    /// How many tokens texts are to its models.
+    /// The token counters of its models.
     pub counters: TokenCounters,
     model_list: Mutex<ProviderModelList>,
     tools: ToolMode,
-    /// The models whose server refused to be told of tools, while this process lives.
+    /// Models whose server refused tools in a request. Kept until the process ends.
     text_tool_models: Mutex<HashSet<String>>,
 }
 
-/// What a provider has told.
+/// The models that a provider reported.
 #[derive(Default)]
 pub(in crate::turn) struct ProviderModelList {
     pub models: Vec<ModelInfo>,
-    /// When it was last asked.
+    /// When the list was last requested.
     pub asked: Option<Time>,
 }
 
-/// What a reply costs, and who says so.
+/// The cost of a reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReplyCost {
     /// Money, in the currency of the prices.
     pub cost: Number,
-    /// What the provider's memory saved of it; `None` = nothing, or not known.
+    /// What the provider's cache saved; `None` = nothing or unknown.
     pub saved: Option<Number>,
-    /// `settings` or `prices`.
+    /// The source of the prices: `settings` or `prices`.
     pub from: &'static str,
 }
 
@@ -56,13 +56,13 @@ impl ProviderEntry {
         self.model_list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How a model is told of tools.
+    /// Returns how tools are offered to a model.
     pub fn tools(&self, model: &str) -> ToolMode {
         let is_in_words = || !self.client.supports_tools() || self.text_tool_models().contains(model);
         if self.tools == ToolMode::RequestField && is_in_words() { ToolMode::PromptText } else { self.tools }
     }
 
-    /// From now on a model is told of tools in words.
+    /// From now on describes tools in the prompt text for a model.
     pub fn use_text_tools(&self, model: &str) {
         self.text_tool_models().insert(model.to_owned());
     }
@@ -71,7 +71,7 @@ impl ProviderEntry {
         self.text_tool_models.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it offers a model of that name: as the settings say, or where they say nothing, as it told itself.
+    /// Returns whether the provider offers a model: by the settings, or if they list none, by its own list.
     pub fn offers(&self, name: &str) -> bool {
         if self.models.is_empty() {
             return self.told().models.iter().any(|info| info.id == name);
@@ -79,7 +79,7 @@ impl ProviderEntry {
         self.models.iter().any(|model| model == name)
     }
 
-    /// What a reply costs by the prices of the settings, else by those that the provider has told.
+    /// Returns the cost of a reply, by the prices of the settings, else by those that the provider reports.
     pub fn cost(&self, model: &str, usage: &Usage) -> Option<ReplyCost> {
         let (info, from) = match self.prices.get(model) {
             Some(prices) => (priced_model(prices), "settings"),
@@ -99,12 +99,12 @@ fn priced_model(prices: &ModelPrices) -> ModelInfo {
     }
 }
 
-/// The price of one token from that of a million, to the last digit: a division would leave a binary fraction.
+/// Returns the price of one token from that of a million. Parses it as a decimal, because a division is inexact.
 fn per_token(million: f64) -> f64 {
     format!("{million}e-6").parse().unwrap_or(million / 1e6)
 }
 
-/// Every provider of the settings. What keeps one from being asked is a log line now and an honest error when it is used.
+/// Creates all providers of the settings. A problem is logged now, and is an error when the provider is used.
 pub(in crate::turn) fn provider_entries(config: &Config) -> Vec<ProviderEntry> {
     let keys: Vec<_> = config.providers.iter().map(ProviderConfig::key).collect();
     let of = |key: &Result<Option<Secret>, _>| key.as_ref().ok().cloned().flatten();
@@ -158,7 +158,7 @@ fn provider_entry(
     }
 }
 
-/// A provider that was connected while the server runs. It stands in the lane of whoever has its key already.
+/// Creates a provider that was added at run time. It shares the lane of another provider with the same key.
 pub(in crate::turn) fn connected_entry<'a>(
     one: &ConnectedProvider,
     config: &Config,
@@ -178,12 +178,12 @@ pub(in crate::turn) fn connected_entry<'a>(
     provider_entry(&provider, config, key.map_err(|error| error.to_string()), lane)
 }
 
-/// What a key is bound to: whose it is, and whom it is shown.
+/// Returns the context to which a sealed key is bound: the provider's id and its origin.
 pub(in crate::turn) fn key_context(connection: &ProviderConnection) -> String {
     format!("{} {}", connection.id, connection.origin())
 }
 
-/// A key as it is kept in memory.
+/// Converts an opened key to the form of the settings.
 fn api_key(opened: Option<Result<Secret, KeyringError>>) -> ApiKey {
     match opened {
         None => ApiKey::None,
@@ -192,7 +192,7 @@ fn api_key(opened: Option<Result<Secret, KeyringError>>) -> ApiKey {
     }
 }
 
-/// What is kept of one, as the settings would say it.
+/// Returns the connection settings of a stored provider.
 pub(in crate::turn) fn connection(one: &ConnectedProvider) -> ProviderConnection {
     ProviderConnection {
         id: one.id.clone(),
@@ -202,7 +202,8 @@ pub(in crate::turn) fn connection(one: &ConnectedProvider) -> ProviderConnection
     }
 }
 
-/// A lane for each provider; those that share a key (or, without keys, an address) share the narrowest of theirs.
+/// Creates a lane per provider. Providers with the same key (or without keys the same address) share the smallest
+/// limit.
 fn lanes(providers: &[ProviderConfig], keys: &[Option<Secret>]) -> Vec<Lane> {
     let name = |provider: &ProviderConfig, key: &Option<Secret>| match key {
         Some(key) => format!("key {}", key.expose()),
@@ -223,7 +224,7 @@ pub(in crate::turn) fn unknown_kind(kind: &str) -> String {
     format!("expected one of {}, got {kind:?}", known.join(", "))
 }
 
-/// The kinds of the settings that nobody speaks, each at its place.
+/// Returns an error for each unknown provider kind in the settings, with its position.
 pub(in crate::turn) fn unknown_kinds(config: &Config) -> impl Iterator<Item = ConfigError> {
     let wrong = config.providers.iter().filter(|provider| ProviderKind::from_name(&provider.kind).is_none());
     wrong.filter_map(|provider| provider.refuse_kind(unknown_kind(&provider.kind)))
@@ -238,7 +239,7 @@ mod tests {
         Config::load(None, Some(text.to_owned()), std::iter::empty()).unwrap()
     }
 
-    /// A price is what the settings say, to the last digit, and counts before what the server tells.
+    /// Prices of the settings are exact and take precedence over those of the server.
     #[test]
     fn provider_config_prices_take_precedence() {
         let entries = provider_entries(&config(
@@ -259,7 +260,7 @@ mod tests {
         assert_eq!(entries[0].cost("other", &usage).map(|cost| cost.from), Some("prices"));
     }
 
-    /// Ranked idea 9: the limit is the key's, in however many blocks it stands.
+    /// Ranked idea 9: the limit belongs to the key, even if several providers use it.
     #[test]
     fn provider_shared_key_shares_lane() {
         let config = config(

@@ -1,7 +1,7 @@
-//! How many tokens texts are to the models that are asked.
+//! Token counts of texts, per model.
 //!
-//! Where a model's tokenizer is known (`provider/tokenizer.rs`) it counts. Where none is, texts are estimated, and the estimate
-//! is put right by what the model server said of earlier prompts: it counts them whether or not we can.
+//! If the model's tokenizer is known (`provider/tokenizer.rs`), it counts. Else texts are estimated, and the estimate
+//! is corrected by what the model server counted for earlier prompts.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,30 +10,30 @@ use clotho_compat::prompt::{ESTIMATE, OutgoingMessage, TokenCounter, TokenMeasur
 use clotho_config::ProviderConfig;
 use clotho_provider::{ChatTemplate, Tokenizer, TokenizerError};
 
-/// So many models of a provider are told apart; then all is learned anew.
+/// The number of models of a provider with their own counters. Beyond that all are dropped and learned anew.
 const MAX_MODELS: usize = 256;
-/// So many prompts are remembered; the one with the most tokens counts, so that the next one fits.
+/// The number of prompts remembered. The highest ratio among them is used, so that the next prompt fits.
 const LAST: usize = 4;
-/// Tokens of a prompt, estimated, from which on it says something of texts.
+/// Prompts of fewer estimated tokens are not used for the correction.
 const LEAST: usize = 64;
-/// What a model server counts for a thousand estimated tokens if it has counted the same prompt: less is a part of it, as
-/// servers count that say only what they had not read before, and more has something else in it.
+/// The plausible server counts per 1000 estimated tokens. A lower one covers only a part of the prompt, since some
+/// servers count only uncached tokens; a higher one includes something else.
 const PLAUSIBLE_RATIO: std::ops::RangeInclusive<usize> = 400..=3_000;
 
 /// The counters of one provider's models.
 #[derive(Debug, Default)]
 pub struct TokenCounters {
-    /// The tokenizer of the settings for every model, and those for some.
+    /// The tokenizer of the settings for all models; `per_model` overrides it.
     default: Option<Tokenizer>,
     per_model: HashMap<String, Tokenizer>,
-    /// Whether names of models mean what they mean at OpenAI.
+    /// Whether model names have the meaning that they have at OpenAI.
     uses_openai_names: bool,
     models: Mutex<HashMap<String, Arc<ModelTokenCounter>>>,
 }
 
 impl TokenCounters {
-    /// The counters of a provider. Reads the files that the settings name; one that is none is a line in the log, and texts
-    /// are estimated.
+    /// Creates the counters of a provider. Reads the tokenizer files of the settings; if one is invalid, that is logged
+    /// and texts are estimated.
     pub fn new(provider: &ProviderConfig) -> Self {
         let read = |setting: &str| {
             let warn =
@@ -50,12 +50,12 @@ impl TokenCounters {
         }
     }
 
-    /// What texts for a model are measured by.
+    /// Returns the token measure of a model.
     pub fn measure(&self, model: &str) -> TokenMeasure {
         TokenMeasure::new(self.model_counter(model))
     }
 
-    /// Learns from what the model server counted for a prompt of so many estimated tokens.
+    /// Corrects the estimate of a model from the server's count of a prompt.
     pub fn learn(&self, model: &str, estimated: usize, counted: u64) {
         self.model_counter(model).learn(estimated, counted);
     }
@@ -76,7 +76,7 @@ impl TokenCounters {
     }
 }
 
-/// The files of the settings that are no tokenizers or templates, each in one sentence.
+/// Returns a sentence for each tokenizer or template file of the settings that is invalid.
 pub fn unusable_files(providers: &[ProviderConfig]) -> Vec<String> {
     let named = |provider: &ProviderConfig| {
         let own = provider.tokenizers.values().chain([&provider.tokenizer]).filter(|setting| !setting.is_empty());
@@ -89,7 +89,7 @@ pub fn unusable_files(providers: &[ProviderConfig]) -> Vec<String> {
     providers.iter().flat_map(named).collect()
 }
 
-/// What messages are estimated at as a whole, before anything was learned.
+/// Estimates the tokens of messages, without learned corrections.
 pub fn estimate_messages(messages: &[OutgoingMessage]) -> usize {
     messages.iter().map(|message| tokens(&message.text)).sum()
 }
@@ -98,7 +98,7 @@ pub fn estimate_messages(messages: &[OutgoingMessage]) -> usize {
 #[derive(Debug)]
 struct ModelTokenCounter {
     tokenizer: Option<Tokenizer>,
-    /// What the server counted for a thousand estimated tokens, the newest last.
+    /// Server counts per 1000 estimated tokens, newest last.
     server_ratios: Mutex<VecDeque<usize>>,
 }
 
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(counters("").measure("gpt-4o").message("tiktoken is great!"), 10);
     }
 
-    /// Where nobody can count, the server's own counts put the estimate right; the largest of the last ones holds.
+    /// Without a tokenizer, server counts correct the estimate; the highest recent ratio is used.
     #[test]
     fn token_counters_estimate_learns_from_server_count() {
         let counters = counters("");

@@ -1,5 +1,5 @@
-//! Keeping what runs: partial texts on disk every second, all of them in one commit; replies that nobody holds ended
-//! honestly; and an orderly end at shutdown.
+//! The autosave of running replies: saves all partial texts in one commit every second, ends orphaned replies, and ends
+//! running replies at shutdown.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,14 +11,14 @@ use clotho_store::{OrphanReply, ReplyCompletion, Trace, Tx};
 use super::endings;
 use crate::turn::{TurnError, TurnServices};
 
-/// How often what runs is kept.
+/// The intervals of the autosave.
 #[derive(Debug, Clone, Copy)]
 pub struct SaveIntervals {
-    /// Partial texts are saved this often (`docs/domain.md` 5.3).
+    /// The interval between saves of partial texts (`docs/domain.md` 5.3).
     pub save: Duration,
-    /// What a reply was asked with is saved after this time, before it has passed twice: replies that end sooner cost nothing.
+    /// A request is saved when it is between one and two of these intervals old. Shorter replies cost no write.
     pub request: Duration,
-    /// Every so many saves the sweeper looks for replies that nobody holds.
+    /// The number of saves between two checks for orphaned replies.
     pub orphan_check_every: u32,
 }
 
@@ -28,7 +28,7 @@ impl Default for SaveIntervals {
     }
 }
 
-/// Saves and sweeps for ever.
+/// Runs the autosave and the orphan check forever.
 pub async fn keep(parts: &Arc<TurnServices>) {
     let rhythm = parts.save_intervals;
     let mut ticks = tokio::time::interval(rhythm.save);
@@ -38,7 +38,7 @@ pub async fn keep(parts: &Arc<TurnServices>) {
         let saved = tokio::select! {
             _ = ticks.tick() => {
                 ticked += 1;
-                // One that fails does not keep the other from the disk.
+                // A failure of one does not stop the other.
                 let (texts, requests) = (save(parts).await, save_requests(parts).await);
                 texts.and(requests)
             }
@@ -59,7 +59,7 @@ pub async fn keep(parts: &Arc<TurnServices>) {
     }
 }
 
-/// Saves what replies were asked with that have run for a while. What could not be saved is saved at the next tick.
+/// Saves the requests of replies that have run for a while. After a failure they are saved at the next tick.
 async fn save_requests(parts: &Arc<TurnServices>) -> Result<(), TurnError> {
     let requests = parts.requests.due_for_save();
     if requests.is_empty() {
@@ -74,7 +74,7 @@ async fn save_requests(parts: &Arc<TurnServices>) -> Result<(), TurnError> {
     Ok(())
 }
 
-/// Saves what arrived since the last time, all streams in one commit. What could not be saved is saved the next time.
+/// Saves the new text of all replies in one commit. After a failure it is saved the next time.
 pub async fn save(parts: &Arc<TurnServices>) -> Result<(), TurnError> {
     let arrived: Vec<_> = parts
         .live
@@ -95,8 +95,8 @@ pub async fn save(parts: &Arc<TurnServices>) -> Result<(), TurnError> {
     Ok(())
 }
 
-/// Ends every reply that is generating in the database and held by nobody here: `error: interrupted`, with what had been
-/// saved of it (`docs/domain.md` 5.6).
+/// Ends every reply that is generating in the database and not running here: `error: interrupted`, with the text saved
+/// so far (`docs/domain.md` 5.6). Returns how many it ended.
 pub async fn end_orphans(parts: &Arc<TurnServices>) -> Result<usize, TurnError> {
     let orphans = parts.store.write(|tx| tx.generating_replies()).await?;
     let mut ended = 0;
@@ -108,7 +108,7 @@ pub async fn end_orphans(parts: &Arc<TurnServices>) -> Result<usize, TurnError> 
         let (session, node) = (orphan.session, orphan.node);
         let ending =
             endings::failed(orphan.metadata, trace, &endings::interrupted_fault(), orphan.content, orphan.reasoning);
-        // It may have ended by itself between the look and now; then there is nothing to do.
+        // The reply may have ended by itself since the read; then there is nothing to do.
         match endings::commit_reply(parts, session, node, 0, ReplyCompletion { name, ..ending }).await {
             Ok(()) => {
                 tracing::info!(%session, %node, code = "interrupted", "a reply that nobody held was ended");
@@ -121,7 +121,7 @@ pub async fn end_orphans(parts: &Arc<TurnServices>) -> Result<usize, TurnError> 
     Ok(ended)
 }
 
-/// The name under which a placeholder stands, and what was saved of its prompt.
+/// Returns the name of a placeholder and its saved trace.
 async fn saved_request(parts: &Arc<TurnServices>, orphan: &OrphanReply) -> Result<(Option<String>, Trace), TurnError> {
     let (session, node) = (orphan.session, orphan.node);
     parts
@@ -135,12 +135,12 @@ async fn saved_request(parts: &Arc<TurnServices>, orphan: &OrphanReply) -> Resul
         .await
 }
 
-/// Lets no more replies begin, asks every running one to end, and waits for their commits. Each becomes `error:
-/// interrupted` with what had arrived, as after a crash: nobody asked for half a reply.
+/// Stops new replies, interrupts the running ones and waits for their commits. Each becomes `error: interrupted` with
+/// its partial text, as after a crash, because no user asked for half a reply.
 pub async fn stop_replies(parts: &Arc<TurnServices>) {
     parts.is_stopping.store(true, Ordering::SeqCst);
     let mut counting = parts.live.watch_count();
-    // A reply that was just about to begin is seen when it does.
+    // A reply that starts just now is interrupted when the count changes.
     while *counting.borrow_and_update() > 0 {
         parts.live.interrupt_all();
         if counting.changed().await.is_err() {

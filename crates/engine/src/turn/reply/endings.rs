@@ -1,4 +1,4 @@
-//! How replies end: commit 2, and the endings of those that fail outside the machine.
+//! The endings of replies: commit 2, and the endings of replies that fail outside the machine.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use clotho_store::{ProposedSummary, ReplyCompletion, Trace, Tx, WriteError};
 use crate::turn::TurnServices;
 use crate::turn::machine::ReplyFault;
 
-/// Why a reply ends that the server did not live to finish.
+/// Returns the fault of a reply that the server could not finish.
 pub fn interrupted_fault() -> ReplyFault {
     let message = "the server stopped while this reply was being written";
     ReplyFault::new("interrupted", message, "try again: whatever had arrived is kept")
 }
 
-/// The ending of a reply that failed outside the machine. `trace` is what is known of its prompt, which may be nothing: what it
-/// was to be asked with and why it ended stands there all the same.
+/// Builds the ending of a reply that failed outside the machine. `trace` is what is known of its prompt, possibly
+/// nothing; model, parameters and error are added to it.
 pub fn failed(
     mut metadata: Map<String, Value>,
     mut trace: Trace,
@@ -44,7 +44,7 @@ pub fn failed(
     }
 }
 
-/// Commit 2.
+/// Runs commit 2.
 pub async fn commit_reply(
     parts: &Arc<TurnServices>,
     session: SessionId,
@@ -55,7 +55,7 @@ pub async fn commit_reply(
     commit_with_summaries(parts, session, (node, step), ending, Vec::new()).await
 }
 
-/// Commit 2, with the summaries that plugins proposed at it.
+/// Runs commit 2, with the summaries that plugins proposed.
 pub async fn commit_with_summaries(
     parts: &Arc<TurnServices>,
     session: SessionId,

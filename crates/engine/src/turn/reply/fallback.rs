@@ -1,5 +1,5 @@
-//! Models are asked in turn: the preferred one, and where it fails before it has said anything, the next. One that wants
-//! tools called is asked again with what came of them.
+//! Asks the models of the fallback list in order: if one fails before it has sent any text, the next is asked. A model
+//! that calls tools is asked again with their results.
 
 use std::sync::Arc;
 
@@ -17,32 +17,30 @@ use crate::turn::models::{ModelCandidate, ModelSelection, SkippedModel};
 use crate::turn::tools::ToolRunner;
 use crate::turn::{TurnServices, ask, tools, tools::text_tools};
 
-/// What is to be asked.
+/// A request to the models of a fallback list.
 pub struct FallbackRequest<'a> {
-    /// Of whom.
+    /// The models.
     pub choice: &'a ModelSelection,
-    /// The prompt.
     pub made: &'a BuiltPrompt,
-    /// Parameters of the session and of this request.
+    /// Parameters of the session and of the request.
     pub params: &'a Map<String, Value>,
-    /// What the reply's dice come from, and its seed.
+    /// The seed of the reply and its rolls.
     pub dice_seed: u64,
 }
 
-/// One model that is asked.
+/// One attempt with one model.
 pub struct ModelAttempt<'a> {
-    /// Who.
     pub candidate: &'a ModelCandidate,
-    /// The parameters that go with the request.
+    /// The parameters sent with the request.
     pub params: Map<String, Value>,
-    /// What wrote the prompt as one text, where it goes as one: `{name, problem?}`.
+    /// The template, if the prompt is sent as one text: `{name, problem?}`.
     pub template: Option<Value>,
-    /// Who could not answer before.
+    /// The models that failed before.
     pub skipped: &'a [SkippedModel],
 }
 
 impl ModelAttempt<'_> {
-    /// Those who could not answer, as the trace tells them; `None` = nobody.
+    /// Formats the skipped models for the trace; `None` without any.
     pub fn skipped_models(&self) -> Option<Value> {
         let told =
             |passed: &SkippedModel| json!({"model": passed.model, "code": passed.code, "message": passed.message});
@@ -50,17 +48,16 @@ impl ModelAttempt<'_> {
     }
 }
 
-/// A model whose server refused the request because it tells of tools. Nothing has been said.
+/// A model whose server refused the request because of its tools. No text was sent.
 pub struct ToolsRefusal {
-    /// Who.
     pub candidate: ModelCandidate,
-    /// The server's words.
+    /// The server's message.
     pub why: String,
 }
 
-/// Asks one model after another until one has begun to answer, and hears it to its end. `asked` is told of each before it is
-/// asked. All of them together, with the tools that they use, have the time that a reply may take. Where a server refuses to be
-/// told of tools, that is handed back: the prompt has to be another one.
+/// Asks one model after another until one begins to answer, and streams its answer to the end. Calls `asked` before
+/// each attempt. All attempts and tool calls together have the time limit of a reply. Returns a refusal if a server
+/// does not accept tools, because the prompt then has to be built again.
 pub async fn stream_with_fallback<T>(
     parts: &Arc<TurnServices>,
     writing: &TextGeneration<T>,
@@ -82,6 +79,7 @@ pub async fn stream_with_fallback<T>(
         if let Some(wire) = tools.as_ref().and_then(|tools| tools.to_wire()) {
             add_tools(&mut request, wire);
         }
+        // Ask until the model calls no more tools.
         let prompt = request.messages.len();
         let failure = loop {
             append_tool_rounds(&mut request, &rounds, prompt, tools.as_deref());
@@ -101,6 +99,7 @@ pub async fn stream_with_fallback<T>(
             }
             machine.continue_after_tools();
         };
+        // The model failed before any text: try the next one.
         tracing::warn!(model = candidate.name, code = failure.code(), "the next model is asked: {failure}");
         passed.push(SkippedModel::from_failure(&candidate.name, &failure));
         left = left.saturating_sub(1);
@@ -108,12 +107,12 @@ pub async fn stream_with_fallback<T>(
     None
 }
 
-/// What may become of a failure before the first word.
+/// The attempts allowed after a failure before any text.
 #[derive(Clone, Copy)]
 struct FailureHandling {
     /// Another model may be asked.
     next_model: bool,
-    /// The same may be asked without being told of tools in a field of the request.
+    /// The same model may be asked without the request's `tools` field.
     without_tools: bool,
 }
 
@@ -127,14 +126,15 @@ impl FailureHandling {
     }
 }
 
-/// Tells a model of the tools that it may use, besides those that the request's own parameters name.
+/// Adds the tools to a request, after those of its own parameters.
 fn add_tools(request: &mut Request, tools: Vec<Value>) {
     let own = request.params.shift_remove("tools");
     let own = own.and_then(|own| if let Value::Array(own) = own { Some(own) } else { None }).unwrap_or_default();
     request.params.insert("tools".into(), own.into_iter().chain(tools).collect());
 }
 
-/// Tells it what came of those that it has used. The last time it is asked it may use none: it has to say something.
+/// Adds the results of tool calls to a request. After the last round no more tools are allowed, so that the model
+/// writes.
 fn append_tool_rounds(request: &mut Request, rounds: &[ToolRound], prompt: usize, tools: Option<&ToolRunner<'_>>) {
     let is_last = rounds.len() >= tools::MAX_ROUNDS;
     if tools.is_some_and(|tools| tools.to_wire().is_none()) {
@@ -148,7 +148,7 @@ fn append_tool_rounds(request: &mut Request, rounds: &[ToolRound], prompt: usize
     request.rounds = rounds.to_vec();
 }
 
-/// A template, as the trace tells of it.
+/// Formats a template for the trace.
 fn template_trace(written: &TemplatedPrompt) -> Value {
     match &written.problem {
         Some(problem) => json!({"name": written.template, "problem": problem}),
@@ -161,8 +161,8 @@ fn build_request(wish: &FallbackRequest<'_>, candidate: &ModelCandidate) -> Requ
     ask::request(wish.params, wish.dice_seed, candidate.model.clone(), wish.made, endpoint)
 }
 
-/// Feeds the machine until the text is over or the model waits for its tools, and shows watchers what comes. Where somebody may be asked
-/// instead, a failure before the first word is not the end: it is handed back.
+/// Feeds the machine until the text is over or tools are to be called, and publishes the pieces. If `may` allows
+/// another attempt, a failure before any text is returned instead of ending the reply.
 async fn stream_frames<T>(
     parts: &Arc<TurnServices>,
     writing: &TextGeneration<T>,
@@ -199,7 +199,7 @@ async fn stream_frames<T>(
     None
 }
 
-/// What it means to the machine that somebody stops a text.
+/// Converts the reason of a stop to an event.
 pub fn stop_event(stop: StopReason) -> ReplyEvent {
     match stop {
         StopReason::Cancelled => ReplyEvent::Cancelled,
@@ -207,7 +207,7 @@ pub fn stop_event(stop: StopReason) -> ReplyEvent {
     }
 }
 
-/// Tells the machine, and shows what is new to whoever watches. Answers whether the model waits for its tools.
+/// Feeds an event to the machine and publishes new text. Returns whether tools are to be called.
 pub fn hear<T>(
     parts: &Arc<TurnServices>,
     writing: &TextGeneration<T>,

@@ -1,5 +1,5 @@
-//! What running replies were asked with: parameters, seed and prompt. Kept in memory until the reply ends, and put on disk
-//! when it does not end at once, so that also a reply which is cut off can say why it exists.
+//! The requests of running replies: parameters, seed and prompt. They are kept in memory until the reply ends, and
+//! saved to disk if that takes a while, so that an interrupted reply has its trace too.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,25 +10,24 @@ use tokio::sync::Notify;
 use clotho_core::ids::NodeId;
 use clotho_store::Trace;
 
-/// What one reply was asked with.
+/// The request of one reply.
 #[derive(Debug)]
 pub struct RunningRequest {
-    /// What is known of the reply so far.
+    /// The metadata known so far.
     pub metadata: Map<String, Value>,
-    /// Its prompt.
     pub trace: Trace,
 }
 
-/// How far one is on its way to the disk.
+/// The state of a request on its way to disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RequestSaveState {
     New,
-    /// It was there when somebody looked.
+    /// Seen by one check, to be saved at the next.
     Pending,
     Saved,
 }
 
-/// Those of all running replies.
+/// The requests of all running replies.
 #[derive(Debug, Default)]
 pub struct RunningRequests {
     running: Mutex<HashMap<NodeId, (Arc<RunningRequest>, RequestSaveState)>>,
@@ -36,18 +35,18 @@ pub struct RunningRequests {
 }
 
 impl RunningRequests {
-    /// Keeps a request until its reply ends.
+    /// Stores a request until its reply ends.
     pub fn keep(&self, node: NodeId, request: RunningRequest) {
         self.lock().insert(node, (Arc::new(request), RequestSaveState::New));
         self.new.notify_one();
     }
 
-    /// Waits until there is one that is not ripe.
+    /// Waits until a request is new or pending.
     pub async fn wait_for_new(&self) {
         self.new.notified().await;
     }
 
-    /// Those that are not on disk and were there the last time too. The others are ripe the next time.
+    /// Returns the unsaved requests that an earlier check has seen already. The others are due at the next check.
     pub fn due_for_save(&self) -> Vec<(NodeId, Arc<RunningRequest>)> {
         let mut ripe = Vec::new();
         for (node, (request, stage)) in self.lock().iter_mut() {
@@ -63,14 +62,14 @@ impl RunningRequests {
         ripe
     }
 
-    /// Notes that one is on disk.
+    /// Marks a request as saved.
     pub fn mark_saved(&self, node: NodeId) {
         if let Some((_, stage)) = self.lock().get_mut(&node) {
             *stage = RequestSaveState::Saved;
         }
     }
 
-    /// Forgets one: its reply has ended.
+    /// Removes a request; its reply has ended.
     pub fn take(&self, node: NodeId) -> Option<Arc<RunningRequest>> {
         self.lock().remove(&node).map(|(request, _)| request)
     }
@@ -84,7 +83,7 @@ impl RunningRequests {
 mod tests {
     use super::*;
 
-    /// A reply that ends at once is never written twice; one that does not is ripe the second time, until it is saved.
+    /// A request is due at the second check, until it is saved. A reply that ends sooner is never due.
     #[test]
     fn running_requests_second_check_returns_due() {
         let requests = RunningRequests::default();

@@ -1,5 +1,5 @@
-//! One reply, from its placeholder to commit 2: read, build the prompt, stream, run the rules, commit. The only async part
-//! of the journey; what happens when is decided by the machine.
+//! Runs one reply from its placeholder to commit 2: read, build the prompt, stream, run the rules, commit. It is the
+//! async part; the state machine decides what happens when.
 
 use std::sync::Arc;
 
@@ -30,16 +30,16 @@ use crate::turn::tools::ToolRunner;
 use crate::turn::{TurnError, TurnServices, rules::rules_in_force};
 use crate::turn::{ask, models::token_counters, rules::summary_proposals, side_calls, tools};
 
-/// Who writes the reply.
+/// The source of a reply, as requested.
 #[derive(Debug, Clone)]
 pub enum ReplyJobSource {
     /// A model by name.
     Model(String),
-    /// A plugin has said it already (`on_input` with a reply).
+    /// A plugin has written it already (`on_input` with a reply).
     PluginText(String),
 }
 
-/// One reply to be written.
+/// A reply to write.
 pub struct ReplyJob {
     pub session: SessionId,
     pub user: UserId,
@@ -47,15 +47,15 @@ pub struct ReplyJob {
     pub draft: NodeDraft,
     pub source: ReplyJobSource,
     pub params: Map<String, Value>,
-    /// The text that it goes on from.
+    /// The text to continue.
     pub prefix: String,
     pub asked: Option<HeadRequest>,
-    /// The operation that asked for it.
+    /// The operation that requested it.
     pub step: i64,
     pub running: Arc<RunningReply>,
 }
 
-/// Runs a reply to its end. Whatever happens in between, also a panic, the node does not stay generating.
+/// Runs a reply to its end. Even after a panic the node does not stay generating.
 pub async fn run(parts: Arc<TurnServices>, job: ReplyJob) {
     let (session, node, step) = (job.session, job.draft.id, job.step);
     let (metadata, name) = (job.draft.metadata.clone(), job.draft.name.clone());
@@ -64,7 +64,7 @@ pub async fn run(parts: Arc<TurnServices>, job: ReplyJob) {
     let sent = parts.requests.take(node);
     let failed = match work {
         Ok(Ok(())) => None,
-        // The session went to the trash, or the node was ended by somebody else: there is nothing left to end.
+        // The session is in the trash or the node has ended already: nothing is left to do.
         Ok(Err(TurnError::Refused(refusal))) => {
             tracing::info!(%session, %node, "a reply came to nothing: {refusal}");
             None
@@ -88,7 +88,7 @@ pub async fn run(parts: Arc<TurnServices>, job: ReplyJob) {
     parts.live.end(node);
 }
 
-/// Who writes, once the name is understood.
+/// The source of a reply, with the model name resolved.
 enum ReplySource {
     PluginText(String),
     Narrator { name: String, plugin: String },
@@ -111,7 +111,7 @@ fn reply_source(parts: &TurnServices, source: &ReplyJobSource) -> ReplySource {
     }
 }
 
-/// What is known of a reply besides its text.
+/// The facts of a reply besides its text.
 #[derive(Default)]
 struct ReplyRecord {
     proposal: HookProposal,
@@ -119,20 +119,20 @@ struct ReplyRecord {
     trace: Trace,
     /// The provider that was asked, and its model.
     asked_model: Option<(String, String)>,
-    /// What its prompt was estimated at, before anything was learned.
+    /// The estimated tokens of its prompt, without learned corrections.
     estimated_tokens: usize,
-    /// What lore says to the model that keeps the values.
+    /// Lore texts for the values model.
     values_prompt: Vec<String>,
 }
 
 impl ReplyRecord {
-    /// Nothing yet.
+    /// Creates the record before anything is asked.
     fn new(job: &ReplyJob, scene: &TurnSnapshot) -> Self {
         let proposal = HookProposal::starting_at(Arc::clone(&scene.world));
         Self { proposal, metadata: job.draft.metadata.clone(), ..Self::default() }
     }
 
-    /// Keeps what is known before the reply, for the case that it never ends by itself.
+    /// Keeps what is known so far, in case the reply is interrupted.
     fn save_request(&self, parts: &TurnServices, job: &ReplyJob) {
         let request = RunningRequest { metadata: self.metadata.clone(), trace: self.trace.clone() };
         parts.requests.keep(job.draft.id, request);
@@ -168,7 +168,7 @@ async fn write_reply(parts: &Arc<TurnServices>, job: ReplyJob) -> Result<(), Tur
     Ok(())
 }
 
-/// Reads the scene and has the text written; once more, with another prompt, where a model's server refuses to be told of tools.
+/// Reads the snapshot and has the text written. If a server refuses tools, it does so once more with another prompt.
 async fn compose_text(
     parts: &Arc<TurnServices>,
     job: &ReplyJob,
@@ -195,7 +195,7 @@ async fn compose_text(
                             refused = Some(again);
                             continue;
                         }
-                        // It was told in words by now, so this cannot be; nobody is asked for ever.
+                        // Tools were in the text this time, so another refusal is unexpected; do not try forever.
                         Some(_) => {
                             let fault = ReplyFault::new("provider_refused", again.why, "set `tools = \"none\"` there");
                             machine.on(ReplyEvent::Failed(fault), parts.clock.now());
@@ -209,18 +209,18 @@ async fn compose_text(
     }
 }
 
-/// From now on the model is told of tools in words.
+/// Records that the model gets its tools in the prompt text from now on.
 fn remember_refusal(parts: &TurnServices, ToolsRefusal { candidate, why }: &ToolsRefusal) {
     tracing::info!(model = candidate.name, "from now on it is told of tools in words: {why}");
     parts.models.use_text_tools(&candidate.client.endpoint().id, &candidate.model);
 }
 
-/// What the trace tells of that.
+/// Formats a refusal for the trace.
 fn refusal_trace(ToolsRefusal { candidate, why }: &ToolsRefusal) -> (String, Value) {
     ("toolsInWords".to_owned(), json!({"model": candidate.name, "why": why}))
 }
 
-/// Ends a reply whose turn never came.
+/// Ends a reply that was stopped while queued.
 async fn end_queued(parts: &Arc<TurnServices>, job: &ReplyJob, stop: StopReason) -> Result<(), TurnError> {
     let fault = match stop {
         StopReason::Cancelled => machine::cancelled_before_text(),
@@ -234,7 +234,8 @@ async fn end_queued(parts: &Arc<TurnServices>, job: &ReplyJob, stop: StopReason)
     Ok(endings::commit_reply(parts, job.session, job.draft.id, job.step, ending).await?)
 }
 
-/// Reads, and once more where the model server says that the prompt is too large: by then it is known how it counts.
+/// Reads the snapshot and builds the prompt; once more if the server counts it as too large, with the corrected
+/// estimate.
 async fn read_to_fit(
     parts: &Arc<TurnServices>,
     job: &ReplyJob,
@@ -252,8 +253,8 @@ async fn read_to_fit(
     Ok((scene, made))
 }
 
-/// The scene at the context node, which is the world just before the reply, and the prompt there if a model is asked: one
-/// snapshot for both.
+/// Reads the snapshot at the context node, just before the reply, and builds the prompt if a model is asked. Both use
+/// one transaction.
 async fn read_snapshot(
     parts: &Arc<TurnServices>,
     job: &ReplyJob,
@@ -291,7 +292,7 @@ async fn read_snapshot(
         .await
 }
 
-/// Opens the text: of models, of a narrating plugin, or what was said already.
+/// Prepares the text: from models, from a narrator plugin, or already written.
 async fn open_text(
     parts: &Arc<TurnServices>,
     job: &ReplyJob,
@@ -327,14 +328,14 @@ async fn open_text(
 
 /// The text of a reply.
 enum ReplyText {
-    /// It is there: somebody gave it, or a narrator wrote it together with what it does to the world.
+    /// The whole text, from a plugin or a narrator.
     Whole(Vec<String>),
-    /// Models are asked for it.
+    /// Models have to be asked for it.
     Asked { choice: ModelSelection, made: Box<BuiltPrompt> },
 }
 
-/// Hears the one of the models that answers, and notes each that is asked before it is. Hands back that a server refused to be told
-/// of tools.
+/// Streams from the first model of the fallback list that answers; records each attempt before it is sent. Returns a
+/// refusal if a server does not accept tools.
 async fn stream_reply(
     parts: &Arc<TurnServices>,
     job: &ReplyJob,
@@ -372,8 +373,8 @@ async fn stream_reply(
     refused
 }
 
-/// Takes a text that is there whole; or, where the reply was stopped before, nothing of it, since what a narrator did goes
-/// with all of its words.
+/// Feeds a whole text to the machine. If the reply was stopped before, feeds none of it, because a narrator's
+/// operations belong to all of its text.
 fn feed_whole_text(parts: &Arc<TurnServices>, job: &ReplyJob, machine: &mut ReplyMachine, pieces: Vec<String>) {
     let events = match job.running.wait_for_stop().now_or_never() {
         Some(stop) => vec![fallback::stop_event(stop)],
@@ -395,7 +396,7 @@ fn feed_whole_text(parts: &Arc<TurnServices>, job: &ReplyJob, machine: &mut Repl
     }
 }
 
-/// Lets a plugin write the reply. Its operations and dice belong to the reply like those of `on_reply`.
+/// Has a plugin write the reply. Its operations and rolls belong to the reply, like those of `on_reply`.
 async fn narrate(
     parts: &Arc<TurnServices>,
     job: &ReplyJob,
@@ -426,7 +427,7 @@ async fn narrate(
     }
 }
 
-/// A prompt that cannot be made: what says who plays takes more than there is.
+/// Returns the fault of a prompt whose mandatory texts exceed the budget.
 pub fn prompt_too_large(TokenOverflow { needed, budget }: TokenOverflow, has_preset: bool) -> ReplyFault {
     let whose = if has_preset { "of the preset and the character" } else { "of the character" };
     let message =
@@ -439,8 +440,8 @@ pub fn prompt_too_large(TokenOverflow { needed, budget }: TokenOverflow, has_pre
     ReplyFault::new("prompt_too_large", message, hint)
 }
 
-/// The text as rules read it: where the session wants its values kept by another model, with what that says. Who stops the reply by
-/// then stops only that.
+/// Returns the text as rules read it. If the session has a values model, it is asked first. Cancelling at this stage
+/// cancels only the values model.
 async fn text_for_rules(
     parts: &Arc<TurnServices>,
     job: &ReplyJob,
@@ -461,6 +462,7 @@ async fn text_for_rules(
     let mut traced = kept.told.clone();
     traced.insert("messages".into(), kept.messages.into());
     traced.extend(kept.answer.map(|answer| ("answer".to_owned(), answer.into())));
+    // The reply's own commands are ignored; say so in the trace.
     let own = mvu::count_commands(plain);
     if own > 0 {
         let told = format!("the commands of the reply itself ({own}) count for nothing: {model} keeps the values");
@@ -472,8 +474,8 @@ async fn text_for_rules(
     read(&known.metadata)
 }
 
-/// `on_reply` of every plugin in force, on the finished text, after what the model that keeps the values says of those that do not
-/// read it.
+/// Runs `on_reply` of every plugin in force on the finished text. First applies the values model's changes for plugins
+/// that do not read commands.
 async fn run_rules(
     parts: &Arc<TurnServices>,
     job: &ReplyJob,
@@ -490,7 +492,7 @@ async fn run_rules(
     parts.hooks.run(Hook::OnReply, &stage, proposal).await
 }
 
-/// What failed, for the host: never what people wrote.
+/// Logs a failure, without any text that people wrote.
 fn log_failure(job: &ReplyJob, ending: &ReplyCompletion) {
     let Some(code) = ending.metadata.get("error").and_then(|error| error.get("code")?.as_str()) else { return };
     let (session, node) = (job.session, job.draft.id);
@@ -501,7 +503,7 @@ fn log_failure(job: &ReplyJob, ending: &ReplyCompletion) {
     }
 }
 
-/// What a node's metadata say that its trace says too.
+/// The metadata keys that are copied to the trace.
 const TRACE_KEYS: [&str; 15] = [
     "model",
     "alias",
@@ -537,7 +539,7 @@ fn reply_ending(
     } = known;
     metadata.extend(machine.metadata());
     if let (Some((provider, model)), Some(usage)) = (&asked, machine.usage()) {
-        // Of several requests only the sum is known.
+        // With several requests only the sum is known, so nothing can be learned.
         if !machine.has_called() {
             parts.models.learn_token_count(provider, model, estimated, usage.prompt);
         }
@@ -548,7 +550,7 @@ fn reply_ending(
             trace.head.insert(key.into(), value.clone());
         }
     }
-    // A reply that failed or was stopped changes no world; what its rules said stays in the trace of the failure only.
+    // A reply that failed or was stopped changes no world; only its problems and runs are kept.
     let delta = if machine.runs_rules() {
         delta
     } else {

@@ -1,11 +1,11 @@
-//! Slash commands that several plugins of one story have: the first in the order in which they run gets them.
+//! Slash commands that several plugins of a session define: the first in run order gets them.
 
 use std::sync::Arc;
 
 use clotho_core::tree::PluginSetting;
 use clotho_plugin::{Catalogue, Hook, LoadedPlugin, load_order};
 
-/// What is said of each command that another plugin gets.
+/// Returns a warning for each command that another plugin gets.
 pub fn duplicate_command_warnings(plugins: &[PluginSetting], catalogue: &Catalogue) -> Vec<String> {
     let on = plugins.iter().filter(|plugin| plugin.enabled).filter_map(|plugin| catalogue.get(&plugin.id));
     let playing: Vec<Arc<LoadedPlugin>> = on.filter(|plugin| plugin.has(Hook::OnInput)).cloned().collect();

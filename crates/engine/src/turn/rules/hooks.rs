@@ -1,5 +1,5 @@
-//! Running one hook of every plugin in force, in order: each sees the world with the earlier ones' operations folded in;
-//! one plugin's failure drops only its own (`docs/modders.md`).
+//! Runs one hook of every plugin in force, in order. Each sees the world with the operations of the earlier ones; a
+//! failure drops only the plugin's own operations (`docs/modders.md`).
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,88 +20,82 @@ use clotho_store::{PluginRecord, Store, StoreError, StoreReader};
 use super::metrics::HookMetrics;
 use super::violations::{self, ViolationCounter};
 
-/// Who operations are by that the server itself makes.
+/// The author of operations made by the server itself.
 pub const SERVER: &str = "server";
 
-/// So many model calls the plugins of one message may ask for together.
+/// The maximum number of model calls that the plugins of one message may ask for together.
 const MAX_ASKS: usize = 4;
-/// So many summaries they may propose together.
+/// The maximum number of summaries that they may propose together.
 const MAX_SUMMARIES: usize = 4;
 
-/// A plugin that plays, with its settings and grants as they are in force.
+/// A plugin in force, with its settings and grants.
 #[derive(Debug, Clone)]
 pub struct ActivePlugin {
-    /// The plugin.
     pub plugin: Arc<LoadedPlugin>,
     /// Its settings and grants.
     pub in_force: PluginRecord,
-    /// The version of its values as they are, where they are carried over.
+    /// The version of its stored values, from which `migrate` converts.
     pub from: u32,
 }
 
 impl ActivePlugin {
-    /// Whether it was granted a permission.
+    /// Returns whether a permission was granted.
     pub fn has_permission(&self, permission: &Permission) -> bool {
         self.in_force.grants.iter().any(|grant| grant.parse().as_ref() == Ok(permission))
     }
 }
 
-/// What all hooks at one node share.
+/// The context that all hooks at one node share.
 #[derive(Clone)]
 pub struct HookContext {
-    /// The session.
     pub session: SessionId,
     /// The plugins, in any order.
     pub plugins: Vec<ActivePlugin>,
-    /// The schemas in force.
     pub rules: Arc<SchemaSet>,
     /// The world before the node.
     pub world: Arc<World>,
-    /// The text the hooks are about.
+    /// The text that the hooks read.
     pub text: Arc<str>,
     /// The role of its author.
     pub role: &'static str,
-    /// The user's name.
     pub user: String,
-    /// The character's name.
     pub character: String,
-    /// The node.
     pub node: HookNodeInfo,
-    /// The messages before it, oldest first.
+    /// The messages before the node, oldest first.
     pub recent: Arc<[RecentMessage]>,
-    /// Where dice come from.
+    /// The seeds of the dice.
     pub seeds: DiceSeeds,
-    /// What fell when an earlier version of the node was made: it falls the same way again.
+    /// The rolls of an earlier version of the node, which are reused.
     pub recorded: Arc<[Roll]>,
-    /// What came of a model call, where plugins read that.
+    /// The answer of a model call, for `on_answer`.
     pub answer: Option<ModelCallAnswer>,
-    /// What lorebooks say that values begin with; only `init` is told.
+    /// The initial values from lorebooks; only for `init`.
     pub initial_values: Arc<[InitVarText]>,
-    /// Replies from the root to the place below which the node stands; 0 where no rule asks.
+    /// Replies from the root to the node's parent; 0 if no rule needs the count.
     pub replies: u64,
-    /// Whether the message is only a command that a plugin answers: rules that count turns do not count it.
+    /// Whether the message is only a command that a plugin answers; rules that count turns skip it.
     pub is_command_only: bool,
 }
 
-/// What the hooks of one node proposed together.
+/// The combined proposals of the hooks of one node.
 #[derive(Debug, Clone, Default)]
 pub struct HookProposal {
     /// Operations, rolls, notes, problems and the record of each run.
     pub delta: Delta,
-    /// The world after it. While a hook runs, the hook has it.
+    /// The world after the operations. Empty while a hook runs, because the hook has it.
     pub world: Arc<World>,
-    /// The world before it.
+    /// The world before the operations.
     world_before: Arc<World>,
-    /// What each plugin answered, in the order in which they ran.
+    /// The answer of each plugin, in run order.
     pub answers: Vec<(String, HookAnswer)>,
-    /// The models that plugins want asked when the node is written.
+    /// Model calls to make once the node is written.
     pub asks: Vec<(String, PluginModelCall)>,
-    /// The summaries that plugins propose, to be kept with the node.
+    /// Summaries to store with the node.
     pub summaries: Vec<(String, SummaryProposal)>,
 }
 
 impl HookProposal {
-    /// One that begins with a world.
+    /// Creates an empty proposal for a world.
     pub fn starting_at(world: Arc<World>) -> Self {
         Self { world_before: Arc::clone(&world), world, ..Self::default() }
     }
@@ -111,21 +105,21 @@ impl HookProposal {
         std::mem::take(&mut self.world)
     }
 
-    /// Takes the world back. What a call that failed has written there is of no account: the world is made once more of what was
-    /// proposed before.
+    /// Takes the world back. After a failed call (`None`), discards its writes: rebuilds the world from the earlier
+    /// proposals.
     fn return_world(&mut self, world: Option<Arc<World>>, rules: &SchemaSet) {
         let (world, missing): (Arc<World>, &[StateOperation]) = match world {
             Some(world) => (world, &[]),
             None => (Arc::clone(&self.world_before), &self.delta.operations),
         };
         self.world = world;
-        // What is computed is there from the beginning, whether or not anybody has written.
+        // Computed values exist from the start, even if nothing was written.
         if rules.has_computed() || !missing.is_empty() {
             fold(Arc::make_mut(&mut self.world), missing, rules);
         }
     }
 
-    /// What the server itself does before any hook, as what macros of the prompt wrote: folded as what they propose is.
+    /// Applies operations of the server before any hook, such as the writes of macros.
     pub fn apply_first(&mut self, operations: Vec<StateOperation>, rules: &SchemaSet) {
         let problems = fold(Arc::make_mut(&mut self.world), &operations, rules);
         let mut own = Delta { operations, ..Delta::default() };
@@ -136,20 +130,20 @@ impl HookProposal {
     }
 }
 
-/// Runs hooks, and remembers which plugin ran into its limits too often in which session.
+/// Runs hooks, and counts limit violations by plugin and session.
 pub struct HookRunner {
     host: Arc<dyn ScriptHost>,
     violations: ViolationCounter,
-    /// What they have cost.
+    /// What the hooks have cost.
     pub metrics: HookMetrics,
-    /// Where those wait who cannot wait otherwise.
+    /// Blocks on a hook for callers that are not async.
     runtime: Handle,
-    /// Failures of read-only hooks that the log has already.
+    /// Failures of read-only hooks that were logged already.
     logged: Mutex<HashSet<(String, ScriptErrorKind)>>,
 }
 
 impl HookRunner {
-    /// Hooks run by a host, for the sessions of a store.
+    /// Creates a runner for a script host and the sessions of a store.
     pub fn new(host: Arc<dyn ScriptHost>, store: Arc<Store>, runtime: Handle) -> Self {
         Self {
             host,
@@ -160,7 +154,7 @@ impl HookRunner {
         }
     }
 
-    /// Runs `hook` of every plugin on the stage, after what `so_far` holds already.
+    /// Runs `hook` of every plugin of the context, on top of `so_far`.
     pub async fn run(&self, hook: Hook, stage: &HookContext, so_far: HookProposal) -> HookProposal {
         let mut proposal = so_far;
         for player in in_order(&stage.plugins) {
@@ -170,14 +164,14 @@ impl HookRunner {
         proposal
     }
 
-    /// Runs `hook` of one plugin and takes what it proposes.
+    /// Runs `hook` of one plugin and adds what it proposes.
     pub async fn one(&self, hook: Hook, stage: &HookContext, player: &ActivePlugin, proposal: &mut HookProposal) {
         if !player.plugin.has(hook) {
             return;
         }
         if self.is_disabled(stage.session, &player.plugin).await {
             let off = violations::off(player.plugin.id());
-            // It may have been said of another hook of the same node.
+            // Another hook of the same node may have reported it already.
             if !proposal.delta.problems.contains(&off) {
                 proposal.delta.problems.push(off);
             }
@@ -189,7 +183,7 @@ impl HookRunner {
         take_outcome(hook, stage, player, outcome, proposal);
     }
 
-    /// Runs `hook` of one plugin that only looks at what was read. `None` = the plugin is switched off.
+    /// Runs a read-only `hook` of one plugin. Returns `None` if the plugin is turned off.
     pub async fn run_read_only(
         &self,
         hook: Hook,
@@ -206,11 +200,11 @@ impl HookRunner {
         Some(outcome)
     }
 
-    /// The same from a thread that reads the database, which waits for it there: what is read and what the hook says belong to
-    /// one snapshot.
+    /// Like [`HookRunner::run_read_only`], on a database thread, which blocks: the hook and the data belong to one
+    /// snapshot.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn run_read_only_here(
         &self,
         reader: &mut StoreReader<'_>,
@@ -228,7 +222,7 @@ impl HookRunner {
         Ok(Some(outcome))
     }
 
-    /// Counts a call, and tells the host of its failure; of what is asked with every look once.
+    /// Counts a call and logs its failure. A failure of a read-only hook is logged only once.
     fn record_call(&self, hook: Hook, stage: &HookContext, player: &ActivePlugin, outcome: &HookOutcome) {
         let id = player.plugin.id();
         self.violations.record(stage.session, &player.plugin, hook, outcome.hit_limit());
@@ -240,7 +234,7 @@ impl HookRunner {
         }
     }
 
-    /// Runs `hook` of one plugin for its author, who looks: neither a strike nor a line in the log comes of it.
+    /// Runs `hook` of one plugin for a trial: counts no violation and logs nothing.
     pub async fn aside(
         &self,
         hook: Hook,
@@ -252,7 +246,7 @@ impl HookRunner {
         self.host.call(Arc::clone(&player.plugin), call).await
     }
 
-    /// Calls a tool of one plugin for its author, as quietly as [`HookRunner::aside`].
+    /// Calls a tool of one plugin for a trial, as [`HookRunner::aside`] does.
     pub async fn try_tool(
         &self,
         tool: ToolInvocation,
@@ -264,7 +258,7 @@ impl HookRunner {
         self.host.call(Arc::clone(&player.plugin), call).await
     }
 
-    /// Runs `hook` of one plugin and its rules once more for a line that is replayed, as a turn would, and is as quiet as
+    /// Runs `hook` of one plugin and its manifest rules for a replay, as a turn would, but counts and logs nothing, as
     /// [`HookRunner::aside`].
     pub async fn again(
         &self,
@@ -283,10 +277,10 @@ impl HookRunner {
         error
     }
 
-    /// Lets a model use a tool of a plugin; what it does goes to the proposal. Answers what the model is told.
+    /// Calls a tool of a plugin for a model and adds its effects to the proposal. Returns the answer for the model.
     ///
     /// # Errors
-    /// Why nothing was done, in words for the model.
+    /// Returns the reason why nothing was done, as a message for the model.
     pub async fn call_tool(
         &self,
         stage: &HookContext,
@@ -330,10 +324,10 @@ impl HookRunner {
         })
     }
 
-    /// Whether a plugin is switched off in a session, for a thread that reads already.
+    /// Returns whether a plugin is turned off in a session, for callers that already have a reader.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn is_disabled_here(
         &self,
         reader: &mut StoreReader<'_>,
@@ -343,30 +337,30 @@ impl HookRunner {
         self.violations.is_disabled_here(reader, session, plugin)
     }
 
-    /// The plugins that are known to be switched off in a session.
+    /// Returns the plugins known to be turned off in a session.
     pub fn known_disabled(&self, session: SessionId) -> Vec<String> {
         self.violations.known_disabled(session)
     }
 
-    /// Whether the log does not have a failure yet: one of a hook that only reads comes again with every look.
+    /// Returns whether a failure was not logged yet. Read-only hooks fail again with every read.
     fn is_new_failure(&self, plugin: &str, kind: ScriptErrorKind) -> bool {
         self.logged.lock().unwrap_or_else(PoisonError::into_inner).insert((plugin.to_owned(), kind))
     }
 
-    /// Forgets the strikes of those plugins of a session whose code is another one now.
+    /// Resets the violations of the plugins of a session whose code has changed.
     pub fn reset_changed_plugins(&self, session: SessionId, before: &[PluginRecord], now: &[PluginRecord]) {
         let is_new =
             |plugin: &&PluginRecord| before.iter().any(|old| old.id == plugin.id && old.code_hash != plugin.code_hash);
         now.iter().filter(is_new).for_each(|plugin| self.violations.reset_plugin(session, &plugin.id));
     }
 
-    /// Forgets the strikes of a session: its plugins were set anew.
+    /// Resets the violations of a session, because its plugins were set anew.
     pub fn reset_violations(&self, session: SessionId) {
         self.violations.reset_session(session);
     }
 }
 
-/// The order in which plugins run: each after those its manifest names, else by id.
+/// Returns the plugins in run order: each after those that its manifest names, else by id.
 pub fn in_order(players: &[ActivePlugin]) -> Vec<ActivePlugin> {
     let plugins: Vec<Arc<LoadedPlugin>> = players.iter().map(|player| Arc::clone(&player.plugin)).collect();
     let find = |plugin: Arc<LoadedPlugin>| players.iter().find(|player| player.plugin.id() == plugin.id()).cloned();
@@ -401,7 +395,7 @@ fn hook_call(hook: Hook, stage: &HookContext, player: &ActivePlugin, world: Arc<
     }
 }
 
-/// Who gets the command that the text begins with, where another plugin has it too: the first in the order in which they run.
+/// Returns the plugin that gets the command in the text, if it is another one than `player`: the first in run order.
 fn command_of(stage: &HookContext, player: &ActivePlugin) -> Option<String> {
     let typed = SlashCommand::parse(&stage.text)?;
     let has = |player: &&ActivePlugin| {
@@ -413,7 +407,7 @@ fn command_of(stage: &HookContext, player: &ActivePlugin) -> Option<String> {
     (has(&player) && first != player.plugin.id()).then_some(first)
 }
 
-/// Puts an outcome into the proposal.
+/// Adds an outcome to the proposal.
 fn take_outcome(
     hook: Hook,
     stage: &HookContext,
@@ -444,7 +438,7 @@ fn take_outcome(
     proposal.answers.push((id, outcome.answer));
 }
 
-/// What the fold said of what everybody may see. Of what the world hides the record of the run tells, for who makes the rules.
+/// Returns the problems that everybody may see. Those of hidden values go to the record of the run, for the author.
 pub(in crate::turn) fn visible_problems(
     problems: &[Problem],
     world: &World,
@@ -459,7 +453,8 @@ pub(in crate::turn) fn visible_problems(
     shown
 }
 
-/// Takes what a plugin wants asked, as far as one node may ask, and tells the record of the run. Answers with what is wrong.
+/// Adds the model calls that a plugin asks for, up to the limit, and records them in the run. Returns a problem, if
+/// any.
 fn take_asks(
     player: &ActivePlugin,
     asks: Vec<PluginModelCall>,
@@ -482,8 +477,7 @@ fn take_asks(
     (surplus > 0).then(|| trouble(message()))
 }
 
-/// Takes the summary that a plugin proposes, as far as one node may have them, and tells the record of the run. Answers with what
-/// is wrong.
+/// Adds the summary that a plugin proposes, up to the limit, and records it in the run. Returns a problem, if any.
 fn take_summary(
     player: &ActivePlugin,
     summary: Option<SummaryProposal>,
@@ -502,7 +496,7 @@ fn take_summary(
     None
 }
 
-/// The record of a run: who, what it said to its author, what it cost, how it failed.
+/// Returns the record of a run: plugin, log, costs and failure.
 pub fn run_record(hook: Hook, player: &ActivePlugin, outcome: &HookOutcome) -> Map<String, Value> {
     let (manifest, usage) = (player.plugin.manifest(), outcome.usage);
     let told = [
@@ -518,13 +512,13 @@ pub fn run_record(hook: Hook, player: &ActivePlugin, outcome: &HookOutcome) -> M
     told.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// A failure, as a problem of the node.
+/// Returns a failure as a problem of the node.
 pub fn failed(plugin: &str, error: &ScriptError) -> NodeProblem {
     let code = format!("plugin_{}", error.kind.word());
     NodeProblem { code, message: error.message.clone(), plugin: Some(plugin.to_owned()) }
 }
 
-/// What failed and where, for the host: never the script's own words, in which people's may be.
+/// Logs what failed and where. Never logs the script's message, which may contain user text.
 fn log_error(stage: &HookContext, error: &ScriptError) {
     let (session, node, kind) = (stage.session, &stage.node.id, error.kind.word());
     let ScriptError { plugin, hook, file, line, .. } = error;
@@ -538,17 +532,17 @@ fn roll_json(roll: &Roll) -> Value {
     })
 }
 
-/// What a narrator or a tool did while a reply was written: it stays the deed of every edited version, because an edit changes words and
-/// not what happened. The world after it is folded here, under the rules in force before the reply.
+/// Returns what a narrator or a tool did while a reply was written. Every edited version keeps it, because an edit
+/// changes words and not what happened. Folds the world after it under the rules in force before the reply.
 pub fn streamed_proposal(old: &Delta, world: Arc<World>, rules: &SchemaSet) -> HookProposal {
     let mut proposal = HookProposal::starting_at(world);
-    // What the prompt did is a fact of the prompt, whatever becomes of the words.
+    // The operations of the prompt stay, whatever the text is.
     let (own, of_plugins): (Vec<StateOperation>, Vec<StateOperation>) =
         old.operations.iter().cloned().partition(|operation| operation.by == SERVER);
     proposal.apply_first(own, rules);
     let count = |run: &Value, what: &str| run.get(what).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
     let all: Option<usize> = old.runs.iter().map(|run| count(run, "ops")).sum();
-    // A reply that failed has runs and no operations: it changed no world, and its edited version begins with none.
+    // A failed reply has runs but no operations: it changed no world, and its edited version starts without any.
     if all != Some(of_plugins.len()) {
         return proposal;
     }
@@ -567,7 +561,7 @@ pub fn streamed_proposal(old: &Delta, world: Arc<World>, rules: &SchemaSet) -> H
     proposal
 }
 
-/// The dice and notes of one run. Who writes speaks first: these notes come before those of `on_reply`.
+/// Keeps the rolls and notes of one run. These notes come before those of `on_reply`.
 fn keep_run(old: &Delta, run: &Value, notes: usize, kept: &mut Delta) {
     let name = run.get("dice").or(run.get("hook"));
     let is_own = |roll: &&Value| roll.get("hook") == name && roll.get("plugin") == run.get("plugin");
@@ -578,7 +572,7 @@ fn keep_run(old: &Delta, run: &Value, notes: usize, kept: &mut Delta) {
     kept.notes.extend(old.notes.iter().filter(is_said).skip(before).take(notes).cloned());
 }
 
-/// What came of the model call whose answer a plugin read at a node.
+/// Returns the answer that a plugin read at a node, from the delta's runs.
 pub fn recorded_answer(delta: &Delta, plugin: &str) -> Option<ModelCallAnswer> {
     let is_own = |run: &&Value| {
         run.get("plugin").and_then(Value::as_str) == Some(plugin)
@@ -590,7 +584,7 @@ pub fn recorded_answer(delta: &Delta, plugin: &str) -> Option<ModelCallAnswer> {
     Some(ModelCallAnswer { name: word("name")?, text: word("text")?, error: word("error"), turn })
 }
 
-/// Marks the runs of those who answered a message that was only a command of theirs.
+/// Marks the runs of plugins that answered a message which was only a command of theirs.
 pub fn mark_command_only(delta: &mut Delta, by: &[String]) {
     for run in &mut delta.runs {
         let is_own = |id: &String| run.get("plugin").and_then(Value::as_str) == Some(id);
@@ -604,12 +598,12 @@ pub fn mark_command_only(delta: &mut Delta, by: &[String]) {
     }
 }
 
-/// Whether a message was only a command that a plugin answered.
+/// Returns whether a message was only a command that a plugin answered.
 pub fn is_command_only(delta: &Delta) -> bool {
     delta.runs.iter().any(|run| run.get("answered") == Some(&Value::Bool(true)))
 }
 
-/// The rolls of a delta, to be used again.
+/// Returns the rolls of a delta, for reuse.
 pub fn recorded_rolls(delta: &Delta) -> Arc<[Roll]> {
     delta.rolls.iter().filter_map(|roll| serde_json::from_value(roll.clone()).ok()).collect()
 }

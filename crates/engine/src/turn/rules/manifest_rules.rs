@@ -1,5 +1,5 @@
-//! The rules of a manifest, which need no script, after the hook of their plugin: each that fires is recorded as a run of its
-//! own.
+//! The rules of a manifest, which need no script. They run after the plugin's hook; each that fires is recorded as a
+//! run.
 
 use serde_json::{Map, Value, json};
 
@@ -12,8 +12,7 @@ use clotho_core::world::{SchemaSet, World};
 use super::hooks::{ActivePlugin, HookContext, HookProposal, HookRunner, visible_problems};
 
 impl HookRunner {
-    /// Lets the rules of one plugin act on what a message has done so far. Only what is said moves them: a message before it is
-    /// sent, and a reply.
+    /// Runs the rules of one plugin after its hook. Only `on_input` and `on_reply` trigger them.
     pub async fn run_manifest_rules(
         &self,
         hook: Hook,
@@ -59,7 +58,7 @@ impl HookRunner {
     }
 }
 
-/// Puts what a rule did into a delta.
+/// Adds what a rule did to a delta.
 fn take_rule_effects(
     (plugin, version): (&str, &str),
     fired: RuleFiring,

@@ -1,29 +1,29 @@
-//! What the hooks of each plugin have cost since the server began: for whoever runs it (`/metrics`). What one hook cost at one
-//! message stands in that message's trace.
+//! What the hooks of each plugin have cost since the server started, for `/metrics`. The costs at one message are in
+//! its trace.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use clotho_plugin::{Hook, HookOutcome};
 
-/// What one hook of one plugin has cost.
+/// The costs of one hook of one plugin.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HookMetric {
-    /// How often it was called.
+    /// Number of calls.
     pub calls: u64,
-    /// How often it failed, limits included.
+    /// Number of failures, limits included.
     pub failures: u64,
-    /// How often it ended by a limit.
+    /// Number of calls that a limit ended.
     pub limits: u64,
-    /// Microseconds of CPU.
+    /// CPU time in microseconds.
     pub micros: u64,
-    /// Steps of the interpreter.
+    /// Interpreter steps.
     pub operations: u64,
-    /// What it proposed.
+    /// Number of proposed operations.
     pub proposed: u64,
 }
 
-/// The meters of all plugins that were called. There are as many as plugins have hooks: tools share one.
+/// The costs of all hooks that were called. There is one entry per plugin and hook; all tools share one.
 #[derive(Debug, Default)]
 pub struct HookMetrics {
     all: Mutex<BTreeMap<(String, &'static str), HookMetric>>,
@@ -42,7 +42,7 @@ impl HookMetrics {
         meter.proposed += u64::try_from(outcome.operations.len()).unwrap_or(u64::MAX);
     }
 
-    /// All of them, by plugin and hook, in that order.
+    /// Returns all entries, sorted by plugin and hook.
     pub fn all(&self) -> Vec<((String, &'static str), HookMetric)> {
         let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         all.iter().map(|(key, meter)| (key.clone(), *meter)).collect()

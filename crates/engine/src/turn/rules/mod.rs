@@ -1,8 +1,12 @@
-//! The rules of a story as they run: which are in force where (`rules_in_force.rs`), their hooks in order (`hooks.rs`), the rules of their
-//! manifests (`manifest_rules.rs`), who gets a command (`commands.rs`), who is switched off (`violations.rs`), what all of it costs
-//! (`metrics.rs`); `summary_proposals.rs` makes the summaries ready that plugins propose.
+//! The rules of a session.
 //!
-//! To add a hook: see [`clotho_plugin`], then call it here, and where the journey wants it.
+//! - `rules_in_force.rs`: which rules apply where.
+//! - `hooks.rs`: runs the hooks in order. `manifest_rules.rs`: runs the rules of manifests.
+//! - `commands.rs`: which plugin gets a slash command.
+//! - `violations.rs`: which plugins are turned off. `metrics.rs`: what hooks cost.
+//! - `summary_proposals.rs`: prepares summaries that plugins propose.
+//!
+//! To add a hook, see [`clotho_plugin`], then call it here and at its step of the turn.
 
 pub(super) mod commands;
 pub(super) mod hooks;

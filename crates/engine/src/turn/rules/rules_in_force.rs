@@ -1,6 +1,6 @@
-//! Which rules a turn runs under: those in force on the path, and those the session wants now. Where they differ, a change
-//! node comes first that records the new ones with what their `init` does (`docs/domain.md` 3.2), so that nothing ever rewrites
-//! the past.
+//! The rules of a turn: those in force on the path, and those that the session wants now. If they differ, a change node
+//! comes first. It records the new rules and what their `init` does (`docs/domain.md` 3.2), so the past is never
+//! rewritten.
 
 use std::sync::Arc;
 
@@ -11,19 +11,18 @@ use clotho_store::{ActiveRules, PluginRecord};
 
 use super::hooks::ActivePlugin;
 
-/// The rules that a session wants, and the plugins among them that begin.
+/// The rules that a session wants, with the plugins to initialise and migrate.
 pub struct WantedRules {
-    /// The rules.
     pub rules: Arc<ActiveRules>,
-    /// The plugins that were not in force before: their `init` runs.
+    /// The plugins that were not in force before: `init` runs.
     pub to_init: Vec<ActivePlugin>,
-    /// The plugins among them whose values are of an older version: their `migrate` runs.
+    /// The plugins whose values have an older version: `migrate` runs.
     pub to_migrate: Vec<ActivePlugin>,
-    /// What cannot play, and why.
+    /// Plugins that cannot be used, and why.
     pub problems: Vec<NodeProblem>,
 }
 
-/// What a session's settings mean after the rules in force; `None` when nothing changes.
+/// Compares a session's settings with the rules in force; `None` if nothing changes.
 pub fn wanted_rules(settings: &[PluginSetting], before: &ActiveRules, catalogue: &Catalogue) -> Option<WantedRules> {
     let mut problems = Vec::new();
     let mut plugins = Vec::new();
@@ -34,7 +33,7 @@ pub fn wanted_rules(settings: &[PluginSetting], before: &ActiveRules, catalogue:
                 Ok(plugin) => plugins.push(with_state_version(plugin, known, &mut problems)),
                 Err(message) => problems.push(trouble("plugin_settings", message, &setting.id)),
             },
-            // A plugin that is gone for now stays in force: its values keep their schema.
+            // A plugin that is missing for now stays in force, so that its values keep their schema.
             (None, Some(known)) => plugins.push(known.clone()),
             (None, None) => {
                 let message = catalogue.broken(&setting.id).unwrap_or_else(|| "is not installed".into());
@@ -61,8 +60,8 @@ pub fn wanted_rules(settings: &[PluginSetting], before: &ActiveRules, catalogue:
     Some(WantedRules { rules: Arc::new(rules), to_init: beginning, to_migrate: migrating, problems })
 }
 
-/// A plugin with the version of the values that it finds. Code that could not carry them over is not asked again, and newer
-/// values than it knows stay what they are.
+/// Sets the version of the stored values. Code that could not migrate them is not tried again. Values newer than the
+/// code stay as they are.
 fn with_state_version(
     plugin: PluginRecord,
     known: Option<&PluginRecord>,
@@ -79,8 +78,8 @@ fn with_state_version(
 }
 
 impl WantedRules {
-    /// Who begins in a world: not who comes back to the values that it left there. Answers what those begin with who have no
-    /// `init` to say it: the defaults of their schemas.
+    /// Keeps in `to_init` only plugins without values in this world; a plugin that is enabled again finds its old ones.
+    /// Returns the schema defaults of those that have no `init`.
     pub fn init_in(&mut self, world: &World) -> Vec<StateOperation> {
         self.to_init.retain(|player| world.get(&player.plugin.manifest().state.root).is_none());
         let mut first = Vec::new();
@@ -95,7 +94,7 @@ impl WantedRules {
         first
     }
 
-    /// The rules after plugins have carried their values over; where one could not, they are what they were.
+    /// Returns the rules after migration. A plugin whose `migrate` failed keeps its old version.
     pub fn after(mut self, migrated: &Delta) -> (Arc<ActiveRules>, Vec<NodeProblem>) {
         let hook = Hook::Migrate;
         for player in self.to_migrate.iter().filter(|player| player.plugin.has(hook)) {
@@ -110,7 +109,7 @@ impl WantedRules {
     }
 }
 
-/// The rules of those plugins whose roots leave each other alone; of two that do not, the later one is left out.
+/// Returns the rules of the plugins whose roots do not conflict; of two that do, the later one is left out.
 fn compatible_rules(plugins: Vec<PluginRecord>, problems: &mut Vec<NodeProblem>) -> ActiveRules {
     let mut agreed = ActiveRules::default();
     for plugin in plugins {
@@ -125,10 +124,10 @@ fn compatible_rules(plugins: Vec<PluginRecord>, problems: &mut Vec<NodeProblem>)
     agreed
 }
 
-/// Whether the roots of plugins that are switched on leave each other alone.
+/// Checks that the roots of enabled plugins do not conflict.
 ///
 /// # Errors
-/// Says which two do not.
+/// Returns a message that names the two conflicting plugins.
 pub fn check_roots(settings: &[PluginSetting], catalogue: &Catalogue) -> Result<(), String> {
     let on = settings.iter().filter(|setting| setting.enabled);
     let loaded = on.filter_map(|setting| catalogue.get(&setting.id).map(|loaded| (loaded, setting)));
@@ -136,7 +135,7 @@ pub fn check_roots(settings: &[PluginSetting], catalogue: &Catalogue) -> Result<
     ActiveRules::new(plugins).map(drop)
 }
 
-/// The plugins in force that are loaded.
+/// Returns the plugins in force that are loaded.
 pub fn active_plugins(in_force: &[PluginRecord], catalogue: &Catalogue) -> Vec<ActivePlugin> {
     let player = |plugin: &PluginRecord| {
         catalogue.get(&plugin.id).map(|loaded| ActivePlugin {
@@ -148,7 +147,7 @@ pub fn active_plugins(in_force: &[PluginRecord], catalogue: &Catalogue) -> Vec<A
     in_force.iter().filter_map(player).collect()
 }
 
-/// The plugins in force that are not loaded, or with other code than the one recorded, as problems.
+/// Returns a problem for each plugin in force that is not loaded, or whose code differs from the recorded one.
 pub fn changed_plugins(in_force: &[PluginRecord], catalogue: &Catalogue) -> Vec<NodeProblem> {
     let problem = |plugin: &PluginRecord| match catalogue.get(&plugin.id) {
         None => {

@@ -1,4 +1,4 @@
-//! Summaries that plugins propose (`ctx.propose_summary`), made ready to be written with the node at which they did.
+//! Summaries that plugins propose (`ctx.propose_summary`), prepared to be written with their node.
 
 use clotho_core::ids::{NodeId, SummaryId};
 use clotho_plugin::SummaryProposal;
@@ -6,12 +6,12 @@ use clotho_store::ProposedSummary;
 
 use crate::turn::TurnServices;
 
-/// The proposals of one node.
+/// Prepares the proposals of one node.
 pub fn all(parts: &TurnServices, proposed: Vec<(String, SummaryProposal)>) -> Vec<ProposedSummary> {
     proposed.into_iter().map(|one| proposed_summary(parts, one)).collect()
 }
 
-/// The proposals of several nodes.
+/// Prepares the proposals of several nodes.
 pub fn proposed_summaries_at(
     parts: &TurnServices,
     proposed: Vec<(NodeId, (String, SummaryProposal))>,

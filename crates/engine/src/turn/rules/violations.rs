@@ -1,10 +1,10 @@
-//! Plugins that keep running into their limits, by session. What counts is what was recorded: the runs of the last nodes.
-//! The counts here are a cache of it, read when a session is first played, and may be forgotten at any time.
+//! Plugins that keep hitting their limits, per session. The counts come from the recorded runs of the last nodes. This
+//! is a cache of them, filled when a session is first used; it can be dropped at any time.
 //!
-//! Offering replies, planning prompts and showing replies record nothing, so those failures are counted here alone, and begin anew
-//! with the server.
+//! Quick replies, `plan` and `on_display` record nothing. Their violations are only counted here and reset with the
+//! server.
 //!
-//! Strikes are those of some code: where a plugin's files are others than when it was last seen here, it begins anew.
+//! Violations belong to one version of the code: if a plugin's files change, it starts again from zero.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,37 +17,37 @@ use clotho_plugin::manifest_rules::RULE_PREFIX;
 use clotho_plugin::{Hook, LimitViolations, LoadedPlugin, ScriptErrorKind};
 use clotho_store::{Store, StoreError, StoreReader};
 
-/// How many nodes are looked back to: [`LimitViolations::WINDOW`] calls of a plugin that has its say at each message and reply.
+/// The number of nodes read: [`LimitViolations::WINDOW`] calls of a plugin that runs at each message and reply.
 const LOOK_BACK: i64 = 100;
-/// So many sessions are kept in mind.
+/// The number of sessions in the cache.
 const MAX_SESSIONS: usize = 10_000;
-/// The word under which a node records that a plugin was not asked.
+/// The problem code of a node at which a plugin was turned off.
 pub const DISABLED_CODE: &str = "plugin_off";
 
-/// What is said of a plugin that is not asked.
+/// Returns the problem of a plugin that is turned off.
 pub fn off(plugin: &str) -> NodeProblem {
     let message = "switched off in this session: it ran into its limits too often".to_owned();
     NodeProblem { code: DISABLED_CODE.into(), message, plugin: Some(plugin.to_owned()) }
 }
 
-/// The counts of all sessions that were played lately.
+/// The counts of recently used sessions.
 pub struct ViolationCounter {
     store: Arc<Store>,
     sessions: Mutex<HashMap<SessionId, HashMap<String, PluginViolations>>>,
 }
 
-/// One plugin in one session.
+/// The counts of one plugin in one session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct PluginViolations {
     recorded: LimitViolations,
     unrecorded: LimitViolations,
     is_disabled: bool,
-    /// The code that it was seen with here; what was recorded says none.
+    /// The code hash that was last seen; recorded runs have none.
     code: Option<String>,
 }
 
 impl PluginViolations {
-    /// That of some code: another one's strikes are forgotten.
+    /// Returns the counts for this code; resets them if it has changed.
     fn for_code(&mut self, code: &str) -> &mut Self {
         if self.code.as_deref().is_some_and(|known| known != code) {
             *self = Self::default();
@@ -58,15 +58,15 @@ impl PluginViolations {
 }
 
 impl ViolationCounter {
-    /// Counts of what a store has recorded.
+    /// Creates a counter for the sessions of a store.
     pub fn new(store: Arc<Store>) -> Self {
         Self { store, sessions: Mutex::default() }
     }
 
-    /// Whether a plugin is switched off in a session.
+    /// Returns whether a plugin is turned off in a session.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub async fn is_disabled(&self, session: SessionId, plugin: &LoadedPlugin) -> Result<bool, StoreError> {
         if !self.lock().contains_key(&session) {
             let recorded = self.store.read(move |reader| reader.newest_deltas(session, LOOK_BACK)).await?;
@@ -75,10 +75,10 @@ impl ViolationCounter {
         Ok(self.knows_disabled(session, plugin))
     }
 
-    /// The same from a thread that reads the database already: it must not wait for another one.
+    /// Like [`ViolationCounter::is_disabled`], on a database thread, which must not wait for another one.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn is_disabled_here(
         &self,
         reader: &mut StoreReader<'_>,
@@ -92,7 +92,7 @@ impl ViolationCounter {
         Ok(self.knows_disabled(session, plugin))
     }
 
-    /// The plugins that are known to be switched off in a session, in order: what is shown depends on them.
+    /// Returns the plugins known to be turned off in a session, sorted, because cached responses depend on them.
     pub fn known_disabled(&self, session: SessionId) -> Vec<String> {
         let sessions = self.lock();
         let counts = sessions.get(&session).into_iter().flatten();
@@ -113,7 +113,7 @@ impl ViolationCounter {
         if sessions.len() >= MAX_SESSIONS {
             sessions.clear();
         }
-        // Somebody may have read and counted on meanwhile.
+        // Another task may have read and counted meanwhile.
         sessions.entry(session).or_insert(counts);
     }
 
@@ -122,7 +122,7 @@ impl ViolationCounter {
         let (plugin, code) = (plugin.id(), plugin.code_hash());
         let mut sessions = self.lock();
         let Some(plugins) = sessions.get_mut(&session) else { return };
-        // A plugin that has never hit a limit needs no entry.
+        // A plugin that never hit a limit needs no entry.
         if !hit_limit && !plugins.contains_key(plugin) {
             return;
         }
@@ -134,14 +134,14 @@ impl ViolationCounter {
         }
     }
 
-    /// Begins anew with one plugin of a session: its code is another one.
+    /// Resets one plugin of a session, because its code has changed.
     pub fn reset_plugin(&self, session: SessionId, plugin: &str) {
         if let Some(plugins) = self.lock().get_mut(&session) {
             plugins.remove(plugin);
         }
     }
 
-    /// Begins anew with a session: its plugins were set.
+    /// Resets a session, because its plugins were set anew.
     pub fn reset_session(&self, session: SessionId) {
         self.lock().insert(session, HashMap::new());
     }
@@ -151,7 +151,8 @@ impl ViolationCounter {
     }
 }
 
-/// What deltas, oldest first, say of their plugins. Who was off and yet ran again was forgiven in between.
+/// Counts the violations in deltas, oldest first. A plugin that was turned off and ran again later was reset in
+/// between.
 fn count_violations(recorded: &[Delta]) -> HashMap<String, PluginViolations> {
     let mut counts: HashMap<String, PluginViolations> = HashMap::new();
     for delta in recorded {
@@ -170,10 +171,10 @@ fn count_violations(recorded: &[Delta]) -> HashMap<String, PluginViolations> {
     counts
 }
 
-/// The plugin of a run, and whether a limit ended it.
+/// Returns the plugin of a run, and whether a limit ended it.
 fn plugin_run(run: &Value) -> Option<(&str, bool)> {
     let plugin = run.get("plugin")?.as_str()?;
-    // A rule of the manifest runs no script: it can hit no limit, and is no call.
+    // A manifest rule runs no script, so it cannot hit a limit and is no call.
     if run.get("hook").and_then(Value::as_str).is_some_and(|hook| hook.starts_with(RULE_PREFIX)) {
         return None;
     }
@@ -197,7 +198,7 @@ mod tests {
         Delta { problems: vec![problem], ..Delta::default() }
     }
 
-    /// `modders.md`, limits: strikes are forgotten with the code that they were given to.
+    /// `modders.md`, limits: violations are reset when the code changes.
     #[test]
     fn violations_changed_code_resets_count() {
         let mut count = PluginViolations { is_disabled: true, ..PluginViolations::default() };

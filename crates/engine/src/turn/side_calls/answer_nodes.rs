@@ -1,4 +1,4 @@
-//! Nodes that came by themselves: what an answer to a plugin did to the world.
+//! Answer nodes: change nodes with what an answer to a plugin did to the world.
 
 use clotho_core::ids::{NodeId, SessionId, UserId};
 use clotho_core::tree::{Kind, Node};
@@ -6,14 +6,14 @@ use clotho_store::{ExpectedVersion, StoreError, StoreReader, StoredSession};
 
 use crate::turn::TurnServices;
 
-/// What the metadata of a node tells of the call by, whose answer it is.
+/// The metadata key of the call that an answer node belongs to.
 pub const ANSWERS: &str = "answers";
 
-/// HEAD, where nothing but answers came between it and a node; else the node. Who writes after what he saw does not write past
-/// what has come since without being seen.
+/// Returns HEAD if only answer nodes lie between it and `node`, else `node`. So a write based on `node` goes below
+/// answers that its writer has not seen.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub fn latest_after_answers(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
@@ -30,10 +30,10 @@ pub fn latest_after_answers(
     Ok(node)
 }
 
-/// What a writer saw of a session, as if he had seen the answers that came since.
+/// Adjusts the version that a writer saw, as if the writer had seen later answer nodes too.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub async fn seen(
     parts: &TurnServices,
     caller: UserId,

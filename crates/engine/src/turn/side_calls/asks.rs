@@ -23,19 +23,19 @@ use crate::turn::rules::hooks::HookProposal;
 use crate::turn::snapshot::{self, SnapshotQuery, TurnSnapshot};
 use crate::turn::{TurnError, TurnServices, rules::rules_in_force, rules::summary_proposals};
 
-/// So many calls run at once for all sessions together.
+/// The number of concurrent calls of all sessions together.
 const MAX_CONCURRENT: usize = 4;
-/// So many calls of one session wait or run at most.
+/// The number of calls per session that may wait or run.
 const MAX_PER_SESSION: usize = 16;
-/// How often it is tried to write down what an answer did, when HEAD moves meanwhile.
+/// The number of attempts to write an answer node while HEAD moves.
 const MAX_ATTEMPTS: usize = 64;
-/// Characters of an answer; what is longer is cut.
+/// The length limit of an answer in characters; a longer one is cut.
 const MAX_ANSWER_BYTES: usize = 16 << 10;
 
-/// Who asks for plugins.
+/// Makes the model calls of plugins.
 #[derive(Debug)]
 pub struct PluginModelCalls {
-    /// How many calls of each session wait or run.
+    /// The number of waiting or running calls per session.
     pending: Mutex<HashMap<SessionId, usize>>,
     slots: Semaphore,
 }
@@ -54,12 +54,12 @@ struct AskOrigin {
     node: NodeId,
 }
 
-/// What came of a call: the words, and what is known of it; or why there are none.
+/// The answer with its metadata, or why there is none.
 type ModelAnswer = Result<(String, Map<String, Value>), String>;
 
 impl PluginModelCalls {
-    /// Has the calls made that the plugins of a message ask for: one after the other, in the order in which they asked. The message
-    /// is written by now.
+    /// Makes the calls that the plugins of a message asked for, one after the other. The message has been written
+    /// already.
     pub fn spawn(
         parts: &Arc<TurnServices>,
         session: SessionId,
@@ -85,7 +85,7 @@ impl PluginModelCalls {
         });
     }
 
-    /// Takes a place for each call that has room in its session, and takes those out that have none.
+    /// Reserves a slot for each call while the session has room; removes and returns the others.
     fn reserve_slots(
         &self,
         session: SessionId,
@@ -109,7 +109,7 @@ impl PluginModelCalls {
     }
 }
 
-/// Makes one call, and lets the plugin read what came.
+/// Makes one call, and has the plugin read the answer.
 async fn run_ask(parts: &Arc<TurnServices>, asker: AskOrigin, plugin: &str, ask: &PluginModelCall) {
     let came = {
         let Ok(_place) = parts.plugin_calls.slots.acquire().await else { return };
@@ -122,7 +122,7 @@ async fn run_ask(parts: &Arc<TurnServices>, asker: AskOrigin, plugin: &str, ask:
             Ok(reader.node(&held, node)?.map(|_| held.session))
         };
         match parts.store.read::<_, StoreError, _>(read).await {
-            // Who asked is gone: nobody waits for an answer.
+            // The message is gone, so nobody needs an answer.
             Ok(None) => return,
             Ok(Some(session)) => call_model(parts, &session, ask).await,
             Err(error) => Err(error.to_string()),
@@ -138,7 +138,7 @@ async fn run_ask(parts: &Arc<TurnServices>, asker: AskOrigin, plugin: &str, ask:
 /// Asks the model.
 async fn call_model(parts: &Arc<TurnServices>, session: &Session, ask: &PluginModelCall) -> ModelAnswer {
     let choice = select_model(parts, session, ask)?;
-    // What the session says to its model goes with it; how long an answer may be, the plugin says.
+    // The session's parameters apply only to its own model; the plugin sets the length of the answer.
     let mut params = if ask.model.is_none() { session.params.clone() } else { Map::new() };
     REPLY_LIMIT_KEYS.iter().for_each(|key| _ = params.shift_remove(*key));
     let bounds = prompt_bounds::prompt_bounds(parts, &choice, &params);
@@ -170,17 +170,18 @@ fn to_sent(line: &clotho_plugin::model_call::ModelCallMessage) -> OutgoingMessag
     OutgoingMessage { role, name: None, text: line.text.clone() }
 }
 
-/// Where an answer lands.
+/// The place of an answer.
 enum AnswerTarget {
-    /// Nowhere: what asked for it is gone.
+    /// The asking message is gone.
     Gone,
-    /// Something is being written there.
+    /// A reply is being generated there.
     Busy,
-    /// With the turn of the message that asked.
+    /// The node below which it goes, and the turn of the asking message.
     Ready(Box<TurnSnapshot>, u64),
 }
 
-/// Lets the plugin read what came, and writes down what it does. It waits for as long as the end of the line is being written.
+/// Has the plugin read the answer and writes its answer node. Waits while a reply is generated at the end of the
+/// branch.
 async fn deliver_answer(
     parts: &Arc<TurnServices>,
     asker: AskOrigin,
@@ -194,6 +195,7 @@ async fn deliver_answer(
         if parts.is_stopping.load(Ordering::SeqCst) {
             return;
         }
+        // Find the place, and wait while a reply is generated there.
         counting.borrow_and_update();
         let look = SnapshotQuery::at_node(parts, asker.user, asker.session, asker.node);
         let written = match parts.store.read(move |reader| answer_target(reader, &look)).await {
@@ -209,6 +211,7 @@ async fn deliver_answer(
             }
             Err(error) => Err(error),
         };
+        // Try again if HEAD moved meanwhile.
         match written {
             Ok(()) => return,
             Err(TurnError::Refused(TreeError::HeadMoved { .. } | TreeError::Generating)) => tries += 1,
@@ -226,7 +229,7 @@ async fn deliver_answer(
     }
 }
 
-/// The end of the line on which the asking message stands: HEAD, or the one last visited below it.
+/// Returns the end of the branch of the asking message: HEAD, or the leaf last visited below it.
 fn answer_target(reader: &mut StoreReader<'_>, look: &SnapshotQuery) -> Result<AnswerTarget, TurnError> {
     let Some(held) = reader.session(look.caller, look.session)? else { return Ok(AnswerTarget::Gone) };
     let Some(asking) = reader.node(&held, look.node)? else { return Ok(AnswerTarget::Gone) };
@@ -242,7 +245,7 @@ fn answer_target(reader: &mut StoreReader<'_>, look: &SnapshotQuery) -> Result<A
             at = below;
         }
     }
-    // Nothing goes on from a reply that failed.
+    // Nothing can go below a failed reply.
     while at.node.status == Status::Error
         && let Some(parent) = at.node.parent
         && let Some(above) = reader.node(&held, parent)?
@@ -256,7 +259,7 @@ fn answer_target(reader: &mut StoreReader<'_>, look: &SnapshotQuery) -> Result<A
     Ok(AnswerTarget::Ready(Box::new(snapshot::read_in(reader, held, &look)?), turn))
 }
 
-/// Runs `on_answer` at a scene and writes a node below it.
+/// Runs `on_answer` at a snapshot and writes the answer node below it.
 async fn write_answer(
     parts: &Arc<TurnServices>,
     asker: AskOrigin,
@@ -274,16 +277,18 @@ async fn write_answer(
         error: came.as_ref().err().cloned(),
         turn: asked_at,
     };
+    // Run the hook.
     let mut stage = scene.stage(&scene.rules, scene.next(draft.id, now, false), draft.dice_seed);
     (stage.text, stage.role) = (Arc::from(answered.text.as_str()), Role::Assistant.word());
     stage.answer = Some(answered);
     let player = stage.plugins.iter().find(|player| player.plugin.id() == plugin).cloned();
-    // It was switched off meanwhile: its answer has no reader, and its values none who keeps them.
+    // The plugin was turned off meanwhile, so nothing reads the answer.
     let player = player.ok_or(TreeError::NotFound("the plugin, in force there"))?;
     let mut proposal = HookProposal::starting_at(Arc::clone(&stage.world));
     parts.hooks.one(Hook::OnAnswer, &stage, &player, &mut proposal).await;
     draft.delta = proposal.delta;
     draft.delta.problems.extend(rules_in_force::changed_plugins(&scene.rules.plugins, &scene.catalogue));
+    // Record the call and write the node.
     let mut told = json!({"plugin": plugin, "name": ask.name, "nodeId": asker.node.to_string()});
     match (came, told.as_object_mut()) {
         (Err(why), Some(told)) => _ = told.insert("error".into(), why.as_str().into()),

@@ -1,4 +1,4 @@
-//! One call of a model whose answer nobody watches, heard to its end.
+//! One side call of a model, collected to its end.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::turn::models::providers::ReplyCost;
 use crate::turn::models::{ModelCandidate, ModelSelection};
 use clotho_provider::Usage;
 
-/// The answer of the first model that gives one, and what is known of it.
+/// Returns the answer of the first model that gives one, with its metadata.
 pub async fn ask(
     parts: &Arc<TurnServices>,
     choice: &ModelSelection,
@@ -38,7 +38,7 @@ pub async fn ask(
     Err(why)
 }
 
-/// Hears one model to its end.
+/// Collects the answer of one model.
 async fn collect_answer(
     parts: &Arc<TurnServices>,
     candidate: &ModelCandidate,
@@ -64,7 +64,7 @@ async fn collect_answer(
     machine
 }
 
-/// Says what a text cost, where the model server did not.
+/// Adds the cost to the metadata, if the model server did not report it.
 pub fn add_cost(
     parts: &TurnServices,
     metadata: &mut Map<String, Value>,

@@ -1,17 +1,17 @@
-//! Calls of models beside the story's own: nobody watches their words.
+//! Side calls of models: calls beside the reply, whose text is not streamed to anybody.
 //!
-//! - `call.rs` asks the models of a choice one after the other, and hears the one that answers to its end; summaries are made by it
-//!   too. Whoever has one made writes down what it took, so that nothing is spent unseen.
-//! - `asks.rs` makes the calls that plugins ask for (`ctx.ask`) when the message that asked is written, and lets `on_answer` read
-//!   what came. What it does is a change node at the end of the line on which the message stands: by then the story may have gone
-//!   on. The node has the answer, so that no replay, reload or rewind asks again. A call that a stop of the server cuts off is not made
-//!   up for: the message says that it asked, and no node says what came.
-//! - `values.rs` asks another model what a reply changes, before its rules read it: the reply waits for that, and stands whatever
-//!   comes of it.
-//! - `value_commands.rs` does what that model says of values whose plugins read no commands.
-//! - `answer_nodes.rs` knows such nodes again: who writes where HEAD was before one came, writes after it.
+//! - `call.rs` asks the models of a fallback list until one answers. Summaries use it too. The caller records the
+//!   usage, so that all costs are visible.
+//! - `asks.rs` makes the calls that plugins ask for (`ctx.ask`), once their message is written. `on_answer` reads the
+//!   answer; its operations become a change node at the end of the branch, since the story may have gone on. The node
+//!   stores the answer, so that no replay asks again. A call that a shutdown interrupts is not repeated: the message
+//!   says that it asked, and there is no answer node.
+//! - `values.rs` asks another model what a reply changes, before the rules run. The reply waits for it, and stays even
+//!   if the call fails.
+//! - `value_commands.rs` applies the values model's changes for plugins that read no commands.
+//! - `answer_nodes.rs` recognises answer nodes: a write based on the HEAD before one goes below it.
 //!
-//! To add a call: what is asked and where its answer goes in a file of its own; who has it made calls it from the journey.
+//! To add a call, put its request and the use of its answer into a new file, and call it from the step that needs it.
 
 mod answer_nodes;
 mod asks;

@@ -1,5 +1,5 @@
-//! What the model that keeps the values says of values whose plugins read no commands: the host does it for them, under their
-//! schemas, on the same node and before any hook.
+//! Applies the values model's changes for plugins that read no commands, under their schemas, on the same node and
+//! before any hook.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use clotho_store::VALUES_KEY;
 
 use crate::turn::rules::hooks::{ActivePlugin, HookContext, HookProposal, visible_problems};
 
-/// The hook under whose name it is recorded.
+/// The hook name in the record of the run.
 const HOOK: &str = "values";
-/// So many of what was left out are named in the line under the message.
+/// The number of skipped changes named in the problem of the message.
 const NAMED: usize = 3;
 
-/// Does what the model that keeps the values said, as far as nobody else reads it.
+/// Applies the values model's changes that no plugin reads itself.
 pub fn keep(stage: &HookContext, metadata: &Map<String, Value>, proposal: &mut HookProposal) {
     let kept = metadata.get(VALUES_KEY);
     let Some(text) = kept.and_then(|kept| kept.get("text")?.as_str()) else { return };
@@ -25,7 +25,7 @@ pub fn keep(stage: &HookContext, metadata: &Map<String, Value>, proposal: &mut H
         stage.plugins.iter().partition(|player| player.plugin.reads_commands());
     let holders: Vec<MvuTarget> = others.iter().map(|player| holder(player)).collect();
     let (done, nobodys) = mvu::keep(text, &holders, Arc::make_mut(&mut proposal.world), &stage.rules);
-    // What is nobody's here may be a reader's, who says so.
+    // A change that belongs to none of these plugins may belong to one that reads commands, which reports it itself.
     let mut left_out = if readers.is_empty() { nobodys } else { Vec::new() };
     for (player, own) in others.into_iter().zip(done) {
         if !(own.operations.is_empty() && own.skipped.is_empty()) {

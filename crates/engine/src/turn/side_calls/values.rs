@@ -1,5 +1,5 @@
-//! The values of a story by a model of their own: one tells the story, another says what a reply changes. Rules read its commands as
-//! if they stood at the end of the reply, so that what comes of them is of the same node.
+//! The values model: one model writes the story, another says what a reply changes. Rules read its commands as if they
+//! were at the end of the reply, so that their effects are on the same node.
 
 use std::sync::Arc;
 
@@ -19,32 +19,33 @@ use crate::turn::models::ReplyWriter;
 use crate::turn::snapshot::TurnSnapshot;
 use crate::turn::{TurnServices, rules::rules_in_force};
 
-/// Tokens of its answer.
+/// The token limit of its answer.
 const TOKENS: usize = 1_024;
-/// Characters of values without schemas that it is told.
+/// The length limit of values without schemas in its prompt, in characters.
 const WORLD: usize = 16 << 10;
-/// Bytes of an answer that is no use, for the trace; characters of it, for people.
+/// The length limit of a useless answer in the trace, in characters.
 const WORDS: usize = 4 << 10;
+/// The length limit of a useless answer in a message for people, in characters.
 const SHOWN: usize = 80;
-/// What a model says that has nothing to say, beside an empty block.
+/// Words of an answer that means no change, besides an empty block.
 const NOTHING: [&str; 12] =
     ["nothing", "no change", "none", "unchanged", "no update", "n/a", "无", "没有", "不变", "未变", "[]", "{}"];
 
-/// What came of it.
+/// The result of a call.
 #[derive(Debug, Default)]
 pub struct ValuesModelResult {
-    /// What the node says of the call: the commands as `text`, what it took, or why it failed.
+    /// The metadata of the node: the commands as `text`, the usage, or the failure.
     pub told: Map<String, Value>,
-    /// What it was asked, for the trace.
+    /// The sent messages, for the trace.
     pub messages: Vec<Value>,
-    /// What it answered, for the trace, where that was of no use.
+    /// The answer, for the trace, if it was useless.
     pub answer: Option<String>,
     /// Why there are no commands.
     pub problem: Option<NodeProblem>,
 }
 
 impl ValuesModelResult {
-    /// There are no commands, and why.
+    /// A result without commands, with its reason.
     pub fn failure(model: &str, why: &str) -> Self {
         let told = [("model", model), ("error", why)].map(|(key, text)| (key.to_owned(), Value::from(text)));
         let message = format!("the values were not kept by {model}: {why}");
@@ -53,8 +54,8 @@ impl ValuesModelResult {
     }
 }
 
-/// Asks the model that keeps the values of a session what a reply changes. The reply stands whatever comes of it, and so does the
-/// next one: that this fails is no sign to the story that its provider is out of order. It is asked again as a story is, and no more.
+/// Asks a session's values model what a reply changes. A failure affects neither the reply nor the next one, and does
+/// not count against the provider.
 pub async fn request_values(
     parts: &Arc<TurnServices>,
     scene: &TurnSnapshot,
@@ -89,7 +90,7 @@ pub async fn request_values(
     ValuesModelResult { messages: asked, ..kept }
 }
 
-/// The last words. What the story's model wrote for rules counts for nothing, and would only lead this one astray.
+/// Returns the last messages, without commands: those of the story's model are ignored and would only mislead this one.
 fn last_lines(scene: &TurnSnapshot, reply: &str, hide_tags: &[String]) -> [PromptLine; 2] {
     let line =
         |role: Role, name: &str, text: &str| PromptLine { role, name: Some(name.to_owned()), text: text.to_owned() };
@@ -98,7 +99,7 @@ fn last_lines(scene: &TurnSnapshot, reply: &str, hide_tags: &[String]) -> [Promp
     [line(Role::User, &scene.cast.user, &scene.said.0), line(Role::Assistant, &scene.cast.character, &shown)]
 }
 
-/// What an answer is good for.
+/// Checks an answer and returns its commands.
 fn read_answer(model: &str, content: &str, mut told: Map<String, Value>) -> ValuesModelResult {
     if mvu::count_commands(&wrap_in_tags(content)) == 0 && !is_no_change(content) {
         let words: String = content.trim().chars().take(SHOWN).collect();
@@ -111,7 +112,7 @@ fn read_answer(model: &str, content: &str, mut told: Map<String, Value>) -> Valu
     ValuesModelResult { told, ..ValuesModelResult::default() }
 }
 
-/// Whether an answer without commands says that nothing changed.
+/// Returns whether an answer without commands says that nothing changed.
 fn is_no_change(content: &str) -> bool {
     let mut words = content.to_lowercase();
     for tag in ["updatevariable", "jsonpatch", "json_patch"] {
@@ -122,8 +123,8 @@ fn is_no_change(content: &str) -> bool {
     words.is_empty() || (words.chars().count() <= SHOWN && NOTHING.iter().any(|word| words.contains(word)))
 }
 
-/// How the values stand: as prompts tell it, and those of plugins without a schema as they are. `None` where there are none, and
-/// nobody who would make any.
+/// Returns the current values: as in prompts, and as JSON for plugins without a schema. `None` if there are none and no
+/// plugin reads commands.
 fn current_values(scene: &TurnSnapshot, world: &World) -> Option<String> {
     let mut parts = vec![status::block(world, &scene.rules.rules)];
     let players = rules_in_force::active_plugins(&scene.rules.plugins, &scene.catalogue);
@@ -144,7 +145,7 @@ fn current_values(scene: &TurnSnapshot, world: &World) -> Option<String> {
     (is_read || !parts.is_empty()).then(|| parts.join("\n\n"))
 }
 
-/// A value without what begins with `$`, which is for nobody.
+/// Returns a value without the keys that begin with `$`, which are private.
 fn visible_value(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -156,15 +157,15 @@ fn visible_value(value: &Value) -> Value {
     }
 }
 
-/// What it wrote, in the tags in which cards write commands: rules hide them and look there.
+/// Wraps an answer in the tags that cards use for commands, because rules look for commands there.
 fn wrap_in_tags(content: &str) -> String {
     let content = content.trim();
     let is_tagged = content.contains("<UpdateVariable") || content.contains("<JSONPatch");
     if is_tagged { content.to_owned() } else { format!("<UpdateVariable>\n{content}\n</UpdateVariable>") }
 }
 
-/// A message as its rules read it: without what is hidden as thought, and where another model keeps the values with its commands
-/// alone.
+/// Returns a message as its rules read it: without hidden tags. With a values model, its commands replace those in the
+/// text.
 pub fn with_values(hide_tags: &[String], role: Role, content: &str, metadata: &Map<String, Value>) -> Arc<str> {
     let heard = tags::heard(role, content, hide_tags);
     let Some(kept) = metadata.get(VALUES_KEY) else { return Arc::from(heard) };
@@ -179,7 +180,7 @@ pub fn with_values(hide_tags: &[String], role: Role, content: &str, metadata: &M
 mod tests {
     use super::*;
 
-    /// Plugins 3.1: an answer without any command is a failure that people see, unless it says that nothing changed.
+    /// Plugins 3.1: an answer without commands is a visible failure, unless it says that nothing changed.
     #[test]
     fn values_model_answer_without_commands_is_problem() {
         for (content, is_good) in [

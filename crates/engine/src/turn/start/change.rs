@@ -1,7 +1,8 @@
-//! Change nodes: the world changed by hand, and rules that begin.
+//! Change nodes: manual changes of the world, and changes of rules.
 //!
-//! Which rules are in force is a fact of the path (`docs/domain.md` 3.2). Where a session wants others than those at a place, a
-//! change node comes between that place and what is written next. Messages from one place share it: they stay siblings.
+//! The rules in force belong to the path (`docs/domain.md` 3.2). If a session wants other rules than a node has, a
+//! change node comes between that node and the next message. Messages below the same node share it, so they stay
+//! siblings.
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use crate::turn::rules::rules_in_force::{self, WantedRules};
 use crate::turn::snapshot::{self, SnapshotQuery, TurnSnapshot};
 use crate::turn::{PluginChoice, TurnError, TurnReceipt, TurnServices, ask::macro_context, cast, rules::commands};
 
-/// Changes the world by hand.
+/// Writes a manual change of the world.
 pub async fn change(
     parts: &Arc<TurnServices>,
     caller: UserId,
@@ -56,7 +57,7 @@ pub async fn change(
     Ok(parts.store.write(write).await?)
 }
 
-/// People change variables; lore, summary and events are the server's own (`docs/domain.md` 3.3).
+/// Checks the operations: only variables can be changed manually (`docs/domain.md` 3.3).
 fn check_manual_operations(operations: &[StateOperation]) -> Result<(), TurnError> {
     let invalid = |message: &str| Err(TurnError::Invalid { field: "operations", message: message.to_owned() });
     if operations.is_empty() {
@@ -68,8 +69,8 @@ fn check_manual_operations(operations: &[StateOperation]) -> Result<(), TurnErro
     Ok(())
 }
 
-/// Sets the plugins of a session and lets them begin at HEAD. While a reply to HEAD is being written they begin with the
-/// next message: HEAD must not move away under it.
+/// Sets the plugins of a session; they apply from HEAD on. While HEAD's reply is being generated, they apply from the
+/// next message on, because HEAD must not move.
 pub async fn set_plugins(
     parts: &Arc<TurnServices>,
     caller: UserId,
@@ -108,7 +109,7 @@ pub async fn set_plugins(
     Ok(PluginsUpdate { op: parts.store.write(write).await?, warnings })
 }
 
-/// Where a choice does not say what was refused, that is as it was.
+/// Restores the refused permissions of choices that do not list any.
 fn keep_refused_permissions(plugins: &mut [PluginSetting], unsaid: &[String], before: &[PluginSetting]) {
     for plugin in plugins.iter_mut().filter(|plugin| unsaid.contains(&plugin.id)) {
         let known = before.iter().find(|old| old.id == plugin.id).map(|old| old.refused.clone());
@@ -117,26 +118,26 @@ fn keep_refused_permissions(plugins: &mut [PluginSetting], unsaid: &[String], be
     }
 }
 
-/// The plugins of a session as they were set.
+/// The result of setting the plugins of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PluginsUpdate {
-    /// The operation.
+    /// The id of the operation-log entry.
     pub op: i64,
-    /// What is probably not meant so, though it plays.
+    /// Settings that work but are probably a mistake.
     pub warnings: Vec<String>,
 }
 
-/// What lies between a place and what is written below it.
+/// The rules change between a node and what is written below it.
 pub enum RulesChange {
-    /// Nothing: the rules in force are those the session wants.
+    /// The rules in force are those that the session wants.
     None,
-    /// A change node that is there already, and the scene at it.
+    /// An existing change node, with its snapshot.
     Existing(Box<TurnSnapshot>),
-    /// A change node to be written.
+    /// A change node to write.
     New(Box<NodeDraft>),
 }
 
-/// How the rules that the session wants begin below a scene.
+/// Returns the rules change that the session needs below a snapshot.
 pub async fn find_rules_change(
     parts: &Arc<TurnServices>,
     caller: UserId,
@@ -164,8 +165,9 @@ pub async fn find_rules_change(
     }
 }
 
-/// The record to be written below an edited message that is yet to be written itself: its place is beside the old version, so
-/// the rules begin between it and its reply. The scene is then as they make it, for the hooks that read the message.
+/// Returns the rules change below an edited message that is not written yet. The message is a sibling of the old
+/// version, so the new rules start between it and its reply. Updates the snapshot to the new rules, for the hooks on
+/// the message.
 pub async fn rules_change_below(
     parts: &Arc<TurnServices>,
     scene: &mut TurnSnapshot,
@@ -178,13 +180,13 @@ pub async fn rules_change_below(
     Some(record)
 }
 
-/// The scene after the rules of a record have begun.
+/// Updates a snapshot to the rules of a change node.
 fn apply_rules_change(scene: &mut TurnSnapshot, record: &NodeDraft) {
     scene.rules = record.rules.clone().unwrap_or_default();
     fold(Arc::make_mut(&mut scene.world), &record.delta.operations, &scene.rules.rules);
 }
 
-/// The record of rules that begin at a scene, or below a message that comes next there.
+/// Builds the change node for rules that start at a snapshot, or below the message that comes next.
 async fn rules_change_draft(
     parts: &Arc<TurnServices>,
     scene: &TurnSnapshot,
@@ -216,7 +218,7 @@ async fn rules_change_draft(
     draft
 }
 
-/// What the lorebooks of those who play say that values begin with, where a plugin asks for it.
+/// Reads the initial values in the lorebooks of the session, if a new plugin has `init`.
 async fn initial_values(
     parts: &Arc<TurnServices>,
     scene: &TurnSnapshot,
@@ -242,7 +244,7 @@ async fn initial_values(
             macro_context::globals(reader, session.owner)?,
         ))
     });
-    // Values that cannot be read begin nothing: what the story says by itself goes on.
+    // If they cannot be read, go on without them.
     let (starts, globals) = found.await.unwrap_or_else(|error| {
         tracing::error!(session = %scene.session().id, "what values begin with cannot be read: {error}");
         Default::default()
@@ -254,7 +256,7 @@ async fn initial_values(
     filled.collect()
 }
 
-/// The bridge to be written below a scene, if one is, and the scene on its far side.
+/// Returns the change node to write below a snapshot, if any, and the snapshot after it.
 pub async fn resolve_rules_change(
     parts: &Arc<TurnServices>,
     caller: UserId,
@@ -266,7 +268,7 @@ pub async fn resolve_rules_change(
         RulesChange::Existing(there) => Ok((None, *there)),
         RulesChange::New(draft) => {
             apply_rules_change(&mut scene, &draft);
-            // What comes next stands below the bridge, not below the place itself.
+            // The next message is below the change node, so it is one level deeper.
             scene.pending_changes = 1;
             Ok((Some(*draft), scene))
         }

@@ -1,6 +1,6 @@
-//! An edited version of a message: a sibling with the new text. Where a reply is asked for, a new turn begins: plugins see the
-//! text under the rules that the session wants now, and the record of those stands between message and reply. A version that
-//! only takes the old one's place keeps the rules in force there.
+//! Edited versions of messages: siblings with the new text. If a reply is requested, a new turn begins. Plugins then
+//! read the text under the rules that the session wants now, whose change node is between message and reply. A version
+//! that only replaces the old one keeps the rules in force there.
 
 use clotho_core::ids::{NodeId, SessionId, UserId};
 use clotho_core::oplog::OperationKind;
@@ -16,10 +16,10 @@ use crate::turn::rules::rules_in_force;
 use crate::turn::snapshot::{self, SnapshotQuery};
 use crate::turn::{EditSpec, GenerationSpec, TurnEngine, TurnError, TurnReceipt};
 
-/// Where a summary says which messages it stands for.
+/// The metadata key of the messages that a summary covers.
 const SUMMARIZED: &str = "summarizedFrom";
 
-/// Writes an edited version of a message beside it.
+/// Writes an edited version of a message as its sibling.
 pub async fn edit(
     turns: &TurnEngine,
     caller: UserId,
@@ -28,6 +28,7 @@ pub async fn edit(
     asked: EditSpec,
 ) -> Result<TurnReceipt, TurnError> {
     let parts = &turns.services;
+    // Read the old version and the snapshot at its parent.
     let look = SnapshotQuery::at_node(parts, caller, session, node);
     let (old, mut scene, before) = parts
         .store
@@ -42,29 +43,32 @@ pub async fn edit(
             Ok::<_, TurnError>((old, snapshot::read(reader, &look)?, before))
         })
         .await?;
+    // Check the request.
     super::stale(&scene.stored, asked.expected_leaf)?;
     let fits = edit::edit_requests_reply(&old, asked.move_children).then(GenerationSpec::default);
     let generate = asked.generate.unwrap_or(fits);
     edit::check_editable(&old, asked.move_children, generate.is_some())?;
     super::check_content_length(parts, scene.session(), generate.as_ref(), &asked.content)?;
+    // Build the new version.
     let now = parts.clock.now();
     let mut draft = NodeDraft::new(NodeId::new(parts.ids.next(now)), old.role, old.kind, old.dice_seed, now);
     (draft.author, draft.persona, draft.character) = (Some(caller), old.persona, old.character);
     (draft.name, draft.content) = (old.name.clone(), asked.content);
     draft.metadata.insert("editedFrom".into(), old.id.to_string().into());
-    // What another model said that it changes, it still changes.
+    // Keep what the values model said of the old version.
     draft.metadata.extend(old.metadata.get(VALUES_KEY).map(|kept| (VALUES_KEY.to_owned(), kept.clone())));
-    // Other words for a summary stand for the same messages.
+    // An edited summary covers the same messages.
     draft.metadata.extend(old.metadata.get(SUMMARIZED).map(|ids| (SUMMARIZED.to_owned(), ids.clone())));
-    // Only who is asked for a reply begins a turn; what is carried on has been played under its own rules.
+    // Only an edit with a reply begins a turn with the wanted rules.
     let mut bridge =
         if generate.is_some() { change::rules_change_below(parts, &mut scene, &draft, now).await } else { None };
     let input = input::read(parts, &scene, &mut draft, Some(&before)).await?;
     if let Some(bridge) = &mut bridge {
-        // They fold under the new rules, which begin below the message.
+        // These operations fold under the new rules, which start below the message.
         bridge.delta.operations.append(&mut draft.delta.operations);
     }
     let generate = generate.filter(|_| input.is_answered());
+    // Prepare the replies and commit.
     let InputHookResult { plugin_reply: given, asks, summaries, .. } = input;
     let wish = GenerateOptions {
         generate,
@@ -88,6 +92,6 @@ pub async fn edit(
     };
     let actor = super::actor(caller, now, asked.expected_leaf);
     let started = super::commit_message(turns, actor, message, scene.session(), wish).await?;
-    // Only a bridge is ever written by somebody else first.
+    // Only another request's change node makes this `None`, which cannot happen for an edit.
     started.ok_or(TurnError::Stopped)
 }

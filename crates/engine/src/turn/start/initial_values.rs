@@ -1,5 +1,5 @@
-//! What lorebooks say that the values of a story begin with: entries whose title holds `[initvar]`, of the books that hold
-//! for whoever plays. They are read also where they are switched off, as their authors keep them, and no prompt has them.
+//! Initial values in lorebooks: entries with `[initvar]` in the title, in the books that apply. They are read even if
+//! disabled, since authors keep them so, and no prompt contains them.
 
 use serde_json::{Map, Value};
 
@@ -13,27 +13,27 @@ use crate::turn::ask::lore::ActiveLorebooks;
 use crate::turn::ask::lorebook_cache::LorebookCache;
 use crate::turn::rules::hooks::ActivePlugin;
 
-/// So many entries are read, each so far, in bytes.
+/// The maximum number of entries read.
 const MAX_ENTRIES: usize = 50;
+/// The maximum length of an entry in bytes; the rest is cut.
 const MAX_ENTRY_BYTES: usize = 64 << 10;
 
-/// Whose books are looked through.
+/// The owners of the books to read.
 #[derive(Debug)]
 pub struct InitialValueScope<'a> {
-    /// Whose session it is.
+    /// The owner of the session.
     pub owner: UserId,
-    /// The characters with their cards as they are now.
+    /// The characters with their current cards.
     pub characters: &'a [(CharacterId, &'a Map<String, Value>)],
-    /// The persona.
     pub persona: Option<PersonaId>,
-    /// The session, if there is one already.
+    /// The session, if it exists already.
     pub session: Option<SessionId>,
 }
 
-/// The entries, in the order of their books; macros are not filled in.
+/// Reads the entries, in the order of their books, without filling in macros.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub fn read_initial_values(
     reader: &mut StoreReader<'_>,
     whose: &InitialValueScope<'_>,
@@ -67,7 +67,7 @@ pub fn read_initial_values(
         .collect())
 }
 
-/// What people are told where texts that values begin with cannot be read, if a plugin that begins asks for them.
+/// Returns problems for initial values that cannot be parsed, if a new plugin reads them.
 pub fn unreadable_values(players: &[ActivePlugin], starts: &[InitVarText], greeting: &str) -> Vec<NodeProblem> {
     let Some(player) = players.iter().find(|player| player.plugin.reads_init_vars()) else { return Vec::new() };
     let trouble =

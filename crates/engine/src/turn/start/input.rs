@@ -1,5 +1,5 @@
-//! What plugins make of a text before it is committed: `on_input` of a user's words, `on_reply` of a reply that a person
-//! wrote, `on_edit` of one that was edited.
+//! Runs plugins on a text before it is committed: `on_input` for a user's text, `on_reply` for a reply that a person
+//! wrote, `on_edit` for an edited reply.
 
 use std::sync::Arc;
 
@@ -12,40 +12,38 @@ use crate::turn::rules::hooks::{self, ActivePlugin, HookContext, HookProposal, i
 use crate::turn::snapshot::TurnSnapshot;
 use crate::turn::{TurnError, TurnServices, side_calls};
 
-/// What plugins made of the input.
+/// The result of the input hooks.
 #[derive(Debug, Default)]
 pub struct InputHookResult {
-    /// A plugin's own reply: no model is called.
+    /// A plugin's own reply; no model is asked.
     pub plugin_reply: Option<PluginReply>,
     /// No model is asked.
     pub stop: bool,
-    /// The models that plugins want asked when it is written.
+    /// Model calls to make once the message is written.
     pub asks: Vec<(String, PluginModelCall)>,
-    /// The summaries that plugins propose.
+    /// Summaries that plugins propose.
     pub summaries: Vec<(String, SummaryProposal)>,
 }
 
 impl InputHookResult {
-    /// Whether a reply is written: stopping means that no model is asked, and a reply that is there needs none.
+    /// Returns whether a reply is written. `stop` only prevents asking a model, not a plugin's own reply.
     pub fn is_answered(&self) -> bool {
         self.plugin_reply.is_some() || !self.stop
     }
 }
 
-/// A reply that a plugin has given in place of a model.
+/// A reply that a plugin wrote instead of a model.
 #[derive(Debug, Clone)]
 pub struct PluginReply {
-    /// The plugin.
     pub plugin: String,
-    /// The text.
     pub text: String,
 }
 
-/// Lets plugins see a text that is about to be written, and puts what they propose onto the draft. `before` is the delta of
-/// the version that is edited; `None` for a new message.
+/// Runs plugins on a draft and adds what they propose to it. `before` is the delta of the edited version; `None` for a
+/// new message.
 ///
 /// # Errors
-/// A plugin refuses it.
+/// Returns an error if a plugin refuses the text.
 pub async fn read(
     parts: &TurnServices,
     scene: &TurnSnapshot,
@@ -63,7 +61,7 @@ pub async fn read(
     run_on_input(parts, scene, draft, before.map(hooks::recorded_rolls).unwrap_or_default()).await
 }
 
-/// `on_input` of every plugin in order. Each sees what earlier ones made of the text; the first refusal ends it all.
+/// Runs `on_input` of every plugin in order. Each sees the text as earlier ones changed it; a refusal ends the input.
 async fn run_on_input(
     parts: &TurnServices,
     scene: &TurnSnapshot,
@@ -76,7 +74,8 @@ async fn run_on_input(
     stage.recorded = recorded;
     let original = draft.content.clone();
     let mut heard = run_input_hooks(parts, scene, &mut stage, &original).await?;
-    // That a plugin answers its command is known at the end, and rules that count turns come before: all of it once more.
+    // Only now is it known that the text is a command, but rules that count turns have run already: run everything
+    // again.
     if !heard.command_plugins.is_empty() && has_turn_rules(&stage.plugins) {
         stage.is_command_only = true;
         heard = run_input_hooks(parts, scene, &mut stage, &original).await?;
@@ -92,13 +91,13 @@ async fn run_on_input(
     Ok(input)
 }
 
-/// What came of a text.
+/// The result of one run of the input hooks.
 struct InputHookRun {
-    /// The text as plugins left it.
+    /// The text after the plugins.
     text: String,
     input: InputHookResult,
     proposal: HookProposal,
-    /// The plugins that answered a command of their own, which the text was.
+    /// The plugins that answered the text as a command of theirs.
     command_plugins: Vec<String>,
 }
 
@@ -138,17 +137,17 @@ async fn run_input_hooks(
     Ok(heard)
 }
 
-/// Whether a text is a command of a plugin.
+/// Returns whether a text is a command of a plugin.
 fn is_command(plugin: &LoadedPlugin, text: &str) -> bool {
     SlashCommand::parse(text).is_some_and(|typed| plugin.manifest().command(typed.word).is_some())
 }
 
-/// Whether a rule of those who play counts messages.
+/// Returns whether a plugin has a rule that counts messages.
 fn has_turn_rules(players: &[ActivePlugin]) -> bool {
     players.iter().any(|player| player.plugin.manifest().rules.iter().any(ManifestRule::counts_messages))
 }
 
-/// A text of which a plugin sees only a part could be refused or written anew for the wrong reason.
+/// Checks that a plugin can read the whole text; otherwise it could refuse or change it wrongly.
 fn check_length(plugin: &LoadedPlugin, content: &str) -> Result<(), TurnError> {
     let most = plugin.longest_input();
     if !plugin.has(Hook::OnInput) || content.len() <= most {
@@ -157,8 +156,8 @@ fn check_length(plugin: &LoadedPlugin, content: &str) -> Result<(), TurnError> {
     Err(TurnError::TooLong { plugin: plugin.id().to_owned(), most })
 }
 
-/// The rules read a reply that a person wrote as they read a model's. An edited one keeps what its narrator did, and its
-/// dice are those of the version before (`docs/modders.md`).
+/// Runs the rules on a reply that a person wrote, as on a model's. An edited reply keeps what its narrator did, and
+/// reuses the rolls of the old version (`docs/modders.md`).
 async fn run_on_reply(
     parts: &TurnServices,
     scene: &TurnSnapshot,

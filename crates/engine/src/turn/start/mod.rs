@@ -1,8 +1,9 @@
-//! The first half of a turn, up to commit 1: read the scene, let plugins see the input, write the user's node with the
-//! placeholders of its replies, move HEAD, hand the replies to their runners.
+//! The first half of a turn, up to commit 1. It reads the snapshot, runs the input hooks, writes the user's node with
+//! the placeholders of its replies, moves HEAD and starts the runners.
 //!
-//! `input.rs` shows plugins a text before it is written; `edit.rs` begins with an edited message, `reroll.rs` with replies only, `new_session.rs` a
-//! session (`initial_values.rs`: the values that lorebooks give it), `change.rs` a change of the world or of the rules.
+//! `input.rs` runs plugins on a text before it is written. `edit.rs` starts with an edited message, `reroll.rs` with
+//! replies only, `new_session.rs` with a session, `change.rs` with a change of the world or the rules.
+//! `initial_values.rs` reads the initial values in lorebooks.
 
 pub(super) mod change;
 pub(super) mod edit;
@@ -35,34 +36,34 @@ use crate::turn::{
 };
 use input::{InputHookResult, PluginReply};
 
-/// What the replies are to be.
+/// The options of a generation.
 #[derive(Default)]
 pub struct GenerateOptions {
     /// The replies; `None` = none.
     pub generate: Option<GenerationSpec>,
-    /// What a plugin has said in place of a model.
+    /// A reply that a plugin wrote instead of a model.
     pub plugin_reply: Option<PluginReply>,
-    /// The models that plugins want asked when the message is written.
+    /// Model calls to make once the message is written.
     pub asks: Vec<(String, PluginModelCall)>,
-    /// The summaries that they propose at it.
+    /// Summaries that plugins propose.
     pub summaries: Vec<(String, SummaryProposal)>,
-    /// Whether HEAD follows the first of them.
+    /// Whether HEAD moves to the first reply.
     pub move_head: bool,
-    /// The reply that each goes on from.
+    /// The reply to continue.
     pub continued: Option<ContinuedReply>,
 }
 
-/// A reply whose text another begins with.
+/// A reply that another one continues.
 pub struct ContinuedReply {
     pub node: NodeId,
     pub text: String,
 }
 
-/// How often a message is tried again when HEAD moves meanwhile, or another message bridges the same place first. Each
-/// time one of those who try at once gets through.
+/// The number of attempts if HEAD moves meanwhile, or another request adds the same change node first. One of the
+/// competing requests succeeds each time.
 const MAX_ATTEMPTS: usize = 64;
 
-/// Writes a message and begins its replies.
+/// Writes a message and starts its replies.
 pub async fn message(
     turns: &TurnEngine,
     caller: UserId,
@@ -99,15 +100,17 @@ async fn try_send(
         let message = "a reply that is written by hand is a reply already: nothing is generated below it".to_owned();
         return Err(TurnError::Invalid { field: "generate", message });
     }
+    // Read the snapshot; check the precondition and the parent.
     let scene = snapshot_for(parts, caller, session, new).await?;
     let parent = scene.at.node.id;
-    // An answer to a plugin came in between, and the message goes below it.
+    // An answer node was added meanwhile; the message goes below it.
     let came = |seen: ExpectedVersion| {
         if seen == ExpectedVersion::Leaf(new.parent) { ExpectedVersion::Leaf(parent) } else { seen }
     };
     let expected_leaf = new.expected_leaf.map(came);
     stale(&scene.stored, expected_leaf)?;
     check_parent(&scene.at.node)?;
+    // Apply a change of rules, then run the input hooks on the draft.
     let now = parts.clock.now();
     let (bridge, scene) = change::resolve_rules_change(parts, caller, scene, now).await?;
     check_content_length(parts, scene.session(), new.generate.as_ref(), &new.content)?;
@@ -123,10 +126,11 @@ async fn try_send(
         move_head: new.move_head,
         ..GenerateOptions::default()
     };
+    // Prepare the replies and commit.
     let replies = replies(parts, scene.session(), caller, &scene.cast.character, &wish, now)?;
     let message = MessageWrite {
         session,
-        // A bridge that was there already is the parent itself; a new one comes in between.
+        // An existing change node is the parent itself; a new one comes in between.
         parent: if bridge.is_some() { parent } else { scene.at.node.id },
         rules_change: bridge,
         draft: Some(draft),
@@ -212,17 +216,17 @@ pub async fn cancel_reply(
     }
 }
 
-/// Who acts.
+/// Returns the actor of a write.
 pub fn actor(user: UserId, at: Time, expected_leaf: Option<ExpectedVersion>) -> Actor {
     Actor { user, at, expected_leaf }
 }
 
-/// A first look at whether HEAD is where the writer saw it; commit 1 looks again.
+/// Early check whether HEAD is where the writer saw it; enforced again in commit 1.
 pub fn stale(held: &StoredSession, expected: Option<ExpectedVersion>) -> Result<(), TreeError> {
     expected.map_or(Ok(()), |seen| seen.holds(&held.session))
 }
 
-/// The placeholders of the replies that were asked for.
+/// Returns the placeholders of the requested replies.
 pub fn replies(
     parts: &TurnServices,
     session: &Session,
@@ -240,7 +244,7 @@ pub fn replies(
         let message = format!("character {character} does not play in this session");
         return Err(TurnError::Invalid { field: "characterId", message });
     }
-    // What a plugin has said is said once.
+    // A plugin's reply exists only once.
     let n = if wish.plugin_reply.is_some() { 1 } else { generate.n.max(1) };
     check_quota(parts, caller, n)?;
     let draft = |_| {
@@ -256,7 +260,7 @@ pub fn replies(
     Ok((0..n).map(draft).collect())
 }
 
-/// What a reply's metadata says from the start: who is asked, with what, and what of it was this request's own wish.
+/// Returns the initial metadata of a reply: model, parameters, and what the request overrides.
 fn request_metadata(
     parts: &TurnServices,
     session: &Session,
@@ -268,7 +272,7 @@ fn request_metadata(
         metadata.insert("model".into(), format!("plugin:{}", given.plugin).into());
         return Ok(metadata);
     }
-    // The session's own model may be gone since it was chosen: then the message is kept and its reply says so.
+    // If the session's own model no longer exists, the message is kept and its reply fails.
     if let Some(named) = &generate.model {
         parts.models.find(named).map_err(|error| TurnError::Invalid { field: "model", message: error.to_string() })?;
     }
@@ -281,13 +285,12 @@ fn request_metadata(
     Ok(metadata)
 }
 
-/// The model that is asked: the request's, the session's, or the server's own.
+/// Returns the model to ask: the request's, the session's, or the default.
 pub fn model(parts: &TurnServices, session: &Session, generate: &GenerationSpec) -> String {
     generate.model.as_ref().or(session.model.as_ref()).cloned().unwrap_or_else(|| parts.models.default_name())
 }
 
-/// Whether a text is short enough for who is to answer it: a plugin that runs into its limits is switched off at last, and a
-/// long message is not its fault.
+/// Checks that a narrator can read the text. Without the check a long message would count as the plugin's violation.
 pub fn check_content_length(
     parts: &TurnServices,
     session: &Session,
@@ -300,15 +303,15 @@ pub fn check_content_length(
     if content.len() <= most { Ok(()) } else { Err(TurnError::TooLong { plugin: plugin.id().to_owned(), most }) }
 }
 
-/// The session's parameters with the request's over them.
+/// Merges the session's parameters with the request's, which win.
 pub fn merged_params(session: &Session, generate: &GenerationSpec) -> Map<String, Value> {
     let mut params = session.params.clone();
     params.extend(generate.params.clone());
     params
 }
 
-/// A first look at whether there is room for so many replies, be it to wait; when they begin they are counted again. More
-/// than would ever fit is a mistake: trying again would not help.
+/// Early check of the quota (running plus queued); enforced again at start. More than the limit per request is an
+/// invalid request, because a retry would not help.
 fn check_quota(parts: &TurnServices, caller: UserId, n: u32) -> Result<(), TurnError> {
     let (n, ever) = (usize::try_from(n).unwrap_or(usize::MAX), parts.live.max_per_request());
     if n > ever {
@@ -320,7 +323,7 @@ fn check_quota(parts: &TurnServices, caller: UserId, n: u32) -> Result<(), TurnE
     if parts.live.has_room(caller, n) { Ok(()) } else { Err(TurnError::TooMany) }
 }
 
-/// Replies that nobody runs yet: they end with this, whatever happened, unless a runner took them.
+/// Registered replies without a runner; ends them when dropped, unless runners have taken them.
 struct UnclaimedReplies {
     live: Arc<LiveSessions>,
     nodes: Vec<NodeId>,
@@ -332,7 +335,8 @@ impl Drop for UnclaimedReplies {
     }
 }
 
-/// Commit 1, then the runners. `None`: the bridge was written by somebody else meanwhile, and nothing was done.
+/// Runs commit 1 and starts the runners. Returns `None` if another request wrote the change node first; then nothing
+/// was done.
 pub async fn commit_message(
     turns: &TurnEngine,
     actor: Actor,
@@ -346,7 +350,7 @@ pub async fn commit_message(
     let node = message.draft.as_ref().map(|draft| draft.id);
     let session_id = message.session;
     let so_far = wish.continued.as_ref().map_or_else(String::new, |continued| continued.text.clone());
-    // Registered before the commit: the sweeper must never see a placeholder that nobody holds.
+    // Register before the commit: the orphan check must never see an unregistered placeholder.
     let running = parts.live.enqueue_replies(session_id, &nodes, actor.user, &so_far).ok_or(TurnError::TooMany)?;
     let mut unclaimed = UnclaimedReplies { live: Arc::clone(&parts.live), nodes: nodes.clone() };
     if parts.is_stopping.load(Ordering::SeqCst) {
@@ -358,7 +362,7 @@ pub async fn commit_message(
     let written = parts
         .store
         .write(move |tx| {
-            // Nobody else can have bridged the place below a message that is only now written.
+            // An edited message does not exist yet, so no other request can have added a change node below it.
             if message.kind != OperationKind::Edit
                 && let Some(rules) = message.rules_change.as_ref().and_then(|bridge| bridge.rules.as_ref())
                 && tx.has_rules_change(actor.user, message.session, message.parent, rules)?
@@ -375,6 +379,7 @@ pub async fn commit_message(
         })
         .await?;
     let Some(written) = written else { return Ok(None) };
+    // The nodes are committed: start side calls and runners.
     unclaimed.nodes.clear();
     if let Some(node) = node {
         side_calls::PluginModelCalls::spawn(parts, session_id, actor.user, node, wish.asks);
@@ -391,7 +396,7 @@ pub async fn commit_message(
             source,
             params: merged_params(session, &generate),
             prefix: so_far.clone(),
-            // With several replies only the first may take HEAD (`docs/domain.md` 5.2).
+            // Of several replies only the first may move HEAD (`docs/domain.md` 5.2).
             asked: (wish.move_head && i == 0).then_some(written.asked),
             step: written.op,
             running,

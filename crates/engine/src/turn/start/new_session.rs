@@ -1,4 +1,4 @@
-//! Beginning a session: its cards in their present version, its root with the rules in force from the start, its greetings.
+//! Creates a session: its cards in their current version, its root with the first rules in force, and its greetings.
 
 use std::sync::Arc;
 
@@ -21,16 +21,17 @@ use crate::turn::{
     PluginChoice, SessionSpec, TurnError, TurnServices, ask::macro_context, cast, rules::rules_in_force,
 };
 
-/// The plugin that keeps values in the way of MVU.
+/// The plugin that keeps values in the MVU format.
 const MVU_PLUGIN: &str = "mvu";
 
-/// Begins a session.
+/// Creates a session.
 pub async fn begin(parts: &Arc<TurnServices>, caller: UserId, new: SessionSpec) -> Result<SessionId, TurnError> {
     let mode = new.mode.clone().unwrap_or_else(|| "tree".into());
     if !matches!(mode.as_str(), "tree" | "linear") {
         let message = format!("\"tree\" or \"linear\" is expected, not \"{mode}\"");
         return Err(TurnError::Invalid { field: "mode", message });
     }
+    // Read the cards and resolve model and plugins.
     let SessionCards { characters, persona, globals, initial_values: starts } = read_cards(parts, caller, &new).await?;
     let first = characters.first().ok_or_else(|| TurnError::Invalid {
         field: "characterIds",
@@ -44,6 +45,7 @@ pub async fn begin(parts: &Arc<TurnServices>, caller: UserId, new: SessionSpec) 
     let model = new.model.clone().or(suggested.model);
     let narrator = &model.clone().unwrap_or_else(|| parts.models.default_name());
     let plugins = plugin_settings(parts, new.plugins.clone().unwrap_or(suggested.plugins), narrator)?;
+    // Build the session.
     let empty = Map::new();
     let own = persona.as_ref().map_or(&empty, |persona| &persona.card);
     let cast = cast::cast_of_cards(&first.card, own);
@@ -72,6 +74,7 @@ pub async fn begin(parts: &Arc<TurnServices>, caller: UserId, new: SessionSpec) 
         created: now,
         updated: now,
     };
+    // Run `init` at the root, then the greetings.
     let starts = starts.into_iter().map(|start| {
         let text = macro_context::greeting(&cast, &start.text, &globals, session.seed, now);
         InitVarText { text, ..start }
@@ -84,19 +87,19 @@ pub async fn begin(parts: &Arc<TurnServices>, caller: UserId, new: SessionSpec) 
     }
     for greeting in &mut greetings {
         run_greeting_hooks(parts, &mut stage, greeting).await;
-        // The root is never shown: what could not be read there is told where the story begins.
+        // The root is never shown, so report unreadable initial values at the greetings.
         greeting.delta.problems.extend(initial_values::unreadable_values(&stage.plugins, &starts, &greeting.content));
     }
     write_session(parts, session, characters, persona, root, greetings, now).await
 }
 
-/// What a session begins with.
+/// The cards and values from which a session is created.
 struct SessionCards {
     characters: Vec<CharacterCard>,
     persona: Option<PersonaCard>,
-    /// The caller's variables of all sessions.
+    /// The caller's global variables.
     globals: Map<String, Value>,
-    /// What their lorebooks say that values begin with.
+    /// The initial values in the lorebooks.
     initial_values: Vec<InitVarText>,
 }
 
@@ -127,9 +130,9 @@ async fn read_cards(parts: &Arc<TurnServices>, caller: UserId, new: &SessionSpec
         .await
 }
 
-/// What a card suggests for its sessions: `metadata.clotho = {model, plugins: [{id, config}]}`. Cards travel: what this
-/// server does not have is left out. Only plugins that are installed here can be meant; code inside a card never runs. A card
-/// that says nothing of it and brings values in the way of MVU suggests the plugin that keeps them.
+/// The suggestions of a card for its sessions: `metadata.clotho = {model, plugins: [{id, config}]}`. What this server
+/// does not have is ignored. Only installed plugins are enabled; code inside a card never runs. A card without
+/// suggestions that has MVU values suggests the MVU plugin.
 struct CardSuggestions {
     model: Option<String>,
     plugins: Vec<PluginChoice>,
@@ -155,8 +158,8 @@ impl CardSuggestions {
     }
 }
 
-/// Checked plugin settings: each plugin can run, its settings and grants fit, and they get on with each other; a narrator
-/// plays in its own session.
+/// Checks plugin choices: each plugin can run, its settings and grants are valid, and none conflict. A narrator plugin
+/// is always enabled in its own session.
 pub fn plugin_settings(
     parts: &TurnServices,
     mut plugins: Vec<PluginChoice>,
@@ -182,7 +185,7 @@ fn invalid(message: String) -> TurnError {
     TurnError::Invalid { field: "plugins", message }
 }
 
-/// What comes of a choice, if the plugin can run and takes its settings and grants.
+/// Converts a choice to a setting, if the plugin can run and accepts its settings and grants.
 fn plugin_setting(catalogue: &Catalogue, choice: PluginChoice) -> Result<PluginSetting, TurnError> {
     let PluginChoice { id, enabled, config, grants, refused } = choice;
     let absent = || match catalogue.broken(&id) {
@@ -203,7 +206,7 @@ fn plugin_setting(catalogue: &Catalogue, choice: PluginChoice) -> Result<PluginS
     Ok(PluginSetting { id, enabled, config, grants, refused })
 }
 
-/// Whether those that are switched on can play together.
+/// Checks that the enabled plugins are compatible.
 fn check_plugins_compatible(catalogue: &Catalogue, plugins: &[PluginSetting]) -> Result<(), TurnError> {
     let on = || plugins.iter().filter(|plugin| plugin.enabled).filter_map(|plugin| catalogue.get(&plugin.id));
     for manifest in on().map(|loaded| loaded.manifest()) {
@@ -220,7 +223,7 @@ fn check_plugins_compatible(catalogue: &Catalogue, plugins: &[PluginSetting]) ->
     rules_in_force::check_roots(plugins, catalogue).map_err(invalid)
 }
 
-/// The root: the first record of which rules are in force, with what their `init` does.
+/// Builds the root: it records the first rules in force and what their `init` does.
 async fn root_draft(
     parts: &Arc<TurnServices>,
     session: &Session,
@@ -235,6 +238,7 @@ async fn root_draft(
         Some(wanted) => (wanted.to_init.clone(), Arc::new(wanted.rules.rules.clone())),
         None => Default::default(),
     };
+    // Build the context; without rules there is nothing to run.
     let mut stage = HookContext {
         session: session.id,
         plugins: players,
@@ -254,6 +258,7 @@ async fn root_draft(
         is_command_only: false,
     };
     let Some(wanted) = wanted else { return (root, stage) };
+    // Run `init` on top of the schema defaults.
     let mut so_far = HookProposal::default();
     so_far.apply_first(first, &stage.rules);
     let proposal = parts.hooks.run(Hook::Init, &stage, so_far).await;
@@ -264,7 +269,7 @@ async fn root_draft(
     (root, stage)
 }
 
-/// Lets plugins read a greeting, each from the same world: the one that the story begins with.
+/// Runs plugins on a greeting. All greetings start from the root's world.
 async fn run_greeting_hooks(parts: &Arc<TurnServices>, stage: &mut HookContext, greeting: &mut NodeDraft) {
     let heard = tags::heard(greeting.role, &greeting.content, &parts.config.generation.hide_tags);
     (stage.text, stage.role) = (Arc::from(heard), greeting.role.word());
@@ -275,8 +280,8 @@ async fn run_greeting_hooks(parts: &Arc<TurnServices>, stage: &mut HookContext, 
     greeting.delta = parts.hooks.run(Hook::OnGreeting, stage, so_far).await.delta;
 }
 
-/// The greetings of all characters: the first messages, then the alternate ones, macros filled in. A greeting is a fact: what
-/// its macros drew is drawn once, and what they would write into variables goes with the filling.
+/// Returns the greetings of all characters: the first message, then the alternate ones, with macros filled in. Random
+/// macros are drawn once; their writes to variables are dropped.
 fn greetings(
     parts: &TurnServices,
     characters: &[CharacterCard],
@@ -332,7 +337,7 @@ fn card_bytes(card: &Map<String, Value>) -> Vec<u8> {
     Value::Object(card.clone()).to_string().into_bytes()
 }
 
-/// Whether a session plays a character.
+/// Returns whether a session has a character.
 pub fn has_character(session: &Session, character: CharacterId) -> bool {
     session.cards.iter().any(|card| card.id == character)
 }

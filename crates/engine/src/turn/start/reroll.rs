@@ -1,4 +1,4 @@
-//! Other replies to what was answered already: beside a reply, or going on from its text.
+//! More replies to the same context node: beside a reply, or continuing its text.
 
 use std::sync::Arc;
 
@@ -15,19 +15,19 @@ use crate::turn::cast::{self, UserPersona};
 use crate::turn::models::ReplyWriter;
 use crate::turn::{ContinueSpec, GenerationSpec, RerollSpec, TurnEngine, TurnError, TurnReceipt, TurnServices};
 
-/// Where other replies belong, and as what they are asked for.
+/// The place of new replies, and their options.
 struct RerollTarget {
     held: StoredSession,
-    /// The node that was named.
+    /// The node that the request names.
     named_node: Node,
-    /// What the replies answer.
+    /// The node that the replies answer.
     context: Node,
     generate: GenerationSpec,
     /// The speaker's name.
     speaker_name: String,
 }
 
-/// Begins other replies beside an assistant node, or under a context node.
+/// Starts other replies beside an assistant node, or below a context node.
 pub async fn reroll(
     turns: &TurnEngine,
     caller: UserId,
@@ -43,7 +43,7 @@ pub async fn reroll(
     begin_replies(turns, caller, &place, wish, asked.expected_leaf).await
 }
 
-/// Begins another reply that goes on from the text of one (`docs/domain.md` 5.8).
+/// Starts another reply that continues the text of one (`docs/domain.md` 5.8).
 pub async fn continue_reply(
     turns: &TurnEngine,
     caller: UserId,
@@ -72,7 +72,7 @@ pub async fn continue_reply(
     begin_replies(turns, caller, &place, wish, asked.expected_leaf).await
 }
 
-/// Whether there is a text to go on from, also that of a reply which broke off.
+/// Checks that there is text to continue; an interrupted reply is allowed.
 fn check_continuable(at: &Node) -> Result<(), TreeError> {
     if at.status == Status::Generating {
         return Err(TreeError::Generating);
@@ -131,12 +131,12 @@ async fn begin_replies(
     };
     let started =
         super::commit_message(turns, super::actor(caller, now, expected_leaf), message, session, wish).await?;
-    // Only a bridge is ever written by somebody else first.
+    // Only another request's change node makes this `None`, and a reroll adds none.
     started.ok_or(TurnError::Stopped)
 }
 
-/// What a new reply answers: a reply beside a reply answers the same message; below anything else it answers that. A
-/// change node is answered where the message above it waits for an answer.
+/// Returns the context node of a new reply: the parent if `at` is a reply, else `at` itself. A change node counts if
+/// the message above it waits for an answer.
 fn context_node(reader: &mut StoreReader<'_>, held: &StoredSession, at: &Node) -> Result<Node, TurnError> {
     let nothing = |message: &str| TurnError::from(TreeError::Conflict(message.to_owned()));
     let above = |reader: &mut StoreReader<'_>, node: &Node| {
@@ -158,7 +158,7 @@ fn context_node(reader: &mut StoreReader<'_>, held: &StoredSession, at: &Node) -
     Ok(context)
 }
 
-/// A reply again: as the one it stands beside was asked for, unless told otherwise. Its seed is its own.
+/// Returns the options of a repeated reply: those of the earlier one, with the request's over them. The seed is new.
 fn repeat_generation(parts: &TurnServices, session: &Session, beside: &Node, asked: GenerationSpec) -> GenerationSpec {
     if beside.role != Role::Assistant {
         return asked;

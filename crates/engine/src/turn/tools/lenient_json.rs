@@ -1,12 +1,12 @@
-//! Slips of models in what they call tools with: names in another case or with other joints, a comma too many. What leaves no
-//! doubt is put right, and said. Pure.
+//! Repairs of models' tool arguments: names in another spelling, and trailing commas. Only unambiguous errors are
+//! repaired, and each repair of a name is reported. Pure.
 
 use serde_json::Value;
 
-/// Reads JSON in which a comma may stand before a closing bracket.
+/// Parses JSON that may have trailing commas.
 ///
 /// # Errors
-/// It is no JSON for another reason.
+/// Returns an error if it is invalid for another reason.
 pub fn read(text: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str(text).or_else(|error| match without_trailing_commas(text) {
         Some(mended) => serde_json::from_str(&mended).map_err(|_| error),
@@ -14,10 +14,10 @@ pub fn read(text: &str) -> Result<Value, serde_json::Error> {
     })
 }
 
-/// The text without commas that nothing follows; `None` where there is none.
+/// Removes trailing commas; `None` if there are none.
 fn without_trailing_commas(text: &str) -> Option<String> {
     let mut kept = String::with_capacity(text.len());
-    // A comma and the blanks after it, until something follows.
+    // A comma and the whitespace after it, until something else follows.
     let mut held = String::new();
     let (mut is_quoted, mut is_escaped, mut is_mended) = (false, false, false);
     for c in text.chars() {

@@ -1,9 +1,10 @@
-//! Tools: what plugins let a model call while it writes a reply (`docs/modders.md`). What a tool does belongs to the reply
-//! like what `on_reply` does: operations, dice, notes, and a record of the run with what was asked and what was answered.
+//! Tools of plugins that a model can call while it writes a reply (`docs/modders.md`). What a tool does belongs to the
+//! reply, as with `on_reply`: operations, rolls, notes, and a record of the run with arguments and answer.
 //!
-//! A model that wants something impossible is told so in words that it can act on; no call ever fails a reply.
+//! A model whose call is invalid gets a message that it can act on; no call ever fails a reply.
 //!
-//! `text_tools.rs` has them called in words by models that know no tools, `lenient_json.rs` forgives slips of models.
+//! `text_tools.rs` handles calls in the text of models without tool support. `lenient_json.rs` accepts common errors of
+//! models.
 
 pub(super) mod lenient_json;
 pub(super) mod text_tools;
@@ -20,20 +21,20 @@ use clotho_provider::{ToolCall, ToolRound};
 use crate::turn::TurnServices;
 use crate::turn::rules::hooks::{ActivePlugin, HookContext, HookProposal, SERVER, in_order};
 
-/// So often a model is asked again with what came of its tools.
+/// The number of times a model is asked again with the results of its tools.
 pub const MAX_ROUNDS: usize = 4;
-/// So many calls one reply may make.
+/// The number of calls per reply.
 const MAX_CALLS: usize = 16;
-/// The longest name that model servers take.
+/// The longest tool name that model servers accept.
 const MAX_NAME_CHARS: usize = 64;
-/// So many characters of arguments that no tool takes are kept.
+/// The number of characters of invalid arguments that are recorded.
 const MAX_RECORD_CHARS: usize = 2_000;
 
-/// The tools that a reply may use.
+/// The tools of a reply.
 #[derive(Debug, Clone, Default)]
 pub struct ToolOffers {
     all: Vec<ToolOffer>,
-    /// Whether they are told in the prompt, and called in words.
+    /// Whether the prompt text describes them and the model calls them in its text.
     pub are_in_text: bool,
 }
 
@@ -41,12 +42,12 @@ pub struct ToolOffers {
 struct ToolOffer {
     plugin: ActivePlugin,
     tool: PluginTool,
-    /// What the model calls it: its name, with the plugin's before it where another plugin has one of that name.
+    /// The name for the model: the tool's own, prefixed with the plugin if it is taken.
     name: String,
 }
 
 impl ToolOffers {
-    /// The tools of those who play, as far as they were granted to offer any.
+    /// Collects the tools of the plugins that have the permission.
     pub fn for_plugins(players: &[ActivePlugin]) -> Self {
         let mut offers = Self::default();
         for player in in_order(players).into_iter().filter(|player| player.has_permission(&Permission::Tools)) {
@@ -64,12 +65,12 @@ impl ToolOffers {
         offers
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no tools.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// As model servers are told of them.
+    /// Returns the tools in the form of a request.
     pub fn to_wire(&self) -> Vec<Value> {
         let told = |ToolOffer { tool, name, .. }: &ToolOffer| {
             let function =
@@ -79,7 +80,8 @@ impl ToolOffers {
         self.all.iter().map(told).collect()
     }
 
-    /// Tokens that telling of them takes, about: each server writes them its own way. What stands in the prompt is counted there.
+    /// Estimates the tokens of the tools in a request; servers format them differently. Returns 0 if they are in the
+    /// prompt.
     pub fn tokens(&self, measure: &TokenMeasure) -> usize {
         if self.is_empty() || self.are_in_text { 0 } else { measure.message(&Value::from(self.to_wire()).to_string()) }
     }
@@ -88,18 +90,18 @@ impl ToolOffers {
         self.all.iter().find(|offer| offer.name == name)
     }
 
-    /// The one that a model means, which may write its name in another way.
+    /// Returns the tool that a model means; its name may be spelled differently.
     fn find_lenient(&self, name: &str) -> Option<&ToolOffer> {
         self.find(name).or_else(|| self.find(find_equivalent_name(name, self.names())?))
     }
 
-    /// What the model calls them.
+    /// Returns the names of the tools.
     pub fn names(&self) -> Vec<&str> {
         self.all.iter().map(|offer| offer.name.as_str()).collect()
     }
 }
 
-/// Tells the author what was read as what, in front of what the tool itself warned of.
+/// Adds the repairs to the run's warnings, before those of the tool.
 fn note_repairs(run: &mut Map<String, Value>, mended: &[(String, String)]) {
     let lines = repair_lines(mended).map(Value::from);
     if let Some(Value::Array(warnings)) = run.get_mut("warnings") {
@@ -107,19 +109,19 @@ fn note_repairs(run: &mut Map<String, Value>, mended: &[(String, String)]) {
     }
 }
 
-/// The tools of one reply at work.
+/// Runs the tool calls of one reply.
 pub struct ToolRunner<'a> {
     services: &'a TurnServices,
     offers: &'a ToolOffers,
     context: HookContext,
     proposal: &'a mut HookProposal,
-    /// How often each was used.
+    /// The number of calls of each tool.
     used: HashMap<String, u32>,
     calls: usize,
 }
 
 impl<'a> ToolRunner<'a> {
-    /// Tools at a stage; what they do goes to the proposal.
+    /// Creates a runner; the effects of tools go to the proposal.
     pub fn new(
         services: &'a TurnServices,
         offers: &'a ToolOffers,
@@ -129,12 +131,12 @@ impl<'a> ToolRunner<'a> {
         Self { services, offers, context, proposal, used: HashMap::new(), calls: 0 }
     }
 
-    /// As model servers are told of them; `None` = the prompt tells.
+    /// Returns the tools in the form of a request; `None` if they are in the prompt text.
     pub fn to_wire(&self) -> Option<Vec<Value>> {
         (!self.offers.are_in_text).then(|| self.offers.to_wire())
     }
 
-    /// Answers what a model wants called, one after the other: each sees what those before it did.
+    /// Runs a model's calls one after the other; each sees the effects of the earlier ones.
     pub async fn answer(&mut self, said: &str, calls: &[ToolCall]) -> ToolRound {
         let mut round = ToolRound { said: said.to_owned(), ..ToolRound::default() };
         for call in calls {
@@ -143,7 +145,7 @@ impl<'a> ToolRunner<'a> {
                 Err(why) => json!({"error": why}).to_string(),
             };
             self.calls += 1;
-            // Servers that name no call still want one named in what they are sent.
+            // Every call needs an id in the next request, even if the server sent none.
             let id = if call.id.is_empty() { format!("call_{}", self.calls) } else { call.id.clone() };
             round.calls.push(ToolCall { id, ..call.clone() });
             round.answers.push(answer);
@@ -171,8 +173,8 @@ impl<'a> ToolRunner<'a> {
         answer
     }
 
-    /// What a call is for, with its arguments as the tool's schema has them and what was read as what; or why that cannot be, in
-    /// words for the model.
+    /// Returns the tool of a call, its arguments and their repairs. Otherwise returns the tool, if known, and a message
+    /// for the model.
     fn match_call(&self, call: &ToolCall) -> Result<ToolCallMatch<'a>, (Option<&'a ToolOffer>, String)> {
         if self.calls >= MAX_CALLS {
             return Err((None, format!("one reply may call {MAX_CALLS} tools; write it now with what you know")));
@@ -190,25 +192,25 @@ impl<'a> ToolRunner<'a> {
     }
 }
 
-/// Brings arguments into the shape that a tool's schema has, and says what was read as what.
+/// Repairs arguments to fit a tool's schema. Returns the names that were read as others.
 ///
 /// # Errors
-/// They do not fit, in words for the model.
+/// Returns a message for the model if they do not fit.
 pub fn repair_arguments(tool: &PluginTool, arguments: &mut Value) -> Result<Vec<(String, String)>, String> {
     let mended = tool.parameters.normalize_names(arguments);
     tool.parameters.coerce(arguments).map_err(|why| format!("the arguments do not fit: {why}"))?;
     Ok(mended)
 }
 
-/// What was read as what, for the author.
+/// Formats the repairs as warnings for the author.
 pub fn repair_lines(mended: &[(String, String)]) -> impl Iterator<Item = String> {
     mended.iter().map(|(said, meant)| format!("read \"{said}\" as \"{meant}\""))
 }
 
-/// A tool, what it is called with, and what was read as what.
+/// A tool, its arguments, and the repairs of names.
 type ToolCallMatch<'a> = (&'a ToolOffer, Value, Vec<(String, String)>);
 
-/// The record of a call that came to no script: what the model wanted, and what it was told instead.
+/// Returns the record of a call that ran no script: what the model wanted, and the message that it got.
 fn refused_call_record(by: &str, call: &ToolCall, why: &str) -> Value {
     let name: String = call.name.chars().take(MAX_NAME_CHARS).collect();
     let text: String = call.arguments.chars().take(MAX_RECORD_CHARS).collect();

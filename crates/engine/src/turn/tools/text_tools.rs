@@ -1,5 +1,5 @@
-//! Tools in words, for models that are told of them in the prompt: which there are, how a call is written, and what came of one. Pure.
-//! A call is JSON between tags, as many open models learn it; nothing of it is shown.
+//! Tool calls in text, for models without tool support: describes the tools, parses calls and formats their results.
+//! Pure. A call is JSON between tags, as many open models have learned it; it is never shown.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ const CALL_CLOSE: &str = "</tool_call>";
 const RESPONSE_OPEN: &str = "<tool_response>";
 const RESPONSE_CLOSE: &str = "</tool_response>";
 
-/// What a model is told of its tools; as they would be told to a server, each `{type, function: {name, description, parameters}}`.
+/// Returns the prompt text for tools, each given as `{type, function: {name, description, parameters}}`.
 pub fn tool_prompt(tools: &[Value]) -> String {
     let functions: Vec<String> =
         tools.iter().filter_map(|tool| tool.get("function")).map(|function| format!("- {function}")).collect();
@@ -24,7 +24,7 @@ pub fn tool_prompt(tools: &[Value]) -> String {
     )
 }
 
-/// What a model and its tools said to one another, as messages.
+/// Returns the rounds of calls and results as messages.
 pub fn messages(rounds: &[ToolRound], is_last: bool) -> Vec<RequestMessage> {
     let message = |role: RequestRole, content: String| RequestMessage { role, name: None, content };
     let told = rounds.iter().enumerate().flat_map(|(at, round)| {
@@ -45,7 +45,8 @@ pub fn messages(rounds: &[ToolRound], is_last: bool) -> Vec<RequestMessage> {
     told.collect()
 }
 
-/// Hears a text and takes the calls out of it. What follows a call is not shown: a model that does not stop makes its answer up.
+/// Removes tool calls from a text. Text after a call is not shown, because a model that does not stop invents the
+/// result.
 #[derive(Debug, Clone, Default)]
 pub struct TextToolParser {
     pending: String,
@@ -54,7 +55,7 @@ pub struct TextToolParser {
 }
 
 impl TextToolParser {
-    /// Takes a piece; answers with what is to be shown, and the calls that are whole.
+    /// Takes a piece; returns the text to show and the completed calls.
     pub fn hear(&mut self, text: &str) -> (String, Vec<ToolCall>) {
         self.pending.push_str(text);
         let (mut shown, mut calls) = (String::new(), Vec::new());
@@ -79,7 +80,7 @@ impl TextToolParser {
         (shown, calls)
     }
 
-    /// The text is over: what was held back, and a call that was not closed.
+    /// Ends the text; returns what was held back, or a call that was not closed.
     pub fn rest(&mut self) -> (String, Vec<ToolCall>) {
         let held = std::mem::take(&mut self.pending);
         let mut shown = String::new();
@@ -90,7 +91,7 @@ impl TextToolParser {
         (shown, Vec::new())
     }
 
-    /// The model is asked again.
+    /// Resets the parser for the next request.
     pub fn reset(&mut self) {
         *self = Self::default();
     }
@@ -102,13 +103,13 @@ impl TextToolParser {
     }
 }
 
-/// How many bytes at the end of a text may be the beginning of a call.
+/// Returns how many bytes at the end of a text may be the start of a call tag.
 fn partial_tag_len(text: &str) -> usize {
     let longest = CALL_OPEN.len().saturating_sub(1).min(text.len());
     (1..=longest).rev().find(|bytes| CALL_OPEN.get(..*bytes).is_some_and(|part| text.ends_with(part))).unwrap_or(0)
 }
 
-/// A call as it was written; what cannot be read has no name, which the model is told.
+/// Parses a call. An unreadable one gets an empty name, which the model is told.
 fn parse_call(text: &str) -> ToolCall {
     let text = text.trim().trim_start_matches("```json").trim_matches('`').trim();
     let read: Value = lenient_json::read(text).unwrap_or_default();
@@ -126,7 +127,7 @@ fn parse_call(text: &str) -> ToolCall {
 mod tests {
     use super::*;
 
-    /// However a text is cut into pieces, the same is shown and the same is called.
+    /// The result does not depend on how the text is cut into pieces.
     #[test]
     fn text_tools_split_text_extracts_calls() {
         let check = |text: &str, shown: &str, names: &[&str]| {

@@ -1,4 +1,4 @@
-//! One chunk of a reply (or a whole reply that was not streamed) read into frames.
+//! Converts one chunk of a reply, or a whole reply, to frames.
 
 use crate::{
     FinishReason, Frame, ProviderFailure, Usage,
@@ -10,7 +10,7 @@ use crate::{
 };
 use serde_json::Value;
 
-/// Reads chunk after chunk and remembers what they have said so far.
+/// Reads chunks and keeps state between them.
 #[derive(Debug, Default)]
 pub(super) struct OpenAiReader {
     model: ModelNameTracker,
@@ -48,7 +48,7 @@ impl ChunkReader for OpenAiReader {
 }
 
 impl OpenAiReader {
-    /// Tools come in pieces: a name first, then its arguments bit by bit.
+    /// Tool calls come in pieces: first a name, then the arguments bit by bit.
     fn read_calls(&mut self, said: &Value) {
         for (nth, call) in said.get("tool_calls").and_then(Value::as_array).into_iter().flatten().enumerate() {
             let index = call.get("index").and_then(Value::as_u64).or_else(|| u64::try_from(nth).ok());
@@ -59,13 +59,13 @@ impl OpenAiReader {
     }
 }
 
-/// The first of several replies: index 0, or the first without an index. We never ask for more.
+/// Returns the first choice: index 0, or the first without an index. More than one is never requested.
 fn first_choice(chunk: &Value) -> Option<&Value> {
     let first = |choice: &&Value| choice.get("index").is_none_or(|index| index.is_null() || index.as_u64() == Some(0));
     chunk.get("choices")?.as_array()?.iter().find(first)
 }
 
-/// What a choice says. Reasoning goes first: that is the order in which a model makes them.
+/// Reads the content of a choice. Reasoning comes first, in the order in which models generate.
 fn read_message(said: &Value, frames: &mut Vec<Frame>) {
     let mut thought = reasoning(said);
     let mut spoken = String::new();
@@ -79,7 +79,7 @@ fn read_message(said: &Value, frames: &mut Vec<Frame>) {
     frames.extend((!spoken.is_empty()).then(|| Frame::Text(strip_nul(&spoken))));
 }
 
-/// Reasoning in the first of its dialects that is there: aggregators send the same words in several at once.
+/// Returns the reasoning from the first field that has it, because aggregators repeat it in several.
 fn reasoning(said: &Value) -> String {
     let plain = text(said, "reasoning_content").or_else(|| text(said, "reasoning"));
     plain.map_or_else(|| said.get("reasoning_details").map(reasoning_details).unwrap_or_default(), str::to_owned)
@@ -90,7 +90,7 @@ fn reasoning_details(details: &Value) -> String {
     details.as_array().into_iter().flatten().filter_map(words).collect()
 }
 
-/// One part of a content that is a list.
+/// Reads one part of a content list.
 fn read_part(part: &Value, spoken: &mut String, thought: &mut String) {
     match part {
         Value::String(words) => spoken.push_str(words),
@@ -102,8 +102,8 @@ fn read_part(part: &Value, spoken: &mut String, thought: &mut String) {
     }
 }
 
-/// The provider's reason; one of its own is bounded like all its words. Aggregators say beside it what the model's own server
-/// called it.
+/// Returns the finish reason. An unknown reason is bounded like all texts of a provider. For a content
+/// filter, the name that the model's own server used is added; aggregators send it.
 fn finish(choice: &Value, reason: &str, scrub: &ErrorScrubber) -> FinishReason {
     match FinishReason::parse(reason) {
         FinishReason::ContentFilter(reason) => {
@@ -268,7 +268,7 @@ mod tests {
         }
     }
 
-    /// A tool that is wanted is told whole, once everything of it has come.
+    /// A tool call is returned complete, after all its pieces have come.
     #[test]
     fn openai_chunk_tool_call_deltas_are_assembled() {
         let (mut chunks, mut frames) = (OpenAiReader::default(), Vec::new());

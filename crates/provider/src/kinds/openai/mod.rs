@@ -1,7 +1,7 @@
-//! OpenAI's chat completions, as most servers speak them: `POST {base_url}/chat/completions`, streamed, and `GET
+//! OpenAI's chat completions, as most servers implement them: `POST {base_url}/chat/completions`, streamed, and `GET
 //! {base_url}/models`.
 //!
-//! `chunk` reads what comes back. A new field or dialect of such servers: there, with a case in its table of tests.
+//! `chunk` reads responses. To add a field or variant: edit it there and add a case to its table of tests.
 
 mod chunk;
 
@@ -13,7 +13,7 @@ use crate::{
 use reqwest::Url;
 use serde_json::{Map, Value, json};
 
-/// The kind.
+/// The OpenAI dialect.
 pub(super) struct OpenAiDialect;
 
 impl ProviderDialect for OpenAiDialect {
@@ -25,8 +25,8 @@ impl ProviderDialect for OpenAiDialect {
         endpoint.url(&["chat", "completions"])
     }
 
-    /// `extra` may set `stream_options` (or take it out with `null`, for servers that refuse it) and may set `stream` to
-    /// false for a server that cannot stream: its answer is read as one piece.
+    /// `extra` can set `stream_options`, or remove it with `null` for servers that reject it. It can also set `stream`
+    /// to false for a server that cannot stream.
     fn body(&self, request: &Request, endpoint: &Endpoint) -> Value {
         let mut messages: Vec<Value> = request.messages.iter().map(message).collect();
         if let Some(last) =
@@ -65,8 +65,7 @@ impl ProviderDialect for OpenAiDialect {
     }
 }
 
-/// Vendors that go on with a last message of the model's where it says that it is a beginning: Mistral, and DeepSeek below
-/// `/beta`.
+/// Returns whether the vendor needs a prefill flagged as such: Mistral, and DeepSeek below `/beta`.
 fn needs_prefix_flag(endpoint: &Endpoint) -> bool {
     let Ok(url) = endpoint.url(&[]) else { return false };
     match url.host_str() {
@@ -76,7 +75,7 @@ fn needs_prefix_flag(endpoint: &Endpoint) -> bool {
     }
 }
 
-/// Fields that a request's parameters cannot change, because the stream is read by them.
+/// Fields that a request's parameters cannot change, because reading the stream depends on them.
 const RESERVED_PARAMS: [&str; 5] = ["model", "messages", "stream", "stream_options", "n"];
 
 fn body_with(request: &Request, messages: Vec<Value>, endpoint: &Endpoint) -> Map<String, Value> {
@@ -98,7 +97,7 @@ fn body_with(request: &Request, messages: Vec<Value>, endpoint: &Endpoint) -> Ma
     body
 }
 
-/// What the model wanted called, and what came of each.
+/// Returns the tool calls of a round and their results.
 fn tool_round_messages(round: &ToolRound) -> Vec<Value> {
     let call = |call: &ToolCall| {
         let function = json!({"name": call.name, "arguments": call.arguments});
@@ -152,7 +151,7 @@ mod tests {
         OpenAiDialect.body(&request, &endpoint)
     }
 
-    /// A beginning is marked where a vendor wants that, and nowhere else.
+    /// A prefill is flagged for the vendors that need it, and for no other.
     #[test]
     fn openai_prefill_is_flagged_where_required() {
         for (base, expected) in [

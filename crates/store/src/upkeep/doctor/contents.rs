@@ -1,4 +1,4 @@
-//! What nodes and sessions point to is there, can be read, and is what its hash says.
+//! Checks that everything nodes and sessions refer to exists, can be read, and matches its hash.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -16,14 +16,15 @@ use clotho_core::tree::Delta;
 use super::tree::id;
 use super::{DoctorCheck, DoctorRepair, ExaminedSession, FindingLog};
 
-/// Rows read at once.
+/// The number of rows that are read at once.
 const PAGE: i64 = 200;
 
-/// Looks at texts, deltas, rules and cards of one session.
+/// Checks the texts, deltas, rules and cards of one session.
 pub fn check_contents(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingLog) -> Result<(), StoreError> {
     check_texts(conn, patient, notes)?;
     check_deltas(conn, patient, notes)?;
     let rules_in_force: BTreeSet<i64> = patient.nodes.rows.iter().filter_map(|row| row.rules_n).collect();
+    // The rules of all nodes.
     for n in rules_in_force {
         match rules::read(conn, n) {
             Err(StoreError::Inconsistent { .. }) => {
@@ -37,6 +38,7 @@ pub fn check_contents(conn: &mut Conn, patient: &ExaminedSession, notes: &mut Fi
             other => _ = other?,
         }
     }
+    // The cards of the session.
     let (cards, persona): (String, Option<String>) =
         sessions::table.find(patient.n).select((sessions::cards, sessions::persona)).get_result(conn)?;
     let cards: Option<Vec<(String, String)>> = serde_json::from_str(&cards).ok();
@@ -109,7 +111,7 @@ fn node_id(patient: &ExaminedSession, n: i64) -> Option<NodeId> {
     patient.nodes.find(n).and_then(|(_, row)| id(row))
 }
 
-/// Looks at all blobs; answers with their hashes, eight bytes of each.
+/// Checks all blobs; returns the first eight bytes of their hashes.
 pub fn check_blobs(conn: &mut Conn, notes: &mut FindingLog) -> Result<HashSet<u64>, StoreError> {
     let (mut hashes, mut after) = (HashSet::new(), 0);
     loop {
@@ -127,10 +129,10 @@ pub fn check_blobs(conn: &mut Conn, notes: &mut FindingLog) -> Result<HashSet<u6
     }
 }
 
-/// A trace: its row, the id of its node, its body, and the row of the trace that it is said to stand on.
+/// A trace: its row, the id of its node, its body, and the indexed row of its base.
 type TraceCheckColumns = (i64, Vec<u8>, Vec<u8>, Option<i64>);
 
-/// Looks at all traces: they can be read, the blocks that they name are there, and so is the trace that each stands on.
+/// Checks that all traces can be read, and that their blocks and bases exist.
 pub fn check_traces(conn: &mut Conn, hashes: &HashSet<u64>, notes: &mut FindingLog) -> Result<(), StoreError> {
     let mut after = 0;
     loop {
@@ -142,6 +144,7 @@ pub fn check_traces(conn: &mut Conn, hashes: &HashSet<u64>, notes: &mut FindingL
         after = *last;
         for (n, node, body, base_n) in page {
             let node = NodeId::from_slice(&node);
+            // The body can be read and its blocks exist.
             let Some((blocks, base)) = blocks_and_base(&body) else {
                 notes.note_unrepairable(DoctorCheck::Trace, node, "its trace cannot be read");
                 continue;
@@ -153,6 +156,7 @@ pub fn check_traces(conn: &mut Conn, hashes: &HashSet<u64>, notes: &mut FindingL
                     "a part of the prompt that its trace names is not there",
                 );
             }
+            // The indexed base is right and exists.
             if base_n.is_some_and(|base_n| base_n != base.unwrap_or(0)) {
                 let message = "its trace goes on from another one than is kept beside it";
                 notes.note(DoctorCheck::Derived, node, message, Some(DoctorRepair::IndexTrace { trace: n }));
@@ -170,7 +174,7 @@ pub fn check_traces(conn: &mut Conn, hashes: &HashSet<u64>, notes: &mut FindingL
     }
 }
 
-/// The hashes of the blocks of a trace, and the row of the trace that it stands on.
+/// Returns the hash prefixes of the blocks of a trace, and the row of its base.
 fn blocks_and_base(body: &[u8]) -> Option<(Vec<u64>, Option<i64>)> {
     let body: Value = serde_json::from_slice(&compression::unpack(body)?).ok()?;
     let hash = |block: &Value| hash_prefix(blake3::Hash::from_hex(block.get(1)?.as_str()?).ok()?.as_bytes());

@@ -1,4 +1,4 @@
-//! The log is dense, can be read, and rebuilds the arrangement.
+//! Checks that the log is dense, can be read, and rebuilds the arrangement.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,10 +16,10 @@ use clotho_core::tree::reference_tree::{ReferenceNode, ReferenceTree};
 use super::tree::id;
 use super::{DoctorCheck, ExaminedSession, FindingLog, FragmentCheckRow, describe_differences};
 
-/// Operations read at once.
+/// The number of operations that are read at once.
 const PAGE: i64 = 1_000;
 
-/// Rebuilds the tree from the log and compares.
+/// Rebuilds the tree from the log and compares it with the stored one.
 pub fn check(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingLog) -> Result<(), StoreError> {
     let Some(mirror) = replay(conn, patient, notes)? else { return Ok(()) };
     let head = patient.nodes.find(patient.head_n).and_then(|(_, row)| id(row));
@@ -53,7 +53,7 @@ pub fn check(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingLog)
     Ok(())
 }
 
-/// The tree as the log tells it; none if the log itself is wrong.
+/// Rebuilds the tree from the log; `None` if the log itself is wrong.
 fn replay(
     conn: &mut Conn,
     patient: &ExaminedSession,
@@ -141,7 +141,7 @@ fn compare(patient: &ExaminedSession, row: &NodeRow, place: &ReferenceNode, note
     }
 }
 
-/// How a node is arranged, in words: as it is and as it must be.
+/// Describes the stored and the expected arrangement of a node.
 fn describe_arrangement(is: &ReferenceNode, must: &ReferenceNode) -> [(&'static str, String, String); 9] {
     let both = |what, say: &dyn Fn(&ReferenceNode) -> String| (what, say(is), say(must));
     let word = |holds: bool, yes: &str, no: &str| if holds { yes.to_owned() } else { no.to_owned() };

@@ -1,13 +1,14 @@
-//! The doctor's eyes: whether a database keeps every rule of `docs/domain.md`. Looking changes nothing and may be done beside
-//! a server; each session is looked at as of one moment, and forgotten before the next.
+//! The doctor: checks a database against every rule of `docs/domain.md`. A check changes nothing and can run
+//! while a server does. Each session is checked on one snapshot, and its data is dropped before the next one.
 //!
-//! - `tree.rs`: roots, parents, circles, what follows from the path, HEAD, counts, fragments, labels
-//! - `log.rs`: the log is dense, and the arrangement is what it tells
+//! - `tree.rs`: roots, parents, cycles, derived columns, HEAD, counts, fragments, labels
+//! - `log.rs`: the log is dense, and the arrangement matches it
 //! - `worlds.rs`: deltas can be read, keyframes are equal to the fold
-//! - `contents.rs`: what nodes point to is there, and is what its hash says
+//! - `contents.rs`: everything that nodes refer to exists and matches its hash
 //!
-//! Found is named; what is derived can be put right ([`Store::repair`]), facts and the log never are. To add a check: a word in
-//! [`DoctorCheck`], a look in the file of its kind, a test in `tests/it/keep/doctor.rs` which damages a real file in that way.
+//! Faults are reported as findings. Derived data can be repaired ([`Store::repair`]); facts and the log never
+//! are. To add a check: a variant of [`DoctorCheck`], a check in the matching file, and a test in
+//! `tests/it/keep/doctor.rs` that damages a real file in that way.
 
 mod contents;
 mod log;
@@ -33,90 +34,89 @@ use clotho_core::ids::{NodeId, SessionId};
 
 use super::session_nodes::SessionNodes;
 
-/// Repairs that one write makes.
+/// The number of repairs in one write.
 const BATCH_SIZE: usize = 200;
 
-/// What is looked at.
+/// The checks of the doctor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum DoctorCheck {
-    /// The database file itself.
+    /// The integrity of the database file itself.
     File,
-    /// Rows that point to rows.
+    /// Every foreign key refers to a row.
     References,
-    /// One root for each session.
+    /// Each session has exactly one root.
     Root,
-    /// Parents are there.
+    /// Every parent exists.
     Parent,
-    /// No circles.
+    /// The tree has no cycles.
     Cycle,
     /// Depth, turn, rules and distance to the last keyframe follow from the path.
     Derived,
-    /// HEAD is there and stands in the tree.
+    /// HEAD exists and is in the tree.
     Head,
-    /// The remembered child is there.
+    /// The remembered child exists.
     Remembered,
-    /// Counts are right.
+    /// The counts of nodes and leaves are right.
     Counts,
     /// The log is dense and can be read.
     Log,
-    /// The arrangement is what the log tells.
+    /// The arrangement matches the log.
     Arrangement,
-    /// Fragments are whole.
+    /// Fragments are complete.
     Fragment,
     /// Labels are on nodes of their session.
     Label,
-    /// Texts are there and can be read.
+    /// Texts exist and can be read.
     Text,
-    /// Deltas are there and can be read.
+    /// Deltas exist and can be read.
     Delta,
     /// Keyframes are equal to the fold.
     Keyframe,
-    /// The rules in force can be read.
+    /// The active rules can be read.
     Rules,
-    /// The cards of a session are there.
+    /// The cards of a session exist.
     Card,
-    /// Traces can be read, and their blocks are there.
+    /// Traces can be read, and their blocks exist.
     Trace,
-    /// Blobs are what their hashes say.
+    /// Blobs match their hashes.
     Blob,
-    /// The search index has what it must have and nothing else.
+    /// The search index has exactly the entries that it must have.
     Index,
 }
 
-/// Something that is wrong.
+/// One fault that the doctor found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DoctorFinding {
-    /// What was looked at.
+    /// The check that failed.
     pub check: DoctorCheck,
-    /// One sentence.
+    /// One sentence for people.
     pub message: String,
-    /// In which session.
+    /// The session, if the fault belongs to one.
     pub session: Option<SessionId>,
-    /// At which node.
+    /// The node, if the fault belongs to one.
     pub node: Option<NodeId>,
-    /// Whether it is derived and can be put right.
+    /// Whether the data is derived and can be repaired.
     pub is_derived: bool,
 }
 
-/// A finding, and how it is put right if it is derived.
+/// A finding, with its repair if the data is derived.
 #[derive(Debug, Clone)]
 pub struct RepairableFinding {
-    /// What is wrong.
     pub finding: DoctorFinding,
     repair: Option<DoctorRepair>,
 }
 
 impl RepairableFinding {
-    /// Something that is wrong with the search index, which is made anew from the log.
+    /// Creates a finding about the search index, which is rebuilt from the log.
     pub fn index_finding(message: String, node: Option<NodeId>) -> Self {
         let finding = DoctorFinding { check: DoctorCheck::Index, message, session: None, node, is_derived: true };
         Self { finding, repair: None }
     }
 }
 
-/// What follows from the path of a node.
+/// The columns of a node that follow from its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct DerivedColumns {
     depth: i32,
@@ -125,7 +125,7 @@ struct DerivedColumns {
     rules_n: Option<i64>,
 }
 
-/// How something derived is put right.
+/// How to repair derived data.
 #[derive(Debug, Clone, Copy)]
 enum DoctorRepair {
     Derive { node_n: i64, derived: DerivedColumns },
@@ -134,7 +134,7 @@ enum DoctorRepair {
     IndexTrace { trace: i64 },
 }
 
-/// Where findings of one session go.
+/// Collects the findings of one session.
 struct FindingLog {
     session: Option<SessionId>,
     findings: Vec<RepairableFinding>,
@@ -158,14 +158,15 @@ impl FindingLog {
     }
 }
 
-/// What differs of what is kept and what must be, in words: `(what, how it is, how it must be)`.
+/// Describes which stored values differ from the expected ones. Each entry of `all` is `(what, stored,
+/// expected)`.
 fn describe_differences(by: &str, all: &[(&str, String, String)]) -> String {
     let said = all.iter().filter(|(_, is, must)| is != must);
     let said: Vec<String> = said.map(|(what, is, must)| format!("its {what} is {is}, but {must} by {by}")).collect();
     said.join("; ")
 }
 
-/// So many of something, as people say it: the word with an s unless it is one.
+/// Formats a count with its noun: adds an s unless the number is 1.
 pub fn pluralize(number: i64, word: &str) -> String {
     if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
 }
@@ -181,7 +182,7 @@ struct FragmentCheckRow {
     created: i64,
 }
 
-/// A session as the doctor looks at it.
+/// The data of a session that the checks need.
 struct ExaminedSession {
     n: i64,
     root_n: i64,
@@ -195,17 +196,17 @@ struct ExaminedSession {
     nodes: SessionNodes,
 }
 
-/// Looks at one database.
+/// Checks one database.
 pub struct Doctor {
     conn: Conn,
     caches: Arc<Caches>,
 }
 
 impl Doctor {
-    /// Opens a database to look at it.
+    /// Opens a database for checking.
     ///
     /// # Errors
-    /// It cannot be read, or another version wrote it.
+    /// Returns an error if it cannot be read, or if another version wrote it.
     pub fn open(database: &Path) -> Result<Self, StoreError> {
         let mut conn = conn::open_reader(database)?;
         if !conn::is_clotho_database(&mut conn)? {
@@ -216,10 +217,10 @@ impl Doctor {
         Ok(Self { conn, caches: Arc::default() })
     }
 
-    /// Looks at the file as such.
+    /// Checks the database file and its foreign keys.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn file(&mut self) -> Result<Vec<RepairableFinding>, StoreError> {
         let mut notes = FindingLog { session: None, findings: Vec::new() };
         for fault in conn::integrity_errors(&mut self.conn)? {
@@ -234,29 +235,29 @@ impl Doctor {
         Ok(notes.findings)
     }
 
-    /// The sessions, trash included, by their rows.
+    /// Returns the row numbers of all sessions, including the trash.
     ///
     /// # Errors
-    /// The database cannot be read.
+    /// Returns an error if the database cannot be read.
     pub fn sessions(&mut self) -> Result<Vec<i64>, StoreError> {
-        // What is being cleared away is nobody's any more.
+        // Sessions that are being imported or deleted (`trashed` of 0 or less) are skipped.
         let all = sessions::table.filter(sessions::trashed.is_null().or(sessions::trashed.gt(0)));
         Ok(all.order(sessions::n).select(sessions::n).load(&mut self.conn)?)
     }
 
-    /// How many replies are being written. Where no server runs they were cut off with it, and the next start ends them: that
-    /// is nothing wrong, and so no finding.
+    /// Counts the replies that are being generated. If no server runs, they were interrupted and the next start
+    /// ends them; so they are not a finding.
     ///
     /// # Errors
-    /// The database cannot be read.
+    /// Returns an error if the database cannot be read.
     pub fn generating(&mut self) -> Result<i64, StoreError> {
         Ok(nodes::table.filter(is_generating()).count().get_result(&mut self.conn)?)
     }
 
-    /// Looks at one session, as of one moment.
+    /// Checks one session on one snapshot.
     ///
     /// # Errors
-    /// The database cannot be read.
+    /// Returns an error if the database cannot be read.
     pub fn session(&mut self, n: i64) -> Result<Vec<RepairableFinding>, StoreError> {
         conn::begin_read(&mut self.conn)?;
         let found = self.check_session(n);
@@ -279,8 +280,9 @@ impl Doctor {
             ))
             .get_result(&mut self.conn)
             .optional()?;
-        // It may have gone since it was listed.
+        // It may have been deleted since it was listed.
         let Some((id, root_n, head_n, op, edits, node_count, leaf_count)) = row else { return Ok(Vec::new()) };
+        // Load the tree, the stash and the labels.
         let mut notes = FindingLog { session: SessionId::from_slice(&id), findings: Vec::new() };
         let forest = SessionNodes::read(&mut self.conn, n)?;
         let stash = fragments::table.filter(fragments::session_n.eq(n)).order(fragments::n);
@@ -289,6 +291,7 @@ impl Doctor {
         let labels = named.select((labels::name, labels::node_n, labels::following)).load(&mut self.conn)?;
         let patient =
             ExaminedSession { n, root_n, head_n, op, edits, node_count, leaf_count, fragments, labels, nodes: forest };
+        // Run the checks.
         tree::check(&patient, &mut notes);
         log::check(&mut self.conn, &patient, &mut notes)?;
         contents::check_contents(&mut self.conn, &patient, &mut notes)?;
@@ -296,10 +299,10 @@ impl Doctor {
         Ok(notes.findings)
     }
 
-    /// Looks at what sessions share: blobs and traces, page by page.
+    /// Checks what sessions share, blobs and traces, page by page.
     ///
     /// # Errors
-    /// The database cannot be read.
+    /// Returns an error if the database cannot be read.
     pub fn contents(&mut self) -> Result<Vec<RepairableFinding>, StoreError> {
         let mut notes = FindingLog { session: None, findings: Vec::new() };
         let hashes: HashSet<u64> = contents::check_blobs(&mut self.conn, &mut notes)?;
@@ -307,10 +310,10 @@ impl Doctor {
         Ok(notes.findings)
     }
 
-    /// Reads as every reader does, on one snapshot.
+    /// Runs a read on one snapshot, like any other reader.
     ///
     /// # Errors
-    /// The closure's own.
+    /// Returns the closure's error.
     pub fn read<T, E: From<StoreError>>(
         &mut self,
         closure: impl FnOnce(&mut StoreReader<'_>) -> Result<T, E>,
@@ -320,10 +323,10 @@ impl Doctor {
 }
 
 impl StoreSettings {
-    /// Whether a server, or another command that writes, has the database open.
+    /// Returns whether a server or another writing command has the database open.
     ///
     /// # Errors
-    /// The folder cannot be used.
+    /// Returns an error if the folder cannot be used.
     pub fn is_in_use(&self) -> Result<bool, StoreError> {
         let locked = lock_folder(&self.data_dir).and_then(|folder| Ok([folder, lock_database(&self.database_path())?]));
         match locked {
@@ -335,10 +338,10 @@ impl StoreSettings {
 }
 
 impl Store {
-    /// Puts right what is derived among findings, in small writes; answers with how many that were.
+    /// Repairs the derived data among the findings in small writes; returns the number of repairs.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub async fn repair(&self, found: &[RepairableFinding]) -> Result<usize, WriteError> {
         let repairs: Vec<DoctorRepair> = found.iter().filter_map(|found| found.repair).collect();
         for piece in repairs.chunks(BATCH_SIZE) {

@@ -1,4 +1,4 @@
-//! Roots, parents, circles, what follows from the path, HEAD, remembered children, counts, fragments and labels.
+//! Checks roots, parents, cycles, derived columns, HEAD, remembered children, counts, fragments and labels.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use clotho_core::tree::{Kind, Role, Status};
 
 use super::{DerivedColumns, DoctorCheck, DoctorRepair, ExaminedSession, FindingLog, describe_differences};
 
-/// Looks at the shape of a tree.
+/// Checks the shape of a tree.
 pub fn check(patient: &ExaminedSession, notes: &mut FindingLog) {
     roots(patient, notes);
     parents(&patient.nodes, notes);
@@ -37,7 +37,7 @@ pub fn check(patient: &ExaminedSession, notes: &mut FindingLog) {
     }
 }
 
-/// The id of a row, if it is one.
+/// Returns the id of a row, if it is valid.
 pub fn id(row: &NodeRow) -> Option<NodeId> {
     NodeId::from_slice(row.id.bytes())
 }
@@ -56,7 +56,8 @@ fn roots(patient: &ExaminedSession, notes: &mut FindingLog) {
     }
 }
 
-/// Parents that are not there, and circles. What is below them is not named: it has its parent.
+/// Checks that parents exist and that there are no cycles. Nodes below a fault are not reported, because their
+/// own parent exists.
 fn parents(forest: &SessionNodes, notes: &mut FindingLog) {
     let mut known: HashSet<i64> = forest.order.iter().filter_map(|at| forest.rows.get(*at)).map(|row| row.n).collect();
     for row in forest.rows.iter().filter(|row| row.parent_n.is_some_and(|n| forest.find(n).is_none())) {
@@ -75,7 +76,8 @@ fn parents(forest: &SessionNodes, notes: &mut FindingLog) {
     }
 }
 
-/// What follows from the path is computed from the top, not from the row above: one wrong row is one finding.
+/// Checks derived columns. The expected values are computed from the root and not from the stored parent, so
+/// that one wrong row is one finding.
 fn derived(forest: &SessionNodes, notes: &mut FindingLog) {
     let none = DerivedColumns { depth: -1, turn: 0, since_keyframe: 0, rules_n: None };
     let mut all = vec![none; forest.rows.len()];
@@ -86,7 +88,7 @@ fn derived(forest: &SessionNodes, notes: &mut FindingLog) {
         let expected = DerivedColumns {
             depth: above.depth + 1,
             turn: above.turn + i32::from(speaks),
-            // Where keyframes were cut is a choice of that moment.
+            // Where keyframes are cut was decided when they were due.
             since_keyframe: if row.since_keyframe == 0 { 0 } else { above.since_keyframe + 1 },
             rules_n: if row.begins_rules { row.rules_n } else { above.rules_n },
         };
@@ -111,7 +113,7 @@ fn derived(forest: &SessionNodes, notes: &mut FindingLog) {
     }
 }
 
-/// What follows from a path, in words: as it is and as it must be.
+/// Describes the stored and the expected derived columns.
 fn describe_derived(is: &DerivedColumns, must: &DerivedColumns) -> [(&'static str, String, String); 4] {
     let rules = |of: &DerivedColumns| of.rules_n.map_or_else(|| "none".to_owned(), |n| format!("those of blob {n}"));
     [
@@ -135,7 +137,7 @@ fn head(patient: &ExaminedSession, notes: &mut FindingLog) {
     }
 }
 
-/// A fragment has its top, and all that lies in it hangs together below that, out of the tree.
+/// Checks that each fragment has its top, and that its nodes are below it and outside the tree.
 fn fragments(patient: &ExaminedSession, notes: &mut FindingLog) {
     let tops: HashMap<i64, i64> = patient.fragments.iter().map(|fragment| (fragment.n, fragment.top_n)).collect();
     for fragment in &patient.fragments {

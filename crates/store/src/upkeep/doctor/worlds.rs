@@ -1,5 +1,5 @@
-//! Deltas can be read, and keyframes are equal to the fold. Each keyframe is compared with the fold from the nearest one above
-//! that has been found right, so that a line of any length costs no more than itself.
+//! Checks that keyframes are equal to the fold. Each keyframe is compared with the fold from the nearest
+//! verified one above it. So the cost is linear in the length of a branch.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use clotho_core::world::{SchemaSet, World, fold};
 use super::tree::id;
 use super::{DoctorCheck, DoctorRepair, ExaminedSession, FindingLog};
 
-/// Worlds that are remembered besides those of right keyframes.
+/// The maximum number of worlds cached in addition to verified keyframes.
 const MAX_CACHED_WORLDS: usize = 64;
 
-/// Looks at every keyframe of a session that somebody could read.
+/// Checks every keyframe of a session that a read could use.
 pub fn check(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingLog) -> Result<(), StoreError> {
     let forest = &patient.nodes;
     let kept: HashMap<i64, i64> = keyframes::table
@@ -40,14 +40,14 @@ pub fn check(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingLog)
     for (at, row, _) in forest.walk() {
         let Some(cut_under) = kept.get(&row.n).copied() else { continue };
         let is_outdated = last_edits.get(at).is_some_and(|edit| *edit > cut_under);
-        // No fold begins where no keyframe is due, and none at an outdated one.
+        // No fold begins at a node where no keyframe is due, or at an outdated keyframe.
         if row.since_keyframe != 0 || (is_outdated && cut_under <= patient.edits) {
             continue;
         }
         let world = match folds.world(conn, at) {
             Ok(world) => world,
             Err(StoreError::Inconsistent { table, column, row: n }) => {
-                // Named where deltas and rules are looked at; nothing can be said of what is folded from it.
+                // The checks of deltas and rules report this fault; the worlds below cannot be compared.
                 tracing::debug!(table, column, n, "a keyframe cannot be compared");
                 continue;
             }
@@ -77,18 +77,18 @@ fn read(conn: &mut Conn, node_n: i64) -> Result<Option<World>, StoreError> {
     body.map_or(Ok(None), |body| worlds::unpack_world(conn, &body))
 }
 
-/// Folding along the paths of one session.
+/// Folds along the paths of one session.
 struct FoldCache<'a> {
     nodes: &'a SessionNodes,
-    /// Where a keyframe was found right.
+    /// Whether the keyframe of each node was verified.
     verified: Vec<bool>,
-    /// Worlds where one was not.
+    /// Computed worlds of nodes whose keyframes were not.
     worlds: HashMap<usize, Arc<World>>,
     rules: HashMap<i64, SchemaSet>,
 }
 
 impl FoldCache<'_> {
-    /// The world at a node by the operations above and at it.
+    /// Returns the world at a node, folded from the operations on its path.
     fn world(&mut self, conn: &mut Conn, at: usize) -> Result<Arc<World>, StoreError> {
         let (mut way, mut base, mut next) = (Vec::new(), None, Some(at));
         while let Some(at) = next {
@@ -109,7 +109,7 @@ impl FoldCache<'_> {
         Ok(world)
     }
 
-    /// Where a fold can begin.
+    /// Returns the world from which a fold can begin at this node.
     fn fold_base(&self, conn: &mut Conn, at: usize, row: &NodeRow) -> Result<Option<Arc<World>>, StoreError> {
         if let Some(world) = self.worlds.get(&at) {
             return Ok(Some(Arc::clone(world)));

@@ -1,8 +1,8 @@
-//! What was said on this path, and what the prompt is made for.
+//! Macros for messages of this path and for the request.
 
 use super::{MacroDefinition, names};
 
-/// The rows.
+/// The rows of the table.
 pub const ROWS: &[MacroDefinition] = &[
     MacroDefinition::plain(&["lastMessage"], |m, _| Some(m.facts.said.last.clone())),
     MacroDefinition::plain(&["lastUserMessage"], |m, _| Some(m.facts.said.last_user.clone())),
@@ -30,7 +30,7 @@ pub const ROWS: &[MacroDefinition] = &[
     }),
     MacroDefinition::plain(&["maxContext", "maxContextTokens"], |m, _| Some(m.facts.token_limits.context.to_string())),
     MacroDefinition::plain(&["maxResponse", "maxResponseTokens"], |m, _| Some(m.facts.token_limits.reply.to_string())),
-    // There is no page here, and nothing is added to it.
+    // Prompts are built on the server: no page, no extensions.
     MacroDefinition::plain(&["isMobile"], |_, _| Some("false".to_owned())),
     MacroDefinition::with_args(&["hasExtension"], (1, 1), |_, _| Some("false".to_owned())),
     MacroDefinition::with_args(&["outlet"], (1, 1), |m, call| {

@@ -1,7 +1,8 @@
-//! What each macro does, one row each: its names, how many arguments it takes, and what becomes of it.
+//! The table of all macros: names, number of arguments and action of each.
 //!
-//! One file for each kind: `names` (who plays), `history` (what was said), `texts` (texts, conditions, chance), `time`, `values`, `variables`.
-//! To add a macro: its row in the file of its kind, its line in `docs/prompts.md`, its name in `interop::card`'s list.
+//! One file for each kind: `names` (participants), `history` (messages), `texts` (texts, conditions, random choices),
+//! `time`, `values`, `variables`. To add a macro: its row in the matching file, its line in `docs/prompts.md`, and its
+//! name in the list in `interop::card`.
 
 mod history;
 mod names;
@@ -15,40 +16,39 @@ use std::sync::LazyLock;
 
 use super::MacroEngine;
 
-/// A macro.
+/// A row of the table.
 pub struct MacroDefinition {
-    /// Its names, whatever their case.
+    /// Names, compared without case.
     pub names: &'static [&'static str],
-    /// The fewest and the most arguments that it takes, its block counted.
+    /// Minimum and maximum number of arguments, including the block.
     pub args: (usize, usize),
-    /// Which of them must be whole numbers.
+    /// Indices of arguments that must be whole numbers.
     pub integer_args: &'static [usize],
-    /// What becomes of it.
     pub does: MacroAction,
 }
 
-/// What becomes of a macro.
+/// The action of a macro.
 pub enum MacroAction {
-    /// Nothing: it is for whoever reads the text, and what stands in it does not run.
+    /// Writes nothing, and its content is not evaluated: a comment.
     Nothing,
-    /// One of two texts, by a condition.
+    /// Chooses one of two texts by a condition.
     Condition,
-    /// A text; `None` = it stays as it is.
+    /// Writes a text; `None` = the macro stays text.
     Text(fn(&mut MacroEngine<'_>, MacroCall<'_>) -> Option<String>),
 }
 
-/// How a macro is used.
+/// A call of a macro.
 pub struct MacroCall<'t> {
-    /// Its arguments, filled in, without the blanks around them.
+    /// Evaluated and trimmed arguments.
     pub args: Vec<String>,
-    /// The whole text that it stands in.
+    /// The whole text that contains the call.
     pub text: &'t str,
-    /// Where in it.
+    /// Byte offset of the call in `text`.
     pub at: usize,
 }
 
 impl MacroCall<'_> {
-    /// An argument; empty where there is none.
+    /// Returns an argument; empty if it is missing.
     pub fn arg(&self, at: usize) -> &str {
         self.args.get(at).map_or("", String::as_str)
     }
@@ -59,7 +59,7 @@ impl MacroDefinition {
         Self { names, args, integer_args: &[], does }
     }
 
-    /// A macro without arguments.
+    /// Creates a macro without arguments.
     const fn plain(
         names: &'static [&'static str],
         does: fn(&mut MacroEngine<'_>, MacroCall<'_>) -> Option<String>,
@@ -67,7 +67,7 @@ impl MacroDefinition {
         Self::new(names, (0, 0), MacroAction::Text(does))
     }
 
-    /// A macro with arguments.
+    /// Creates a macro with arguments.
     const fn with_args(
         names: &'static [&'static str],
         args: (usize, usize),
@@ -76,12 +76,12 @@ impl MacroDefinition {
         Self::new(names, args, MacroAction::Text(does))
     }
 
-    /// Whether it can be used with so many arguments.
+    /// Returns whether it accepts so many arguments.
     pub const fn accepts_args(&self, args: usize) -> bool {
         args >= self.args.0 && args <= self.args.1
     }
 
-    /// Whether a block can follow so many arguments.
+    /// Returns whether a block can follow so many arguments.
     pub const fn may_have_block(&self, args: usize) -> bool {
         self.accepts_args(args + 1)
     }
@@ -93,18 +93,18 @@ static TABLE: LazyLock<HashMap<String, &'static MacroDefinition>> = LazyLock::ne
     all.flat_map(|row| row.names.iter().map(move |name| (name.to_ascii_lowercase(), row))).collect()
 });
 
-/// The names of all macros, each as it is written in the table.
+/// Returns the names of all macros, as spelled in the table.
 pub fn names() -> impl Iterator<Item = &'static str> {
     let all =
         [names::ROWS, history::ROWS, texts::ROWS, time::ROWS, values::ROWS, variables::ROWS].into_iter().flatten();
     all.flat_map(|row| row.names.iter().copied())
 }
 
-/// The macro of a name.
+/// Returns the macro of a name, ignoring case.
 pub fn find(name: &str) -> Option<&'static MacroDefinition> {
-    // No name is longer, and some texts are.
+    // No macro has a longer name, but texts may.
     let lower = Some(name).filter(|name| name.len() <= 40)?.to_ascii_lowercase();
-    // The offset of an older way to ask for the time belongs to its name.
+    // The offset in `time_UTC+2` is part of the name.
     let word = if lower.starts_with("time_utc") { "time_utc" } else { lower.as_str() };
     TABLE.get(word).copied()
 }

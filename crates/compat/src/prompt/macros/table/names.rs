@@ -1,9 +1,9 @@
-//! Who plays: names, and the texts of cards.
+//! Macros for participants: names and card texts.
 
 use super::super::{MacroContext, MacroEngine};
 use super::MacroDefinition;
 
-/// The rows.
+/// The rows of the table.
 pub const ROWS: &[MacroDefinition] = &[
     MacroDefinition::plain(&["user"], |m, _| Some(m.facts.user.clone())),
     MacroDefinition::plain(&["char"], |m, _| Some(m.speaker.as_ref().unwrap_or(&m.facts.character).clone())),
@@ -48,13 +48,13 @@ pub const ROWS: &[MacroDefinition] = &[
     },
 ];
 
-/// All characters.
+/// Returns the names of all characters.
 fn all_characters(m: &MacroEngine<'_>) -> String {
     let facts = m.facts;
     if facts.group.is_empty() { facts.character.clone() } else { facts.group.join(", ") }
 }
 
-/// Those who are not silent, but for one.
+/// Returns the names of the unmuted characters, except `but`.
 fn unmuted_characters(m: &MacroEngine<'_>, but: &str) -> String {
     let facts = m.facts;
     if facts.group.is_empty() {
@@ -64,15 +64,15 @@ fn unmuted_characters(m: &MacroEngine<'_>, but: &str) -> String {
     facts.group.iter().filter(speaks).map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// A text of a card, filled in.
+/// Returns an expanded card text.
 fn card_text(m: &mut MacroEngine<'_>, name: &'static str, text: fn(&MacroContext) -> &String) -> Option<String> {
     let text = text(m.facts);
     fill_card_text(m, name, text)
 }
 
-/// A text of a card by its name. What a text says of itself stays as it is: there would be no end to it.
+/// Expands a card text by name. A text inside itself is not expanded, because that would never end.
 pub fn fill_card_text(m: &mut MacroEngine<'_>, name: &'static str, text: &str) -> Option<String> {
-    /// Texts of one card in each other.
+    /// Largest nesting of card texts.
     const DEEPEST: usize = 4;
     if m.active_card_texts.contains(&name) || m.active_card_texts.len() >= DEEPEST {
         return None;
@@ -86,7 +86,7 @@ pub fn fill_card_text(m: &mut MacroEngine<'_>, name: &'static str, text: &str) -
     Some(filled)
 }
 
-/// Example turns in their blocks, each with its mark in front.
+/// Formats example dialogue as blocks, each after its marker.
 fn example_blocks(text: &str) -> String {
     const MARK: &str = "<START>";
     let lower = text.to_ascii_lowercase();

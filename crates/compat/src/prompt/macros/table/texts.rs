@@ -1,12 +1,12 @@
-//! Texts, conditions and chance.
+//! Macros for texts, conditions and random choices.
 
 use super::super::{MAX_REPEAT, random, stored_text};
 use super::{MacroAction, MacroCall, MacroDefinition};
 
-/// Macros that take as many arguments as there are.
+/// For macros with any number of arguments.
 const ANY: usize = usize::MAX;
 
-/// The rows.
+/// The rows of the table.
 pub const ROWS: &[MacroDefinition] = &[
     MacroDefinition {
         integer_args: &[0],

@@ -1,4 +1,4 @@
-//! Time: as it was when the prompt was made.
+//! Macros for the time at which the prompt was built.
 
 use jiff::tz::{Offset, TimeZone};
 use jiff::{Timestamp, Zoned};
@@ -6,7 +6,7 @@ use jiff::{Timestamp, Zoned};
 use super::super::{MacroContext, date_format, duration};
 use super::{MacroCall, MacroDefinition};
 
-/// The rows.
+/// The rows of the table.
 pub const ROWS: &[MacroDefinition] = &[
     MacroDefinition::with_args(&["time"], (0, 1), |m, call| Some(time(m.facts, call.arg(0)))),
     MacroDefinition::plain(&["time_utc"], |m, call| Some(time(m.facts, offset_in_name(&call)))),
@@ -32,13 +32,13 @@ fn time_in_zone(facts: &MacroContext, zone: TimeZone) -> Option<Zoned> {
     Some(Timestamp::from_millisecond(facts.time.ms).ok()?.to_zoned(zone))
 }
 
-/// The time of the day, elsewhere where an offset from UTC is given.
+/// Formats the time of day, in another zone if a UTC offset is given.
 fn time(facts: &MacroContext, elsewhere: &str) -> String {
     let zone = offset(elsewhere).map_or_else(|| facts.time.zone.clone(), TimeZone::fixed);
     time_in_zone(facts, zone).map(|at| date_format::format(&at, "LT")).unwrap_or_default()
 }
 
-/// `UTC+2`: hours below sixteen, minutes from there on.
+/// Parses `UTC+2`: numbers below sixteen are hours, larger ones minutes.
 fn offset(text: &str) -> Option<Offset> {
     let upper = text.to_ascii_uppercase();
     let number = upper.strip_prefix("UTC")?;
@@ -49,7 +49,7 @@ fn offset(text: &str) -> Option<Offset> {
     Offset::from_seconds(minutes.checked_mul(60)?).ok()
 }
 
-/// The offset of an older way to ask, which stands in the name: `{{time_UTC+2}}`.
+/// Returns the offset in the name of the legacy macro: `{{time_UTC+2}}`.
 fn offset_in_name<'t>(call: &MacroCall<'t>) -> &'t str {
     let name = call.text.get(call.at..).unwrap_or_default().trim_start_matches(|c: char| !c.is_ascii_alphabetic());
     let rest = name.get("time_".len()..).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Values of the story as cards made for MVU ask for them: `{{get_message_variable::stat_data.rin.mood}}` and, as YAML,
-//! `{{format_message_variable::stat_data}}`. They are those of the world at the message that is answered, on its own line.
+//! Macros of MVU cards for story values: `{{get_message_variable::stat_data.rin.mood}}` and, as YAML,
+//! `{{format_message_variable::stat_data}}`. They read the state at the answered message, on its own branch.
 
 use serde_json::Value;
 
@@ -8,10 +8,10 @@ use super::{MacroCall, MacroDefinition};
 
 const LOCAL: bool = false;
 const GLOBAL: bool = true;
-/// What begins so is for nobody who reads.
+/// Prefix of keys that are not shown.
 const HIDDEN_PREFIX: char = '$';
 
-/// The rows.
+/// The rows of the table.
 pub const ROWS: &[MacroDefinition] = &[
     MacroDefinition::with_args(&["get_message_variable", "get_chat_variable"], (1, 1), |m, call| {
         Some(plain(&value_at_path::<LOCAL>(m, &call)))
@@ -27,7 +27,7 @@ pub const ROWS: &[MacroDefinition] = &[
     }),
 ];
 
-/// A text as it is, all else as JSON; nothing where there is nothing.
+/// Returns a string as it is, null as empty, other values as JSON.
 fn plain(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -36,7 +36,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// What stands at the path of a macro, without what is hidden.
+/// Returns the value at the path of a call, without hidden keys.
 fn value_at_path<const KIND: bool>(m: &mut MacroEngine<'_>, call: &MacroCall<'_>) -> Value {
     let map = m.variables_mut(KIND).map();
     let mut keys = split_path(call.arg(0)).into_iter();
@@ -53,7 +53,7 @@ fn value_at_path<const KIND: bool>(m: &mut MacroEngine<'_>, call: &MacroCall<'_>
     value
 }
 
-/// `a.b[0]["c d"]` as keys; what does not close is a key as it stands.
+/// Splits `a.b[0]["c d"]` into keys; an unclosed bracket is part of a key.
 fn split_path(path: &str) -> Vec<String> {
     let mut keys = Vec::new();
     let mut rest = path.trim();

@@ -1,4 +1,4 @@
-//! Variables: those of the session, and those of all sessions (`…globalvar`).
+//! Macros for variables: of the session, and of all sessions (`…globalvar`).
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::{MacroCall, MacroDefinition};
 const LOCAL: bool = false;
 const GLOBAL: bool = true;
 
-/// The rows.
+/// The rows of the table.
 pub const ROWS: &[MacroDefinition] = &[
     MacroDefinition::with_args(&["getvar"], (1, 1), get::<LOCAL>),
     MacroDefinition::with_args(&["getglobalvar"], (1, 1), get::<GLOBAL>),

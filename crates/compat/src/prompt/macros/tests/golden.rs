@@ -1,4 +1,4 @@
-//! The cases recorded from SillyTavern, each with what it was given and what came of it.
+//! Cases recorded from SillyTavern, with inputs and outputs.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::map;
 const CONTEXTS: &str = include_str!("../../../../../../tests/fixtures/golden/macros/contexts.json");
 const CASES: &str = include_str!("../../../../../../tests/fixtures/golden/macros/macros.jsonl");
 
-/// What SillyTavern does there and we do not (`docs/prompts.md`): it loses what somebody wrote.
+/// Deliberate differences from SillyTavern (`docs/prompts.md`), where it loses user text.
 const INTENTIONAL_DIFFERENCES: [(&str, &str); 3] =
     [("macro-128", "inline"), ("macro-251", "{{$}}"), ("macro-288", "{{unknown}}text{{/unknown}}")];
 
@@ -85,7 +85,7 @@ fn facts(all: &Value, context: &Value) -> MacroContext {
     }
 }
 
-/// Formats 1, `domain.md` 6.4: every recorded case, byte for byte, with the variables after it.
+/// Formats 1, `domain.md` 6.4: every recorded case matches byte for byte, including the variables afterwards.
 #[test]
 fn macros_recorded_cases_match_sillytavern() {
     let all: Value = serde_json::from_str(CONTEXTS).unwrap();
@@ -105,7 +105,7 @@ fn macros_recorded_cases_match_sillytavern() {
         match (decided, case.get("one_of"), case.get("position_seeded")) {
             (Some((_, expected)), ..) => assert_eq!(output, *expected, "{id} {input}"),
             (_, Some(any), _) => assert!(names(any).contains(&output), "{id} {input}: {output}"),
-            // Where it falls is the other program's; that it is one of them and stays is ours.
+            // The chosen option may differ from SillyTavern's, but it must be stable.
             (_, _, Some(_)) => assert_eq!(output, macros.fill(&input), "{id} {input}"),
             _ => assert_eq!(output, text(&case, "output"), "{id} {input}"),
         }

@@ -1,4 +1,4 @@
-//! Texts of strangers: nothing panics, nothing is without an end, and what is left out is said.
+//! Hostile texts: nothing panics or runs forever, and limits are reported.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -14,7 +14,7 @@ fn fill(facts: &MacroContext, local: Map<String, Value>, text: &str) -> (String,
     (filled, macros.report)
 }
 
-/// Security 2.7: braces in braces, tens of thousands deep, in arguments and in blocks; those inside are filled in.
+/// Security 2.7: braces nested tens of thousands deep, in arguments and blocks; inner macros are still expanded.
 #[test]
 fn macros_unclosed_braces_terminate() {
     for (open, close) in [("{{a::", "}}"), ("{{if::1::", "}}"), ("{{if 1}}", "{{/if}}"), ("{{", "}}"), ("{{a ", "")] {
@@ -26,7 +26,7 @@ fn macros_unclosed_braces_terminate() {
     assert_eq!(fill(&facts(), Map::new(), &strays).0.len(), "{{/if}}".len() * 50_000);
 }
 
-/// Security 2.7: a text that tells itself, and texts that tell each other twice over.
+/// Security 2.7: texts that contain themselves, and texts that contain each other twice.
 #[test]
 fn macros_growing_text_stops_at_limit() {
     let twice = "{{description}}{{description}}{{personality}}{{personality}}";
@@ -50,7 +50,7 @@ fn macros_growing_text_stops_at_limit() {
     assert_eq!(noted.problems.len(), 1);
 }
 
-/// Security 2.7: huge numbers, NUL, U+0001, and what JSON makes of them.
+/// Security 2.7: huge numbers, NUL, U+0001 and odd JSON.
 #[test]
 fn macros_odd_values_do_not_panic() {
     for text in [
@@ -73,7 +73,7 @@ fn macros_odd_values_do_not_panic() {
     assert_eq!(fill(&late, Map::new(), "[{{time}}{{date}}]").0, "[]");
 }
 
-/// Pieces of which hostile texts are made.
+/// Generates pieces of hostile texts.
 fn piece() -> impl Strategy<Value = String> {
     let words = [
         "{{",
@@ -136,7 +136,7 @@ fn piece() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Any text comes back, and the same again for the same draws.
+    /// Any text is expanded, with the same result for the same draws.
     #[test]
     fn macros_random_text_does_not_panic(pieces in proptest::collection::vec(piece(), 0..40)) {
         let text = pieces.concat();
@@ -151,7 +151,7 @@ proptest! {
         prop_assert_eq!(fill(&facts(), Map::new(), &text).0, text);
     }
 
-    /// Dates in any pattern come back, whenever it is.
+    /// Any date pattern works for any time.
     #[test]
     fn macros_random_date_pattern_does_not_panic(pattern in "[a-zA-Z\\[\\]\\\\ :]{0,40}", ms in any::<i64>()) {
         let at = MacroContext { time: super::super::MacroTime { ms, ..Default::default() }, ..facts() };

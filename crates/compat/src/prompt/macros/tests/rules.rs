@@ -1,11 +1,11 @@
-//! What macros do, beyond the recorded cases.
+//! Rules of macros that the recorded cases do not cover.
 
 use serde_json::{Map, Value, json};
 
 use super::super::{MacroContext, MacroEngine, MacroHistory, MacroTime, MacroTokenLimits};
 use super::{check, facts, filled, map};
 
-/// S0-07: a greeting's macros are filled, whatever their case; what is no macro stays.
+/// S0-07: macros of a greeting are expanded, ignoring case; other text stays.
 #[test]
 fn macros_names_are_filled_unknown_text_stays() {
     check("{{char}} greets {{User}}.", "林 greets Ann.");
@@ -16,7 +16,7 @@ fn macros_names_are_filled_unknown_text_stays() {
     check("{{notChar}} {{group}}", "Ann 林");
 }
 
-/// Formats 1: unknown macros stay, with their inside filled in; so do those with the wrong number or kind of arguments.
+/// Formats 1: unknown macros stay text, with their contents expanded; so do those with wrong arguments.
 #[test]
 fn macros_unknown_macro_stays_and_is_reported() {
     check("{{unknown::{{user}}::b}} {{user::x}}", "{{unknown::Ann::b}} {{user::x}}");
@@ -40,7 +40,7 @@ fn macros_original_is_inserted_once() {
     assert_eq!(macros.fill("{{original}}"), "{{original}}", "it holds for one text");
 }
 
-/// Formats 1: blocks lose what makes them look well, unless they keep it.
+/// Formats 1: blocks lose their formatting white space, unless the macro keeps it.
 #[test]
 fn macros_block_is_last_argument() {
     check("{{setvar x}}\n    One {{user}}\n      two\n{{/setvar}}[{{getvar x}}]", "[One Ann\n  two]");
@@ -52,7 +52,7 @@ fn macros_block_is_last_argument() {
     check("{{IF .hp}}a{{ELSE}}b{{/If}}", "a");
 }
 
-/// Formats 1: `{{if .x == 1}}` is any text, and true; only what is chosen runs.
+/// Formats 1: `{{if .x == 1}}` is a plain text and therefore true; only the chosen branch runs.
 #[test]
 fn macros_if_else_selects_branch() {
     check("{{if .hp == 1}}a{{else}}b{{/if}}", "a");
@@ -81,7 +81,7 @@ fn macros_variable_operators_change_values() {
     assert_eq!((told, after), (vec!["20".to_owned()], json!({"combat": {"hp": 15}})));
 }
 
-/// `domain.md` 6.4: what one block writes, later ones see.
+/// `domain.md` 6.4: variables written by one block are visible to later ones.
 #[test]
 fn macros_variables_are_shared_between_texts() {
     let (told, after) =
@@ -131,7 +131,7 @@ fn macros_history_and_generation_type_are_filled() {
     }
 }
 
-/// Choices by position stay as long as the text does; others fall anew.
+/// Picks by position stay the same as long as the text does; other choices are drawn again.
 #[test]
 fn macros_random_and_pick_use_draw_and_seed() {
     let draws = [0.0, 0.9, 0.5];

@@ -1,4 +1,4 @@
-//! What follows from other values, and what new entries begin with. Rank 1 of the later ideas.
+//! Tests of computed values and of prototypes for new entries. Rank 1 of the later ideas.
 
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ fn after(before: Value, operations: Value) -> (Value, Vec<String>) {
     (world.vars["g"].clone(), said)
 }
 
-/// The derived value that a graft must not leave stale: +3 on 58 is beloved, whatever it was where the operation was made.
+/// A graft must not leave the computed value stale: +3 on 58 is beloved, whatever it was on the original base.
 #[test]
 fn fold_computed_value_is_updated() {
     let add = json!([{"op": "add", "path": "/g/affinity", "value": 3}]);
@@ -59,7 +59,7 @@ fn fold_write_to_computed_value_is_refused() {
     }
 }
 
-/// A new entry has what every entry has; what is put says the rest.
+/// A new entry gets the prototype's values; the written value overrides them.
 #[test]
 fn fold_new_map_entry_gets_prototype() {
     let people = |before: Value, operation: Value| {
@@ -102,7 +102,7 @@ fn fold_new_map_entry_gets_prototype() {
     assert_eq!((&state["people"]["rin"]["love"], said.len()), (&json!(20), 1), "made with the map, and clamped");
 }
 
-/// `close` of one follows from what is outside: all of them are looked at.
+/// `close` of each entry depends on a value outside the map, so all entries are recomputed.
 #[test]
 fn fold_computed_map_entries_update_separately() {
     let before = json!({"affinity": 12, "people": {"rin": {"love": 15}, "tom": {"love": 3}}});

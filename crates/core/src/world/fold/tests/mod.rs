@@ -1,6 +1,6 @@
-//! Tests of the fold by example; `laws.rs` beside this folder has what holds for any operations.
+//! Example-based tests of the fold; `property_tests.rs` beside this folder checks laws for arbitrary operations.
 //!
-//! A new kind of operation gets its table in `operations.rs`; what concerns the world as a whole stands in `sections.rs`.
+//! A new kind of operation gets its table in `operations.rs`; `sections.rs` tests the world as a whole.
 
 mod computed;
 mod operations;
@@ -35,12 +35,12 @@ fn check(rules: &SchemaSet, before: Value, operation: Value, after: Value, probl
     assert_eq!(Value::Object(world.vars).to_string(), after.to_string(), "{operation} on {before}");
 }
 
-/// Free JSON: no schema.
+/// Applies an operation without a schema.
 fn free(before: Value, operation: Value, after: Value, problems: &[&str]) {
     check(&SchemaSet::default(), before, operation, after, problems);
 }
 
-/// Under a schema for `/g`, with a world that holds only `/g`.
+/// Applies an operation under a schema for `/g`, to a world that has only `/g`.
 fn ruled(schema: &Value, before: Value, operation: Value, after: Value, problems: &[&str]) {
     let whole = |inner: Value| if inner.is_null() { json!({}) } else { json!({"g": inner}) };
     check(&rules("/g", schema.clone()), whole(before), operation, whole(after), problems);

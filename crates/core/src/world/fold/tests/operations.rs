@@ -1,4 +1,4 @@
-//! Tables: every operation on every kind of value, in range and beyond.
+//! Tables: every operation on every kind of value, in and out of range.
 
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ fn fold_add_changes_number() {
     );
 }
 
-/// S3-20: a number out of range is clamped and a fraction for an integer rounded, with a note; the prose is kept.
+/// S3-20: a number out of range is clamped and a fraction for an integer rounded, with a note; the text is kept.
 #[test]
 fn fold_number_out_of_range_is_clamped() {
     let hp = json!({"type": "object", "properties": {
@@ -112,7 +112,7 @@ fn fold_number_out_of_range_is_clamped() {
     refused(&hp, json!({"hp": 1}), set("hp", json!(null)), "Refused /g/hp hp: null is not a whole number");
 }
 
-/// S3-20, S3-07: `set` puts any JSON, makes maps, never lists.
+/// S3-20, S3-07: `set` sets any JSON and creates maps, never lists.
 #[test]
 fn fold_set_replaces_value() {
     let set = |path: &str, value: Value| json!({"op": "set", "path": path, "value": value});
@@ -137,7 +137,7 @@ fn fold_set_replaces_value() {
     );
 }
 
-/// S3-20: whatever else breaks the schema skips the operation.
+/// S3-20: an operation that otherwise breaks the schema is skipped.
 #[test]
 fn fold_schema_violation_is_refused() {
     let schema = json!({"type": "object", "additionalProperties": false, "properties": {
@@ -179,7 +179,7 @@ fn fold_schema_violation_is_refused() {
     );
 }
 
-/// S3-20: `remove` keeps what must stay.
+/// S3-20: `remove` refuses required values.
 #[test]
 fn fold_remove_deletes_value() {
     let remove = |path: &str| json!({"op": "remove", "path": path});
@@ -203,7 +203,7 @@ fn fold_remove_deletes_value() {
     ruled(&schema, json!({"hp": 1}), remove("/g"), json!(null), &[]);
 }
 
-/// S3-20: `insert` goes into maps only.
+/// S3-20: `insert` works on maps only.
 #[test]
 fn fold_insert_adds_key() {
     let insert =
@@ -317,7 +317,7 @@ fn fold_append_and_take_change_list() {
     );
 }
 
-/// S3-20: `move` takes and puts, both or neither.
+/// S3-20: `move` removes and sets, both or neither.
 #[test]
 fn fold_move_relocates_value() {
     let go = |from: &str, path: &str| json!({"op": "move", "from": from, "path": path});

@@ -1,10 +1,10 @@
-//! Roots, sections, bounds, and what the fold costs.
+//! Tests of roots, sections, bounds, and the cost of the fold.
 
 use serde_json::{Value, json};
 
 use super::*;
 
-/// A schema governs its root even when everything up to it is made on the way, and nothing above it replaces it.
+/// A schema governs its root even if an operation creates the path to it, and no operation above replaces the root.
 #[test]
 fn fold_schema_root_created_by_parent_is_checked() {
     let combat = rules(
@@ -70,7 +70,7 @@ fn fold_schema_root_created_by_parent_is_checked() {
     );
 }
 
-/// One bad operation of three: the others go on, and the problem names its position.
+/// A refused operation does not stop the others, and its problem names its index.
 #[test]
 fn fold_refused_operation_does_not_stop_others() {
     let mut world = world(json!({"hp": 10}));
@@ -162,7 +162,7 @@ fn fold_oversized_value_is_refused() {
     }
 }
 
-/// S3-07: keys with which the JSON library marks its own things would not read back as they were written.
+/// S3-07: keys that the JSON library reserves would not round-trip, so they are refused.
 #[test]
 fn fold_reserved_key_is_refused() {
     for key in ["$serde_json::private::Number", "$serde_json::private::RawValue"] {
@@ -182,7 +182,7 @@ fn fold_reserved_key_is_refused() {
     }
 }
 
-/// C20: intent survives another base: 40 - 12 = 28 here, 13 after a graft onto 25.
+/// C20: an operation keeps its intent on another base: 40 - 12 = 28 here, 13 after a graft onto 25.
 #[test]
 fn fold_operation_on_other_base_keeps_intent() {
     let combat = rules("/combat", json!({"properties": {"hp": {"type": "integer", "minimum": 0}}}));
@@ -193,7 +193,7 @@ fn fold_operation_on_other_base_keeps_intent() {
     }
 }
 
-/// C15: a node whose effects stay on keeps its delta in the fold; muted, it is left out and the rest is folded again.
+/// C15: muting a node leaves its delta out, and the rest is folded again.
 #[test]
 fn fold_muted_delta_equals_fold_without_it() {
     let add = |amount: i32| StateOperation::new("/hp".parse().unwrap(), StateChange::Add(amount.into()), "", "");
@@ -204,7 +204,7 @@ fn fold_muted_delta_equals_fold_without_it() {
     }
 }
 
-/// S3-27: one operation on a world of 1 MB is a small row, and the fold leaves every other value where it is in memory.
+/// S3-27: one operation on a 1 MB world is a small row, and the fold copies no other value.
 #[test]
 fn fold_large_world_is_not_copied() {
     let things: serde_json::Map<String, Value> =
@@ -231,7 +231,7 @@ fn fold_large_world_is_not_copied() {
     assert_eq!(address(&world), before);
 }
 
-/// Only the touched subschema is looked at: what was broken elsewhere before stays and hinders nobody.
+/// Only the touched subschema is checked: an older violation elsewhere stays and blocks nothing.
 #[test]
 fn fold_invalid_sibling_does_not_block_operation() {
     let schema =

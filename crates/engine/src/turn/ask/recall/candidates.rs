@@ -1,5 +1,4 @@
-//! What is looked through for what is recalled: messages above a place and documents, ranked together by words and by
-//! vectors.
+//! The candidates for recall: earlier messages and documents, ranked by words and vectors together.
 
 use std::collections::HashSet;
 
@@ -12,15 +11,16 @@ use clotho_store::{PathFilter, StoreError, StoreReader, StoredNode};
 use super::query_embedder::PromptRecallQuery;
 use crate::turn::snapshot::TurnSnapshot;
 
-/// So many texts are looked at, the newest ones, and so many bytes of them.
+/// The maximum number of texts compared; the newest are taken.
 const MAX_ITEMS: usize = 20_000;
+/// The maximum total size of the texts compared, in bytes.
 const MAX_BYTES: usize = 32 << 20;
-/// Texts that are read at once.
+/// The number of texts read at once.
 const PAGE: i64 = 256;
-/// So many places of each ranking count.
+/// The number of best places of each ranking that are combined.
 const PLACES: usize = 64;
 
-/// Texts that may be recalled.
+/// The texts that may be recalled.
 pub(super) struct RecallPool {
     terms: TermAnalyzer,
     query: RecallQuery,
@@ -31,16 +31,16 @@ pub(super) struct RecallPool {
     bytes: usize,
 }
 
-/// Where one of them is.
+/// The location of one text.
 #[derive(Clone, Copy)]
 pub(super) struct RecallItem {
     pub(super) is_document: bool,
     pub(super) n: i64,
-    /// Of a message: how many that are sent, or could be, stand behind it.
+    /// For a message: the number of sent messages after it.
     pub(super) depth: usize,
 }
 
-/// One that was found.
+/// One text that was found, with its scores.
 #[derive(Clone, Copy)]
 pub(super) struct RankedRecall {
     pub(super) at: usize,
@@ -50,7 +50,7 @@ pub(super) struct RankedRecall {
 }
 
 impl RecallPool {
-    /// An empty one; what is asked for, with how much each part of it weighs.
+    /// Creates an empty pool for the given query texts, each with its weight.
     pub(super) fn new<'t>(asked: impl IntoIterator<Item = (&'t str, f32)>) -> Self {
         let (mut terms, mut query) = (TermAnalyzer::default(), RecallQuery::default());
         for (text, weight) in asked {
@@ -76,7 +76,7 @@ impl RecallPool {
         self.hashes.push(hash);
     }
 
-    /// What stands above and at a message, behind which so many others are, up to the root: its ancestors and nothing else.
+    /// Adds a message and its ancestors up to the root. `depth` is the number of messages after it.
     pub(super) fn messages(
         &mut self,
         reader: &mut StoreReader<'_>,
@@ -97,7 +97,7 @@ impl RecallPool {
         }
     }
 
-    /// The documents of some collections.
+    /// Adds the documents of some collections.
     pub(super) fn documents(
         &mut self,
         reader: &mut StoreReader<'_>,
@@ -116,7 +116,7 @@ impl RecallPool {
         Ok(())
     }
 
-    /// What is worth it, the best first.
+    /// Ranks the texts, best first.
     pub(super) fn rank(
         &self,
         reader: &mut StoreReader<'_>,
@@ -138,7 +138,7 @@ impl RecallPool {
             .collect())
     }
 
-    /// How much of what is asked for a piece of a text has.
+    /// Returns the total weight of the query's terms in a text.
     pub(super) fn score_text(&self, terms: &mut TermAnalyzer, text: &str) -> f32 {
         let mut weight = 0.0;
         terms.for_each_term(text, |term| weight += self.query.weight(term));

@@ -1,9 +1,9 @@
-//! What a prompt tells again of what it does not hold any more (`docs/memory.md`): messages on the way up from where
-//! the history was cut, on this timeline and no other, and documents of the collections that the session looks through.
+//! Recall: old messages and documents that fit the last messages (`docs/memory.md`). The messages are those of this
+//! branch before the history was cut; the documents are those of the session's collections.
 //!
-//! Words are always looked at; vectors where a model of embeddings is set and has made some. The vector of what was
-//! said last is made before the prompt is ([`QueryEmbedder::ask`]), because that is read in one go; a model that does not
-//! answer in time costs the vectors of one prompt and nothing else, and the trace says so.
+//! Words are always compared; vectors if an embedding model is configured and has made some. The vector of the last
+//! message is made before the prompt ([`QueryEmbedder::ask`]), because the prompt is built in one read transaction. A
+//! model that is too slow only costs the vectors of this prompt, and the trace says so.
 use serde_json::{Value, json};
 
 use clotho_compat::prompt::preset::{HistoryMessage, TracePiece};
@@ -25,45 +25,43 @@ mod query_embedder;
 use candidates::{RankedRecall, RecallItem, RecallPool};
 pub use query_embedder::{PromptRecallQuery, QueryEmbedder};
 
-/// What was said before the last word weighs less.
+/// The weight of the message before the last one.
 const BEFORE: f32 = 0.3;
-/// No text of fewer tokens than these is worth it.
+/// The least number of tokens of a recalled text.
 const LEAST: usize = 16;
-/// What names the block in a trace.
+/// The name of the block in a trace.
 pub const SLOT: &str = "memories";
 
-/// What is recalled.
+/// The recall block of one prompt.
 #[derive(Debug, Clone, Default)]
 pub struct RecallBlock {
     text: String,
-    /// Tokens that it takes.
+    /// The tokens of the block.
     pub tokens: usize,
-    /// What a trace tells of it; null where nothing is recalled in this session.
+    /// The part of the trace; null if recall is off in the session.
     pub told: Value,
 }
 
 /// A document that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankedDocument {
-    /// The document.
     pub document: StoredDocument,
-    /// How good it is, by all that was looked at together; only good for comparing.
+    /// The combined rank score, for comparison only.
     pub score: f32,
-    /// How near its vector is, from -1 to 1; `None` where it was not found by that.
+    /// The cosine similarity, from -1 to 1; `None` if the document was not found by its vector.
     pub similarity: Option<f32>,
 }
 
-/// The documents that were found, the best first, and why vectors did not count.
+/// The documents that were found, best first.
 #[derive(Debug, Clone, Default)]
 pub struct RankedDocuments {
-    /// The documents.
     pub items: Vec<RankedDocument>,
-    /// Why vectors did not count, where they should have.
+    /// Why vectors were not used, if they should have been.
     pub problem: Option<String>,
 }
 
 impl QueryEmbedder {
-    /// The best of the caller's documents in these collections for a question.
+    /// Returns the caller's documents in these collections that match a question best, at most `most`.
     pub async fn search_documents(
         &self,
         store: &Store,
@@ -94,16 +92,16 @@ impl QueryEmbedder {
     }
 }
 
-/// Tokens of a prompt that are kept free for what is recalled.
+/// Returns the tokens reserved for recall; 0 if it is off.
 pub fn recall_budget(scene: &TurnSnapshot, cue: &PromptRecallQuery, prompt: usize) -> usize {
     if scene.session().recall.is_on { prompt.saturating_mul(cue.settings.share) / 100 } else { 0 }
 }
 
-/// What is recalled at a scene where the history was cut: `lines` are all that were read of it, and those from `first`
-/// on went.
+/// Builds the recall block of a snapshot. `lines` are all messages that were read; those from `first` on are in the
+/// history.
 ///
 /// # Errors
-/// The database fails.
+/// Returns an error if the database fails.
 pub(in crate::turn) fn recall_block(
     reader: &mut StoreReader<'_>,
     scene: &TurnSnapshot,
@@ -130,7 +128,7 @@ pub(in crate::turn) fn recall_block(
     select_items(reader, scene, cue, (room, measure), &pool, hide_tags, scripted)
 }
 
-/// The best of a pool that there is room for, the oldest first, documents before all.
+/// Selects the best texts of a pool that fit, and orders them oldest first, with documents before messages.
 fn select_items(
     reader: &mut StoreReader<'_>,
     scene: &TurnSnapshot,
@@ -140,6 +138,7 @@ fn select_items(
     hide_tags: &[String],
     scripted: &mut PromptScripts<'_, '_>,
 ) -> Result<RecallBlock, StoreError> {
+    // Take the best texts while there is room.
     let mut left = room.saturating_sub(recall::block_overhead(measure));
     let (mut chosen, mut terms) = (Vec::new(), TermAnalyzer::default());
     for one in pool.rank(reader, cue)? {
@@ -172,6 +171,7 @@ fn select_items(
     }
     // The pool has the newest message first, and documents after all messages.
     chosen.sort_by_key(|(one, ..)| std::cmp::Reverse(one.at));
+    // Format the block and its trace.
     let tell = |(one, RecallSource { kind, id }, _, tokens): &(RankedRecall, RecallSource, RecalledText, usize)| json!({*kind: id, "score": one.score, "words": one.words, "similarity": one.similarity, "tokens": tokens});
     let by = if cue.vector.is_some() { json!(["words", "vectors"]) } else { json!(["words"]) };
     let texts: Vec<Value> = chosen.iter().map(tell).collect();
@@ -184,20 +184,20 @@ fn select_items(
     Ok(RecallBlock { text, tokens, told })
 }
 
-/// What names a text in a trace.
+/// The id of a text in a trace.
 struct RecallSource {
     kind: &'static str,
     id: String,
 }
 
-/// A text as it is told.
+/// A text to recall.
 struct RecallEntry {
     name: RecallSource,
-    /// Who said it, or where it is written.
+    /// The speaker, or the collection of a document.
     speaker: String,
-    /// Of a document, what it says.
+    /// The content of a document.
     content: String,
-    /// Of a message, where it is and what scripts are given of it.
+    /// The node of a message, and its text before scripts.
     message: Option<(Node, HistoryMessage)>,
 }
 
@@ -235,7 +235,7 @@ fn preset_message(line: PromptLine, cast: &PromptCast) -> HistoryMessage {
     HistoryMessage { role: line.role, is_other: line.role != Role::System && name != own, name, text: line.text }
 }
 
-/// A message as it is sent, were it still in the history: what scripts make of it, macros filled in.
+/// Returns a message as it would be sent in the history: after scripts, with macros filled in.
 fn sent_text(
     reader: &mut StoreReader<'_>,
     scene: &TurnSnapshot,
@@ -248,8 +248,8 @@ fn sent_text(
 }
 
 impl RecallBlock {
-    /// Puts it into a prompt with so many lines of history: just before the last one, where it disturbs no beginning
-    /// that the provider keeps.
+    /// Inserts the block into a prompt with so many lines of history: before the last line, where it keeps the prefix
+    /// that the provider caches.
     pub fn join(&self, pieces: &mut Vec<TracePiece>, lines: usize) {
         if self.text.is_empty() {
             return;

@@ -1,5 +1,5 @@
-//! Who asks for the vectors of questions: the last word of a history, or what someone looks for. A model that failed is
-//! left alone for a while, and what it made is kept, so that the same question costs nothing twice.
+//! Vectors of queries: of the last message, or of a search. After a failure the model is not asked for a while. Vectors
+//! are cached, so that the same query is embedded once.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,45 +11,45 @@ use clotho_core::ids::{NodeId, SessionId, UserId};
 use clotho_provider::Embedder;
 use clotho_store::{PathFilter, Store, StoreError, StoreReader};
 
-/// A last word that is shorter says too little for a vector: what was said before it is put in front.
+/// If the last message has fewer characters, the message before it is added to the query.
 const SHORT_QUERY_CHARS: usize = 24;
-/// Vectors of questions that are kept in memory.
+/// The number of query vectors in the cache.
 const CACHE_SIZE: usize = 64;
-/// A model that failed is left alone for so many milliseconds.
+/// The pause after a failure of the model, in milliseconds.
 const RETRY_AFTER_MS: u64 = 15_000;
 
-/// Who asks for vectors of questions.
+/// Makes the vectors of queries.
 pub struct QueryEmbedder {
     settings: config::RecallConfig,
     pub(super) embedder: Option<Embedder>,
     cache: Mutex<VecDeque<(blake3::Hash, Arc<[f32]>)>>,
-    /// When the model failed last, and why.
+    /// The time and reason of the last failure.
     last_failure: Mutex<Option<(Time, String)>>,
 }
 
-/// What a prompt may recall by.
+/// The query for recall of one prompt.
 #[derive(Debug, Clone, Default)]
 pub struct PromptRecallQuery {
     pub(super) settings: config::RecallConfig,
-    /// The model and the vector of what was said last.
+    /// The embedding model and the vector of the last message.
     pub(super) vector: Option<(String, Arc<[f32]>)>,
-    /// Why there is none.
+    /// Why there is no vector.
     pub(super) problem: Option<String>,
-    /// What entries of lorebooks are found by.
+    /// The query for lorebook entries.
     pub lore: QueryVector,
 }
 
-/// What was said last, as a vector.
+/// A query as a vector.
 #[derive(Debug, Clone, Default)]
 pub struct QueryVector {
-    /// The model and the vector.
+    /// The embedding model and the vector.
     pub vector: Option<(String, Arc<[f32]>)>,
-    /// Why there is none.
+    /// Why there is no vector.
     pub problem: Option<String>,
 }
 
 impl PromptRecallQuery {
-    /// Of a text so many characters have a vector.
+    /// Returns how many characters of a text are embedded.
     pub const fn chars(&self) -> usize {
         self.settings.chars
     }
@@ -60,7 +60,7 @@ impl QueryEmbedder {
         Self { settings, embedder, cache: Mutex::default(), last_failure: Mutex::default() }
     }
 
-    /// What a prompt below a node may recall by; `content` is what is about to be said there.
+    /// Makes the query for a prompt below a node; `content` is the message about to be written there.
     pub async fn ask(
         &self,
         store: &Store,
@@ -73,7 +73,7 @@ impl QueryEmbedder {
             let Some(held) = reader.session(caller, session)? else { return Ok(None) };
             let lore = lore_scan_messages(reader, caller)?;
             let least = if held.session.recall.is_on { 2 } else { 0 };
-            // What has no text, such as the place of a reply, says nothing.
+            // Twice as many nodes, because some, such as placeholders, have no text.
             let most = least.max(lore.saturating_mul(2));
             let page = match most {
                 0 => return Ok(None),
@@ -97,12 +97,12 @@ impl QueryEmbedder {
                 };
                 PromptRecallQuery { lore, ..cue }
             }
-            // Nothing is recalled there, or the prompt will hear of what failed.
+            // Recall is off there; or the read failed, and building the prompt will report that.
             Ok(None) | Err(_) => self.words_only(),
         }
     }
 
-    /// What entries of lorebooks are found by in a text that nobody said anywhere.
+    /// Makes the query for lorebook entries for a text without a session.
     pub async fn lore_query(&self, store: &Store, now: Time, caller: UserId, text: &str) -> PromptRecallQuery {
         let read = move |reader: &mut StoreReader<'_>| lore_scan_messages(reader, caller);
         let is_asked = store.read::<_, StoreError, _>(read).await.is_ok_and(|messages| messages > 0);
@@ -110,7 +110,7 @@ impl QueryEmbedder {
         PromptRecallQuery { lore, ..self.words_only() }
     }
 
-    /// The vector of what was said last, for entries of lorebooks.
+    /// Makes the vector of the last messages for lorebook entries.
     async fn lore_vector(&self, store: &Store, now: Time, said: &str) -> QueryVector {
         let Some(embedder) = self.embedder.as_ref().filter(|_| !said.is_empty()) else { return QueryVector::default() };
         let PromptRecallQuery { vector, problem, .. } = self.with_vector(store, now, embedder, said.to_owned()).await;
@@ -121,7 +121,7 @@ impl QueryEmbedder {
         PromptRecallQuery { settings: self.settings.clone(), ..PromptRecallQuery::default() }
     }
 
-    /// Waits for the vector of a question, and not for long.
+    /// Waits for the vector of a question, up to the configured limit.
     pub(super) async fn with_vector(
         &self,
         store: &Store,
@@ -187,13 +187,13 @@ impl QueryEmbedder {
         self.last_failure.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The hash by which the vector of a text is found.
+    /// Returns the hash under which the vector of a text is stored.
     pub fn hash(&self, text: &str) -> blake3::Hash {
         recall::hash(text, self.settings.chars)
     }
 }
 
-/// How many messages entries of lorebooks have to fit; 0 where none may be found so.
+/// Returns how many messages are compared with lorebook entries; 0 if similarity is off.
 fn lore_scan_messages(reader: &mut StoreReader<'_>, owner: UserId) -> Result<usize, StoreError> {
     if !reader.has_lore_texts(owner)? {
         return Ok(0);
@@ -202,7 +202,7 @@ fn lore_scan_messages(reader: &mut StoreReader<'_>, owner: UserId) -> Result<usi
     Ok(if similar.entries > 0 { similar.messages } else { 0 })
 }
 
-/// What is asked with a vector: the last word, with what was said before it where it is short.
+/// Returns the query text: the last message, with the one before it if it is short.
 fn query_text(said: &[String]) -> String {
     let mut newest_first = said.iter().rev();
     let last = newest_first.next().map(String::as_str).unwrap_or_default();
