@@ -4,13 +4,13 @@
 //!
 //! This package has the outermost layers: HTTP, the command line and the wiring. The rest are the crates in `crates/`:
 //!
-//! - [`clotho_core`]: ids, clock, state, tree, operation log
-//! - [`clotho_config`]: settings
-//! - [`clotho_compat`]: files, macros, lorebooks and presets of other programs
-//! - [`clotho_provider`]: model servers
-//! - [`clotho_plugin`]: Rhai hooks
-//! - [`clotho_store`]: rows and SQL; [`clotho_search`]: the search index
-//! - [`clotho_engine`]: turns, live events, background tasks, import and export
+//! - [`clotho_core`] has ids, clock, state, tree, operation log
+//! - [`clotho_config`] has settings
+//! - [`clotho_compat`] has files, macros, lorebooks and presets of other programs
+//! - [`clotho_provider`] has model servers
+//! - [`clotho_plugin`] has Rhai hooks
+//! - [`clotho_store`] has rows and SQL; [`clotho_search`]: the search index
+//! - [`clotho_engine`] has turns, live events, background tasks, import and export
 //!
 //! `ARCHITECTURE.md` has the map and the steps of a turn. `GLOSSARY.md` defines the terms.
 

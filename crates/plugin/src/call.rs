@@ -180,7 +180,7 @@ pub struct HookCall {
     pub before: Arc<World>,
     /// The active schemas.
     pub rules: Arc<SchemaSet>,
-    /// The plugin's settings in this session, defaults filled in ([`super::Manifest::settings`]).
+    /// The plugin's settings in this session, defaults filled in ([`super::Manifest::check_settings`]).
     pub config: Arc<Map<String, Value>>,
     /// The permissions that the session grants beyond the plugin's own root.
     pub grants: Arc<[Permission]>,

@@ -88,7 +88,7 @@ enum KeepRule {
     Lowest(u32),
 }
 
-/// A parsed roll: signed terms with at most [`MAX_DICE`] dice in all.
+/// A parsed roll: signed terms with at most `MAX_DICE` dice in all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiceSpec {
     terms: Vec<(bool, DiceTerm)>,
