@@ -138,29 +138,24 @@ impl App {
         let upstream = IndexSource { id: owner.uuid(), newest, texts: log_follower::texts(&hide_tags) };
         let search = Arc::new(Index::open(&config.storage.search_path(), upstream, config.search.clone())?);
         turns.refresh_models();
-        log_follower::follow(
-            runtime.handle(),
-            &store,
-            &live,
-            log_follower::IndexFeeder { index: Arc::clone(&search), hide_tags: Arc::clone(&hide_tags) },
-            published,
-        );
+        let feeder = log_follower::IndexFeeder { index: Arc::clone(&search), hide_tags: Arc::clone(&hide_tags) };
+        log_follower::follow(runtime.handle(), &store, &live, feeder, published);
         // Background tasks: embeddings, secure erase, maintenance.
         let embedding = embedder.map(|embedder| {
             let background = Arc::new(BackgroundEmbedder::new(embedder, config.recall.clone(), Arc::clone(&hide_tags)));
             background.begin(runtime.handle(), &store);
             background
         });
-        let wiping = Arc::new(SecureEraser::new(Arc::clone(&search)));
-        wiping.begin(runtime.handle(), &store);
+        let secure_erase = Arc::new(SecureEraser::new(Arc::clone(&search)));
+        secure_erase.begin(runtime.handle(), &store);
         let (storage, backups) = (&config.storage, config.storage.backups_path());
         let (database, keep) = (storage.database_path(), storage.backups);
-        let night = Arc::new(Maintenance::new(database, backups, keep, Arc::clone(&search), Arc::clone(&clock)));
-        night.begin(runtime.handle(), &store);
+        let maintenance = Arc::new(Maintenance::new(database, backups, keep, Arc::clone(&search), Arc::clone(&clock)));
+        maintenance.begin(runtime.handle(), &store);
         // Devices and imports.
         let devices = load_devices(&runtime, &store, &config, owner)?;
         let limits = ArchiveLimits::of(config.limits.import_bytes);
-        let desk = ImportQueue::open(Arc::clone(&store), Arc::clone(&clock), Arc::clone(&ids), limits)?;
+        let import_queue = ImportQueue::open(Arc::clone(&store), Arc::clone(&clock), Arc::clone(&ids), limits)?;
         Ok(Self {
             image_proxy: ImageProxy::new(&config.pictures.allowed_hosts),
             config,
@@ -169,15 +164,15 @@ impl App {
             live,
             search,
             embedding,
-            secure_erase: wiping,
+            secure_erase,
             catalogue,
             models,
             connections,
-            maintenance: night,
+            maintenance,
             assets,
             clock,
             ids,
-            import_queue: desk,
+            import_queue,
             export_slots: Semaphore::new(MAX_EXPORTS),
             card_import_slots: Semaphore::new(MAX_CARD_IMPORTS),
             owner,

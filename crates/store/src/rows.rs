@@ -345,6 +345,7 @@ pub fn object_to_text(object: &Map<String, Value>) -> String {
     serde_json::to_string(object).unwrap_or_default()
 }
 
+/// Parses a JSON object. Returns `None` if the text is not one.
 pub fn object_from_text(text: &str) -> Option<Map<String, Value>> {
     serde_json::from_str(text).ok()
 }

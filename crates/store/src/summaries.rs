@@ -43,6 +43,7 @@ pub struct SummarySources {
     pub hash: blake3::Hash,
 }
 
+/// A summary with the messages that it covers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredSummary {
     pub id: SummaryId,

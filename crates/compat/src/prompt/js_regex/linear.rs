@@ -36,6 +36,7 @@ pub(super) enum LinearSearch {
 }
 
 impl LinearRegex {
+    /// Translates a pattern to the linear engine, where that engine can match it the same way.
     pub fn new(tree: &RegexTree, modes: RegexModes) -> Self {
         let mut source = String::new();
         let can = write(&tree.root, &mut source).is_some();

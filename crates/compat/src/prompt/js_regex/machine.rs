@@ -54,6 +54,7 @@ pub(super) struct RegexMachine<'a> {
 }
 
 impl<'a> RegexMachine<'a> {
+    /// A machine at the start of a text, which is given in UTF-16 units.
     pub fn new(program: &'a RegexProgram, modes: RegexModes, units: &'a [u16]) -> Self {
         let rounds = vec![LoopState { count: 0, began: UNSET }; program.loops];
         Self { program, modes, units, at: 0, slots: vec![UNSET; program.slots], rounds, frames: Vec::new() }

@@ -18,6 +18,7 @@ pub(super) struct SectionEdit<'w, 'r> {
 }
 
 impl<'w, 'r> SectionEdit<'w, 'r> {
+    /// An edit of one section under these rules.
     pub fn new(section: &'w mut Map<String, Value>, rules: &'r SchemaSet) -> Self {
         Self { section, rules, notes: Vec::new() }
     }

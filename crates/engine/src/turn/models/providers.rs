@@ -52,6 +52,7 @@ pub struct ReplyCost {
 }
 
 impl ProviderEntry {
+    /// Locks the list of models that the server told.
     pub fn told(&self) -> MutexGuard<'_, ProviderModelList> {
         self.model_list.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -56,6 +56,7 @@ impl PromptRecallQuery {
 }
 
 impl QueryEmbedder {
+    /// An embedder with an empty cache. Without a model it embeds nothing.
     pub fn new(settings: config::RecallConfig, embedder: Option<Embedder>) -> Self {
         Self { settings, embedder, cache: Mutex::default(), last_failure: Mutex::default() }
     }
