@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use clotho_plugin::{Dice, Seeds};
-use clotho_core::world::{Change, Operation, Pointer, Rules, World, go_on};
+use clotho_core::world::{Pointer, SchemaSet, StateChange, StateOperation, World, fold_incremental};
+use clotho_plugin::{DiceSeeds, DiceSpec};
 use regex::Regex;
 use serde_json::{Number, Value};
 
@@ -22,10 +22,10 @@ thread_local! {
 /// One call's work.
 pub struct Host {
     pub world: Arc<World>,
-    rules: Arc<Rules>,
+    rules: Arc<SchemaSet>,
     text: Arc<str>,
     rolls: u32,
-    operations: Vec<Operation>,
+    operations: Vec<StateOperation>,
     notes: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ pub struct Host {
 pub type Shared = Rc<RefCell<Host>>;
 
 impl Host {
-    pub fn new(world: Arc<World>, rules: &Arc<Rules>, text: &Arc<str>) -> Self {
+    pub fn new(world: Arc<World>, rules: &Arc<SchemaSet>, text: &Arc<str>) -> Self {
         Self {
             world,
             rules: Arc::clone(rules),
@@ -61,30 +61,30 @@ impl Host {
     }
 
     pub fn add(&mut self, path: &str, n: i64, why: &str) {
-        self.put(path, Change::Add(Number::from(n)), why);
+        self.put(path, StateChange::Add(Number::from(n)), why);
     }
 
     pub fn set(&mut self, path: &str, value: bool, why: &str) {
-        self.put(path, Change::Set(Value::Bool(value)), why);
+        self.put(path, StateChange::Set(Value::Bool(value)), why);
     }
 
-    fn put(&mut self, path: &str, change: Change, why: &str) {
-        let operation = Operation::new(place(path), change, why, "rule");
-        go_on(Arc::make_mut(&mut self.world), std::slice::from_ref(&operation), &self.rules);
+    fn put(&mut self, path: &str, change: StateChange, why: &str) {
+        let operation = StateOperation::new(place(path), change, why, "rule");
+        fold_incremental(Arc::make_mut(&mut self.world), std::slice::from_ref(&operation), &self.rules);
         self.operations.push(operation);
     }
 
     pub fn roll(&mut self, spec: &str) -> i64 {
-        let mut random = Seeds { session: 1, node: 2 }.generator("rule", "on_reply", self.rolls);
+        let mut random = DiceSeeds { session: 1, node: 2 }.generator("rule", "on_reply", self.rolls);
         self.rolls += 1;
-        Dice::parse(spec).unwrap().roll(&mut random).total
+        DiceSpec::parse(spec).unwrap().roll(&mut random).total
     }
 
     pub fn note(&mut self, text: &str) {
         self.notes.push(text.to_owned());
     }
 
-    pub fn take(&mut self) -> Vec<Operation> {
+    pub fn take(&mut self) -> Vec<StateOperation> {
         std::mem::take(&mut self.operations)
     }
 }

@@ -27,8 +27,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use clotho_plugin::{Call, Hook, Limits, Loaded, Origin, Outcome, Permission, Pool, STACK, ScriptHost, Seeds, Source, run};
-use clotho_core::world::{Operation, Rules, World};
+use clotho_core::world::{SchemaSet, StateOperation, World};
+use clotho_plugin::{
+    DiceSeeds, Hook, HookCall, HookOutcome, LoadedPlugin, Permission, PluginOrigin, PluginSource, STACK_BYTES, ScriptHost,
+    ScriptLimits, ScriptPool, run,
+};
 use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 
@@ -55,7 +58,7 @@ fn main() {
     for (name, figure) in FIGURES {
         if wanted.is_empty() || wanted.iter().any(|one| one == name) {
             thread::scope(|scope| {
-                thread::Builder::new().stack_size(STACK).spawn_scoped(scope, figure).unwrap().join().unwrap()
+                thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, figure).unwrap().join().unwrap()
             });
         }
     }
@@ -69,18 +72,18 @@ fn world(values: usize) -> Arc<World> {
 }
 
 /// A call on a world that it may write in, as a turn gives it; `before` is that of the message above.
-fn call(world: Arc<World>, before: &Arc<World>) -> Call {
+fn call(world: Arc<World>, before: &Arc<World>) -> HookCall {
     let text = Arc::from(TEXT);
-    let seeds = Seeds { session: 1, node: 2 };
+    let seeds = DiceSeeds { session: 1, node: 2 };
     let grants = Arc::from([Permission::Notes]);
-    Call { text, seeds, grants, before: Arc::clone(before), ..Call::new(Hook::OnReply, world, Arc::default()) }
+    HookCall { text, seeds, grants, before: Arc::clone(before), ..HookCall::new(Hook::OnReply, world, Arc::default()) }
 }
 
-fn rule() -> Arc<Loaded> {
+fn rule() -> Arc<LoadedPlugin> {
     let files =
         [("plugin.toml", include_str!("../rule/plugin.toml")), ("main.rhai", include_str!("../rule/main.rhai"))];
-    let source = Source::new("rule", Origin::Folder, files.map(|(path, text)| (path, text.as_bytes().to_vec())));
-    Arc::new(Loaded::load(source, &Limits::default()).unwrap())
+    let source = PluginSource::new("rule", PluginOrigin::Folder, files.map(|(path, text)| (path, text.as_bytes().to_vec())));
+    Arc::new(LoadedPlugin::load(source, &ScriptLimits::default()).unwrap())
 }
 
 /// So many calls in a row are one measured time.
@@ -91,7 +94,7 @@ fn hook() {
     let columns = ["values", "in", "state of the interpreter", "a call", "limit", "beside Rhai"];
     head("A rule of thirty lines, with its limits", &columns);
     for values in [50, 5_000] {
-        let (world, rules, text) = (world(values), Arc::new(Rules::default()), Arc::from(TEXT));
+        let (world, rules, text) = (world(values), Arc::new(SchemaSet::default()), Arc::from(TEXT));
         let (rhai, lua, js) = (rule(), lua::Script::new(), js::Script::new());
         let host = |own: Arc<World>| Host::new(own, &rules, &text);
         let ours = |own: Arc<World>| run::run(&rhai, call(own, &world));
@@ -131,7 +134,7 @@ fn hook() {
 /// Runs the rule on a world of its own, and gives that back.
 type Way<'a> = &'a dyn Fn(Arc<World>) -> Arc<World>;
 
-fn done(outcome: Outcome) -> Vec<Operation> {
+fn done(outcome: HookOutcome) -> Vec<StateOperation> {
     assert_eq!(outcome.error, None);
     assert!(!outcome.rolls.is_empty(), "the whole rule ran");
     outcome.operations
@@ -162,8 +165,8 @@ fn parallel() {
 }
 
 /// How long all take, and how much longer the last one took than the first.
-fn at_once(plugin: &Arc<Loaded>, world: &Arc<World>, threads: usize) -> (Duration, f64) {
-    let pool = Pool::new(threads).unwrap();
+fn at_once(plugin: &Arc<LoadedPlugin>, world: &Arc<World>, threads: usize) -> (Duration, f64) {
+    let pool = ScriptPool::new(threads).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let start = std::time::Instant::now();
     let session = |_| async {
@@ -183,15 +186,15 @@ fn load() {
     let mut folders: Vec<PathBuf> = std::fs::read_dir(bundled()).unwrap().map(|entry| entry.unwrap().path()).collect();
     folders.sort();
     for folder in folders.iter().filter(|folder| folder.join("plugin.toml").is_file()) {
-        let source = Source::read(folder).unwrap();
+        let source = PluginSource::read(folder).unwrap();
         let (mut compiled, mut begun, mut looked) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
             let mut loaded = None;
-            compiled.push(timed(|| loaded = Some(Arc::new(Loaded::load(source.clone(), &Limits::default()).unwrap()))));
+            compiled.push(timed(|| loaded = Some(Arc::new(LoadedPlugin::load(source.clone(), &ScriptLimits::default()).unwrap()))));
             let plugin = loaded.unwrap();
-            let config = plugin.manifest().settings(&Map::new()).unwrap();
+            let config = plugin.manifest().check_settings(&Map::new()).unwrap();
             let world = Arc::new(World::default());
-            let call = Call { config: Arc::new(config), ..Call::new(Hook::Init, world, Arc::default()) };
+            let call = HookCall { config: Arc::new(config), ..HookCall::new(Hook::Init, world, Arc::default()) };
             begun.push(timed(|| assert_eq!(run::run(&plugin, call).error, None)));
             looked.push(timed(|| assert!(plugin.warnings().is_empty())));
         }
@@ -246,9 +249,9 @@ fn hostile() {
 
 fn slowest(script: &str, text: &Arc<str>) -> Duration {
     let files = [("plugin.toml", include_str!("../rule/plugin.toml")), ("main.rhai", script)];
-    let source = Source::new("rule", Origin::Folder, files.map(|(path, text)| (path, text.as_bytes().to_vec())));
-    let plugin = Arc::new(Loaded::load(source, &Limits::default()).unwrap());
+    let source = PluginSource::new("rule", PluginOrigin::Folder, files.map(|(path, text)| (path, text.as_bytes().to_vec())));
+    let plugin = Arc::new(LoadedPlugin::load(source, &ScriptLimits::default()).unwrap());
     let world = Arc::new(World::default());
-    let given = || Call { text: Arc::clone(text), ..call(Arc::default(), &world) };
+    let given = || HookCall { text: Arc::clone(text), ..call(Arc::default(), &world) };
     (0..5).map(|_| timed(|| drop(black_box(run::run(&plugin, given()))))).max().unwrap()
 }
