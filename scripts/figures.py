@@ -16,7 +16,7 @@ from pathlib import Path
 
 import prose
 
-TYPE = re.compile(r"^\s*(?:pub(?:\([^)]*\))? )?(?:struct|enum|trait|type|union) (\w+)", re.M)
+TYPE = re.compile(r"^(?:pub(?:\([^)]*\))? )?(?:struct|enum|trait|type|union) (\w+)", re.M)
 FUNCTION = re.compile(r"^(\s*)(?:[\w()]+ |pub\([^)]*\) )*fn (\w+)")
 COMMENT = re.compile(r"//[^\n]*")
 IRREGULAR = "Said Held Told Made Kept Sent Found Known Gone Left Cut Put Brought Lost Seen Given".split()
