@@ -100,7 +100,7 @@ impl Drop for Serving {
 /// In an empty folder, without a configuration: it makes its data directory, says where it listens, serves the page and
 /// the adventure, ends in order when told to, and goes on from there.
 #[test]
-fn an_empty_folder_is_enough() {
+fn server_start_in_empty_folder_creates_data_directory() {
     let folder = TempDir::new().unwrap();
     for signal in ["-TERM", "-INT"] {
         let serving = Serving::start(&mut clotho(folder.path()));
@@ -114,7 +114,7 @@ fn an_empty_folder_is_enough() {
 
 /// A second server is kept off the data directory, and off the port before it touches anything.
 #[test]
-fn a_second_server_is_refused() {
+fn second_server_on_same_data_is_refused() {
     let folder = TempDir::new().unwrap();
     let serving = Serving::start(&mut clotho(folder.path()));
     says(&refused(&mut clotho(folder.path())), &["data directory", "another"]);
@@ -128,7 +128,7 @@ fn a_second_server_is_refused() {
 /// A wrong value or an unknown key is refused with file, line, key and what was expected; in the environment with the
 /// variable's name.
 #[test]
-fn a_wrong_setting_is_named() {
+fn config_invalid_setting_reports_file_line_and_key() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("config.toml");
     let check = |text: &str, words: &[&str]| {
@@ -151,7 +151,7 @@ fn a_wrong_setting_is_named() {
 
 /// S0-19: a database that a newer version wrote is left as it is, and the host is told which version to use.
 #[test]
-fn a_newer_database_is_left_alone() {
+fn database_from_newer_version_is_left_unchanged() {
     let folder = TempDir::new().unwrap();
     Serving::start(&mut clotho(folder.path())).told_to_stop("-TERM");
     let database = folder.path().join("data/clotho.db");
@@ -167,7 +167,7 @@ fn a_newer_database_is_left_alone() {
 
 /// What can only be read stops the start, with the name of what to look at: the whole data directory, or the database in it.
 #[test]
-fn what_can_only_be_read_is_named() {
+fn read_only_data_directory_stops_start() {
     let folder = TempDir::new().unwrap();
     Serving::start(&mut clotho(folder.path())).told_to_stop("-TERM");
     for at in ["data", "data/clotho.db"] {
@@ -180,7 +180,7 @@ fn what_can_only_be_read_is_named() {
 
 /// A full disk stops the first start with a sentence.
 #[test]
-fn a_full_disk_stops_the_start() {
+fn full_disk_on_first_start_reports_error() {
     let folder = TempDir::new().unwrap();
     std::fs::create_dir(folder.path().join("data")).unwrap();
     // Without room for what stands beside the database, and without room for the database.
@@ -195,7 +195,7 @@ fn a_full_disk_stops_the_start() {
 /// A disk that gets full while the server runs: what does not fit is refused, what is there is read, and with room again all
 /// goes on.
 #[test]
-fn a_disk_that_gets_full_is_said_and_forgotten() {
+fn full_disk_while_running_refuses_writes_then_recovers() {
     let folder = TempDir::new().unwrap();
     std::fs::create_dir(folder.path().join("data")).unwrap();
     let Some(mut command) = apart(folder.path(), "mount -t tmpfs -o size=64m none data") else { return };
@@ -220,7 +220,7 @@ fn a_disk_that_gets_full_is_said_and_forgotten() {
 
 /// `domain.md` 4: a copy is made beside a running server and put back when none runs; what is refused says why and what to do.
 #[test]
-fn a_copy_is_made_beside_a_server_and_put_back() {
+fn backup_of_running_server_can_be_restored() {
     let folder = TempDir::new().unwrap();
     let run = |arguments: &[&str]| clotho(folder.path()).args(arguments).output().unwrap();
     says(&refused(clotho(folder.path()).args(["backup", "copy.db"])), &["clotho.db is not there", "storage.data_dir"]);
@@ -252,7 +252,7 @@ fn a_copy_is_made_beside_a_server_and_put_back() {
 
 /// How much there is, also beside a server, for people and for programs; clearing away is the server's while it runs.
 #[test]
-fn what_is_there_is_counted_and_cleared() {
+fn stats_and_gc_commands_count_and_clean() {
     let folder = TempDir::new().unwrap();
     for command in ["stats", "gc"] {
         says(&refused(clotho(folder.path()).arg(command)), &["clotho.db is not there", "storage.data_dir"]);
@@ -277,7 +277,7 @@ fn what_is_there_is_counted_and_cleared() {
 
 /// The index is made anew where no server runs; beside one it is left alone.
 #[test]
-fn the_index_is_made_anew() {
+fn reindex_command_rebuilds_index_when_no_server_runs() {
     let folder = TempDir::new().unwrap();
     says(&refused(clotho(folder.path()).arg("reindex")), &["clotho.db is not there", "storage.data_dir"]);
     let serving = Serving::start(&mut clotho(folder.path()));
@@ -307,7 +307,7 @@ fn the_index_is_made_anew() {
 
 /// A database that has grown to its quota says so, and not that the disk is full.
 #[test]
-fn a_quota_is_no_full_disk() {
+fn quota_exceeded_at_start_names_database_quota() {
     let folder = TempDir::new().unwrap();
     // So large already that not one table fits.
     std::fs::create_dir(folder.path().join("data")).unwrap();
@@ -325,7 +325,7 @@ fn a_quota_is_no_full_disk() {
 /// A default model that can be none is refused with its place, before anything is touched; what would have been right is
 /// said.
 #[test]
-fn a_model_that_cannot_be_is_refused() {
+fn config_invalid_default_model_stops_start() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("config.toml");
     let provider =
@@ -358,7 +358,7 @@ fn a_model_that_cannot_be_is_refused() {
 /// What may still come right keeps nobody from the server: a key that is missing, a model that its server has not told yet,
 /// a plugin that is broken. The log says each.
 #[test]
-fn what_may_come_right_is_only_said() {
+fn config_recoverable_problems_are_logged_only() {
     let folder = TempDir::new().unwrap();
     let provider = "[[providers]]\nid = \"local\"\nbase_url = \"http://127.0.0.1:9/v1\"\n";
     std::fs::create_dir_all(folder.path().join("plugins/sick")).unwrap();
@@ -382,7 +382,7 @@ fn what_may_come_right_is_only_said() {
 
 /// A data directory that cannot be written or used is named, with what to do about it.
 #[test]
-fn an_unusable_data_directory_is_named() {
+fn data_directory_unusable_reports_path_and_fix() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, "not a folder").unwrap();
@@ -402,7 +402,7 @@ fn an_unusable_data_directory_is_named() {
 
 /// The command line: help and version are no mistake, what it does not know is one, with a code of its own.
 #[test]
-fn the_command_line_explains_itself() {
+fn command_line_help_version_and_exit_codes() {
     let folder = TempDir::new().unwrap();
     let run = |arguments: &[&str]| clotho(folder.path()).args(arguments).output().unwrap();
     let version = run(&["--version"]);
@@ -420,7 +420,7 @@ fn the_command_line_explains_itself() {
 
 /// One broken plugin among several is named, and the others are tested all the same.
 #[test]
-fn a_broken_plugin_keeps_no_other_from_its_tests() {
+fn plugin_test_reports_broken_plugin_and_tests_others() {
     let folder = TempDir::new().unwrap();
     let combat = Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins/combat");
     let [good, broken] = ["good", "broken"].map(|name| folder.path().join("plugins").join(name));
@@ -447,7 +447,7 @@ fn a_broken_plugin_keeps_no_other_from_its_tests() {
 
 /// The log of a server that writes to a file has no colours, and says that a plugin folder is not there.
 #[test]
-fn the_log_is_plain_in_a_file() {
+fn log_to_file_has_no_colours() {
     let folder = TempDir::new().unwrap();
     let mut command = clotho(folder.path());
     command.env("CLOTHO_PLUGINS__DIR", "nowhere");

@@ -15,7 +15,7 @@ const VARIANTS: usize = 60;
 
 /// No bytes break anything, and what must hold of them holds.
 #[test]
-fn no_bytes_of_the_corpora_break_anything() {
+fn fuzz_corpus_and_mutations_do_not_panic() {
     let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus");
     for (name, target) in targets::TARGETS {
         let mut files: Vec<_> = fs::read_dir(corpora.join(name)).unwrap().map(|entry| entry.unwrap().path()).collect();

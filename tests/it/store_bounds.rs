@@ -59,7 +59,7 @@ fn folds(store: &TestStore, begun: &Begun, node: NodeId, expected: i64) -> u64 {
 /// S3-28, S0-10, S1-23, S1-24, S0-53, S2-14: at depth 50 000 a world folds at most `keyframe_every` deltas, also again
 /// after everything above was edited; a page and a step back cost what they cost at depth 100.
 #[test]
-fn store_deep_session_costs_no_more_than_a_shallow_one() {
+fn deep_session_reads_cost_same_as_shallow() {
     Spy::watch();
     let store = TestStore::new();
     let begun = store.begin(Delta::default(), None, &["Hello."]);
@@ -100,7 +100,7 @@ fn store_deep_session_costs_no_more_than_a_shallow_one() {
 /// Formats 2b, step 10: times of lore go by how many messages there are; counting them costs as much as is new since
 /// the last time, at any depth, and what is hidden or no message does not count.
 #[test]
-fn store_lore_is_counted_as_far_as_its_times_last() {
+fn ancestor_count_costs_only_new_messages() {
     let store = TestStore::new();
     let begun = store.begin(Delta::default(), None, &["Hello."]);
     let ids = line(&store, &begun, 2_000);
@@ -149,7 +149,7 @@ fn walk_of_page(store: &TestStore, begun: &Begun, leaf: NodeId) -> (String, i32)
 
 /// S0-27, S1-07, S2-08: one append runs the same statements and writes the same rows at depth 10 and at depth 10 000.
 #[test]
-fn store_append_costs_the_same_at_any_depth() {
+fn append_cost_is_same_at_any_depth() {
     Spy::watch();
     let store = TestStore::new();
     let begun = store.begin(Delta::default(), None, &["Hello."]);
@@ -183,7 +183,7 @@ fn forget(store: &TestStore) {
 
 /// S3-27: on a state of 10 kB one operation adds less than 300 bytes to the node; the state is not copied.
 #[test]
-fn store_node_with_one_operation_is_small_on_a_large_state() {
+fn node_delta_stays_small_on_large_state() {
     let store = TestStore::with(|settings| settings.keyframe_every = 1_000);
     let large: serde_json::Map<String, Value> =
         (0..100).map(|n| (format!("item {n}"), json!("x".repeat(90)))).collect();
@@ -287,7 +287,7 @@ fn look(store: &TestStore, begun: &Begun, node: NodeId) {
 /// The trap of the statement cache: whatever a session does all day is prepared once for each
 /// connection and kept, with or without optional columns.
 #[test]
-fn store_prepares_every_statement_once() {
+fn statements_are_prepared_once_per_connection() {
     Spy::watch();
     let store = TestStore::with(|settings| (settings.readers, settings.keyframe_every) = (1, 4));
     let begun = store.begin(Delta::default(), None, &["Hello."]);
@@ -320,7 +320,7 @@ struct Plan {
 
 /// S0-53: nothing that a session does all day, nor what a start does, reads a whole table.
 #[test]
-fn store_scans_no_table() {
+fn queries_never_scan_whole_tables() {
     Spy::watch();
     let store = TestStore::with(|settings| (settings.readers, settings.keyframe_every) = (1, 4));
     let begun = store.begin(Delta::default(), None, &["Hello."]);
@@ -348,7 +348,7 @@ fn store_scans_no_table() {
 
 /// A page of a tree as wide as it likes and a world of one megabyte go in and out.
 #[test]
-fn store_takes_wide_forks_and_large_worlds() {
+fn wide_forks_and_large_worlds_are_stored() {
     let store = TestStore::with(|settings| settings.keyframe_every = 2);
     let begun = store.begin(Delta::default(), None, &["Hello."]);
     let session = begun.session;
@@ -403,7 +403,7 @@ fn store_takes_wide_forks_and_large_worlds() {
 /// What a turn costs the writer: in both commits no question is asked, since it remembers what it wrote; and two
 /// replies cost what they are. The transaction is counted too.
 #[test]
-fn store_turn_asks_nothing_it_has_written() {
+fn turn_writer_runs_no_queries_for_cached_rows() {
     Spy::watch();
     let store = TestStore::with(|settings| settings.keyframe_every = 1_000);
     let begun = store.begin(Delta::default(), None, &["Hello."]);
@@ -431,7 +431,7 @@ fn store_turn_asks_nothing_it_has_written() {
 /// A keyframe asks nothing either: the world of the node above is remembered and goes on to the next, and what is cut
 /// from it is what a look with nothing in memory folds.
 #[test]
-fn store_keyframe_asks_nothing_it_has_written() {
+fn keyframe_writer_runs_no_queries_for_cached_world() {
     Spy::watch();
     let store = TestStore::with(|settings| settings.keyframe_every = 3);
     let begun = store.begin(delta([set("/turns", json!(0))]), None, &["Hello."]);
@@ -463,7 +463,7 @@ fn store_keyframe_asks_nothing_it_has_written() {
 /// What the writer remembers is forgotten with what was taken back, whether the request was refused after it had
 /// written or the whole group failed: numbers, HEAD, the log and the nodes themselves are those of before.
 #[test]
-fn store_forgets_what_was_taken_back() {
+fn rollback_clears_writer_cache() {
     let mut store = TestStore::new();
     let begun = store.begin(Delta::default(), None, &["Hello."]);
     let session = begun.session;

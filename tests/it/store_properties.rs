@@ -537,7 +537,7 @@ proptest! {
     /// every random act the rows are what the log says, and every world is the plain fold, with a keyframe at every node,
     /// few or hardly any, with all of them gone or damaged, in memory or not, after carry, mute and refused requests.
     #[test]
-    fn store_is_what_its_log_says_and_worlds_are_the_plain_fold(
+    fn random_acts_match_reference_model(
         keyframe_every in prop::sample::select(vec![1_u16, 3, 10, 50]),
         steps in prop::collection::vec(step(), 1..50),
     ) {
@@ -574,7 +574,7 @@ proptest! {
     /// Domain 2.15: every step taken back, newest first, brings back the tree that was there before it, to the byte; brought
     /// back again, the one that was there after it. Then some of them once more, to and fro, over a restart.
     #[test]
-    fn store_undo_brings_the_tree_back(
+    fn undo_and_redo_restore_tree_exactly(
         steps in prop::collection::vec(undoable(), 1..25),
         turns in prop::collection::vec(any::<bool>(), 0..30),
     ) {
@@ -618,7 +618,7 @@ proptest! {
 /// S3-26, C5: one story told with a keyframe every 1, 10 and 50 nodes has the same worlds, byte for byte; the keyframes
 /// themselves are as many as asked for.
 #[test]
-fn store_keyframes_change_no_world() {
+fn keyframe_interval_does_not_change_worlds() {
     let tell = |keyframe_every| {
         let store = TestStore::with(|settings| settings.keyframe_every = keyframe_every);
         let begun = store.begin(delta([set("/combat/hp", json!(40))]), Some(rules("combat", 100)), &["Hello."]);
@@ -641,7 +641,7 @@ fn store_keyframes_change_no_world() {
 
 /// S1-27, S2-14: going about makes no data: the rows of nodes stay as many, and their facts byte-equal.
 #[test]
-fn store_checkouts_make_no_data() {
+fn checkout_writes_no_nodes() {
     let store = TestStore::new();
     let begun = store.begin(Delta::default(), None, &["Hello."]);
     let mut all = begun.greetings.clone();

@@ -77,7 +77,7 @@ fn newest() -> String {
 
 /// S0-19: a database of every version opens, and is equal.
 #[test]
-fn store_opens_what_older_versions_wrote() {
+fn database_of_every_older_version_opens_equal() {
     let today = TestStore::new();
     story(&today);
     let expected = seen(&today);
@@ -110,7 +110,7 @@ fn store_opens_what_older_versions_wrote() {
 
 /// S0-19: what a newer version wrote is refused by name, and left byte for byte as it is.
 #[test]
-fn store_refuses_what_a_newer_version_wrote() {
+fn database_of_newer_version_is_refused_unchanged() {
     let mut store = TestStore::new();
     story(&store);
     store.close();
@@ -139,7 +139,7 @@ fn made(conn: &mut SqliteConnection) -> Vec<Made> {
 /// S1-22: a fresh database, one taken back and made again, and the program's own have the same tables; every table that
 /// the story needs holds rows.
 #[test]
-fn store_schema_goes_up_and_down_and_up() {
+fn migrations_up_down_up_give_same_schema() {
     let store = TestStore::new();
     story(&store);
     let mut conn = SqliteConnection::establish(":memory:").unwrap();

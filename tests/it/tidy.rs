@@ -8,7 +8,7 @@
 //! - `rooms.rs`: which crate may depend on which, who may name the heavy libraries, what stays pure
 //! - `shape.rs`: sizes of files and functions, heads of folders, reasons of silenced lints, words that must not stay
 //! - `names.rs`: names of types
-//! - `papers.rs`: documents, settings, migrations
+//! - `documents.rs`: documents, settings, migrations
 //! - `licences.rs`: licences of everything that is linked in, against `deny.toml`
 //!
 //! Every rule is a function from text to complaints, tried here on a planted fault and then on the repository. To add a
@@ -17,10 +17,10 @@
 mod circles;
 mod code;
 mod dialect;
+mod documents;
 mod examples;
 mod licences;
 mod names;
-mod papers;
 mod rooms;
 mod shape;
 

@@ -30,7 +30,7 @@ fn titles(store: &TestStore) -> Vec<String> {
 /// S4-04: a folder of sessions, one of them in an archive, brings all of them back, once; in the house that they are of nothing is
 /// added; what is none of them is named with its line.
 #[test]
-fn a_folder_of_sessions_brings_them_back() {
+fn session_folder_import_restores_sessions_once() {
     let (home, files) = two_sessions();
     let folder = DataRoot::bare();
     folder.bytes("a/one.clotho", &files[0]);
@@ -69,7 +69,7 @@ fn only_titled(store: &TestStore, title: &str) -> clotho_core::ids::SessionId {
 /// S4-53: an archive in a folder is opened, whatever is in it, also a whole house of SillyTavern; one that is none, or lies too
 /// deep, is named.
 #[test]
-fn archives_in_a_folder_are_opened() {
+fn archives_in_folder_are_imported_within_depth_limit() {
     let (store, folder) = (TestStore::new(), DataRoot::bare());
     let (story, night) = (asked_twice().to_string(), lines(&[greeting(), said("Hm.", 1)]));
     let chatgpt = packed(&[("conversations.json", story.as_bytes()), ("chat.html", b"<html>")]);
@@ -104,7 +104,7 @@ fn archives_in_a_folder_are_opened() {
 
 /// S4-53: beside the data of SillyTavern other files come in as well; a folder that is only called like one of its own is none of it.
 #[test]
-fn files_beside_a_house_come_in() {
+fn sillytavern_folder_import_includes_other_files() {
     let (store, folder) = (TestStore::new(), DataRoot::bare());
     folder.file("me/chats/Ivo/Night.jsonl", &lines(&[greeting(), said("Hm.", 1)]));
     folder.file("me/mine.json", &asked_twice().to_string());
@@ -124,7 +124,7 @@ fn files_beside_a_house_come_in() {
 /// S4-53: the data of SillyTavern is found however deep it lies, within bounds, in a folder as in an archive of it: backups stay
 /// where they are, and what lies beside it comes in.
 #[test]
-fn a_house_is_found_deep_in_a_folder() {
+fn sillytavern_data_is_found_in_nested_folders() {
     let night = lines(&[greeting(), said("Hm.", 1)]);
     let card = r#"{"spec": "chara_card_v2", "data": {"name": "Ivo"}}"#;
     let told_of = |home: &str, beside: &str| {
@@ -157,7 +157,7 @@ fn a_house_is_found_deep_in_a_folder() {
 
 /// S4-53: a look counts what lies there twice once, as the run that writes does: files by themselves, in archives, and grown ones.
 #[test]
-fn a_look_knows_what_it_has_seen() {
+fn dry_run_counts_duplicates_once() {
     let (files, folder) = (two_sessions().1, DataRoot::bare());
     let (story, night) = (asked_twice().to_string(), [greeting(), said("Hm.", 1)]);
     let grown = [greeting(), said("Hm.", 1), said("And on.", 2)];
@@ -194,7 +194,7 @@ fn a_look_knows_what_it_has_seen() {
 
 /// S4-53: personas and a lorebook inside a picture are taken in a folder as they are by themselves.
 #[test]
-fn personas_and_books_in_pictures_come_in() {
+fn folder_import_reads_personas_and_lorebook_images() {
     use clotho_compat::interop::{picture, png};
     let (store, folder) = (TestStore::new(), DataRoot::bare());
     let book = r#"{"lorebookVersion": 1, "entries": [{"text": "It burns.", "keys": ["lamp"], "enabled": true}]}"#;
@@ -215,7 +215,7 @@ fn personas_and_books_in_pictures_come_in() {
 /// S4-04, S4-53: what `clotho export --all` wrote `clotho import` brings back; where nothing at all comes in the command says so and
 /// fails; a pipe is refused and not waited for.
 #[test]
-fn the_command_brings_everything_back_and_says_when_nothing_came() {
+fn export_all_then_import_command_restores_sessions() {
     let (mut store, _) = two_sessions();
     let from = store.settings.data_dir.clone();
     store.close();
@@ -246,7 +246,7 @@ fn the_command_brings_everything_back_and_says_when_nothing_came() {
 
 /// S4-53: JSON is sent as what it is, under the name that the request gives it.
 #[tokio::test]
-async fn json_is_sent_under_its_name() {
+async fn json_upload_uses_content_disposition_name() {
     let app = TestServer::with(TestApp::with()).await;
     let book =
         br#"{"entries": {"0": {"uid": 0, "key": ["lamp"], "content": "It burns."}, "1": 7, "x": [], "3": {"uid": 3}}}"#;
@@ -273,7 +273,7 @@ async fn json_is_sent_under_its_name() {
 
 /// S4-04: an archive of sessions that is sent to a server brings them back, and its report leads to each.
 #[tokio::test]
-async fn an_archive_of_sessions_is_sent() {
+async fn session_archive_upload_restores_sessions() {
     let files = tokio::task::spawn_blocking(|| two_sessions().1).await.unwrap();
     let app = TestServer::with(TestApp::with()).await;
     let job = sent(&app, "", &packed(&[("one.clotho", &files[0]), ("two.clotho", &files[1])])).await;

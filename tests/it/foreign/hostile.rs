@@ -7,7 +7,7 @@ use crate::sillytavern::{nodes, only};
 
 /// Security: circles, doubles, strays and several beginnings are all kept, and told of.
 #[test]
-fn messages_may_name_anything() {
+fn chatgpt_broken_parent_links_keep_all_messages() {
     let store = TestStore::new();
     let mapping: serde_json::Map<String, Value> = [
         gpt("a", Some("b"), "user", "A"),
@@ -28,7 +28,7 @@ fn messages_may_name_anything() {
 
 /// Security: a story that is none costs only itself.
 #[test]
-fn a_bad_story_costs_only_itself() {
+fn malformed_conversation_is_skipped_others_import() {
     let (store, folder) = (TestStore::new(), DataRoot::bare());
     let deep = format!("{{\"mapping\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
     let odd = r#"{"mapping": {"a": 5, "b": {"message": {"author": 7, "content": {"parts": {"x": 1}}, "create_time": "soon"}}}, "title": [1]}"#;
@@ -51,7 +51,7 @@ fn a_bad_story_costs_only_itself() {
 
 /// Security: twenty thousand messages in one line come in, a piece at a time.
 #[test]
-fn a_very_long_story_comes_in() {
+fn long_conversation_of_20000_messages_imports() {
     let store = TestStore::new();
     let name = |n: usize| format!("m{n}");
     let mapping: serde_json::Map<String, Value> = (0..20_000)
@@ -136,7 +136,7 @@ fn anything() -> impl Strategy<Value = Value> {
 proptest! {
     /// Security: whatever a file is, reading it is an answer; what was read is a tree.
     #[test]
-    fn reading_anything_is_an_answer(value in anything(), kind in prop::sample::select(&["risuChat", "risuAllChats", ""][..])) {
+    fn foreign_chat_reader_never_panics_on_any_json(value in anything(), kind in prop::sample::select(&["risuChat", "risuAllChats", ""][..])) {
         let mut value = value;
         if let (Value::Object(map), false) = (&mut value, kind.is_empty()) {
             map.insert("type".to_owned(), kind.into());

@@ -1,11 +1,11 @@
-//! Files of programs other than SillyTavern: `trees` those whose chats branch, `lines` those whose do not, `door` how whatever
+//! Files of programs other than SillyTavern: `branching_chats` those whose chats branch, `linear_chats` those whose do not, `format_detection` how whatever
 //! comes is told apart, over HTTP and on the command line, `folders` what lies among other files, `hostile` who means no good.
 
-mod door;
+mod branching_chats;
 mod folders;
+mod format_detection;
 mod hostile;
-mod lines;
-mod trees;
+mod linear_chats;
 
 use std::path::Path;
 

@@ -55,7 +55,7 @@ async fn long_line(play: &Play, parent: &str, nodes: usize) -> Vec<String> {
 
 /// S4-06, S3-25: two leaves, what each has since the last node that both have, and where their worlds differ by whose doing.
 #[tokio::test]
-async fn two_lines_are_told_side_by_side() {
+async fn diff_two_branches_lists_messages_and_state_changes() {
     let play = fight().await;
     let shared = play.say("One.").await;
     let left = bitten(&play, &shared.reply, 7).await;
@@ -97,7 +97,7 @@ async fn two_lines_are_told_side_by_side() {
 
 /// A side that is longer than the answer says how long it is and where the rest can be read; nothing recurses on depth.
 #[tokio::test]
-async fn a_long_side_is_told_in_part_and_says_so() {
+async fn diff_long_branch_is_cut_with_next_cursor() {
     const DEEP: usize = 3_000;
     let play = Play::start().await;
     let parent = play.head().await;
@@ -119,7 +119,7 @@ async fn a_long_side_is_told_in_part_and_says_so() {
 
 /// Item 7: values along branches, each line folded once, in pages that fit together; what nothing has is null.
 #[tokio::test]
-async fn values_are_told_along_lines() {
+async fn variables_along_branches_match_node_state() {
     let play = fight().await;
     let shared = bitten(&play, &play.head().await, 5).await;
     let left = bitten(&play, &shared.reply, 7).await;
@@ -161,7 +161,7 @@ async fn values_are_told_along_lines() {
 
 /// What cannot be a place is refused with the field, and so is more than one answer holds.
 #[tokio::test]
-async fn paths_that_are_none_are_refused() {
+async fn variables_invalid_path_or_leaf_is_refused() {
     let play = Play::start().await;
     let ask = |query: String| play.app.ask("GET", &play.chat(&format!("variables{query}"))).send();
     for query in ["", "?path=hp", "?path=/a~2", "?path=", &format!("?{}", "path=/a&".repeat(17))] {
@@ -184,7 +184,7 @@ async fn paths_that_are_none_are_refused() {
 
 /// S4-09, S4-03: every branch of a session is listed, named or not, newest first, with where it leaves the line to HEAD.
 #[tokio::test]
-async fn branches_are_listed() {
+async fn branches_list_newest_first_with_parting_node() {
     let play = Play::start().await;
     let first = play.say("One.").await;
     play.app.mock().script(Reply::ok(["<think>No.</think>Another\nday."]));
@@ -226,7 +226,7 @@ async fn branches_are_listed() {
 /// S4-09: a branch has a name, is listed by it and opened by it; the name goes on with what is appended, another name is
 /// another name for the same end.
 #[tokio::test]
-async fn a_branch_is_opened_by_its_name() {
+async fn branch_label_opens_branch_in_every_view() {
     let play = Play::start().await;
     let first = play.say("One.").await;
     let left = long_line(&play, &first.reply, 3).await;

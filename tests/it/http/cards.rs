@@ -26,7 +26,7 @@ const FORM: &str = "multipart/form-data; boundary=b";
 
 /// A favourite is told with the character, stays one through other changes, and does not travel with the card.
 #[tokio::test]
-async fn a_favourite_is_its_owners_alone() {
+async fn favourite_flag_is_kept_and_not_exported() {
     let app = TestServer::start().await;
     let made = app.post("/api/characters", &json!({"name": "Rin"})).await;
     assert_eq!(made["isFavourite"], false);
@@ -46,7 +46,7 @@ async fn a_favourite_is_its_owners_alone() {
 
 /// S0-05: a card comes in, what it says is sent to the model, its picture is shown, and every field goes out again.
 #[tokio::test]
-async fn a_card_comes_in_is_played_and_goes_out() {
+async fn card_import_chat_and_export_keep_every_field() {
     let app = TestServer::start().await;
     let file = form(&bytes("cards/png-unicode-book.png"), "../灯.png");
     let came = app.ask("POST", "/api/characters/import").bytes(&file, FORM).send().await.expect(201);
@@ -104,7 +104,7 @@ async fn a_card_comes_in_is_played_and_goes_out() {
 
 /// Every recorded card comes in, or is refused with what to do about it; the same request twice makes one character.
 #[tokio::test]
-async fn recorded_cards_come_in_or_are_refused() {
+async fn card_import_of_recorded_files_matches_expectation() {
     let app = TestServer::start().await;
     for case in cases("cards") {
         let heard = sent(&app, &bytes(&format!("cards/{case}"))).await;
@@ -127,7 +127,7 @@ async fn recorded_cards_come_in_or_are_refused() {
 
 /// What is no file, too many files, or a file in a wrapping that nobody reads is refused by name.
 #[tokio::test]
-async fn what_is_no_file_is_refused() {
+async fn card_import_of_bad_upload_is_refused() {
     let app = TestServer::start().await;
     let ask = |body: &[u8], kind: &str| app.ask("POST", "/api/characters/import").bytes(body, kind);
     ask(b"", "image/png").send().await.refused("invalid");
@@ -145,7 +145,7 @@ async fn what_is_no_file_is_refused() {
 
 /// A picture can be changed and taken away; what is no picture of a kind that only shows is refused.
 #[tokio::test]
-async fn a_character_gets_another_picture() {
+async fn avatar_upload_replaces_picture_and_refuses_svg() {
     let app = TestServer::start().await;
     let cid = id(&app.post("/api/characters", &json!({"name": "Rin"})).await);
     let path = format!("/api/characters/{cid}/avatar");
@@ -173,7 +173,7 @@ async fn a_character_gets_another_picture() {
 
 /// Cards whose scripts are larger than a character may be come in all the same: the scripts are kept beside it.
 #[tokio::test]
-async fn a_card_with_megabytes_of_scripts_comes_in() {
+async fn card_with_large_scripts_imports_and_exports_them() {
     let app = TestServer::start().await;
     let script = json!({"tavern_helper": {"scripts": [{"content": "x".repeat(3 << 20)}]}, "fav": true});
     let card = json!({"spec": "chara_card_v2", "data": {"name": "Rin", "extensions": script}}).to_string();
@@ -190,7 +190,7 @@ async fn a_card_with_megabytes_of_scripts_comes_in() {
 
 /// Personas of settings come in together, each with what is to say of it; the same request twice makes them once.
 #[tokio::test]
-async fn personas_come_in_from_settings() {
+async fn persona_import_from_settings_reports_each_persona() {
     let app = TestServer::start().await;
     let settings = json!({"power_user": {
         "personas": {"a.png": "Ann", "b.png": "Bo"},

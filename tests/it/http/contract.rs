@@ -26,7 +26,7 @@ pub fn address(entry: &clotho::http::route_table::RouteEntry) -> String {
 }
 
 #[tokio::test]
-async fn the_document_describes_what_is_served() {
+async fn openapi_paths_match_served_routes() {
     let app = TestServer::start().await;
     let document = app.get("/api/openapi.json").await;
     let served: BTreeSet<String> = clotho::http::all_routes()
@@ -44,7 +44,7 @@ async fn the_document_describes_what_is_served() {
 
 /// Every read answers with something that the document describes (the client looks at it), and none of them writes.
 #[tokio::test]
-async fn every_read_answers_as_documented() {
+async fn get_routes_match_openapi_and_write_nothing() {
     let setup = TestApp::with().plugin("broken", &[("plugin.toml", "id = 5")]);
     let play = Play::with(setup, json!({"plugins": [{"id": "combat"}]})).await;
     play.app.mock().script(Reply::ok(["It bites. [HP -7] [GET rusty key]"]).usage(5, 7));
@@ -61,8 +61,8 @@ async fn every_read_answers_as_documented() {
     let document = id(&play.app.post("/api/documents", &document).await);
     let picture = play.app.ask("PUT", &format!("/api/personas/{persona}/avatar")).bytes(&drawn, "image/png");
     picture.send().await.expect(200);
-    let file = super::transfers::exported(&play.app, &play.sid).await.body;
-    let job = id(&super::transfers::sent(&play.app, &file).await);
+    let file = super::session_transfer::exported(&play.app, &play.sid).await.body;
+    let job = id(&super::session_transfer::sent(&play.app, &file).await);
     let draft = play.post("impersonate", json!({})).await["draftId"].as_str().unwrap().to_owned();
     let part = |part: &str| match part {
         "{sid}" => play.sid.clone(),
@@ -114,7 +114,7 @@ async fn every_read_answers_as_documented() {
 }
 
 #[tokio::test]
-async fn the_document_is_whole() {
+async fn openapi_references_and_parameters_are_complete() {
     let app = TestServer::start().await;
     let document = app.get("/api/openapi.json").await;
     let schemas = document["components"]["schemas"].as_object().unwrap();
@@ -140,7 +140,7 @@ async fn the_document_is_whole() {
 /// What goes beside a request and an answer is described too: keys, tags, tokens, bodies that must be there, and the frames
 /// of a socket.
 #[test]
-fn the_document_has_what_goes_beside() {
+fn openapi_describes_headers_bodies_and_socket_frames() {
     let document = clotho::http::openapi::json(&clotho::http::all_routes());
     for entry in clotho::http::all_routes() {
         let path = entry.openapi_path();
@@ -187,7 +187,7 @@ fn the_document_has_what_goes_beside() {
 
 /// The page for programmers names every parameter that an address takes in its query, in the row of that address.
 #[test]
-fn the_papers_name_the_parameters() {
+fn api_docs_name_every_query_parameter() {
     let papers = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/api.md")).unwrap();
     let document = clotho::http::openapi::json(&clotho::http::all_routes());
     let mut named = 0;
@@ -207,7 +207,7 @@ fn the_papers_name_the_parameters() {
 
 /// The names that clients were promised; more may come, none may go.
 #[test]
-fn promised_names_stay() {
+fn openapi_schemas_keep_promised_fields() {
     let document = clotho::http::openapi::json(&clotho::http::all_routes());
     for (shape, names) in [
         (
@@ -264,7 +264,7 @@ fn is_word(path: &str) -> bool {
 }
 
 #[tokio::test]
-async fn other_methods_are_refused_with_those_that_fit() {
+async fn unsupported_method_returns_405_with_allow() {
     let app = TestServer::start().await;
     for entry in clotho::http::all_routes() {
         let own: Vec<String> = clotho::http::all_routes()
@@ -285,7 +285,7 @@ async fn other_methods_are_refused_with_those_that_fit() {
 }
 
 #[tokio::test]
-async fn head_answers_like_get_without_a_body() {
+async fn head_request_matches_get_without_body() {
     let app = TestServer::start().await;
     for path in ["/healthz", "/api/sessions", "/", "/api/openapi.json"] {
         let (head, get) = (app.ask("HEAD", path).send_raw().await, app.ask("GET", path).send().await);
@@ -295,7 +295,7 @@ async fn head_answers_like_get_without_a_body() {
 }
 
 #[tokio::test]
-async fn addresses_of_nothing_are_refused() {
+async fn unknown_path_returns_404_without_echo() {
     let app = TestServer::start().await;
     for path in
         ["/api", "/api/", "/nothing", "/api/chat", "/api/sessions/", "/api//sessions", "/assets", "/..%2f..%2fetc"]
@@ -309,7 +309,7 @@ async fn addresses_of_nothing_are_refused() {
 
 /// Every route says who may call it, and all but a few are for users.
 #[tokio::test]
-async fn who_may_call_is_in_the_table() {
+async fn route_table_sets_access_of_every_route() {
     let open = ["/healthz", "/api/openapi.json", "/api/docs", "/api/docs/style.css"];
     // What a device needs to be paired.
     let door = [

@@ -11,7 +11,7 @@ fn told(deltas: &Value) -> Vec<String> {
 /// Every message of a line that did something is there with just what it would say alone; the others are left out, hidden
 /// changes come when they are asked for, and pages follow those of the line.
 #[tokio::test]
-async fn a_line_tells_what_each_of_its_messages_did() {
+async fn deltas_of_branch_match_each_message_delta() {
     let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}]})).await;
     play.app.mock().script(Reply::ok(["It bites. [HP -7]"]));
     let bitten = play.say("One.").await;

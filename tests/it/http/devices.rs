@@ -48,7 +48,7 @@ async fn paired(app: &TestServer) -> (Value, String) {
 
 /// Every route: from elsewhere 401, but for the page's files and pairing; and it says what to do.
 #[tokio::test]
-async fn who_is_not_paired_sees_nothing() {
+async fn unpaired_device_gets_401_on_every_route() {
     let app = house().await;
     let forged = format!("clotho-device-{}={}", app.at.port(), "0".repeat(64));
     for entry in clotho::http::all_routes() {
@@ -90,7 +90,7 @@ async fn who_is_not_paired_sees_nothing() {
 
 /// From pairing to playing; and what was paired is there after a restart.
 #[tokio::test]
-async fn a_paired_device_plays() {
+async fn device_pairing_grants_access_and_survives_restart() {
     let app = house().await;
     let pairing = app.put_pairing().await;
     let code = pairing["code"].as_str().unwrap();
@@ -126,7 +126,7 @@ async fn a_paired_device_plays() {
 
 /// S4-39: what is for whoever runs the server stays at the machine.
 #[tokio::test]
-async fn a_device_is_no_operator() {
+async fn paired_device_is_refused_metrics_and_readyz() {
     let app = house().await;
     let (_, cookie) = paired(&app).await;
     for path in ["/metrics", "/readyz"] {
@@ -136,7 +136,7 @@ async fn a_device_is_no_operator() {
 
 /// A code that is wrong, used or old is refused in the same words; and nobody tries for ever.
 #[tokio::test]
-async fn a_code_is_good_once() {
+async fn pairing_code_works_once_and_guesses_are_limited() {
     let app = house().await;
     let good = code(&app).await;
     claim(&app, &good).await.expect(201);
@@ -160,7 +160,7 @@ async fn a_code_is_good_once() {
 
 /// The short code pairs as the long one does, however somebody typed it, and then neither is good any more.
 #[tokio::test]
-async fn a_code_can_be_typed() {
+async fn pairing_short_code_accepts_typed_variants_once() {
     let app = house().await;
     let pairing = app.put_pairing().await;
     let short = pairing["shortCode"].as_str().unwrap();
@@ -175,7 +175,7 @@ async fn a_code_can_be_typed() {
 /// Whoever pairs a device from another machine, or through a proxy, sees first the address that has led there; the machine's
 /// own names lead nowhere else.
 #[tokio::test]
-async fn the_address_that_was_used_comes_first() {
+async fn pairing_links_list_request_origin_first() {
     let app = TestServer::with(setup().set("server.allowed_hosts", r#"["play.example.org"]"#)).await;
     let csrf = app.get("/api/auth/me").await["csrf"].as_str().unwrap().to_owned();
     let links = async |origin: &str| {
@@ -193,7 +193,7 @@ async fn the_address_that_was_used_comes_first() {
 
 /// The code is in no kept answer: a repeated request is told that there was one, and not which.
 #[tokio::test]
-async fn a_repeated_request_tells_no_code() {
+async fn pairing_idempotent_replay_omits_code() {
     let app = house().await;
     let ask = || app.ask("POST", "/api/devices/pairing").header("idempotency-key", "k").json(&json!({}));
     let first = ask().send().await.expect(200);
@@ -204,7 +204,7 @@ async fn a_repeated_request_tells_no_code() {
 
 /// Stale rights on sockets: what is taken back is taken back at once, on every request and on what is open.
 #[tokio::test]
-async fn a_device_that_is_removed_is_out_at_once() {
+async fn device_removal_closes_sockets_and_refuses_requests() {
     let app = house().await;
     let (device, cookie) = paired(&app).await;
     let (_, other) = paired(&app).await;
@@ -231,7 +231,7 @@ async fn a_device_that_is_removed_is_out_at_once() {
 
 /// Each device has a token of its own, and its writes come from its own page.
 #[tokio::test]
-async fn a_device_writes_with_its_own_token() {
+async fn device_writes_need_own_csrf_token_and_origin() {
     let app = house().await;
     let ((_, one), (_, two)) = (paired(&app).await, paired(&app).await);
     let token = async |cookie: &str| {
@@ -256,7 +256,7 @@ async fn a_device_writes_with_its_own_token() {
 
 /// Foreign names stay outside, also where the house may come in; the machine's own are let in with its port only.
 #[tokio::test]
-async fn the_house_knows_this_machine_by_its_own_names() {
+async fn lan_host_check_accepts_own_names_and_port() {
     let app = house().await;
     let own = app.inside().devices.addresses.shareable().into_iter().map(|address| address.to_string());
     let names = own.filter(|name| !name.contains(':')).chain(clotho::devices::addresses::mdns_name());
@@ -274,7 +274,7 @@ async fn the_house_knows_this_machine_by_its_own_names() {
 
 /// Without `lan` nothing is as it is with it.
 #[tokio::test]
-async fn nothing_is_paired_unless_the_house_is_served() {
+async fn pairing_without_lan_mode_is_forbidden() {
     let app = TestServer::start().await;
     let error = app.ask("POST", "/api/devices/pairing").json(&json!({})).send().await.refused("forbidden");
     assert!(error["hint"].as_str().unwrap().contains("--lan"), "{error}");

@@ -39,7 +39,7 @@ async fn ended(play: &Play, id: &str) -> Value {
 /// `domain.md` 5.8: the model drafts the user's next message: every tab hears it piece by piece, whoever comes later reads it,
 /// and the tree is as it was.
 #[tokio::test]
-async fn the_model_drafts_for_the_user() {
+async fn impersonate_streams_draft_without_writing_nodes() {
     let play = Play::start().await;
     let said = play.say("Hi.").await;
     let before = (play.session().await, play.nodes().await);
@@ -89,7 +89,7 @@ async fn the_model_drafts_for_the_user() {
 /// `domain.md` 2.12: a run of one line is summarised: its texts with who said them, switched-off ones left out, and nothing is
 /// written. What is no run is refused.
 #[tokio::test]
-async fn a_run_is_summarised() {
+async fn summarise_draft_of_run_sends_enabled_messages_only() {
     let play = Play::start().await;
     let first = play.say("One.").await;
     play.app.mock().script(Reply::ok(["Two."]));
@@ -141,7 +141,7 @@ async fn a_run_is_summarised() {
 /// S4-07: drafts wait for their turn like replies and count with them; one can be stopped, running or waiting; a failure is
 /// said with what to do; a stop of the server ends them.
 #[tokio::test]
-async fn drafts_wait_and_stop() {
+async fn drafts_share_queue_limit_and_can_be_cancelled() {
     let limits = TestApp::with().set("limits.generations_per_user", "1").set("limits.waiting_per_user", "1");
     let play = Play::with(limits, json!({})).await;
     let gate = Gate::new();
@@ -176,7 +176,7 @@ async fn drafts_wait_and_stop() {
 
 /// A draft is its owner's alone, in the session it was asked for, and only so many that have ended are kept.
 #[tokio::test]
-async fn drafts_are_bounded_and_ones_own() {
+async fn drafts_are_limited_and_private_to_owner() {
     let play = Play::start().await;
     let mut all = Vec::new();
     for _ in 0..34 {

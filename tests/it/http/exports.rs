@@ -30,7 +30,7 @@ async fn story() -> (Play, String) {
 /// S4-53: a line goes out as a chat in which the siblings of replies are swipes, chosen by index, and nothing is said twice in
 /// two ways; messages that are switched off are hidden ones; other lines have no part in it.
 #[tokio::test]
-async fn a_line_goes_out_as_a_chat() {
+async fn export_sillytavern_chat_has_siblings_as_swipes() {
     let (play, first) = story().await;
     let file = exported(&play.app, &play.sid, "?format=sillytavern").await;
     assert_eq!(file.header("content-type"), Some("application/jsonl"));
@@ -62,7 +62,7 @@ async fn a_line_goes_out_as_a_chat() {
 /// S4-53: for readers a line is Markdown in which every text reads as it was written, or a page that needs nothing else and
 /// in which no text does anything.
 #[tokio::test]
-async fn a_line_goes_out_for_readers() {
+async fn export_markdown_and_html_escape_text() {
     let (play, _) = story().await;
     let markdown = exported(&play.app, &play.sid, "?format=markdown").await;
     assert_eq!(markdown.header("content-type"), Some("text/markdown; charset=utf-8"));
@@ -83,7 +83,7 @@ async fn a_line_goes_out_for_readers() {
 
 /// S0-05: the pictures of the cast are in the page.
 #[tokio::test]
-async fn a_page_shows_who_plays() {
+async fn export_html_embeds_character_avatar() {
     let play = Play::start().await;
     let cid = play.session().await["characterIds"][0].as_str().unwrap().to_owned();
     let picture = clotho_compat::interop::picture::png_or_placeholder(None);
@@ -95,7 +95,7 @@ async fn a_page_shows_who_plays() {
 
 /// Domain 9: only one's own lines go out, and what is no end of one is refused by name.
 #[tokio::test]
-async fn what_is_no_line_is_refused() {
+async fn export_of_foreign_or_unknown_leaf_is_refused() {
     let (play, first) = story().await;
     let characters = play.session().await["characterIds"].clone();
     let other = play.app.post("/api/sessions", &json!({"characterIds": characters})).await;
@@ -121,7 +121,7 @@ async fn what_is_no_line_is_refused() {
 /// S4-53, S0-05: everything of a caller goes out as an archive that the other program and another house take; here it adds
 /// nothing. Nobody else's is in it.
 #[tokio::test]
-async fn everything_goes_out_packed() {
+async fn export_archive_imports_into_another_server() {
     let (play, _) = story().await;
     let packed = play.app.ask("GET", "/api/export?format=sillytavern").send().await;
     assert_eq!((packed.status, packed.header("content-type")), (200, Some("application/zip")), "{}", packed.text());
@@ -165,7 +165,7 @@ async fn sent_to(app: &TestServer, archive: &[u8]) -> Value {
 
 /// S4-61: what has the same name is told apart in its folder, also in the letters that a system may not tell apart.
 #[tokio::test]
-async fn presets_of_one_name_go_out_beside_each_other() {
+async fn export_presets_with_same_name_get_numbered_files() {
     let app = TestServer::start().await;
     for (kind, name) in [("openai", "Nice"), ("openai", "nice"), ("openai", "Nice"), ("instruct", "Nice")] {
         app.post("/api/presets", &json!({"kind": kind, "name": name, "body": {"temperature": 1}})).await;

@@ -196,7 +196,7 @@ async fn ask_everything(play: &Play, dice: &mut Dice) -> u64 {
 }
 
 #[tokio::test]
-async fn dice_break_nothing() {
+async fn fuzz_requests_cause_no_500_and_keep_tree() {
     for seed in [1, 2] {
         let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}]})).await;
         play.say("Hi. [HP -3]").await;
@@ -269,7 +269,7 @@ async fn told_the_same(play: &Play, told: &mut UnboundedReceiver<Value>) {
 
 /// Frames by dice: each is answered or done, and the socket lives.
 #[tokio::test]
-async fn dice_close_no_socket() {
+async fn fuzz_random_frames_keep_socket_open() {
     let play = Play::start().await;
     let said = play.say("Hi 🌙.").await;
     let mut dice = Dice { random: SplitMix64::new(3), ids: vec![said.user, said.reply, play.sid.clone()] };

@@ -16,7 +16,7 @@ async fn file(app: &TestServer, path: &str) -> Value {
 
 /// A book is written entry by entry, read back whole or by pages, thrown away and brought back.
 #[tokio::test]
-async fn a_book_is_kept_and_changed() {
+async fn lorebook_create_edit_page_trash_and_restore() {
     let app = TestServer::start().await;
     let entries = json!([{"key": ["gate"], "content": "It squeaks."}, {"uid": 7, "key": ["moss"], "odd": {"a": null}}]);
     let book = app.post("/api/lorebooks", &json!({"name": " Atlas ", "entries": entries})).await;
@@ -55,7 +55,7 @@ async fn a_book_is_kept_and_changed() {
 /// S4-61: an entry is added, changed and taken out by itself; the others stay as they are, also what another window
 /// does meanwhile.
 #[tokio::test]
-async fn an_entry_is_kept_by_itself() {
+async fn lorebook_entry_edit_leaves_other_entries_unchanged() {
     let app = TestServer::start().await;
     let entries = json!([{"uid": 7, "key": ["moss"], "odd": {"a": null}}, {"uid": "a/b", "content": "A word."}]);
     let path = format!(
@@ -96,7 +96,7 @@ async fn an_entry_is_kept_by_itself() {
 /// S4-61: who says what they saw in an entry writes over nobody: it is refused with the entry as it is now, and whoever
 /// has seen that can still mean it. Who does not say it writes as before.
 #[tokio::test]
-async fn nobody_is_written_over_unseen() {
+async fn lorebook_entry_stale_write_is_conflict() {
     let app = TestServer::start().await;
     let seen = json!({"uid": 7, "key": ["moss"], "content": "Green.", "weight": 0.70, "odd": {"a": null}});
     let book = app.post("/api/lorebooks", &json!({"name": "Atlas", "entries": [seen]})).await;
@@ -134,7 +134,7 @@ async fn nobody_is_written_over_unseen() {
 
 /// S4-61: of those who write one entry at the same moment, having read the same, one is heard and the others are told.
 #[tokio::test]
-async fn of_many_at_once_one_is_heard() {
+async fn lorebook_entry_concurrent_writes_accept_one() {
     let app = TestServer::start().await;
     let book = app.post("/api/lorebooks", &json!({"name": "Atlas", "entries": [{"uid": 7, "content": ""}]})).await;
     let path = format!("/api/lorebooks/{}/entries/7", id(&book));
@@ -154,7 +154,7 @@ async fn of_many_at_once_one_is_heard() {
 
 /// Entries of another program that have no number of their own are known by the key under which they stand.
 #[tokio::test]
-async fn an_entry_without_a_number_can_be_changed() {
+async fn lorebook_entry_without_uid_uses_its_map_key() {
     let app = TestServer::start().await;
     let sent = br#"{"name": "Old", "entries": {"4": {"key": ["mill"]}, "x": {"key": ["well"], "uid": 4}}}"#;
     let book = app.ask("POST", "/api/lorebooks/import").bytes(sent, "application/json").send().await.expect(201);
@@ -170,7 +170,7 @@ async fn an_entry_without_a_number_can_be_changed() {
 
 /// S4-61: recorded books come in and go out as they came, with everything that nobody here knows.
 #[tokio::test]
-async fn recorded_books_come_in_and_go_out() {
+async fn lorebook_import_then_export_keeps_recorded_files() {
     let app = TestServer::start().await;
     for case in cases("books") {
         let sent = app.ask("POST", "/api/lorebooks/import").bytes(&bytes(&format!("books/{case}")), "application/json");
@@ -198,7 +198,7 @@ async fn recorded_books_come_in_and_go_out() {
 /// The book inside of a card is a lorebook of its own that belongs to the character; what is changed in it goes out
 /// with the card, and what is not, as it came.
 #[tokio::test]
-async fn a_cards_book_belongs_to_its_character() {
+async fn card_lorebook_edits_are_exported_with_the_card() {
     let app = TestServer::start().await;
     let card = bytes("cards/v2-full.json");
     let came = app.ask("POST", "/api/characters/import").bytes(&card, "application/json").send().await.expect(201);

@@ -39,7 +39,7 @@ fn card() -> Value {
 /// `domain.md` 6.4: what macros write is seen by what follows in one prompt and by nothing else; a declared value becomes one
 /// operation on the reply, beside which another reply begins from the same world.
 #[tokio::test]
-async fn what_macros_write_and_what_stays() {
+async fn macro_setvar_persists_declared_values_only() {
     let play = play(card()).await;
     let said = play.say("I wait. {{getvar::mood}}").await;
     let sent = last_sent(&play);
@@ -65,7 +65,7 @@ async fn what_macros_write_and_what_stays() {
 
 /// S3-17, `domain.md` 6.6: the prompt that one looks at is the one that is sent, draws of chance and all; looking writes nothing.
 #[tokio::test]
-async fn a_preview_is_what_is_sent() {
+async fn prompt_preview_with_macros_matches_sent_prompt() {
     let play = play(card()).await;
     let before = (play.session().await, play.nodes().await);
     let asked = json!({"parentId": play.head().await, "content": "I wait. {{lastMessage}}"});
@@ -93,7 +93,7 @@ async fn a_preview_is_what_is_sent() {
 
 /// `domain.md` 6.5: a trace rebuilds what was filled in, also into the history, and tells what stayed as text.
 #[tokio::test]
-async fn a_filled_prompt_is_rebuilt() {
+async fn trace_rebuilds_prompt_with_macros_exactly() {
     let play = play(card()).await;
     play.app.mock().script(Reply::ok(["{{char}} nods to <USER>. {{setvar::mood::blue}}{{getvar::mood}}"]));
     play.say("{{user}} asks {{char}}: {{random::x::y::z}}{{roll::1d20}}?").await;

@@ -68,7 +68,7 @@ impl Play {
 
 /// S0-11, domain 7.2: what an ancestor said is found again; what another timeline said never is, though it is the better match.
 #[tokio::test]
-async fn a_timeline_recalls_its_own_past_only() {
+async fn recall_finds_messages_of_own_branch_only() {
     let play = recalling(TestApp::with(), &[]).await;
     let fork = play.say("The silver key lies under the third willow.").await;
     let other =
@@ -101,7 +101,7 @@ async fn a_timeline_recalls_its_own_past_only() {
 
 /// Recall takes what the rest of a prompt leaves: a card that nearly fills it costs the recall and not the reply.
 #[tokio::test]
-async fn a_card_that_fills_the_prompt_recalls_less() {
+async fn recall_with_nearly_full_prompt_still_completes_reply() {
     let play = recalling(TestApp::with(), &["Maps"]).await;
     play.app.post("/api/documents", &json!({"collection": "Maps", "content": "The harbour lies north."})).await;
     play.say("Where is the harbour?").await;
@@ -118,7 +118,7 @@ async fn a_card_that_fills_the_prompt_recalls_less() {
 /// Domain 6.6: a preview is what a send sends; who does not want it recalls nothing, and what is taken out of prompts is not
 /// recalled either.
 #[tokio::test]
-async fn a_preview_recalls_what_a_send_does() {
+async fn prompt_preview_recall_matches_send() {
     let play = recalling(with_embeddings(), &[]).await;
     let key = play.say("The silver key lies under the third willow.").await;
     play.wander().await;
@@ -142,7 +142,7 @@ async fn a_preview_recalls_what_a_send_does() {
 /// S0-11: what is told again is what would be sent of it: macros have a chance of their own, and scripts change it as
 /// they do in the history, by its place there.
 #[tokio::test]
-async fn what_is_recalled_is_filled_in_and_scripted() {
+async fn recall_applies_macros_and_regex_scripts() {
     let play = recalling(TestApp::with(), &[]).await;
     let keep = async |body: Value| {
         play.app.post("/api/presets", &json!({"kind": "regex", "name": "Mine", "body": body})).await;
@@ -178,7 +178,7 @@ async fn what_is_recalled_is_filled_in_and_scripted() {
 
 /// What no word finds its meaning does, once there is a vector; equal texts are embedded once.
 #[tokio::test]
-async fn meanings_are_found() {
+async fn recall_by_vectors_finds_meaning_and_embeds_once() {
     let play = recalling(with_embeddings(), &[]).await;
     let dagger = play.say("My dagger sleeps beneath granite.").await.user;
     play.wander().await;
@@ -205,7 +205,7 @@ async fn meanings_are_found() {
 
 /// Bad input: vectors that are none, of another size, or an answer that never comes. The turn goes on by words and says so.
 #[tokio::test]
-async fn bad_vectors_cost_the_vectors_only() {
+async fn recall_bad_embeddings_fall_back_to_words() {
     let clock = Arc::new(TestClock::new(Time(1_700_000_000_000)));
     let setup = with_embeddings().set("recall.wait_ms", "200").clock(Arc::<TestClock>::clone(&clock));
     let play = recalling(setup, &[]).await;
@@ -248,7 +248,7 @@ async fn bad_vectors_cost_the_vectors_only() {
 
 /// A dead endpoint: the turn goes on, whoever runs the server is told, and it is ready all the same.
 #[tokio::test]
-async fn a_dead_endpoint_is_told_of() {
+async fn recall_unreachable_embedder_is_reported_and_server_ready() {
     let dead = TestApp::with()
         .set("providers.2.id", "dead")
         .set("providers.2.base_url", "http://127.0.0.1:9/v1")
@@ -267,7 +267,7 @@ async fn a_dead_endpoint_is_told_of() {
 
 /// A text that the model cannot embed does not hold up the others.
 #[tokio::test]
-async fn a_text_that_cannot_be_embedded_is_left_out() {
+async fn embedding_refused_text_does_not_block_others() {
     let play = recalling(with_embeddings().set("recall.batch", "4"), &["Maps"]).await;
     play.until_embedded(1).await;
     play.app.mock().refuse_to_embed("poison");
@@ -285,7 +285,7 @@ async fn a_text_that_cannot_be_embedded_is_left_out() {
 
 /// S0-18: three documents ranked; those of other collections and other people never, and what is destroyed is gone.
 #[tokio::test]
-async fn documents_are_found_in_their_collections() {
+async fn document_search_ranks_chosen_collections_only() {
     let play = recalling(with_embeddings(), &[]).await;
     let app = &play.app;
     let new = |collection: &str, content: &str| json!({"collection": collection, "content": content, "metadata": {"page": 7}});
@@ -329,7 +329,7 @@ async fn documents_are_found_in_their_collections() {
 
 /// Domain 9: somebody else's documents are not there, by whatever name their collection goes.
 #[tokio::test]
-async fn somebody_elses_documents_are_not_there() {
+async fn documents_of_other_users_are_not_found() {
     let play = recalling(TestApp::with(), &["Maps"]).await;
     let app = &play.app;
     let stranger = app.stranger().await;
@@ -352,7 +352,7 @@ async fn somebody_elses_documents_are_not_there() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_kept_is_refused_by_name() {
+async fn document_or_recall_invalid_field_is_refused() {
     let play = recalling(TestApp::with(), &[]).await;
     let app = &play.app;
     let refused = async |path: &str, body: Value, field: &str| {
@@ -385,7 +385,7 @@ async fn what_cannot_be_kept_is_refused_by_name() {
 
 /// A purge takes the vectors of what it destroys along, and leaves those of what is still there.
 #[tokio::test]
-async fn a_purge_takes_vectors_along() {
+async fn purge_deletes_vectors_of_purged_text_only() {
     let play = recalling(with_embeddings(), &[]).await;
     let kept = play.say("The lamp burns low tonight.").await;
     let gone = play.say("A secret that must be forgotten.").await;

@@ -41,7 +41,7 @@ async fn trace(play: &Play, reply: &str) -> Value {
 /// S0-39, S1-13: a whole turn over each protocol: streamed piece by piece, thoughts apart, with what it took and cost on the
 /// message and in its trace.
 #[tokio::test]
-async fn a_whole_turn_over_each_protocol() {
+async fn turn_over_each_protocol_streams_and_records_usage() {
     let play = every_kind(&[]).await;
     for (kind, line) in KINDS {
         let gate = Gate::new();
@@ -93,7 +93,7 @@ async fn a_whole_turn_over_each_protocol() {
 
 /// S2-16: models of different kinds alternate in one line, and each reads what the others wrote.
 #[tokio::test]
-async fn kinds_alternate_in_one_line() {
+async fn providers_alternating_in_branch_read_each_others_replies() {
     let play = every_kind(&[]).await;
     for (n, (kind, _)) in KINDS.iter().enumerate() {
         play.app.mock().script(Reply::ok([format!("Word {n}.")]));
@@ -107,7 +107,7 @@ async fn kinds_alternate_in_one_line() {
 
 /// S3-23: a reply over each protocol can be stopped in the middle: what came stays, and the server is left.
 #[tokio::test]
-async fn a_stop_in_the_middle() {
+async fn cancel_over_each_protocol_keeps_partial_text() {
     let play = every_kind(&[]).await;
     for (n, (kind, _)) in KINDS.iter().enumerate() {
         play.app.mock().script(Reply::ok(["Half a "]).then_stall());
@@ -124,7 +124,7 @@ async fn a_stop_in_the_middle() {
 
 /// S4-29: an error before the first word and one behind it stand on the message over each protocol, with the server's words.
 #[tokio::test]
-async fn an_error_before_and_behind_the_first_word() {
+async fn provider_error_over_each_protocol_is_on_message() {
     let play = every_kind(&[]).await;
     for (kind, _) in KINDS {
         for (reply, code, words, kept) in [
@@ -146,7 +146,7 @@ async fn an_error_before_and_behind_the_first_word() {
 /// Claude is told what of the prompt the next one will have too, and reads it from memory: the second turn begins with what
 /// was marked in the first.
 #[tokio::test]
-async fn what_stays_of_a_prompt_is_marked() {
+async fn claude_prompt_cache_markers_cover_stable_prefix() {
     let play = every_kind(&[("generation.model", "anthropic/mock")]).await;
     play.say("Light the lamp.").await;
     play.say("And now?").await;
@@ -170,7 +170,7 @@ async fn what_stays_of_a_prompt_is_marked() {
 
 /// The length that a prompt was made for is told to a server that has to be told.
 #[tokio::test]
-async fn a_server_is_told_how_long_the_context_is() {
+async fn ollama_request_sets_num_ctx_to_context_size() {
     let play =
         every_kind(&[("generation.context_tokens", "4096"), ("providers.4.extra", "{ keep_alive = \"5m\" }")]).await;
     play.done(&asked(&play, "ollama/mock").await).await;
@@ -181,7 +181,7 @@ async fn a_server_is_told_how_long_the_context_is() {
 /// Ranked idea 9: where the first of several models cannot answer, the next does; the message says who wrote it, and why it
 /// was not the first.
 #[tokio::test]
-async fn the_next_model_is_asked() {
+async fn model_fallback_uses_next_model_and_records_skipped() {
     let settings = [
         ("models.smart", "[\"keyless/mock\", \"anthropic/mock\", \"mock/mock\"]"),
         ("models.fast", "ollama/mock"),
@@ -224,7 +224,7 @@ async fn the_next_model_is_asked() {
 
 /// A reply that has begun stays with its model; where all fail, the last one's words stand on the message.
 #[tokio::test]
-async fn a_reply_that_has_begun_stays_with_its_model() {
+async fn model_fallback_is_not_used_after_first_text() {
     let play = every_kind(&[("models.smart", "[\"gemini/mock\", \"mock/mock\"]")]).await;
     play.app.mock().script(Reply::ok(["Half a "]).then_cut());
     let half = play.done(&asked(&play, "smart").await).await;

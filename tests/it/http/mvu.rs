@@ -35,7 +35,7 @@ const COLD: &str = "She turns away.\n<UpdateVariable><JSONPatch>```json\n\
 /// S3-11, S3-18: what a card's lorebook says begins the story; two replies to one message each have their own values, and what
 /// comes below each is told them, and nothing that is for machines.
 #[tokio::test]
-async fn each_branch_tells_the_model_its_own_values() {
+async fn mvu_values_are_separate_per_branch() {
     let play = play().await;
     assert_eq!(play.session().await["plugins"][0]["id"], "mvu", "the card brings values: its plugin is on");
     let begun = json!({
@@ -74,7 +74,7 @@ async fn each_branch_tells_the_model_its_own_values() {
 
 /// S3-18: what was mended or left out is on the message; readers see the panel in its place and no commands.
 #[tokio::test]
-async fn what_was_mended_is_told_and_the_panel_is_drawn() {
+async fn mvu_display_draws_panel_and_notes_rejected_changes() {
     let play = play().await;
     let first = play.get(&format!("node/{}", play.head().await)).await;
     let panel = "- **Ilse**\n  - **trust**: 10\n  - **mood**: calm\n  - **met**: You\n- **lamps**\n  - **lit**: 0\n";
@@ -97,7 +97,7 @@ async fn what_was_mended_is_told_and_the_panel_is_drawn() {
 
 /// S3-11: each greeting has values of its own, and an edited one keeps to what it says.
 #[tokio::test]
-async fn greetings_begin_with_their_own_values() {
+async fn mvu_greetings_start_with_own_values() {
     let play = play().await;
     let first = play.head().await;
     let greetings = play.get(&format!("node/{first}/alternatives")).await;
@@ -114,7 +114,7 @@ async fn greetings_begin_with_their_own_values() {
 
 /// S3-11: who switches the plugin on later begins there with what the lorebook and the last message say.
 #[tokio::test]
-async fn a_story_can_begin_to_keep_values_later() {
+async fn mvu_enabled_later_starts_from_lorebook_and_message() {
     let app = TestServer::with(TestApp::with()).await;
     let came = app.ask("POST", "/api/characters/import").bytes(CARD, "application/json").send().await.expect(201);
     let fields = json!({"characterIds": [id(&came)], "plugins": []});
@@ -140,7 +140,7 @@ async fn a_story_can_begin_to_keep_values_later() {
 /// What values should begin with and cannot be read is told where the card comes in, and under the message with which the story
 /// begins; nothing else is the worse for it.
 #[tokio::test]
-async fn what_begins_nothing_is_told() {
+async fn mvu_unreadable_initvar_is_reported_on_import() {
     let entry = |title: &str, content: &str| json!({"keys": [], "comment": title, "content": content, "enabled": false, "insertion_order": 1, "extensions": {}});
     let entries = [entry("[initvar] wrong", "Ilse: [1, {"), entry("[initvar] right", "lamps: {{roll:1d6}}")];
     let card = json!({"spec": "chara_card_v2", "spec_version": "2.0", "data": {

@@ -20,7 +20,7 @@ async fn kept(app: &TestServer) -> String {
 
 /// S4-34: an edit changes what it names; everything else stays to the letter and in its place.
 #[tokio::test]
-async fn an_edit_changes_what_it_names() {
+async fn preset_edit_changes_only_named_fields() {
     let app = TestServer::start().await;
     let path = kept(&app).await;
     let change = json!({
@@ -67,7 +67,7 @@ async fn an_edit_changes_what_it_names() {
 
 /// S4-34: what is wrong in an edit is told with its place and what would be right, and nothing is changed.
 #[tokio::test]
-async fn what_is_wrong_in_an_edit_is_told() {
+async fn preset_edit_invalid_reports_place_and_changes_nothing() {
     let app = TestServer::start().await;
     let path = kept(&app).await;
     let before = app.get(&path).await;
@@ -130,7 +130,7 @@ async fn what_is_wrong_in_an_edit_is_told() {
 /// S4-34: who writes says what they saw; what somebody else has changed of that meanwhile is told and stays, what they
 /// changed elsewhere stays too, and saying the same twice is no quarrel.
 #[tokio::test]
-async fn nobody_writes_over_another() {
+async fn preset_edit_on_stale_value_returns_conflict() {
     let app = TestServer::start().await;
     let path = kept(&app).await;
     let patch = |body: Value| app.ask("PATCH", &path).json(&body).send();
@@ -164,7 +164,7 @@ async fn nobody_writes_over_another() {
 
 /// Many who edit at once lose nothing.
 #[tokio::test]
-async fn many_edit_at_once() {
+async fn preset_edits_in_parallel_lose_nothing() {
     let app = TestServer::start().await;
     let path = kept(&app).await;
     let adds = (0..12).map(|n| {
@@ -181,7 +181,7 @@ async fn many_edit_at_once() {
 /// S4-34: a new preset can begin as our own, which makes the same prompts, or as another one; and a prompt can be looked
 /// at by a preset that the session has not chosen.
 #[tokio::test]
-async fn a_new_one_begins_as_another() {
+async fn preset_created_from_base_yields_same_prompt() {
     let play = super::play::Play::start().await;
     let app = &play.app;
     let own = app.post("/api/presets", &json!({"from": "own", "name": "Mine"})).await;

@@ -7,7 +7,7 @@ use super::*;
 
 /// A script that would never run is kept, and says why.
 #[tokio::test]
-async fn a_script_says_what_keeps_it_from_running() {
+async fn preset_script_unable_to_run_reports_reason() {
     let app = TestServer::start().await;
     let keep = async |body: Value| {
         app.post("/api/presets", &json!({"kind": "regex", "name": "Mine", "body": body})).await["problem"].clone()
@@ -27,7 +27,7 @@ async fn a_script_says_what_keeps_it_from_running() {
 
 /// S4-61: a preset goes out as it came, to the letter; lists have no bodies and can be of one kind.
 #[tokio::test]
-async fn a_preset_is_kept_whole() {
+async fn preset_roundtrip_returns_body_byte_for_byte() {
     let app = TestServer::start().await;
     let body = json!({"temperature": 0.70, "odd": {"a": [null, 1.5]}, "prompts": []});
     let made = app.post("/api/presets", &json!({"kind": "openai", "name": " Plain ", "body": body})).await;
@@ -67,7 +67,7 @@ async fn a_preset_is_kept_whole() {
 /// S4-61: a preset of another program comes in as a file, its kind said by its keys; the same one does not come twice, nothing of
 /// it changes, and what nothing says the kind of can be told one.
 #[tokio::test]
-async fn presets_come_in_as_files() {
+async fn preset_import_detects_kind_and_skips_duplicates() {
     let app = TestServer::start().await;
     let sent = |path: &str, name: &str, text: &str| {
         let part = format!("Content-Disposition: form-data; name=\"file\"; filename=\"{name}\"");
@@ -114,7 +114,7 @@ async fn presets_come_in_as_files() {
 
 /// Domain 9: somebody else's presets are not there, whatever one does with them.
 #[tokio::test]
-async fn somebody_elses_presets_are_not_there() {
+async fn preset_of_other_user_returns_not_found() {
     let app = TestServer::start().await;
     let stranger = app.stranger().await;
     let now = app.inside().clock.now();

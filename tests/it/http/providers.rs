@@ -35,7 +35,7 @@ fn holds(folder: &Path, bytes: &[u8]) -> bool {
 
 /// A server is connected, plays at once and after a restart, and its key is nowhere to be read.
 #[tokio::test]
-async fn a_server_is_connected_and_plays() {
+async fn provider_connected_survives_restart_and_hides_key() {
     let mock = MockModel::start().await;
     let mut play = Play::with(TestApp::with().mock(mock), json!({})).await;
     let new = house(play.app.mock(), "house");
@@ -68,7 +68,7 @@ async fn a_server_is_connected_and_plays() {
 
 /// What a stopped server copies has no key that opens without the file that sealed it: the page is told to type it again.
 #[tokio::test]
-async fn a_copy_without_the_sealing_file_asks_for_the_key_again() {
+async fn provider_without_sealing_file_asks_for_key_again() {
     let app = TestServer::start().await;
     let new = house(app.mock(), "house");
     app.ask("POST", "/api/providers").json(&new).send().await.expect(201);
@@ -86,7 +86,7 @@ async fn a_copy_without_the_sealing_file_asks_for_the_key_again() {
 
 /// A change keeps the key where none is sent, takes it away for null, and never carries it to another host.
 #[tokio::test]
-async fn a_key_stays_goes_and_never_moves_to_another_host() {
+async fn provider_key_kept_or_removed_never_follows_host() {
     let app = TestServer::start().await;
     app.ask("POST", "/api/providers").json(&house(app.mock(), "house")).send().await.expect(201);
     let changed = patch(&app, "house", json!({"models": ["mock"]})).await;
@@ -113,7 +113,7 @@ async fn a_key_stays_goes_and_never_moves_to_another_host() {
 
 /// What stands in config.toml is not changed over HTTP, its names are not free, and what does not fit names its field.
 #[tokio::test]
-async fn what_does_not_fit_is_refused() {
+async fn provider_invalid_change_is_refused_naming_field() {
     let app = TestServer::start().await;
     let base = app.mock().base_url();
     for (method, path, body) in
@@ -149,7 +149,7 @@ async fn what_does_not_fit_is_refused() {
 
 /// A trial tells what was seen: the models and the time to the first word, or why not, in the server's words and with a hint.
 #[tokio::test]
-async fn a_trial_tells_what_was_seen() {
+async fn provider_test_reports_models_latency_or_error() {
     let app = TestServer::start().await;
     let trial = json!({"kind": "openai", "baseUrl": app.mock().base_url(), "key": KEY, "model": "mock"});
     app.mock().script(Reply::ok(["Hello", " there."]));
@@ -182,7 +182,7 @@ async fn a_trial_tells_what_was_seen() {
 
 /// The chosen model goes before that of the settings, over a restart too; with its server the choice goes.
 #[tokio::test]
-async fn a_default_is_chosen_and_goes_with_its_server() {
+async fn default_model_survives_restart_until_provider_removed() {
     let app = TestServer::start().await;
     app.ask("POST", "/api/providers").json(&house(app.mock(), "house")).send().await.expect(201);
     let chosen = app.put("/api/models/default", &json!({"model": "house/mock"})).await;
@@ -206,7 +206,7 @@ async fn a_default_is_chosen_and_goes_with_its_server() {
 
 /// A reply under way ends as it began, while its server is changed and forgotten; the next one says that it is gone.
 #[tokio::test]
-async fn a_reply_under_way_is_not_disturbed() {
+async fn provider_removed_during_reply_lets_it_finish() {
     let play = Play::start().await;
     play.app.ask("POST", "/api/providers").json(&house(play.app.mock(), "house")).send().await.expect(201);
     let session = format!("/api/sessions/{}", id(&play.session().await));
@@ -231,7 +231,7 @@ async fn a_reply_under_way_is_not_disturbed() {
 
 /// Forgetting is one commit: where it does not come to its end, server, key and choice are there.
 #[tokio::test]
-async fn what_is_cut_off_in_the_middle_changes_nothing() {
+async fn provider_removal_interrupted_changes_nothing() {
     let app = TestServer::start().await;
     app.ask("POST", "/api/providers").json(&house(app.mock(), "house")).send().await.expect(201);
     app.put("/api/models/default", &json!({"model": "house/mock"})).await;
@@ -248,7 +248,7 @@ async fn what_is_cut_off_in_the_middle_changes_nothing() {
 
 /// The same request twice connects once, and says so both times.
 #[tokio::test]
-async fn a_repeated_request_connects_once() {
+async fn provider_create_repeated_request_connects_once() {
     let app = TestServer::start().await;
     let ask = || app.ask("POST", "/api/providers").header("idempotency-key", "once").json(&house(app.mock(), "house"));
     let first = ask().send().await.expect(201);
@@ -258,7 +258,7 @@ async fn a_repeated_request_connects_once() {
 
 /// The settings may name what was connected; a new folder has nothing of the kind, and the start is refused.
 #[tokio::test]
-async fn settings_may_name_what_was_connected() {
+async fn config_may_name_connected_provider_after_restart() {
     let app = TestServer::start().await;
     app.ask("POST", "/api/providers").json(&house(app.mock(), "house")).send().await.expect(201);
     let setup = app.stop().await.set("generation.model", "house/mock").set("models.smart", "[\"house/mock\"]");

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use diesel::prelude::*;
 
-use super::edits::bitten;
 use super::play::Play;
-use super::transfers::{exported, sent};
+use super::session_transfer::{exported, sent};
+use super::tree_edits::bitten;
 use super::*;
 use crate::support::test_store::{count, examine};
 use crate::support::wait::until;
@@ -36,7 +36,7 @@ impl Play {
 /// S1-21, domain 2.16: nothing goes before it is said what would, and that it is meant; then a HEAD in there stands above it,
 /// names on it are given up, and nothing brings it back: undo stops there.
 #[tokio::test]
-async fn a_purge_is_asked_for_twice_and_is_for_good() {
+async fn purge_requires_confirmation_and_cannot_be_undone() {
     let (play, said) = bitten().await;
     let side = play.another(&said[1].reply).await;
     play.checkout(&said[2].reply, true).await;
@@ -86,7 +86,7 @@ async fn a_purge_is_asked_for_twice_and_is_for_good() {
 
 /// Domain 2.16, 9: the root stays, what is being written stays, and what somebody else has is not there.
 #[tokio::test]
-async fn what_cannot_be_purged_is_named() {
+async fn purge_of_root_or_streaming_node_is_refused() {
     let play = Play::start().await;
     let said = play.say("One.").await;
     let stranger = play.app.stranger().await;
@@ -116,7 +116,7 @@ async fn what_cannot_be_purged_is_named() {
 /// Domain 2.15, 2.16: what an undo took back is in nobody's sight and still text: it goes by its id, with what was taken back
 /// below it and nothing else, and no redo brings it back.
 #[tokio::test]
-async fn what_was_taken_back_goes_too() {
+async fn purge_removes_undone_nodes_and_redo() {
     let play = Play::start().await;
     let first = play.say("One.").await;
     let second = play.say("Two, the secret.").await;
@@ -151,7 +151,7 @@ async fn what_was_taken_back_goes_too() {
 /// Domain 2.16, S4-58: a fragment goes as it lies; what was cut out of it before stays in the stash, and its way back leads to
 /// the message above.
 #[tokio::test]
-async fn a_fragment_goes_and_what_was_cut_out_of_it_stays() {
+async fn purge_of_fragment_keeps_nodes_cut_from_it() {
     let (play, said) = bitten().await;
     let cut = async |node: &str| {
         play.edit(json!([{"op": "prune", "nodeId": node}])).await["fragmentIds"][0].as_str().unwrap().to_owned()
@@ -175,7 +175,7 @@ async fn a_fragment_goes_and_what_was_cut_out_of_it_stays() {
 
 /// S4-45, domain 2.16: who watches hears of it, and who was away catches up from the log, without a text.
 #[tokio::test]
-async fn who_watches_hears_of_a_purge() {
+async fn purge_is_sent_to_watchers_without_text() {
     let play = Play::start().await;
     let (first, second) = (play.say("One.").await, play.say("Two, the secret.").await);
     let mut watching = play.app.socket(&play.sid, None).await;
@@ -196,7 +196,7 @@ async fn who_watches_hears_of_a_purge() {
 /// Domain 2.16, 6.5: why a reply exists that hung below what was purged can still be read: what was sent and is gone is named
 /// by its hash, and nothing else is missing.
 #[tokio::test]
-async fn a_trace_that_stays_names_what_is_gone() {
+async fn purge_leaves_trace_naming_missing_hash() {
     let (play, said) = bitten().await;
     let trace = async || play.get(&format!("node/{}/trace", said[2].reply)).await;
     let before = trace().await;
@@ -218,7 +218,7 @@ async fn a_trace_that_stays_names_what_is_gone() {
 /// Domain 2.16, 6.5: what was cut out of a piece, or hung elsewhere in the same list, keeps its traces whole when the piece
 /// goes; so the session can still be told as a file, and is taken in again.
 #[tokio::test]
-async fn what_is_cut_out_of_a_piece_keeps_its_traces() {
+async fn purge_keeps_traces_of_nodes_cut_out() {
     for is_one_list in [false, true] {
         let (play, said) = bitten().await;
         let last = &said[2];
@@ -248,7 +248,7 @@ async fn what_is_cut_out_of_a_piece_keeps_its_traces() {
 /// Domain 2.10, 6.5: why a copy exists names messages of the story that it came from; that story's file need not come along, and
 /// where it did not they are elsewhere and not destroyed, however often the file goes round. What was destroyed is.
 #[tokio::test]
-async fn a_story_with_copies_of_another_is_told_as_a_file() {
+async fn session_export_marks_trace_sources_elsewhere_or_purged() {
     let (play, said) = bitten().await;
     let session = play.app.session().await;
     let (other, head) = (id(&session), &session["activeLeafId"]);
@@ -302,7 +302,7 @@ pub async fn until_gone(folder: &Path, word: &str) {
 /// S4-39, domain 2.16: a purge whose answer was lost is asked for again with the same key, and answered as it was at first; also
 /// where the server died before it could answer. What is kept for that holds no value that may have gone with it.
 #[tokio::test]
-async fn a_purge_that_is_asked_for_again_is_answered_again() {
+async fn purge_repeated_request_returns_same_answer() {
     let (play, said) = bitten().await;
     let ask = async |play: &Play, node: &str, key: &str| {
         let body = json!({"operations": [{"op": "purge", "nodeId": node, "confirm": true}]});
@@ -339,7 +339,7 @@ async fn a_purge_that_is_asked_for_again_is_answered_again() {
 /// Domain 2.16, S4-39: what is kept of edits, of undo and redo and of a node's state has no value of a world: they do not name the
 /// message that such a value came from, and would have it still when that is purged. Asked for again they say what was done.
 #[tokio::test]
-async fn what_is_kept_of_other_acts_has_no_word_of_what_goes() {
+async fn idempotent_answers_store_no_state_values() {
     const WORD: &str = "Quarterstaffmelon";
     let play = Play::start().await;
     let begin = play.head().await;
@@ -383,7 +383,7 @@ async fn what_is_kept_of_other_acts_has_no_word_of_what_goes() {
 /// Domain 2.16: what hung below a message that put a word into the world has keyframes with that word, also after it was hung
 /// elsewhere: once the message is purged they are wiped with everything else.
 #[tokio::test]
-async fn keyframes_of_what_was_hung_elsewhere_go_too() {
+async fn purge_wipes_keyframes_of_grafted_nodes() {
     let play = Play::start().await;
     let begin = play.head().await;
     let operations = json!([{"op": "set", "path": "/free", "value": "Quarterstaffmelon"}]);
@@ -413,7 +413,7 @@ async fn keyframes_of_what_was_hung_elsewhere_go_too() {
 /// the index and in a kept answer is in no file any more once it is purged; not after a restart either. The request whose
 /// answer it was says that it is gone.
 #[tokio::test]
-async fn the_bytes_leave_the_disk() {
+async fn purge_removes_bytes_from_every_file() {
     const WORD: &str = "Xylophonebananas";
     let play = Play::start().await;
     let stays = play.say("Nothing special.").await;

@@ -75,7 +75,7 @@ fn with_bodies() -> Vec<RouteEntry> {
 }
 
 #[tokio::test]
-async fn no_route_takes_what_is_no_json() {
+async fn malformed_json_on_every_route_is_refused() {
     let house = House::new().await;
     let cut = b"{\"content\": \"x".as_slice();
     for body in
@@ -93,7 +93,7 @@ async fn no_route_takes_what_is_no_json() {
 
 /// S2-02, C16: a field that nobody knows does not pass silently, also not a history that a client would bring along.
 #[tokio::test]
-async fn no_route_takes_what_it_does_not_know() {
+async fn unknown_body_fields_on_every_route_return_invalid() {
     let house = House::new().await;
     for entry in with_bodies() {
         for field in ["contnet", "history", "__proto__", "owner_id"] {
@@ -112,7 +112,7 @@ async fn no_route_takes_what_it_does_not_know() {
 
 /// A list of values is no object, also where they would fit its fields one by one; and an object is no list.
 #[tokio::test]
-async fn no_route_takes_a_list_for_an_object() {
+async fn array_in_place_of_object_returns_invalid() {
     let house = House::new().await;
     let (sid, nid) = (&house.ids["sid"], &house.ids["nid"]);
     for entry in with_bodies() {
@@ -140,7 +140,7 @@ async fn no_route_takes_a_list_for_an_object() {
 }
 
 #[tokio::test]
-async fn no_read_takes_a_query_it_does_not_know() {
+async fn unknown_or_bad_query_parameters_are_refused() {
     let house = House::new().await;
     let document = house.app.get("/api/openapi.json").await;
     for entry in clotho::http::all_routes() {
@@ -175,7 +175,7 @@ async fn no_read_takes_a_query_it_does_not_know() {
 }
 
 #[tokio::test]
-async fn no_route_takes_texts_that_no_database_keeps() {
+async fn nul_lone_surrogate_and_deep_json_return_invalid() {
     let house = House::new().await;
     let deep = format!("{}1{}", "{\"a\":".repeat(65), "}".repeat(65));
     let deeper = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
@@ -187,7 +187,7 @@ async fn no_route_takes_texts_that_no_database_keeps() {
 }
 
 #[tokio::test]
-async fn no_route_takes_another_kind_of_body() {
+async fn other_content_types_return_unsupported_media() {
     let house = House::new().await;
     for entry in with_bodies() {
         for kind in [
@@ -205,7 +205,7 @@ async fn no_route_takes_another_kind_of_body() {
 }
 
 #[tokio::test]
-async fn no_route_takes_more_than_the_limit() {
+async fn body_over_limit_returns_too_large() {
     let house = House::with(TestApp::with().set("limits.body_mb", "1")).await;
     let app = &house.app;
     let large = vec![b' '; (1 << 20) + 1];
@@ -220,7 +220,7 @@ async fn no_route_takes_more_than_the_limit() {
 }
 
 #[tokio::test]
-async fn wrong_types_name_their_field() {
+async fn wrong_field_types_return_invalid_naming_field() {
     let house = House::new().await;
     let sid = &house.ids["sid"];
     let check = |method: &'static str, path: String, body: Value, field: &'static str| {
@@ -294,7 +294,7 @@ async fn wrong_types_name_their_field() {
 
 /// A message of 10 MB is refused, and so is an empty one; nothing is written.
 #[tokio::test]
-async fn a_message_has_its_size() {
+async fn message_empty_or_oversized_is_refused() {
     let app = TestServer::start().await;
     let (session, line) = app.line(1).await;
     let path = format!("/api/chat/{}/message", id(&session));
@@ -316,7 +316,7 @@ async fn a_message_has_its_size() {
 
 /// Malformed ids in a path are nothing that is there.
 #[tokio::test]
-async fn ids_that_are_no_ids_are_not_there() {
+async fn malformed_path_ids_return_not_found() {
     let house = House::new().await;
     for entry in clotho::http::all_routes() {
         let Some(name) =

@@ -39,7 +39,7 @@ fn completes(node: &str) -> impl Fn(&Value) -> bool {
 /// S4-45, S4-46, S4-47, C17: two tabs hear of the user's node and the placeholder once, get the text in pieces, then the
 /// whole node once, then where HEAD is.
 #[tokio::test]
-async fn every_tab_hears_a_whole_turn() {
+async fn websocket_tabs_receive_whole_turn_once() {
     let play = Play::start().await;
     let (mut one, mut two) = (play.app.socket(&play.sid, None).await, play.app.socket(&play.sid, None).await);
     let pieces = ["夜色", "渐深🌙, ", "she ", "waits."];
@@ -70,7 +70,7 @@ async fn every_tab_hears_a_whole_turn() {
 
 /// S4-32, S0-28: the answer is there while the model still waits, and the placeholder is in the tree before the first piece.
 #[tokio::test]
-async fn the_answer_does_not_wait_for_the_model() {
+async fn message_post_returns_before_model_replies() {
     let play = Play::start().await;
     let gate = Gate::new();
     play.app.mock().script(Reply::ok(["Late."]).head_gated(&gate));
@@ -93,7 +93,7 @@ async fn the_answer_does_not_wait_for_the_model() {
 
 /// Whoever names the operation they have gets every later one, in order, however many there are.
 #[tokio::test]
-async fn a_gap_is_filled_from_the_log() {
+async fn websocket_resume_replays_missed_operations() {
     let play = Play::with(TestApp::with().set("limits.ws_queue", "16"), json!({})).await;
     let greeting = play.head().await;
     for n in 0..40 {
@@ -120,7 +120,7 @@ async fn a_gap_is_filled_from_the_log() {
 
 /// An operation on a message that lies in the stash by now shows nothing of it, and is counted all the same.
 #[tokio::test]
-async fn what_is_out_of_the_tree_by_now_leaves_no_gap() {
+async fn websocket_resume_counts_operations_on_stashed_nodes() {
     let play = Play::start().await;
     let said = play.say("Hi.").await;
     let before = play.session().await["op"].as_i64().unwrap();
@@ -135,7 +135,7 @@ async fn what_is_out_of_the_tree_by_now_leaves_no_gap() {
 
 /// S4-46: who comes in the middle of a reply asks for what is there; who was there before goes on where they stopped.
 #[tokio::test]
-async fn latecomers_get_the_text_so_far() {
+async fn websocket_late_subscriber_gets_text_so_far() {
     let play = Play::start().await;
     let gate = Gate::new();
     let pieces = ["First 🌙", " second", " third", " last."];
@@ -184,7 +184,7 @@ async fn latecomers_get_the_text_so_far() {
 
 /// A reader who does not read for a while holds nobody up, gets larger pieces less often, and misses nothing.
 #[tokio::test]
-async fn a_slow_reader_gets_larger_pieces() {
+async fn websocket_slow_reader_gets_larger_chunks() {
     let play = Play::with(TestApp::with().set("limits.reply_kb", "16384"), json!({})).await;
     let gate = Gate::new();
     let piece = "0123456789abcdef".repeat(1 << 10);
@@ -213,7 +213,7 @@ const PIECES: usize = 300;
 
 /// A client that breaks off in the middle changes nothing: not the one that asked, and not one that watches.
 #[tokio::test]
-async fn a_client_that_breaks_off_changes_nothing() {
+async fn websocket_disconnect_does_not_affect_reply() {
     let play = Play::start().await;
     let gate = Gate::new();
     play.app.mock().script(Reply::ok(["One ", "two ", "three."]).gated(&gate));
@@ -239,7 +239,7 @@ async fn a_client_that_breaks_off_changes_nothing() {
 
 /// S4-48: switching nodes off or on, one or many, is told to all tabs, once, in one frame.
 #[tokio::test]
-async fn every_tab_hears_what_counts() {
+async fn websocket_node_state_changes_sent_once() {
     let play = Play::start().await;
     let said = play.say("Hi.").await;
     let (mut one, mut two) = (play.app.socket(&play.sid, None).await, play.app.socket(&play.sid, None).await);
@@ -268,7 +268,7 @@ async fn every_tab_hears_what_counts() {
 
 /// Settings, HEAD and nodes that move are told as well.
 #[tokio::test]
-async fn every_tab_hears_what_else_happens() {
+async fn websocket_settings_head_and_moves_are_sent() {
     let play = Play::start().await;
     let said = play.say("Hi.").await;
     let mut tab = play.app.socket(&play.sid, None).await;
@@ -290,7 +290,7 @@ async fn every_tab_hears_what_else_happens() {
 
 /// Frames that are none are answered, and the socket lives.
 #[tokio::test]
-async fn odd_frames_are_answered() {
+async fn websocket_invalid_frames_get_error_and_stay_open() {
     let play = Play::start().await;
     let said = play.say("Hi 🌙.").await;
     let elsewhere = play.app.session().await["activeLeafId"].as_str().unwrap().to_owned();
@@ -340,7 +340,7 @@ async fn odd_frames_are_answered() {
 
 /// A request that is no upgrade is refused, and so is a beginning that is none.
 #[tokio::test]
-async fn what_is_no_upgrade_is_refused() {
+async fn websocket_request_without_upgrade_is_refused() {
     let play = Play::start().await;
     play.app.ask("GET", &play.chat("ws")).send().await.refused("malformed");
     for since in ["-1", "x", "", "1.5", "99999999999999999999"] {
@@ -352,7 +352,7 @@ async fn what_is_no_upgrade_is_refused() {
 
 /// A user has so many sockets and no more; a closed one makes room.
 #[tokio::test]
-async fn sockets_are_counted() {
+async fn websocket_limit_per_user_is_enforced() {
     let play = Play::with(TestApp::with().set("limits.ws_per_user", "2"), json!({})).await;
     let open = || Socket::try_open(play.app.at, &play.sid, None, &[]);
     let (first, _second) = (open().await.ok().unwrap(), open().await.ok().unwrap());
@@ -365,7 +365,7 @@ async fn sockets_are_counted() {
 
 /// A session that is deleted while somebody watches: they are told, and hear nothing more.
 #[tokio::test]
-async fn watchers_of_a_deleted_session_are_told() {
+async fn websocket_session_deleted_during_reply_notifies_watchers() {
     let play = Play::start().await;
     let gate = Gate::new();
     play.app.mock().script(Reply::ok(["One ", "two."]).gated(&gate));
@@ -385,7 +385,7 @@ async fn watchers_of_a_deleted_session_are_told() {
 
 /// The same where nothing is being written, so that no operation comes to tell it.
 #[tokio::test]
-async fn watchers_of_a_quiet_session_are_told_too() {
+async fn websocket_idle_session_deleted_notifies_watchers() {
     let play = Play::start().await;
     let mut socket = play.app.socket(&play.sid, None).await;
     socket.until_type("hello").await;
@@ -396,7 +396,7 @@ async fn watchers_of_a_quiet_session_are_told_too() {
 
 /// A server that stops says so to everyone who watches, and ends what it writes.
 #[tokio::test]
-async fn a_server_that_stops_says_so() {
+async fn websocket_server_shutdown_notifies_watchers() {
     let play = Play::start().await;
     play.app.mock().script(Reply::ok(["Half"]).then_stall());
     let mut socket = play.app.socket(&play.sid, None).await;

@@ -111,7 +111,7 @@ pub(super) fn told(request: &Value) -> String {
 /// S3-09, S0-11, section 4 rank 11: what slid out is summed up, with its sources; a branch shows its own summary, going back shows
 /// that of then, and no sibling's ever.
 #[tokio::test]
-async fn each_timeline_has_its_own_summary() {
+async fn summaries_are_separate_per_branch() {
     let telling = Telling::start().await;
     let play = &telling.play;
     let begin = play.head().await;
@@ -160,7 +160,7 @@ async fn each_timeline_has_its_own_summary() {
 
 /// Domain 6.3, 6.6: a preview is what a send sends, and the block stays as it is where the history begins where it did.
 #[tokio::test]
-async fn a_preview_tells_what_a_send_does() {
+async fn summary_in_preview_matches_sent_prompt() {
     let telling = Telling::start().await;
     let play = &telling.play;
     for n in 0..4 {
@@ -195,7 +195,7 @@ async fn a_preview_tells_what_a_send_does() {
 
 /// Off by default: nobody is asked, and nothing is told.
 #[tokio::test]
-async fn who_does_not_want_it_pays_nothing() {
+async fn summaries_off_by_default_make_no_request() {
     let telling = Telling::quiet(TestApp::with()).await;
     let before = telling.play.session().await["summaries"].clone();
     assert_eq!(before, json!({"enabled": false, "every": null, "model": null}));
@@ -222,7 +222,7 @@ async fn who_does_not_want_it_pays_nothing() {
 
 /// A dead model costs no reply anything; it is told of, and what it left is done after a restart.
 #[tokio::test]
-async fn a_dead_model_costs_nothing() {
+async fn summary_model_failure_is_retried_after_restart() {
     let telling = Telling::quiet(TestApp::with()).await;
     telling.teller.always(Reply::error(500, "out of order"));
     telling.switch(true).await;
@@ -246,7 +246,7 @@ async fn a_dead_model_costs_nothing() {
 
 /// Of messages that were taken out of prompts, or stand otherwise, no summary is told; it comes back with them.
 #[tokio::test]
-async fn a_summary_of_what_was_changed_is_none() {
+async fn summary_of_changed_messages_is_left_out() {
     let telling = Telling::start().await;
     let play = &telling.play;
     let walked = telling.wander(9).await;
@@ -277,7 +277,7 @@ async fn a_summary_of_what_was_changed_is_none() {
 
 /// Section 4 rank 11: enough summaries become a chapter, with all their messages; where there is little room the oldest are told so.
 #[tokio::test]
-async fn many_summaries_become_chapters() {
+async fn summaries_beyond_threshold_merge_into_chapters() {
     let telling = Telling::start().await;
     let long = "ALPHA: they walked on and on and on. ".repeat(4);
     telling.teller.always(Reply::ok([long.clone()]));
@@ -317,7 +317,7 @@ async fn many_summaries_become_chapters() {
 
 /// Domain 2.16: a purge takes what was made of its messages off the disk.
 #[tokio::test]
-async fn a_purge_takes_its_summaries() {
+async fn summaries_of_purged_messages_leave_disk() {
     const WORD: &str = "Xylophonebananas";
     let telling = Telling::start().await;
     telling.teller.always(Reply::ok([format!("They spoke of {WORD}.")]));
@@ -333,7 +333,7 @@ async fn a_purge_takes_its_summaries() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_is_refused_by_name() {
+async fn summary_invalid_settings_or_foreign_ids_are_refused() {
     let telling = Telling::start().await;
     let app = &telling.play.app;
     let path = format!("/api/sessions/{}", telling.play.sid);

@@ -13,7 +13,7 @@ async fn file(play: &Play, rest: &str) -> Heard {
 /// S4-04: a line distilled: enabled texts only, in order, as readers see them; other branches have no part in it. The JSON
 /// form holds all.
 #[tokio::test]
-async fn a_line_is_written_out() {
+async fn transcript_has_enabled_texts_of_one_branch() {
     let play = Play::with(TestApp::with(), json!({"title": "The \"Lantern\" / 灯塔"})).await;
     play.app.mock().script(Reply::ok(["<think>Hm.</think>A door."]));
     let first = play.say("I look\naround.").await;
@@ -64,7 +64,7 @@ async fn a_line_is_written_out() {
 
 /// S4-04: a block of code that a message leaves open ends with its message; what a text says itself is not touched.
 #[tokio::test]
-async fn an_open_block_of_code_ends_with_its_message() {
+async fn transcript_closes_open_code_block_per_message() {
     let play = Play::start().await;
     play.app.mock().script(Reply::ok(["Look:\n~~~~js\nlet a;\n~~~"]));
     play.say("Show me.").await;
@@ -79,7 +79,7 @@ async fn an_open_block_of_code_ends_with_its_message() {
 
 /// A line of many pieces is whole, in each form, and a session without a message is an empty one.
 #[tokio::test]
-async fn a_long_line_is_whole() {
+async fn transcript_of_long_branch_is_complete() {
     let app = TestServer::start().await;
     let (session, line) = app.line(100).await;
     let play = Play { app, sid: id(&session) };

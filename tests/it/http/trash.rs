@@ -25,7 +25,7 @@ fn sql(app: &TestServer) -> SqliteConnection {
 /// `domain.md` 2.17: what was deleted is listed with its kind, name and term, newest first and in pages, and comes back with
 /// everything that it had, to be read and to be found.
 #[tokio::test]
-async fn what_was_deleted_comes_back() {
+async fn trash_restore_brings_back_everything() {
     let app = TestServer::start().await;
     let (session, line) = app.line(3).await;
     let sid = id(&session);
@@ -68,7 +68,7 @@ async fn what_was_deleted_comes_back() {
 /// S0-20, `domain.md` 2.16: what is destroyed says first what would go; then nothing of it is left in any table, what others
 /// have is untouched, and the server counts on: numbers are never given twice.
 #[tokio::test]
-async fn what_is_destroyed_is_gone() {
+async fn trash_destroy_after_confirmation_leaves_no_rows() {
     let app = TestServer::start().await;
     let kept = app.session().await;
     let play = app.line(5).await;
@@ -115,7 +115,7 @@ async fn what_is_destroyed_is_gone() {
 /// Domain 2.16: who deletes a session and destroys it at once leaves nothing of it in the index, which gets to the end of the
 /// log all the same, in kept answers or in any other file; what others have is still found.
 #[tokio::test]
-async fn what_is_destroyed_at_once_leaves_every_file() {
+async fn trash_immediate_destroy_leaves_nothing_on_disk() {
     const WORD: &str = "Xylophonebananas";
     let app = TestServer::start().await;
     app.line(1).await;
@@ -145,7 +145,7 @@ async fn what_is_destroyed_at_once_leaves_every_file() {
 
 /// `domain.md` 2.17: a session keeps the card and the persona it was made with when those are deleted and destroyed.
 #[tokio::test]
-async fn a_session_keeps_its_cards() {
+async fn session_keeps_cards_deleted_from_library() {
     let app = TestServer::start().await;
     let cid = app.character(&json!({"name": "Rin", "firstMessage": "Hello."})).await;
     let pid = id(&app.post("/api/personas", &json!({"name": "Ada", "description": "A smith."})).await);
@@ -166,7 +166,7 @@ async fn a_session_keeps_its_cards() {
 /// S0-05: what a card says beyond the fields that this program knows is kept when it is made, changed and read, and comes back
 /// from the trash.
 #[tokio::test]
-async fn unknown_card_fields_are_kept() {
+async fn card_unknown_fields_survive_update_and_restore() {
     let app = TestServer::start().await;
     let metadata = json!({"extensions": {"depth_prompt": {"depth": 4, "prompt": "斩"}, "fav": true, "talkativeness": "0.5"},
         "character_version": "1.0", "x": [null, 1.50, {}]});
@@ -186,7 +186,7 @@ async fn unknown_card_fields_are_kept() {
 
 /// Nobody sees, brings back or destroys what somebody else deleted.
 #[tokio::test]
-async fn a_strangers_trash_is_not_there() {
+async fn trash_of_other_user_returns_not_found() {
     let app = TestServer::start().await;
     let stranger = app.stranger().await;
     let (user, session, character) = (stranger.user, stranger.session, stranger.character);

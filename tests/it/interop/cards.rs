@@ -36,7 +36,7 @@ fn inside(file: &[u8]) -> Vec<(String, Value)> {
 
 /// S0-05: every recorded card is read and goes out with all that it went out with there, and both chunks.
 #[test]
-fn interop_cards_read_and_write_what_was_recorded() {
+fn cards_recorded_files_read_and_export_as_recorded() {
     let mut read_well = 0;
     for case in cases("cards") {
         let expected = recorded(&format!("cards/{}.expect.json", case.rsplit_once('.').unwrap().0));
@@ -60,7 +60,7 @@ fn interop_cards_read_and_write_what_was_recorded() {
 
 /// What goes out comes in again as it was, in every form.
 #[test]
-fn interop_cards_that_went_out_come_in_as_they_were() {
+fn card_export_then_import_round_trips() {
     for case in
         ["v2-full.json", "v3-version-40.json", "png-unicode-book.png", "v1-extra-fields.json", "v2-unicode.json"]
     {
@@ -101,7 +101,7 @@ fn named(name: &str) -> Value {
 
 /// Whoever wrote it, however it was written: the newer version counts, of two the first, and plain text before packed.
 #[test]
-fn interop_cards_are_found_wherever_they_stand_in_a_picture() {
+fn card_png_chunks_are_read_in_priority_order() {
     let check = |chunks: &[Vec<u8>], name: &str| {
         let read = card::read(&png_with(chunks)).unwrap();
         assert_eq!(read.card["name"], name);
@@ -116,7 +116,7 @@ fn interop_cards_are_found_wherever_they_stand_in_a_picture() {
 
 /// A picture that is cut or changed on its way still has its card, and says what is wrong.
 #[test]
-fn interop_cards_survive_damage_behind_them() {
+fn card_in_damaged_png_is_read_with_findings() {
     let whole = png_with(&[]);
     let card = text_chunk(b"tEXt", "chara", &named("Rin"));
     // Behind the head, before the picture.
@@ -133,7 +133,7 @@ fn interop_cards_survive_damage_behind_them() {
 
 /// What is no card is refused by name, with what to do about it.
 #[test]
-fn interop_cards_that_are_none_are_refused_by_name() {
+fn card_invalid_file_error_names_reason_and_hint() {
     let check = |file: &[u8], words: &str| {
         let error = card::read(file).unwrap_err();
         assert!(error.to_string().contains(words), "{error}");
@@ -157,7 +157,7 @@ fn interop_cards_that_are_none_are_refused_by_name() {
 
 /// YAML of text-generation-webui, and a card of version 2 in YAML; anchors that multiply come to an end.
 #[test]
-fn interop_cards_in_yaml() {
+fn card_yaml_files_are_read() {
     let read =
         card::read("name: Rin\ncontext: |-\n  Keeper of\n  the light.\ngreeting: 你好\nodd: [1, 2]\n".as_bytes())
             .unwrap();
@@ -188,7 +188,7 @@ fn charx(files: &[(&str, &[u8])]) -> Vec<u8> {
 
 /// A packed folder brings its picture and its files; the names of its entries are labels and lead nowhere.
 #[test]
-fn interop_cards_in_archives() {
+fn card_charx_archive_keeps_picture_and_assets() {
     let drawn = picture::png_or_placeholder(None);
     let card_of = json!({"spec": "chara_card_v3", "data": {"name": "Rin", "assets": [
         {"type": "icon", "name": "main", "uri": "embeded://assets/icon/main.png", "ext": "png"},
@@ -216,7 +216,7 @@ fn interop_cards_in_archives() {
 
 /// Archives that unpack to more than anybody has are not unpacked.
 #[test]
-fn interop_cards_that_are_bombs_are_refused() {
+fn card_archive_decompression_bomb_is_refused() {
     let zeros = vec![0; 33 << 20];
     let error = card::read(&charx(&[("card.json", &zeros)])).unwrap_err();
     assert_eq!(error, CardImportError::TooLong("card.json", 32 << 20));
@@ -236,7 +236,7 @@ fn interop_cards_that_are_bombs_are_refused() {
 
 /// However much a file says that it is: what is held of it stays within what a card may have.
 #[test]
-fn interop_cards_hold_no_more_than_a_card_may_have() {
+fn card_import_memory_stays_within_limit() {
     use clotho_plugin::heap;
     let check = |what: &str, file: &[u8], most: i64| {
         heap::reset_peak();
@@ -271,7 +271,7 @@ fn interop_cards_hold_no_more_than_a_card_may_have() {
 /// Whoever imports a card is told of the macros that stay as text: those of the list are filled in, each is explained, and no
 /// other is filled in.
 #[test]
-fn the_list_of_macros_is_the_table() {
+fn card_supported_macros_match_macro_table_and_docs() {
     let explained = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/prompts.md")).unwrap();
     let mut names: Vec<&str> = clotho_compat::prompt::macros::names().filter(|name| *name != "//").collect();
     names.sort_unstable();

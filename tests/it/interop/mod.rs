@@ -1,8 +1,8 @@
 //! Files of other programs, read and written without a server: the recorded cases of `tests/fixtures/golden/`, and what is
 //! built here to be broken.
 
-mod books;
 mod cards;
+mod lorebooks;
 
 use std::path::{Path, PathBuf};
 

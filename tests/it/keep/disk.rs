@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
-use super::kills::{Program, ask};
+use super::kill_recovery::{Program, ask};
 use crate::support::test_store::examine;
 
 /// The program in a folder that is a file system of its own; `how`: what is said to `mount`.
@@ -47,7 +47,7 @@ fn fill(file: &Path) {
 /// `domain.md` 4: on a full disk who writes hears `507 storage_full` with a hint, and all that was acknowledged can be read; once
 /// there is room it is written as before, without a restart, and the doctor finds nothing. Nothing is held for who was refused.
 #[test]
-fn a_disk_that_is_full() {
+fn disk_full_returns_507_and_recovers_without_restart() {
     if !may_mount() {
         return;
     }
@@ -113,7 +113,7 @@ fn loop_until_refused(say: &mut impl FnMut(&str) -> (u16, Value)) -> (usize, (u1
 
 /// A folder that may only be read is told in words, at once, and the program does not start.
 #[test]
-fn a_folder_that_may_only_be_read() {
+fn read_only_folder_refuses_start_with_message() {
     if !may_mount() {
         return;
     }

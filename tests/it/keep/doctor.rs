@@ -113,7 +113,7 @@ const DEEP: &str = "(SELECT max(n) - 12 FROM nodes)";
 
 /// `domain.md` 2.1, 2.2, 3.1: a story that was only told through the front door is well.
 #[test]
-fn a_well_database_is_found_well() {
+fn doctor_on_intact_database_finds_nothing() {
     let store = told();
     let found = examine(&store.database(), true);
     assert!(found.is_empty(), "{:#?}", findings(&found));
@@ -121,7 +121,7 @@ fn a_well_database_is_found_well() {
 
 /// `domain.md` 2.1, 3.1: what is derived is named, put right, and then as it was.
 #[test]
-fn what_is_derived_is_put_right() {
+fn doctor_repairs_derived_data() {
     let mut ward = Ward::new();
     let (session, head) = {
         let owner = ward.store.owner;
@@ -160,7 +160,7 @@ fn what_is_derived_is_put_right() {
 
 /// S0-20, `domain.md` 2.2, 2.3, 4: facts, the log and the arrangement are named, and not touched.
 #[test]
-fn what_is_not_derived_is_named() {
+fn doctor_reports_damaged_facts_without_repair() {
     let mut ward = Ward::new();
     for (sql, check) in [
         (format!("UPDATE nodes SET parent_n = NULL WHERE n = {DEEP}"), DoctorCheck::Root),
@@ -224,7 +224,7 @@ fn what_is_not_derived_is_named() {
 
 /// What was found is said in words, each fault by what it is and what it must be.
 #[test]
-fn faults_are_said_in_words() {
+fn doctor_findings_are_described_in_words() {
     let mut ward = Ward::new();
     for (sql, expected) in [
         (format!("UPDATE nodes SET depth = 999 WHERE n = {DEEP}"), "its depth is 999, but "),
@@ -248,7 +248,7 @@ fn faults_are_said_in_words() {
 
 /// S0-20: a reply that is still being written is no finding, whether or not a server runs: the next start ends it. It is counted.
 #[test]
-fn a_reply_that_is_being_written_is_counted() {
+fn doctor_counts_generating_reply_without_finding() {
     let mut ward = Ward::new();
     let file = ward.damaged(&format!("UPDATE nodes SET status = 0 WHERE n = {DEEP}"));
     let mut doctor = Doctor::open(&file).unwrap();
@@ -259,7 +259,7 @@ fn a_reply_that_is_being_written_is_counted() {
 
 /// What the database itself says of its file is passed on.
 #[test]
-fn a_damaged_file_is_named() {
+fn doctor_reports_damaged_database_file() {
     let mut ward = Ward::new();
     let file = ward.damaged("PRAGMA user_version = 7");
     let mut bytes = std::fs::read(&file).unwrap();
@@ -280,7 +280,7 @@ fn a_damaged_file_is_named() {
 /// `domain.md` 8: the index has every message that can be found and none that cannot; a wrong one is thrown away and made
 /// anew. Looking goes beside a server, repairing does not.
 #[tokio::test]
-async fn the_index_is_compared_with_the_tree() {
+async fn doctor_compares_search_index_and_rebuilds_it() {
     let app = TestServer::start().await;
     let (session, line) = app.line(4).await;
     crate::http::search_until(&app, "message", 4).await;

@@ -40,7 +40,7 @@ fn said(home: &Path, arguments: &[&str]) -> String {
 
 /// Domain 2.16, 2.17: whatever destroys leaves a mark in its own commit, and what does not leaves none.
 #[test]
-fn what_is_destroyed_is_marked() {
+fn wipe_mark_set_only_by_destroying_commit() {
     let store = TestStore::new();
     let begun = store.begin(Delta::default(), None, &["Welcome."]);
     let (owner, session, at) = (store.owner, begun.session, store.now());
@@ -79,7 +79,7 @@ fn what_is_destroyed_is_marked() {
 /// Domain 2.16: nothing is looked through where nothing was destroyed, at a start neither; once something was, all of it is, and
 /// the mark goes.
 #[tokio::test]
-async fn nothing_is_wiped_where_nothing_was_destroyed() {
+async fn wipe_without_mark_does_nothing() {
     let app = TestServer::start().await;
     let (session, line) = app.line(3).await;
     // Nothing names it: looking through everything would find that and take it away.
@@ -97,7 +97,7 @@ async fn nothing_is_wiped_where_nothing_was_destroyed() {
 /// Domain 2.16: where something is in the way of the wiping it goes on trying, and whoever looks after the server is told, until
 /// it is done.
 #[tokio::test]
-async fn what_cannot_be_wiped_is_told_and_tried_again() {
+async fn wipe_failure_is_reported_and_retried() {
     let app = TestServer::start().await;
     let (session, line) = app.line(3).await;
     let told =
@@ -121,7 +121,7 @@ async fn what_cannot_be_wiped_is_told_and_tried_again() {
 /// Domain 2.16: what a server has not wiped before it ended is no fault; the doctor, the clearing away, which does not touch the
 /// index, and the figures say that it is there.
 #[tokio::test]
-async fn every_command_tells_of_what_is_not_wiped() {
+async fn wipe_pending_is_reported_by_commands() {
     let app = TestServer::start().await;
     app.line(1).await;
     let home = app.inside().home();

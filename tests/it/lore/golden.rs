@@ -209,7 +209,7 @@ fn differences(told: &Value, expected: &Value) -> Vec<String> {
 
 /// S3-16 and `domain.md` 7.1: every recorded scan of 14 families, each turn, to the byte.
 #[test]
-fn lore_golden_cases() {
+fn lore_scan_matches_recorded_sillytavern_cases() {
     let (mut right, mut wrong) = (0, Vec::new());
     for (family, lines) in FAMILIES {
         let mut cases = 0;

@@ -8,7 +8,7 @@ use super::{House, active, book, said, scanned};
 
 /// Bad input: a pattern that runs away counts as not found, and that is said.
 #[test]
-fn lore_a_pattern_that_runs_away_is_given_up() {
+fn lore_runaway_regex_counts_as_no_match() {
     let book = book(&[json!({"key": ["/^(a+)+\\1$/s"]}), json!({"key": ["lantern"]})]);
     let text = format!("{}! lantern", "a".repeat(20_000));
     let outcome = scanned(&book, &[&text], &mut House::default());
@@ -20,7 +20,7 @@ fn lore_a_pattern_that_runs_away_is_given_up() {
 
 /// Bad input: a key of a megabyte, messages that are longer, thousands of keys that begin alike.
 #[test]
-fn lore_large_keys_and_texts() {
+fn lore_large_keys_and_texts_are_scanned() {
     let large = "a".repeat(1 << 20);
     let mut entries = vec![json!({"key": [large.clone()]}), json!({"key": [format!("{large}b")]})];
     entries.extend(
@@ -34,7 +34,7 @@ fn lore_large_keys_and_texts() {
 
 /// Bad input: entries that call each other up, in circles and in a chain without end.
 #[test]
-fn lore_entries_that_call_each_other_up() {
+fn lore_recursive_entries_terminate() {
     let circle = book(&[json!({"key": ["one"], "content": "two"}), json!({"key": ["two"], "content": "one"})]);
     assert_eq!(active(&scanned(&circle, &["one"], &mut House::default())), ["0", "1"]);
     let chain: Vec<Value> = (0..5_000)
@@ -47,7 +47,7 @@ fn lore_entries_that_call_each_other_up() {
 
 /// Bad input: 100 000 entries of one group; the ones beyond are not read, and that is said.
 #[test]
-fn lore_a_hundred_thousand_entries() {
+fn lore_entries_over_limit_are_skipped_with_note() {
     let entries: Map<String, Value> = (0..100_001)
         .map(|n| (n.to_string(), json!({"uid": n, "key": ["lantern"], "content": "x", "group": "g", "position": 0})))
         .collect();
@@ -59,7 +59,7 @@ fn lore_a_hundred_thousand_entries() {
 
 /// Bad input: more keys than are looked for; the others hold, and the note says whose were given up.
 #[test]
-fn lore_more_keys_than_are_looked_for() {
+fn lore_keys_over_limit_are_ignored_with_note() {
     let keys = |most: usize| (0..most).map(|n| json!(format!("k{n}k"))).collect::<Value>();
     let many = [
         json!({"key": keys(10_001)}),
@@ -88,7 +88,7 @@ fn anything() -> impl Strategy<Value = Value> {
 proptest! {
     /// Bad input: whatever an entry says and whatever is said, a scan ends, and its times go on from there.
     #[test]
-    fn lore_any_book_is_scanned(
+    fn lore_scan_of_arbitrary_book_terminates(
         entries in proptest::collection::vec(
             proptest::collection::vec(anything(), FIELDS.len()), 0..6,
         ),

@@ -14,7 +14,7 @@ fn whys(book: &clotho_compat::prompt::lore::ScanBook, texts: &[&str], house: &mu
 
 /// `domain.md` 7.1: an entry may ask for the state of the world.
 #[test]
-fn lore_conditions_on_variables() {
+fn lore_condition_on_variables_activates_entry() {
     let book = book(&[
         json!({"key": ["lantern"], "when": "affinity >= 20"}),
         json!({"key": ["lantern"], "when": "affinity < 20"}),
@@ -32,7 +32,7 @@ fn lore_conditions_on_variables() {
 
 /// `domain.md` 7.3: each entry that had anything to do with the story says why it is active, or why not.
 #[test]
-fn lore_reasons_are_told() {
+fn lore_entry_reports_activation_reason() {
     let book = book(&[
         json!({"constant": true}),
         json!({"key": ["/lan\\w+/"], "content": "@@x\ntext"}),
@@ -81,7 +81,7 @@ fn lore_reasons_are_told() {
 
 /// An accident that is not followed: an entry in no group is not taken out because another one lost twice.
 #[test]
-fn lore_an_entry_that_loses_twice_takes_no_other_along() {
+fn lore_group_losing_twice_keeps_ungrouped_entry() {
     let book = book(&[
         json!({"key": ["lantern"], "group": "x, y"}),
         json!({"key": ["lantern"], "group": "x", "groupOverride": true}),
@@ -101,7 +101,7 @@ fn lore_an_entry_that_loses_twice_takes_no_other_along() {
 /// Accidents that are followed: a key of blanks is in any text, also in none; text that was left out for want of room
 /// is looked at; a level of recursion opens only after something else called; an entry at no depth stands at none.
 #[test]
-fn lore_accidents_that_books_rely_on() {
+fn lore_sillytavern_quirks_are_kept() {
     let house = &mut House::default();
     let blank = book(&[json!({"key": ["  "], "scanDepth": 0}), json!({"key": [""]})]);
     assert_eq!(active(&scanned(&blank, &["x"], house)), ["0"]);
@@ -122,7 +122,7 @@ fn lore_accidents_that_books_rely_on() {
 /// Capitals, whole words and scripts without blanks, where one look at a text finds the keys and where each is looked
 /// for by itself, say the same.
 #[test]
-fn lore_keys_are_found_the_same_way_however_they_are_looked_for() {
+fn lore_key_matching_agrees_in_both_searches() {
     let long = "a key that is much longer than what the automaton knows of it";
     for (key, text, whole, sensitive, expected) in [
         ("Lamp", "the LAMP.", true, false, true),

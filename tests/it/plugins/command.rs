@@ -14,7 +14,7 @@ fn clotho(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
 /// A bundled plugin is in the program without its tests: that is said, and is no success. By its folder it is tested, also
 /// by the folder one stands in.
 #[test]
-fn testing_says_what_there_was_to_test() {
+fn plugin_test_of_bundled_plugin_reports_no_tests() {
     let nowhere = tempfile::tempdir().unwrap();
     let (code, said, wrong) = clotho(nowhere.path(), &["plugin", "test", "combat"]);
     assert_eq!((code, said.as_str()), (1, "0 passed, 0 failed\n"));
@@ -32,7 +32,7 @@ fn testing_says_what_there_was_to_test() {
 
 /// What is wrong with a plugin is shown under the name of its folder, also when that is `.`.
 #[test]
-fn a_plugin_that_does_not_parse_is_shown() {
+fn plugin_check_parse_error_names_folder_and_line() {
     let temp = tempfile::tempdir().unwrap();
     let folder = temp.path().join("broken");
     std::fs::create_dir(&folder).unwrap();
@@ -46,7 +46,7 @@ fn a_plugin_that_does_not_parse_is_shown() {
 
 /// A hook with a wrong name is found by `check` and by `test`, though every test passes.
 #[test]
-fn a_hook_with_a_wrong_name_is_found() {
+fn plugin_check_and_test_report_misspelt_hook() {
     let temp = tempfile::tempdir().unwrap();
     let folder = temp.path().join("purse");
     std::fs::create_dir_all(folder.join("tests")).unwrap();
@@ -63,7 +63,7 @@ fn a_hook_with_a_wrong_name_is_found() {
 
 /// A new plugin is green at once, whatever it begins as; what is there is never touched.
 #[test]
-fn a_new_plugin_checks_and_passes_its_tests() {
+fn plugin_new_templates_pass_check_and_tests() {
     let temp = tempfile::tempdir().unwrap();
     for (template, tests) in [("counter", 3), ("combat", 5), ("affinity", 3)] {
         let id = format!("my-{template}");
@@ -99,7 +99,7 @@ fn a_new_plugin_checks_and_passes_its_tests() {
 
 /// What came of a case that expects nothing is written into its file, once; what its author wrote stays.
 #[test]
-fn what_came_of_a_case_is_written_down() {
+fn plugin_test_bless_writes_results_once() {
     let temp = tempfile::tempdir().unwrap();
     let folder = temp.path().join("purse");
     std::fs::create_dir_all(folder.join("tests")).unwrap();
@@ -144,7 +144,7 @@ fn what_came_of_a_case_is_written_down() {
 
 /// An amount that is set where it should be added is warned of, also in a case that asks for no other base.
 #[test]
-fn a_set_that_looks_like_an_add_is_warned_of() {
+fn plugin_test_warns_of_set_used_as_add() {
     let temp = tempfile::tempdir().unwrap();
     let folder = temp.path().join("purse");
     std::fs::create_dir_all(folder.join("tests")).unwrap();
@@ -164,7 +164,7 @@ fn a_set_that_looks_like_an_add_is_warned_of() {
 
 /// The reference in the papers is what the program says by now, and an editor gets the same with names and types.
 #[test]
-fn the_reference_is_fresh() {
+fn plugin_doc_and_defs_match_reference() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (code, said, wrong) = clotho(top, &["plugin", "doc"]);
     assert_eq!((code, wrong.as_str()), (0, ""));

@@ -14,7 +14,7 @@ use super::*;
 
 /// S3-19: what a script writes comes out as operations, in order, with their reasons.
 #[test]
-fn operations_come_out_as_they_were_meant() {
+fn ctx_writes_become_ordered_operations_with_reasons() {
     let plugin = plugin(
         r#"fn on_reply(ctx) {
             ctx.add("hp", -12, "took 12 damage");
@@ -55,7 +55,7 @@ fn operations_come_out_as_they_were_meant() {
 
 /// S3-24: a hook sees the state it was given, what it wrote itself, and nothing of its earlier calls.
 #[test]
-fn reads_see_writes_and_nothing_else() {
+fn ctx_reads_see_only_writes_of_same_call() {
     let plugin = plugin(
         r#"fn on_reply(ctx) {
             ctx.add("hp", -7);
@@ -79,7 +79,7 @@ fn reads_see_writes_and_nothing_else() {
 
 /// A command is one that the plugin has, in capitals or not: others are somebody else's.
 #[test]
-fn only_its_own_commands_are_a_plugins() {
+fn command_matches_only_those_of_plugin_manifest() {
     let manifest =
         format!("{MANIFEST}[[command]]\nname = \"drink\"\naliases = [\"喝\"]\nargs = \"what\"\nhelp = \"Drinks.\"\n");
     let script = r#"fn on_input(ctx) { ctx.set("seen", [ctx.command, ctx.args]); }"#;
@@ -97,7 +97,7 @@ fn only_its_own_commands_are_a_plugins() {
 
 /// What a call may do does not depend on what ran before it: patterns that are made up count each time.
 #[test]
-fn patterns_that_are_made_up_count_in_every_call() {
+fn dynamic_regex_limit_counts_in_every_call() {
     let script = |most: u32| {
         format!(
             "fn on_reply(ctx) {{ for i in 0..{most} {{ ctx.find(`word${{i}}`); }} ctx.find(\"free\"); ctx.find(\"word0\"); ctx.add(\"n\", 1); }}"
@@ -113,7 +113,7 @@ fn patterns_that_are_made_up_count_in_every_call() {
 }
 
 #[test]
-fn the_facts_of_the_call_are_there() {
+fn ctx_exposes_call_facts() {
     let manifest =
         format!("{MANIFEST}[[command]]\nname = \"drink\"\naliases = [\"喝\"]\nargs = \"what\"\nhelp = \"Drinks.\"\n");
     let plugin = try_plugin(
@@ -159,7 +159,7 @@ fn the_facts_of_the_call_are_there() {
 }
 
 #[test]
-fn texts_are_looked_through() {
+fn ctx_find_and_block_search_text() {
     let plugin = plugin(
         r#"const HIT = "(?<who>[A-Z]\\w+) takes (?<n>\\d+)";
         fn on_reply(ctx) {
@@ -194,7 +194,7 @@ const DICE: &str = r#"fn on_reply(ctx) {
 
 /// S3-24: the same node has the same dice, another generation has others.
 #[test]
-fn dice_belong_to_their_node() {
+fn dice_rolls_are_seeded_by_node_and_generation() {
     let (plugin, bench) = (plugin(DICE), Bench::new());
     let roll = |seeds: DiceSeeds, recorded: &[Roll]| {
         let call = HookCall { seeds, recorded_rolls: Arc::from(recorded), ..call(Hook::OnReply, json!({}), "") };
@@ -212,7 +212,7 @@ fn dice_belong_to_their_node() {
 
 /// What was rolled wins over what would be rolled.
 #[test]
-fn recorded_dice_win() {
+fn dice_recorded_rolls_override_seeded_rolls() {
     let (plugin, bench) = (plugin(DICE), Bench::new());
     let old = |n: u32, spec: &str, dice: Vec<i64>, total: i64| Roll {
         plugin: "mine".into(),
@@ -233,7 +233,7 @@ fn recorded_dice_win() {
 
 /// S3-20: the schema clamps in the fold, and the operation keeps what was meant.
 #[test]
-fn the_schema_bends_the_world_not_the_operation() {
+fn schema_clamps_world_but_keeps_operation_value() {
     let plugin =
         plugin(r#"fn on_reply(ctx) { ctx.add("hp", -99); ctx.set("hp", "many"); ctx.set("seen", ctx.get("hp")); }"#);
     let schema =
@@ -262,7 +262,7 @@ fn input(text: Option<&str>, reply: Option<&str>, stop: bool) -> HookAnswer {
 }
 
 #[test]
-fn on_input_answers_in_four_ways() {
+fn on_input_accepts_all_four_answer_forms() {
     assert_eq!(answer("fn on_input(ctx) {}", "hi"), Ok(HookAnswer::Nothing));
     assert_eq!(answer("fn on_input(ctx) { if false { 1 } }", "hi"), Ok(HookAnswer::Nothing));
     assert_eq!(answer("fn on_input(ctx) { `*${ctx.text}*` }", "hi"), Ok(input(Some("*hi*"), None, false)));
@@ -274,7 +274,7 @@ fn on_input_answers_in_four_ways() {
 }
 
 #[test]
-fn a_wrong_answer_is_an_error_of_the_script() {
+fn hook_invalid_answer_is_runtime_error() {
     let check = |script: &str, message: &str| {
         assert_eq!(answer(script, "hi"), Err((ScriptErrorKind::Runtime, message.to_owned())), "{script}");
     };
@@ -290,7 +290,7 @@ fn a_wrong_answer_is_an_error_of_the_script() {
 
 /// Each hook has answers of its own; what `init` and `on_reply` return is nobody's business.
 #[test]
-fn every_hook_has_its_answers() {
+fn hook_return_types_are_checked_per_hook() {
     let check = |hook: Hook, returned: &str, message: Option<&str>| {
         let script = format!("fn {}(ctx) {{ {returned} }}", hook.name());
         let error = Bench::new().call(&plugin(&script), call(hook, json!({}), "text")).error;
@@ -327,7 +327,7 @@ fn every_hook_has_its_answers() {
 
 /// What leaves a script has a size, whichever way it leaves; a list of replies is cut.
 #[test]
-fn answers_have_their_sizes() {
+fn hook_answer_over_size_limit_fails() {
     let run = |hook: Hook, body: &str| {
         let script = format!("fn {}(ctx) {{ let s = \"\"; s.pad(30000, \"x\"); {body} }}", hook.name());
         Bench::new().call(&plugin(&script), call(hook, json!({}), "text"))
@@ -354,7 +354,7 @@ fn answers_have_their_sizes() {
 
 /// A wrong answer drops what the hook proposed, and says how much that was.
 #[test]
-fn a_failed_call_proposes_nothing() {
+fn hook_failure_drops_proposed_operations() {
     let script =
         "fn narrate(ctx) { ctx.add(\"hp\", 1); ctx.roll(\"d6\"); ctx.note(\"n\"); ctx.warn(\"w\"); print(1); 7 }";
     let outcome = Bench::new().call(&plugin(script), call(Hook::Narrate, json!({"hp": 1}), ""));
@@ -366,7 +366,7 @@ fn a_failed_call_proposes_nothing() {
 }
 
 #[test]
-fn narration_streams_in_pieces() {
+fn narrate_returns_narration_in_pieces() {
     let run = |script: &str| Bench::new().call(&plugin(script), call(Hook::Narrate, json!({}), "")).answer;
     assert_eq!(run("fn narrate(ctx) { \"All of it.\" }"), HookAnswer::Narration(vec!["All of it.".into()]));
     assert_eq!(
@@ -377,7 +377,7 @@ fn narration_streams_in_pieces() {
 }
 
 #[test]
-fn quick_replies_offer_and_change_nothing() {
+fn quick_replies_are_read_only() {
     let run = |script: &str| Bench::new().call(&plugin(script), call(Hook::QuickReplies, json!({"hp": 3}), ""));
     let script = "fn quick_replies(ctx) { [#{ label: \"Drink\", send: \"/drink\", \"if\": ctx.get(\"hp\") < 5 }, \
         #{ label: \"Run\", send: \"/run\", \"if\": false }, #{ label: \"Wait\" }] }";
@@ -395,7 +395,7 @@ fn quick_replies_offer_and_change_nothing() {
 
 /// What a plugin has no grant for it cannot do.
 #[test]
-fn grants_are_asked_for() {
+fn permissions_missing_grant_refuses_call() {
     let check = |hook: Hook, body: &str, grants: &[Permission], message: Option<&str>| {
         let script = format!("fn {}(ctx) {{ {body} }}", hook.name());
         let given = HookCall { grants: Arc::from(grants), ..call(hook, json!({"hp": 1}), "text") };
@@ -457,7 +457,7 @@ fn failure(script: &str) -> String {
 }
 
 #[test]
-fn an_error_says_where_and_what() {
+fn script_error_reports_file_line_and_excerpt() {
     let script = "fn hurt(ctx) {\n    let n = 3;\n    ctx.add(\"hp\", -n);\n    ctx.get(\"hpp\")\n}\nfn on_reply(ctx) {\n    hurt(ctx);\n}\n";
     assert_eq!(
         failure(script),
@@ -469,7 +469,7 @@ fn an_error_says_where_and_what() {
 
 /// What nothing may catch says where the hook was: at the line itself, or where it called what ran into the limit.
 #[test]
-fn a_limit_says_where_it_was_met() {
+fn script_limit_error_reports_line() {
     let check = |script: &str, line: u32| {
         let outcome = Bench::new().reply(&plugin(script), json!({}), "text");
         let error = outcome.error.expect("an error");
@@ -494,7 +494,7 @@ fn a_limit_says_where_it_was_met() {
 /// A hook is run in its file's own light: constants and imports of the file are there, constants of the hook are not the
 /// file's, and it may return from anywhere.
 #[test]
-fn a_hook_has_its_file_around_it() {
+fn hook_sees_file_constants_and_imports() {
     let script = "import \"lib\" as lib;\nconst A = 1;\nlet seen = 5;\n\
         fn two() { global::A + 1 }\n\
         fn on_reply(it) {\n    const B = 10;\n    let list = [];\n    for n in 0..3 {\n        if n == 2 { it.set(\"n\", n + global::A + two() + lib::three() + B); return; }\n    }\n    it.set(\"n\", 0);\n}";
@@ -506,7 +506,7 @@ fn a_hook_has_its_file_around_it() {
 }
 
 #[test]
-fn an_error_says_what_to_do() {
+fn script_error_suggests_fix() {
     let check = |body: &str, message: &str| {
         let text = failure(&format!("fn on_reply(ctx) {{ {body} }}"));
         let second = text.lines().nth(1).unwrap_or_default().trim().to_owned();
@@ -537,7 +537,7 @@ fn an_error_says_what_to_do() {
 }
 
 #[test]
-fn our_refusals_can_be_caught_and_read() {
+fn script_can_catch_host_refusals() {
     let script = "fn on_reply(ctx) { try { ctx.roll(\"sword\") } catch (e) { ctx.set(\"why\", `${e}`) } }";
     let outcome = Bench::new().reply(&plugin(script), json!({}), "");
     let why = world_of(&outcome).vars["mine"]["why"].as_str().unwrap();
@@ -545,7 +545,7 @@ fn our_refusals_can_be_caught_and_read() {
 }
 
 #[test]
-fn the_log_is_kept_and_bounded() {
+fn script_log_is_kept_up_to_limit() {
     let script = "fn on_reply(ctx) { print(`hp ${ctx.get(\"hp\")}`); print(#{a: [1, \"x\"]}); debug(2); for i in 0..2000 { print(\"spam\"); } }";
     let outcome = Bench::new().reply(&plugin(script), json!({"hp": 3}), "");
     assert_eq!(outcome.log[..3], ["hp 3", "#{\"a\": [1, \"x\"]}", "main.rhai:1 2"]);
@@ -555,7 +555,7 @@ fn the_log_is_kept_and_bounded() {
 
 /// S3-31: many timelines at once, no bleed between them.
 #[test]
-fn calls_do_not_see_each_other() {
+fn concurrent_calls_are_isolated() {
     let plugin = plugin("fn on_reply(ctx) { for i in 0..200 { ctx.add(\"n\", ctx.get(\"step\")); } }");
     let pool = Arc::new(ScriptPool::new(2).unwrap());
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
@@ -572,7 +572,7 @@ fn calls_do_not_see_each_other() {
 
 /// A caller that goes away takes nothing with it.
 #[test]
-fn a_dropped_call_harms_nobody() {
+fn dropped_call_leaves_pool_usable() {
     let bench = Bench::new();
     let plugin = plugin("fn on_reply(ctx) { ctx.add(\"n\", 1); }");
     for _ in 0..200 {
@@ -586,7 +586,7 @@ fn a_dropped_call_harms_nobody() {
 
 /// A long text is no error of the plugin's: it reads the beginning, and searches all of it.
 #[test]
-fn long_texts_are_cut_not_refused() {
+fn long_texts_are_truncated_but_fully_searched() {
     let script = "fn on_reply(ctx) { ctx.set(\"seen\", [ctx.text.bytes, ctx.find(\"needle\") != (), ctx.recent(50).len, ctx.recent(1)[0].text.bytes]); }";
     let given = HookCall {
         recent: vec![RecentMessage { role: "user".into(), name: "猫".repeat(999), text: "猫".repeat(40_000) }; 60]
@@ -599,7 +599,7 @@ fn long_texts_are_cut_not_refused() {
 
 /// What is proposed as a summary is checked where it is proposed.
 #[test]
-fn a_summary_is_of_turns_that_there_are() {
+fn propose_summary_checks_turn_range() {
     let propose = |hook: &str, arguments: &str, grants: Vec<Permission>| {
         let plugin = plugin(&format!("fn {hook}(ctx) {{ ctx.propose_summary({arguments}); }}"));
         let node = HookNodeInfo { turn: 12, ..HookNodeInfo::default() };

@@ -108,7 +108,7 @@ use ScriptLimit::{CallLevels, Chatter, Deadline, Heap, Modules, Operations, Rege
 every_kind!(hostile);
 
 #[test]
-fn imports_are_counted() {
+fn import_in_loop_hits_limit() {
     let files = [
         ("plugin.toml", MANIFEST),
         ("main.rhai", "fn on_reply(ctx) { loop { import \"lib\" as l; l::f(); } }"),
@@ -129,7 +129,7 @@ fn imports_are_counted() {
 
 /// The engine of regular expressions is linear, but "linear" is states times characters.
 #[test]
-fn a_heavy_pattern_gets_a_short_text() {
+fn heavy_regex_limits_text_length() {
     let mut random = clotho_core::clock::SplitMix64::new(3);
     let text: String =
         (0..TEXT).map(|_| ['a', 'b', 'c'].get(usize::try_from(random.next_below(3)).unwrap()).unwrap()).collect();
@@ -147,7 +147,7 @@ fn a_heavy_pattern_gets_a_short_text() {
 
 /// What stands in the script is compiled for all calls: the first to need it pays nothing, neither memory nor time.
 #[test]
-fn a_pattern_of_the_script_is_no_call_s_burden() {
+fn constant_regex_costs_no_call_memory_or_time() {
     let limits = ScriptLimits { heap: 600 << 10, ..without_deadline() };
     let run = |end: &str| {
         let finds = ["a", "b", "c", "d", "e", "f"].map(|c| format!("ctx.find(\"{c}\\\\w{{4}}\"{end});")).concat();
@@ -162,7 +162,7 @@ fn a_pattern_of_the_script_is_no_call_s_burden() {
 
 /// Moving values into each other is the way to the deepest nesting: it must fit the stack also when all steps are used.
 #[test]
-fn the_deepest_nesting_fits_the_stack() {
+fn deepest_value_nesting_fits_stack() {
     let scripts = [
         "let m = #{}; loop { let n = #{}; n[\"x\"] = take(m); m = take(n); }",
         "let h = #{ m: #{} }; loop { h[\"n\"] = #{}; h[\"n\"][\"x\"] = h.remove(\"m\"); h[\"m\"] = h.remove(\"n\"); }",

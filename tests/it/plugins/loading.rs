@@ -18,7 +18,7 @@ fn fault(manifest: &str, files: &[(&str, &str)]) -> (ScriptErrorKind, String) {
 }
 
 #[test]
-fn scripts_are_checked_before_they_run() {
+fn script_parse_errors_are_reported_at_load() {
     let check = |script: &str, message: &str| {
         assert_eq!(fault(MANIFEST, &[("main.rhai", script)]), (ScriptErrorKind::Parse, format!("main.rhai:{message}")));
     };
@@ -48,7 +48,7 @@ fn scripts_are_checked_before_they_run() {
 }
 
 #[test]
-fn files_have_their_sizes() {
+fn script_files_over_limits_are_refused() {
     let long = "// long\n".repeat(17 << 10);
     let (kind, message) = fault(MANIFEST, &[("main.rhai", &long)]);
     assert_eq!(
@@ -76,7 +76,7 @@ fn files_have_their_sizes() {
 }
 
 #[test]
-fn a_plugin_needs_its_files() {
+fn plugin_with_missing_files_fails_to_load() {
     assert_eq!(fault(MANIFEST, &[]).1, "main.rhai:0 the file is missing");
     let with_schema = format!("{MANIFEST}[state]\nschema = \"s.json\"\n");
     assert_eq!(
@@ -95,7 +95,7 @@ fn a_plugin_needs_its_files() {
 }
 
 #[test]
-fn imports_stay_inside_the_folder() {
+fn imports_outside_plugin_folder_are_refused() {
     let good = try_plugin(
         MANIFEST,
         &[
@@ -120,7 +120,7 @@ fn imports_stay_inside_the_folder() {
 }
 
 #[test]
-fn an_error_in_an_imported_file_names_that_file() {
+fn error_in_imported_file_names_that_file() {
     let files = [
         ("main.rhai", "import \"lib\" as lib;\nfn on_reply(ctx) { lib::f(ctx) }"),
         ("lib.rhai", "fn f(ctx) {\n    g(ctx)\n}\nfn g(ctx) { `${1} ${ctx.get(\"hp\")}` }"),
@@ -141,7 +141,7 @@ fn an_error_in_an_imported_file_names_that_file() {
 }
 
 #[test]
-fn probable_mistakes_are_warnings() {
+fn probable_script_mistakes_are_warnings() {
     let script = "const BAD = \"(\";\nfn on_reply(ctx) {\n  if false { ctx.teleprot(1); }\n  ctx.find(global::BAD);\n  ctx.find(\"[\");\n  own(1);\n  ctx.add(\"a\", 1);\n}\nfn own(n) { n.rol() }\nfn add(path, n) {}";
     let warnings: Vec<String> =
         plugin(script).warnings().iter().map(|w| format!("{}: {}", w.line.unwrap(), w.message)).collect();
@@ -159,7 +159,7 @@ fn probable_mistakes_are_warnings() {
 /// A hook with a wrong name never runs, and nothing else says so. What is called by its name, private or far from every
 /// hook is the author's own.
 #[test]
-fn what_was_to_be_a_hook_is_a_warning() {
+fn misspelt_hook_name_is_warning() {
     let warnings = |script: &str| -> Vec<String> {
         plugin(script).warnings().iter().map(|w| format!("{}: {}", w.line.unwrap(), w.message)).collect()
     };
@@ -181,7 +181,7 @@ fn what_was_to_be_a_hook_is_a_warning() {
 
 /// What a plugin does not ask for nobody can grant: where it tries all the same is a warning.
 #[test]
-fn notes_have_to_be_asked_for() {
+fn notes_without_permission_request_warn() {
     let script = "fn on_reply(ctx) {\n    ctx.note(\"Ouch.\");\n}";
     let loaded = plugin(script);
     let [warning] = loaded.warnings() else { panic!("{:?}", loaded.warnings()) };
@@ -193,7 +193,7 @@ fn notes_have_to_be_asked_for() {
 
 /// Who has a model asked asks for that, and reads what comes.
 #[test]
-fn who_asks_hears() {
+fn ask_without_permission_or_on_answer_warns() {
     let script = "fn on_reply(ctx) {\n    ctx.ask(\"n\", #{messages: \"Hm?\"});\n}";
     let said: Vec<String> = plugin(script).warnings().iter().map(|warning| warning.message.clone()).collect();
     let ungranted = "ctx.ask needs \"model.call\" in the manifest's [permissions] request";
@@ -203,7 +203,7 @@ fn who_asks_hears() {
 /// A file that is not there is found before anything runs: every hook needs what the entry imports first, so that this is
 /// an error; elsewhere it is a warning.
 #[test]
-fn imports_are_looked_for() {
+fn missing_import_is_error_or_warning_at_load() {
     let first = "// Mine\nimport \"lib/dise\" as dice;\nfn on_reply(ctx) {}";
     let missing = |path: &str, hint: &str| format!("the plugin has no file \"{path}.rhai\"{hint}");
     let (kind, message) = fault(MANIFEST, &[("main.rhai", first), ("lib/dice.rhai", "")]);
@@ -221,7 +221,7 @@ fn imports_are_looked_for() {
 }
 
 #[test]
-fn a_broken_plugin_is_listed_and_harms_nobody() {
+fn broken_plugin_is_listed_and_others_load() {
     let temp = tempfile::tempdir().unwrap();
     let put = |name: &str, files: &[(&str, &str)]| {
         let folder = temp.path().join(name);
@@ -253,7 +253,7 @@ fn a_broken_plugin_is_listed_and_harms_nobody() {
 
 /// `performance.md` 2 (idle memory): what the program brings is compiled when it is first called, and is known before as it is then.
 #[test]
-fn what_the_program_brings_is_compiled_when_it_is_called() {
+fn bundled_plugins_compile_on_first_call() {
     let (limits, folder) = (without_deadline(), Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins"));
     let found = PluginSource::read_all(&folder).unwrap();
     assert!(found.len() >= 6);
@@ -274,7 +274,7 @@ fn what_the_program_brings_is_compiled_when_it_is_called() {
 
 /// One that is not in order after all says so with each call, and nothing comes of that.
 #[test]
-fn what_cannot_be_compiled_later_fails_its_calls() {
+fn lazy_compile_error_fails_every_call() {
     let files = [("plugin.toml", MANIFEST.as_bytes()), ("main.rhai", "fn on_reply(ctx) { let; }".as_bytes())];
     let later = Arc::new(
         LoadedPlugin::load_lazily(PluginSource::new("mine", PluginOrigin::Bundled, files), &without_deadline())
@@ -298,7 +298,7 @@ fn named(id: &str, after: &str) -> Arc<LoadedPlugin> {
 }
 
 #[test]
-fn plugins_run_after_those_they_name() {
+fn load_order_follows_after_declarations() {
     let check = |plugins: &[(&str, &str)], expected: &[&str]| {
         let loaded: Vec<_> = plugins.iter().map(|(id, after)| named(id, after)).collect();
         let ids: Vec<String> = load_order(&loaded).iter().map(|plugin| plugin.id().to_owned()).collect();
@@ -312,7 +312,7 @@ fn plugins_run_after_those_they_name() {
 
 /// Grants are given to exactly this code: any change of any file is another code.
 #[test]
-fn the_code_hash_covers_every_file() {
+fn code_hash_covers_every_file() {
     let hash = |files: &[(&str, &str)]| try_plugin(MANIFEST, files).unwrap().code_hash().to_owned();
     let first = hash(&[("main.rhai", "1"), ("a.txt", "x")]);
     assert_eq!(first, hash(&[("a.txt", "x"), ("main.rhai", "1")]));
@@ -327,7 +327,7 @@ fn the_code_hash_covers_every_file() {
 
 /// Every plugin that comes with the program runs, without a warning.
 #[test]
-fn the_bundled_plugins_are_in_order() {
+fn bundled_plugins_load_without_warnings() {
     let plugins = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins");
     let mut catalogue = Catalogue::default();
     catalogue.add_folder(&plugins, &ScriptLimits::default());
@@ -342,7 +342,7 @@ fn the_bundled_plugins_are_in_order() {
 
 /// What a binding throws is the host's own opaque refusal, so that "the script threw" and "the host refused" stay apart.
 #[test]
-fn no_binding_throws_by_another_way() {
+fn ctx_bindings_throw_only_host_refusals() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/plugin/src/ctx");
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -13,15 +13,15 @@ use clotho_plugin::{
 };
 use serde_json::{Value, json};
 
-mod cases;
 mod command;
 mod contract;
 mod hostile;
+mod lints;
 mod loading;
-mod modder;
+mod manifest_rules;
 mod plans;
-mod scheduled;
-mod slips;
+mod test_cases;
+mod test_runner;
 
 const MANIFEST: &str = "id = \"mine\"\ntitle = \"Mine\"\nversion = \"1.0.0\"\napi = \"1\"\n";
 

@@ -23,7 +23,7 @@ const ALL: &[&str] = &[
 
 /// S3-11: texts with their places, wishes about lore, thoughts.
 #[test]
-fn a_plan_is_told() {
+fn plan_returns_injections_and_lore_selection() {
     let outcome = planning(
         r#"fn plan(ctx) {
             ctx.inject("status", `hp ${ctx.get("hp")} after: ${ctx.text}`);
@@ -58,7 +58,7 @@ fn a_plan_is_told() {
 
 /// S0-38, S3-11: who plans cannot write or roll, whatever is granted; who fails plans nothing.
 #[test]
-fn a_plan_only_reads() {
+fn plan_hook_cannot_write_or_roll() {
     let check = |line: &str, kind: ScriptErrorKind, message: &str| {
         let outcome = planning(&format!("fn plan(ctx) {{ ctx.inject(\"status\", \"x\"); {line} }}"), ALL);
         let error = outcome.error.clone().unwrap_or_else(|| panic!("{line}"));
@@ -86,7 +86,7 @@ fn a_plan_only_reads() {
 
 /// S3-11: each slot and lore needs its own yes; elsewhere than in `plan` there is no prompt to say anything of.
 #[test]
-fn a_plan_needs_its_grants() {
+fn plan_inject_and_lore_require_grants() {
     let refused = |script: &str, grants: &[&str]| planning(script, grants).error.unwrap().message;
     let inject = "fn plan(ctx) { ctx.inject(\"system\", \"x\"); }";
     let needs = "inject(\"system\"): needs the permission \"prompt.inject:system\"";
@@ -106,7 +106,7 @@ fn a_plan_needs_its_grants() {
 
 /// What nobody can grant, because the manifest does not ask for it, is told when the plugin is loaded.
 #[test]
-fn what_is_not_asked_for_is_told() {
+fn plan_unrequested_permissions_warn_at_load() {
     let script = "fn plan(ctx) { ctx.inject(\"status\", \"x\"); ctx.unlore(\"a\"); }";
     let warnings = |request: &str| {
         let manifest = format!(

@@ -352,7 +352,7 @@ fn decision(case: &Value) -> Option<&'static str> {
 
 /// S4-52: every recorded request, but for what is decided otherwise.
 #[test]
-fn recorded_requests() {
+fn prompt_requests_match_recorded_sillytavern_requests() {
     let (mut equal, mut decided, mut wrong) = (0, 0, Vec::new());
     for line in CASES.lines() {
         let case = Case::read(serde_json::from_str(line).unwrap());

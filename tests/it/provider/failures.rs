@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn a_refusal_carries_the_words_and_is_not_asked_again() {
+async fn client_error_keeps_message_and_is_not_retried() {
     for (status, code) in
         [(400, "provider_refused"), (401, "provider_refused"), (404, "provider_refused"), (413, "provider_refused")]
     {
@@ -18,7 +18,7 @@ async fn a_refusal_carries_the_words_and_is_not_asked_again() {
 
 /// Keys never in errors: not the one in the settings, not the one that the server repeats.
 #[tokio::test]
-async fn a_key_that_the_server_repeats_is_not_passed_on() {
+async fn api_key_in_error_body_is_redacted() {
     let mock = MockModel::start().await;
     let client = openai(Endpoint { key: Some(Secret::new("sk-0123456789")), ..endpoint(&mock.base_url()) });
     mock.script(Reply::error(401, "wrong key: sk-0123456789"));
@@ -34,7 +34,7 @@ async fn a_key_that_the_server_repeats_is_not_passed_on() {
 }
 
 #[tokio::test]
-async fn a_busy_server_is_asked_again_when_it_said() {
+async fn busy_server_is_retried_after_retry_after() {
     let busy = |after: &str| Reply::error(429, "slow down").header("Retry-After", after);
     let (mock, client) = scripted([busy("0"), Reply::error(503, "loading"), Reply::ok(["a"])]).await;
     let heard = ask(&client).await;
@@ -52,7 +52,7 @@ async fn a_busy_server_is_asked_again_when_it_said() {
 }
 
 #[tokio::test]
-async fn a_failing_server_is_asked_three_times() {
+async fn server_error_is_tried_three_times() {
     let (mock, client) = scripted([]).await;
     mock.always(Reply::html(502, "Bad Gateway"));
     let failure = ask(&client).await.failure.unwrap();
@@ -64,7 +64,7 @@ async fn a_failing_server_is_asked_three_times() {
 }
 
 #[tokio::test]
-async fn a_server_that_hangs_up_is_unreachable() {
+async fn connection_closed_is_retried_then_unreachable() {
     let (mock, client) = scripted([Reply::hang_up(), Reply::ok(["a"])]).await;
     assert_eq!(ask(&client).await.text, "a");
     mock.always(Reply::hang_up());
@@ -73,7 +73,7 @@ async fn a_server_that_hangs_up_is_unreachable() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_unreachable() {
+async fn missing_server_returns_provider_unreachable() {
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for base_url in [format!("http://{gone}/v1"), "http://no-such-host.invalid/v1".to_owned()] {
         let client = openai(endpoint(&base_url));
@@ -87,7 +87,7 @@ async fn a_server_that_is_not_there_is_unreachable() {
 /// nobody does that once it is full: the system drops who asks.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_network_that_swallows_everything_is_given_up() {
+async fn connect_timeout_returns_unreachable() {
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let listener = socket.listen(1).unwrap();
@@ -105,7 +105,7 @@ async fn a_network_that_swallows_everything_is_given_up() {
 }
 
 #[tokio::test]
-async fn settings_that_cannot_work_are_named() {
+async fn invalid_endpoint_returns_provider_misconfigured() {
     let mock = MockModel::start().await;
     let wrong_key = Endpoint { key: Some(Secret::new("a\nb")), ..endpoint(&mock.base_url()) };
     for endpoint in [endpoint("no address"), endpoint("http://me@127.0.0.1"), wrong_key] {
@@ -115,7 +115,7 @@ async fn settings_that_cannot_work_are_named() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_reply_is_garbled() {
+async fn invalid_response_body_returns_provider_garbled() {
     let nonsense = r#"{"choices":[{"index":0,"delta":{"content":"a"}}]}"#;
     assert_eq!(outcome(Reply::events([nonsense, "{nonsense", nonsense])).await, ("a".into(), Some("provider_garbled")));
     for reply in [
@@ -130,7 +130,7 @@ async fn an_answer_that_is_no_reply_is_garbled() {
 
 /// An error that comes with status 200 is an error, never a complete and empty reply.
 #[tokio::test]
-async fn an_error_in_the_stream_keeps_the_text_and_the_words() {
+async fn stream_error_keeps_partial_text_and_message() {
     let (mock, client) = scripted([Reply::ok(["Half a "]).then_error(502, "upstream died")]).await;
     let heard = ask(&client).await;
     let expected = ProviderFailure::Failed { status: Some(502), words: "upstream died".into(), retry_after: None };
@@ -145,7 +145,7 @@ async fn an_error_in_the_stream_keeps_the_text_and_the_words() {
 }
 
 #[tokio::test]
-async fn a_reply_that_breaks_off_is_cut_off_and_not_asked_again() {
+async fn stream_cut_off_returns_partial_text_without_retry() {
     for reply in [Reply::ok(["a"]).then_cut(), Reply::ok(["a"]).then_reset(), Reply::ok(["a"]).unfinished()] {
         assert_eq!(outcome(reply).await, ("a".into(), Some("cut_off")));
     }
@@ -155,7 +155,7 @@ async fn a_reply_that_breaks_off_is_cut_off_and_not_asked_again() {
 }
 
 #[tokio::test]
-async fn silence_has_three_limits() {
+async fn stream_silence_times_out_per_phase() {
     let cases = [
         (Reply::silent(), Timeouts { first_token: SHORT, ..endpoint("").timeouts }, "", TimeoutPhase::FirstToken),
         (
@@ -183,7 +183,7 @@ async fn silence_has_three_limits() {
 }
 
 #[tokio::test]
-async fn a_slow_head_is_waited_for() {
+async fn slow_response_head_is_awaited() {
     let gate = Gate::new();
     let (mock, client) = scripted([Reply::ok(["a"]).head_gated(&gate)]).await;
     let reply = tokio::spawn(hear(client.stream(&request(json!({})))));
@@ -193,7 +193,7 @@ async fn a_slow_head_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_reply_without_end_is_stopped_at_the_limit() {
+async fn endless_reply_stops_at_size_limit() {
     let (mock, _) =
         scripted([Reply::endless("夜色"), Reply::ok(["x".repeat(8 << 20)]), Reply::ok(["y".repeat(3000)])]).await;
     let client = openai(Endpoint { max_reply_bytes: 1000, ..endpoint(&mock.base_url()) });
@@ -207,7 +207,7 @@ async fn a_reply_without_end_is_stopped_at_the_limit() {
 }
 
 #[tokio::test]
-async fn a_huge_piece_within_the_limit_arrives() {
+async fn large_chunk_within_limit_arrives() {
     let (_mock, client) = scripted([Reply::ok(["夜".repeat(1 << 20)])]).await;
     let heard = ask(&client).await;
     assert_eq!((heard.text.len(), heard.failure), (3 << 20, None));

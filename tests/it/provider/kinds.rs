@@ -20,7 +20,7 @@ fn base_url(kind: ProviderKind, mock: &MockModel) -> String {
 
 /// S0-39: one interface; every kind passes the suite that a real server passes.
 #[tokio::test]
-async fn s0_39_every_kind_passes_the_suite() {
+async fn provider_kinds_pass_common_suite() {
     for kind in others() {
         let mock = MockModel::start().await;
         suite(&client_of(kind, &mock), "mock").await;
@@ -30,7 +30,7 @@ async fn s0_39_every_kind_passes_the_suite() {
 }
 
 #[tokio::test]
-async fn what_is_sent_is_the_wire_body_with_the_key_beside_it() {
+async fn request_sends_wire_body_and_key_header() {
     for kind in others() {
         let mock = MockModel::start().await;
         let endpoint = Endpoint { key: Some(Secret::new("sk-0123456789")), ..endpoint(&mock.root_url()) };
@@ -53,7 +53,7 @@ async fn what_is_sent_is_the_wire_body_with_the_key_beside_it() {
 }
 
 #[tokio::test]
-async fn thoughts_words_and_counts() {
+async fn reply_reasoning_text_and_usage_are_read() {
     for kind in others() {
         let mock = MockModel::start().await;
         let counts =
@@ -72,7 +72,7 @@ async fn thoughts_words_and_counts() {
 
 /// An error before the reply has its number, the words and what to do; a server that is busy or broken is asked again.
 #[tokio::test]
-async fn errors_before_the_reply() {
+async fn error_before_reply_keeps_status_and_message() {
     for kind in others() {
         let mock = MockModel::start().await;
         let own = match kind.word() {
@@ -100,7 +100,7 @@ async fn errors_before_the_reply() {
 
 /// What had arrived stays, and nothing is asked twice once a reply has begun.
 #[tokio::test]
-async fn errors_in_the_middle_of_the_reply() {
+async fn error_mid_reply_keeps_text_without_retry() {
     for kind in others() {
         let mock = MockModel::start().await;
         for (reply, code) in [
@@ -120,7 +120,7 @@ async fn errors_in_the_middle_of_the_reply() {
 }
 
 #[tokio::test]
-async fn what_is_no_reply_is_garbled() {
+async fn invalid_response_returns_provider_garbled() {
     for kind in ProviderKind::all() {
         let mock = MockModel::start().await;
         for reply in [
@@ -139,7 +139,7 @@ async fn what_is_no_reply_is_garbled() {
 
 /// Leaving a reply ends the request, silence ends the reply.
 #[tokio::test]
-async fn leaving_and_silence() {
+async fn dropped_reply_aborts_request_and_silence_times_out() {
     for kind in others() {
         let mock = MockModel::start().await;
         mock.script(Reply::endless("on "));
@@ -159,7 +159,7 @@ async fn leaving_and_silence() {
 
 /// `domain.md` 5.8: a model that takes no beginning of its own turn is asked to go on with it, then and from then on.
 #[tokio::test]
-async fn a_model_that_takes_no_beginning_is_asked_to_go_on() {
+async fn prefill_unsupported_falls_back_to_continue_request() {
     let words = "This model does not support assistant message prefill. The conversation must end with a user message.";
     for kind in ProviderKind::all().filter(|kind| matches!(kind.word(), "openai" | "anthropic")) {
         let mock = MockModel::start().await;
@@ -199,7 +199,7 @@ fn is_in_turns(turns: &[Value], models: &str, texts: impl Fn(&Value) -> Vec<Stri
 proptest! {
     /// S4-35: whatever the messages are, each kind's body is legal.
     #[test]
-    fn s4_35_bodies_are_legal_for_every_kind(messages in proptest::collection::vec(message(), 0..12), stable in 0_usize..14) {
+    fn request_body_is_valid_for_any_messages(messages in proptest::collection::vec(message(), 0..12), stable in 0_usize..14) {
         let request = Request { model: "m".into(), messages, cacheable_messages: stable, ..Request::default() };
         let texts = |parts: &Value| -> Vec<String> {
             parts.as_array().into_iter().flatten().map(|part| part["text"].as_str().unwrap().to_owned()).collect()

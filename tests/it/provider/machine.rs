@@ -5,7 +5,7 @@ use std::process::Command;
 
 /// No system certificates, a proxy that is not there, and `https`: what a bare container or a company's laptop has.
 #[tokio::test]
-async fn a_strange_environment_does_no_harm() {
+async fn client_works_without_certificates_or_reachable_proxy() {
     let child = |environment: &[(&str, &str)]| {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "provider::machine::inside_a_strange_environment", "--ignored", "--nocapture"]);

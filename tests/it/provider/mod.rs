@@ -1,15 +1,15 @@
 //! The client of model servers against the mock, and one suite that every kind and a real server passes.
 //!
 //! `replies` has what goes well, `failures` every way in which it does not, `machine` what surrounds the client; these are
-//! told with OpenAI's chat completions. `kinds` has what holds for every kind, `wire` their transcripts, `guard` the lane
+//! told with OpenAI's chat completions. `kinds` has what holds for every kind, `transcripts` their transcripts, `concurrency_and_breaker` the lane
 //! and the breaker. A new behaviour of servers is first a method of the mock's `Reply`, then a test here.
 
+mod concurrency_and_breaker;
 mod failures;
-mod guard;
 mod kinds;
 mod machine;
 mod replies;
-mod wire;
+mod transcripts;
 
 use crate::support::mock_model::{Dialect, Gate, MockModel, Reply, WORDS};
 use clotho_config::Secret;
@@ -158,7 +158,7 @@ async fn suite(client: &ProviderClient, model: &str) {
 
 /// S0-39: the mock passes the suite that a real OpenAI-style server passes, streaming and not.
 #[tokio::test]
-async fn s0_39_the_mock_passes_the_suite() {
+async fn mock_server_passes_provider_suite() {
     let mock = MockModel::start().await;
     suite(&openai(endpoint(&mock.base_url())), "mock").await;
     let mock = MockModel::start().await;
@@ -170,7 +170,7 @@ async fn s0_39_the_mock_passes_the_suite() {
 /// address and model, and its kind where that is not `openai`: `http://127.0.0.1:8080/v1 NAME llamacpp`.
 #[tokio::test]
 #[ignore = "needs a model server, see its comment"]
-async fn s0_39_a_real_server_passes_the_suite() {
+async fn real_server_passes_provider_suite() {
     #[expect(clippy::disallowed_methods, reason = "only this test knows about the server, and only by hand")]
     let told = std::env::var("CLOTHO_TEST_MODEL").expect("CLOTHO_TEST_MODEL is not set");
     let told: Vec<&str> = told.split(' ').collect();

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn what_is_sent_is_the_wire_body_with_the_key_beside_it() {
+async fn request_sends_wire_body_and_key_header() {
     let mock = MockModel::start().await;
     let extra = json!({"top_k": 40, "temperature": 1}).as_object().unwrap().clone();
     for slash in ["", "/"] {
@@ -24,7 +24,7 @@ async fn what_is_sent_is_the_wire_body_with_the_key_beside_it() {
 }
 
 #[tokio::test]
-async fn pieces_arrive_one_by_one() {
+async fn stream_pieces_arrive_one_by_one() {
     let gate = Gate::new();
     let (mock, client) = scripted([Reply::ok(["a", "夜", "c"]).usage(12, 3).gated(&gate)]).await;
     let mut stream = client.stream(&request(json!({})));
@@ -43,7 +43,7 @@ async fn pieces_arrive_one_by_one() {
 }
 
 #[tokio::test]
-async fn reasoning_in_each_dialect_is_heard_once() {
+async fn reasoning_in_each_dialect_is_read_once() {
     for dialect in [Dialect::Reasoning, Dialect::ReasoningContent, Dialect::ReasoningDetails, Dialect::All] {
         let (_mock, client) = scripted([Reply::ok(["So."]).reasoning(dialect, ["hm, ", "yes"])]).await;
         let heard = ask(&client).await;
@@ -52,7 +52,7 @@ async fn reasoning_in_each_dialect_is_heard_once() {
 }
 
 #[tokio::test]
-async fn usage_is_heard_wherever_it_comes() {
+async fn usage_is_read_from_any_position() {
     let told = json!({"prompt_tokens": 30, "completion_tokens": 9, "prompt_tokens_details": {"cached_tokens": 20},
         "completion_tokens_details": {"reasoning_tokens": 4}, "cost": 0.000_12});
     let usage =
@@ -66,7 +66,7 @@ async fn usage_is_heard_wherever_it_comes() {
 
 /// S4-29 (the provider's half): why a reply ended is told as it is, a reply without text too.
 #[tokio::test]
-async fn the_reason_for_the_end_is_told() {
+async fn finish_reason_is_reported() {
     for (reason, expected) in [
         ("length", FinishReason::Length),
         ("content_filter", FinishReason::ContentFilter("content_filter".into())),
@@ -85,7 +85,7 @@ async fn the_reason_for_the_end_is_told() {
 }
 
 #[tokio::test]
-async fn cuts_and_noise_change_nothing() {
+async fn stream_slicing_and_noise_do_not_change_reply() {
     let said: String = WORDS.concat();
     for slice in [1, 2, 3, 5, 64] {
         for reply in [Reply::default(), Reply::default().noise(), Reply::default().noise().no_done()] {
@@ -105,7 +105,7 @@ async fn cuts_and_noise_change_nothing() {
 }
 
 #[tokio::test]
-async fn odd_texts_arrive_clean() {
+async fn invalid_characters_in_text_are_replaced() {
     let event = |content: &str| format!(r#"{{"choices":[{{"index":0,"delta":{{"content":"{content}"}}}}]}}"#);
     let events = [event(r"a\u0000b"), event(r"\ud83c\udf19"), event(r"\ud83c"), event(r"\u001b[31m"), "[DONE]".into()];
     let (_mock, client) = scripted([Reply::events(events)]).await;
@@ -114,7 +114,7 @@ async fn odd_texts_arrive_clean() {
 }
 
 #[tokio::test]
-async fn other_choices_and_tool_calls_do_no_harm() {
+async fn other_choices_and_tool_calls_are_ignored() {
     let events = [
         r#"{"choices":[{"index":1,"delta":{"content":"other"}},{"index":0,"delta":{"content":"a"}}]}"#,
         r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"t","function":{"name":"f","arguments":"{"}}]}}]}"#,
@@ -127,7 +127,7 @@ async fn other_choices_and_tool_calls_do_no_harm() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_not_streamed_is_understood() {
+async fn non_streamed_reply_is_read() {
     let (_mock, client) = scripted([Reply::whole("All at once.")]).await;
     let heard = ask(&client).await;
     assert_eq!((heard.text.as_str(), heard.finish, heard.failure), ("All at once.", vec![FinishReason::Stop], None));
@@ -135,7 +135,7 @@ async fn an_answer_that_is_not_streamed_is_understood() {
 }
 
 #[tokio::test]
-async fn the_end_is_an_end_without_its_mark() {
+async fn stream_end_without_done_mark_is_complete() {
     assert_eq!(outcome(Reply::ok(["a"]).no_done()).await, ("a".into(), None));
     assert_eq!(outcome(Reply::events(["[DONE]"])).await, (String::new(), None));
     // Said why it ended, and then the connection broke: nothing is missing.
@@ -145,7 +145,7 @@ async fn the_end_is_an_end_without_its_mark() {
 }
 
 #[tokio::test]
-async fn a_server_that_never_closes_is_not_waited_for() {
+async fn connection_left_open_after_finish_is_not_awaited() {
     let finished = r#"{"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}"#;
     let (mock, _) =
         scripted([Reply::events([finished]).then_stall(), Reply::events([finished, "[DONE]"]).then_stall()]).await;
@@ -160,7 +160,7 @@ async fn a_server_that_never_closes_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn connections_are_used_again() {
+async fn connections_are_reused() {
     let (mock, client) = scripted([]).await;
     for _ in 0..5 {
         assert_eq!(ask(&client).await.failure, None);
@@ -171,7 +171,7 @@ async fn connections_are_used_again() {
 
 /// The end of the body comes after the mark of the end; a connection is worth that wait, a player's time is not.
 #[tokio::test]
-async fn the_rest_of_a_body_is_read_after_the_reply_is_over() {
+async fn response_remainder_is_read_after_finish() {
     let gate = Gate::new();
     let (mock, client) = scripted([Reply::events(["[DONE]"]).gated(&gate)]).await;
     gate.release(1);
@@ -183,7 +183,7 @@ async fn the_rest_of_a_body_is_read_after_the_reply_is_over() {
 }
 
 #[tokio::test]
-async fn many_replies_at_once_do_not_mix() {
+async fn concurrent_replies_do_not_mix() {
     let (mock, client) = scripted([]).await;
     let gate = Gate::new();
     (0..16).for_each(|n| mock.script(Reply::ok([format!("{n}"), format!(" and {n}")]).gated(&gate)));
@@ -199,7 +199,7 @@ async fn many_replies_at_once_do_not_mix() {
 }
 
 #[tokio::test]
-async fn dropping_the_stream_ends_the_request() {
+async fn stream_drop_aborts_request() {
     let gate = Gate::new();
     let (mock, client) = scripted([Reply::ok(["a", "b"]).gated(&gate), Reply::silent(), Reply::endless("x")]).await;
     gate.release(1);
@@ -220,14 +220,14 @@ async fn dropping_the_stream_ends_the_request() {
 }
 
 #[tokio::test]
-async fn a_stream_that_nobody_polls_sends_nothing() {
+async fn stream_not_polled_sends_nothing() {
     let (mock, client) = scripted([]).await;
     drop(client.stream(&request(json!({}))));
     assert_eq!((ask(&client).await.failure, mock.requests().len()), (None, 1));
 }
 
 #[tokio::test]
-async fn models_with_their_context_and_prices() {
+async fn models_list_includes_context_and_prices() {
     let (mock, client) = scripted([]).await;
     let plain = ModelInfo { id: "mock-plain".into(), ..ModelInfo::default() };
     let priced = ModelInfo {

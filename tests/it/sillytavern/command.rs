@@ -19,7 +19,7 @@ pub fn clotho(data: &Path, arguments: &[&str]) -> (Option<i32>, String, String) 
 /// S4-53: a folder comes in by hand, for the owner or for somebody named, with a report; a dry run only tells; a second run
 /// adds nothing; and whatever cannot be says what to do.
 #[test]
-fn a_folder_comes_in_by_hand() {
+fn import_command_reads_folder_and_reports() {
     let (home, root) = (TempDir::new().unwrap(), DataRoot::new());
     let data = home.path().join("data");
     root.card("Ivo");

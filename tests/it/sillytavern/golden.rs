@@ -32,7 +32,7 @@ fn rows(name: &str) -> Vec<ChatFileMessage> {
 
 /// Every date of the recorded list is read as it was there.
 #[test]
-fn dates_of_all_ages_are_read() {
+fn dates_of_all_formats_match_recording() {
     let list: Value = serde_json::from_slice(&fs::read(golden("dates.json")).unwrap()).unwrap();
     for case in list["dates"].as_array().unwrap() {
         let found = date::read(&case["input"], &TimeZone::UTC).map(|ms| Time(ms).to_string());
@@ -43,7 +43,7 @@ fn dates_of_all_ages_are_read() {
 
 /// S4-53: what is read of each recorded chat is what the other program shows of it, message for message.
 #[test]
-fn chats_are_read_as_they_are_shown() {
+fn recorded_chats_match_sillytavern_messages() {
     let mut seen = 0;
     for entry in fs::read_dir(golden("")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
@@ -71,14 +71,14 @@ fn chats_are_read_as_they_are_shown() {
 
 /// Bad lines are named by their numbers, and the rest is read.
 #[test]
-fn bad_lines_are_named() {
+fn chat_file_bad_lines_are_numbered() {
     assert_eq!(read("broken-lines.jsonl").1, [3, 5, 6, 7]);
     assert_eq!(rows("broken-lines.jsonl").len(), 2);
 }
 
 /// A chat without a header is one, whose messages are all messages.
 #[test]
-fn a_chat_needs_no_header() {
+fn chat_file_without_header_is_read() {
     let (lines, bad) = read("no-header.jsonl");
     assert!(bad.is_empty() && lines.iter().all(|line| matches!(line, ChatFileLine::Row(_))) && lines.len() == 2);
 }

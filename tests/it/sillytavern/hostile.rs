@@ -31,7 +31,7 @@ pub fn chat() -> String {
 /// Security: links are not followed, whatever they lead to, and are named.
 #[cfg(unix)]
 #[test]
-fn links_are_not_followed() {
+fn import_symlinks_are_not_followed() {
     use std::os::unix::fs::symlink;
     let (store, root, secret) = (TestStore::new(), DataRoot::new(), DataRoot::new());
     let outside = secret.file("secret.jsonl", &chat());
@@ -51,7 +51,7 @@ fn links_are_not_followed() {
 /// Security: what is no file is not opened, since a pipe would wait for ever for whoever writes into it.
 #[cfg(unix)]
 #[test]
-fn pipes_are_not_read() {
+fn import_named_pipes_are_not_read() {
     let (store, root) = (TestStore::new(), DataRoot::new());
     root.card("Ivo");
     root.chat("Ivo", "mine", &[greeting(), said("Mine.", 1)]);
@@ -67,7 +67,7 @@ fn pipes_are_not_read() {
 
 /// Security: whatever a line is, the lines around it come in.
 #[test]
-fn bad_lines_cost_only_themselves() {
+fn chat_bad_lines_are_skipped_others_import() {
     let (store, root) = (TestStore::new(), DataRoot::new());
     root.card("Ivo");
     let deep = format!("{{\"mes\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
@@ -109,7 +109,7 @@ fn bad_lines_cost_only_themselves() {
 
 /// Security: files that are none at all are said to be none, and others come in.
 #[test]
-fn files_that_are_none_are_named() {
+fn invalid_files_are_reported_others_import() {
     let (store, root) = (TestStore::new(), DataRoot::new());
     root.card("Ivo");
     root.file("characters/bad.json", "{");
@@ -131,7 +131,7 @@ fn files_that_are_none_are_named() {
 
 /// Security: links between chats that go round and round, a thousand names at one message, and a branch of itself.
 #[test]
-fn links_between_chats_may_be_anything() {
+fn chat_links_with_cycles_are_imported() {
     let (store, root) = (TestStore::new(), DataRoot::new());
     root.card("Ivo");
     let mut many = reply("Many.", 2);
@@ -145,7 +145,7 @@ fn links_between_chats_may_be_anything() {
 
 /// An archive is read where it lies, and gives the same as the folder.
 #[test]
-fn an_archive_is_as_good_as_its_folder() {
+fn archive_import_equals_folder_import() {
     let root = DataRoot::of_size(21, 2, 4, 9);
     let mut entries = Vec::new();
     for folder in ["characters", "chats/Keeper 0", "chats/Keeper 1"] {
@@ -169,7 +169,7 @@ fn an_archive_is_as_good_as_its_folder() {
 /// Security: names that lead out of an archive are named and lead nowhere, bombs are not unpacked, and what is no archive
 /// is refused.
 #[test]
-fn archives_do_no_harm() {
+fn archive_path_traversal_and_bombs_are_refused() {
     let (store, root) = (TestStore::new(), DataRoot::new());
     let bomb = vec![b' '; 64 << 20];
     let fine = chat();
@@ -210,7 +210,7 @@ fn archives_do_no_harm() {
 
 /// Security: what comes out of an archive and is not what went in is named as damaged, and does not come in.
 #[test]
-fn damaged_archives_are_found_out() {
+fn archive_entry_with_bad_checksum_is_reported() {
     let (store, root) = (TestStore::new(), DataRoot::new());
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
@@ -231,7 +231,7 @@ fn damaged_archives_are_found_out() {
 
 /// Security: an entry that does not lie where the list of the archive says is named, and so is that two of the list are one.
 #[test]
-fn entries_that_are_not_there_are_said() {
+fn archive_entry_at_wrong_offset_is_reported() {
     let (store, root) = (TestStore::new(), DataRoot::new());
     let (fine, other) = (chat(), lines(&[greeting(), said("Other.", 1)]));
     let bytes = packed(&[
@@ -257,7 +257,7 @@ fn entries_that_are_not_there_are_said() {
 /// Security: an archive that says that it has a million entries is refused before its list is held.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_million_entries_are_refused() {
+fn archive_with_million_entries_is_refused() {
     use crate::support::own_kilobytes;
     let (store, root) = (TestStore::new(), DataRoot::new());
     let path = root.path().join("many.zip");
@@ -283,7 +283,7 @@ fn a_million_entries_are_refused() {
 /// Security: what is gone, grown or another one when it is read the second time is told, harms nothing, and comes the next
 /// time.
 #[test]
-fn files_that_change_while_they_are_read_are_told() {
+fn files_changed_during_import_are_reported() {
     let (store, root) = (TestStore::new(), DataRoot::new());
     root.card("Ivo");
     let rows = |word: &str| [header(json!({})), greeting(), said(word, 1), reply("So.", 2)];

@@ -23,7 +23,7 @@ fn written(database: &Path) -> i64 {
 /// Domain 4, C23: killed at moments drawn from a seed, counted in messages that are written, and run again, an import ends
 /// where one does that nobody has disturbed.
 #[test]
-fn killed_again_and_again_it_ends_where_it_must() {
+fn import_killed_repeatedly_reaches_same_result() {
     let (home, root) = (TempDir::new().unwrap(), DataRoot::of_size(5, 2, 4, 100));
     let data = home.path().join("data");
     let path = root.path().to_str().unwrap();

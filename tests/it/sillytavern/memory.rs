@@ -12,7 +12,7 @@ use crate::transfer::memory::import_in_a_process;
 /// S0-54: a chat comes in whose texts are larger than what the program may hold.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_chat_comes_in_without_being_held() {
+fn chat_import_memory_does_not_grow_with_text() {
     let most = |messages: usize| {
         let (home, root) = (TempDir::new().unwrap(), DataRoot::new());
         root.card("Ivo");

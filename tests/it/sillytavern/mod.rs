@@ -1,21 +1,21 @@
-//! Folders of SillyTavern: `belongings` is what there is besides chats, `golden` reads the recorded chats, `trees` says which files become which trees, `again` what a
-//! second run does, `aside` what is not read, `back` how chats go out again and `canonical` in what they may differ then, `house` a whole folder the same way, `elsewhere` such a folder in another house, `worlds` what variables become, `play` goes on with an imported story over HTTP, `command` is what a host
+//! Folders of SillyTavern: `lore_personas_and_presets` is what there is besides chats, `golden` reads the recorded chats, `trees` says which files become which trees, `repeat_import` what a
+//! second run does, `skipped_files` what is not read, `chat_export` how chats go out again and `canonical` in what they may differ then, `folder_export` a whole folder the same way, `folder_transfer` such a folder in another house, `worlds` what variables become, `play` goes on with an imported story over HTTP, `command` is what a host
 //! types, `kills` what a crash leaves, `memory` what is held of a large one, and
 //! `hostile` who means no good.
 
-mod again;
-mod aside;
-mod back;
-mod belongings;
 mod canonical;
+mod chat_export;
 pub mod command;
-mod elsewhere;
+mod folder_export;
+mod folder_transfer;
 mod golden;
 pub mod hostile;
-mod house;
 mod kills;
+mod lore_personas_and_presets;
 mod memory;
 pub mod play;
+mod repeat_import;
+mod skipped_files;
 mod trees;
 mod worlds;
 

@@ -35,7 +35,7 @@ async fn story(app: TestServer, title: &str) -> Play {
 /// S4-61: regular expressions and variables of all chats are at work when they have come in; what those did there to a message
 /// when it came is not done again.
 #[tokio::test]
-async fn imported_scripts_and_variables_are_at_work() {
+async fn imported_scripts_and_variables_apply_to_new_messages() {
     let root = DataRoot::new();
     root.card("Ivo");
     let script = |find: &str, replace: &str, key: &str| json!({"scriptName": find, "findRegex": find, "replaceString": replace, "placement": [1], key: true});
@@ -69,7 +69,7 @@ async fn imported_scripts_and_variables_are_at_work() {
 
 /// S4-53, S1-01: an imported story opens, is played on, one of its replies is written anew, and its world goes back.
 #[tokio::test]
-async fn an_imported_story_is_played_on() {
+async fn imported_session_can_be_continued_and_swiped() {
     let root = DataRoot::new();
     root.card("Ivo");
     let oil = |n: i64| json!({"oil": n});
@@ -123,7 +123,7 @@ pub async fn sent(app: &TestServer, query: &str, bytes: &[u8]) -> Value {
 /// S4-53: an archive that is sent comes in beside everything else, and its job has the report, also after a restart; what is
 /// none fails with a reason, and another kind of body is refused.
 #[tokio::test]
-async fn an_archive_is_sent() {
+async fn archive_upload_runs_job_with_report() {
     let app = TestServer::with(TestApp::with()).await;
     let chat = super::hostile::chat();
     let archive = super::hostile::packed(&[
@@ -162,7 +162,7 @@ async fn an_archive_is_sent() {
 /// S4-53: who only looks gets the report and nothing else; who names the clock of old dates has them in its time; a clock that
 /// cannot be is refused.
 #[tokio::test]
-async fn a_chat_is_looked_at_first() {
+async fn chat_upload_dry_run_only_reports() {
     let app = TestServer::with(TestApp::with()).await;
     let mut row = said("Who is there?", 1);
     row["send_date"] = json!("June 19, 2023 2:20pm");
@@ -184,7 +184,7 @@ async fn a_chat_is_looked_at_first() {
 /// S4-53: a job that is cancelled ends early or just before; what came until then stays, and sending the same again brings the
 /// rest. One that is over cannot be cancelled, nor one that is not there.
 #[tokio::test]
-async fn a_job_is_cancelled_and_sent_again() {
+async fn import_job_cancelled_can_be_repeated() {
     let app = TestServer::with(TestApp::with()).await;
     let texts: Vec<String> =
         (0..200).map(|n| lines(&[header(json!({})), greeting(), said(&format!("Night {n}"), n)])).collect();

@@ -10,7 +10,7 @@ use crate::support::data_root::{DataRoot, greeting, header, lines, reply, said, 
 
 /// S4-53: thirty chats that begin with one greeting are thirty stories.
 #[test]
-fn chats_with_only_a_greeting_in_common_stay_apart() {
+fn chats_sharing_only_greeting_stay_separate_sessions() {
     let (store, root) = (TestStore::new(), DataRoot::new());
     root.card("Ivo");
     for n in 0..30 {
@@ -29,7 +29,7 @@ fn chats_with_only_a_greeting_in_common_stay_apart() {
 /// S4-53: a chat, its branches and its bookmark are one tree: what they share is there once, each has its name, and each
 /// alternative its place.
 #[test]
-fn a_chat_and_its_branches_are_one_tree() {
+fn chat_and_its_branches_become_one_tree() {
     let (store, root) = (TestStore::new(), DataRoot::new());
     root.card("Ivo Hale");
     for name in ["Lamp main", "Lamp main - Branch #1", "Lamp main - Branch #2", "Lamp main - Checkpoint #1"] {
@@ -64,7 +64,7 @@ fn a_chat_and_its_branches_are_one_tree() {
 
 /// Files that only name each other are one tree too, and one that names what is not there stays alone.
 #[test]
-fn links_join_what_texts_do_not() {
+fn linked_chats_join_one_tree() {
     let (store, root) = (TestStore::new(), DataRoot::new());
     root.card("Ivo");
     root.chat("Ivo", "one", &[header(json!({})), greeting(), said("I go.", 1)]);
@@ -77,7 +77,7 @@ fn links_join_what_texts_do_not() {
 
 /// S4-12: hidden messages are there and switched off; narration is nobody's; thoughts stay apart from the text.
 #[test]
-fn messages_keep_what_they_were() {
+fn messages_keep_hidden_narrator_and_reasoning() {
     let (store, root) = (TestStore::new(), DataRoot::new());
     root.card("Ivo");
     let mut hidden = reply("A secret.", 3);
@@ -104,7 +104,7 @@ fn messages_keep_what_they_were() {
 
 /// In a group each message is its speaker's.
 #[test]
-fn groups_have_several_speakers() {
+fn group_chat_messages_keep_their_speakers() {
     let (store, root) = (TestStore::new(), DataRoot::new());
     root.card("odo-brack").card("tilda-fenn");
     root.file("group chats/ferry.jsonl", &fs::read_to_string(golden("group-ferry.jsonl")).unwrap());
@@ -121,7 +121,7 @@ fn groups_have_several_speakers() {
 
 /// A chat by itself comes in with a character that has only a name.
 #[test]
-fn a_single_chat_comes_in() {
+fn single_chat_import_creates_name_only_character() {
     let (store, root) = (TestStore::new(), DataRoot::new());
     let path = root.file("alone.jsonl", &lines(&[greeting(), said("Hm.", 1)]));
     let arrived = taken(&store, &path);
@@ -133,7 +133,7 @@ fn a_single_chat_comes_in() {
 
 /// The persona of the chat plays it.
 #[test]
-fn personas_play_their_chats() {
+fn persona_is_assigned_to_its_chats() {
     let (store, root) = (TestStore::new(), DataRoot::new());
     root.card("Ivo");
     let settings = json!({"power_user": {

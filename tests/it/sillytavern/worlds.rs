@@ -10,7 +10,7 @@ use crate::support::data_root::{DataRoot, greeting, header, reply, said, swipes,
 
 /// Domain 3.1: the state of each alternative is the world at its node, and that of the chat at its end.
 #[test]
-fn states_become_worlds() {
+fn swipe_variables_become_node_worlds() {
     let (store, root) = (TestStore::new(), DataRoot::new());
     root.card("Ivo Hale");
     root.file("chats/Ivo Hale/mvu.jsonl", &fs::read_to_string(golden("mvu.jsonl")).unwrap());
@@ -34,7 +34,7 @@ fn states_become_worlds() {
 
 /// Domain 3.1: floors whose state was thrown away are replayed from what their texts say.
 #[test]
-fn erased_floors_are_replayed() {
+fn missing_variable_states_are_replayed_from_text() {
     let (store, root) = (TestStore::new(), DataRoot::new());
     root.card("Ivo");
     let mut rows = vec![with_state(greeting(), &[json!({"oil": [10, "of the lamp"], "bag": []})])];
@@ -58,7 +58,7 @@ fn erased_floors_are_replayed() {
 
 /// Domain 3.1: branches have their own worlds, whichever file brought what they share, and in whatever order.
 #[test]
-fn branches_have_their_own_worlds() {
+fn branches_keep_separate_worlds() {
     let (store, root) = (TestStore::new(), DataRoot::new());
     root.card("Ivo");
     let oil = |n: i64| json!({"oil": n});

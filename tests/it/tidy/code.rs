@@ -127,7 +127,7 @@ pub fn line_of(text: &str, offset: usize) -> usize {
 }
 
 #[test]
-fn only_code_is_left() {
+fn source_without_comments_and_strings_keeps_code() {
     let check = |text: &str, expected: &str| {
         let squeezed = bare(text).split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(squeezed, expected, "{text}");

@@ -37,7 +37,7 @@ fn dialects(file: &File) -> Vec<String> {
 }
 
 #[test]
-fn planted_dialects_are_found() {
+fn sql_dialect_check_finds_planted_faults() {
     let file = |text: &str| File { path: "crates/store/src/rows.rs".to_owned(), text: text.to_owned() };
     let check = |text: &str, words: &str| expect_one(&dialects(&file(text)), words);
     check("fn f() { sql_query(\"SELECT n FROM nodes WHERE n = ?\") }", "\"?\"");
@@ -53,7 +53,7 @@ fn planted_dialects_are_found() {
 }
 
 #[test]
-fn one_room_knows_the_dialect() {
+fn sql_dialect_is_used_in_one_file_only() {
     let files = files_of("crates/store/src", ".rs");
     assert!(files.iter().any(|file| file.path == ROOM), "the room that knows the dialect is not where it should be");
     expect_none(&files.iter().flat_map(dialects).collect::<Vec<_>>());

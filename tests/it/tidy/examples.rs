@@ -75,7 +75,7 @@ fn gold_after(document: &str, reply: &str) -> (Option<String>, Vec<String>) {
 }
 
 #[test]
-fn the_plugin_of_the_readme_plays() {
+fn readme_plugin_example_runs() {
     let english = read("README.md");
     assert_eq!(gold_after(&english, "She finds 5 gold and pays 3 gold for bread."), (Some("12".into()), vec![]));
     let (gold, notes) = gold_after(&english, "He loses 40 gold to the sea.");
@@ -97,13 +97,13 @@ fn bad_settings(path: &str, document: &str) -> Vec<String> {
 }
 
 #[test]
-fn settings_in_documents_are_read() {
+fn document_settings_examples_parse() {
     expect_one(&bad_settings("a.md", "```toml\n[[providers]]\nid = \"x\"\nbase_ulr = \"http://a\"\n```\n"), "base_ulr");
     expect_none(&files_of("", ".md").iter().flat_map(|file| bad_settings(&file.path, &file.text)).collect::<Vec<_>>());
 }
 
 #[test]
-fn the_manifest_of_the_reference_is_read() {
+fn reference_manifest_example_parses() {
     let document = read("docs/modders.md");
     let all = blocks(&document);
     let manifest = all.iter().find(|block| block.code.starts_with("id = \"purse\"")).unwrap();
@@ -121,7 +121,7 @@ fn unnamed(sources: &str, document: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_reference_names_what_there_is() {
+fn reference_lists_every_function_and_hook() {
     expect_one(&unnamed("surface.add(\n    \"dance\",\n", "`ctx.roll(x)`"), "ctx.dance");
     let document = read("docs/modders.md");
     let sources: String = files_of("crates/plugin/src/ctx", ".rs").iter().map(|file| file.text.as_str()).collect();
@@ -152,7 +152,7 @@ fn other_routes(table: &str, document: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_routes_are_those_of_the_table() {
+fn api_document_lists_all_routes() {
     let table = "route(GET, \"/api/a\", User, \"A\", a)";
     expect_one(&other_routes(table, "## Routes\n`GET /api/a` `POST /api/a`"), "POST /api/a, which is not there");
     expect_one(&other_routes(table, "## Routes\n"), "lacks GET /api/a");
@@ -162,7 +162,7 @@ fn the_routes_are_those_of_the_table() {
 }
 
 #[test]
-fn the_test_of_the_reference_passes() {
+fn reference_test_case_example_passes() {
     let reference = read("docs/modders.md");
     let case = blocks(&reference).into_iter().find(|block| block.title.starts_with("`tests/market.toml`")).unwrap();
     let files =

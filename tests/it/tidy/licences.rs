@@ -118,7 +118,7 @@ fn run(program: &str, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn expressions_are_read() {
+fn licence_expressions_are_evaluated() {
     let allowed = ["MIT", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-3-Clause", "MPL-2.0"].map(str::to_owned);
     let check = |expression: &str, expected: bool| assert_eq!(is_met(expression, &allowed), expected, "{expression}");
     check("MIT", true);
@@ -136,7 +136,7 @@ fn expressions_are_read() {
 }
 
 #[test]
-fn planted_packages_are_found() {
+fn licence_check_finds_planted_packages() {
     let policy = Policy { allowed: vec!["MIT".into()], banned: vec!["left-pad".into()] };
     let package = |name: &str, licence: &str| Package {
         name: name.into(),
@@ -152,7 +152,7 @@ fn planted_packages_are_found() {
 }
 
 #[test]
-fn everything_linked_in_is_allowed() {
+fn licences_of_all_dependencies_are_allowed() {
     let packages = packages();
     assert!(packages.len() > 100, "cargo named only {} packages", packages.len());
     expect_none(&complaints(&packages, &policy()));

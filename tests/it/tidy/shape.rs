@@ -115,7 +115,7 @@ fn file(path: &str, text: &str) -> File {
 }
 
 #[test]
-fn planted_faults_of_shape_are_found() {
+fn source_shape_checks_find_planted_faults() {
     expect_one(&too_long(&file("src/a.rs", &"x\n".repeat(701))), "701 lines");
     expect_none(&too_long(&file("src/a.rs", &"x\n".repeat(700))));
 
@@ -142,7 +142,7 @@ fn planted_faults_of_shape_are_found() {
 }
 
 #[test]
-fn planted_leftovers_are_found() {
+fn leftover_check_finds_planted_faults() {
     let note = concat!("// TO", "DO: later");
     expect_one(&leftovers(&file("a.js", note)), "a.js:1 leaves");
     expect_one(&leftovers(&file("a.sh", concat!("\ncd /ho", "me/me/clotho"))), "a.sh:2");
@@ -151,14 +151,14 @@ fn planted_leftovers_are_found() {
 }
 
 #[test]
-fn files_and_functions_fit() {
+fn files_and_functions_stay_within_size_limits() {
     let sources = sources();
     let long = sources.iter().filter(|file| file.path.ends_with(".rs")).flat_map(long_functions);
     expect_none(&sources.iter().flat_map(too_long).chain(long).collect::<Vec<_>>());
 }
 
 #[test]
-fn every_room_has_a_head() {
+fn folders_have_module_doc_comment() {
     let files = rust_sources();
     let parent = |file: &File| file.path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
     let folders: BTreeSet<String> = files.iter().filter_map(parent).filter(|folder| folder != "src").collect();
@@ -173,13 +173,13 @@ fn public_items_have_doc_comments() {
 }
 
 #[test]
-fn every_silenced_lint_says_why() {
+fn silenced_lints_have_reasons() {
     expect_none(
         &sources().iter().filter(|f| f.path.ends_with(".rs")).flat_map(silenced_without_reason).collect::<Vec<_>>(),
     );
 }
 
 #[test]
-fn nothing_is_left_behind() {
+fn repository_has_no_leftovers() {
     expect_none(&files("").iter().flat_map(leftovers).collect::<Vec<_>>());
 }

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-use super::equal::session;
+use super::round_trip::session;
 use crate::support::test_store::TestStore;
 
 pub fn clotho(data: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
@@ -18,7 +18,7 @@ pub fn clotho(data: &Path, arguments: &[&str]) -> (Option<i32>, String, String) 
 /// S4-04: out of a data directory, also while a server holds it, and into another; a second file of one name, a server that
 /// runs and a file that is none are refused with what to do.
 #[test]
-fn sessions_go_out_and_in_by_hand() {
+fn export_and_import_commands_move_session() {
     let store = TestStore::new();
     let sid = session(&store).session.to_string();
     let folder = TempDir::new().unwrap();

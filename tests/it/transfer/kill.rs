@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::keep::kills::Program;
+use crate::keep::kill_recovery::Program;
 use crate::support::client::Ask;
 use crate::support::file::long_line;
 use crate::support::mock_model::MockModel;
@@ -28,7 +28,7 @@ pub async fn handed_in(program: &Program, file: &[u8], until: impl Fn(&Value) ->
 /// S4-04: whoever asks for a job after the server was killed in the middle of it is told that it was interrupted and what to
 /// do; nothing of the session is there; the same file comes in then, and its job is still told after another kill.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_killed_import_is_told_and_leaves_nothing() {
+async fn import_killed_is_reported_interrupted_and_leaves_nothing() {
     let (home, model) = (TempDir::new().unwrap(), MockModel::start().await);
     let start = || Program::start(home.path(), &model.base_url());
     let mut file = Vec::new();

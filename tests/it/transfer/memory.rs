@@ -42,7 +42,7 @@ fn each(small: (usize, i64), large: (usize, i64)) -> i64 {
 
 /// S0-54, S4-04: looking at a file holds a place for each message and never their texts.
 #[test]
-fn a_look_at_a_file_holds_no_texts() {
+fn archive_check_memory_excludes_texts() {
     let look = |messages| {
         let file = written(messages);
         let held = held(|| {
@@ -57,7 +57,7 @@ fn a_look_at_a_file_holds_no_texts() {
 
 /// S0-54, S4-04: a session goes out piece by piece: a few numbers for each message are held, and never their texts.
 #[test]
-fn a_session_goes_out_without_being_held() {
+fn export_memory_does_not_grow_with_text() {
     let store = TestStore::new();
     let out = |messages| {
         let session = import_file(&store, &mut written(messages), ArchiveLimits::of(1 << 30), |_| true).unwrap();
@@ -91,7 +91,7 @@ pub fn import_in_a_process(folder: &Path, arguments: &[&str]) -> u64 {
 /// S0-54, S4-04: the whole program takes a session in whose texts are larger than what it may hold.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_session_comes_in_without_being_held() {
+fn import_memory_does_not_grow_with_text() {
     let most = |messages: usize| {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("long.clotho");

@@ -1,14 +1,14 @@
-//! Sessions out of one store and into another: `equal` says that what comes in is what went out, `cases` is the table of
-//! files that may not come in, `command` is what a host types, `lines` the same for single lines, `memory` what is held of a large one, `beside` how others go
+//! Sessions out of one store and into another: `round_trip` says that what comes in is what went out, `invalid_archives` is the table of
+//! files that may not come in, `command` is what a host types, `export_command` the same for single lines, `memory` what is held of a large one, `concurrency` how others go
 //! on meanwhile, and `kill` what a crash leaves.
 
-mod beside;
-mod cases;
 mod command;
-mod equal;
+mod concurrency;
+mod export_command;
+mod invalid_archives;
 pub mod kill;
-mod lines;
 pub mod memory;
+mod round_trip;
 
 use std::fs::File;
 use std::io::Write as _;

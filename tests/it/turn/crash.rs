@@ -28,7 +28,7 @@ const SAID: &str = "The ogre hits. [HP -10]";
 /// S0-55, S4-11, C23, `domain.md` 5.6: after a `kill -9` in the middle of a stream the node is `error: interrupted` with the
 /// text that had been saved, the world is untouched, and a retry works.
 #[tokio::test]
-async fn killed_in_mid_stream() {
+async fn kill_during_stream_keeps_partial_text_as_error() {
     let home = tempfile::tempdir().unwrap();
     let mock = MockModel::start().await;
     mock.script(Reply::ok(["The ogre ", "hits. [HP -10] And"]).then_stall());
@@ -64,7 +64,7 @@ async fn killed_in_mid_stream() {
 /// S3-21: killed inside the first commit, a message was never sent: no node, no reply, HEAD and log as they were, and it can be
 /// sent again.
 #[tokio::test]
-async fn killed_inside_the_first_commit() {
+async fn kill_inside_first_commit_leaves_no_message() {
     let home = tempfile::tempdir().unwrap();
     let mock = MockModel::start().await;
     let mut program = Program::start(home.path(), &mock, "beginning");
@@ -86,7 +86,7 @@ async fn killed_inside_the_first_commit() {
 /// S3-21: killed before the first chunk, after the last one, and inside the last commit, a reply has done nothing at all; killed
 /// after that commit, it is there with text, world, trace and HEAD.
 #[tokio::test]
-async fn killed_at_each_step() {
+async fn kill_at_each_step_keeps_all_or_nothing() {
     for step in ["waiting", "asked", "written", "committing", "committed"] {
         let home = tempfile::tempdir().unwrap();
         let mock = MockModel::start().await;
@@ -139,7 +139,7 @@ struct Program {
 impl Program {
     fn start(folder: &Path, mock: &MockModel, step: &str) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["turn::crash::the_one_that_is_killed", "--exact", "--ignored", "--nocapture"])
+            .args(["turn::crash::kill_target_process_for_crash_tests", "--exact", "--ignored", "--nocapture"])
             .env(FOLDER, folder)
             .env(MODEL, mock.base_url())
             .env(STEP, step)
@@ -180,7 +180,7 @@ impl Drop for Program {
 /// The program that is killed. Run by the tests above, in a process of its own.
 #[tokio::test]
 #[ignore = "it is meant to be killed"]
-async fn the_one_that_is_killed() {
+async fn kill_target_process_for_crash_tests() {
     #[expect(clippy::disallowed_methods, reason = "this is how the other process is told")]
     let (Ok(folder), Ok(model), Ok(step)) = (std::env::var(FOLDER), std::env::var(MODEL), std::env::var(STEP)) else {
         return;

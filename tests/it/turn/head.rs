@@ -30,7 +30,7 @@ async fn cancelled(story: &Story<'_>, node: NodeId) -> Node {
 
 /// S1-18: HEAD goes to the reply that was asked for where HEAD stands.
 #[tokio::test]
-async fn a_reply_takes_head() {
+async fn head_moves_to_requested_reply() {
     let app = TestApp::start().await;
     let story = Story::begin(&app, &[]).await;
     let turn = story.say("Hi.").await;
@@ -40,7 +40,7 @@ async fn a_reply_takes_head() {
 
 /// S2-09, S0-04: a reroll is a sibling, HEAD goes to it, and the old reply is what it was.
 #[tokio::test]
-async fn a_reroll_takes_head() {
+async fn head_moves_to_reroll_sibling() {
     let app = TestApp::start().await;
     let story = Story::begin(&app, &[]).await;
     let turn = story.say("Hi.").await;
@@ -55,7 +55,7 @@ async fn a_reroll_takes_head() {
 
 /// C13: of several replies only the first may take HEAD, whichever ends first.
 #[tokio::test]
-async fn of_several_replies_the_first_takes_head() {
+async fn head_goes_to_first_of_several_replies() {
     let (app, _) = stalling().await;
     let story = Story::begin(&app, &[]).await;
     let several = GenerationSpec { n: 3, ..GenerationSpec::default() };
@@ -80,7 +80,7 @@ async fn of_several_replies_the_first_takes_head() {
 
 /// C13: HEAD went elsewhere meanwhile: it stays there, also if it came back.
 #[tokio::test]
-async fn a_reply_never_pulls_head_back() {
+async fn head_moved_elsewhere_is_not_pulled_back() {
     let (app, _) = stalling().await;
     let story = Story::begin(&app, &[]).await;
     let greeting = story.head().await;
@@ -102,7 +102,7 @@ async fn a_reply_never_pulls_head_back() {
 
 /// C13: asked for while HEAD stands elsewhere, or without wanting HEAD to follow.
 #[tokio::test]
-async fn a_reply_takes_no_head_that_was_not_its_own() {
+async fn head_elsewhere_at_request_stays_there() {
     let app = TestApp::start().await;
     let story = Story::begin(&app, &[]).await;
     let greeting = story.head().await;
@@ -124,7 +124,7 @@ async fn a_reply_takes_no_head_that_was_not_its_own() {
 
 /// C13: of two requests at once, who ends first takes HEAD and the other raises a badge.
 #[tokio::test]
-async fn of_two_rerolls_the_first_to_end_takes_head() {
+async fn head_goes_to_first_finished_of_two_rerolls() {
     let (app, _) = stalling().await;
     let story = Story::begin(&app, &[]).await;
     let first = speaking(&story, Ok(story.start("Hi.").await)).await;
@@ -139,7 +139,7 @@ async fn of_two_rerolls_the_first_to_end_takes_head() {
 
 /// `domain.md` 5.5: an error never takes HEAD.
 #[tokio::test]
-async fn an_error_never_takes_head() {
+async fn head_never_moves_to_error_node() {
     let app = TestApp::start().await;
     let story = Story::begin(&app, &[]).await;
     app.mock.script(Reply::ok(["Some text."]).then_cut());
@@ -150,7 +150,7 @@ async fn an_error_never_takes_head() {
 
 /// `domain.md` 2.19: what happens when HEAD is not where the writer saw it.
 #[tokio::test]
-async fn a_stale_writer_is_refused_appended_or_branched() {
+async fn stale_head_write_is_refused_appended_or_branched() {
     use clotho_core::tree::edit::TreeError;
     use clotho_engine::turn::StaleHeadPolicy;
     let app = TestApp::start().await;
@@ -189,7 +189,7 @@ async fn a_stale_writer_is_refused_appended_or_branched() {
 
 /// Several people at one table: everybody's message goes below the one before, and nobody's is lost.
 #[tokio::test]
-async fn many_append_at_once() {
+async fn parallel_appends_keep_every_message() {
     let app = TestApp::start().await;
     let story = Story::begin(&app, &[]).await;
     let seen = story.head().await;

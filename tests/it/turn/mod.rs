@@ -1,30 +1,30 @@
 //! A turn from end to end, in the real program against the mock model: store, plugins, prompt, stream, rules, commits, live
 //! events and the index.
 //!
-//! One file per question: `journey` (the order of things), `head`, `again` (rerolls, old records, edits), `world`, `rules`
-//! (which are in force), `migrate` (values of older versions), `input`, `narrator`, `unruly` (plugins that fail), `faults` (models that fail), `ends` (cancel,
-//! limits, shutdown), `crash`, `prompt`, `speakers`, `trace`, `watch`, `index`. To add a test: a [`Story`], what the mock says, and
+//! One file per question: `turn_flow` (the order of things), `head`, `rerolls_and_edits` (rerolls, old records, edits), `state`, `active_rules`
+//! (which are in force), `plugin_migration` (values of older versions), `input_hooks`, `narrator`, `plugin_failures` (plugins that fail), `model_failures` (models that fail), `cancel_and_shutdown` (cancel,
+//! limits, shutdown), `crash`, `prompt`, `speakers`, `trace`, `watchers`, `search_index`. To add a test: a [`Story`], what the mock says, and
 //! what the story looks like afterwards. Nothing sleeps: hold the mock with a gate, wait with [`Story::done`] or
 //! [`Story::arrived`].
 
-mod again;
+mod active_rules;
+mod cancel_and_shutdown;
 mod crash;
-mod ends;
-mod faults;
 mod head;
-mod index;
-mod input;
-mod journey;
-mod migrate;
+mod input_hooks;
+mod manifest_rules;
+mod model_failures;
 mod narrator;
+mod plugin_failures;
+mod plugin_migration;
 mod prompt;
-mod rules;
-mod scheduled;
+mod rerolls_and_edits;
+mod search_index;
 mod speakers;
+mod state;
 mod trace;
-mod unruly;
-mod watch;
-mod world;
+mod turn_flow;
+mod watchers;
 
 use clotho_core::ids::NodeId;
 use clotho_core::tree::{Node, Role, Status};

@@ -26,7 +26,7 @@ async fn story(app: &TestApp) -> Story<'_> {
 
 /// A narrator plays in its own session; its text, operations and dice are the reply's; no model is asked.
 #[tokio::test]
-async fn a_narrator_writes_the_reply() {
+async fn narrator_writes_reply_without_model_request() {
     let app = TestApp::with().script("teller", TELLER).start().await;
     let story = story(&app).await;
     assert_eq!(story.in_force(story.head().await).await, ["teller"]);
@@ -46,7 +46,7 @@ async fn a_narrator_writes_the_reply() {
 
 /// `domain.md` 3.8: dice are recorded, another reply has others, and the seeds give the same ones again.
 #[tokio::test]
-async fn dice_are_recorded_and_can_be_thrown_again() {
+async fn narrator_dice_are_recorded_and_reproducible_by_seed() {
     let app = TestApp::with().script("teller", TELLER).start().await;
     let story = story(&app).await;
     let first = story.say("roll").await.reply;
@@ -67,7 +67,7 @@ async fn dice_are_recorded_and_can_be_thrown_again() {
 
 /// A narrator that throws or says nothing: an error node with words, no effects, HEAD unmoved; going on works.
 #[tokio::test]
-async fn a_narrator_that_fails() {
+async fn narrator_failure_gives_error_node_without_effects() {
     let app = TestApp::with().script("teller", TELLER).start().await;
     let story = story(&app).await;
     for (text, code, words) in
@@ -87,7 +87,7 @@ async fn a_narrator_that_fails() {
 
 /// A narrator that is gone, or does not play here: an error node that says so.
 #[tokio::test]
-async fn a_narrator_that_is_not_there() {
+async fn narrator_missing_gives_error_node() {
     let app = TestApp::with().script("teller", TELLER).start().await;
     let absent = Story::begin(&app, &[]).await;
     let generate = GenerationSpec { model: Some("plugin:teller".into()), ..GenerationSpec::default() };
@@ -114,7 +114,7 @@ async fn a_narrator_that_is_not_there() {
 
 /// Where the server's own model is a narrator, it plays in every session that names no other.
 #[tokio::test]
-async fn the_servers_narrator_plays_everywhere() {
+async fn narrator_as_default_model_serves_all_sessions() {
     let app = TestApp::with().script("teller", TELLER).set("generation.model", "plugin:teller").start().await;
     let story = Story::begin(&app, &[]).await;
     assert_eq!(story.say("go").await.reply.status, Status::Complete);
@@ -124,7 +124,7 @@ async fn the_servers_narrator_plays_everywhere() {
 
 /// An edited reply keeps what its narrator did, and the rules read the new words; also when it is edited again.
 #[tokio::test]
-async fn an_edited_narration_keeps_what_happened() {
+async fn narrator_reply_edit_keeps_its_operations() {
     let note = "ctx.note(\"Tired.\"); ctx.add(\"hp\", -1,";
     let script = TELLER
         .replace("ctx.add(\"hp\", -1,", note)
@@ -157,7 +157,7 @@ async fn an_edited_narration_keeps_what_happened() {
 
 /// The bundled adventure: mending a typo in what was told costs no hit point and gives none back, and the future stays.
 #[tokio::test]
-async fn a_typo_in_the_adventure_is_mended() {
+async fn adventure_typo_edit_keeps_hit_points() {
     let app = TestApp::start().await;
     let character = app.character(rin()).await;
     let model = Some("plugin:lantern-keep".to_owned());
@@ -183,9 +183,9 @@ async fn a_typo_in_the_adventure_is_mended() {
     assert!(story.whole_path(next.id, clotho_store::PathFilter::All).await.iter().any(|node| node.id == mended));
 }
 
-/// Whose text a hook is about: the runner of plugins' tests says the same (`plugins::modder`).
+/// Whose text a hook is about: the runner of plugins' tests says the same (`plugins::test_runner`).
 #[tokio::test]
-async fn hooks_are_told_whose_text_it_is() {
+async fn hooks_receive_role_of_text() {
     let hooks = ["init", "on_input", "narrate", "on_reply"];
     let mut script = "fn quick_replies(ctx) { [#{ label: ctx.role }] }\n".to_owned();
     for hook in hooks {
@@ -211,7 +211,7 @@ async fn hooks_are_told_whose_text_it_is() {
 
 /// A rule that sees every message is shown the whole of it or is not asked: what it cannot read is refused.
 #[tokio::test]
-async fn a_message_that_a_rule_cannot_read() {
+async fn message_too_long_for_rule_is_refused() {
     let app = TestApp::start().await;
     let story = Story::begin(&app, &["combat"]).await;
     let (head, op) = (story.head().await, story.session().await.op);
@@ -226,7 +226,7 @@ async fn a_message_that_a_rule_cannot_read() {
 /// A message that is too long for a narrator is refused before anything is written, and is no strike against it; one that it
 /// can just read is answered, whatever becomes of its letters.
 #[tokio::test]
-async fn a_message_that_a_narrator_cannot_read() {
+async fn message_too_long_for_narrator_is_refused() {
     let app = TestApp::start().await;
     let character = app.character(rin()).await;
     let model = Some("plugin:lantern-keep".to_owned());

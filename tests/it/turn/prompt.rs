@@ -18,7 +18,7 @@ fn long(n: usize) -> String {
 /// `domain.md` 6.3: a full history is cut at whole messages, in steps: in between, each prompt begins with the one before
 /// it, so that what the provider has read need not be read again.
 #[tokio::test]
-async fn a_full_history_is_cut_in_steps() {
+async fn prompt_full_history_is_trimmed_in_steps() {
     let app = narrow().start().await;
     let story = Story::begin(&app, &[]).await;
     for n in 0..30 {
@@ -51,7 +51,7 @@ async fn a_full_history_is_cut_in_steps() {
 
 /// S0-37, `domain.md` 6.2: where there is no room, examples go first and the trace says so; the prompt is still rebuilt.
 #[tokio::test]
-async fn blocks_without_room_are_left_out() {
+async fn prompt_over_budget_drops_examples_first() {
     let app = narrow().start().await;
     let exchange = |n: usize| format!("<START>\n{{{{user}}}}: {}\n{{{{char}}}}: {}\n", long(n), long(n + 1));
     let examples = [exchange(1), exchange(3), exchange(5), exchange(7)].concat();
@@ -85,7 +85,7 @@ async fn blocks_without_room_are_left_out() {
 
 /// A card that takes more than there is: the reply says so and what to do, no model is asked, and a longer context helps.
 #[tokio::test]
-async fn a_card_that_is_too_large() {
+async fn prompt_card_over_context_fails_with_hint() {
     let app = narrow().start().await;
     let card = json!({"name": "Rin", "description": "lamp ".repeat(600), "firstMessage": "Hello."});
     let character = app.character(card).await;
@@ -109,7 +109,7 @@ async fn a_card_that_is_too_large() {
 
 /// The room that `reply_tokens` keeps free is what the model is told it may use; a session's own word goes over it.
 #[tokio::test]
-async fn a_reply_is_as_long_as_its_room() {
+async fn reply_tokens_setting_limits_max_tokens() {
     let app = narrow().start().await;
     let story = Story::begin(&app, &[]).await;
     let reply = story.say("Hi.").await.reply;
@@ -126,7 +126,7 @@ async fn a_reply_is_as_long_as_its_room() {
 
 /// Prices that the provider tells make the cost of a reply where it tells none itself: exactly, and marked as such.
 #[tokio::test]
-async fn what_a_reply_costs() {
+async fn reply_cost_is_computed_from_provider_prices() {
     let app = TestApp::start().await;
     let story = Story::begin(&app, &[]).await;
     let mut changes = tokio::time::interval(std::time::Duration::from_millis(5));
@@ -162,7 +162,7 @@ async fn what_a_reply_costs() {
 
 /// The newest message always goes, whole.
 #[tokio::test]
-async fn the_newest_message_goes_whole() {
+async fn prompt_newest_message_is_never_trimmed() {
     let app = narrow().start().await;
     let story = Story::begin(&app, &[]).await;
     let huge = "words ".repeat(2_000);
@@ -172,7 +172,7 @@ async fn the_newest_message_goes_whole() {
 
 /// The model's own context length, where its provider tells it, is the budget.
 #[tokio::test]
-async fn the_provider_knows_the_models_context() {
+async fn prompt_budget_uses_context_length_of_provider() {
     let mock = MockModel::start().await;
     mock.models(Reply::json(
         200,
@@ -200,7 +200,7 @@ async fn the_provider_knows_the_models_context() {
 
 /// A provider is asked again what it can, once in a while, when somebody asks it for a reply: models come and go.
 #[tokio::test]
-async fn a_provider_is_asked_again() {
+async fn provider_model_list_is_refreshed_after_interval() {
     let clock = std::sync::Arc::new(clotho_core::clock::TestClock::new(clotho_core::clock::Time(1_700_000_000_000)));
     let app = TestApp::with().clock(clock.clone()).start().await;
     let story = Story::begin(&app, &[]).await;
@@ -224,7 +224,7 @@ async fn a_provider_is_asked_again() {
 
 /// A deep session costs no more: what lies far above is not even read. Proved by damaging it.
 #[tokio::test]
-async fn a_deep_session_reads_only_pages() {
+async fn prompt_of_deep_session_reads_only_needed_pages() {
     const DEPTH: usize = 10_000;
     let app = narrow().start().await;
     let story = Story::begin(&app, &[]).await;
@@ -282,7 +282,7 @@ fn deepen(
 
 /// S4-34, S4-12, S4-01: a message that is switched off is in no prompt, and back when it is switched on.
 #[tokio::test]
-async fn what_is_switched_off_is_not_sent() {
+async fn prompt_leaves_out_disabled_messages() {
     let app = TestApp::start().await;
     let story = Story::begin(&app, &[]).await;
     let first = story.say("One.").await;
@@ -324,7 +324,7 @@ fn expected(texts: &[(&'static str, String, bool)]) -> Vec<(String, String)> {
 /// S4-34, S4-35, S4-22, S4-12, S4-01: whatever is switched off, a prompt holds exactly the enabled texts in order, no two
 /// neighbours of one role, nothing empty, and a user's text at the end; its trace says the same.
 #[tokio::test]
-async fn random_flags_leave_a_legal_prompt() {
+async fn prompt_with_random_disabled_messages_is_valid() {
     let app = TestApp::start().await;
     let story = Story::begin(&app, &[]).await;
     let mut last = story.say("Turn 0.").await;
@@ -357,7 +357,7 @@ async fn random_flags_leave_a_legal_prompt() {
 
 /// The cards' texts, each in its place, names filled in; the world just before the last message.
 #[tokio::test]
-async fn the_cards_come_into_the_prompt() {
+async fn prompt_places_card_texts_and_state() {
     let app = with_hurt().start().await;
     let card = json!({
         "name": "Rin", "systemPrompt": "You are {{char}}.", "description": "{{char}} keeps a lamp.", "personality": "Calm.",
@@ -393,7 +393,7 @@ async fn the_cards_come_into_the_prompt() {
 
 /// C18: a card without a first message: the story begins at the root, and no empty message is sent.
 #[tokio::test]
-async fn a_story_without_a_greeting() {
+async fn session_without_greeting_sends_no_empty_message() {
     let app = TestApp::start().await;
     let character = app.character(json!({"name": "Moss", "systemPrompt": "Be {{char}}.", "firstMessage": " "})).await;
     let new = SessionSpec { character_ids: vec![character], ..SessionSpec::default() };

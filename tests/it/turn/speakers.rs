@@ -12,7 +12,7 @@ fn voices(node: &Node) -> (bool, bool, bool, Option<&str>) {
 
 /// Every way in which a node comes to be says who spoke: the person who wrote or asked, as whom, and which character.
 #[tokio::test]
-async fn every_node_says_who_speaks() {
+async fn speaker_is_recorded_on_every_node() {
     let app = with_hurt().start().await;
     let (first, second) = (app.character(rin()).await, app.character(json!({"name": "Moss"})).await);
     let ann = app.persona(json!({"name": "Ann"})).await;
@@ -65,7 +65,7 @@ async fn every_node_says_who_speaks() {
 
 /// All greetings of all characters are siblings below the root, in order, with the names filled in; each is a beginning.
 #[tokio::test]
-async fn every_greeting_is_a_beginning() {
+async fn greetings_of_all_characters_are_root_siblings() {
     let app = TestApp::start().await;
     let card = json!({"name": "Rin", "firstMessage": "Come in, {{user}}.", "alternateGreetings": ["{{char}} is out.", " ", "Who?"]});
     let (rin, moss) =

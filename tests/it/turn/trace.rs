@@ -17,7 +17,7 @@ async fn check(story: &Story<'_>, reply: NodeId, body: &Value) {
 
 /// C19, S0-37, S3-13: after edits, `carry` and switching off, all prompts are still what was sent.
 #[tokio::test]
-async fn a_prompt_is_rebuilt_byte_for_byte() {
+async fn trace_rebuilds_prompt_byte_for_byte_after_edits() {
     let app = with_hurt().start().await;
     let story = Story::begin(&app, &["hurt"]).await;
     let mut replies = Vec::new();
@@ -55,7 +55,7 @@ async fn a_prompt_is_rebuilt_byte_for_byte() {
 
 /// S0-37: the trace lists what the prompt was made of; the parts are the whole.
 #[tokio::test]
-async fn the_parts_are_the_whole() {
+async fn trace_parts_add_up_to_whole_prompt() {
     let app = with_hurt().start().await;
     let story = Story::begin(&app, &["hurt"]).await;
     let greeting = story.head().await;
@@ -79,7 +79,7 @@ struct Bytes {
 
 /// C19: traces grow with what is new in each turn: sixty more turns cost as much as the sixty before.
 #[tokio::test]
-async fn traces_grow_linearly() {
+async fn trace_size_grows_linearly_with_turns() {
     let app = TestApp::with().set("generation.context_tokens", "100000").start().await;
     let story = Story::begin(&app, &[]).await;
     let bytes = || {

@@ -1,5 +1,5 @@
 //! The interface to a vector index. The exact comparison with each candidate is the reference. Any other index behind
-//! this trait must pass the same tests (`tests/it/http/nearest.rs`).
+//! this trait must pass the same tests (`tests/it/http/vector_search.rs`).
 
 /// Finds the nearest vectors; they are stored by the hashes of their texts.
 pub trait NearestVectors {

@@ -1,0 +1,153 @@
+//! Whatever comes to the door: what it is, its content says.
+
+use clotho_core::ids::CharacterId;
+use clotho_store::CharacterCard;
+
+use super::*;
+use crate::sillytavern::command::clotho;
+use crate::sillytavern::hostile::packed;
+use crate::sillytavern::{only, sessions};
+use crate::support::data_root::{greeting, lines, said};
+
+/// S4-53: a folder of many things, or an archive of it: each comes in as what it is, and what is nothing is named.
+#[test]
+fn import_folder_with_mixed_formats_imports_each() {
+    let (store, folder) = (TestStore::new(), DataRoot::bare());
+    let night = lines(&[greeting(), said("Hm.", 1)]);
+    let story = asked_twice().to_string();
+    let files: [(&str, &[u8]); 7] = [
+        ("a/Lamps.json", br#"{"entries": {"0": {"uid": 0, "key": ["lamp"], "content": "It burns."}}}"#),
+        ("a/conversations.json", story.as_bytes()),
+        ("a/Rin.json", br#"{"spec": "chara_card_v2", "data": {"name": "Rin", "first_mes": "Oh."}}"#),
+        ("Night.txt", night.as_bytes()),
+        ("picture.jpg", b"\xff\xd8\xff"),
+        ("notes.txt", b"hello"),
+        ("hello.json", br#"{"hello": 1}"#),
+    ];
+    for (name, bytes) in files {
+        let path = folder.file(name, "");
+        std::fs::write(path, bytes).unwrap();
+    }
+    let arrived = taken(&store, folder.path());
+    let told = arrived.report.to_string();
+    assert_eq!((arrived.totals.sessions, arrived.totals.lorebooks, arrived.totals.skipped), (2, 1, 3), "{told}");
+    for name in ["character Rin", "picture.jpg", "notes.txt", "hello.json", "The lamp", "Night.txt"] {
+        assert!(told.contains(name), "{name}: {told}");
+    }
+    let archive = DataRoot::bare();
+    let path = archive.file("all.zip", "");
+    std::fs::write(&path, packed(&files)).unwrap();
+    let again = taken(&store, &path);
+    assert_eq!((again.totals.sessions, again.totals.messages, again.totals.unchanged), (0, 0, 2), "{}", again.report);
+    store.is_well();
+}
+
+/// What is nothing at all is refused, and the refusal says what is taken.
+#[test]
+fn import_unknown_format_lists_supported_programs() {
+    let (store, folder) = (TestStore::new(), DataRoot::bare());
+    let refused = |name: &str, bytes: &[u8]| {
+        let path = folder.file(name, "");
+        std::fs::write(&path, bytes).unwrap();
+        tried(&store, &path).unwrap_err().to_string()
+    };
+    for (name, bytes) in
+        [("a.json", br#"{"hello": 1}"#.as_slice()), ("b", b"hello"), ("c.zip", b""), ("d.json", b"[1, 2]")]
+    {
+        let told = refused(name, bytes);
+        assert!(
+            told.contains("ChatGPT") && told.contains("SillyTavern") && told.contains("KoboldAI"),
+            "{name}: {told}"
+        );
+    }
+    assert!(refused("e.zip", b"PK\x03\x04 no").contains("no archive that can be read"));
+    assert_eq!(sessions(&store).len(), 0);
+}
+
+/// S4-53: `clotho import` takes a file of any program, and says beforehand what would come.
+#[test]
+fn import_command_detects_format_and_supports_dry_run() {
+    let (store, folder) = (TestStore::new(), DataRoot::bare());
+    let data = store.settings.data_dir.clone();
+    let mut store = store;
+    store.close();
+    let path = folder.file("conversations.json", &json!([asked_twice()]).to_string());
+    let path = path.to_str().unwrap();
+    let (code, told, said) = clotho(&data, &["import", path, "--dry-run"]);
+    assert!(
+        code == Some(0) && told.contains("would come in: 1 characters, 0 personas, 1 sessions, 5 messages"),
+        "{told}{said}"
+    );
+    let (code, told, _) = clotho(&data, &["import", path, "--json"]);
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!((code, &told["totals"]["messages"]), (Some(0), &json!(5)));
+    let (code, _, said) = clotho(&data, &["import", path, "--user", "Nobody"]);
+    assert!(code == Some(1) && said.contains("there are: Ada"), "{said}");
+    let chat = folder.file("Night.jsonl", &lines(&[greeting()]));
+    let (code, told, _) = clotho(&data, &["import", chat.to_str().unwrap()]);
+    assert!(code == Some(0) && told.contains("1 sessions, 1 messages"), "{told}");
+    let nothing = folder.file("hello.txt", "hello");
+    let (code, _, said) = clotho(&data, &["import", nothing.to_str().unwrap()]);
+    assert!(code == Some(1) && said.contains("text-generation-webui"), "{said}");
+    let (code, told, _) = clotho(&data, &["import", "--help"]);
+    for name in [
+        "ChatGPT",
+        "Open WebUI",
+        "LibreChat",
+        "RisuAI",
+        "Agnai",
+        "KoboldAI",
+        "text-generation-webui",
+        "CAI Tools",
+        "Chub",
+    ] {
+        assert!(code == Some(0) && told.contains(name), "{name}: {told}");
+    }
+    store.reopen();
+    assert_eq!(sessions(&store).len(), 2);
+}
+
+/// S4-53: a chat of Chub, whose texts are objects, is a chat like any other.
+#[test]
+fn chub_chat_imports_like_other_chats() {
+    let (store, folder) = (TestStore::new(), DataRoot::bare());
+    let rows = [
+        json!({"user_name": "Wren", "character_name": "Ivo"}),
+        json!({"name": "Ivo", "is_user": false, "mes": {"message": "Evening.", "id": 7}, "swipe_id": 0,
+               "swipes": [{"message": "Evening.", "id": 7}, {"message": "Night."}]}),
+        said("Hm.", 1),
+    ];
+    taken(&store, &folder.file("chub.jsonl", &lines(&rows)));
+    let held = only(&store);
+    assert_eq!(store.shown(held.session.id), ["Evening.", "Hm."]);
+    assert_eq!(crate::sillytavern::children(&store, &held, held.session.root), ["Evening.", "Night."]);
+}
+
+/// S4-53: a chat that comes by itself belongs to the one who is called so here and whose card came before, alone; where two are
+/// called so, or nobody, somebody comes for it who has a name and nothing else.
+#[test]
+fn single_chat_import_matches_character_by_unique_name() {
+    let (store, folder) = (TestStore::new(), DataRoot::bare());
+    let keep = |name: &str| {
+        let (id, at, owner) = (CharacterId::new(store.ids.next(store.now())), store.now(), store.owner);
+        let card = json!({"name": name, "description": "Keeps the lamps."}).as_object().unwrap().clone();
+        let character = CharacterCard { id, card, created: at, updated: at };
+        store.write(move |tx| tx.put_character(owner, &character)).unwrap();
+        id
+    };
+    let night = |text: &str| lines(&[greeting(), said(text, 1)]);
+    let ivo = keep("Ivo");
+    keep("Tomas");
+    let arrived = taken(&store, &folder.file("Night.jsonl", &night("Hm.")));
+    let told = arrived.report.to_string();
+    assert_eq!((arrived.totals.characters, arrived.totals.sessions), (0, 1), "{told}");
+    assert!(told.contains("who is here") && !told.contains("card is not there"), "{told}");
+    assert_eq!(only(&store).session.cards.iter().map(|card| card.id).collect::<Vec<_>>(), [ivo]);
+
+    keep("Ivo");
+    let arrived = taken(&store, &folder.file("Day.jsonl", &night("Hm?")));
+    let told = arrived.report.to_string();
+    assert_eq!((arrived.totals.characters, arrived.totals.sessions), (1, 1), "{told}");
+    assert!(told.contains("card is not there"), "{told}");
+    store.is_well();
+}

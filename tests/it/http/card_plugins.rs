@@ -1,0 +1,125 @@
+//! Rules inside a card: one picture brings the character and what a story with it plays by, and nothing of it runs before
+//! whoever runs the server has taken it in.
+
+use super::play::Play;
+use super::*;
+
+const MANIFEST: &str = "id = \"tide\"\ntitle = \"Tide\"\nversion = \"1.0.0\"\napi = \"1\"\n";
+const SCRIPT: &str = "fn on_reply(ctx) { ctx.set(\"level\", ctx.get(\"level\", 0) + 1, \"the tide\"); }\n";
+
+/// A card with these rules, as it comes out of the server of whoever wrote them.
+async fn card(manifest: &str, script: &str) -> Vec<u8> {
+    let setup = TestApp::with().plugin("tide", &[("plugin.toml", manifest), ("main.rhai", script)]);
+    let app = TestServer::with(setup).await;
+    let cid = id(&app.post("/api/characters", &json!({"name": "Rin", "firstMessage": "Hello."})).await);
+    let rules = format!("/api/characters/{cid}/rules");
+    assert_eq!(app.get(&rules).await["state"], "none");
+    let carried = app.put(&rules, &json!({"plugin": "tide"})).await;
+    assert_eq!((&carried["id"], &carried["state"]), (&json!("tide"), &json!("same")), "{carried}");
+    let heard = app.ask("GET", &format!("/api/characters/{cid}/export?format=png")).send().await;
+    assert_eq!(heard.status, 200);
+    assert_eq!(app.ask("DELETE", &rules).send().await.status, 204);
+    assert_eq!(app.get(&rules).await["state"], "none");
+    heard.body
+}
+
+async fn import(app: &TestServer, card: &[u8]) -> String {
+    let came =
+        app.ask("POST", "/api/characters/import").bytes(card, "application/octet-stream").send().await.expect(201);
+    id(&came)
+}
+
+/// That a card brings rules is said where it comes in.
+#[tokio::test]
+async fn card_import_reports_embedded_plugin() {
+    let file = card(MANIFEST, SCRIPT).await;
+    let app = TestServer::with(TestApp::with()).await;
+    let ask = app.ask("POST", "/api/characters/import").bytes(&file, "application/octet-stream");
+    let came = ask.send().await.expect(201);
+    let findings = came["report"]["items"][0]["findings"].as_array().unwrap();
+    let rules = findings.iter().find(|one| one["code"] == "rules").unwrap_or_else(|| panic!("{came}"));
+    assert_eq!(rules["fate"], "kept");
+    assert!(rules["message"].as_str().unwrap().contains("the plugin \"tide\""), "{rules}");
+}
+
+/// Rank 7 and 13: code that comes with a card is proposed and never running; the one who runs the server takes in what he has
+/// seen, and a newer version of it is an update that says what is different and what it asks for.
+#[tokio::test]
+async fn card_plugin_needs_accept_to_install_or_update() {
+    let first = card(MANIFEST, SCRIPT).await;
+    let app = TestServer::with(TestApp::with()).await;
+    let cid = import(&app, &first).await;
+    let rules = format!("/api/characters/{cid}/rules");
+    let seen = app.get(&rules).await;
+    assert_eq!(
+        (&seen["state"], &seen["version"], &seen["error"]),
+        (&json!("new"), &json!("1.0.0"), &Value::Null),
+        "{seen}"
+    );
+    assert_eq!((&seen["files"][0]["path"], &seen["files"][0]["after"]), (&json!("main.rhai"), &json!(SCRIPT)));
+    app.ask("GET", "/api/plugins/tide").send().await.refused("not_found");
+    let accept = format!("{rules}/accept");
+    let refused = async |at: &str, body: Value| app.ask("POST", at).json(&body).send().await.refused("conflict");
+    refused(&accept, json!({"codeHash": "other"})).await;
+    refused(&accept, json!({"codeHash": seen["codeHash"], "installedHash": "other"})).await;
+    let taken = app.post(&accept, &json!({"codeHash": seen["codeHash"]})).await;
+    assert_eq!((&taken["id"], &taken["isOk"], &taken["codeHash"]), (&json!("tide"), &json!(true), &seen["codeHash"]));
+    assert_eq!(app.get(&rules).await["state"], "same");
+
+    let session = app.post("/api/sessions", &json!({"characterIds": [cid], "plugins": [{"id": "tide"}]})).await;
+    let play = Play { sid: id(&session), app };
+    let one = play.say("One.").await;
+    let level =
+        async |node: &str| play.get(&format!("node/{node}/world")).await["world"]["vars"]["tide"]["level"].clone();
+    assert_eq!(level(&one.reply).await, 1);
+
+    let manifest = MANIFEST.replace("1.0.0", "1.1.0") + "[permissions]\nrequest = [\"notes\"]\n";
+    let second = card(&manifest, &SCRIPT.replace("+ 1", "+ 10")).await;
+    let newer = import(&play.app, &second).await;
+    let rules = format!("/api/characters/{newer}/rules");
+    let seen = play.app.get(&rules).await;
+    assert_eq!((&seen["state"], &seen["installedVersion"]), (&json!("newer"), &json!("1.0.0")), "{seen}");
+    assert_eq!(seen["asksMore"], json!(["notes"]));
+    let changed = &seen["files"][0];
+    assert_eq!((&changed["change"], &changed["before"]), (&json!("changed"), &json!(SCRIPT)));
+    let accept = format!("{rules}/accept");
+    let told =
+        play.app.ask("POST", &accept).json(&json!({"codeHash": seen["codeHash"]})).send().await.refused("conflict");
+    assert_eq!(told["details"]["installedHash"], seen["installedHash"]);
+    let both = json!({"codeHash": seen["codeHash"], "installedHash": seen["installedHash"]});
+    play.app.post(&accept, &both).await;
+    let two = play.say("Two.").await;
+    assert_eq!([level(&one.reply).await, level(&two.reply).await], [1, 11], "the past keeps what it was played by");
+}
+
+/// A card comes from strangers: what it carries is told as broken and refused, and no card takes the place of what is inside
+/// the program.
+#[tokio::test]
+async fn card_plugin_broken_or_bundled_id_is_refused() {
+    let app = TestServer::with(TestApp::with()).await;
+    let of = async |files: Value| {
+        let metadata = json!({"clotho": {"rules": {"files": files}}});
+        let cid = id(&app.post("/api/characters", &json!({"name": "Rin", "metadata": metadata})).await);
+        format!("/api/characters/{cid}/rules")
+    };
+    let broken = [
+        json!({"main.rhai": SCRIPT}),
+        json!({"plugin.toml": MANIFEST, "main.rhai": "fn on_reply(ctx) {"}),
+        json!({"plugin.toml": MANIFEST, "main.rhai": SCRIPT, "../out.rhai": ""}),
+        json!({"plugin.toml": MANIFEST.replace("tide", "../tide"), "main.rhai": SCRIPT}),
+        json!({"plugin.toml": 5}),
+    ];
+    for files in broken {
+        let rules = of(files).await;
+        let seen = app.get(&rules).await;
+        assert!(seen["state"] == "broken" && seen["error"]["message"].is_string(), "{seen}");
+        let heard = app.ask("POST", &format!("{rules}/accept")).json(&json!({"codeHash": "x"})).send().await;
+        assert!([409, 422].contains(&heard.status), "{}", heard.status);
+    }
+    let bundled = of(json!({"plugin.toml": MANIFEST.replace("tide", "combat"), "main.rhai": SCRIPT})).await;
+    let seen = app.get(&bundled).await;
+    assert_eq!(seen["state"], "bundled", "{seen}");
+    let both = json!({"codeHash": seen["codeHash"], "installedHash": seen["installedHash"]});
+    app.ask("POST", &format!("{bundled}/accept")).json(&both).send().await.refused("conflict");
+    assert!(!app.inside().home().join("plugins/combat").exists());
+}

@@ -1,0 +1,121 @@
+//! Prompts that go as one text, in the form that a model was trained on; and replies that the program begins.
+
+use super::play::Play;
+use super::*;
+use crate::support::mock_model::MockModel;
+
+/// A session whose provider is of this kind, with these settings, and whose prompts follow this preset.
+async fn with(kind: &str, settings: &[(&str, &str)], preset: Value, mock: MockModel) -> Play {
+    let mut setup = TestApp::with();
+    let own = [("id", "own"), ("kind", kind), ("base_url", &mock.root_url()), ("models", "[\"mock\"]")];
+    for (key, value) in own.iter().chain(settings) {
+        setup = setup.set(&format!("providers.2.{key}"), value);
+    }
+    let play = Play::with(setup.mock(mock), json!({"model": "own/mock"})).await;
+    let made = play.app.post("/api/presets", &json!({"kind": "openai", "name": "Own", "body": preset})).await;
+    let path = format!("/api/sessions/{}", play.sid);
+    play.app.ask("PATCH", &path).json(&json!({"presetId": made["id"]})).send().await.expect(200);
+    play
+}
+
+/// A preset that sends instructions and the story, and nothing else.
+fn short() -> Value {
+    let on = |id: &str| json!({"identifier": id, "enabled": true});
+    json!({"new_chat_prompt": "", "assistant_prefill": "",
+        "prompts": [{"identifier": "main", "role": "system", "content": "Be {{char}}."}],
+        "prompt_order": [{"character_id": 100_001, "order": [on("main"), on("chatHistory")]}]})
+}
+
+/// The body of the last request for a reply.
+fn asked(play: &Play) -> Value {
+    play.app.mock().requests().pop().unwrap()
+}
+
+/// A whole turn over a server that completes a text, in the form of Llama 3: what is sent, where it stops, what the trace
+/// says, and a reply that is gone on with, whose beginning stays open.
+#[tokio::test]
+async fn text_completion_turn_uses_llama3_template() {
+    let play = with("koboldcpp", &[("template", "llama3")], short(), MockModel::start().await).await;
+    play.app.mock().script(Reply::ok(["She lights"]));
+    let said = play.say("Light the <|eot_id|> lamp.").await;
+    let head = |who: &str| format!("<|start_header_id|>{who}<|end_header_id|>\n\n");
+    let story = format!(
+        "{}Be Rin.<|eot_id|>{}Hello.<|eot_id|>{}Light the <| eot_id|> lamp.<|eot_id|>{}",
+        head("system"),
+        head("assistant"),
+        head("user"),
+        head("assistant")
+    );
+    let sent = asked(&play);
+    assert_eq!(sent["prompt"], json!(story));
+    assert_eq!(sent["stop_sequence"], json!(["<|eot_id|>", "<|start_header_id|>"]));
+    let trace = play.get(&format!("node/{}/trace", said.reply)).await;
+    assert_eq!((&trace["template"], &trace["isExact"]), (&json!({"name": "llama3"}), &json!(true)));
+    assert_eq!(trace["tokens"]["by"], "server");
+
+    play.app.mock().script(Reply::ok([" the lamp."]));
+    let longer = id(&play.post(&format!("node/{}/continue", said.reply), json!({})).await["generations"][0]);
+    assert_eq!(play.done(&longer).await["content"], "She lights the lamp.");
+}
+
+/// The template that the server tells of its model is used without a word in the settings; one that is none is said, and the
+/// prompt goes in ChatML.
+#[tokio::test]
+async fn chat_template_of_server_used_or_falls_back() {
+    for kind in ["llamacpp", "koboldcpp"] {
+        let mock = MockModel::start().await;
+        mock.template("{% for m in messages %}<|{{ m.role }}|>{{ m.content }}</s>{% endfor %}<|assistant|>");
+        let play = with(kind, &[], short(), mock).await;
+        // It is learned beside the first turns.
+        let learned = async || {
+            let said = play.say("Well?").await;
+            let trace = play.get(&format!("node/{}/trace", said.reply)).await;
+            (trace["template"]["name"] == "server").then_some(trace)
+        };
+        let trace = until_some("the server's template", learned).await;
+        let sent = asked(&play);
+        let prompt = sent["prompt"].as_str().unwrap();
+        assert!(
+            prompt.starts_with("<|system|>Be Rin.</s><|assistant|>Hello.</s><|user|>Well?</s>"),
+            "{kind}: {prompt}"
+        );
+        assert!(prompt.ends_with("<|user|>Well?</s><|assistant|>"), "{kind}: {prompt}");
+        assert_eq!(trace["template"], json!({"name": "server"}), "{kind}");
+    }
+    let play = with("llamacpp", &[("template", "no/such.jinja")], short(), MockModel::start().await).await;
+    let said = play.say("Hi.").await;
+    assert!(asked(&play)["prompt"].as_str().unwrap().starts_with("<|im_start|>system\nBe Rin.<|im_end|>\n"));
+    let trace = play.get(&format!("node/{}/trace", said.reply)).await;
+    assert_eq!(trace["template"]["name"], "chatml");
+    assert!(trace["template"]["problem"].as_str().unwrap().contains("no/such.jinja"), "{}", trace["template"]);
+}
+
+/// What a preset begins the reply with goes as the model's own last words, where the model can be handed them; elsewhere not
+/// at all. The trace has it, and the text of the reply is what the model added.
+#[tokio::test]
+async fn preset_reply_prefill_is_sent_where_supported() {
+    let mut begins = short();
+    begins["assistant_prefill"] = json!("{{char}} smiles:");
+    for kind in ["anthropic", "koboldcpp", "llamacpp", "gemini"] {
+        let play = with(kind, &[], begins.clone(), MockModel::start().await).await;
+        play.app.mock().script(Reply::ok([" Yes."]));
+        let said = play.say("Hi.").await;
+        let sent = asked(&play);
+        let trace = play.get(&format!("node/{}/trace", said.reply)).await;
+        assert_eq!(trace["isExact"], true, "{kind}");
+        let last = trace["messages"].as_array().unwrap().last().unwrap();
+        match kind {
+            "gemini" => assert_eq!(last["content"], "Hi."),
+            "anthropic" => {
+                let turns = sent["messages"].as_array().unwrap();
+                assert_eq!(turns.last().unwrap()["role"], "assistant");
+                assert_eq!(turns.last().unwrap()["content"][0]["text"], "Rin smiles:");
+            }
+            _ => assert!(sent["prompt"].as_str().unwrap().ends_with("<|im_start|>assistant\nRin smiles:"), "{kind}"),
+        }
+        if kind != "gemini" {
+            assert_eq!(last, &json!({"role": "assistant", "content": "Rin smiles:"}), "{kind}");
+            assert_eq!(play.get(&format!("node/{}", said.reply)).await["content"], " Yes.", "{kind}");
+        }
+    }
+}

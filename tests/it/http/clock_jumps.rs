@@ -1,0 +1,55 @@
+//! A clock that jumps: back by a day, on by a year, back by ten years and before its own beginning. What came when is told by
+//! the order in which it was written, never by a time or an id.
+
+use std::sync::Arc;
+
+use clotho_core::clock::{TestClock, Time};
+
+use super::play::{Play, Said, ids, walk};
+use super::*;
+
+const DAY: i64 = 86_400_000;
+
+/// `domain.md` 2: a story is in the order in which it was played, its versions in the order in which they came, undo takes back
+/// the last step and a repeated request is known again, however the clock has jumped, and over a restart.
+#[tokio::test]
+async fn clock_jumps_keep_message_and_undo_order() {
+    let clock = Arc::new(TestClock::new(Time(1_700_000_000_000)));
+    let mut play = Play::with(TestApp::with().clock(clock.clone()), json!({})).await;
+    let mut said: Vec<Said> = Vec::new();
+    for (n, jump) in [0, -DAY, 365 * DAY, -3650 * DAY, -40 * 365 * DAY, 1].into_iter().enumerate() {
+        clock.advance(jump);
+        // A new run knows nothing of the time that it was.
+        play = play.restart().await;
+        said.push(play.say(&format!("Step {n}.")).await);
+    }
+    let order: Vec<String> = said.iter().flat_map(|one| [one.user.clone(), one.reply.clone()]).collect();
+    let head = play.head().await;
+    assert_eq!(play.line(&head).await[1..], order);
+    assert_eq!(walk(&play.nodes().await, &head)[1..], order);
+
+    let first = &said[2];
+    clock.advance(-2 * 365 * DAY);
+    let second = play.another(&first.reply).await;
+    let third = play.another(&first.reply).await;
+    let node = play.get(&format!("node/{}", first.user)).await;
+    let versions: Vec<&Value> = node["childrenIds"].as_array().unwrap().iter().collect();
+    assert_eq!(versions, [&json!(first.reply), &json!(second), &json!(third)]);
+    search_until(&play.app, "step", said.len()).await;
+
+    let asked = |play: &Play, parent: &str| {
+        let ask = play.app.ask("POST", &play.chat("message"));
+        ask.header("Idempotency-Key", "once").json(&json!({"parentId": parent, "content": "Once.", "generate": false}))
+    };
+    let before = play.head().await;
+    let once = asked(&play, &third).send().await.expect(201);
+    clock.advance(-30 * DAY);
+    let again = asked(&play, &third).send().await.expect(201);
+    assert_eq!(once["node"]["id"], again["node"]["id"], "the same request, the same answer");
+    assert_eq!(
+        ids(&play.get(&format!("projection?leaf={}", id(&once["node"]))).await["items"]).last(),
+        Some(&id(&once["node"]))
+    );
+    play.post("undo", json!({})).await;
+    assert_eq!(play.head().await, before, "what came last is taken back first");
+}

@@ -1,0 +1,157 @@
+//! Replies that go on from the text of another.
+
+use super::play::Play;
+use super::*;
+use crate::support::socket::Socket;
+
+/// A session in which the model has said half a reply.
+async fn half(reply: Reply) -> (Play, play::Said) {
+    let play = Play::start().await;
+    play.app.mock().script(reply);
+    let said = play.say("Light the lamp.").await;
+    (play, said)
+}
+
+/// Goes on from a reply; answers with the placeholder.
+async fn go_on(play: &Play, reply: &str, body: Value) -> Value {
+    let started = play.post(&format!("node/{reply}/continue"), body).await;
+    assert_eq!(started["node"], Value::Null, "nothing else is written");
+    started["generations"][0].clone()
+}
+
+/// The text of a reply as a socket gets it, each piece at its offset, up to its end.
+async fn heard(socket: &mut Socket, reply: &str) -> String {
+    let frames = socket.until(|frame| frame["type"] == "node.completed" && frame["node"]["id"] == json!(reply)).await;
+    let mut text = String::new();
+    for frame in frames.iter().filter(|frame| frame["type"] == "node.content.updated" && frame["id"] == json!(reply)) {
+        assert_eq!(frame["offset"], json!(text.encode_utf16().count()), "{frame}");
+        text += frame["contentChunk"].as_str().unwrap();
+    }
+    text
+}
+
+/// `domain.md` 5.8, S4-46: a reply that was cut short is gone on from: a new one beside it begins with its text, the model is
+/// asked with that text as its own last word, and what it adds follows. The old one stays as it was.
+#[tokio::test]
+async fn continue_adds_swipe_with_old_text_prefilled() {
+    let (play, said) = half(Reply::ok(["She lights 🌙"]).finish("length")).await;
+    let before = play.get(&format!("node/{}", said.reply)).await;
+    let mut tab = play.app.socket(&play.sid, None).await;
+    play.app.mock().script(Reply::ok([" the", " lamp."]));
+    let placeholder = go_on(&play, &said.reply, json!({"params": {"temperature": 0.5}})).await;
+    let longer = id(&placeholder);
+    assert_eq!(heard(&mut tab, &longer).await, "She lights 🌙 the lamp.");
+    let node = play.done(&longer).await;
+    assert_eq!((&node["content"], &node["parentId"]), (&json!("She lights 🌙 the lamp."), &before["parentId"]));
+    let metadata = &node["metadata"];
+    assert_eq!((&metadata["continuedFrom"], &metadata["isTruncated"]), (&json!(said.reply), &json!(false)));
+    assert_eq!(metadata["params"]["temperature"], 0.5);
+    let mut after = play.get(&format!("node/{}", said.reply)).await;
+    after["siblings"] = before["siblings"].clone();
+    assert_eq!(after, before);
+    assert_eq!(play.head().await, longer);
+
+    let request = play.app.mock().requests().pop().unwrap();
+    let last = request["messages"].as_array().unwrap().last().unwrap();
+    assert_eq!(last, &json!({"role": "assistant", "content": "She lights 🌙"}));
+    let trace = play.get(&format!("node/{longer}/trace")).await;
+    assert_eq!((&trace["isExact"], &trace["messages"]), (&json!(true), &request["messages"]));
+    // What comes next has the longer text in its past, once.
+    play.say("Good.").await;
+    let next = play.app.mock().requests().pop().unwrap()["messages"].to_string();
+    assert_eq!(next.matches("She lights").count(), 1, "{next}");
+}
+
+/// Some servers say the whole text again: it is not doubled, for those who watch neither.
+#[tokio::test]
+async fn continue_with_echoed_text_does_not_double_it() {
+    let (play, said) = half(Reply::ok(["She lights"])).await;
+    for (pieces, whole) in [
+        (vec!["She li", "ghts", " the lamp."], "She lights the lamp."),
+        (vec!["She lights the lamp."], "She lights the lamp."),
+        (vec!["She", " says."], "She lightsShe says."),
+    ] {
+        play.app.mock().script(Reply::ok(pieces));
+        let mut tab = play.app.socket(&play.sid, None).await;
+        let longer = id(&go_on(&play, &said.reply, json!({})).await);
+        assert_eq!(heard(&mut tab, &longer).await, whole);
+        assert_eq!(play.done(&longer).await["content"], whole);
+    }
+}
+
+/// `domain.md` 5.5, 5.6: a reply that broke off is gone on from too, also after a stop of the server; and one that goes on and
+/// is cut again keeps all of its text.
+#[tokio::test]
+async fn continue_after_interrupt_or_cancel_keeps_all_text() {
+    let gate = Gate::new();
+    let play = Play::start().await;
+    play.app.mock().script(Reply::ok(["She", " never"]).gated(&gate));
+    let body = json!({"parentId": play.head().await, "content": "Light the lamp.", "generate": true});
+    let reply = id(&play.post("message", body).await["generations"][0]);
+    let mut tab = play.app.socket(&play.sid, Some(0)).await;
+    gate.release(1);
+    tab.until_type("node.content.updated").await;
+    drop(tab);
+    let play = play.restart().await;
+    let broken = play.get(&format!("node/{reply}")).await;
+    assert_eq!((&broken["metadata"]["error"]["code"], &broken["content"]), (&json!("interrupted"), &json!("She")));
+
+    let gate = Gate::new();
+    play.app.mock().script(Reply::ok([" lights", " never"]).gated(&gate));
+    let second = id(&go_on(&play, &reply, json!({})).await);
+    let mut tab = play.app.socket(&play.sid, None).await;
+    gate.release(1);
+    let piece = tab.until_type("node.content.updated").await.pop().unwrap();
+    assert_eq!((&piece["offset"], &piece["contentChunk"]), (&json!(3), &json!(" lights")));
+    tab.say(&json!({"type": "resume", "id": second, "offset": 0})).await;
+    let whole = tab.until_type("node.content.updated").await.pop().unwrap();
+    assert_eq!((&whole["offset"], &whole["contentChunk"]), (&json!(0), &json!("She lights")));
+    play.post(&format!("node/{second}/cancel"), json!({})).await;
+    let second = play.done(&second).await;
+    assert_eq!((&second["status"], &second["content"]), (&json!("complete"), &json!("She lights")));
+    assert_eq!(second["metadata"]["finishReason"], "cancelled");
+
+    play.app.mock().script(Reply::ok([" the lamp"]).then_cut());
+    let third = play.done(&id(&go_on(&play, &id(&second), json!({})).await)).await;
+    assert_eq!((&third["status"], &third["content"]), (&json!("error"), &json!("She lights the lamp")));
+    play.app.mock().script(Reply::ok(["."]));
+    let fourth = play.done(&id(&go_on(&play, &id(&third), json!({})).await)).await;
+    assert_eq!((&fourth["status"], &fourth["content"]), (&json!("complete"), &json!("She lights the lamp.")));
+    assert_eq!(fourth["siblings"]["count"], 4);
+}
+
+/// Only a reply with text can be gone on from, and only by a model.
+#[tokio::test]
+async fn continue_without_reply_text_or_model_is_refused() {
+    let (play, said) = half(Reply::ok([""; 0])).await;
+    let refused = async |node: &str, code: &str| {
+        play.refused("POST", &format!("node/{node}/continue"), json!({}), code).await["message"].to_string()
+    };
+    assert!(refused(&said.user, "conflict").await.contains("only a reply"));
+    assert!(refused(&said.reply, "conflict").await.contains("no text"));
+    let greeting = play.get(&format!("node/{}", said.user)).await["parentId"].as_str().unwrap().to_owned();
+    assert!(refused(&greeting, "conflict").await.contains("greeting"));
+    let gate = Gate::new();
+    play.app.mock().script(Reply::ok(["Wait."]).gated(&gate));
+    let running = id(&play.post(&format!("node/{}/reroll", said.reply), json!({})).await["generations"][0]);
+    refused(&running, "generating").await;
+    gate.open();
+    play.done(&running).await;
+    let narrator = json!({"model": "plugin:lantern-keep"});
+    let error = play.refused("POST", &format!("node/{running}/continue"), narrator, "invalid").await;
+    assert_eq!(error["details"]["field"], "model");
+    let nobody =
+        play.refused("POST", &format!("node/{running}/continue"), json!({"model": "nobody/x"}), "invalid").await;
+    assert_eq!(nobody["details"]["field"], "model");
+}
+
+/// A model that adds nothing says so, and the text is kept for the next try.
+#[tokio::test]
+async fn continue_without_new_text_gives_empty_reply_error() {
+    let (play, said) = half(Reply::ok(["She lights the lamp."])).await;
+    play.app.mock().script(Reply::ok(["She lights the lamp."]));
+    let node = play.done(&id(&go_on(&play, &said.reply, json!({})).await)).await;
+    assert_eq!((&node["status"], &node["metadata"]["error"]["code"]), (&json!("error"), &json!("empty_reply")));
+    assert_eq!(node["content"], "She lights the lamp.");
+    assert_eq!(play.head().await, said.reply);
+}

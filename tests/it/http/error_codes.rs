@@ -1,0 +1,308 @@
+//! One refusal of each code, as clients see it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clotho_core::clock::{Clock, TestClock, Time};
+use diesel::prelude::*;
+
+use super::play::Play;
+use super::*;
+use crate::support::client::Heard;
+
+/// A refusal in one line each for code, words, hint and details; ids and lengths that differ from run to run left out.
+fn told(heard: &Heard) -> String {
+    let error = &heard.json()["error"];
+    let mut details = error["details"].clone();
+    for (key, value) in details.as_object_mut().unwrap() {
+        if matches!(key.as_str(), "leafId" | "op") {
+            *value = json!("…");
+        }
+    }
+    let incident = if error["incident"].is_string() { " (with an incident)" } else { "" };
+    let text = |key: &str| error[key].as_str().unwrap().to_owned();
+    format!("{} {}{incident}\n{}\n-> {}\n{details}\n", heard.status, text("code"), text("message"), text("hint"))
+}
+
+#[tokio::test]
+async fn errors_of_malformed_requests_name_code_and_hint() {
+    let play = Play::start().await;
+    let parent = play.head().await;
+    let message = || play.app.ask("POST", &play.chat("message"));
+    let text = json!({"parentId": parent, "content": "x"});
+    let mut all = String::new();
+    let mut put = |heard: Heard| all += &(told(&heard) + "\n");
+    put(message().text("{\"content\": }").send().await);
+    put(message().json(&json!({"parentId": parent, "contnet": "x"})).send().await);
+    put(message().json(&json!({"parentId": "x", "content": "x"})).send().await);
+    put(message().json(&text).header("origin", &format!("http://{}", play.app.at)).send().await);
+    put(message().json(&text).host(Some("evil.example")).send().await);
+    put(play.app.ask("GET", "/api/sessions/x").send().await);
+    put(play.app.ask("PUT", "/api/models").send().await);
+    put(message().bytes(b"{}", "text/plain").send().await);
+    insta::assert_snapshot!(all, @r#"
+    400 malformed
+    not JSON at line 1, column 13: expected value
+    -> send well-formed JSON in UTF-8, and a well-formed query
+    {"line":1,"column":13}
+
+    422 invalid
+    unknown field "contnet", expected one of "parentId", "content", "role", "name", "personaId", "generate", "moveHead", "expectedLeafId", "expectedOp", "onStale"
+    -> compare the request with the documentation at /api/docs
+    {"field":"contnet"}
+
+    422 invalid
+    not an id: a lower-case UUID is expected
+    -> compare the request with the documentation at /api/docs
+    {"field":"parentId"}
+
+    403 forbidden
+    the X-CSRF-Token header is missing or from an earlier start of the server
+    -> read the token from /api/auth/me and send the request again
+    {"csrf":true}
+
+    403 bad_host
+    the Host header names no address of this server
+    -> open the server by its own address, or add the name to allowed_hosts in the configuration
+    {}
+
+    404 not_found
+    the session does not exist
+    -> look at the address and the ids in it: what they name may have been deleted
+    {}
+
+    405 method_not_allowed
+    this address takes GET, HEAD only
+    -> the Allow header lists what this address takes
+    {}
+
+    415 unsupported_media
+    the body must be JSON in UTF-8, but Content-Type says "text/plain"
+    -> send JSON with "Content-Type: application/json"
+    {}
+    "#);
+    assert_eq!(play.head().await, parent, "none of it was done");
+}
+
+#[tokio::test]
+async fn errors_of_conflicting_requests_name_code_and_hint() {
+    let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat", "config": {"potions": 0}}]})).await;
+    let said = play.say("Hi.").await;
+    let message = || play.app.ask("POST", &play.chat("message"));
+    let text = |content: &str| json!({"parentId": said.reply, "content": content});
+    let mut all = String::new();
+    let mut put = |heard: Heard| all += &(told(&heard) + "\n");
+    put(message().json(&text(&"x".repeat((256 << 10) + 1))).send().await);
+    put(message().json(&text("/drink")).send().await);
+    put(play.app.ask("POST", &play.chat(&format!("node/{}/cancel", said.reply))).send().await);
+    let mut stale = text("x");
+    stale["expectedLeafId"] = json!(said.user);
+    put(message().json(&stale).send().await);
+    insta::assert_snapshot!(all, @r#"
+    413 too_large
+    a message has at most 262144 bytes
+    -> send less at once
+    {"field":"content","limit":262144}
+
+    422 input_refused
+    You have no healing potion left.
+    -> change the message and send it again
+    {"plugin":"combat"}
+
+    409 conflict
+    the reply has ended already
+    -> read the current state and decide again
+    {}
+
+    409 head_moved
+    HEAD has moved since you looked
+    -> look at the new messages, then send again with the current expectedLeafId or expectedOp
+    {"leafId":"…","op":"…"}
+    "#);
+    assert_eq!(play.head().await, said.reply, "none of it was done");
+}
+
+#[tokio::test]
+async fn errors_of_limits_and_shutdown_set_retry_after() {
+    let setup = TestApp::with().set("limits.generations_per_user", "1").set("limits.waiting_per_user", "0");
+    let setup = setup.set("limits.ws_per_user", "1");
+    let play = Play::with(setup, json!({})).await;
+    let gate = Gate::new();
+    play.app.mock().script(Reply::ok(["Wait."]).gated(&gate));
+    let parent = play.head().await;
+    let text = json!({"parentId": parent, "content": "Hi.", "generate": true});
+    let running = id(&play.post("message", text.clone()).await["generations"][0]);
+    let mut all = String::new();
+    let mut put = |heard: Heard, wait: Option<&str>| {
+        assert_eq!(heard.header("retry-after"), wait);
+        all += &(told(&heard) + "\n");
+    };
+    put(play.app.ask("POST", &play.chat("message")).json(&text).send().await, Some("5"));
+    let body = json!({"nodeId": running});
+    put(play.app.ask("PUT", &play.chat("active_leaf")).json(&body).send().await, None);
+    let _socket = play.app.socket(&play.sid, None).await;
+    put(play.app.ask("GET", &play.chat("ws")).send().await, Some("10"));
+    gate.open();
+    play.done(&running).await;
+    let app = play.app.inside().shared();
+    tokio::task::spawn_blocking(move || app.close()).await.unwrap();
+    put(play.app.ask("POST", &play.chat("message")).json(&text).send().await, None);
+    insta::assert_snapshot!(all, @r#"
+    429 too_many_generating
+    too many replies are being generated
+    -> wait for a running reply to end, or cancel one
+    {}
+
+    409 generating
+    that message is still being generated
+    -> wait until the reply is complete, or cancel it
+    {}
+
+    429 rate_limited
+    too many sockets are open
+    -> close one first
+    {}
+
+    503 unavailable
+    the server is shutting down
+    -> try again in a moment
+    {}
+    "#);
+}
+
+/// Our own faults: the cause is in the log, and the client has a number to ask for it by.
+#[tokio::test]
+async fn internal_error_hides_cause_and_gives_incident_id() {
+    let app = TestServer::start().await;
+    let database = app.inside().home().join("data").join("clotho.db");
+    let mut behind = crate::support::sql_beside(&database);
+    diesel::sql_query("ALTER TABLE personas RENAME TO elsewhere").execute(&mut behind).unwrap();
+    let heard = app.ask("GET", "/api/personas").send().await;
+    insta::assert_snapshot!(told(&heard), @r#"
+    500 internal (with an incident)
+    something went wrong inside the server
+    -> the incident id leads to the cause in the server's log
+    {}
+    "#);
+    assert!(!heard.text().contains("personas") && !heard.text().contains("table"), "{}", heard.text());
+    diesel::sql_query("ALTER TABLE elsewhere RENAME TO personas").execute(&mut behind).unwrap();
+    app.get("/api/personas").await;
+}
+
+/// A quota that is used up: the write is refused and left undone, what is there can be read, and less still fits.
+#[tokio::test]
+async fn quota_exceeded_returns_507() {
+    let app = TestServer::with(TestApp::with().set("storage.max_database_mb", "2")).await;
+    let large = json!({"name": "Large", "description": "x".repeat(400 << 10)});
+    let mut kept = app.get("/api/characters").await["items"].as_array().unwrap().len();
+    let refused = loop {
+        let heard = app.ask("POST", "/api/characters").json(&large).send().await;
+        match heard.status {
+            201 => kept += 1,
+            _ => break heard,
+        }
+    };
+    insta::assert_snapshot!(told(&refused), @r#"
+    507 storage_full (with an incident)
+    the server's database has reached its quota
+    -> raise storage.max_database_mb on the server; nothing was changed
+    {}
+    "#);
+    assert_eq!(app.get("/api/characters").await["items"].as_array().unwrap().len(), kept);
+    app.character(&json!({"name": "Small"})).await;
+}
+
+/// A disk that takes no more writes while the program runs: writes are refused, what is there can be read, and when it
+/// takes them again all goes on. The words are the database's own, which a trigger says for it.
+#[tokio::test]
+async fn disk_write_failure_refuses_message_and_changes_nothing() {
+    let play = Play::start().await;
+    let database = play.app.inside().home().join("data").join("clotho.db");
+    let mut behind = crate::support::sql_beside(&database);
+    let (parent, before) = (play.head().await, play.nodes().await);
+    let text = json!({"parentId": parent, "content": "Hi.", "generate": true});
+    for (words, status, code) in [
+        ("attempt to write a readonly database", 503, "unavailable"),
+        ("database or disk is full", 507, "storage_full"),
+    ] {
+        let refuse = format!("CREATE TRIGGER refuse BEFORE INSERT ON nodes BEGIN SELECT RAISE(ABORT, '{words}'); END");
+        diesel::sql_query(refuse).execute(&mut behind).unwrap();
+        let heard = play.app.ask("POST", &play.chat("message")).json(&text).send().await;
+        assert_eq!(heard.status, status, "{}", heard.text());
+        let error = heard.refused(code);
+        assert!(error["incident"].is_string(), "{error}");
+        assert!(error["hint"].as_str().unwrap().contains("nothing was changed"), "{error}");
+        assert_eq!(play.nodes().await, before, "nothing was changed");
+        assert!(play.app.mock().requests().is_empty(), "and nobody was asked");
+        diesel::sql_query("DROP TRIGGER refuse").execute(&mut behind).unwrap();
+    }
+    play.say("Hi.").await;
+    assert_eq!(play.nodes().await.len(), before.len() + 2);
+}
+
+/// A clock that breaks once when it is told to.
+struct Broken(TestClock, AtomicBool);
+
+impl Clock for Broken {
+    fn now(&self) -> Time {
+        // Only for those who serve: what runs in the background is not asked about here.
+        let serves = std::thread::current().name().is_some_and(|name| name.contains("actix"));
+        assert!(!(serves && self.1.swap(false, Ordering::SeqCst)), "the secret of the clock");
+        self.0.now()
+    }
+}
+
+/// A handler that panics is a fault of our own like any other: one request is refused, and the next is served.
+#[tokio::test]
+async fn handler_panic_returns_500_and_next_request_works() {
+    let clock = Arc::new(Broken(TestClock::new(Time(1_700_000_000_000)), AtomicBool::new(false)));
+    let app = TestServer::with(TestApp::with().clock(clock.clone())).await;
+    // With an id of its own the request asks for the time in its handler first.
+    let ask = || app.ask("POST", "/api/personas").json(&json!({"name": "Mei"})).header("x-request-id", "r-1");
+    clock.1.store(true, Ordering::SeqCst);
+    let heard = ask().send().await;
+    assert!(!clock.1.load(Ordering::SeqCst), "somebody asked for the time");
+    insta::assert_snapshot!(told(&heard), @r#"
+    500 internal (with an incident)
+    something went wrong inside the server
+    -> the incident id leads to the cause in the server's log
+    {}
+    "#);
+    assert!(!heard.text().contains("secret"), "{}", heard.text());
+    assert_eq!(heard.header("content-type"), Some("application/json"));
+    ask().send().await.expect(201);
+}
+
+/// The whole table, as the document has it.
+#[tokio::test]
+async fn openapi_lists_every_error_code() {
+    let app = TestServer::start().await;
+    let document = app.get("/api/openapi.json").await;
+    let line = |code: &Value| format!("{} {}", code["status"], code["code"].as_str().unwrap());
+    let codes: Vec<String> = document["x-error-codes"].as_array().unwrap().iter().map(line).collect();
+    insta::assert_snapshot!(codes.join("\n"), @r"
+    400 malformed
+    422 invalid
+    401 unauthenticated
+    403 forbidden
+    403 bad_host
+    404 not_found
+    405 method_not_allowed
+    409 conflict
+    409 head_moved
+    409 cycle
+    409 generating
+    409 nothing_to_undo
+    410 gone_purged
+    413 too_large
+    415 unsupported_media
+    422 input_refused
+    429 rate_limited
+    429 too_many_generating
+    502 provider_failed
+    503 unavailable
+    504 provider_timeout
+    507 storage_full
+    500 internal
+    ");
+}

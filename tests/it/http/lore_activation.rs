@@ -1,0 +1,412 @@
+//! Lorebooks in prompts: what fires, why, what stays in mind, and what a stranger's book may cost.
+
+use super::play::{Play, Said};
+use super::*;
+
+/// A story whose prompts are made by a preset, and a book that holds for it.
+pub async fn with(entries: Value) -> (Play, String) {
+    let play = Play::start().await;
+    let preset =
+        play.app.post("/api/presets", &json!({"kind": "openai", "name": "Plain", "body": {"prompts": []}})).await;
+    let path = format!("/api/sessions/{}", play.sid);
+    play.app.ask("PATCH", &path).json(&json!({"presetId": preset["id"]})).send().await.expect(200);
+    let book = book(&play, entries).await;
+    hold(&play, &book, json!({"sessionIds": [play.sid]})).await;
+    (play, book)
+}
+
+pub async fn book(play: &Play, entries: Value) -> String {
+    id(&play.app.post("/api/lorebooks", &json!({"name": "Atlas", "entries": entries})).await)
+}
+
+pub async fn hold(play: &Play, book: &str, holds: Value) -> Value {
+    play.app.put(&format!("/api/lorebooks/{book}/holds"), &holds).await
+}
+
+/// An entry in the form of world info.
+pub fn entry(uid: u64, key: &str, content: &str, more: Value) -> Value {
+    let mut entry = json!({"uid": uid, "key": [key], "content": content, "comment": format!("entry {uid}")});
+    entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    entry
+}
+
+/// Whether the newest request has a text.
+pub fn sent(play: &Play, text: &str) -> bool {
+    play.app.mock().requests().pop().unwrap().to_string().contains(text)
+}
+
+async fn lore(play: &Play, node: &str) -> Value {
+    play.get(&format!("node/{node}/world")).await["world"]["lore"].clone()
+}
+
+pub async fn told(play: &Play, said: &Said) -> Value {
+    play.get(&format!("node/{}/trace", said.reply)).await["lore"].clone()
+}
+
+pub fn uids(list: &Value) -> Vec<&str> {
+    list.as_array().unwrap_or_else(|| panic!("{list}")).iter().map(|one| one["uid"].as_str().unwrap()).collect()
+}
+
+/// S3-16: what is said chooses the lore: a key in the input brings its entry into the prompt, and its reason into the
+/// trace. What nobody spoke of stays out.
+#[tokio::test]
+async fn lore_key_adds_entry_to_prompt_and_trace() {
+    let entries = json!([
+        entry(1, "gate", "The gate of {{char}} squeaks.", json!({})),
+        entry(2, "harbour", "The harbour is dry.", json!({})),
+        entry(3, "gate", "Never said.", json!({"disable": true})),
+        entry(4, "gate", "Only with a candle.", json!({"keysecondary": ["candle"], "selective": true})),
+    ]);
+    let (play, book) = with(entries).await;
+    let quiet = play.say("Hi.").await;
+    assert!(!sent(&play, "squeaks") && !sent(&play, "dry"));
+    assert_eq!(lore(&play, &quiet.reply).await, json!({}), "nothing was in mind, nothing is written");
+    let said = play.say("Open the gate!").await;
+    assert!(sent(&play, "The gate of Rin squeaks.") && !sent(&play, "dry") && !sent(&play, "candle"));
+    let told = told(&play, &said).await;
+    let fired = &told["fired"][0];
+    assert_eq!((uids(&told["fired"]), &fired["why"], &fired["key"]), (vec!["1"], &json!("key"), &json!("gate")));
+    assert_eq!((&fired["book"], &fired["title"]), (&json!(book), &json!("entry 1")));
+    assert_eq!((uids(&told["stopped"]), &told["stopped"][0]["why"]), (vec!["4"], &json!("secondary")));
+    assert_eq!((&told["silent"], &told["books"][0]["scope"]), (&json!(2), &json!("session")));
+    assert_eq!(uids(&lore(&play, &said.reply).await["active"]), ["1"]);
+    let trace = play.get(&format!("node/{}/trace", said.reply)).await;
+    assert_eq!(trace["isExact"], true);
+    let delta = play.get(&format!("node/{}/delta", said.reply)).await;
+    assert_eq!((&delta["operations"][0]["in"], &delta["operations"][0]["by"]), (&json!("lore"), &json!("server")));
+}
+
+/// S3-08: which entries were in mind stays a fact of the moment, whatever becomes of the book later.
+#[tokio::test]
+async fn lore_active_entries_stay_recorded_after_book_changes() {
+    let (play, book) = with(json!([entry(1, "gate", "It squeaks.", json!({}))])).await;
+    let said = play.say("The gate?").await;
+    let (before, why) = (lore(&play, &said.reply).await, told(&play, &said).await);
+    assert_eq!(uids(&before["active"]), ["1"]);
+    let path = format!("/api/lorebooks/{book}/entries/1");
+    let change = json!({"entry": {"key": ["moss"], "content": "It is quiet.", "comment": "another"}});
+    play.app.ask("PATCH", &path).json(&change).send().await.expect(200);
+    assert_eq!((lore(&play, &said.reply).await, told(&play, &said).await), (before.clone(), why));
+    // From now on the book says something else.
+    let next = play.say("The gate, the moss.").await;
+    assert!(sent(&play, "It is quiet.") && !sent(&play, "It squeaks."));
+    assert_eq!(lore(&play, &next.reply).await["active"][0]["title"], "another");
+    play.app.ask("DELETE", &format!("/api/lorebooks/{book}")).send().await.expect(204);
+    play.say("The moss.").await;
+    assert!(!sent(&play, "It is quiet."));
+    assert_eq!(lore(&play, &said.reply).await, before);
+}
+
+/// Domain 3.6: an entry that stays does so for so many messages of its own line; another line, or one step back, knows
+/// nothing of it.
+#[tokio::test]
+async fn lore_sticky_and_cooldown_count_per_branch() {
+    let (play, _) = with(json!([entry(1, "gate", "It squeaks.", json!({"sticky": 6, "cooldown": 8}))])).await;
+    let before = play.say("Hi.").await;
+    let called = play.say_to(&before.reply, "The gate!").await;
+    assert_eq!(lore(&play, &called.reply).await["timers"]["sticky"].as_object().unwrap().len(), 1);
+    let far = play.say_to(&called.reply, "And on.").await;
+    let stayed = play.say_to(&far.reply, "And on again.").await;
+    assert!(sent(&play, "It squeaks."), "it stays for six messages: {}", told(&play, &stayed).await);
+    assert_eq!(told(&play, &stayed).await["fired"][0]["why"], "sticky");
+    let over = play.say_to(&stayed.reply, "The gate, the gate!").await;
+    assert!(!sent(&play, "It squeaks."), "it rests: {}", told(&play, &over).await);
+    assert_eq!(told(&play, &over).await["stopped"][0]["why"], "cooldown");
+    // Another line from before.
+    let other = play.say_to(&before.reply, "Elsewhere.").await;
+    assert!(!sent(&play, "It squeaks."));
+    assert_eq!(lore(&play, &other.reply).await, json!({}));
+    play.say_to(&other.reply, "The gate.").await;
+    assert!(sent(&play, "It squeaks."), "nothing rests on this line");
+    // And the first line is as it was.
+    play.say_to(&far.reply, "Another way.").await;
+    assert!(sent(&play, "It squeaks."));
+}
+
+/// Domain 6.6: a preview shows what a send would send, lore and dice with it, and leaves nothing behind.
+#[tokio::test]
+async fn prompt_preview_lore_matches_send_and_writes_nothing() {
+    let even = json!({"useProbability": true, "probability": 50, "sticky": 3});
+    let entries: Vec<Value> = (0..20).map(|n| entry(n, "gate", &format!("Even {n}."), even.clone())).collect();
+    let (play, _) = with(json!(entries)).await;
+    let head = play.head().await;
+    let op = play.session().await["op"].clone();
+    let asked = json!({"parentId": head, "content": "The gate."});
+    let (one, two) = (play.post("prompt", asked.clone()).await, play.post("prompt", asked).await);
+    assert_eq!((&one["messages"], &one["lore"]), (&two["messages"], &two["lore"]));
+    assert_eq!((&play.session().await["op"], lore(&play, &head).await), (&op, json!({})));
+    let said = play.say("The gate.").await;
+    let (fired, shown) = (told(&play, &said).await["fired"].clone(), one["lore"]["fired"].clone());
+    let few = uids(&fired).len();
+    assert!(fired == shown && (1..20).contains(&few), "{fired} {shown}");
+}
+
+/// Formats 2b, 2d: each position has its place; what nobody names in a macro stays out.
+#[tokio::test]
+async fn lore_positions_place_entries_in_prompt_order() {
+    let at = |uid: u64, text: &str, position: u64, more: Value| {
+        let mut entry = entry(uid, "unused", text, more);
+        entry["constant"] = json!(true);
+        entry["position"] = json!(position);
+        entry
+    };
+    let (play, _) = with(json!([
+        at(1, "BEFORE", 0, json!({})),
+        at(2, "AFTER", 1, json!({})),
+        at(3, "NOTE", 2, json!({})),
+        at(4, "DEEP", 4, json!({"depth": 1, "role": 1})),
+        at(5, "EXAMPLE", 5, json!({})),
+        at(6, "OUT", 7, json!({"outletName": "door"})),
+        at(7, "LOST", 7, json!({"outletName": "nowhere"})),
+    ]))
+    .await;
+    let preset = json!({"kind": "openai", "name": "Door", "body": {"prompts": [
+        {"identifier": "main", "role": "system", "content": "Door: {{outlet::door}}."}]}});
+    let preset = play.app.post("/api/presets", &preset).await;
+    let path = format!("/api/sessions/{}", play.sid);
+    play.app.ask("PATCH", &path).json(&json!({"presetId": preset["id"]})).send().await.expect(200);
+    play.say("One.").await;
+    let said = play.say("Two.").await;
+    let request = play.app.mock().requests().pop().unwrap();
+    let messages = request["messages"].as_array().unwrap();
+    let place = |text: &str| messages.iter().position(|one| one["content"].as_str().unwrap().contains(text));
+    let all = ["Door: OUT.", "BEFORE", "AFTER", "EXAMPLE", "NOTE", "DEEP", "Two."];
+    let places: Vec<usize> =
+        all.iter().map(|text| place(text).unwrap_or_else(|| panic!("{text}: {request}"))).collect();
+    assert!(places.is_sorted(), "{places:?} {request}");
+    assert_eq!(messages[place("DEEP").unwrap()]["role"], "user");
+    assert_eq!((place("DEEP").unwrap() + 1, place("LOST")), (place("Two.").unwrap(), None));
+    let trace = play.get(&format!("node/{}/trace", said.reply)).await;
+    assert_eq!((&trace["messages"], &trace["isExact"]), (&request["messages"], &json!(true)));
+}
+
+/// Domain 7.1: a condition looks at the world of its own line.
+#[tokio::test]
+async fn lore_condition_reads_state_of_own_branch() {
+    let entries = json!([
+        entry(1, "gate", "She smiles.", json!({"when": "affinity >= 20", "constant": true})),
+        entry(2, "gate", "Odd.", json!({"when": "affinity >=", "constant": true}))
+    ]);
+    let (play, _) = with(entries).await;
+    let cold = play.say("Hi.").await;
+    assert!(!sent(&play, "She smiles."));
+    let why: Vec<Value> =
+        told(&play, &cold).await["stopped"].as_array().unwrap().iter().map(|one| one["why"].clone()).collect();
+    assert_eq!(why, ["condition", "unreadable"]);
+    let warmer = json!({"operations": [{"op": "set", "path": "/affinity", "value": 25}]});
+    let changed = play.post(&format!("node/{}/world", cold.reply), warmer).await;
+    play.say_to(&id(&changed["node"]), "Hello again.").await;
+    assert!(sent(&play, "She smiles."));
+    play.say_to(&cold.reply, "On the other line.").await;
+    assert!(!sent(&play, "She smiles."));
+}
+
+/// What a book holds for is one truth: for everything, a session, a persona, a character, and what a card names; each
+/// is found by the turn, and can be taken back.
+#[tokio::test]
+async fn lorebook_links_decide_when_entries_fire() {
+    let (play, book) = with(json!([entry(1, "gate", "It squeaks.", json!({}))])).await;
+    let path = format!("/api/lorebooks/{book}/holds");
+    let character = play.session().await["characterIds"][0].clone();
+    let persona = play.app.post("/api/personas", &json!({"name": "Ann"})).await["id"].clone();
+    let none = json!({"everything": false, "sessionIds": [], "personaIds": [], "characterIds": []});
+    let fires = |wanted: bool, what: &'static str| {
+        let play = &play;
+        async move {
+            play.say("The gate.").await;
+            assert_eq!(sent(play, "It squeaks."), wanted, "{what}");
+        }
+    };
+    fires(true, "session").await;
+    assert_eq!(hold(&play, &book, json!({"everything": false})).await, none);
+    fires(false, "nothing").await;
+    hold(&play, &book, json!({"everything": true})).await;
+    fires(true, "everything").await;
+    hold(&play, &book, json!({"personaIds": [persona]})).await;
+    fires(false, "somebody else's").await;
+    let session = format!("/api/sessions/{}", play.sid);
+    play.app.ask("PATCH", &session).json(&json!({"personaId": persona})).send().await.expect(200);
+    fires(true, "persona").await;
+    let held = hold(&play, &book, json!({"characterIds": [character]})).await;
+    assert_eq!(held["characterIds"], json!([character]));
+    fires(true, "character").await;
+    hold(&play, &book, json!({"everything": false})).await;
+    let card = format!("/api/characters/{}", character.as_str().unwrap());
+    play.app.ask("PATCH", &card).json(&json!({"lorebookId": book})).send().await.expect(200);
+    assert_eq!(play.app.get(&path).await["characterIds"], json!([character]), "its card names it");
+    fires(true, "card").await;
+    hold(&play, &book, json!({"sessionIds": [play.sid]})).await;
+    assert_eq!(play.app.get(&card).await["lorebookId"], Value::Null);
+    play.app.ask("DELETE", &format!("/api/lorebooks/{book}")).send().await.expect(204);
+    fires(false, "trash").await;
+    play.app.ask("POST", &format!("/api/trash/{book}/restore")).send().await.expect(204);
+    fires(true, "back").await;
+    play.app.ask("DELETE", &format!("/api/lorebooks/{book}")).send().await.expect(204);
+    play.app.ask("DELETE", &format!("/api/trash/{book}?confirm=true")).send().await.expect(204);
+    play.app.ask("GET", &path).send().await.refused("not_found");
+    let own = id(&play.app.post("/api/lorebooks", &json!({"name": "B"})).await);
+    let own = format!("/api/lorebooks/{own}/holds");
+    let bound = play.app.put(&own, &json!({"everything": true})).await;
+    for wrong in [
+        json!({"everything": 1}),
+        json!({"sessions": []}),
+        json!({"sessionIds": ["x"]}),
+        json!({"personaIds": null}),
+        json!({}),
+    ] {
+        play.app.ask("PUT", &own).json(&wrong).send().await.refused("invalid");
+    }
+    // Nothing at all was hardly meant as an end of everything.
+    let error = play.app.ask("PUT", &own).send().await.refused("invalid");
+    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("everything")), "{error}");
+    assert_eq!(play.app.get(&own).await, bound);
+}
+
+/// Domain 9: nobody binds a book to somebody else's things, or tries it there.
+#[tokio::test]
+async fn lorebook_link_or_test_of_foreign_ids_fails() {
+    let (play, book) = with(json!([])).await;
+    let stranger = play.app.stranger().await;
+    let path = format!("/api/lorebooks/{book}/holds");
+    for wrong in [
+        json!({"sessionIds": [stranger.session.to_string()]}),
+        json!({"personaIds": [stranger.persona.to_string()]}),
+        json!({"characterIds": [stranger.character.to_string()]}),
+    ] {
+        play.app.ask("PUT", &path).json(&wrong).send().await.refused("not_found");
+    }
+    assert_eq!(play.app.get(&path).await["sessionIds"], json!([play.sid]), "nothing of it was written");
+    let tried = |body: Value| play.app.ask("POST", "/api/lorebooks/test").json(&body).send();
+    tried(json!({"text": "x", "lorebookIds": [stranger.lorebook.to_string()]})).await.refused("not_found");
+    tried(json!({"sessionId": stranger.session.to_string()})).await.refused("not_found");
+    tried(json!({"sessionId": play.sid, "nodeId": stranger.greeting.to_string()})).await.refused("not_found");
+    tried(json!({"sessionId": play.sid, "lorebookIds": [stranger.lorebook.to_string()]})).await.refused("not_found");
+    assert_eq!(tried(json!({})).await.refused("invalid")["details"]["field"], "text");
+    assert_eq!(
+        tried(json!({"text": "x", "nodeId": play.head().await})).await.refused("invalid")["details"]["field"],
+        "nodeId"
+    );
+    assert_eq!(tried(json!({"text": "x", "books": []})).await.refused("invalid")["details"]["field"], "books");
+    let large = play.app.ask("POST", "/api/lorebooks/test").json(&json!({"text": "x".repeat(3 << 20)})).send().await;
+    assert_eq!(large.status, 413);
+}
+
+/// A book can be tried on a text, and at a place of a story, where a condition and what was said before count.
+#[tokio::test]
+async fn lorebook_test_reports_fired_stopped_and_silent_entries() {
+    let entries = json!([
+        entry(1, "gate", "It squeaks.", json!({})),
+        entry(2, "harbour", "Dry.", json!({})),
+        entry(3, "gate", "Off.", json!({"disable": true})),
+        entry(4, "gate", "Warm.", json!({"when": "affinity > 3"}))
+    ]);
+    let (play, book) = with(entries).await;
+    let app = &play.app;
+    let tried = |body: Value| async move { app.post("/api/lorebooks/test", &body).await };
+    let alone = tried(json!({"text": "Through the gate.", "lorebookIds": [book]})).await;
+    assert_eq!(
+        (uids(&alone["fired"]), uids(&alone["stopped"]), uids(&alone["silent"])),
+        (vec!["1"], vec!["4"], vec!["2", "3"])
+    );
+    assert_eq!((&alone["fired"][0]["text"], &alone["silent"][1]["why"]), (&json!("It squeaks."), &json!("disabled")));
+    assert_eq!((&alone["silentCount"], &alone["overflowed"]), (&json!(2), &json!(false)));
+    let said = play.say("The harbour.").await;
+    let warmer = json!({"operations": [{"op": "set", "path": "/affinity", "value": 5}]});
+    let node = id(&play.post(&format!("node/{}/world", said.reply), warmer).await["node"]);
+    let op = play.session().await["op"].clone();
+    let here = tried(json!({"sessionId": play.sid, "text": "The gate."})).await;
+    assert_eq!(uids(&here["fired"]), ["1", "4"], "{here}");
+    let there = tried(json!({"sessionId": play.sid, "nodeId": said.user})).await;
+    assert_eq!(uids(&there["fired"]), ["2"]);
+    let more = self::book(&play, json!([entry(9, "harbour", "Another book.", json!({}))])).await;
+    let both = tried(json!({"sessionId": play.sid, "nodeId": said.user, "lorebookIds": [more, book]})).await;
+    assert_eq!(uids(&both["fired"]).len(), 2, "a book that holds already is looked through once: {both}");
+    assert_eq!((&play.session().await["op"], play.head().await), (&op, node));
+    assert!(tried(json!({"text": "x"})).await["fired"].as_array().unwrap().is_empty());
+}
+
+/// Bad input: whatever a stranger's book says, the turn goes on and says what it gave up.
+#[tokio::test]
+async fn lore_hostile_entries_do_not_fail_turn() {
+    let cyclic = |uid: u64, key: &str, text: &str| entry(uid, key, text, json!({}));
+    let long = "k".repeat(1 << 20);
+    let (play, _) = with(json!([
+        entry(1, "/(?=(a+)+$)a/", "Runs away.", json!({})),
+        entry(2, &long, "A long key.", json!({})),
+        cyclic(3, "gate", "The moss calls the wall."),
+        cyclic(4, "wall", "The wall calls the moss."),
+        cyclic(5, "moss", "The moss calls the gate."),
+        entry(6, "/[/", "No pattern.", json!({})),
+        entry(7, "gate", "{{setvar::x::{{getvar::x}}{{getvar::x}}}}{{unknown}}", json!({})),
+    ]))
+    .await;
+    let said = play.say(&format!("The gate. {}!", "a".repeat(5_000))).await;
+    assert!(sent(&play, "The moss calls the wall.") && sent(&play, "The wall calls the moss."));
+    let told = told(&play, &said).await;
+    assert!(told["notes"][0].as_str().is_some_and(|note| note.contains("ran away")), "{told}");
+    assert!(!sent(&play, "Runs away.") && !sent(&play, "A long key."));
+    assert_eq!(play.get(&format!("node/{}", said.reply)).await["status"], "complete");
+}
+
+/// Bad input: thousands of entries of which nobody spoke but of a few, and hundreds that are always there.
+#[tokio::test]
+async fn lore_thousands_of_entries_do_not_fail_turn() {
+    let (play, _) = with(json!([])).await;
+    let many: Vec<Value> = (0..3_000).map(|uid| entry(uid, &format!("key {uid}"), "Many.", json!({}))).collect();
+    let large = book(&play, json!(many)).await;
+    hold(&play, &large, json!({"everything": true})).await;
+    let said = play.say("Of key 2711.").await;
+    let told = self::told(&play, &said).await;
+    assert!(sent(&play, "Many.") && told["silent"].as_u64().unwrap() == 2_996, "{told}");
+    let always: Vec<Value> =
+        (0..300).map(|uid| entry(uid, "k", &"Always here. ".repeat(20), json!({"constant": true}))).collect();
+    let always = book(&play, json!(always)).await;
+    hold(&play, &always, json!({"everything": true})).await;
+    let said = play.say("And now?").await;
+    let told = self::told(&play, &said).await;
+    let listed = [&told["fired"], &told["stopped"]].map(|list| list.as_array().unwrap().len());
+    assert!(told["overflowed"] == true && listed.iter().all(|length| *length <= 200), "{listed:?}");
+    assert!(told["stoppedInAll"].as_u64().unwrap() > 200);
+}
+
+/// S4-61: the book inside a card holds for its character from the moment on in which it comes in.
+#[tokio::test]
+async fn card_lorebook_fires_after_import() {
+    let app = TestServer::start().await;
+    let book = json!({"name": "Harbour", "extensions": {}, "entries": [
+        {"id": 1, "keys": ["tide"], "secondary_keys": [], "content": "It turns at six.", "enabled": true, "insertion_order": 1,
+         "extensions": {"position": 0}}]});
+    let card = json!({"spec": "chara_card_v2", "spec_version": "2.0", "data": {
+        "name": "Ivo", "description": "A ferryman.", "personality": "", "scenario": "", "first_mes": "Ahoy.", "mes_example": "",
+        "character_book": book}});
+    let came = app.ask("POST", "/api/characters/import").bytes(card.to_string().as_bytes(), "application/json");
+    let character = id(&came.send().await.expect(201));
+    let sid = id(&app.post("/api/sessions", &json!({"characterIds": [character]})).await);
+    let preset = app.post("/api/presets", &json!({"kind": "openai", "name": "Plain", "body": {"prompts": []}})).await;
+    let path = format!("/api/sessions/{sid}");
+    app.ask("PATCH", &path).json(&json!({"presetId": preset["id"]})).send().await.expect(200);
+    let play = Play { app, sid };
+    let said = play.say("When does the tide turn?").await;
+    assert!(sent(&play, "It turns at six."));
+    let told = told(&play, &said).await;
+    assert_eq!((&told["books"][0]["scope"], uids(&told["fired"])), (&json!("character"), vec!["1"]));
+}
+
+/// Domain 2.13: a merge brings over what happened, not what was in mind on the other line: two lines that both had lore
+/// do not conflict for it.
+#[tokio::test]
+async fn merge_ignores_active_lore_of_other_branch() {
+    let (play, _) =
+        with(json!([entry(1, "gate", "A.", json!({"sticky": 9})), entry(2, "moss", "B.", json!({}))])).await;
+    let root = play.head().await;
+    let theirs = play.say_to(&root, "The gate.").await;
+    let change = json!({"operations": [{"op": "set", "path": "/rope", "value": 1}]});
+    let theirs = id(&play.post(&format!("node/{}/world", theirs.reply), change).await["node"]);
+    let ours = play.say_to(&root, "The moss.").await;
+    let before = lore(&play, &ours.reply).await;
+    let merge = json!({"op": "merge", "fromLeafId": theirs, "ontoLeafId": ours.reply});
+    let edit = play.app.put(&play.chat("tree/edit"), &json!({"operations": [merge]})).await;
+    let head = play.head().await;
+    let world = play.get(&format!("node/{head}/world")).await["world"].clone();
+    assert_eq!((&world["vars"]["rope"], &world["lore"]), (&json!(1), &before), "{edit}");
+}

@@ -1,0 +1,231 @@
+//! Entries of lorebooks that come without a key, because they fit what was said: by words, and by vectors where there
+//! are any.
+
+use super::lore_activation::{book, entry, hold, sent, told, uids, with};
+use super::play::Play;
+use super::*;
+
+const RULES: &str = "/api/lorebooks/settings";
+
+/// An entry that may be called up by what it says; nobody says its key.
+fn marked(uid: u64, content: &str, more: Value) -> Value {
+    let mut entry = entry(uid, "zzz", content, more);
+    entry["vectorized"] = json!(true);
+    entry
+}
+
+/// What fired, each with why.
+fn whys(told: &Value) -> Vec<(String, String)> {
+    let fired = told["fired"].as_array().unwrap().iter();
+    fired.map(|one| [&one["uid"], &one["why"]].map(|text| text.as_str().unwrap().to_owned()).into()).collect()
+}
+
+/// A story with a book that holds for it, where vectors are made.
+async fn with_vectors(entries: Value) -> (Play, String) {
+    let setup = TestApp::with().set("recall.embeddings", "mock/embedder");
+    let play = Play::with(setup, json!({})).await;
+    let book = book(&play, entries).await;
+    hold(&play, &book, json!({"everything": true})).await;
+    (play, book)
+}
+
+async fn until_embedded(play: &Play, n: u64) {
+    let embedding = play.app.inside().embedding.clone().unwrap();
+    crate::support::wait::until("vectors", async || embedding.counts()[0] >= n).await;
+}
+
+/// Domain 7.1: what shares words with the last messages comes in, if it is marked for that, in any script; a preview, a
+/// trial and a send agree, and each says why.
+#[tokio::test]
+async fn lore_similarity_by_words_fires_vectorized_entries() {
+    let key = "The silver key lies under the third willow.";
+    let entries = json!([
+        marked(1, key, json!({})),
+        entry(2, "zzz", "A silver key for the willow gate.", json!({})),
+        marked(3, "灯塔的守灯人住在礁石上。", json!({})),
+        marked(4, "You and they would have been there again.", json!({})),
+        marked(5, "The silver key is off.", json!({"disable": true})),
+    ]);
+    let (play, _) = with(entries).await;
+    let text = "Where is the silver key of the willow, and would you have been there?";
+    let parent = play.head().await;
+    let shown = play.post("prompt", json!({"parentId": parent, "content": text})).await;
+    let tried = play.app.post("/api/lorebooks/test", &json!({"sessionId": play.sid, "text": text})).await;
+    let said = play.say(text).await;
+    let told = told(&play, &said).await;
+    assert!(sent(&play, key) && !sent(&play, "willow gate") && !sent(&play, "been there again"));
+    for one in [&told, &shown["lore"], &tried] {
+        assert_eq!(whys(one), [("1".into(), "words".into())], "{one}");
+        assert!(one["fired"][0]["score"].as_f64().unwrap() > 0.0);
+        assert_eq!((&one["similar"]["by"], &one["similar"]["looked"]), (&json!(["words"]), &json!(3)));
+    }
+    let other = play.say("守灯人在灯塔吗？").await;
+    assert!(uids(&self::told(&play, &other).await["fired"]).contains(&"3"));
+    play.app.put(RULES, &json!({"similar": {"all": true, "messages": 1}})).await;
+    let all = play.say(text).await;
+    let mut fired =
+        uids(&self::told(&play, &all).await["fired"]).iter().map(|uid| (*uid).to_owned()).collect::<Vec<_>>();
+    fired.sort();
+    assert_eq!(fired, ["1", "2"]);
+    play.app.put(RULES, &json!({"similar": {"entries": 0}})).await;
+    let none = self::told(&play, &play.say(text).await).await;
+    assert!(none["fired"].as_array().unwrap().is_empty() && none["similar"].is_null(), "{none}");
+}
+
+/// What fits takes all other steps: conditions, groups, dice, room.
+#[tokio::test]
+async fn lore_similarity_respects_conditions_groups_and_probability() {
+    let text = "The silver key of the willow.";
+    let group = |order: u64| json!({"group": "keys", "groupOverride": true, "order": order});
+    let entries = json!([
+        marked(1, &format!("{text} One."), group(10)),
+        marked(2, &format!("{text} Two."), group(20)),
+        marked(3, &format!("{text} Never."), json!({"useProbability": true, "probability": 0})),
+        marked(4, &format!("{text} Warm."), json!({"when": "affinity > 3"})),
+        marked(5, &format!("{text} The moss calls."), json!({})),
+        entry(6, "moss", "Green.", json!({})),
+    ]);
+    let (play, _) = with(entries).await;
+    let said = play.say("Where is the silver key of the willow?").await;
+    let told = told(&play, &said).await;
+    let mut fired = whys(&told);
+    fired.sort();
+    let expected = [("2", "words"), ("5", "words"), ("6", "key")].map(|(uid, why)| (uid.to_owned(), why.to_owned()));
+    assert_eq!(fired, expected, "{told}");
+    let stopped = told["stopped"].as_array().unwrap().iter();
+    let mut stopped: Vec<&str> = stopped.map(|one| one["why"].as_str().unwrap()).collect();
+    stopped.sort_unstable();
+    assert_eq!(stopped, ["condition", "group", "probability"]);
+}
+
+/// Domain 7.1: what no word finds its meaning does, once there is a vector, also where a story recalls nothing; a
+/// changed entry has its new one, and what is gone for good leaves none behind.
+#[tokio::test]
+async fn lore_similarity_by_vectors_fires_vectorized_entries() {
+    let entries = json!([
+        marked(1, "A dagger sleeps beneath granite.", json!({})),
+        marked(2, "Bread and warm soup.", json!({})),
+        entry(3, "zzz", "An unmarked dagger.", json!({})),
+    ]);
+    let (play, book) = with_vectors(entries).await;
+    until_embedded(&play, 2).await;
+    let asked = "Swords, swords and swords again!";
+    let parent = play.head().await;
+    let shown = play.post("prompt", json!({"parentId": parent, "content": asked})).await;
+    let tried = play.app.post("/api/lorebooks/test", &json!({"text": asked, "lorebookIds": [book]})).await;
+    let said = play.say(asked).await;
+    let told = told(&play, &said).await;
+    for one in [&told, &shown["lore"], &tried] {
+        assert_eq!(whys(one), [("1".into(), "vectors".into())], "{one}");
+        let score = one["fired"][0]["score"].as_f64().unwrap();
+        assert!((0.25..=1.0).contains(&score) && one["similar"]["by"] == json!(["vectors"]), "{one}");
+    }
+    assert!(!play.app.mock().embedded().iter().any(|text| text.contains("unmarked")));
+    let path = format!("/api/lorebooks/{book}/entries/1");
+    let change = json!({"entry": {"content": "A tide of fog."}});
+    play.app.ask("PATCH", &path).json(&change).send().await.expect(200);
+    crate::support::wait::until("the new vector", async || {
+        play.app.mock().embedded().iter().any(|text| text == "A tide of fog.")
+    })
+    .await;
+    let said = play.say("More swords, I say, swords!").await;
+    assert!(self::told(&play, &said).await["fired"].as_array().unwrap().is_empty());
+    play.app.put(RULES, &json!({"similar": {"threshold": 100}})).await;
+    let tried = play.app.post("/api/lorebooks/test", &json!({"text": "Fog.", "lorebookIds": [book]})).await;
+    assert!(tried["fired"].as_array().unwrap().is_empty(), "none is that near: {tried}");
+    play.app.ask("DELETE", &format!("/api/lorebooks/{book}")).send().await.expect(204);
+    play.app.ask("DELETE", &format!("/api/trash/{book}?confirm=true")).send().await.expect(204);
+    let hash = play.app.inside().turns.text_hash("A tide of fog.");
+    let read = move |reader: &mut clotho_store::StoreReader<'_>| reader.have_vectors("mock/embedder", &[hash]);
+    assert!(play.app.inside().store.read(read).await.unwrap().is_empty(), "what is destroyed takes its vector along");
+}
+
+/// Bad input: a model of embeddings that is out of order costs the vectors only, and the trace says so.
+#[tokio::test]
+async fn lore_similarity_embedding_failure_falls_back_to_words() {
+    let (play, _) = with_vectors(json!([marked(1, "The silver key lies under the third willow.", json!({}))])).await;
+    until_embedded(&play, 1).await;
+    play.app.mock().embeddings(Some(Reply::error(500, "out of order")));
+    let said = play.say("Where is the silver key of the willow?").await;
+    let told = told(&play, &said).await;
+    assert_eq!(whys(&told), [("1".into(), "words".into())], "{told}");
+    assert_eq!(told["similar"]["by"], json!(["words"]));
+    assert!(told["similar"]["problem"].as_str().is_some_and(|problem| !problem.is_empty()), "{told}");
+    assert_eq!(play.get(&format!("node/{}", said.reply)).await["status"], "complete");
+}
+
+/// Bad input: a hundred thousand entries, in as many books as they need, answer a send and a trial; in one book they
+/// are refused with what to do, and nothing of it is kept.
+#[tokio::test]
+async fn lore_100000_entries_work_but_oversized_import_fails() {
+    const MOST: usize = 10_000;
+    let of = |book: usize, count: usize| {
+        let entry = |n: usize| {
+            let key = book * MOST + n;
+            (
+                n.to_string(),
+                json!({"uid": n, "key": [format!("key {key}.")], "content": format!("Text {key}."), "position": 0}),
+            )
+        };
+        let entries: serde_json::Map<String, Value> = (0..count).map(entry).collect();
+        json!({"entries": entries}).to_string()
+    };
+    let (play, _) = with(json!([])).await;
+    let import = |text: String| {
+        let app = &play.app;
+        async move { app.ask("POST", "/api/lorebooks/import").bytes(text.as_bytes(), "application/json").send().await }
+    };
+    for wrong in [
+        of(0, 10 * MOST),
+        of(0, MOST + 1),
+        json!({"entries": {"0": {"content": "x".repeat(15 << 20), "comment": "y".repeat(2 << 20)}}}).to_string(),
+    ] {
+        let refused = import(wrong).await;
+        let error = refused.json()["error"].clone();
+        assert!((400..500).contains(&refused.status), "{error}");
+        assert!(error["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{error}");
+    }
+    assert_eq!(play.app.get("/api/lorebooks").await["items"].as_array().unwrap().len(), 1, "nothing of it was kept");
+    let mut last = String::new();
+    for book in 0..10 {
+        last = id(&import(of(book, MOST)).await.expect(201));
+        hold(&play, &last, json!({"sessionIds": [play.sid]})).await;
+    }
+    let said = play.say("Of key 99999. And key 7.").await;
+    let told = told(&play, &said).await;
+    assert!(sent(&play, "Text 99999.") && sent(&play, "Text 7."), "{told}");
+    assert_eq!((uids(&told["fired"]).len(), &told["silent"]), (2, &json!(99_998)), "{told}");
+    let tried = play.app.post("/api/lorebooks/test", &json!({"text": "key 90005.", "lorebookIds": [last]})).await;
+    assert_eq!(
+        (uids(&tried["fired"]), tried["silent"].as_array().unwrap().len()),
+        (vec!["5"], 1_000),
+        "bounded answers"
+    );
+    let page = play.app.get(&format!("/api/lorebooks/{last}/entries?limit=500")).await;
+    assert_eq!(page["items"].as_array().unwrap().len(), 500);
+}
+
+/// Bad input: what a stranger's book may cost holds for a trial as for a send: keys of a megabyte, patterns that run
+/// away, entries that call each other up.
+#[tokio::test]
+async fn lorebook_test_with_hostile_entries_succeeds() {
+    let long = "k".repeat(1 << 20);
+    let entries = json!([
+        entry(1, "/(?=(a+)+$)a/", "Runs away.", json!({})),
+        entry(2, &long, "A long key.", json!({})),
+        entry(3, "gate", "The wall.", json!({})),
+        entry(4, "wall", "The gate.", json!({})),
+        marked(5, &"The gate of the wall. ".repeat(10_000), json!({"key": [long]})),
+    ]);
+    let (play, book) = with(entries).await;
+    let text = format!("The gate. {}!", "a".repeat(5_000));
+    for asked in [json!({"text": text, "lorebookIds": [book]}), json!({"text": text, "sessionId": play.sid})] {
+        let tried = play.app.post("/api/lorebooks/test", &asked).await;
+        assert!(
+            uids(&tried["fired"]).starts_with(&["3"]) && uids(&tried["fired"]).contains(&"4"),
+            "{}",
+            tried["fired"]
+        );
+        assert!(tried["notes"][0].as_str().is_some_and(|note| note.contains("ran away")), "{}", tried["notes"]);
+    }
+}

@@ -1,0 +1,78 @@
+//! What the server itself has to offer: its plugins with what they ask for, its models with what keeps them from answering.
+
+use super::*;
+use play::Play;
+
+/// A plugin with these permissions asked for.
+fn asking(setup: Setup, id: &str, permissions: &str, script: &str) -> Setup {
+    let manifest = format!(
+        "id = \"{id}\"\ntitle = \"{id}\"\nversion = \"1.0.0\"\napi = \"1\"\n[permissions]\nrequest = [{permissions}]\n"
+    );
+    setup.plugin(id, &[("plugin.toml", &manifest), ("main.rhai", script)])
+}
+
+/// What a plugin asks for is told in words, in the reader's language, before it is switched on.
+#[tokio::test]
+async fn plugin_permissions_are_described_in_request_language() {
+    let app = TestServer::with(asking(TestApp::with(), "crier", "\"notes\", \"state.write:quests\"", "")).await;
+    for (language, notes, write) in [
+        ("en", "show lines under a message", "change values of others: /quests"),
+        ("zh-CN", "在消息下方显示说明", "更改其他部分的数值：/quests"),
+    ] {
+        let told = json!([{"name": "notes", "words": notes}, {"name": "state.write:quests", "words": write}]);
+        let ask = |path: &str| app.ask("GET", path).header("accept-language", language).send();
+        assert_eq!(ask("/api/plugins/crier").await.expect(200)["permissions"], told);
+        let list = ask("/api/plugins").await.expect(200);
+        let crier = list["items"].as_array().unwrap().iter().find(|one| one["id"] == "crier").unwrap();
+        assert_eq!(crier["permissions"], told);
+    }
+}
+
+/// Grants that are left out are those that the manifest asks for; an empty list is none.
+#[tokio::test]
+async fn plugin_grants_empty_list_gives_no_permissions() {
+    let play = Play::with(asking(TestApp::with(), "crier", "\"notes\"", ""), json!({})).await;
+    let path = format!("/api/sessions/{}/plugins", play.sid);
+    for (setting, grants) in [
+        (json!({"id": "crier"}), json!(["notes"])),
+        (json!({"id": "crier", "grants": []}), json!([])),
+        (json!({"id": "crier", "grants": ["notes"]}), json!(["notes"])),
+    ] {
+        let set = play.app.put(&path, &json!([setting])).await;
+        assert_eq!((&set["plugins"][0]["grants"], &play.session().await["plugins"][0]["grants"]), (&grants, &grants));
+    }
+}
+
+/// A provider whose key is not there keeps nobody from the server: its models are listed as unusable, with the reason, and
+/// a reply of theirs says the same.
+#[tokio::test]
+async fn provider_without_api_key_is_listed_as_unusable() {
+    let play = Play::with(TestApp::with().set("providers.0.api_key_env", "NOT_THERE"), json!({})).await;
+    let models = play.app.get("/api/models").await;
+    let model = |id: &str| models["items"].as_array().unwrap().iter().find(|one| one["id"] == id).unwrap().clone();
+    let why = model("mock/mock")["unusable"].as_str().unwrap().to_owned();
+    assert!(why.contains("no variable \"NOT_THERE\""), "{why}");
+    assert_eq!((&model("second/mock")["unusable"], &model("mock/mock")["isDefault"]), (&json!(null), &json!(true)));
+    let problem = json!({"provider": "mock", "code": "provider_misconfigured", "message": why});
+    assert_eq!(models["problems"], json!([problem]));
+
+    let said = play.say("Hi.").await;
+    let reply = play.get(&format!("node/{}", said.reply)).await;
+    let error = &reply["metadata"]["error"];
+    assert_eq!((&reply["status"], &error["code"]), (&json!("error"), &json!("provider_misconfigured")));
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("\"mock\" cannot be used") && message.contains("NOT_THERE"), "{message}");
+}
+
+/// Why a plugin offers no replies stands beside the replies of the others; an older page has neither.
+#[tokio::test]
+async fn quick_replies_failure_is_listed_in_projection_problems() {
+    let setup = asking(TestApp::with(), "sulky", "", "fn quick_replies(ctx) { throw \"not today\"; }");
+    let setup = asking(setup, "kind", "", "fn quick_replies(ctx) { [#{ label: \"Wave\" }] }");
+    let play = Play::with(setup, json!({"plugins": [{"id": "sulky"}, {"id": "kind"}]})).await;
+    let line = play.get("projection").await;
+    assert_eq!(line["quickReplies"], json!([{"plugin": "kind", "label": "Wave", "send": "Wave"}]));
+    assert_eq!(line["problems"], json!([{"code": "plugin_runtime", "message": "not today", "plugin": "sulky"}]));
+    let older = play.get(&format!("projection?before={}", play.head().await)).await;
+    assert_eq!((&older["quickReplies"], &older["problems"]), (&json!([]), &json!([])));
+}

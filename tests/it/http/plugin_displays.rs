@@ -1,0 +1,160 @@
+//! How plugins show replies: readers see the one text, everything else has the other.
+
+use super::play::Play;
+use super::*;
+
+fn with(setup: Setup, id: &str, script: &str) -> Setup {
+    let manifest = format!(
+        "id = \"{id}\"\ntitle = \"{id}\"\nversion = \"1.0.0\"\napi = \"1\"\n[permissions]\nrequest = [\"display.rewrite\"]\n"
+    );
+    setup.plugin(id, &[("plugin.toml", &manifest), ("main.rhai", script)])
+}
+
+const HEART: &str = r#"
+fn on_reply(ctx) { ctx.add("love", 1); }
+fn on_display(ctx) { `${ctx.strip_block("UpdateVariable").to_upper()} (${ctx.get("love", 0)}, before ${ctx.before("love", 0)})` }
+"#;
+
+/// S3-18: what a plugin shows is shown wherever a reply is read, with the world of its moment; the node, the next prompt,
+/// the file of the line and an edit have the original.
+#[tokio::test]
+async fn plugin_display_changes_views_but_not_stored_text() {
+    let play = Play::with(with(TestApp::with(), "heart", HEART), json!({"plugins": [{"id": "heart"}]})).await;
+    play.app.mock().script(Reply::ok(["He smiles.<UpdateVariable>x</UpdateVariable>"]));
+    let said = play.say("Hi.").await;
+    let node = play.get(&format!("node/{}", said.reply)).await;
+    let (original, shown) = ("He smiles.<UpdateVariable>x</UpdateVariable>", "HE SMILES. (1, before 0)");
+    assert_eq!((&node["content"], &node["display"]), (&json!(original), &json!(shown)));
+    let line = play.get("projection").await;
+    let displays: Vec<&Value> = line["items"].as_array().unwrap().iter().map(|one| &one["display"]).collect();
+    assert_eq!(displays, [&json!("HELLO. (0, before 0)"), &json!(null), &json!(shown)]);
+    let versions = play.get(&format!("node/{}/alternatives", said.reply)).await;
+    assert_eq!(versions["items"][0]["display"], shown);
+
+    play.say("More.").await;
+    let sent = play.app.mock().requests().pop().unwrap()["messages"].to_string();
+    assert!(sent.contains("He smiles.") && !sent.contains("HE SMILES"), "{sent}");
+    let file = play.app.ask("GET", &play.chat("line?format=markdown")).send().await.text();
+    assert!(file.contains("He smiles.") && !file.contains("HE SMILES"), "{file}");
+    assert_eq!(play.get(&format!("node/{}", said.reply)).await["display"], shown, "its own moment");
+}
+
+/// S3-18: several plugins one after the other; one that fails, writes or is not allowed leaves the text as it was and says so.
+#[tokio::test]
+async fn plugin_display_failure_or_missing_grant_keeps_text() {
+    let setup = with(TestApp::with(), "a", "fn on_display(ctx) { ctx.text + \" A\" }");
+    let setup = with(setup, "b", "fn on_display(ctx) { ctx.set(\"x\", 1); \"never\" }");
+    let setup = with(setup, "c", "fn on_display(ctx) { \"not granted\" }");
+    let setup = with(setup, "d", "fn on_display(ctx) { ctx.text + \" D\" }");
+    let plugins = json!([{"id": "a"}, {"id": "b"}, {"id": "c", "grants": []}, {"id": "d"}]);
+    let play = Play::with(setup, json!({"plugins": plugins})).await;
+    play.app.mock().script(Reply::ok(["Hello"]));
+    let said = play.say("Hi.").await;
+    let node = play.get(&format!("node/{}", said.reply)).await;
+    assert_eq!(node["display"], "Hello A D");
+    let told = |at: usize| (node["problems"][at]["plugin"].clone(), node["problems"][at]["message"].clone());
+    assert_eq!(told(0), (json!("b"), json!("set(\"x\"): this hook is read-only")));
+    let needs = "on_display: changing how a text is shown needs the permission \"display.rewrite\"";
+    assert_eq!(told(1), (json!("c"), json!(needs)));
+    assert_eq!(
+        play.get(&format!("node/{}/delta", said.reply)).await["problems"],
+        json!([]),
+        "nothing is written of a look"
+    );
+}
+
+/// S3-18: a page of more replies than are read at once shows each by the world of its own moment, and so do two lines that are
+/// compared.
+#[tokio::test]
+async fn plugin_display_on_long_branch_uses_each_state() {
+    let play = Play::with(with(TestApp::with(), "heart", HEART), json!({"plugins": [{"id": "heart"}]})).await;
+    for turn in 1..=19 {
+        play.app.mock().script(Reply::ok([format!("reply {turn}")]));
+        play.say("On.").await;
+    }
+    let displays = |items: &Value| -> Vec<String> {
+        let shown = items.as_array().unwrap().iter().filter_map(|one| one["display"].as_str());
+        shown.map(str::to_owned).collect()
+    };
+    let expected = |turns: std::ops::RangeInclusive<i32>| -> Vec<String> {
+        turns.map(|turn| format!("REPLY {turn} ({turn}, before {})", turn - 1)).collect()
+    };
+    let line = play.get("projection?limit=100").await;
+    let shown = displays(&line["items"]);
+    assert_eq!(shown[0], "HELLO. (0, before 0)");
+    assert_eq!(shown[1..], expected(1..=19));
+    let from = id(&line["items"][8]);
+    let compared = play.get(&format!("diff?from={from}")).await;
+    assert_eq!(displays(&compared["to"]["items"]), expected(5..=19));
+}
+
+/// S3-18, `api.md` "Asking again": a plugin that is switched off shows nothing any more, and who has seen what it showed hears of it.
+#[tokio::test]
+async fn plugin_display_switched_off_changes_etag() {
+    let script = "fn on_display(ctx) { if ctx.text.contains(\"LOOP\") { loop {} } \"S:\" + ctx.text }";
+    let play = Play::with(with(TestApp::with(), "some", script), json!({"plugins": [{"id": "some"}]})).await;
+    play.app.mock().script(Reply::ok(["Fine."]));
+    let fine = play.say("Hi.").await.reply;
+    let mut bad = Vec::new();
+    for _ in 0..4 {
+        play.app.mock().script(Reply::ok(["LOOP"]));
+        bad.push(play.another(&fine).await);
+    }
+    let ask = |tag: &str| play.app.ask("GET", &play.chat(&format!("node/{fine}"))).header("if-none-match", tag).send();
+    let seen = ask("\"none\"").await;
+    let tag = seen.header("etag").unwrap().to_owned();
+    assert_eq!(seen.json()["display"], "S:Fine.");
+    assert_eq!(ask(&tag).await.status, 304);
+    let is_off = |node: &Value| node["problems"].as_array().unwrap().iter().any(|one| one["code"] == "plugin_off");
+    let fails = |node: &Value| node["problems"].as_array().unwrap().iter().any(|one| one["code"] == "plugin_limit");
+    for bad in &bad {
+        // However often a reply is looked at that its script fails at: that is one strike.
+        for _ in 0..6 {
+            let node = play.get(&format!("node/{bad}")).await;
+            assert!(fails(&node) && !is_off(&node), "{node}");
+        }
+    }
+    assert_eq!(ask(&tag).await.status, 304);
+    play.app.mock().script(Reply::ok(["LOOP"]));
+    let fifth = play.another(&fine).await;
+    assert!(is_off(&play.get(&format!("node/{fifth}")).await));
+    let now = ask(&tag).await;
+    assert_eq!(now.status, 200);
+    let now = now.json();
+    assert!(is_off(&now) && now["display"] == Value::Null, "{now}");
+}
+
+/// S3-18: a reply is shown by its script once, however often and by whatever address it is read; what changes the world that it stands
+/// in has it shown anew.
+#[tokio::test]
+async fn plugin_display_is_cached_until_state_changes() {
+    let play = Play::with(with(TestApp::with(), "heart", HEART), json!({"plugins": [{"id": "heart"}]})).await;
+    let mut said = Vec::new();
+    for text in ["One", "Two"] {
+        play.app.mock().script(Reply::ok([text]));
+        said.push(play.say("Hi.").await.reply);
+    }
+    let calls = async || {
+        let told = play.app.ask("GET", "/metrics").send_raw().await.text();
+        let head = "clotho_plugin_calls_total{plugin=\"heart\",hook=\"on_display\"} ";
+        told.lines().find_map(|line| line.strip_prefix(head)).map_or(0, |calls| calls.parse::<u64>().unwrap())
+    };
+    let shown = async || {
+        let line = play.get("projection").await;
+        let items = line["items"].as_array().unwrap().clone();
+        items.iter().filter_map(|one| one["display"].as_str().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    let before = ["HELLO. (0, before 0)", "ONE (1, before 0)", "TWO (2, before 1)"];
+    assert_eq!(shown().await, before);
+    let once = calls().await;
+    for _ in 0..3 {
+        assert_eq!(shown().await, before);
+        assert_eq!(play.get(&format!("node/{}", said[1])).await["display"], before[2]);
+        assert_eq!(play.get("projection?limit=1").await["items"][0]["display"], before[2]);
+    }
+    assert_eq!(calls().await, once);
+    play.app.put(&play.chat(&format!("node/{}/state", said[0])), &json!({"effects": "muted"})).await;
+    assert_eq!(shown().await, ["HELLO. (0, before 0)", "ONE (0, before 0)", "TWO (1, before 0)"]);
+    play.post("undo", json!({})).await;
+    assert_eq!(shown().await, before);
+}

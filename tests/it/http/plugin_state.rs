@@ -1,0 +1,122 @@
+//! How plugins begin in a story and come back to it, and what everybody is told of their values.
+
+use super::play::Play;
+use super::*;
+
+const MANIFEST: &str = "id = \"camp\"\ntitle = \"Camp\"\nversion = \"1.0.0\"\napi = \"1\"\n\
+                        [permissions]\nrequest = [\"notes\"]\n[state]\nschema = \"state.json\"\n";
+const SCHEMA: &str = r#"{"type": "object", "additionalProperties": false, "properties": {
+    "hp": {"type": "integer", "minimum": 0, "maximum": 40, "default": 40},
+    "bag": {"type": "object", "properties": {"rope": {"type": "integer", "default": 1}, "oil": {"type": "integer"}}},
+    "doom": {"type": "integer", "minimum": 0, "maximum": 3, "default": 0, "x-visible": false},
+    "name": {"type": "string"}}}"#;
+
+async fn camp(files: &[(&str, &str)]) -> Play {
+    let setup = TestApp::with().plugin("camp", files);
+    Play::with(setup, json!({"plugins": [{"id": "camp"}]})).await
+}
+
+async fn state(play: &Play) -> Value {
+    let head = play.head().await;
+    play.get(&format!("node/{head}/world")).await["world"]["vars"]["camp"].clone()
+}
+
+async fn set(play: &Play, plugins: Value) {
+    play.app.put(&format!("/api/sessions/{}/plugins", play.sid), &plugins).await;
+}
+
+/// Rules without code begin with what their schema says, so that the first wound does not kill; that can be taken back like
+/// everything a plugin does, and who switches them on later begins there too.
+#[tokio::test]
+async fn plugin_without_init_starts_with_schema_defaults() {
+    let rule = "[[rule]]\nname = \"cold\"\nevery = 1\ndo = [{ op = \"add\", path = \"hp\", value = -5 }]\n";
+    let manifest = format!("{MANIFEST}{rule}");
+    let play = camp(&[("plugin.toml", &manifest), ("state.json", SCHEMA)]).await;
+    assert_eq!(state(&play).await, json!({"hp": 40, "bag": {"rope": 1}, "doom": 0}));
+    play.say("Cold.").await;
+    assert_eq!(state(&play).await["hp"], 35);
+    let root = play.get("projection").await["items"][0]["parentId"].as_str().unwrap().to_owned();
+    let begun = play.get(&format!("node/{root}/delta")).await["operations"].clone();
+    assert_eq!((&begun[0]["path"], &begun[0]["by"]), (&json!("/camp/hp"), &json!("camp")), "{begun}");
+
+    let late =
+        Play::with(TestApp::with().plugin("camp", &[("plugin.toml", &manifest), ("state.json", SCHEMA)]), json!({}))
+            .await;
+    late.say("Hi.").await;
+    set(&late, json!([{"id": "camp"}])).await;
+    assert_eq!(state(&late).await["hp"], 40);
+    late.post("undo", json!({})).await;
+    assert_eq!(state(&late).await, Value::Null);
+}
+
+/// Who is switched off and on again finds what it left; on a line where it never was, it begins.
+#[tokio::test]
+async fn plugin_reenabled_keeps_its_values() {
+    let script = "fn init(ctx) { ctx.set(\"hp\", 30); }\nfn on_reply(ctx) { ctx.add(\"hp\", -1); }\n";
+    let files = [("plugin.toml", MANIFEST), ("state.json", SCHEMA), ("main.rhai", script)];
+    let play = camp(&files).await;
+    let said = play.say("One.").await;
+    assert_eq!(state(&play).await, json!({"hp": 29}));
+    set(&play, json!([{"id": "camp", "enabled": false}])).await;
+    play.say("Two.").await;
+    assert_eq!(state(&play).await, json!({"hp": 29}));
+    set(&play, json!([{"id": "camp"}])).await;
+    assert_eq!(state(&play).await, json!({"hp": 29}));
+    play.say("Three.").await;
+    assert_eq!(state(&play).await, json!({"hp": 28}));
+    play.checkout(&said.reply, true).await;
+    assert_eq!(state(&play).await, json!({"hp": 29}));
+    set(&play, json!([])).await;
+    set(&play, json!([{"id": "camp"}])).await;
+    assert_eq!(state(&play).await, json!({"hp": 29}));
+}
+
+/// What the fold says of a value that players may not see stands in the record of the run and nowhere else; that a value stays at
+/// its bound is said once.
+#[tokio::test]
+async fn plugin_notes_omit_hidden_values_and_repeats() {
+    let script = "fn init(ctx) { ctx.set(\"hp\", 3); ctx.set(\"doom\", 0); }\n\
+                  fn on_reply(ctx) { ctx.add(\"doom\", 9); ctx.set(\"doom\", \"near\"); ctx.add(\"hp\", -2); ctx.set(\"name\", 7); }\n";
+    let files = [("plugin.toml", MANIFEST), ("state.json", SCHEMA), ("main.rhai", script)];
+    let play = camp(&files).await;
+    let mut told = Vec::new();
+    for _ in 0..3 {
+        let said = play.say("On.").await;
+        let delta = play.get(&format!("node/{}/delta", said.reply)).await;
+        let texts = |list: &str| -> Vec<String> {
+            let all = delta[list].as_array().unwrap().iter();
+            all.map(|one| one["text"].as_str().or(one["message"].as_str()).unwrap().to_owned()).collect()
+        };
+        assert_eq!(texts("problems").len(), 1, "{delta}");
+        assert!(texts("problems")[0].starts_with("name:"), "{delta}");
+        let hidden = delta["rules"][0]["hidden"].as_array().unwrap().clone();
+        assert!(hidden.iter().all(|one| one.as_str().unwrap().starts_with("doom:")), "{hidden:?}");
+        told.push((texts("notes"), hidden.len()));
+    }
+    let bound = vec!["hp: -1 is below 0, kept at 0".to_owned()];
+    assert_eq!(told, [(vec![], 2), (bound, 1), (vec![], 1)]);
+}
+
+/// New code is not the one that ran into its limits: it gets another chance without anybody's asking.
+#[tokio::test]
+async fn plugin_disabled_by_limits_reruns_after_code_change() {
+    let files = [("plugin.toml", MANIFEST), ("state.json", SCHEMA), ("main.rhai", "fn on_reply(ctx) { loop {} }")];
+    let play = camp(&files).await;
+    for _ in 0..5 {
+        play.say("On.").await;
+    }
+    let said = play.say("On.").await;
+    let problems = play.get(&format!("node/{}/delta", said.reply)).await["problems"].clone();
+    assert_eq!(problems[0]["code"], "plugin_off", "{problems}");
+    let good = json!({"content": "fn on_reply(ctx) { ctx.add(\"hp\", 1); }"});
+    play.app.put("/api/plugins/camp/files/main.rhai", &good).await;
+    let said = play.say("On.").await;
+    let delta = play.get(&format!("node/{}/delta", said.reply)).await;
+    assert_eq!((&delta["problems"], &delta["operations"][0]["path"]), (&json!([]), &json!("/camp/hp")), "{delta}");
+    let words = json!({"content": "# Camp\n"});
+    let hash = play.app.get("/api/plugins/camp").await["codeHash"].clone();
+    play.app.put("/api/plugins/camp/files/about.MD", &words).await;
+    play.app.put("/api/plugins/camp/files/tests/a.toml", &json!({"content": "hook = \"on_reply\"\n"})).await;
+    assert_eq!(play.app.get("/api/plugins/camp").await["codeHash"], hash, "what people read is no code");
+    play.app.ask("PUT", "/api/plugins/camp/files/main.rhai/x").json(&words).send().await.refused("not_found");
+}

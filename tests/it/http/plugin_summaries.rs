@@ -1,0 +1,219 @@
+//! Summaries that plugins propose: kept, told, rewound and destroyed as those are that the server made itself.
+
+use super::play::{Play, Said};
+use super::purges::{files_with, until_gone};
+use super::summaries::{narrow, told};
+use super::*;
+use crate::support::wait::until_some;
+
+const MANIFEST: &str = r#"
+id = "scribe"
+title = "Scribe"
+version = "1.0.0"
+api = "1"
+[permissions]
+request = ["tree.summarise", "model.call"]
+"#;
+
+/// Proposes what stands between brackets in a reply, as `[turns words]`; asks where it says `[ask]`.
+const SCRIPT: &str = r#"
+fn on_reply(ctx) {
+    if ctx.text.contains("[ask]") { ctx.ask("sum", #{ messages: ctx.text }); return; }
+    let found = ctx.find("\\[(?<turns>-?\\d+) (?<words>.*)\\]");
+    if found != () { ctx.propose_summary(found.words, parse_int(found.turns)); }
+}
+fn on_answer(ctx) { ctx.propose_summary(ctx.text, 1); }
+"#;
+
+/// A story with a short context, which does not sum itself up.
+async fn story(script: &str) -> Play {
+    let setup = TestApp::with()
+        .set("summaries.share", "30")
+        .plugin("scribe", &[("plugin.toml", MANIFEST), ("main.rhai", script)]);
+    let play = Play::with(setup, json!({"plugins": [{"id": "scribe"}]})).await;
+    play.app.mock().always(Reply::ok(["Night falls over the empty road and nobody speaks for a long while."]));
+    let made = play.app.post("/api/presets", &json!({"kind": "openai", "name": "Narrow", "body": narrow()})).await;
+    let path = format!("/api/sessions/{}", play.sid);
+    play.app.ask("PATCH", &path).json(&json!({"presetId": made["id"]})).send().await.expect(200);
+    play
+}
+
+async fn items(play: &Play, node: &str) -> Vec<Value> {
+    let path = format!("/api/sessions/{}/summaries?nodeId={node}", play.sid);
+    play.app.get(&path).await["items"].as_array().unwrap().clone()
+}
+
+/// A message whose reply says this.
+async fn hear(play: &Play, reply: &str) -> Said {
+    play.app.mock().script(Reply::ok([reply]));
+    play.say("What do you see?").await
+}
+
+/// Says so much of nothing that whatever was said before is out of sight; answers with the newest prompt.
+async fn wander(play: &Play) -> Value {
+    for mile in 0..8 {
+        play.say(&format!("We walk on, mile {mile}, {}", "past dull hedges and grey fields ".repeat(8))).await;
+    }
+    play.app.mock().requests().pop().unwrap()
+}
+
+async fn problems(play: &Play, said: &Said) -> Value {
+    play.get(&format!("node/{}/delta", said.reply)).await["problems"].clone()
+}
+
+/// S3-09, domain 7.9: what a plugin proposes at a reply is a summary of its line and no other, told where its messages no longer
+/// stand in the prompt, for as long as the plugin plays; at no cost.
+#[tokio::test]
+async fn plugin_summary_is_used_only_on_its_branch() {
+    let play = story(SCRIPT).await;
+    let first = hear(&play, "A road.").await;
+    let second = hear(&play, "A gate. [2 OMEGA: they found the gate.]").await;
+    let found = items(&play, &second.reply).await;
+    let [one] = found.as_slice() else { panic!("{found:?}") };
+    let line = play.line(&second.reply).await;
+    let of: Vec<&str> = one["nodeIds"].as_array().unwrap().iter().map(|id| id.as_str().unwrap()).collect();
+    assert!(of.len() >= 4 && line.ends_with(&of.iter().map(ToString::to_string).collect::<Vec<_>>()), "{one}");
+    assert_eq!((&one["content"], &one["plugin"]), (&json!("OMEGA: they found the gate."), &json!("scribe")));
+    assert_eq!((&one["isStale"], &one["isEdited"], &one["level"]), (&json!(false), &json!(false), &json!(1)));
+    assert_eq!(items(&play, &first.reply).await, [] as [Value; 0]);
+    let run = play.get(&format!("node/{}/delta", second.reply)).await["rules"][0]["summary"].clone();
+    assert_eq!(run, json!({"text": "OMEGA: they found the gate.", "turns": 2, "upto": 2}));
+
+    // Another version of the reply knows nothing of it.
+    let other = play.another(&second.reply).await;
+    assert_eq!(items(&play, &other).await, [] as [Value; 0]);
+    let said = play.say_to(&other, "On.").await;
+    assert!(!wander(&play).await.to_string().contains("OMEGA"), "{}", said.reply);
+
+    play.checkout(&second.reply, true).await;
+    let request = wander(&play).await;
+    assert!(told(&request).ends_with("OMEGA: they found the gate."), "{request}");
+    let head = play.head().await;
+    let trace = play.get(&format!("node/{head}/trace")).await;
+    assert_eq!(trace["summaries"]["texts"][0]["id"], one["id"], "{trace}");
+    assert_eq!(trace["isExact"], true);
+    let world = play.get(&format!("node/{head}/world")).await["world"]["summary"].clone();
+    assert_eq!(world, "OMEGA: they found the gate.");
+    assert_eq!(play.get("spent").await["summaries"], 0, "nobody was asked for it");
+
+    let path = format!("/api/sessions/{}/plugins", play.sid);
+    play.app.ask("PUT", &path).json(&json!([{"id": "scribe", "enabled": false}])).send().await.expect(200);
+    play.say("And now?").await;
+    assert!(told(&play.app.mock().requests().pop().unwrap()).is_empty());
+}
+
+/// What a model was asked for is a summary of the turns up to the message that asked, wherever its answer lands; the same messages
+/// have one, and what somebody has corrected stays.
+#[tokio::test]
+async fn plugin_summary_from_answer_covers_asking_turns() {
+    let play = story(SCRIPT).await;
+    hear(&play, "A road. [1 OLD: a road.]").await;
+    play.app.mock().script(Reply::ok(["A gate. [ask]"]));
+    play.app.mock().script(Reply::ok(["SIGMA: a gate."]));
+    let said = play.say("Well?").await;
+    let answer = until_some("the answer", async || {
+        let nodes = play.nodes().await;
+        nodes.values().find(|one| one["parentId"] == *said.reply && one["kind"] == "change").map(id)
+    })
+    .await;
+    let found = items(&play, &answer).await;
+    let texts: Vec<&Value> = found.iter().map(|one| &one["content"]).collect();
+    assert_eq!(texts, ["OLD: a road.", "SIGMA: a gate."]);
+    assert_eq!(found[1]["nodeIds"], json!([said.user, said.reply]));
+    let said = hear(&play, "[3 ALL: a road and a gate.]").await;
+    let found = items(&play, &said.reply).await;
+    let all = found.iter().find(|one| one["content"] == "ALL: a road and a gate.").unwrap();
+    assert_eq!(all["level"], 1, "it is of more than those two: {found:?}");
+
+    // Who edits the reply has another line; who proposes the same again takes the place of what was there.
+    let path = format!("/api/sessions/{}/summaries/{}", play.sid, id(&found[0]));
+    play.app.ask("PATCH", &path).json(&json!({"content": "MINE."})).send().await.expect(200);
+    assert_eq!(items(&play, &said.reply).await[0]["content"], "MINE.");
+}
+
+/// Undo hides it with its message and redo brings it back; a purge takes it off the disk. Domain 2.16.
+#[tokio::test]
+async fn plugin_summary_follows_undo_redo_and_purge() {
+    const WORD: &str = "Quincemarmalade";
+    let play = story(SCRIPT).await;
+    let first = hear(&play, "A road.").await;
+    let second = hear(&play, &format!("A gate. [2 They found {WORD}.]")).await;
+    play.post("undo", json!({})).await;
+    let head = play.head().await;
+    assert_eq!(items(&play, &head).await, [] as [Value; 0]);
+    play.post("redo", json!({})).await;
+    assert_eq!(items(&play, &second.reply).await.len(), 1);
+    let state = format!("node/{}/state", first.user);
+    play.app.put(&play.chat(&state), &json!({"isEnabled": false})).await;
+    assert_eq!(items(&play, &second.reply).await[0]["isStale"], true);
+    play.app.put(&play.chat(&state), &json!({"isEnabled": true})).await;
+    assert_eq!(items(&play, &second.reply).await[0]["isStale"], false);
+    let data = play.app.inside().home().join("data");
+    assert!(!files_with(&data, WORD).is_empty());
+    let purge = json!({"operations": [{"op": "purge", "nodeId": first.user, "confirm": true}]});
+    play.app.put(&play.chat("tree/edit"), &purge).await;
+    until_gone(&data, WORD).await;
+}
+
+/// S3-20: what cannot be summed up is told where its author looks, and the prose stands.
+#[tokio::test]
+async fn plugin_summary_invalid_is_reported_and_reply_kept() {
+    let play = story(SCRIPT).await;
+    let said = hear(&play, "A gate. [9 Too much.]").await;
+    let problem = problems(&play, &said).await[0].clone();
+    assert_eq!(problem["code"], "plugin_runtime", "{problem}");
+    let message = problem["message"].as_str().unwrap();
+    assert!(message.contains("there is 1 turn up to there, and a summary of 9 was proposed"), "{message}");
+    assert_eq!(items(&play, &said.reply).await, [] as [Value; 0]);
+    let path = format!("/api/sessions/{}/plugins", play.sid);
+    let bare = json!([{"id": "scribe", "enabled": true, "grants": []}]);
+    play.app.ask("PUT", &path).json(&bare).send().await.expect(200);
+    let said = hear(&play, "A gate. [1 Fine.]").await;
+    assert_eq!(problems(&play, &said).await[0]["code"], "plugin_permission");
+}
+
+/// The bundled summariser: what the model answers is a summary of these turns.
+#[tokio::test]
+async fn bundled_summariser_stores_model_answer_as_summary() {
+    let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "summariser", "config": {"every": 2}}]})).await;
+    hear(&play, "A road.").await;
+    play.app.mock().script(Reply::ok(["A gate."]));
+    play.app.mock().script(Reply::ok(["They came to a gate."]));
+    let said = play.say("On.").await;
+    let found = until_some("the summary", async || {
+        let head = play.head().await;
+        items(&play, &head).await.pop()
+    })
+    .await;
+    assert_eq!((&found["content"], &found["plugin"]), (&json!("They came to a gate."), &json!("summariser")));
+    assert_eq!(found["lastId"], json!(said.reply));
+    assert_eq!(found["nodeIds"].as_array().unwrap().len(), 5, "two turns and the greeting before them: {found}");
+}
+
+/// A replay shows what would be proposed and keeps nothing; one that is accepted keeps it.
+#[tokio::test]
+async fn plugin_summary_in_replay_saved_only_on_accept() {
+    let play = story(SCRIPT).await;
+    let said = hear(&play, "A gate. [1 OMEGA: a gate.]").await;
+    let ask = async |more: Value| {
+        let mut body = json!({"sessionId": play.sid});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let answer = play.app.post("/api/plugins/scribe/replay", &body).await;
+        let rows = answer["rows"].as_array().unwrap().clone();
+        rows.into_iter().find(|row| row["nodeId"] == *said.reply).unwrap()["summary"].clone()
+    };
+    let other = "fn on_reply(ctx) { ctx.propose_summary(\"PSI.\", 1); }";
+    assert_eq!(ask(json!({"source": other})).await, json!({"text": "PSI.", "turns": 1, "upto": 1}));
+    let found = items(&play, &said.reply).await;
+    assert_eq!((found.len(), &found[0]["content"]), (1, &json!("OMEGA: a gate.")));
+    let path = format!("/api/sessions/{}/summaries/{}", play.sid, id(&found[0]));
+    play.app.ask("DELETE", &path).send().await.expect(204);
+    assert_eq!(items(&play, &said.reply).await, [] as [Value; 0]);
+    assert_eq!(ask(json!({"accept": true})).await["text"], "OMEGA: a gate.");
+    assert_eq!(items(&play, &said.reply).await.len(), 1);
+    // Trying it proposes as well, and keeps nothing.
+    let body = json!({"sessionId": play.sid, "nodeId": said.reply, "hook": "on_reply", "source": other});
+    let tried = play.app.post("/api/plugins/scribe/try", &body).await;
+    assert_eq!(tried["summary"], json!({"text": "PSI.", "turns": 1, "upto": 1}));
+    assert_eq!(items(&play, &said.reply).await[0]["content"], "OMEGA: a gate.");
+}

@@ -1,0 +1,82 @@
+//! The workshop: what scripts can call, and the tests of a plugin over HTTP.
+
+use super::play::Play;
+use super::*;
+
+const MANIFEST: &str = "id = \"purse\"\ntitle = \"Purse\"\nversion = \"1.0.0\"\napi = \"1\"\n";
+const SCRIPT: &str = "fn init(ctx) { ctx.set(\"gold\", 10); }\nfn on_reply(ctx) { ctx.add(\"gold\", 5); }\n";
+const PASSES: &str = "hook = \"on_reply\"\n[expect]\nops = [{ op = \"add\", value = 5 }]\n";
+const FAILS: &str = "hook = \"on_reply\"\n\n[expect]\nops = []\nstate.gold = 12\n";
+
+async fn purse() -> Play {
+    let files = [("plugin.toml", MANIFEST), ("main.rhai", SCRIPT)];
+    let play = Play::with(TestApp::with().plugin("purse", &files), json!({})).await;
+    for (name, text) in [("a", PASSES), ("b", FAILS)] {
+        play.app.put(&format!("/api/plugins/purse/files/tests/{name}.toml"), &json!({"content": text})).await;
+    }
+    play
+}
+
+/// Everything that an editor completes and explains is told, and no plugin takes its address.
+#[tokio::test]
+async fn workshop_reference_lists_script_functions() {
+    let files = [("plugin.toml", MANIFEST.replace("\"purse\"", "\"reference\"")), ("main.rhai", SCRIPT.to_owned())];
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    let app = Play::with(TestApp::with().plugin("reference", &files), json!({})).await.app;
+    let told = app.get("/api/plugins/reference").await;
+    let named = |list: &str, name: &str| {
+        told[list].as_array().unwrap().iter().find(|one| one["name"] == name).cloned().unwrap_or_default()
+    };
+    let add = named("functions", "add");
+    assert_eq!((&add["isOfCtx"], &add["isProperty"]), (&json!(true), &json!(false)), "{told}");
+    assert!(add["signature"].as_str().unwrap().starts_with("ctx.add(path"), "{add}");
+    assert!(!add["description"].as_str().unwrap().is_empty() && !add["group"].as_str().unwrap().is_empty());
+    assert_eq!(
+        (&named("functions", "text")["isProperty"], &named("hooks", "plan")["writes"]),
+        (&json!(true), &json!(false))
+    );
+    assert_eq!(named("hooks", "migrate")["signature"], "migrate(ctx, from)");
+    assert_eq!(named("hooks", "tool_")["signature"], "tool_(ctx, args)");
+    assert!(told["language"].as_array().unwrap().contains(&json!("parse_int")));
+    let plugins = app.get("/api/plugins").await;
+    let taken = plugins["items"].as_array().unwrap().iter().find(|one| one["id"] == "reference").unwrap().clone();
+    assert_eq!(taken["isOk"], json!(false), "{taken}");
+}
+
+/// Each case says whether it passed; where not, what was expected, what came, and which line says so.
+#[tokio::test]
+async fn plugin_tests_report_expected_actual_and_line() {
+    let app = purse().await.app;
+    let told = app.post("/api/plugins/purse/test", &json!({})).await;
+    assert_eq!((&told["error"], &told["left"]), (&Value::Null, &json!(0)));
+    let [passed, failed] = told["cases"].as_array().unwrap().as_slice() else { panic!("{told}") };
+    assert_eq!(
+        (&passed["file"], &passed["isPassed"], &passed["failures"]),
+        (&json!("tests/a.toml"), &json!(true), &json!([]))
+    );
+    assert_eq!((&failed["isPassed"], &failed["expects"]), (&json!(false), &json!(true)));
+    let [ops, gold] = failed["failures"].as_array().unwrap().as_slice() else { panic!("{failed}") };
+    assert_eq!((&ops["what"], &ops["line"], &ops["expected"]), (&json!("ops"), &json!(4), &json!("")));
+    assert!(ops["found"].as_str().unwrap().contains("\"value\":5"), "{ops}");
+    let gold = ["what", "line", "expected", "found"].map(|key| gold[key].clone());
+    assert_eq!(gold, [json!("state gold"), json!(5), json!("12"), json!("15")]);
+}
+
+/// Texts that are not saved stand in the place of files; what fails in a script is told with its place.
+#[tokio::test]
+async fn plugin_tests_use_unsaved_text_over_files() {
+    let app = purse().await.app;
+    let ask = async |files: Value| app.post("/api/plugins/purse/test", &json!({"files": files})).await;
+    let mended = ask(json!({"tests/b.toml": FAILS.replace("ops = []\n", "").replace("12", "15")})).await;
+    assert!(mended["cases"].as_array().unwrap().iter().all(|case| case["isPassed"] == true), "{mended}");
+    let thrown = ask(json!({"main.rhai": "fn on_reply(ctx) {\n  ctx.get(\"none\"); ctx.nothing();\n}"})).await;
+    let error = &thrown["cases"][0]["failures"][0]["error"];
+    assert_eq!((&error["file"], &error["line"]), (&json!("main.rhai"), &json!(2)), "{thrown}");
+    let case = ask(json!({"tests/b.toml": "hook = \"on_replay\"\n"})).await;
+    let error = &case["cases"][1]["failures"][0]["error"];
+    assert_eq!((&error["file"], &error["line"]), (&json!("tests/b.toml"), &json!(1)), "{case}");
+    let broken = ask(json!({"main.rhai": "fn on_reply(ctx) {"})).await;
+    assert_eq!((&broken["cases"], &broken["error"]["file"]), (&json!([]), &json!("main.rhai")));
+    app.ask("POST", "/api/plugins/nobody/test").json(&json!({})).send().await.refused("not_found");
+    app.ask("POST", "/api/plugins/purse/test").json(&json!({"files": {"../x": ""}})).send().await.refused("invalid");
+}

@@ -1,0 +1,324 @@
+//! Regex scripts: what they make of a prompt, where they come from, who may switch them off; and that no message changes.
+
+use super::play::Play;
+use super::*;
+
+/// A script for what users and models say.
+fn script(name: &str, find: &str, replace: &str, more: Value) -> Value {
+    let mut script = json!({"scriptName": name, "findRegex": find, "replaceString": replace, "placement": [1, 2]});
+    script.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    script
+}
+
+/// A session with scripts of its card, its preset and the user's own.
+async fn with(card: Value, preset: Value, own: Value) -> Play {
+    let app = TestServer::start().await;
+    let card = json!({
+        "name": "Rin", "firstMessage": "Hello.", "description": "{{char}} keeps a lamp.",
+        "metadata": {"extensions": {"regex_scripts": card}},
+    });
+    let character = app.character(&card).await;
+    let sid = id(&app.post("/api/sessions", &json!({"characterIds": [character]})).await);
+    let body = json!({"prompts": [], "new_chat_prompt": "", "extensions": {"regex_scripts": preset}});
+    let made = app.post("/api/presets", &json!({"kind": "openai", "name": "Own", "body": body})).await;
+    let play = Play { app, sid };
+    for script in own.as_array().unwrap() {
+        keep(&play, "regex", script).await;
+    }
+    set(&play, json!({"presetId": made["id"]})).await;
+    play
+}
+
+async fn keep(play: &Play, kind: &str, body: &Value) {
+    play.app.post("/api/presets", &json!({"kind": kind, "name": "One of mine", "body": body})).await;
+}
+
+async fn set(play: &Play, change: Value) -> Value {
+    play.app.ask("PATCH", &format!("/api/sessions/{}", play.sid)).json(&change).send().await.expect(200)
+}
+
+/// The texts of the last request that stand in the chat.
+fn sent(play: &Play) -> Vec<String> {
+    let request = play.app.mock().requests().pop().unwrap();
+    let messages = request["messages"].as_array().unwrap().iter().filter(|one| one["role"] != "system");
+    messages.map(|one| one["content"].as_str().unwrap().to_owned()).collect()
+}
+
+async fn content(play: &Play, node: &str) -> Value {
+    play.get(&format!("node/{node}")).await["content"].clone()
+}
+
+/// The name, place, number of changed texts and reason of each script that a trace tells of.
+fn told(trace: &Value) -> Vec<(String, String, u64, String)> {
+    let text = |one: &Value, key: &str| one[key].as_str().unwrap_or_default().to_owned();
+    let one = |one: &Value| (text(one, "name"), text(one, "scope"), one["changed"].as_u64().unwrap(), text(one, "why"));
+    trace["scripts"].as_array().unwrap().iter().map(one).collect()
+}
+
+fn line(name: &str, scope: &str, changed: u64, why: &str) -> (String, String, u64, String) {
+    (name.to_owned(), scope.to_owned(), changed, why.to_owned())
+}
+
+/// S4-51, S4-52: scripts of the user, the preset and the card change in this order what the model is sent, and no message; the
+/// preview is what is sent, and a trace makes it again to the byte.
+#[tokio::test]
+async fn regex_scripts_change_prompt_but_not_messages() {
+    let of_card = json!([script("to bear", "/dog/g", "bear", json!({}))]);
+    let of_preset = json!([script("to dog", "/fox/g", "dog", json!({"placement": [2], "promptOnly": true}))]);
+    let own = json!([
+        script("to fox", "/wolf/gi", "fox", json!({})),
+        script("shown", "fox", "cat", json!({"markdownOnly": true})),
+        script("off", "fox", "cat", json!({"disabled": true})),
+        script("names", "/{{user}}\\?/", "{{char}}!", json!({"substituteRegex": 2})),
+    ]);
+    let play = with(of_card, of_preset, own).await;
+    play.app.mock().script(Reply::ok(["A wolf howls. A wolf!"]));
+    let first = play.say("I see a Wolf. You?").await;
+    assert_eq!(sent(&play), ["Hello.", "I see a fox. Rin!"]);
+    let asked = json!({"parentId": play.head().await, "content": "Wolf or dog?"});
+    let preview = play.post("prompt", asked).await;
+    let second = play.say("Wolf or dog?").await;
+    let expected = ["Hello.", "I see a fox. Rin!", "A dog howls. A dog!", "fox or bear?"];
+    assert_eq!(sent(&play), expected);
+    let request = play.app.mock().requests().pop().unwrap();
+    assert_eq!((&preview["messages"], &preview["scripts"].is_array()), (&request["messages"], &true));
+    let trace = play.get(&format!("node/{}/trace", second.reply)).await;
+    assert_eq!((&trace["messages"], &trace["isExact"]), (&request["messages"], &json!(true)));
+    // What would be stored where scripts come from is done first, whoever has the script.
+    let expected = [
+        line("to fox", "global", 3, ""),
+        line("names", "global", 1, ""),
+        line("to dog", "preset", 1, ""),
+        line("to bear", "card", 1, ""),
+    ];
+    assert_eq!(told(&trace), expected);
+    assert_eq!(told(&preview), expected);
+    assert_eq!(content(&play, &first.user).await, "I see a Wolf. You?");
+    assert_eq!(content(&play, &first.reply).await, "A wolf howls. A wolf!");
+    assert_eq!(content(&play, &second.user).await, "Wolf or dog?");
+}
+
+/// Depths are counted from the newest message that is sent; those of one that is gone on from stand behind it.
+#[tokio::test]
+async fn regex_script_depth_and_placement_filter_texts() {
+    let prompt = |more: Value| {
+        let mut more = more;
+        more["promptOnly"] = json!(true);
+        more
+    };
+    let own = json!([
+        script("newest", "/$/", " [newest]", prompt(json!({"maxDepth": 0}))),
+        script("older", "/$/", " [older]", prompt(json!({"minDepth": 2}))),
+        script("user", "/^/", "I: ", json!({"placement": [1]})),
+        script("reply", "/^/", "R: ", json!({"placement": [2]})),
+        script("lore", "/^/", "L: ", json!({"placement": [5]})),
+    ]);
+    let play = with(json!([]), json!([]), own).await;
+    play.app.mock().script(Reply::ok(["Yes."]));
+    let first = play.say("Well?").await;
+    assert_eq!(sent(&play), ["R: Hello.", "I: Well? [newest]"]);
+    let hidden = play.say("And?").await;
+    assert_eq!(sent(&play), ["R: Hello. [older]", "I: Well? [older]", "R: Yes.", "I: And? [newest]"]);
+    let off = json!({"isEnabled": false});
+    play.app.put(&play.chat(&format!("node/{}/state", hidden.reply)), &off).await;
+    play.app.put(&play.chat(&format!("node/{}/state", hidden.user)), &off).await;
+    play.say_to(&hidden.reply, "Now?").await;
+    assert_eq!(sent(&play), ["R: Hello. [older]", "I: Well? [older]", "R: Yes.", "I: Now? [newest]"]);
+    play.app.mock().script(Reply::ok([" And no."]));
+    let more = play.post(&format!("node/{}/continue", first.reply), json!({})).await;
+    let reply = play.done(&id(&more["generations"][0])).await;
+    let texts = sent(&play);
+    assert!(texts.iter().any(|text| text == "I: Well? [newest]"), "{texts:?}");
+    assert!(texts.iter().any(|text| text == "R: Yes. [newest]"), "{texts:?}");
+    assert_eq!(reply["content"], "Yes. And no.");
+    let trace = play.get(&format!("node/{}/trace", id(&reply))).await;
+    assert_eq!(trace["isExact"], true);
+}
+
+/// What runs away is left out and named, and the turn goes on; so is what is no pattern.
+#[tokio::test]
+async fn regex_script_runaway_or_invalid_is_skipped() {
+    let own = json!([
+        script("slow", "/^(a+)+\\1$/", "", json!({})),
+        script("broken", "/(/", "", json!({})),
+        script("for nothing", "a", "", json!({"placement": null})),
+        script("good", "/!$/", "?", json!({})),
+    ]);
+    let play = with(json!([]), json!([]), own).await;
+    let long = "a".repeat(6_000);
+    let said = play.say(&format!("{long}!")).await;
+    assert_eq!(sent(&play).last().unwrap(), &format!("{long}?"));
+    let trace = play.get(&format!("node/{}/trace", said.reply)).await;
+    let expected = [
+        line("slow", "global", 0, "ranAway"),
+        line("broken", "global", 0, "invalid"),
+        line("for nothing", "global", 0, "noPlacement"),
+        line("good", "global", 1, ""),
+    ];
+    assert_eq!(told(&trace), expected);
+    assert!(trace["scripts"][0]["message"].as_str().unwrap().contains("too long"));
+    assert_eq!(trace["isExact"], true);
+}
+
+/// What a session does not allow does not run, and the trace says how much waits; one's own always run.
+#[tokio::test]
+async fn regex_script_not_allowed_does_not_run() {
+    let of_card =
+        json!([script("card", "wolf", "bear", json!({})), script("off", "x", "y", json!({"disabled": true}))]);
+    let of_preset = json!([script("preset", "bear", "dog", json!({})), script("two", "x", "y", json!({}))]);
+    let play = with(of_card, of_preset, json!([script("mine", "/^/", "> ", json!({}))])).await;
+    assert_eq!(play.session().await["regexScripts"], json!({"card": true, "preset": true}));
+    let changed = set(&play, json!({"regexScripts": {"card": false, "preset": false}})).await;
+    assert_eq!(changed["regexScripts"], json!({"card": false, "preset": false}));
+    let said = play.say("A wolf and a bear.").await;
+    assert_eq!(sent(&play).last().unwrap(), "> A wolf and a bear.");
+    let trace = play.get(&format!("node/{}/trace", said.reply)).await;
+    let expected =
+        [line("mine", "global", 2, ""), line("", "preset", 0, "notAllowed"), line("", "card", 0, "notAllowed")];
+    assert_eq!(told(&trace), expected);
+    assert_eq!(trace["scripts"][1]["message"], "2 scripts run only where the story allows them");
+    set(&play, json!({"regexScripts": {"card": true, "preset": false}})).await;
+    play.say("A wolf and a bear.").await;
+    assert_eq!(sent(&play).last().unwrap(), "> A bear and a bear.");
+    for refused in [json!({"card": true}), json!({"card": true, "preset": true, "world": true}), json!(true)] {
+        let ask = play.app.ask("PATCH", &format!("/api/sessions/{}", play.sid));
+        ask.json(&json!({"regexScripts": refused})).send().await.refused("invalid");
+    }
+}
+
+/// The page is told which scripts change what is shown, in their order, each as the server reads it, with what macros say
+/// for each character; and nothing where nothing is to be done.
+#[tokio::test]
+async fn regex_display_scripts_are_listed_in_order() {
+    let display = |more: Value| {
+        let mut more = more;
+        more["markdownOnly"] = json!(true);
+        more
+    };
+    let of_card = json!([
+        script(
+            "bar",
+            "/<hp>/g",
+            "x".repeat(9_000).as_str(),
+            display(json!({"minDepth": "0", "maxDepth": 2, "placement": [2, 6]}))
+        ),
+        script("sent", "a", "b", json!({"promptOnly": true})),
+        script("off", "a", "b", display(json!({"disabled": true}))),
+        script("lore", "a", "b", display(json!({"placement": [5]}))),
+    ]);
+    let of_preset =
+        json!([script("both", "a", "{{getglobalvar::gold}}", json!({"promptOnly": true, "markdownOnly": true}))]);
+    let own = json!([script(
+        "mine",
+        "{{user}}",
+        "{{Description}}",
+        json!({"substituteRegex": true, "trimStrings": ["("], "runOnEdit": true})
+    )]);
+    let play = with(of_card, of_preset, own).await;
+    keep(&play, "variables", &json!({"gold": "7"})).await;
+    let told = shown(&play).await;
+    let named = |told: &Value| {
+        let names = told["items"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(named(&told), ["mine", "both", "bar"]);
+    let character = told["casts"][0]["characterId"].clone();
+    let mine = json!({
+        "scope": "global", "characterId": null, "name": "mine", "find": "{{user}}", "replace": "{{Description}}", "trim": ["("],
+        "placements": [1, 2], "isForDisplay": false, "isForPrompts": false, "isOnEdit": true, "macros": "raw",
+        "minDepth": null, "maxDepth": null,
+    });
+    assert_eq!(told["items"][0], mine);
+    let bar = &told["items"][2];
+    assert_eq!((&bar["characterId"], &bar["minDepth"], &bar["maxDepth"]), (&character, &json!(0.0), &json!(2.0)));
+    assert_eq!((bar["replace"].as_str().unwrap().len(), &bar["placements"]), (9_000, &json!([2, 6])));
+    let values = json!({
+        "user": "You", "char": "Rin", "group": "Rin", "charIfNotGroup": "Rin", "notChar": "You",
+        "description": "Rin keeps a lamp.",
+    });
+    assert_eq!((&told["casts"][0]["values"], &told["globals"]), (&values, &json!({"gold": "7"})));
+    let all = play.app.get(&format!("/api/sessions/{}/scripts", play.sid)).await;
+    let uses =
+        all["items"].as_array().unwrap().iter().map(|one| (one["isForPrompts"] == true, one["isForDisplay"] == true));
+    assert_eq!(uses.take(4).collect::<Vec<_>>(), [(true, true), (true, true), (false, true), (true, false)]);
+    set(&play, json!({"regexScripts": {"card": false, "preset": false}})).await;
+    let told = shown(&play).await;
+    assert_eq!((named(&told), &told["globals"]), (vec!["mine".to_owned()], &json!({})));
+
+    let none = with(json!([]), json!([]), json!([])).await;
+    assert_eq!(shown(&none).await, json!({"items": [], "casts": [], "globals": {}}));
+}
+
+async fn shown(play: &Play) -> Value {
+    play.app.get(&format!("/api/sessions/{}/scripts/shown", play.sid)).await
+}
+
+/// S4-39: the scripts and variables of somebody else are nobody else's.
+#[tokio::test]
+async fn regex_scripts_of_other_user_stay_hidden() {
+    let play = with(json!([]), json!([]), json!([])).await;
+    let stranger = play.app.stranger().await;
+    let app = play.app.inside();
+    let now = app.clock.now();
+    for (kind, body) in [("regex", script("theirs", "wolf", "bear", json!({}))), ("variables", json!({"gold": "9"}))] {
+        let card = json!({"kind": kind, "name": "Theirs", "body": body}).as_object().unwrap().clone();
+        let theirs = clotho_store::StoredPreset {
+            id: clotho_core::ids::PresetId::new(app.ids.next(now)),
+            card,
+            created: now,
+            updated: now,
+        };
+        app.store.write(move |tx| tx.put_preset(stranger.user, &theirs)).await.unwrap();
+    }
+    play.say("A wolf. {{hasglobalvar::gold}}").await;
+    assert_eq!(sent(&play).last().unwrap(), "A wolf. false");
+}
+
+/// Domain 6.3: where scripts shorten old messages, as many of them go as fit as they are sent, not as they are kept.
+#[tokio::test]
+async fn regex_shortened_history_fits_more_messages() {
+    let of_card = json!([script("old", "/<log>[^]*?<\\/log>/g", "", json!({"promptOnly": true, "minDepth": 1}))]);
+    let play = with(of_card, json!([]), json!([])).await;
+    let log = format!("<log>{}</log>", "and so on ".repeat(400));
+    for n in 0..24 {
+        play.app.mock().script(Reply::ok([format!("Reply {n}.{log}").as_str()]));
+        play.say(&format!("Turn {n}.")).await;
+    }
+    let texts = sent(&play);
+    assert_eq!(texts.len(), 48, "{texts:?}");
+    assert!(texts.iter().all(|text| text.len() < 20), "{texts:?}");
+}
+
+/// `domain.md` 6.4: global variables begin as their owner keeps them, and what a prompt writes goes with it.
+#[tokio::test]
+async fn global_variables_start_each_prompt_at_saved_value() {
+    let play = with(json!([]), json!([]), json!([])).await;
+    keep(&play, "variables", &json!({"gold": "7"})).await;
+    play.say("{{getglobalvar::gold}}{{setglobalvar::gold::8}}{{$gold}}").await;
+    assert_eq!(sent(&play).last().unwrap(), "78");
+    play.say("{{$gold}}").await;
+    assert_eq!(sent(&play).last().unwrap(), "7");
+    let kept = play.app.get("/api/presets?kind=variables").await["items"][0].clone();
+    let kept = play.app.get(&format!("/api/presets/{}", id(&kept))).await;
+    assert_eq!(kept["body"]["gold"], "7");
+    // A greeting is filled in once, when the story begins.
+    let card = json!({"name": "Rin", "firstMessage": "You have {{getglobalvar::gold}}."});
+    let character = play.app.character(&card).await;
+    let sid = id(&play.app.post("/api/sessions", &json!({"characterIds": [character]})).await);
+    let shown = play.app.get(&format!("/api/chat/{sid}/projection")).await;
+    assert_eq!(shown["items"][0]["content"], "You have 7.");
+}
+
+/// Another reply knows which one it is, as a preview of it does.
+#[tokio::test]
+async fn swipe_number_macro_matches_reroll_and_preview() {
+    let play = with(json!([]), json!([]), json!([])).await;
+    let said = play.say("[{{currentSwipeId}}/{{lastSwipeId}}]").await;
+    assert_eq!(sent(&play).last().unwrap(), "[/]");
+    let preview = play.post("prompt", json!({"parentId": said.user})).await;
+    play.another(&said.reply).await;
+    assert_eq!(sent(&play).last().unwrap(), "[2/1]");
+    assert_eq!(preview["messages"], play.app.mock().requests().pop().unwrap()["messages"]);
+    play.another(&said.reply).await;
+    assert_eq!(sent(&play).last().unwrap(), "[3/2]");
+}

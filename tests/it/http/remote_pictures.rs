@@ -1,0 +1,114 @@
+//! Pictures of other servers: shown for a card once somebody said so, fetched through the guard, drawn anew, kept.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use clotho_compat::interop::picture;
+
+use super::*;
+use crate::interop::bytes;
+use crate::support::client::Heard;
+
+/// A server of pictures: `/a.png`, `/moved` leads there, `/inside` to an address of clouds, `/on` to itself, `/text`, `/huge`.
+struct Elsewhere {
+    base: String,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Elsewhere {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&asked);
+        // It ends with the test process.
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().map_while(Result::ok) {
+                let mut head = [0; 4_096];
+                let length = stream.read(&mut head).unwrap_or(0);
+                counted.fetch_add(1, Ordering::SeqCst);
+                let head = String::from_utf8_lossy(&head[..length]).into_owned();
+                assert!(!head.to_lowercase().contains("cookie") && !head.to_lowercase().contains("referer"), "{head}");
+                let _ = stream.write_all(&answer(head.split(' ').nth(1).unwrap_or_default()));
+            }
+        });
+        Self { base, asked }
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.load(Ordering::SeqCst)
+    }
+}
+
+fn answer(path: &str) -> Vec<u8> {
+    let to = |place: &str| {
+        format!("HTTP/1.1 302 Found\r\nLocation: {place}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            .into_bytes()
+    };
+    let with = |body: &[u8]| {
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            body.len()
+        );
+        [head.as_bytes(), body].concat()
+    };
+    match path {
+        "/a.png" => with(&bytes("cards/png-unicode-book.png")),
+        "/moved" => to("/a.png"),
+        "/inside" => to("http://169.254.169.254/latest/meta-data"),
+        "/on" => to("/on"),
+        "/text" => with(b"<svg onload=alert(1)>"),
+        "/huge" => with(&vec![0; picture::MAX_BYTES + 1]),
+        _ => b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_vec(),
+    }
+}
+
+async fn asks(app: &TestServer, cid: &str, address: &str) -> Heard {
+    let escaped: String = address.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    app.ask("GET", &format!("/api/characters/{cid}/outside/picture?url={escaped}")).send_raw().await
+}
+
+#[tokio::test]
+async fn remote_picture_after_consent_is_cached_and_reencoded() {
+    let app = TestServer::with(TestApp::with().set("pictures.allowed_hosts", "[\"127.0.0.1\"]")).await;
+    let elsewhere = Elsewhere::start();
+    let at = |path: &str| format!("{}{path}", elsewhere.base);
+    let cid = id(&app.post("/api/characters", &json!({"name": "Rin"})).await);
+    let consent = format!("/api/characters/{cid}/outside");
+    assert_eq!(app.get(&consent).await, json!({"allowed": null}));
+    asks(&app, &cid, &at("/a.png")).await.refused("forbidden");
+    assert_eq!(elsewhere.asked(), 0, "nobody has said that it may be asked");
+
+    let put =
+        async |allowed: Value| app.ask("PUT", &consent).json(&json!({"allowed": allowed})).send().await.expect(200);
+    assert_eq!(put(json!(true)).await, json!({"allowed": true}));
+    let shown = asks(&app, &cid, &at("/moved")).await;
+    assert_eq!(shown.status, 200, "{}", shown.text());
+    assert!(matches!(shown.header("content-type"), Some("image/jpeg" | "image/png")));
+    assert_ne!(shown.body, bytes("cards/png-unicode-book.png"), "nothing of the bytes that came is left");
+    assert!(!shown.text().contains("chara"));
+    assert_eq!(elsewhere.asked(), 2);
+    let tag = shown.header("etag").unwrap().to_owned();
+    assert_eq!(asks(&app, &cid, &at("/moved")).await.header("etag"), Some(tag.as_str()));
+    assert_eq!(elsewhere.asked(), 2, "it is kept");
+
+    asks(&app, &cid, &at("/inside")).await.refused("forbidden");
+    asks(&app, &cid, &at("/on")).await.refused("provider_failed");
+    asks(&app, &cid, &at("/gone")).await.refused("provider_failed");
+    asks(&app, &cid, &at("/text")).await.refused("unsupported_media");
+    asks(&app, &cid, &at("/huge")).await.refused("too_large");
+    asks(&app, &cid, "file:///etc/passwd").await.refused("invalid");
+    asks(&app, &cid, "http://localhost:1/a.png").await.refused("forbidden");
+
+    // It goes with what was said, and never travels with the card.
+    let out = app.ask("GET", &format!("/api/characters/{cid}/export?format=charx")).send_raw().await;
+    assert!(!out.text().contains("outside/"));
+    put(json!(false)).await;
+    asks(&app, &cid, &at("/moved")).await.refused("forbidden");
+    put(json!(true)).await;
+    let asked = elsewhere.asked();
+    assert_eq!(asks(&app, &cid, &at("/moved")).await.status, 200);
+    assert_eq!(elsewhere.asked(), asked + 2, "what was kept went when it was not to be shown");
+}

@@ -1,0 +1,162 @@
+//! Replies that wait for their turn: what is told of them, in which order they begin, and that nothing but a person or a stop
+//! of the server ends them before.
+
+use super::play::Play;
+use super::*;
+
+/// A program in which one reply runs at a time.
+async fn one_at_a_time() -> Play {
+    Play::with(TestApp::with().set("limits.generations_per_user", "1"), json!({})).await
+}
+
+/// A message with one reply below a node; answers with the reply's id.
+async fn begin(play: &Play, parent: &str, text: &str) -> String {
+    let body = json!({"parentId": parent, "content": text, "generate": true});
+    id(&play.post("message", body).await["generations"][0])
+}
+
+/// What the model was asked last in each request.
+fn asked(play: &Play) -> Vec<String> {
+    let last =
+        |body: &Value| body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned();
+    play.app.mock().requests().iter().map(last).collect()
+}
+
+fn metadata(node: &Value) -> (&Value, &Value) {
+    (&node["metadata"]["phase"], &node["metadata"]["queuePosition"])
+}
+
+/// S4-07, S4-11, S4-33, S4-45, S4-46, S4-47: more replies than may run are accepted and wait; every tab sees their places
+/// move, then the text without a gap, then the end once. One that waits can be stopped; nobody is asked for it.
+#[tokio::test]
+async fn reply_queue_reports_positions_and_allows_cancel() {
+    let play = one_at_a_time().await;
+    let gate = Gate::new();
+    play.app.mock().always(Reply::ok(["One ", "by ", "one."]).gated(&gate));
+    let greeting = play.head().await;
+    let before = play.session().await["op"].as_i64().unwrap();
+    let mut tab = play.app.socket(&play.sid, None).await;
+    let mut replies = Vec::new();
+    for n in 0..3 {
+        replies.push(begin(&play, &greeting, &format!("{n}?")).await);
+    }
+    play.app.mock().until_requests(1).await;
+    let places = [json!("waiting"), json!("queued"), json!("queued")];
+    for (n, reply) in replies.iter().enumerate() {
+        let node = play.get(&format!("node/{reply}")).await;
+        let place = if n == 0 { Value::Null } else { json!(n) };
+        assert_eq!((metadata(&node), &node["status"]), ((&places[n], &place), &json!("generating")));
+    }
+    // In one look at the queue they come in any order.
+    let mut heard = std::collections::BTreeSet::new();
+    while heard.len() < 2 {
+        let told = tab.until(|frame| frame["queuePosition"].is_u64()).await.pop().unwrap();
+        heard.insert((told["queuePosition"].as_u64(), id(&told)));
+    }
+    assert_eq!(heard.into_iter().map(|(_, reply)| reply).collect::<Vec<_>>(), replies[1..]);
+
+    // The second is stopped while it waits: the third moves up, and the model never hears of the second.
+    play.post(&format!("node/{}/cancel", replies[1]), json!({})).await;
+    let stopped = play.done(&replies[1]).await;
+    assert_eq!((&stopped["status"], &stopped["metadata"]["error"]["code"]), (&json!("error"), &json!("cancelled")));
+    let moved = |frame: &Value| frame["id"] == json!(replies[2]) && frame["queuePosition"] == 1;
+    tab.until(moved).await;
+    // A tab that comes now hears of the place too, whether it knows the log or not.
+    let mut late = play.app.socket(&play.sid, Some(before)).await;
+    late.until(moved).await;
+    gate.open();
+    for tab in [&mut tab, &mut late] {
+        let frames =
+            tab.until(|frame| frame["type"] == "node.completed" && frame["node"]["id"] == json!(replies[2])).await;
+        let own: Vec<&Value> = frames.iter().filter(|frame| frame["id"] == json!(replies[2])).collect();
+        let phases: Vec<&Value> = own.iter().filter(|f| f["type"] == "node.progress").map(|f| &f["phase"]).collect();
+        assert!(phases.iter().all(|phase| **phase != "queued"), "its turn has come: {phases:?}");
+        let pieces: Vec<&Value> = own.into_iter().filter(|frame| frame["type"] == "node.content.updated").collect();
+        let mut text = String::new();
+        for piece in pieces {
+            assert_eq!(piece["offset"], json!(text.encode_utf16().count()));
+            text += piece["contentChunk"].as_str().unwrap();
+        }
+        assert_eq!((text.as_str(), &frames.last().unwrap()["node"]["content"]), ("One by one.", &json!("One by one.")));
+    }
+    assert_eq!(asked(&play), ["0?", "2?"]);
+    let waited = play.get(&format!("node/{}/trace", replies[2])).await["timings"].clone();
+    assert!(waited["queued"].is_u64() && waited["total"].as_u64() >= waited["queued"].as_u64(), "{waited}");
+    let first = play.get(&format!("node/{}/trace", replies[0])).await["timings"].clone();
+    assert!(first.get("queued").is_none(), "it began at once: {first}");
+}
+
+/// `domain.md` 5.2: the sessions of one user take turns, so that many replies in one do not hold up another.
+#[tokio::test]
+async fn reply_queue_alternates_between_sessions() {
+    let play = one_at_a_time().await;
+    let gate = Gate::new();
+    play.app.mock().always(Reply::ok(["Yes."]).gated(&gate));
+    let greeting = play.head().await;
+    let many = json!({"parentId": greeting, "content": "Three?", "generate": {"n": 3}});
+    let first: Vec<String> = play::ids(&play.post("message", many).await["generations"]);
+    play.app.mock().until_requests(1).await;
+    let other = play.app.session().await;
+    let path = format!("/api/chat/{}/message", id(&other));
+    let two = json!({"parentId": other["activeLeafId"], "content": "Two?", "generate": {"n": 2}});
+    play.app.post(&path, &two).await;
+    gate.open();
+    for reply in &first {
+        assert_eq!(play.done(reply).await["content"], "Yes.");
+    }
+    play.app.mock().until_requests(5).await;
+    assert_eq!(asked(&play), ["Three?", "Three?", "Two?", "Three?", "Two?"]);
+}
+
+/// S4-45, S4-46, S4-47: the tab closes right after it has asked; the reply waits, comes, and is there on return.
+#[tokio::test]
+async fn reply_queue_continues_after_client_disconnects() {
+    let play = one_at_a_time().await;
+    let gate = Gate::new();
+    play.app.mock().always(Reply::ok(["There ", "on return."]).gated(&gate));
+    let greeting = play.head().await;
+    let first = begin(&play, &greeting, "First?").await;
+    play.app.mock().until_requests(1).await;
+    let known = play.session().await["op"].as_i64().unwrap();
+    let mut watcher = play.app.socket(&play.sid, None).await;
+    let body = json!({"parentId": greeting, "content": "Second?", "generate": true});
+    let is_second = |frame: &Value| frame["type"] == "node.created" && frame["node"]["status"] == "generating";
+    let mut created = Vec::new();
+    // Nobody ever reads the answer.
+    let asked = play.app.ask("POST", &play.chat("message")).json(&body);
+    asked.send_and_reset(async { created = watcher.until(is_second).await }).await;
+    let second = id(&created.last().unwrap()["node"]);
+    drop(watcher);
+    gate.open();
+    play.done(&first).await;
+    assert_eq!(play.done(&second).await["content"], "There on return.");
+    // Whoever comes back is told what was missed: the placeholder, the whole text, the end once.
+    let mut back = play.app.socket(&play.sid, Some(known)).await;
+    let frames = back.until(|frame| frame["type"] == "node.completed" && frame["node"]["id"] == json!(second)).await;
+    let text: String = frames
+        .iter()
+        .filter(|frame| frame["type"] == "node.content.updated" && frame["id"] == json!(second))
+        .map(|frame| frame["contentChunk"].as_str().unwrap())
+        .collect();
+    assert_eq!(text, "There on return.");
+}
+
+/// S4-11, `domain.md` 5.6: a reply that waits when the server stops is interrupted, honestly, and can be asked for again.
+#[tokio::test]
+async fn reply_queue_on_restart_marks_replies_interrupted() {
+    let play = one_at_a_time().await;
+    let gate = Gate::new();
+    play.app.mock().always(Reply::ok(["Half", " a loaf."]).gated(&gate));
+    let greeting = play.head().await;
+    let running = begin(&play, &greeting, "First?").await;
+    let waiting = begin(&play, &greeting, "Second?").await;
+    play.app.mock().until_requests(1).await;
+    let play = play.restart().await;
+    for reply in [&running, &waiting] {
+        let node = play.get(&format!("node/{reply}")).await;
+        assert_eq!((&node["status"], &node["metadata"]["error"]["code"]), (&json!("error"), &json!("interrupted")));
+    }
+    gate.open();
+    let again = play.another(&waiting).await;
+    assert_eq!(play.get(&format!("node/{again}")).await["content"], "Half a loaf.");
+}

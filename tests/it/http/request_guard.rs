@@ -1,0 +1,143 @@
+//! Who comes from the wrong side does not come in.
+
+use super::contract::address;
+use super::*;
+use crate::support::socket::Socket;
+
+/// Foreign names for this machine (DNS rebinding), on every route and on the upgrade of a socket.
+#[tokio::test]
+async fn foreign_host_is_refused_on_every_route() {
+    let app = TestServer::start().await;
+    for entry in clotho::http::all_routes() {
+        let heard = app.ask(entry.method.as_str(), &address(&entry)).host(Some("evil.example")).send().await;
+        heard.refused("bad_host");
+    }
+    app.ask("GET", "/nowhere").host(Some("evil.example:80")).send().await.refused("bad_host");
+    app.ask("GET", "http://evil.example/healthz").send().await.refused("bad_host");
+    // What is no HTTP at all the library refuses by itself.
+    for ask in [app.ask("GET", "/healthz").host(None), app.ask("GET", "/healthz").header("host", "localhost")] {
+        let status = ask.send_raw().await.status;
+        assert!(matches!(status, 400 | 403), "{status}");
+    }
+    app.ask("GET", "/healthz").host(Some("localhost:1")).send().await.expect(200);
+    app.ask("GET", "/healthz").host(Some("[::1]:9")).send().await.expect(200);
+}
+
+#[tokio::test]
+async fn foreign_origin_is_refused_on_every_route() {
+    let app = TestServer::start().await;
+    for entry in clotho::http::all_routes() {
+        for (name, value) in [("origin", "https://evil.example"), ("origin", "null"), ("origin", "http://127.0.0.1:1")]
+        {
+            let ask = app.ask(entry.method.as_str(), &address(&entry)).header(name, value);
+            ask.send().await.refused("bad_host");
+        }
+        if entry.method != "GET" {
+            let ask = app.ask(entry.method.as_str(), &address(&entry)).header("sec-fetch-site", "cross-site");
+            ask.send().await.refused("bad_host");
+        }
+    }
+}
+
+/// S4-39: a socket's upgrade passes the same gate as every request.
+#[tokio::test]
+async fn socket_upgrade_checks_host_and_origin() {
+    let app = TestServer::start().await;
+    let sid = id(&app.session().await);
+    let own = format!("http://{}", app.at);
+    let open = |headers: Vec<(&'static str, String)>| {
+        let (at, sid) = (app.at, sid.clone());
+        async move {
+            let headers: Vec<(&'static str, &str)> =
+                headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            Socket::try_open(at, &sid, None, &headers).await.map(|_| ())
+        }
+    };
+    assert_eq!(open(vec![("origin", own)]).await, Ok(()));
+    assert_eq!(open(vec![]).await, Ok(()));
+    assert_eq!(open(vec![("origin", "https://evil.example".into())]).await, Err(403));
+    assert_eq!(open(vec![("origin", "null".into())]).await, Err(403));
+    assert_eq!(open(vec![("host", "evil.example".into())]).await, Err(403));
+    assert_eq!(open(vec![("sec-fetch-site", "cross-site".into())]).await, Err(403));
+}
+
+#[tokio::test]
+async fn csrf_token_is_required_for_browser_writes() {
+    let app = TestServer::start().await;
+    let own = format!("http://{}", app.at);
+    let body = json!({"name": "Rin"});
+    let from_page = || app.ask("POST", "/api/characters").json(&body).header("origin", &own);
+    let error = from_page().send().await.refused("forbidden");
+    assert_eq!(error["details"]["csrf"], true);
+    from_page().header("x-csrf-token", "wrong").send().await.refused("forbidden");
+    let token = app.get("/api/auth/me").await["csrf"].as_str().unwrap().to_owned();
+    from_page().header("x-csrf-token", &token).header("sec-fetch-site", "same-origin").send().await.expect(201);
+    // A program that is no browser needs none.
+    app.ask("POST", "/api/characters").json(&body).send().await.expect(201);
+    assert_eq!(
+        app.get("/api/characters").await["items"].as_array().unwrap().iter().filter(|c| c["name"] == "Rin").count(),
+        2
+    );
+}
+
+/// The same on every route that writes, whatever its body.
+#[tokio::test]
+async fn csrf_token_is_required_on_every_write_route() {
+    let app = TestServer::start().await;
+    let own = format!("http://{}", app.at);
+    let writes = clotho::http::all_routes().into_iter().filter(|entry| entry.method != "GET");
+    for entry in writes {
+        let ask = || app.ask(entry.method.as_str(), &address(&entry));
+        for from_page in [ask().header("origin", &own), ask().header("sec-fetch-site", "same-origin")] {
+            from_page.clone().send().await.refused("forbidden");
+            from_page.header("x-csrf-token", "wrong").send().await.refused("forbidden");
+        }
+        // A form of another page cannot send the header, and so cannot send anything.
+        let form = ask().bytes(b"name=Rin", "application/x-www-form-urlencoded").header("origin", "null");
+        form.send().await.refused("bad_host");
+    }
+}
+
+#[tokio::test]
+async fn allowed_hosts_are_accepted_but_get_no_metrics() {
+    let app = TestServer::with(TestApp::with().set("server.allowed_hosts", r#"["play.example.org"]"#)).await;
+    app.ask("GET", "/healthz").host(Some("play.example.org")).send().await.expect(200);
+    app.ask("GET", "/healthz").host(Some("other.example.org")).send().await.refused("bad_host");
+    let token = app.get("/api/auth/me").await["csrf"].as_str().unwrap().to_owned();
+    let through_a_proxy = app.ask("POST", "/api/characters").json(&json!({"name": "Rin"})).host(Some("127.0.0.1:7317"));
+    let through_a_proxy = through_a_proxy.header("origin", "https://play.example.org").header("x-csrf-token", &token);
+    through_a_proxy.send().await.expect(201);
+    // What is for whoever runs the server does not go through a proxy.
+    app.ask("GET", "/metrics").host(Some("play.example.org")).send().await.refused("forbidden");
+    app.ask("GET", "/metrics").header("x-forwarded-for", "192.0.2.1").send().await.refused("forbidden");
+    assert!(app.ask("GET", "/metrics").send_raw().await.text().contains("clotho_http_answers_total{status=\"2xx\"}"));
+    app.ask("GET", "/readyz").send().await.expect(200);
+}
+
+#[tokio::test]
+async fn security_headers_are_on_every_answer() {
+    let app = TestServer::start().await;
+    for path in ["/", "/healthz", "/nothing", "/api/sessions", "/api/docs"] {
+        let heard = app.ask("GET", path).send_raw().await;
+        let policy = heard.header("content-security-policy").unwrap();
+        assert!(
+            policy.contains("default-src 'none'") && policy.contains("require-trusted-types-for 'script'"),
+            "{path}"
+        );
+        assert!(!policy.contains("unsafe") && policy.contains("frame-ancestors 'none'"), "{path}");
+        assert_eq!(heard.header("x-content-type-options"), Some("nosniff"), "{path}");
+        assert_eq!(heard.header("cross-origin-resource-policy"), Some("same-origin"), "{path}");
+        assert_eq!(heard.header("access-control-allow-origin"), None, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn request_id_is_kept_or_replaced_if_invalid() {
+    let app = TestServer::start().await;
+    let heard = |given: &str| app.ask("GET", "/healthz").header("x-request-id", given).send();
+    assert_eq!(heard("abc-1.2_3").await.header("x-request-id"), Some("abc-1.2_3"));
+    for odd in ["a b", "<script>", &"x".repeat(65)] {
+        let own = heard(odd).await.header("x-request-id").unwrap().to_owned();
+        assert!(own != odd && own.len() == 36, "{odd}: {own}");
+    }
+}

@@ -1,0 +1,199 @@
+//! The language of searches over HTTP: fields that only the tree knows, values of the world, orders, and what is said about what
+//! was typed.
+
+use super::play::{Play, ids};
+use super::tree_edits::bitten;
+use super::*;
+
+/// The address of a search.
+fn asked(q: &str, rest: &[(&str, &str)]) -> String {
+    let mut query = url_of(q);
+    for (name, value) in rest {
+        query += &format!("&{name}={value}");
+    }
+    format!("/api/search?q={query}")
+}
+
+/// Every byte escaped, so that nothing has to be known about which need it.
+fn url_of(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+async fn found(app: &TestServer, q: &str) -> Vec<String> {
+    let answer = app.get(&asked(q, &[])).await;
+    sorted(answer["items"].as_array().unwrap().iter().map(|hit| hit["nodeId"].as_str().unwrap().to_owned()).collect())
+}
+
+fn sorted(mut ids: Vec<String>) -> Vec<String> {
+    ids.sort();
+    ids
+}
+
+async fn until_found(app: &TestServer, q: &str, expected: &[&String]) {
+    let expected = sorted(expected.iter().map(|id| (*id).clone()).collect());
+    until_some(&format!("what \"{q}\" finds"), async || (found(app, q).await == expected).then_some(())).await;
+}
+
+/// Messages below one another, each with its text.
+async fn written(play: &Play, parent: &str, texts: &[&str]) -> Vec<String> {
+    let (mut parent, mut nodes) = (parent.to_owned(), Vec::new());
+    for text in texts {
+        let made = play.post("message", json!({"parentId": parent, "content": text, "onStale": "branch"})).await;
+        parent = id(&made["node"]);
+        nodes.push(parent.clone());
+    }
+    nodes
+}
+
+/// Domain 8: messages are found by values of the world as they are after them, numbers by what they are compared with; an edit
+/// above moves those values, and what is found by them.
+#[tokio::test]
+async fn search_by_state_value_follows_edits() {
+    let (play, said) = bitten().await;
+    let app = &play.app;
+    let (second, third, fourth) = (&said[1].reply, &said[2].user, &said[2].reply);
+    search_until(app, "bites", 3).await;
+    until_found(app, "hp:<30", &[second, third, fourth]).await;
+    assert_eq!(found(app, "combat.hp:<30 AND bites").await, sorted(vec![second.clone(), fourth.clone()]));
+    assert_eq!(found(app, "hp:26..28 -bites").await, [third.as_str()]);
+    assert_eq!(found(app, "hp:25 OR hp:33 role:assistant").await, sorted(vec![fourth.clone(), said[0].reply.clone()]));
+    assert_eq!(found(app, "hp:>40").await, [] as [String; 0]);
+
+    let moved = json!([{"op": "graft", "nodeId": third, "targetId": said[0].reply, "mode": "move"}]);
+    play.edit(moved).await;
+    until_found(app, "hp:<30", &[second]).await;
+    assert_eq!(found(app, "hp:30").await, [fourth.as_str()]);
+    play.post("undo", json!({})).await;
+    until_found(app, "hp:<30", &[second, third, fourth]).await;
+    app.put(&play.chat(&format!("node/{}/state", said[0].reply)), &json!({"effects": "muted"})).await;
+    until_found(app, "hp:<33", &[fourth]).await;
+
+    let error = app.ask("GET", &asked("bites mana:<3", &[])).send().await.refused("invalid");
+    let known = ["combat.hp", "hp"];
+    let details =
+        json!({"field": "q", "at": 6, "length": 4, "reason": "unknown_value", "what": "mana", "known": known});
+    assert_eq!(error["details"], details);
+}
+
+/// S4-17, S4-09: trunk, stash and names are words of a search too, alone or taken away; a hit says on which branch it lies.
+#[tokio::test]
+async fn search_by_trunk_stash_and_label() {
+    let play = Play::start().await;
+    let head = play.head().await;
+    let main = written(&play, &head, &["fog one", "fog two", "fog three"]).await;
+    let side = written(&play, &main[0], &["fog left", "fog far left"]).await;
+    play.checkout(&main[2], true).await;
+    play.app
+        .put(
+            &play.chat("tree/edit"),
+            &json!({"operations": [
+                {"op": "label", "nodeId": side[1], "name": "the left way", "following": true},
+                {"op": "label", "nodeId": main[1], "name": "the keep"},
+            ]}),
+        )
+        .await;
+    let app = &play.app;
+    search_until(app, "fog", 5).await;
+    let check = async |q: &str, expected: &[&String]| {
+        let expected = sorted(expected.iter().map(|id| (*id).clone()).collect());
+        assert_eq!(found(app, q).await, expected, "{q}");
+    };
+    let (one, two, three, left, far) = (&main[0], &main[1], &main[2], &side[0], &side[1]);
+    check("fog in:trunk", &[one, two, three]).await;
+    check("in:off-trunk", &[left, far]).await;
+    check("fog -in:trunk", &[left, far]).await;
+    check("label:\"the left way\" fog", &[one, left, far]).await;
+    check("label:\"the left way\" -in:trunk far", &[far]).await;
+    check("fog -label:\"the left way\"", &[two, three]).await;
+    check("in:stash", &[]).await;
+    let hits = app.get(&asked("fog", &[("sort", "oldest")])).await;
+    let branches: Vec<(&str, &Value, bool)> = hits["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| (hit["nodeId"].as_str().unwrap(), &hit["branch"], hit["onTrunk"] == true))
+        .collect();
+    let way = json!("the left way");
+    let keep = json!("the keep");
+    let expected =
+        [(one, &way, true), (two, &keep, true), (three, &keep, true), (left, &way, false), (far, &way, false)];
+    assert_eq!(branches, expected.map(|(id, branch, on)| (id.as_str(), branch, on)));
+    let error = app.ask("GET", &asked("fog OR in:trunk", &[])).send().await.refused("invalid");
+    assert_eq!([&error["details"]["at"], &error["details"]["length"]], [&json!(7), &json!(2)]);
+}
+
+/// Stories and characters by their names, times by days, and what comes first.
+#[tokio::test]
+async fn search_by_session_character_date_and_sort() {
+    let play = Play::start().await;
+    let app = &play.app;
+    let nodes = written(&play, &play.head().await, &["fog", "fog fog fog", "lanterns in the fog"]).await;
+    search_until(app, "fog", 3).await;
+    let title = play.session().await["title"].as_str().unwrap().to_owned();
+    assert_eq!(found(app, &format!("fog session:\"{title}\"")).await.len(), 3);
+    let nowhere = app.get(&asked("fog session:\"no such story\"", &[])).await;
+    assert_eq!((nowhere["items"].as_array().unwrap().len(), nowhere["notes"].as_array().unwrap().len()), (0, 1));
+    assert!(nowhere["notes"][0]["name"] == "no such story");
+    assert_eq!(found(app, "character:Rin").await.len(), 1, "the greeting");
+    assert_eq!(found(app, "character:Ri").await.len(), 1, "while one types");
+    assert_eq!(found(app, "fog on:today").await.len() + found(app, "fog on:yesterday").await.len(), 3);
+    assert_eq!(found(app, "fog before:1999").await, [] as [String; 0]);
+    let in_order = async |sort: &str| ids_in(&app.get(&asked("fog", &[("sort", sort)])).await);
+    assert_eq!(in_order("oldest").await, nodes);
+    assert_eq!(in_order("newest").await, nodes.iter().rev().cloned().collect::<Vec<_>>());
+    assert_eq!(in_order("relevance").await[0], nodes[1]);
+    assert_eq!(found(app, "lantern*").await, [nodes[2].clone()]);
+    assert_eq!(found(app, "lantren~ OR nothing").await, [nodes[2].clone()]);
+    let hit = &app.get(&asked("lantern", &[])).await["items"][0];
+    assert_eq!((&hit["nodeId"], &hit["snippet"]["marks"]), (&json!(nodes[2]), &json!([[0, 8]])));
+    for (name, bad) in [("sort", "best"), ("zone", "%2B99:00"), ("zone", "x")] {
+        let error = app.ask("GET", &asked("fog", &[(name, bad)])).send().await.refused("invalid");
+        assert_eq!(error["details"]["field"], name, "{bad}");
+    }
+    assert_eq!(app.get(&asked("fog on:today", &[("zone", "-05:00")])).await["rebuilding"], Value::Null);
+}
+
+fn ids_in(answer: &Value) -> Vec<String> {
+    answer["items"].as_array().unwrap().iter().map(|hit| hit["nodeId"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A search that says only what must not be, or nothing, is refused with its place and the reason, like any other that is none.
+#[tokio::test]
+async fn search_empty_or_negative_only_returns_invalid() {
+    let app = TestServer::start().await;
+    for (q, at, length) in [("-fog", 0, 4), (" -(small)", 1, 8), ("-role:user -灯", 0, 13), ("  ", 2, 0), ("", 0, 0)] {
+        let error = app.ask("GET", &asked(q, &[])).send().await.refused("invalid");
+        let expected = json!({"field": "q", "at": at, "length": length, "reason": "empty", "what": ""});
+        assert_eq!(error["details"], expected, "{q}");
+    }
+}
+
+/// Whatever a person types as plain text has an answer, and what is worth knowing about it is said.
+#[tokio::test]
+async fn search_plain_text_always_returns_answer() {
+    let play = Play::start().await;
+    let app = &play.app;
+    let long = "the keeper walks along the shore and ".repeat(270);
+    let nodes = written(&play, &play.head().await, &["the fog of the sea and the tide", &long]).await;
+    search_until(app, "shore", 1).await;
+    for (q, expected, notes) in [
+        ("\"", &[][..], 1),
+        ("?!", &[], 1),
+        ("()", &[], 1),
+        ("AND AND", &nodes[..], 0),
+        ("the of and", &nodes[..1], 0),
+        (&long, &nodes[1..], 1),
+        ("http://example.org/x C:\\temp", &[], 0),
+        ("(fog OR (shore", &nodes[..], 0),
+    ] {
+        let answer = app.get(&asked(q, &[])).await;
+        assert_eq!(sorted(ids_in(&answer)), sorted(expected.to_vec()), "{q}");
+        assert_eq!(answer["notes"].as_array().unwrap().len(), notes, "{q}: {answer}");
+    }
+    assert!(found(app, "*").await.len() >= 3);
+    let all_but = found(app, "* -shore").await;
+    assert!(all_but.contains(&nodes[0]) && !all_but.contains(&nodes[1]));
+    assert_eq!(app.get(&asked(&"灯".repeat(3_000), &[])).await["items"], json!([]));
+    let line = ids(&play.get("projection").await["items"]);
+    assert!(line.contains(&nodes[1]));
+}

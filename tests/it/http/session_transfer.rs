@@ -1,0 +1,315 @@
+//! Whole sessions out of one server and into another, as their owner sees them.
+
+use super::play::Play;
+use super::*;
+use crate::support::client::Heard;
+use crate::support::data_root::DataRoot;
+use crate::support::file::{lines, long_line, packed, sealed};
+use clotho_core::clock::{TestClock, Time};
+use clotho_engine::transfer::sillytavern::{self, ImportOptions, ImportSource};
+use clotho_engine::transfer::{ImportProgress, SessionImportOptions, import};
+use clotho_store::archive::ArchiveLimits;
+use jiff::tz::TimeZone;
+use std::sync::Arc;
+
+/// A server that has nothing to do with the others: its ids come from another time.
+async fn elsewhere() -> TestServer {
+    TestServer::with(TestApp::with().clock(Arc::new(TestClock::new(Time(1_800_000_000_000))))).await
+}
+
+pub async fn exported(app: &TestServer, sid: &str) -> Heard {
+    let heard = app.ask("GET", &format!("/api/sessions/{sid}/export")).send().await;
+    assert_eq!(heard.status, 200, "{}", heard.text());
+    heard
+}
+
+/// Sends a file and waits until its job is over; answers with the job.
+pub async fn sent(app: &TestServer, file: &[u8]) -> Value {
+    let heard = app.ask("POST", "/api/sessions/import").bytes(file, "application/zstd").send().await;
+    let job = heard.expect(202)["jobId"].as_str().unwrap().to_owned();
+    app.over(&job).await
+}
+
+async fn imported(app: &TestServer, file: &[u8]) -> String {
+    let job = sent(app, file).await;
+    assert_eq!((&job["state"], &job["error"]), (&json!("done"), &Value::Null), "{job}");
+    assert!(job["done"] == job["total"] && job["total"].as_u64().unwrap() > 0, "{job}");
+    job["result"]["sessionId"].as_str().unwrap().to_owned()
+}
+
+/// Everything that the owner sees of a session, without the owner's id.
+async fn face(app: &TestServer, sid: &str) -> String {
+    let chat = |rest: &str| format!("/api/chat/{sid}/{rest}");
+    let tree = app.get(&chat("tree")).await;
+    let mut seen = json!({
+        "session": app.get(&format!("/api/sessions/{sid}")).await,
+        "log": app.get(&chat("ops?limit=500")).await,
+        "turns": app.get(&chat("turns")).await,
+        "nodes": {}, "versions": {},
+    });
+    for node in tree["nodes"].as_object().unwrap().keys() {
+        seen["nodes"][node] = app.get(&chat(&format!("node/{node}?expand=world,trace,delta"))).await;
+        seen["versions"][node] = app.get(&chat(&format!("node/{node}/alternatives"))).await;
+    }
+    seen["tree"] = tree;
+    seen.to_string().replace(&app.inside().owner.to_string(), "the owner")
+}
+
+/// JSON in one order: in which the nodes of a tree are told is nobody's concern.
+fn in_order(text: &str) -> String {
+    let mut value: Value = serde_json::from_str(text).unwrap();
+    value.sort_all_objects();
+    value.to_string()
+}
+
+/// Two long texts that must be equal; what differs first is shown.
+fn is_same(one: &str, other: &str) {
+    let (one, other) = (&in_order(one), &in_order(other));
+    if let Some(at) =
+        one.bytes().zip(other.bytes()).position(|(a, b)| a != b).or((one.len() != other.len()).then_some(0))
+    {
+        let part = |text: &str| {
+            String::from_utf8_lossy(&text.as_bytes()[at.saturating_sub(300)..text.len().min(at + 200)]).into_owned()
+        };
+        panic!("at {at}:\n{}\n\nbut\n{}", part(one), part(other));
+    }
+}
+
+/// A story with rules, dice, branches, an edit, a change by hand, a muted and a rated node.
+async fn story() -> Play {
+    let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}], "title": "狐 and \"Kit\""})).await;
+    play.app.mock().script(Reply::ok(["It bites. [HP -7] [GET rusty key]"]).usage(5, 7));
+    let first = play.say("/roll 2d6").await;
+    let second = play.say("I run.").await;
+    play.another(&second.reply).await;
+    play.post(&format!("node/{}/edit", first.user), json!({"content": "I wait. 我等。", "carry": true})).await;
+    let hand = json!({"operations": [{"op": "set", "path": "/seen", "value": {"node": second.user}}]});
+    play.post(&format!("node/{}/world", second.reply), hand).await;
+    for (node, state) in
+        [(&second.user, json!({"isEnabled": false})), (&first.reply, json!({"effects": "muted", "rating": 4}))]
+    {
+        play.app.put(&play.chat(&format!("node/{node}/state")), &state).await;
+    }
+    play.checkout(&first.reply, true).await;
+    play
+}
+
+/// S4-04, S1-29: a session that comes into another server is the same there, byte for byte, ids included, and only its owner
+/// is another; it can be searched and goes on. So are its cards, in the library.
+#[tokio::test]
+async fn session_import_on_other_server_is_identical() {
+    let (play, other) = (story().await, elsewhere().await);
+    let file = exported(&play.app, &play.sid).await;
+    assert_eq!(file.header("content-type"), Some("application/zstd"));
+    assert!(file.header("content-disposition").unwrap().contains("filename*=UTF-8''%E7%8B%90"), "{:?}", file.headers);
+    assert!(file.header("content-encoding").is_none());
+    let sid = imported(&other, &file.body).await;
+    assert_eq!(sid, play.sid);
+    is_same(&face(&other, &sid).await, &face(&play.app, &play.sid).await);
+    search_until(&other, "bites", 1).await;
+    let character = other.get(&format!("/api/sessions/{sid}")).await["characterIds"][0].as_str().unwrap().to_owned();
+    assert_eq!(other.get(&format!("/api/characters/{character}")).await["name"], "Rin");
+    // What goes out again is what came in, but for the moment and the owner.
+    let again = exported(&other, &sid).await;
+    let plain = |app: &TestServer, file: &[u8]| {
+        let lines = lines(file);
+        let body = Value::from(lines[1..lines.len() - 1].to_vec()).to_string();
+        body.replace(&app.inside().owner.to_string(), "the owner")
+    };
+    is_same(&plain(&other, &again.body), &plain(&play.app, &file.body));
+    let head = other.get(&format!("/api/sessions/{sid}")).await["activeLeafId"].clone();
+    let said = other.post(&format!("/api/chat/{sid}/message"), &json!({"parentId": head, "content": "And on."})).await;
+    assert_eq!(said["node"]["content"], "And on.");
+    // It is still there, and the same, after a restart.
+    let before = face(&other, &sid).await;
+    let other = other.restart().await;
+    is_same(&face(&other, &sid).await, &before);
+}
+
+/// Beside the original a file becomes a copy: new ids everywhere, also inside metadata, worlds, traces and the log, and the
+/// old ones are kept as provenance.
+#[tokio::test]
+async fn session_import_beside_original_gets_new_ids() {
+    let play = story().await;
+    let file = exported(&play.app, &play.sid).await.body;
+    let before = face(&play.app, &play.sid).await;
+    let copy = imported(&play.app, &file).await;
+    assert_ne!(copy, play.sid);
+    let (mut nodes, mut seen) = (play.app.get(&format!("/api/chat/{copy}/tree")).await, face(&play.app, &copy).await);
+    for (id, node) in nodes["nodes"].as_object_mut().unwrap() {
+        let provenance = &node["metadata"]["provenance"];
+        assert_eq!(provenance["sessionId"], play.sid.as_str());
+        let old = provenance["nodeId"].as_str().unwrap();
+        let only = format!("\"provenance\":{provenance}");
+        seen = seen.replace(&format!(",{only}"), "").replace(&only, "").replace(id.as_str(), old);
+    }
+    is_same(&seen.replace(&copy, &play.sid), &before);
+    is_same(&face(&play.app, &play.sid).await, &before);
+    let twice = imported(&play.app, &file).await;
+    assert!(twice != copy && twice != play.sid);
+}
+
+/// S1-29: a copy of a session is asked for by its id: the whole tree under new ids and another title, in which nothing is shared
+/// with the original; and only its owner can have one made.
+#[tokio::test]
+async fn session_duplicate_shares_nothing_with_original() {
+    let play = story().await;
+    let copies = format!("/api/sessions/{}/copies", play.sid);
+    let before = face(&play.app, &play.sid).await;
+    let copied = async |body: Value| {
+        let job = play.app.post(&copies, &body).await["jobId"].as_str().unwrap().to_owned();
+        play.app.over(&job).await["result"]["sessionId"].as_str().unwrap().to_owned()
+    };
+    let (named, same) = (copied(json!({"title": "狐, again"})).await, copied(json!({})).await);
+    let of = async |sid: &str| play.app.get(&format!("/api/sessions/{sid}")).await;
+    let (original, one) = (of(&play.sid).await, of(&named).await);
+    assert_eq!((&one["title"], &of(&same).await["title"]), (&json!("狐, again"), &original["title"]));
+    for kept in ["characterIds", "plugins", "counts", "model", "mode"] {
+        assert_eq!(one[kept], original[kept], "{kept}");
+    }
+    assert_ne!(one["activeLeafId"], original["activeLeafId"]);
+    assert_eq!(play.app.ask("DELETE", &format!("/api/sessions/{named}")).send().await.status, 204);
+    is_same(&face(&play.app, &play.sid).await, &before);
+    let nobody = "/api/sessions/01900000-0000-7000-8000-000000000000/copies";
+    for (path, body, code) in [
+        (copies.as_str(), json!({"title": "x".repeat(301)}), "invalid"),
+        (copies.as_str(), json!({"name": "x"}), "invalid"),
+        (nobody, json!({}), "not_found"),
+    ] {
+        play.app.ask("POST", path).json(&body).send().await.refused(code);
+    }
+    // What was refused holds no place.
+    assert_ne!(copied(json!({})).await, same);
+}
+
+/// A request that ends before its file has come, however it ends, uses up no place: its client may have gone in the middle.
+#[tokio::test]
+async fn session_import_aborted_frees_its_slot() {
+    let (app, play) = (TestServer::start().await, story().await);
+    let (desk, owner) = (&app.inside().import_queue, app.inside().owner);
+    let places: Vec<_> = (0..4).map(|_| desk.expect(owner).unwrap()).collect();
+    assert!(desk.expect(owner).is_err());
+    let job = format!("/api/jobs/{}", places[0].job());
+    app.get(&job).await;
+    drop(places);
+    app.ask("GET", &job).send().await.refused("not_found");
+    imported(&app, &exported(&play.app, &play.sid).await.body).await;
+}
+
+/// S4-04, S4-61: while a long file comes in a whole turn is played in another session of the same server: the message is
+/// written, the model asked and its reply kept before the file goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn session_import_upload_does_not_block_other_turn() {
+    const MESSAGES: usize = 600;
+    let play = Play::start().await;
+    let mut file = tempfile::tempfile().unwrap();
+    long_line(&mut file, MESSAGES, 200);
+    let (half_way, mut is_half_way) = tokio::sync::mpsc::unbounded_channel();
+    let (go_on, may_go_on) = std::sync::mpsc::channel();
+    let app = play.app.inside().shared();
+    let import = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let (arrival, limits) =
+            (SessionImportOptions { owner: app.owner, job: None, title: None }, ArchiveLimits::of(1 << 30));
+        let mut is_told = false;
+        let told = move |progress: ImportProgress| {
+            if !is_told && progress.done * 10 > progress.total * 6 {
+                is_told = true;
+                half_way.send(()).unwrap();
+                may_go_on.recv().unwrap();
+            }
+            true
+        };
+        runtime.block_on(import(&app.store, &mut file, arrival, &app.ids, Time(0), limits, told)).unwrap()
+    });
+    is_half_way.recv().await.unwrap();
+    let turn = play.say("I run.").await;
+    assert_eq!(play.get(&format!("node/{}", turn.reply)).await["status"], "complete");
+    assert_eq!(play.app.get("/api/sessions").await["items"].as_array().unwrap().len(), 1);
+    go_on.send(()).unwrap();
+    let session = tokio::task::spawn_blocking(|| import.join().unwrap()).await.unwrap();
+    assert_eq!(play.app.get(&format!("/api/sessions/{session}")).await["counts"]["nodes"], MESSAGES);
+}
+
+/// Whatever is wrong with a file is told with its line, and nothing of it is there afterwards; jobs are their caller's.
+#[tokio::test]
+async fn session_import_invalid_file_leaves_nothing() {
+    let (play, other) = (story().await, elsewhere().await);
+    let file = exported(&play.app, &play.sid).await.body;
+    let mut changed = lines(&file);
+    let node = changed.iter().position(|line| line.get("node").is_some()).unwrap();
+    changed[node + 1]["node"]["role"] = json!("narrator");
+    let job = sent(&other, &sealed(&changed)).await;
+    assert_eq!((&job["state"], &job["result"]), (&json!("failed"), &Value::Null));
+    assert_eq!(job["error"]["code"], "invalid");
+    assert_eq!(job["error"]["details"], json!({"field": "file", "line": node + 2}), "{job}");
+    assert_eq!(job["error"]["message"], format!("line {}: \"narrator\" is no role", node + 2));
+    let job = sent(&other, &packed("no file\n")).await;
+    assert_eq!(job["error"]["details"], json!({"field": "file", "line": 1, "flaw": "other_format"}));
+    let halved = &file[..file.len() / 2];
+    assert_eq!(sent(&other, halved).await["error"]["details"]["flaw"], "breaks_off");
+    assert_eq!(other.get("/api/sessions").await["items"], json!([]));
+    assert_eq!(other.get("/api/trash").await["items"], json!([]));
+    let stranger = other.inside().another_user("Stranger").await;
+    let id = job["id"].as_str().unwrap().parse().unwrap();
+    assert!(other.inside().import_queue.job(stranger, id).await.unwrap().is_none());
+}
+
+/// Only a file is taken, up to its limit; somebody else's session is not there.
+#[tokio::test]
+async fn session_import_wrong_type_or_size_is_refused() {
+    let app = TestServer::with(TestApp::with().set("limits.import_mb", "1")).await;
+    let ask = || app.ask("POST", "/api/sessions/import");
+    for kind in ["application/json", "text/plain", "multipart/form-data"] {
+        ask().bytes(b"{}", kind).send().await.refused("unsupported_media");
+    }
+    ask().bytes(b"x", "application/zstd").header("content-encoding", "gzip").send().await.refused("unsupported_media");
+    let large = vec![7; (1 << 20) + 1];
+    assert_eq!(ask().bytes(&large, "application/zstd").send().await.refused("too_large")["details"]["limit"], 1 << 20);
+    ask().header("content-type", "application/zstd").announced(99_999_999_999).send().await.refused("too_large");
+    let bomb = zstd::encode_all(&*vec![b' '; 8 << 20], 3).unwrap();
+    assert!(bomb.len() < 10_000);
+    let job = sent(&app, &bomb).await;
+    assert_eq!(job["error"]["message"], "line 1: the file has more than 1048576 bytes, unpacked");
+    let stranger = app.stranger().await;
+    app.ask("GET", &format!("/api/sessions/{}/export", stranger.session)).send().await.refused("not_found");
+}
+
+/// S4-53, domain 5: others play on while an import stands still in its middle: nothing that it holds is waited for.
+#[tokio::test]
+async fn session_import_paused_does_not_block_turns() {
+    let (play, root) = (Play::start().await, DataRoot::of_size(5, 1, 2, 400));
+    let inside = play.app.inside();
+    let (store, ids) = (Arc::clone(&inside.store), Arc::clone(&inside.ids));
+    let wish = ImportOptions {
+        owner: inside.owner,
+        at: inside.clock.now(),
+        zone: TimeZone::UTC,
+        is_dry: false,
+        limits: ArchiveLimits::of(64 << 20),
+    };
+    let (tells, told) = std::sync::mpsc::channel();
+    let (lets_go, let_go) = std::sync::mpsc::channel::<()>();
+    let given = ImportSource::Path(root.path().to_owned());
+    let import = std::thread::spawn(move || {
+        let mut is_held = false;
+        let stand = move |progress: ImportProgress| {
+            // In the second reading, which writes.
+            if !is_held && progress.done > progress.total / 2 {
+                is_held = true;
+                tells.send(()).unwrap();
+                let_go.recv().unwrap();
+            }
+            true
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(sillytavern::import(&store, &ids, given, wish, stand)).unwrap()
+    });
+    tokio::task::spawn_blocking(move || told.recv().unwrap()).await.unwrap();
+    let said = play.say("Hm.").await;
+    let status = play.get(&format!("node/{}", said.reply)).await["status"].clone();
+    assert_eq!((play.head().await, status), (said.reply, json!("complete")));
+    lets_go.send(()).unwrap();
+    let arrived = tokio::task::spawn_blocking(move || import.join().unwrap()).await.unwrap();
+    assert_eq!((arrived.totals.sessions, arrived.totals.skipped), (2, 0), "{}", arrived.report);
+}

@@ -1,0 +1,60 @@
+//! What a turn of the whole program asks of the database, counted.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::play::Play;
+use super::*;
+use crate::support::spy::{Ran, Spy, all_ran};
+
+/// Turns before the one that is looked at: every statement was run by then.
+const BEFORE: usize = 11;
+/// Reads the log for the search index, which is fed once it has rested and so for several turns at once.
+const FEEDS: &str = "FROM operations o JOIN";
+
+/// A turn over HTTP with someone who watches: a bounded number of statements, each of them prepared before.
+#[tokio::test]
+async fn turn_runs_bounded_prepared_statements_only() {
+    Spy::watch();
+    let play = Play::with(TestApp::with().set("storage.readers", "1"), json!({})).await;
+    let mut socket = play.app.socket(&play.sid, None).await;
+    let mut so_far = 0;
+    for turn in 0..=BEFORE {
+        if turn == BEFORE {
+            so_far = all_ran().len();
+        }
+        let body = json!({"parentId": play.head().await, "content": "on", "generate": true});
+        play.app.post(&play.chat("message"), &body).await;
+        socket.until_type("node.completed").await;
+        socket.until_type("head.moved").await;
+    }
+    let ran = all_ran();
+    let of_feeding = feeding(&ran);
+    let ran: Vec<_> =
+        ran.into_iter().zip(of_feeding).skip(so_far).filter_map(|(ran, feeds)| (!feeds).then_some(ran)).collect();
+    let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
+    for (ran, is_kept) in &ran {
+        assert!(*is_kept, "not kept prepared: {}", ran.sql);
+        *counted.entry(&ran.sql).or_default() += 1;
+    }
+    let mut counted: Vec<(usize, &str)> = counted.into_iter().map(|(sql, times)| (times, sql)).collect();
+    counted.sort_unstable_by(|a, b| b.cmp(a));
+    assert!(ran.len() > 40 && ran.len() <= 120, "{}: {counted:#?}", ran.len());
+}
+
+/// Which statements belong to a transaction in which the search index is fed: each transaction is one of its connection.
+fn feeding(ran: &[(Ran, bool)]) -> Vec<bool> {
+    let mut open = HashMap::new();
+    let begun: Vec<usize> = (0..)
+        .zip(ran)
+        .map(|(at, (ran, _))| {
+            let begun = open.entry(ran.connection).or_insert(at);
+            if ran.sql.starts_with("BEGIN") {
+                *begun = at;
+            }
+            *begun
+        })
+        .collect();
+    let feeds: HashSet<&usize> =
+        begun.iter().zip(ran).filter(|(_, (ran, _))| ran.sql.contains(FEEDS)).map(|(begun, _)| begun).collect();
+    begun.iter().map(|begun| feeds.contains(begun)).collect()
+}

@@ -1,0 +1,142 @@
+//! Who writes where HEAD is not any more: refused, appended or branched, as they asked; and never lost.
+
+use super::play::{Play, ids};
+use super::*;
+use crate::support::schema;
+use clotho::http::route_table::RouteEntry;
+
+/// The routes whose bodies may name the HEAD that the writer saw.
+fn with_expectation() -> Vec<RouteEntry> {
+    let document = clotho::http::openapi::json(&clotho::http::all_routes());
+    let names = |entry: &RouteEntry| {
+        let shape = schema::body(entry.method.as_str(), &entry.openapi_path()).and_then(|body| body["$ref"].as_str());
+        let shape = shape.and_then(|path| document.pointer(path.trim_start_matches('#')));
+        shape.is_some_and(|shape| shape["properties"]["expectedLeafId"].is_object())
+    };
+    clotho::http::all_routes().into_iter().filter(names).collect()
+}
+
+/// A body that the route would take.
+fn body(entry: &RouteEntry, node: &str) -> Value {
+    match entry.path.rsplit('/').next().unwrap() {
+        "message" => json!({"parentId": node, "content": "x"}),
+        "reroll" | "continue" | "undo" | "redo" => json!({}),
+        "edit" if entry.path.ends_with("tree/edit") => {
+            json!({"operations": [{"op": "label", "nodeId": node, "name": "here"}]})
+        }
+        "edit" => json!({"content": "x", "generate": false}),
+        "world" => json!({"operations": [{"op": "set", "path": "/a", "value": 1}]}),
+        "active_leaf" => json!({"nodeId": node}),
+        other => panic!("say here what {other} takes"),
+    }
+}
+
+/// S4-44: every route that takes the HEAD that the writer saw refuses a stale one, says where HEAD is, and changes nothing.
+/// The same with the present HEAD goes through.
+#[tokio::test]
+async fn stale_head_is_refused_on_every_write_route() {
+    let play = Play::start().await;
+    let said = play.say("Hi.").await;
+    let routes = with_expectation();
+    assert!(routes.len() >= 5, "{}", routes.len());
+    for entry in routes {
+        let node = if entry.path.ends_with("continue") { &said.reply } else { &said.user };
+        let path = entry.path.replace("{sid}", &play.sid).replace("{nid}", node);
+        let before = play.session().await;
+        let mut stale = body(&entry, &said.user);
+        stale["expectedLeafId"] = json!(said.user);
+        if before["activeLeafId"] == stale["expectedLeafId"] {
+            stale["expectedLeafId"] = json!(said.reply);
+        }
+        let error = play.app.ask(entry.method.as_str(), &path).json(&stale).send().await.refused("head_moved");
+        assert_eq!((&error["details"]["leafId"], &error["details"]["op"]), (&before["activeLeafId"], &before["op"]));
+        assert_eq!(play.session().await, before, "{path}");
+        // The number of the newest operation says it as well: an earlier one is stale, both at once are unclear.
+        let mut by_op = body(&entry, &said.user);
+        by_op["expectedOp"] = json!(before["op"].as_i64().unwrap() - 1);
+        let error = play.app.ask(entry.method.as_str(), &path).json(&by_op).send().await.refused("head_moved");
+        assert_eq!((&error["details"]["leafId"], &error["details"]["op"]), (&before["activeLeafId"], &before["op"]));
+        by_op["expectedLeafId"] = before["activeLeafId"].clone();
+        let error = play.app.ask(entry.method.as_str(), &path).json(&by_op).send().await.refused("invalid");
+        assert_eq!(error["details"]["field"], "expectedOp", "{path}");
+        assert_eq!(play.session().await, before, "{path}");
+        by_op.as_object_mut().unwrap().remove("expectedLeafId");
+        by_op["expectedOp"] = before["op"].clone();
+        let heard = play.app.ask(entry.method.as_str(), &path).json(&by_op).send().await;
+        assert!(heard.status < 300, "{path}: {}", heard.text());
+        for reply in heard.json()["generations"].as_array().into_iter().flatten() {
+            play.done(&id(reply)).await;
+        }
+        let before = play.session().await;
+        stale["expectedLeafId"] = before["activeLeafId"].clone();
+        let heard = play.app.ask(entry.method.as_str(), &path).json(&stale).send().await;
+        assert!(heard.status < 300, "{path}: {}", heard.text());
+        for reply in heard.json()["generations"].as_array().into_iter().flatten() {
+            play.done(&id(reply)).await;
+        }
+    }
+}
+
+/// `domain.md` 2.19: what a stale message asked for is what becomes of it.
+#[tokio::test]
+async fn stale_message_follows_refuse_append_or_branch_option() {
+    let play = Play::start().await;
+    let greeting = play.head().await;
+    let first = id(&play.post("message", json!({"parentId": greeting, "content": "First."})).await["node"]);
+    let late = |content: &str, how: &str| json!({"parentId": greeting, "content": content, "expectedLeafId": greeting, "onStale": how});
+    play.refused("POST", "message", late("Refused.", "refuse"), "head_moved").await;
+    let appended = play.post("message", late("Appended.", "append")).await["node"].clone();
+    assert_eq!(appended["parentId"], json!(first));
+    let branched = play.post("message", late("Branched.", "branch")).await["node"].clone();
+    assert_eq!(branched["parentId"], json!(greeting));
+    assert_eq!(branched["siblings"]["ids"], json!([first, id(&branched)]));
+    assert_eq!(play.head().await, id(&branched));
+    assert_eq!(
+        ids(&play.get(&format!("projection?leaf={}", id(&appended))).await["items"]),
+        [greeting, first, id(&appended)]
+    );
+}
+
+/// Of many who write at once with the HEAD they saw, one gets through; the others hear of it.
+#[tokio::test]
+async fn expected_head_concurrent_writes_accept_one() {
+    let play = Play::start().await;
+    let greeting = play.head().await;
+    let asks = (0..8).map(|n| {
+        let body = json!({"parentId": greeting, "content": format!("I am {n}."), "expectedLeafId": greeting});
+        play.app.ask("POST", &play.chat("message")).json(&body).send()
+    });
+    let heard = futures_util::future::join_all(asks).await;
+    let (through, refused): (Vec<_>, Vec<_>) = heard.iter().partition(|heard| heard.status == 201);
+    assert_eq!((through.len(), refused.len()), (1, 7));
+    assert!(refused.iter().all(|heard| heard.refused("head_moved")["details"]["leafId"].is_string()));
+    assert_eq!(play.head().await, id(&through[0].json()["node"]));
+    assert_eq!(play.nodes().await.len(), 3);
+}
+
+/// A placeholder can be neither parent nor HEAD, and is not edited, rated or switched off (`domain.md` 5.7).
+#[tokio::test]
+async fn running_reply_refuses_edits_and_children() {
+    let play = Play::start().await;
+    let gate = Gate::new();
+    play.app.mock().script(Reply::ok(["One ", "two."]).gated(&gate));
+    let greeting = play.head().await;
+    let started = play.post("message", json!({"parentId": greeting, "content": "Hi.", "generate": true})).await;
+    let running = id(&started["generations"][0]);
+    let node = |rest: &str| format!("node/{running}/{rest}");
+    for (method, rest, body) in [
+        ("POST", "message".to_owned(), json!({"parentId": running, "content": "x"})),
+        ("PUT", "active_leaf".to_owned(), json!({"nodeId": running})),
+        ("POST", node("edit"), json!({"content": "x"})),
+        ("POST", node("world"), json!({"operations": [{"op": "set", "path": "/a", "value": 1}]})),
+        ("PUT", node("state"), json!({"isEnabled": false})),
+        ("PUT", "nodes/state".to_owned(), json!({"updates": [{"nodeId": running, "isEnabled": false}]})),
+    ] {
+        play.refused(method, &rest, body, "generating").await;
+    }
+    let line = play.get("projection").await;
+    assert!(!ids(&line["items"]).contains(&running), "it is in nobody's line");
+    gate.open();
+    assert_eq!(play.done(&running).await["content"], "One two.");
+    play.post("message", json!({"parentId": running, "content": "x"})).await;
+}

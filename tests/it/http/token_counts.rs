@@ -1,0 +1,126 @@
+//! How large a prompt is, and who says so.
+
+use super::play::Play;
+use super::*;
+use crate::support::mock_model::MockModel;
+use clotho_provider::Tokenizer;
+
+/// A session whose prompts follow a preset, with a model of this name at a provider with these settings.
+async fn with(model: &str, settings: &[(&str, &str)], preset: Value) -> Play {
+    let mock = MockModel::start().await;
+    let mut setup = TestApp::with();
+    for (key, value) in [("id", "own"), ("base_url", &mock.base_url()), ("models", &format!("[{model:?}]"))] {
+        setup = setup.set(&format!("providers.2.{key}"), value);
+    }
+    for (key, value) in settings {
+        setup = setup.set(key, value);
+    }
+    let play = Play::with(setup.mock(mock), json!({"model": format!("own/{model}")})).await;
+    let made = play.app.post("/api/presets", &json!({"kind": "openai", "name": "Own", "body": preset})).await;
+    let path = format!("/api/sessions/{}", play.sid);
+    play.app.ask("PATCH", &path).json(&json!({"presetId": made["id"]})).send().await.expect(200);
+    play
+}
+
+/// A preset that says nothing.
+fn plain() -> Value {
+    json!({"new_chat_prompt": ""})
+}
+
+async fn trace(play: &Play, reply: &str) -> Value {
+    play.get(&format!("node/{reply}/trace")).await
+}
+
+/// The texts of a prompt that went, as the trace has them.
+fn texts(trace: &Value) -> Vec<String> {
+    let messages = trace["messages"].as_array().unwrap();
+    messages.iter().map(|message| message["content"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A prompt for a model of OpenAI's is counted as OpenAI counts: its texts, four tokens for each, and none of it an estimate.
+#[tokio::test]
+async fn token_count_for_openai_model_is_exact() {
+    let play = with("gpt-4o-mini", &[], json!({"new_chat_prompt": ""})).await;
+    let said = play.say("お誕生日おめでとう").await;
+    let trace = trace(&play, &said.reply).await;
+    assert_eq!(trace["tokens"]["by"], "tiktoken o200k_base");
+    let tokenizer = Tokenizer::for_model("gpt-4o").unwrap();
+    for block in trace["blueprint"].as_array().unwrap() {
+        let text = block["text"].as_str().unwrap();
+        assert_eq!(block["tokens"], json!(tokenizer.count(text).unwrap() + 4), "{text}");
+    }
+    assert_eq!(trace["tokensEstimated"], trace["tokens"]["count"]);
+    let newest = texts(&trace).iter().any(|text| text == "お誕生日おめでとう");
+    assert!(newest && tokenizer.count("お誕生日おめでとう") == Some(8));
+}
+
+/// A model with a file of its own is counted by it; where the file is none, the server runs and an estimate says that it is
+/// one.
+#[tokio::test]
+async fn token_count_uses_tokenizer_file_or_estimate() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("words.json");
+    let words_of = json!({"version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null,
+        "pre_tokenizer": {"type": "Whitespace"}, "post_processor": null, "decoder": null,
+        "model": {"type": "WordLevel", "vocab": {"[UNK]": 0}, "unk_token": "[UNK]"}});
+    std::fs::write(&path, words_of.to_string()).unwrap();
+    let named = path.to_str().unwrap();
+    let play = with("mine", &[("providers.2.tokenizer", named)], plain()).await;
+    let said = play.say("one two three").await;
+    let counted = trace(&play, &said.reply).await;
+    assert_eq!(counted["tokens"]["by"], "file words.json");
+    let main = &counted["blueprint"][0];
+    let words = regex::Regex::new(r"\w+|[^\w\s]+").unwrap();
+    assert_eq!(main["tokens"], json!(words.find_iter(main["text"].as_str().unwrap()).count() + 4), "{main}");
+
+    // One that reads well and fails on words is no tokenizer either.
+    for none in ["{}".to_owned(), words_of.to_string().replace("{\"[UNK]\":0}", "{}")] {
+        std::fs::write(&path, none).unwrap();
+        let play = with("mine", &[("providers.2.tokenizer", named)], plain()).await;
+        let said = play.say("one two three").await;
+        assert_eq!(trace(&play, &said.reply).await["tokens"]["by"], "estimate");
+    }
+}
+
+/// Where nobody can count, what the model server says of one prompt puts the estimate of the next right.
+#[tokio::test]
+async fn token_estimate_is_corrected_by_reported_usage() {
+    let play = with("mine", &[], plain()).await;
+    let said = play.say(&"Light the lamp. ".repeat(40)).await;
+    let before = trace(&play, &said.reply).await;
+    let raw = |trace: &Value| -> usize { texts(trace).iter().map(|text| clotho_compat::prompt::tokens(text)).sum() };
+    let twice = u64::try_from(raw(&before) * 2).unwrap();
+    play.app.mock().script(Reply::ok(["Done."]).usage(twice, 1));
+    let said = play.say("Again.").await;
+    play.app.mock().script(Reply::ok(["Done."]));
+    let after = play.say("And again.").await;
+    let (first, then) = (trace(&play, &said.reply).await, trace(&play, &after.reply).await);
+    let count = |trace: &Value| usize::try_from(trace["tokens"]["count"].as_u64().unwrap()).unwrap();
+    assert_eq!(then["tokens"]["by"], "estimate");
+    assert!(count(&first) < raw(&first) * 3 / 2, "{}", first["tokens"]);
+    assert!(count(&then) > raw(&then) * 3 / 2, "{} {}", raw(&then), then["tokens"]);
+}
+
+/// A server that counts for itself is asked for the whole prompt before it is sent, and when it is more than there is room
+/// for, the prompt is made once more and fits.
+#[tokio::test]
+async fn token_count_from_server_over_budget_rebuilds_prompt() {
+    let settings =
+        [("providers.2.kind", "llamacpp"), ("generation.context_tokens", "512"), ("generation.reply_tokens", "128")];
+    let play = with("mine", &settings, plain()).await;
+    // So many words are a multiple of what they are estimated at.
+    let words = |text: &str| text.split_whitespace().count();
+    let mut largest = 0;
+    for n in 0..5 {
+        let said = play.say(&format!("{n} {}", "a ".repeat(120))).await;
+        let trace = trace(&play, &said.reply).await;
+        assert_eq!(trace["tokens"]["by"], "server");
+        let sent = play.app.mock().requests().pop().unwrap()["prompt"].as_str().unwrap().to_owned();
+        let count = usize::try_from(trace["tokens"]["count"].as_u64().unwrap()).unwrap();
+        assert_eq!(count, words(&sent), "{sent}");
+        assert!(count + 128 <= 512, "{count} words in turn {n}");
+        largest = largest.max(count);
+        assert_eq!(trace["isExact"], true);
+    }
+    assert!(largest > 200, "{largest}");
+}

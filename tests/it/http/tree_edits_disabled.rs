@@ -1,0 +1,46 @@
+//! A server whose trees are not rearranged.
+
+use super::tree_edits::bitten_on;
+use super::*;
+
+/// S2-19: a story grows, branches and is walked through without any rearranging: with taking out, moving, copying, summing up
+/// and merging switched off, writing, other replies, new versions, going elsewhere, names and undo are what they are with it;
+/// the refusal names the edit and says who can allow it, and nothing of its list is made.
+#[tokio::test]
+async fn tree_edits_disabled_refuses_rearranging_but_allows_chat() {
+    let (play, said) = bitten_on(TestApp::with().set("tree.edits", "false")).await;
+    assert_eq!(play.app.get("/api/auth/me").await["mayRearrange"], json!(false));
+    let other = play.another(&said[2].reply).await;
+    let last = play.get("projection").await["items"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!((id(&last), &last["siblings"]["ids"]), (other.clone(), &json!([said[2].reply, other])));
+    assert_eq!(play.checkout(&said[2].reply, false).await, said[2].reply);
+    let version = play.post(&format!("node/{}/edit", said[1].user), json!({"content": "Two, again."})).await;
+    let (version, reply) = (id(&version["node"]), id(&version["generations"][0]));
+    play.done(&reply).await;
+    assert_eq!(play.head().await, reply);
+    let nodes = play.nodes().await;
+    assert_eq!(nodes[&version]["parentId"], nodes[&said[1].user]["parentId"]);
+    assert_eq!(play.checkout(&said[1].user, false).await, said[2].reply, "the leaf last visited there");
+    assert_eq!((play.hp(&said[2].reply).await, play.hp(&said[0].reply).await), (json!(25), json!(33)));
+
+    let before = play.get("tree").await;
+    let (node, target) = (&said[2].user, &said[0].user);
+    let label = json!({"op": "label", "nodeId": node, "name": "here"});
+    for edit in [
+        json!({"op": "prune", "nodeId": node}),
+        json!({"op": "graft", "nodeId": node, "targetId": target}),
+        json!({"op": "graft", "nodeId": node, "targetId": target, "mode": "copy"}),
+        json!({"op": "summarise", "nodeIds": [node], "content": "It bit."}),
+        json!({"op": "merge", "fromLeafId": reply, "ontoLeafId": said[2].reply}),
+    ] {
+        let error = play.refused("PUT", "tree/edit", json!({"operations": [label, edit]}), "forbidden").await;
+        assert_eq!(error["details"], json!({"operation": 1}));
+        assert!(error["hint"].as_str().unwrap().contains("edits = true"), "{error}");
+        assert_eq!(play.get("tree").await, before);
+    }
+    play.edit(json!([label])).await;
+    assert_eq!(play.get("labels").await["items"][0]["name"], "here");
+    assert_eq!(play.post("undo", json!({})).await["kind"], "label");
+    assert_eq!(play.post("undo", json!({})).await["kind"], "edit");
+    assert_eq!(play.line(&said[2].reply).await.len(), 7);
+}

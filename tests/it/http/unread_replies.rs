@@ -1,0 +1,102 @@
+//! Replies that ended where nobody looked: told everywhere until HEAD stands on them or below.
+
+use super::play::{Play, ids};
+use super::*;
+
+/// A message with replies below a node that HEAD does not follow, ended; answers with the message and the replies.
+async fn aside(play: &Play, parent: &str, n: u64) -> (String, Vec<String>) {
+    let body = json!({"parentId": parent, "content": "Aside.", "generate": {"n": n}, "moveHead": false});
+    let started = play.post("message", body).await;
+    let replies = ids(&started["generations"]);
+    for reply in &replies {
+        play.done(reply).await;
+    }
+    (id(&started["node"]), replies)
+}
+
+async fn is_unread(play: &Play, node: &str) -> bool {
+    play.get(&format!("node/{node}")).await["isUnread"].as_bool().unwrap()
+}
+
+/// What the outline says.
+async fn unread_in_outline(play: &Play) -> Vec<String> {
+    let outline = play.get("tree?shape=skeleton").await;
+    assert_eq!(outline["legend"]["flags"], json!(["disabled", "muted", "keyframe", "unread"]));
+    let flags = outline["flags"].as_array().unwrap().iter().map(|flags| flags.as_u64().unwrap());
+    let ids = outline["ids"].as_array().unwrap().iter();
+    ids.zip(flags).filter(|(_, flags)| flags & 8 > 0).map(|(id, _)| id.as_str().unwrap().to_owned()).collect()
+}
+
+/// `domain.md` 5.2, C13: a reply that ends where HEAD is not moves nothing and is marked, in every view and for every tab,
+/// until somebody goes there; the log tells both, and a restart changes nothing.
+#[tokio::test]
+async fn unread_mark_set_when_reply_ends_off_head() {
+    let play = Play::start().await;
+    let greeting = play.head().await;
+    let said = play.say("Hi.").await;
+    assert!(!is_unread(&play, &said.reply).await, "it took HEAD");
+    let mut tab = play.app.socket(&play.sid, None).await;
+    let (question, replies) = aside(&play, &greeting, 2).await;
+    assert_eq!(play.head().await, said.reply);
+    for _ in &replies {
+        let frames = tab.until_type("node.completed").await;
+        assert_eq!(frames.last().unwrap()["node"]["isUnread"], true);
+    }
+    assert_eq!(unread_in_outline(&play).await, replies);
+    let versions = play.get(&format!("node/{}/alternatives", replies[0])).await;
+    assert!(versions["items"].as_array().unwrap().iter().all(|one| one["isUnread"] == true), "{versions:#}");
+    assert_eq!(play.nodes().await[&replies[1]]["isUnread"], true);
+    let play = play.restart().await;
+    assert_eq!(unread_in_outline(&play).await, replies);
+
+    // To look at it without going there changes nothing; going there does, for this one alone.
+    play.line(&replies[0]).await;
+    assert!(is_unread(&play, &replies[0]).await);
+    let mut tab = play.app.socket(&play.sid, None).await;
+    play.checkout(&replies[0], true).await;
+    let frames = tab.until_type("head.moved").await;
+    assert_eq!(crate::support::socket::types(&frames), ["hello", "node.state.updated", "head.moved"]);
+    assert_eq!((&frames[1]["id"], &frames[1]["isUnread"]), (&json!(replies[0]), &json!(false)));
+    assert_eq!(unread_in_outline(&play).await, replies[1..]);
+    let log = play.get("ops").await["items"].clone();
+    let told = |to: bool| {
+        let effects = log.as_array().unwrap().iter().flat_map(|entry| entry["effects"].as_array().unwrap());
+        effects.filter(|effect| effect["unread"].is_string() && effect["to"] == to).count()
+    };
+    assert_eq!((told(true), told(false)), (2, 1), "{log:#}");
+
+    // Writing below one is seeing it as well.
+    play.say_to(&replies[1], "And?").await;
+    assert_eq!(unread_in_outline(&play).await, Vec::<String>::new());
+    assert_eq!(play.get(&format!("node/{question}")).await["isUnread"], false);
+}
+
+/// The mark can be taken away and set by hand; what is so already is no operation. What failed or was stopped before its turn
+/// says so where it was asked for, and is no news.
+#[tokio::test]
+async fn unread_mark_can_be_set_and_cleared() {
+    let play = Play::start().await;
+    let greeting = play.head().await;
+    play.say("Hi.").await;
+    let (_, replies) = aside(&play, &greeting, 1).await;
+    let path = play.chat(&format!("node/{}/state", replies[0]));
+    let set = async |to: bool| play.app.put(&path, &json!({"isUnread": to})).await;
+    let seen = set(false).await;
+    assert_eq!(seen["nodes"][0]["isUnread"], false);
+    assert_eq!(set(false).await["op"], seen["op"]);
+    assert_eq!(set(true).await["nodes"][0]["isUnread"], true);
+    assert!(is_unread(&play, &replies[0]).await);
+    play.post("undo", json!({})).await;
+    assert!(!is_unread(&play, &replies[0]).await);
+
+    play.app.mock().script(Reply::ok([""; 0]));
+    let (_, failed) = aside(&play, &greeting, 1).await;
+    assert!(!is_unread(&play, &failed[0]).await);
+    // With several replies only the first may take HEAD: the others wait to be looked at.
+    let several = json!({"parentId": greeting, "content": "Three?", "generate": {"n": 3}});
+    let several = ids(&play.post("message", several).await["generations"]);
+    for reply in &several {
+        play.done(reply).await;
+    }
+    assert_eq!((play.head().await, unread_in_outline(&play).await), (several[0].clone(), several[1..].to_vec()));
+}

@@ -1,0 +1,188 @@
+//! Copies of the database: whole, checked, of one moment, and never in the way of anything.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clotho_core::clock::Time;
+use clotho_core::tree::Delta;
+use clotho_core::tree::reference_tree::ReferenceTree;
+use clotho_store::backups::{self, BackupError};
+use clotho_store::{Store, StoreError, StoreSettings};
+use serde_json::json;
+
+use crate::support::app::TestApp;
+use crate::support::server::{TestServer, id};
+use crate::support::test_store::{TestStore, message};
+
+const DAY: i64 = 24 * 60 * 60 * 1_000;
+
+fn names(folder: &Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// A database of its own from a copy.
+fn opened(copy: &Path, folder: &Path) -> Store {
+    let database = folder.join("opened.db");
+    std::fs::copy(copy, &database).unwrap();
+    let settings = StoreSettings {
+        data_dir: folder.to_owned(),
+        database: Some(database),
+        keyframe_every: 16,
+        readers: 1,
+        group_max: 64,
+        max_pages: None,
+    };
+    Store::open(&settings).unwrap().0
+}
+
+/// `domain.md` 4: backups that are made while messages are written have everything that was acknowledged before they began, and
+/// nothing by halves: the log of every session rebuilds its tree.
+#[tokio::test]
+async fn backup_under_load_is_consistent_snapshot() {
+    let app = Arc::new(TestServer::start().await);
+    let folder = tempfile::tempdir().unwrap();
+    let (is_over, mut writers) = (Arc::new(AtomicBool::new(false)), Vec::new());
+    for _ in 0..3 {
+        let session = app.session().await;
+        let (app, is_over) = (Arc::clone(&app), Arc::clone(&is_over));
+        writers.push(tokio::spawn(async move {
+            let mut parent = session["activeLeafId"].as_str().unwrap().to_owned();
+            while !is_over.load(Ordering::Relaxed) {
+                let body = json!({"parentId": parent, "content": "On and on."});
+                parent = id(&app.post(&format!("/api/chat/{}/message", id(&session)), &body).await["node"]);
+            }
+        }));
+    }
+    let newest = || app.inside().store.read(|reader| reader.newest_cursor());
+    for n in 0..4 {
+        let before = newest().await.unwrap();
+        let (database, copy) = (app.inside().home().join("data/clotho.db"), folder.path().join(format!("{n}.db")));
+        let to = copy.clone();
+        tokio::task::spawn_blocking(move || backups::copy(&database, &to).unwrap()).await.unwrap();
+        let home = tempfile::tempdir().unwrap();
+        let (store, owner) = (opened(&copy, home.path()), app.inside().owner);
+        let check = move |reader: &mut clotho_store::StoreReader<'_>| {
+            assert!(reader.newest_cursor()? >= before, "what was acknowledged is there");
+            for held in reader.sessions(owner, 0, 10)? {
+                let log = reader.operations(&held, 0, i64::MAX)?;
+                let mirror = ReferenceTree::replay(&log).unwrap();
+                assert_eq!(mirror.head(), Some(held.session.head));
+                assert_eq!(i64::try_from(mirror.nodes().len()).unwrap(), held.counts.nodes + 1);
+            }
+            Ok::<_, StoreError>(())
+        };
+        store.read(check).await.unwrap();
+    }
+    is_over.store(true, Ordering::Relaxed);
+    for writer in writers {
+        writer.await.unwrap();
+    }
+    assert_eq!(names(folder.path()).len(), 4, "nothing else is left behind");
+}
+
+/// A copy never takes the place of a file, and one that cannot be made leaves nothing behind.
+#[test]
+fn backup_failure_leaves_no_file() {
+    let store = TestStore::new();
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("copy.db");
+    std::fs::write(&to, "mine").unwrap();
+    assert!(matches!(backups::copy(&store.database(), &to), Err(BackupError::Exists(_))));
+    assert_eq!(std::fs::read_to_string(&to).unwrap(), "mine");
+    std::fs::remove_file(&to).unwrap();
+
+    assert!(matches!(backups::copy(&folder.path().join("nothing.db"), &to), Err(BackupError::Missing(_))));
+    let letter = folder.path().join("letter.db");
+    std::fs::write(&letter, "Dear diary. ".repeat(1_000)).unwrap();
+    assert!(backups::copy(&letter, &to).is_err());
+    assert!(matches!(
+        backups::copy(&store.database(), &folder.path().join("no/where.db")),
+        Err(BackupError::Failed(_))
+    ));
+    assert_eq!(names(folder.path()), ["letter.db"]);
+    backups::copy(&store.database(), &to).unwrap();
+    backups::check(&to).unwrap();
+    assert_eq!(names(folder.path()), ["copy.db", "letter.db"]);
+}
+
+/// `domain.md` 4: putting a copy back goes back to its moment, keeps what was there with all that it had, and refuses what is
+/// damaged, foreign or newer, or while somebody has the database open; then nothing is touched.
+#[test]
+fn backup_restore_replaces_database_and_refuses_bad_files() {
+    let mut store = TestStore::new();
+    let begun = store.begin(Delta::default(), None, &["Welcome."]);
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("copy.db");
+    backups::copy(&store.database(), &copy).unwrap();
+    let late = message(begun.session, begun.greetings[0], Some(store.said("Later.")), Vec::new());
+    store.try_message(late).unwrap();
+    let (settings, now) = (store.settings.clone(), Time(1_763_734_500_000));
+    let put_back = |file: &Path| backups::restore(&settings, file, now);
+    assert!(matches!(put_back(&copy), Err(BackupError::Failed(StoreError::Locked))));
+    store.close();
+
+    let bytes = std::fs::read(&copy).unwrap();
+    let bad = |name: &str, bytes: &[u8]| {
+        let file = folder.path().join(name);
+        std::fs::write(&file, bytes).unwrap();
+        file
+    };
+    let mut holed = bytes.clone();
+    holed[4_096 * 4..4_096 * 6].fill(0xab);
+    for file in [bad("cut.db", &bytes[..bytes.len() / 2]), bad("holed.db", &holed), bad("letter.db", b"Dear diary.")] {
+        assert!(matches!(put_back(&file), Err(BackupError::Damaged { .. } | BackupError::Foreign { .. })), "{file:?}");
+    }
+    assert!(matches!(put_back(&folder.path().join("nothing")), Err(BackupError::Missing(_))));
+    store.reopen();
+    assert_eq!(store.shown(begun.session), ["Welcome.", "Later."], "nothing was touched");
+    store.close();
+
+    let aside: PathBuf = put_back(&copy).unwrap().unwrap();
+    assert_eq!(aside.file_name().unwrap(), "clotho-before-20251121T141500Z.db");
+    store.reopen();
+    assert_eq!(store.shown(begun.session), ["Welcome."]);
+    store.close();
+    put_back(&aside).unwrap();
+    store.reopen();
+    assert_eq!(store.shown(begun.session), ["Welcome.", "Later."], "what was there is whole");
+}
+
+/// The backups of days: one a day, the oldest goes when a new one is there, and one that fails costs no good one.
+#[test]
+fn daily_backups_keep_seven_newest() {
+    let store = TestStore::new();
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("backups");
+    let first = 1_763_734_500_000;
+    let of_day = |n: i64| backups::daily_backup(&store.database(), &folder, 7, Time(first + n * DAY));
+    assert_eq!(backups::daily_backup(&store.database(), &folder, 0, Time(first)).unwrap(), None);
+    assert!(!folder.exists());
+    for n in 0..9 {
+        assert!(of_day(n).unwrap().is_some());
+        assert!(of_day(n).unwrap().is_none(), "one is enough");
+    }
+    std::fs::write(folder.join("mine.db"), "not theirs").unwrap();
+    let kept = names(&folder);
+    assert_eq!((kept.len(), kept[0].as_str(), kept[6].as_str()), (8, "clotho-2025-11-23.db", "clotho-2025-11-29.db"));
+
+    // The database cannot be read: nothing is removed.
+    let nowhere = home.path().join("nowhere.db");
+    assert!(backups::daily_backup(&nowhere, &folder, 3, Time(first + 9 * DAY)).is_err());
+    assert_eq!(names(&folder), kept);
+    assert!(backups::daily_backup(&store.database(), &folder, 3, Time(first + 9 * DAY)).unwrap().is_some());
+    assert_eq!(names(&folder).len(), 4);
+}
+
+/// The server makes the copy of the day by itself, in its own folder.
+#[tokio::test]
+async fn daily_backup_is_made_by_server() {
+    let app = TestApp::start().await;
+    app.maintenance.run_pass(&app.store).await;
+    let folder = app.home().join("data/backups");
+    assert_eq!(names(&folder), ["clotho-2023-11-14.db"]);
+    backups::check(&folder.join("clotho-2023-11-14.db")).unwrap();
+}

@@ -1,0 +1,238 @@
+//! Trouble from outside: a database that another program holds, clients that begin and never go on, sockets that say what no
+//! browser says.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use clotho_core::clock::SplitMix64;
+use diesel::connection::SimpleConnection;
+use rustix::net::{getpeername, sockopt};
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::kill_recovery::{Program, ask};
+use crate::support::sql_beside;
+use crate::support::test_store::examine;
+
+/// A program without a model, and a session in it.
+fn house() -> (TempDir, Program, Value) {
+    let home = tempfile::tempdir().unwrap();
+    let program = Program::start(home.path(), "http://127.0.0.1:9/v1");
+    let post = |target: &str, body: Value| ask(program.at, "POST", target, &body).unwrap().1;
+    let character = post("/api/characters", json!({"name": "Rin", "firstMessage": "Hello."}))["id"].take();
+    let session = post("/api/sessions", json!({"characterIds": [character]}));
+    (home, program, session)
+}
+
+/// S0-22, `domain.md` 4: while another program holds the database nothing is written and all is read; who writes is told so and
+/// what to do, and writes as before once it is free. Nothing is held for those who were refused.
+#[test]
+fn locked_database_refuses_writes_and_allows_reads() {
+    let (home, program, session) = house();
+    let chat = format!("/api/chat/{}", session["id"].as_str().unwrap());
+    let message = json!({"parentId": session["activeLeafId"], "role": "user", "content": "To the north."});
+    let write = || ask(program.at, "POST", &format!("{chat}/message"), &message).unwrap();
+    let line = || ask(program.at, "GET", &format!("{chat}/projection"), &Value::Null).unwrap().1["items"].clone();
+    let database = home.path().join("data/clotho.db");
+    let mut other = sql_beside(&database);
+    other.batch_execute("BEGIN IMMEDIATE").unwrap();
+    let before = program.holds();
+    std::thread::scope(|scope| {
+        let all: Vec<_> = (0..64).map(|_| scope.spawn(write)).collect();
+        for (status, told) in all.into_iter().map(|one| one.join().unwrap()) {
+            assert_eq!((status, &told["error"]["code"]), (503, &json!("unavailable")), "{told}");
+            assert!(told["error"]["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{told}");
+        }
+    });
+    program.lets_go(&before);
+    assert_eq!(line().as_array().unwrap().len(), 1, "nothing is half done, and reading goes on");
+    other.batch_execute("ROLLBACK").unwrap();
+    assert_eq!(write().0, 201);
+    assert_eq!(line().as_array().unwrap().len(), 2);
+    drop(program);
+    assert!(examine(&database, true).is_empty());
+}
+
+/// Clients that send a byte now and then and never end their request are closed, and nobody waits for them.
+#[test]
+fn slow_requests_are_closed_after_timeout() {
+    let (_home, program, _) = house();
+    let mut slow: Vec<TcpStream> = (0..200).map(|_| TcpStream::connect(program.at).unwrap()).collect();
+    for stream in &mut slow {
+        stream.write_all(b"GET /api/sess").unwrap();
+    }
+    assert_eq!(ask(program.at, "GET", "/api/sessions", &Value::Null).unwrap().0, 200, "beside them");
+    for mut stream in slow {
+        stream.set_read_timeout(Some(Duration::from_secs(100))).unwrap();
+        // Closed by the server, with an answer or without one.
+        let mut heard = Vec::new();
+        let end = stream.read_to_end(&mut heard).map_err(|error| error.kind());
+        assert!(!matches!(end, Err(std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut)), "it is still open");
+    }
+    assert_eq!(ask(program.at, "GET", "/api/sessions", &Value::Null).unwrap().0, 200, "after them");
+}
+
+/// Clients that are gone without a word, as from behind a network that broke: in the middle of a request's body, between two requests,
+/// on a socket. Nothing tells a server so but their silence; it lets go of all of them, and nothing of theirs stays behind.
+#[test]
+fn silent_clients_are_closed_without_leaks() {
+    const EACH: usize = 40;
+    let (_home, program, session) = house();
+    let chat = format!("/api/chat/{}", session["id"].as_str().unwrap());
+    let begun = |head: &str| {
+        let mut stream = TcpStream::connect(program.at).unwrap();
+        stream.write_all(head.replace("HOST", &program.at.to_string()).as_bytes()).unwrap();
+        stream
+    };
+    let body = "POST /api/characters HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{\"name\":";
+    let before = program.holds();
+    let silent: Vec<TcpStream> = (0..EACH)
+        .flat_map(|_| [begun(body), begun("GET /healthz HTTP/1.1\r\nHost: HOST\r\n\r\n"), socket(program.at, &chat)])
+        .collect();
+    assert!(program.holds().files > before.files + EACH, "they are there");
+    // What waits for an answer that nobody takes is let go of by the system, and each connection says so.
+    assert_eq!(patience(&program, &silent), Some(Duration::from_secs(300)));
+    assert_eq!(ask(program.at, "GET", "/api/sessions", &Value::Null).unwrap().0, 200, "beside them");
+    program.lets_go(&before);
+    drop(silent);
+    assert_eq!(ask(program.at, "GET", "/api/sessions", &Value::Null).unwrap().0, 200, "after them");
+}
+
+/// How long the program's end of one of these connections waits until what it has sent is taken.
+fn patience(program: &Program, clients: &[TcpStream]) -> Option<Duration> {
+    let own: Vec<SocketAddr> = clients.iter().map(|client| client.local_addr().unwrap()).collect();
+    let process = pidfd_open(Pid::from_raw(program.id().try_into().unwrap()).unwrap(), PidfdFlags::empty()).unwrap();
+    let files = fs::read_dir(format!("/proc/{}/fd", program.id())).unwrap();
+    let numbers = files.map(|file| file.unwrap().file_name().to_str().unwrap().parse().unwrap());
+    let mut ends = numbers.filter_map(|number| pidfd_getfd(&process, number, PidfdGetfdFlags::empty()).ok());
+    let is_one = |end: &OwnedFd| {
+        let peer = getpeername(end).ok().flatten().and_then(|peer| SocketAddr::try_from(peer).ok());
+        peer.is_some_and(|peer| own.contains(&peer))
+    };
+    let end = ends.find(is_one)?;
+    Some(Duration::from_millis(sockopt::tcp_user_timeout(end).unwrap().into()))
+}
+
+/// So many frames are sent that no browser sends.
+const FRAMES: usize = 10_000;
+
+/// A socket of the story, opened by hand.
+fn socket(at: SocketAddr, chat: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(at).unwrap();
+    let head = format!(
+        "GET {chat}/ws HTTP/1.1\r\nHost: {at}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+         Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let (mut heard, mut byte) = (Vec::new(), [0]);
+    while !heard.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).unwrap();
+        heard.extend(byte);
+    }
+    assert!(heard.starts_with(b"HTTP/1.1 101"), "{}", String::from_utf8_lossy(&heard));
+    stream.set_nonblocking(true).unwrap();
+    stream
+}
+
+/// A frame with this first byte and this in it; `mask`: as clients have to send it.
+fn frame(first: u8, body: &[u8], is_masked: bool) -> Vec<u8> {
+    let (mask, flag) = ([1, 2, 3, 4], if is_masked { 0x80 } else { 0 });
+    let mut frame = vec![first];
+    match u8::try_from(body.len()).ok().filter(|length| *length < 126) {
+        Some(length) => frame.push(flag | length),
+        None => {
+            frame.push(flag | 126);
+            frame.extend(u16::try_from(body.len()).unwrap().to_be_bytes());
+        }
+    }
+    if is_masked {
+        frame.extend(mask);
+    }
+    frame.extend(body.iter().zip(mask.iter().cycle()).map(|(byte, key)| if is_masked { byte ^ key } else { *byte }));
+    frame
+}
+
+/// What no browser says.
+fn hostile(random: &mut SplitMix64) -> Vec<u8> {
+    let mut some =
+        |most: u64| -> Vec<u8> { (0..random.next_below(most)).map(|_| random.next_u64().to_le_bytes()[0]).collect() };
+    let (noise, more) = (some(120), some(2_000));
+    let pick =
+        |list: &[u8], random: &mut SplitMix64| list[usize::try_from(random.next_below(list.len() as u64)).unwrap()];
+    match random.next_below(8) {
+        0 => frame(0x81, br#"{"type": "resume", "id": 7, "since": -1, "offset": 1e99}"#, true),
+        1 => frame(0x81, "[".repeat(1_500).as_bytes(), true),
+        2 => frame(0x81, b"\xc3\x28 is no text", true),
+        3 => frame(0x81, b"a client has to mask", false),
+        4 => frame(pick(&[0x00, 0x80, 0x83, 0x8b, 0xf1, 0x01], random), &noise, true),
+        5 => frame(pick(&[0x88, 0x89, 0x8a], random), &more, true),
+        6 => [&[0x82, 0xff, 0, 0, 1, 0, 0, 0, 0, 0, 1, 2, 3, 4], noise.as_slice()].concat(),
+        _ => more,
+    }
+}
+
+/// A frame, or a message of several frames, that says it is longer than may be ends its socket with that word, 1009, before the
+/// rest of it comes: nothing of it is kept. The messages before it were heard.
+#[test]
+fn oversized_websocket_frame_closes_with_1009() {
+    let (_home, program, session) = house();
+    let chat = format!("/api/chat/{}", session["id"].as_str().unwrap());
+    let head = |length: u64| [[0x81, 0xff].as_slice(), &length.to_be_bytes(), &[1, 2, 3, 4]].concat();
+    let parts = [frame(0x01, &[b'a'; 40_000], true), frame(0x00, &[b'a'; 40_000], true)].concat();
+    for long in [head(1 << 40), head(1 << 31), head(65 << 10), parts] {
+        let mut open = socket(program.at, &chat);
+        open.set_nonblocking(false).unwrap();
+        open.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        open.write_all(&[frame(0x81, br#"{"type": "ping"}"#, true), long].concat()).unwrap();
+        let mut heard = Vec::new();
+        // It may be reset when it is closed while there is more.
+        let _ = open.read_to_end(&mut heard);
+        let has = |wanted: &[u8]| heard.windows(wanted.len()).any(|some| some == wanted);
+        assert!(
+            has(b"pong") && has(b"too_large") && has(&1009_u16.to_be_bytes()),
+            "{}",
+            String::from_utf8_lossy(&heard)
+        );
+    }
+}
+
+/// Ten thousand frames that no browser sends end sockets, and nothing else: the story is as it was, who watches it in
+/// order hears on, and no file, thread or memory stays behind.
+#[test]
+fn invalid_websocket_frames_close_only_their_socket() {
+    let (_home, program, session) = house();
+    let chat = format!("/api/chat/{}", session["id"].as_str().unwrap());
+    let line = || ask(program.at, "GET", &format!("{chat}/projection"), &Value::Null).unwrap();
+    let mut random = SplitMix64::new(28);
+    let mut send = |frames: usize| {
+        let mut open = socket(program.at, &chat);
+        for _ in 0..frames {
+            let mut heard = [0; 4096];
+            let is_closed = matches!(open.read(&mut heard), Ok(0));
+            if is_closed || open.write_all(&hostile(&mut random)).is_err() {
+                open = socket(program.at, &chat);
+            }
+        }
+    };
+    send(FRAMES / 10);
+    let (told, watcher) = (line(), socket(program.at, &chat));
+    let before = program.holds();
+    send(FRAMES);
+    program.lets_go(&before);
+    assert_eq!(line(), told);
+    let message = json!({"parentId": session["activeLeafId"], "role": "user", "content": "To the north."});
+    assert_eq!(ask(program.at, "POST", &format!("{chat}/message"), &message).unwrap().0, 201);
+    watcher.set_nonblocking(false).unwrap();
+    watcher.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let (mut watcher, mut heard) = (watcher, Vec::<u8>::new());
+    while !heard.windows(13).any(|some| some == b"To the north.") {
+        let mut piece = [0; 4096];
+        let read = watcher.read(&mut piece).unwrap();
+        assert!(read > 0, "who watches in order was closed");
+        heard.extend(&piece[..read]);
+    }
+}

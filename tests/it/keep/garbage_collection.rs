@@ -1,0 +1,179 @@
+//! Sweeping: only what may go does, and nobody waits for it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clotho_core::clock::Time;
+use clotho_core::tree::{Delta, Effects, Kind, Role};
+use clotho_store::{GcReport, NodeStateUpdate, SavedResponse, Trace};
+use serde_json::{Map, json};
+
+use crate::support::mock_model::Reply;
+use crate::support::server::{TestServer, id};
+use crate::support::story::Story;
+use crate::support::test_store::{TestStore, add, delta, ending, message, rules, set};
+
+const DAY: i64 = 24 * 60 * 60 * 1_000;
+
+fn sweep(store: &TestStore, after: i64) -> GcReport {
+    let now = Time(store.now().0 + after);
+    store.block_on(store.store().collect_garbage(now)).unwrap()
+}
+
+/// `domain.md` 3.1, 6.5: rules, schemas, parts of large worlds, blocks of traces and the cards of sessions stay; what nothing
+/// refers to goes, and its number is never given to another.
+#[test]
+fn gc_keeps_referenced_rows_and_removes_others() {
+    let mut store = TestStore::new();
+    let large = json!({"pages": "x".repeat(90_000)});
+    let begun = store.begin(delta([set("/book", large.clone())]), Some(rules("combat", 100)), &["Welcome."]);
+    let (said, reply) = (store.said("Hi."), store.placeholder());
+    let node = reply.id;
+    let written = store.try_message(message(begun.session, begun.greetings[0], Some(said), vec![reply])).unwrap();
+    let block = (json!({"slot": "system"}), "You are Rin.".to_owned());
+    let trace = Trace { head: Map::new(), blocks: vec![block], history: Vec::new() };
+    let mut well = ending("Hello.", delta([add("/combat/hp", -1)]), None);
+    well.trace = Some(trace.clone());
+    store.end(begun.session, node, &written, well);
+    let idle = ["one", "two", "three"];
+    let hashes = idle.map(|text| store.write(move |tx| tx.put_blob(text.as_bytes())).unwrap());
+
+    store.forget_keyframes();
+    let world = store.world(begun.session, node);
+    let swept = sweep(&store, 0);
+    assert_eq!((swept.blobs, swept.bytes), (3, 11));
+    store.reopen();
+    let is_there = |hash: &String| {
+        let hash = hash.clone();
+        store.block_on(store.store().read(move |reader| reader.blob(&hash))).is_ok()
+    };
+    assert_eq!(hashes.each_ref().map(is_there), [false; 3]);
+    assert_eq!(store.world(begun.session, node), world);
+    assert_eq!(world.vars["book"], large);
+    let placed = store.placed(begun.session, node);
+    assert_eq!(store.read(move |reader| reader.trace(&placed)), Some(trace));
+    let placed = store.placed(begun.session, node);
+    assert_eq!(store.read(move |reader| Ok(reader.rules(&placed)?.plugins.len())), 1);
+    assert_eq!(sweep(&store, 0), GcReport::default());
+    // What was taken away can come again.
+    let highest = store.count("SELECT highest AS n FROM numbers WHERE name = 'blobs'");
+    let again = store.write(|tx| tx.put_blob(b"one")).unwrap();
+    assert_eq!(store.count("SELECT max(n) AS n FROM blobs"), highest + 1);
+    assert_eq!(again, hashes[0]);
+    assert_eq!(sweep(&store, 0).blobs, 1);
+}
+
+/// Where it cannot be read what is in use, nothing goes: not a blob, however idle it looks.
+#[test]
+fn gc_with_unreadable_references_removes_nothing() {
+    let store = TestStore::new();
+    store.begin(Delta::default(), None, &["Welcome."]);
+    for text in ["one", "two", "three"] {
+        store.write(move |tx| tx.put_blob(text.as_bytes())).unwrap();
+    }
+    let blobs = || store.count("SELECT count(*) AS n FROM blobs");
+    let before = blobs();
+    store.execute("UPDATE sessions SET cards = '{'");
+    let now = store.now();
+    let damage = store.block_on(store.store().collect_garbage(now)).unwrap_err().to_string();
+    assert!(damage.contains("sessions.cards"), "{damage}");
+    assert_eq!(blobs(), before);
+    store.execute("UPDATE sessions SET cards = '[]'");
+    assert_eq!(sweep(&store, 0).blobs, 3);
+}
+
+/// `domain.md` 3.1: keyframes that an edit above has outdated go; those beside the edit stay, and every answer is the same.
+#[test]
+fn gc_removes_outdated_keyframes() {
+    let store = TestStore::with(|settings| settings.keyframe_every = 4);
+    let begun = store.begin(delta([set("/hp", json!(1_000))]), None, &["Welcome."]);
+    let line = |count: i64| {
+        let mut line = vec![begun.greetings[0]];
+        for n in 0..count {
+            let mut draft = store.draft(Role::User, Kind::Message, "On.");
+            draft.delta = delta([add("/hp", -n)]);
+            line.push(store.append(begun.session, *line.last().unwrap(), draft));
+        }
+        line
+    };
+    let (left, right) = (line(20), line(20));
+    let kept = store.count("SELECT count(*) AS n FROM keyframes");
+    assert_eq!(sweep(&store, 0).keyframes, 0);
+    let (actor, session, node) = (store.actor(), begun.session, left[10]);
+    let mute = NodeStateUpdate { node, is_enabled: None, effects: Some(Effects::Muted), rating: None, is_unread: None };
+    store.write(move |tx| tx.set_state(&actor, session, &[mute])).unwrap();
+    let ends = [*left.last().unwrap(), *right.last().unwrap()].map(|end| (end, store.world(session, end)));
+    store.block_on(async {
+        // What the look at the worlds has cut again is waited for: the writer does one after the other.
+        store.store().write(|_| Ok(())).await.unwrap();
+    });
+    let cut_again = store.count("SELECT count(*) AS n FROM keyframes WHERE edits = 1");
+    let swept = sweep(&store, 0).keyframes;
+    let left_over = store.count("SELECT count(*) AS n FROM keyframes");
+    assert_eq!(i64::try_from(swept).unwrap() + left_over, kept);
+    assert!(left_over >= kept / 2 + cut_again, "only what lies below the edit went: {kept} {cut_again} {left_over}");
+    store.store().forget_worlds();
+    for (end, world) in ends {
+        assert_eq!(store.world(session, end), world);
+    }
+}
+
+/// `domain.md` 2.17: answers are kept for a day, trash for thirty, and not an hour less.
+#[test]
+fn gc_removes_answers_and_trash_after_their_terms() {
+    let store = TestStore::new();
+    let begun = store.begin(Delta::default(), None, &["Welcome."]);
+    let (owner, at, session) = (store.owner, store.now(), begun.session);
+    store
+        .write(move |tx| {
+            let answer = SavedResponse { request: vec![1], status: 200, body: "{}".into() };
+            tx.save_response(owner, "key", &answer, at, Time(0))?;
+            tx.trash_session(owner, session, at)
+        })
+        .unwrap();
+    assert_eq!(sweep(&store, DAY - 60_000), GcReport::default());
+    assert_eq!(sweep(&store, DAY), GcReport { responses: 1, ..GcReport::default() });
+    assert_eq!(sweep(&store, 30 * DAY - 60_000), GcReport::default());
+    let swept = sweep(&store, 30 * DAY);
+    assert_eq!(swept.trash, 1);
+    assert!(swept.rows > 0);
+    assert_eq!(store.count("SELECT count(*) AS n FROM texts"), 0);
+}
+
+/// Turns go on while it is swept, and nothing that one of them takes up is taken away.
+#[tokio::test]
+async fn gc_runs_beside_turns_without_loss() {
+    let app = Arc::new(TestServer::start().await);
+    app.mock().always(Reply::ok(["Well."]));
+    let (session, is_over) = (app.session().await, Arc::new(AtomicBool::new(false)));
+    let sid = id(&session);
+    let sweeping = {
+        let (app, is_over) = (Arc::clone(&app), Arc::clone(&is_over));
+        tokio::spawn(async move {
+            let mut times = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                let now = app.inside().clock.now();
+                app.inside().store.collect_garbage(now).await.unwrap();
+                times += 1;
+            }
+            times
+        })
+    };
+    let mut parent = session["activeLeafId"].as_str().unwrap().to_owned();
+    let mut replies = Vec::new();
+    for n in 0..25 {
+        let body = json!({"parentId": parent, "content": format!("turn {n}"), "generate": true});
+        let said = app.post(&format!("/api/chat/{sid}/message"), &body).await;
+        parent = id(&said["generations"][0]);
+        replies.push(parent.clone());
+        let story = Story { app: app.inside(), user: app.inside().owner, id: sid.parse().unwrap() };
+        story.done(parent.parse().unwrap()).await;
+        assert_eq!(app.get(&format!("/api/chat/{sid}/node/{parent}")).await["status"], "complete");
+    }
+    is_over.store(true, Ordering::Relaxed);
+    assert!(sweeping.await.unwrap() > 0);
+    for reply in replies {
+        let trace = app.get(&format!("/api/chat/{sid}/node/{reply}/trace")).await;
+        assert!(!trace["messages"].as_array().unwrap().is_empty());
+    }
+}

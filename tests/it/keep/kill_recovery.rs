@@ -1,0 +1,469 @@
+//! The power goes again and again, while people write, edit and wait for replies: whatever was acknowledged is there afterwards,
+//! the doctor finds nothing, and nobody waits for ever. Where each blow falls is drawn from a seed, and counted in
+//! acknowledged requests, not in time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::{Duration, Instant};
+
+use clotho_core::clock::SplitMix64;
+use clotho_core::ids::{NodeId, SessionId};
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary, Text};
+use serde_json::{Value, json};
+
+use crate::http::purges::until_gone;
+use crate::support::mock_model::{MockModel, Reply};
+use crate::support::own_kilobytes;
+use crate::support::test_store::examine;
+
+/// Who writes at the same time, each in a session of its own.
+const WRITERS: usize = 4;
+/// What the model says, in three pieces.
+const SAID: [&str; 3] = ["Well. ", "Let us ", "go on."];
+
+/// What a process holds.
+#[derive(Debug)]
+pub struct Holds {
+    /// Open files, connections among them.
+    pub files: usize,
+    pub threads: usize,
+    /// Memory of its own.
+    pub kilobytes: u64,
+}
+
+/// The program in a process of its own.
+pub struct Program {
+    child: Child,
+    pub at: SocketAddr,
+}
+
+impl Program {
+    pub fn start(home: &Path, model: &str) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
+        command.current_dir(home);
+        Self::started(Self::told(&mut command, model))
+    }
+
+    /// What the program is told beside where it lives.
+    pub fn told<'c>(command: &'c mut Command, model: &str) -> &'c mut Command {
+        command.env_remove("CLOTHO_CONFIG");
+        for (name, value) in [
+            ("SERVER__LISTEN", "127.0.0.1:0"),
+            ("SERVER__WORKERS", "2"),
+            ("LIMITS__WS_PER_USER", "200"),
+            ("GENERATION__MODEL", "mock/mock"),
+            ("PROVIDERS__0__ID", "mock"),
+            ("PROVIDERS__0__BASE_URL", model),
+            ("PROVIDERS__0__MODELS", "[\"mock\"]"),
+        ] {
+            command.env(format!("CLOTHO_{name}"), value);
+        }
+        command
+    }
+
+    /// Starts it, and waits until it listens.
+    pub fn started(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let at = line.trim_end().strip_prefix("Clotho listens on http://").expect("it says where it listens");
+        Self { at: at.parse().unwrap(), child }
+    }
+
+    /// Asks it to stop, as a service manager does, and waits until it has.
+    fn stop(&mut self) -> ExitStatus {
+        let told = Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
+        assert!(told.success());
+        self.child.wait().unwrap()
+    }
+
+    /// Its number among the processes.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it holds at this moment.
+    pub fn holds(&self) -> Holds {
+        let count = |what: &str| fs::read_dir(format!("/proc/{}/{what}", self.id())).unwrap().count();
+        Holds { files: count("fd"), threads: count("task"), kilobytes: own_kilobytes(self.id()) }
+    }
+
+    /// Waits until it has let go of what came since, and sees that nothing of it stayed. What all share, threads and connections of
+    /// the database, comes and goes with the work, and what is given back to the allocator is not given back to the system at once.
+    pub fn lets_go(&self, before: &Holds) {
+        let began = Instant::now();
+        while self.holds().files > before.files + 8 {
+            assert!(began.elapsed() < Duration::from_secs(150), "{:?}, {before:?} before", self.holds());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let now = self.holds();
+        assert!(now.threads <= before.threads + 4, "{now:?}, {before:?} before");
+        assert!(now.kilobytes < before.kilobytes + (16 << 10), "{now:?}, {before:?} before");
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// An answer, if all of it arrived.
+pub fn ask(at: SocketAddr, method: &str, target: &str, body: &Value) -> Option<(u16, Value)> {
+    let mut stream = TcpStream::connect(at).ok()?;
+    let body = body.to_string();
+    let head = format!(
+        "{method} {target} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all((head + &body).as_bytes()).ok()?;
+    let mut heard = Vec::new();
+    stream.read_to_end(&mut heard).ok()?;
+    let heard = String::from_utf8(heard).ok()?;
+    let (head, body) = heard.split_once("\r\n\r\n")?;
+    let status = head.split(' ').nth(1)?.parse().ok()?;
+    let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+    (length == Some(body.len())).then(|| serde_json::from_str(body).ok()).flatten().map(|body| (status, body))
+}
+
+/// What was acknowledged: an operation of a session, and the text of a message.
+#[derive(Debug)]
+enum Fact {
+    Operation { session: String, op: i64, act: &'static str },
+    Text { node: String, content: String },
+}
+
+/// One who writes in one session until the server is gone.
+struct Writer {
+    at: SocketAddr,
+    session: String,
+    random: SplitMix64,
+    /// Messages that were acknowledged.
+    nodes: Vec<String>,
+    written: u64,
+    tell: Sender<Fact>,
+}
+
+impl Writer {
+    fn write(&mut self) {
+        while self.act().is_some() {}
+    }
+
+    fn pick(&mut self) -> String {
+        let at = self.random.next_below(self.nodes.len() as u64);
+        self.nodes[usize::try_from(at).unwrap()].clone()
+    }
+
+    /// Does something; nothing when the server is gone.
+    fn act(&mut self) -> Option<()> {
+        let (one, other) = (self.pick(), self.pick());
+        let draw = self.random.next_below(21);
+        self.written += 1;
+        let content = format!("{} {}", self.session, self.written);
+        match draw {
+            0..=5 => self.message(&one, &content, false),
+            6..=8 => self.message(&one, &content, true),
+            9 => self.say("POST", &format!("node/{one}/edit"), json!({"content": content, "generate": false}), "edit"),
+            10 => self.say(
+                "PUT",
+                &format!("node/{one}/state"),
+                json!({"isEnabled": self.written.is_multiple_of(2)}),
+                "state",
+            ),
+            11 => self.say("PUT", "active_leaf", json!({"nodeId": one}), "checkout"),
+            12 | 13 => self.rearrange(json!({"op": "prune", "nodeId": one}), "prune"),
+            14 => self.rearrange(json!({"op": "graft", "nodeId": one, "targetId": other, "mode": "move"}), "graft"),
+            15 => {
+                let (_, stash) = ask(self.at, "GET", &self.chat("stash"), &Value::Null)?;
+                match stash["items"].as_array().and_then(|items| items.first()).and_then(|first| first["id"].as_str()) {
+                    Some(fragment) => self.rearrange(json!({"op": "graft", "fragmentId": fragment}), "graft"),
+                    None => Some(()),
+                }
+            }
+            16 => self.rearrange(json!({"op": "label", "nodeId": one, "name": content}), "label"),
+            17 | 18 => self.say("POST", "undo", json!({}), "undo"),
+            19 => self.rearrange(json!({"op": "purge", "nodeId": one, "confirm": true}), "purge"),
+            _ => self.say("POST", "redo", json!({}), "redo"),
+        }
+    }
+
+    fn chat(&self, rest: &str) -> String {
+        format!("/api/chat/{}/{rest}", self.session)
+    }
+
+    fn rearrange(&mut self, edit: Value, act: &'static str) -> Option<()> {
+        self.say("PUT", "tree/edit", json!({"operations": [edit]}), act)
+    }
+
+    fn message(&mut self, parent: &str, content: &str, generate: bool) -> Option<()> {
+        self.say("POST", "message", json!({"parentId": parent, "content": content, "generate": generate}), "message")
+    }
+
+    /// Asks for something and remembers what was acknowledged; a refusal is as good an answer as any.
+    fn say(&mut self, method: &str, rest: &str, body: Value, act: &'static str) -> Option<()> {
+        let before = self.newest()?;
+        let (status, answer) = ask(self.at, method, &self.chat(rest), &body)?;
+        assert!(status < 500, "{method} {rest} {body}: {answer}");
+        if status >= 300 {
+            return Some(());
+        }
+        if let Some(node) = answer["node"]["id"].as_str() {
+            self.nodes.push(node.to_owned());
+            let content = answer["node"]["content"].as_str().unwrap().to_owned();
+            self.tell.send(Fact::Text { node: node.to_owned(), content }).unwrap();
+        }
+        // What changes nothing is no operation of its own.
+        if let Some(op) = answer["op"].as_i64().filter(|op| *op > before) {
+            self.tell.send(Fact::Operation { session: self.session.clone(), op, act }).unwrap();
+        }
+        Some(())
+    }
+
+    fn newest(&self) -> Option<i64> {
+        ask(self.at, "GET", &format!("/api/sessions/{}", self.session), &Value::Null)?.1["op"].as_i64()
+    }
+}
+
+/// The stories, and everything that was ever acknowledged of them.
+struct Chronicle {
+    home: tempfile::TempDir,
+    facts: Vec<Fact>,
+    /// By session: some of its messages.
+    stories: BTreeMap<String, Vec<String>>,
+}
+
+#[derive(QueryableByName)]
+struct OperationKind {
+    #[diesel(sql_type = BigInt)]
+    op: i64,
+    #[diesel(sql_type = Text)]
+    act: String,
+    #[diesel(sql_type = Binary)]
+    id: Vec<u8>,
+}
+
+#[derive(QueryableByName)]
+struct Said {
+    #[diesel(sql_type = Binary)]
+    id: Vec<u8>,
+    #[diesel(sql_type = Text)]
+    content: String,
+}
+
+impl Chronicle {
+    fn database(&self) -> PathBuf {
+        self.home.path().join("data/clotho.db")
+    }
+
+    /// Begins the sessions.
+    fn begin(model: &str) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let program = Program::start(home.path(), model);
+        let post = |target: &str, body: Value| ask(program.at, "POST", target, &body).unwrap().1;
+        let card = json!({"name": "Rin", "firstMessage": "Hello."});
+        let character = post("/api/characters", card)["id"].clone();
+        let session = |_| {
+            let session = post("/api/sessions", json!({"characterIds": [character]}));
+            let text = |key: &str| session[key].as_str().unwrap().to_owned();
+            (text("id"), vec![text("activeLeafId")])
+        };
+        let stories = (0..WRITERS).map(session).collect();
+        drop(program);
+        Self { home, facts: Vec::new(), stories }
+    }
+
+    /// A life of the program: everybody writes until so many acknowledgements were heard, then it ends.
+    fn life(&mut self, model: &str, random: &mut SplitMix64, end: fn(&mut Program)) {
+        let mut program = Program::start(self.home.path(), model);
+        self.is_whole(&program);
+        let (tell, told) = mpsc::channel();
+        let mut writers = Vec::new();
+        for (session, nodes) in &self.stories {
+            let random = SplitMix64::new(random.next_u64());
+            let written = random.clone().next_u64() % 1_000_000;
+            let (session, nodes, tell) = (session.clone(), nodes.clone(), tell.clone());
+            let mut writer = Writer { at: program.at, session, random, nodes, written, tell };
+            writers.push(std::thread::spawn(move || {
+                writer.write();
+                (writer.session, writer.nodes)
+            }));
+        }
+        drop(tell);
+        let lives = 5 + random.next_below(60);
+        self.hear(&told, lives);
+        end(&mut program);
+        for writer in writers {
+            let (session, mut nodes) = writer.join().unwrap();
+            // Enough to choose from, the old ones and the new.
+            while nodes.len() > 40 {
+                nodes.remove(usize::try_from(1 + random.next_below(nodes.len() as u64 - 1)).unwrap());
+            }
+            self.stories.insert(session, nodes);
+        }
+        self.hear(&told, u64::MAX);
+    }
+
+    fn hear(&mut self, told: &Receiver<Fact>, most: u64) {
+        let mut heard = 0;
+        while heard < most
+            && let Ok(fact) = told.recv()
+        {
+            self.facts.push(fact);
+            heard += 1;
+        }
+    }
+
+    /// Whatever was acknowledged is there, nothing is wrong, and nobody waits.
+    fn is_whole(&self, program: &Program) {
+        let (status, _) = ask(program.at, "GET", "/api/sessions", &Value::Null).unwrap();
+        assert_eq!(status, 200);
+        let mut conn = crate::support::sql_beside(self.database());
+        let acts = "SELECT o.op, o.act, s.id FROM operations o JOIN sessions s ON s.n = o.session_n";
+        let acts: Vec<OperationKind> = diesel::sql_query(acts).load(&mut conn).unwrap();
+        let acts: BTreeMap<(String, i64), String> = acts
+            .into_iter()
+            .map(|one| ((SessionId::from_slice(&one.id).unwrap().to_string(), one.op), one.act))
+            .collect();
+        let said = "SELECT n.id, t.content FROM nodes n JOIN texts t ON t.n = n.n";
+        let said: Vec<Said> = diesel::sql_query(said).load(&mut conn).unwrap();
+        let said: BTreeMap<String, String> =
+            said.into_iter().map(|one| (NodeId::from_slice(&one.id).unwrap().to_string(), one.content)).collect();
+        let purged = purged(&mut conn);
+        assert!(!said.keys().any(|node| purged.contains(node)), "what was purged is gone, all of it or nothing");
+        for fact in &self.facts {
+            match fact {
+                Fact::Text { node, .. } if purged.contains(node) => {}
+                Fact::Operation { session, op, act } => {
+                    let kept = acts.get(&(session.clone(), *op)).map(String::as_str);
+                    // What changes nothing answers with the newest operation: perhaps a reply that has just ended.
+                    let is_idle = matches!(*act, "state" | "checkout" | "graft" | "label") && kept == Some("reply");
+                    assert!(kept == Some(*act) || is_idle, "{fact:?}: {kept:?}");
+                }
+                Fact::Text { node, content } => assert_eq!(said.get(node), Some(content), "{fact:?}"),
+            }
+        }
+        let running =
+            diesel::sql_query("SELECT n.id, t.content FROM nodes n JOIN texts t ON t.n = n.n WHERE n.status = 0");
+        assert_eq!(running.load::<Said>(&mut conn).unwrap().len(), 0, "nobody writes for ever");
+        let found = examine(&self.database(), true);
+        assert!(found.is_empty(), "{found:#?}");
+    }
+}
+
+/// What the log says was purged.
+fn purged(conn: &mut SqliteConnection) -> BTreeSet<String> {
+    let purges = diesel::sql_query("SELECT op, effects AS act, X'' AS id FROM operations WHERE act = 'purge'");
+    let effects = purges.load::<OperationKind>(conn).unwrap().into_iter();
+    let effects = effects.flat_map(|one| serde_json::from_str::<Vec<Value>>(&one.act).unwrap());
+    let mut ids = BTreeSet::new();
+    for effect in effects.filter(|effect| effect["purged"].is_string()) {
+        let below = effect["below"].as_array().unwrap().iter().chain([&effect["purged"]]);
+        ids.extend(below.map(|id| id.as_str().unwrap().to_owned()));
+    }
+    ids
+}
+
+/// Lives that end in one way, with everybody at it.
+async fn ended_again_and_again(seed: u64, times: usize, end: fn(&mut Program)) {
+    let mock = MockModel::start().await;
+    mock.always(Reply::ok(SAID));
+    let model = mock.base_url();
+    let lives = move || {
+        let mut random = SplitMix64::new(seed);
+        let mut chronicle = Chronicle::begin(&model);
+        for _ in 0..times {
+            chronicle.life(&model, &mut random, end);
+        }
+        let program = Program::start(chronicle.home.path(), &model);
+        chronicle.is_whole(&program);
+        let acts = |act: &str| {
+            chronicle
+                .facts
+                .iter()
+                .filter(|fact| matches!(fact, Fact::Operation { act: told, .. } if *told == act))
+                .count()
+        };
+        for act in ["message", "edit", "prune", "graft", "undo", "purge"] {
+            assert!(acts(act) > 0, "nobody has tried to {act}");
+        }
+    };
+    tokio::task::spawn_blocking(lives).await.unwrap();
+}
+
+/// `domain.md` 4, 5.6, C23: killed fifty times at moments drawn from a seed, in two houses of their own.
+#[tokio::test]
+async fn kill_loop_first_run_keeps_acknowledged_writes() {
+    ended_again_and_again(7, 25, |program| program.child.kill().unwrap()).await;
+}
+
+/// The other house.
+#[tokio::test]
+async fn kill_loop_second_run_keeps_acknowledged_writes() {
+    ended_again_and_again(11, 25, |program| program.child.kill().unwrap()).await;
+}
+
+/// `domain.md` 4: asked to stop while everybody writes, the program ends well, and keeps what it has acknowledged as it does when
+/// it is killed; what was being written ends with what had come of it.
+#[tokio::test]
+async fn stop_loop_under_load_keeps_acknowledged_writes() {
+    ended_again_and_again(13, 15, |program| assert!(program.stop().success())).await;
+}
+
+/// Deletes something; the answer has no body.
+fn delete(at: SocketAddr, target: &str) {
+    let mut stream = TcpStream::connect(at).unwrap();
+    let head = format!("DELETE {target} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut heard = String::new();
+    stream.read_to_string(&mut heard).unwrap();
+    assert!(heard.starts_with("HTTP/1.1 204"), "{heard}");
+}
+
+/// Domain 2.16: killed right after it answered that something was purged or destroyed, the program wipes it off soon after the
+/// next start.
+#[tokio::test]
+async fn kill_after_purge_is_wiped_at_next_start() {
+    const WORDS: [&str; 2] = ["Xylophonebananas", "Quincemarmalade"];
+    let home = tempfile::tempdir().unwrap();
+    let (folder, data) = (home.path().to_owned(), home.path().join("data"));
+    let begin = move || Program::start(&folder, "http://127.0.0.1:9/v1");
+    let start = begin.clone();
+    let life = move || {
+        let program = start();
+        let call = |method: &str, target: &str, body: Value| ask(program.at, method, target, &body).unwrap();
+        let character =
+            call("POST", "/api/characters", json!({"name": "Rin", "firstMessage": "Hello."})).1["id"].clone();
+        let [purged, destroyed] = WORDS.map(|word| {
+            let session = call("POST", "/api/sessions", json!({"characterIds": [character]})).1;
+            let chat = format!("/api/chat/{}", session["id"].as_str().unwrap());
+            let body =
+                json!({"parentId": session["activeLeafId"], "content": format!("It is {word}."), "generate": false});
+            let (status, said) = call("POST", &format!("{chat}/message"), body);
+            assert!(status < 300, "{said}");
+            let is_found = || call("GET", &format!("/api/search?q={word}"), Value::Null).1["items"] != json!([]);
+            let looks = (0..1_500).map(|_| std::thread::sleep(std::time::Duration::from_millis(20)));
+            assert!(is_found() || looks.into_iter().any(|()| is_found()), "\"{word}\" is not found");
+            (session["id"].as_str().unwrap().to_owned(), said["node"]["id"].clone())
+        });
+        delete(program.at, &format!("/api/sessions/{}", destroyed.0));
+        let purge = json!({"operations": [{"op": "purge", "nodeId": purged.1, "confirm": true}]});
+        assert_eq!(call("PUT", &format!("/api/chat/{}/tree/edit", purged.0), purge).0, 200);
+        delete(program.at, &format!("/api/trash/{}?confirm=true", destroyed.0));
+    };
+    tokio::task::spawn_blocking(life).await.unwrap();
+    let program = tokio::task::spawn_blocking(begin).await.unwrap();
+    for word in WORDS {
+        until_gone(&data, word).await;
+    }
+    drop(program);
+    let found = examine(&data.join("clotho.db"), true);
+    assert!(found.is_empty(), "{found:#?}");
+}

@@ -1,0 +1,138 @@
+//! A network that swallows whatever is sent over connections that stand: on either side nothing is heard any more, not even that
+//! the other is gone. Each test runs once more in a network of its own, where the model server has an address that can be made a
+//! hole. Where the system lets nobody make one, the tests say so in what they print, and prove nothing.
+
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::kill_recovery::Program;
+use super::resource_leaks::Unlucky;
+use crate::support::mock_model::{MockModel, Reply};
+use crate::support::test_store::examine;
+
+/// Set for a test that runs in a network of its own.
+const INSIDE: &str = "CLOTHO_TEST_INSIDE";
+/// The address of the model server there.
+const MODEL: Ipv4Addr = Ipv4Addr::new(10, 9, 9, 9);
+
+/// Runs a command of the system's that says nothing; `false`: it is not there, or refused.
+fn run(command: &str) -> bool {
+    let mut words = command.split(' ');
+    let mut command = Command::new(words.next().unwrap());
+    command.args(words).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// Whether this is the network of its own; outside of it the test is run once more in one, and has to succeed there.
+#[expect(clippy::print_stdout, reason = "nothing is left out in silence")]
+fn is_inside(test: &str) -> bool {
+    if std::env::var_os(INSIDE).is_some() {
+        assert!(run("ip link set lo up") && run(&format!("ip address add {MODEL}/32 dev lo")));
+        return true;
+    }
+    let own = ["--net", "--map-root-user"];
+    let tried = Command::new("unshare").args(own).args(["ip", "link", "set", "lo", "up"]).output();
+    if !tried.is_ok_and(|output| output.status.success()) {
+        println!("no network can be made here: nothing was tried");
+        return false;
+    }
+    let mut again = Command::new("unshare");
+    again.args(own).arg(std::env::current_exe().unwrap()).args(["--exact", test, "--nocapture"]).env(INSIDE, "yes");
+    let output = again.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && told.contains("1 passed"), "{told}{}", String::from_utf8_lossy(&output.stderr));
+    false
+}
+
+/// From now on the network swallows what goes to the model server and what comes from there, or no longer.
+fn swallow(is_lost: bool) {
+    let route = if is_lost { format!("blackhole {MODEL}/32") } else { format!("local {MODEL}/32 dev lo") };
+    assert!(run(&format!("ip route replace {route} table local")));
+}
+
+/// A player whose model server answers, over a connection that stays open; `limits`: seconds until the first piece, and of silence.
+fn playing(home: &Path, mock: MockModel, limits: [u64; 2]) -> Unlucky {
+    let mock = Arc::new(mock);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
+    command.current_dir(home);
+    Program::told(&mut command, &mock.base_url());
+    for (name, seconds) in ["FIRST_TOKEN", "IDLE"].into_iter().zip(limits) {
+        command.env(format!("CLOTHO_GENERATION__{name}_TIMEOUT_S"), seconds.to_string());
+    }
+    let player = Unlucky::begin(Program::started(&mut command), mock);
+    answered(&player);
+    player
+}
+
+fn answered(player: &Unlucky) {
+    let node = player.ended(&player.hope(Reply::ok(["Over ", "the hills."])));
+    assert_eq!((&node["status"], &node["content"]), (&json!("complete"), &json!("Over the hills.")), "{node}");
+}
+
+/// The error that a reply ended with.
+fn error(node: &Value) -> (&Value, &Value) {
+    assert_eq!(node["status"], "error", "{node}");
+    let error = &node["metadata"]["error"];
+    assert!(error["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{node}");
+    (&error["code"], &node["content"])
+}
+
+/// S0-22: a request and a reply that are lost on their way end within the limits of silence, in words, with what had arrived; once
+/// the network is there again the next reply comes; nothing is held for those that were lost, and the doctor finds nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn network_loss_times_out_request_and_recovers() {
+    if !is_inside("keep::network_loss::network_loss_times_out_request_and_recovers") {
+        return;
+    }
+    let mock = MockModel::start_at(MODEL).await;
+    let work = move || {
+        let home = tempfile::tempdir().unwrap();
+        let player = playing(home.path(), mock, [2, 2]);
+        let before = player.program.holds();
+        for _ in 0..3 {
+            let connections = player.mock.connections();
+            swallow(true);
+            let request = player.ended(&player.hope(Reply::ok(["Never heard."])));
+            assert_eq!(error(&request), (&json!("provider_timeout"), &json!("")));
+            assert_eq!(player.mock.connections(), connections, "it was sent over the connection that stood");
+            swallow(false);
+            answered(&player);
+
+            let reply = player.hope(Reply::ok(["PARTIAL ", "text"]).then_stall());
+            player.until(&reply, |node| node["content"] == "PARTIAL text");
+            swallow(true);
+            let reply = player.ended(&reply);
+            assert_eq!(error(&reply), (&json!("provider_timeout"), &json!("PARTIAL text")));
+            swallow(false);
+            answered(&player);
+        }
+        player.program.lets_go(&before);
+        let database = home.path().join("data/clotho.db");
+        drop(player);
+        assert!(examine(&database, true).is_empty());
+    };
+    tokio::task::spawn_blocking(work).await.unwrap();
+}
+
+/// However long a model may be silent: a connection on which nothing is confirmed for half a minute is one that is lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn network_loss_ends_reply_despite_long_model_timeout() {
+    if !is_inside("keep::network_loss::network_loss_ends_reply_despite_long_model_timeout") {
+        return;
+    }
+    let mock = MockModel::start_at(MODEL).await;
+    let work = move || {
+        let home = tempfile::tempdir().unwrap();
+        let player = playing(home.path(), mock, [3600, 3600]);
+        swallow(true);
+        let request = player.ended(&player.hope(Reply::ok(["Never heard."])));
+        assert_eq!(error(&request), (&json!("provider_unreachable"), &json!("")));
+        swallow(false);
+        answered(&player);
+    };
+    tokio::task::spawn_blocking(work).await.unwrap();
+}

@@ -1,0 +1,148 @@
+//! Nothing stays behind: a program in which everything fails, again and again, has the files, the threads and the memory that it had.
+//! To add a kind of failure, put it among [`failures`]; those that never end by themselves are cancelled.
+
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::kill_recovery::{Program, ask};
+use crate::support::mock_model::{MockModel, Reply};
+use crate::support::test_store::examine;
+
+/// Rounds through all failures before anything is counted: threads and connections that all share come with the first.
+const BEFORE: usize = 3;
+/// Rounds after that.
+const ROUNDS: usize = 12;
+
+/// Every way in which a model server fails, and two in which it never ends.
+fn failures() -> Vec<(Reply, bool)> {
+    let partial = || Reply::ok(["PARTIAL ", "text"]);
+    let ends = [
+        Reply::error(401, "your key is not mine"),
+        Reply::error(429, "slow down").header("Retry-After", "60"),
+        Reply::error(500, "out of order").header("Retry-After", "0"),
+        Reply::html(502, "Bad Gateway").header("Retry-After", "0"),
+        Reply::html(200, "Please log in"),
+        Reply::redirect("http://127.0.0.1:9/"),
+        Reply::events(["{\"choices\": nonsense"]),
+        Reply::ok([""; 0]),
+        partial().then_cut(),
+        partial().then_reset(),
+        partial().unfinished(),
+        partial().then_error(503, "the model was unloaded"),
+    ];
+    let never = [Reply::silent(), partial().then_stall(), Reply::endless("on and on ")];
+    ends.map(|reply| (reply, false)).into_iter().chain(never.map(|reply| (reply, true))).collect()
+}
+
+/// One who plays a story in which nothing succeeds.
+pub struct Unlucky {
+    pub program: Program,
+    pub mock: Arc<MockModel>,
+    session: Value,
+}
+
+impl Unlucky {
+    pub fn begin(program: Program, mock: Arc<MockModel>) -> Self {
+        let post = |target: &str, body: Value| ask(program.at, "POST", target, &body).unwrap().1;
+        let character = post("/api/characters", json!({"name": "Rin", "firstMessage": "Hello."}))["id"].take();
+        let session = post("/api/sessions", json!({"characterIds": [character]}));
+        Self { program, mock, session }
+    }
+
+    pub fn ask(&self, method: &str, rest: &str, body: &Value) -> (u16, Value) {
+        let target = format!("/api/chat/{}/{rest}", self.session["id"].as_str().unwrap());
+        ask(self.program.at, method, &target, body).unwrap()
+    }
+
+    /// A message for whose reply the model is asked: where the reply is found.
+    pub fn hope(&self, reply: Reply) -> String {
+        self.mock.always(reply);
+        let body = json!({"parentId": self.session["activeLeafId"], "content": "To the north.", "generate": true});
+        let (status, begun) = self.ask("POST", "message", &body);
+        assert_eq!(status, 202, "{begun}");
+        format!("node/{}", begun["generations"][0]["id"].as_str().unwrap())
+    }
+
+    /// A reply once it is so.
+    pub fn until(&self, reply: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+        let began = Instant::now();
+        loop {
+            let node = self.ask("GET", reply, &Value::Null).1;
+            if is_so(&node) {
+                return node;
+            }
+            assert!(began.elapsed() < Duration::from_secs(60), "in vain: {node}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// A reply once it is no longer being written.
+    pub fn ended(&self, reply: &str) -> Value {
+        self.until(reply, |node| node["status"] != "generating")
+    }
+
+    /// A message whose reply fails, and a request that is refused in between.
+    fn fail(&self, reply: Reply, is_cancelled: bool) {
+        let reply = self.hope(reply);
+        assert_eq!(self.ask("POST", "message", &json!({"parentId": "nobody"})).0, 422);
+        if is_cancelled {
+            assert_eq!(self.ask("POST", &format!("{reply}/cancel"), &json!({})).0, 202);
+        }
+        // What had arrived of a reply that is cancelled is kept as one.
+        let node = self.ended(&reply);
+        assert!(node["status"] != "complete" || is_cancelled, "it did not fail: {node}");
+    }
+
+    fn rounds(&self, count: usize) {
+        for (reply, is_cancelled) in (0..count).flat_map(|_| failures()) {
+            self.fail(reply, is_cancelled);
+        }
+    }
+}
+
+/// Models fail in every way, replies are cancelled, requests are refused: nothing is held for any of them afterwards, and the
+/// doctor finds nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn repeated_failures_leak_no_resources() {
+    let mock = Arc::new(MockModel::start().await);
+    let work = move || {
+        let home = tempfile::tempdir().unwrap();
+        let program = Program::start(home.path(), &mock.base_url());
+        let unlucky = Unlucky::begin(program, mock);
+        unlucky.rounds(BEFORE);
+        let before = unlucky.program.holds();
+        unlucky.rounds(ROUNDS);
+        unlucky.program.lets_go(&before);
+        let ready = ask(unlucky.program.at, "GET", "/readyz", &Value::Null).unwrap();
+        assert_eq!(ready.0, 200, "{ready:?}");
+        let database = home.path().join("data/clotho.db");
+        drop(unlucky);
+        assert!(examine(&database, true).is_empty());
+    };
+    tokio::task::spawn_blocking(work).await.unwrap();
+}
+
+/// The power goes while a reply is being written: the doctor finds nothing wrong, and says what the next start does with it.
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_after_power_loss_reports_interrupted_reply_only() {
+    let mock = Arc::new(MockModel::start().await);
+    let work = move || {
+        let home = tempfile::tempdir().unwrap();
+        let player = Unlucky::begin(Program::start(home.path(), &mock.base_url()), mock);
+        player.hope(Reply::silent());
+        drop(player);
+        let mut doctor = Command::new(env!("CARGO_BIN_EXE_clotho"));
+        let seen = doctor.arg("doctor").current_dir(home.path()).env_remove("CLOTHO_CONFIG").output().unwrap();
+        let told = String::from_utf8(seen.stdout).unwrap();
+        assert_eq!(seen.status.code(), Some(0), "{told}");
+        assert!(
+            told.contains("a reply was being written when the server was cut off; the next start ends it"),
+            "{told}"
+        );
+        assert!(told.trim_end().ends_with("1 session, nothing is wrong"), "{told}");
+    };
+    tokio::task::spawn_blocking(work).await.unwrap();
+}

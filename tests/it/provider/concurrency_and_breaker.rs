@@ -1,0 +1,68 @@
+//! The lane and the breaker around an endpoint.
+
+use super::*;
+
+/// Ranked idea 9: a key has so many replies under way and no more; whoever waits is neither late nor lost.
+#[tokio::test]
+async fn lane_limits_concurrent_replies_per_key() {
+    let mock = MockModel::start().await;
+    let gate = Gate::new();
+    (0..4).for_each(|n| mock.script(Reply::ok([n.to_string()]).gated(&gate)));
+    let lane = Lane::new(2);
+    let timeouts = Timeouts { connect: LONG, first_token: LONG, idle: LONG, after_finish: LONG };
+    let client = |kind: &str, base_url: String| {
+        let endpoint = Endpoint { lane: lane.clone(), timeouts, ..endpoint(&base_url) };
+        ProviderClient::new(ProviderKind::from_name(kind).unwrap(), endpoint)
+    };
+    let (one, two) = (client("openai", mock.base_url()), client("anthropic", mock.root_url()));
+    let replies: Vec<_> = (0..4)
+        .map(|n| if n % 2 == 0 { one.clone() } else { two.clone() })
+        .map(|client| tokio::spawn(async move { ask(&client).await }))
+        .collect();
+    mock.until_requests(2).await;
+    assert_eq!(mock.requests().len(), 2, "two endpoints, one key");
+    gate.open();
+    for reply in replies {
+        assert_eq!(reply.await.unwrap().failure, None);
+    }
+    assert_eq!(mock.requests().len(), 4);
+}
+
+/// A place is free again when a reply is left in the middle.
+#[tokio::test]
+async fn lane_slot_is_freed_when_reply_is_dropped() {
+    let gate = Gate::new();
+    let (mock, _) = scripted([Reply::ok(["a", "b"]).gated(&gate), Reply::ok(["c"])]).await;
+    let client = openai(Endpoint { lane: Lane::new(1), ..endpoint(&mock.base_url()) });
+    let mut left = client.stream(&request(json!({})));
+    gate.release(1);
+    assert!(matches!(next(&mut left).await, Some(Ok(Frame::Text(_)))));
+    drop(left);
+    assert_eq!(ask(&client).await.text, "c");
+}
+
+/// Ranked idea 9: a server that fails again and again is left alone for a while, which costs nobody any time.
+#[tokio::test]
+async fn breaker_opens_after_repeated_server_errors() {
+    let (mock, client) = scripted([]).await;
+    mock.always(Reply::error(500, "out of order"));
+    for _ in 0..3 {
+        assert_eq!(ask(&client).await.failure.unwrap().code(), "provider_failed");
+    }
+    let asked = mock.requests().len();
+    let failure = ask(&client).await.failure.unwrap();
+    assert_eq!((failure.code(), mock.requests().len()), ("provider_resting", asked));
+    assert!(failure.to_string().contains("out of order") && failure.retry_after().is_some(), "{failure}");
+    assert!(client.models().await.is_ok(), "its list is another matter");
+}
+
+/// A server that says no is there: nobody is kept from asking something else.
+#[tokio::test]
+async fn breaker_stays_closed_on_client_errors() {
+    let (mock, client) = scripted([]).await;
+    mock.always(Reply::error(404, "no such model"));
+    for _ in 0..6 {
+        assert_eq!(ask(&client).await.failure.unwrap().code(), "provider_refused");
+    }
+    assert_eq!(mock.requests().len(), 6);
+}

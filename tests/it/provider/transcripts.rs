@@ -1,0 +1,77 @@
+//! Transcripts: what servers of each kind send, byte for byte as on the wire, and what is heard of it.
+//!
+//! `tests/fixtures/wire/KIND-WHAT.sse` (or `.ndjson`) is the body of an answer, `KIND-WHAT.expect.json` what is heard: `text`,
+//! and where they are, `reasoning`, `models`, `calls` (`[id, name, arguments]`), `finish`, `usage`, or the code of a `failure`
+//! and some of its `words`. To add one: two files.
+
+use super::*;
+use std::path::Path;
+
+fn expected(told: &Value) -> (Value, Value) {
+    let mut told = told.clone();
+    let words = told.as_object_mut().unwrap().shift_remove("words").unwrap_or_default();
+    (told, words)
+}
+
+fn shown(heard: &Heard) -> Value {
+    let mut shown = json!({"text": heard.text});
+    let mut put = |name: &str, value: Value| {
+        if !matches!(&value, Value::Null) && value != json!([]) && value != json!("") {
+            shown[name] = value;
+        }
+    };
+    put("reasoning", heard.reasoning.clone().into());
+    put("models", heard.models.clone().into());
+    put("calls", heard.calls.iter().map(|call| json!([call.id, call.name, call.arguments])).collect());
+    put("finish", heard.finish.first().map(FinishReason::as_str).into());
+    put("failure", heard.failure.as_ref().map(ProviderFailure::code).into());
+    if let Some(usage) = heard.usage {
+        let mut counts = json!({"prompt": usage.prompt, "completion": usage.completion});
+        for (name, count) in [("cached", usage.cached), ("written", usage.written), ("reasoning", usage.reasoning)] {
+            if let Some(count) = count {
+                counts[name] = count.into();
+            }
+        }
+        put("usage", counts);
+    }
+    shown
+}
+
+/// S0-39: every kind's stream is heard as it was meant, however the network cuts it.
+#[tokio::test]
+async fn transcripts_of_every_kind_match_expected_reply() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/wire");
+    let mut kinds: Vec<String> = Vec::new();
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|end| end == "json" || end == "md") {
+            continue;
+        }
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let (kind, _) = name.split_once('-').unwrap();
+        let told = std::fs::read_to_string(folder.join(format!("{name}.expect.json"))).unwrap();
+        let (told, words) = expected(&serde_json::from_str(&told).unwrap());
+        let body = std::fs::read(&path).unwrap();
+        for slice in [usize::MAX, 7, 1] {
+            let mock = MockModel::start().await;
+            mock.script(Reply::raw(200, "text/event-stream", body.clone()).sliced(slice));
+            let client = ProviderClient::new(ProviderKind::from_name(kind).unwrap(), endpoint(&mock.root_url()));
+            let heard = hear(client.stream(&request(json!({})))).await;
+            assert_eq!(sorted(&shown(&heard)), sorted(&told), "{name} in pieces of {slice}");
+            assert!(heard.finish.len() <= 1, "{name}");
+            let said = heard.failure.map(|failure| failure.to_string()).unwrap_or_default();
+            assert!(said.contains(words.as_str().unwrap_or_default()), "{name}: {said}");
+        }
+        kinds.push(kind.to_owned());
+    }
+    for kind in ProviderKind::all().filter(|kind| kind.word() != "openai") {
+        assert!(kinds.iter().any(|one| one == kind.word()), "{kind:?} has no transcript");
+    }
+}
+
+/// The same with its names in order.
+fn sorted(value: &Value) -> String {
+    let mut value = value.clone();
+    value.sort_all_objects();
+    value.to_string()
+}

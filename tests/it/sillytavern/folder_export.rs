@@ -1,0 +1,241 @@
+//! Everything back out as a folder, which comes in again.
+
+use std::fs::{self, File};
+
+use clotho_engine::transfer::{ExportOutcome, ExportTarget, export_all};
+use clotho_store::DatabaseSnapshot;
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::*;
+use crate::support::data_root::{DataRoot, greeting, header, reply, said, swipes};
+
+/// Everything of a store as a folder.
+pub fn out(store: &TestStore) -> (TempDir, ExportOutcome) {
+    let folder = TempDir::new().unwrap();
+    let mut snapshot = DatabaseSnapshot::open(&store.database()).unwrap();
+    let shelf = ExportTarget::<File>::folder(folder.path()).unwrap();
+    let (_, gone) = export_all(&mut snapshot, store.owner, shelf, |_| {}).unwrap();
+    (folder, gone)
+}
+
+/// What stories are, but for where each message stood in which file.
+fn trees(store: &TestStore) -> Value {
+    let mut told = face(store);
+    for session in told.as_array_mut().unwrap() {
+        for node in session["nodes"].as_array_mut().unwrap() {
+            node["metadata"].as_object_mut().unwrap().shift_remove("provenance");
+            // Replies of two files that part there are swipes of one message now.
+            node["metadata"]["sillytavern"].as_object_mut().unwrap().shift_remove("swipe");
+        }
+    }
+    told
+}
+
+/// All files below a folder, by name.
+fn files(folder: &Path) -> Vec<String> {
+    let (mut found, mut next) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(at) = next.pop() {
+        for entry in fs::read_dir(at).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                next.push(path);
+            } else {
+                found.push(path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// S4-53, S0-05: a whole folder goes out under its own names; in an empty house it becomes the same trees, and in the same house
+/// nothing is added.
+#[test]
+fn import_then_export_keeps_data_folder() {
+    let (store, root) = (TestStore::new(), DataRoot::of_size(5, 2, 6, 14));
+    taken(&store, root.path());
+    let (folder, gone) = out(&store);
+    assert_eq!((gone.characters, gone.chats), (2, 12));
+    let names = |folder: &Path| files(folder).into_iter().filter(|name| name.ends_with("jsonl")).collect::<Vec<_>>();
+    assert_eq!(names(folder.path()), names(root.path()));
+    let other = TestStore::new();
+    let arrived = taken(&other, folder.path());
+    assert_eq!(arrived.totals.skipped, 0, "{}", arrived.report);
+    assert_eq!(trees(&other), trees(&store));
+    other.is_well();
+
+    let before = face(&store);
+    let again = taken(&store, folder.path());
+    assert_eq!((again.totals.sessions, again.totals.messages, again.totals.characters), (0, 0, 0), "{}", again.report);
+    assert_eq!(face(&store), before);
+}
+
+/// S4-53: lines that were begun here are files too, linked and named by their labels; replies that nobody went on from are
+/// swipes and no files; and all of it is one tree again elsewhere.
+#[test]
+fn export_writes_new_branches_as_linked_files() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo");
+    root.chat(
+        "Ivo",
+        "Night",
+        &[header(json!({"note_prompt": "dark"})), greeting(), said("Hm.", 1), swipes(&["x", "y"], 1, 2)],
+    );
+    taken(&store, root.path());
+    let held = only(&store);
+    let sid = held.session.id;
+    let hm = node(&store, &held, "Hm.").id;
+    let first = store.append(sid, node(&store, &held, "y").id, store.said("And on."));
+    let second = store.append(sid, node(&store, &held, "x").id, store.said("Or so."));
+    let label = |node, name: &str, following| {
+        let name = name.to_owned();
+        store.arrange(sid, clotho_core::tree::TreeEdit::Label { node, name, following });
+    };
+    label(second, "Other / way", true);
+    label(hm, "Before", false);
+    let (folder, gone) = out(&store);
+    assert_eq!((gone.sessions, gone.chats), (1, 3), "{:?}", files(folder.path()));
+    let chats: Vec<String> = files(folder.path()).into_iter().filter(|name| name.starts_with("chats")).collect();
+    assert_eq!(chats, ["chats/Ivo/Before.jsonl", "chats/Ivo/Night.jsonl", "chats/Ivo/Other  way.jsonl"]);
+    let lines = |name: &str| -> Vec<Value> {
+        let text = fs::read_to_string(folder.path().join(name)).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let main = lines(&chats[1]);
+    assert_eq!(main[2]["extra"]["bookmark_link"], "Before");
+    assert_eq!((&main[3]["swipes"], main[4]["mes"].as_str()), (&json!(["x", "y"]), Some("And on.")));
+    assert_eq!(lines(&chats[2])[0]["chat_metadata"]["main_chat"], "Night");
+    assert_eq!(lines(&chats[2])[3]["swipe_id"], 0);
+
+    let other = TestStore::new();
+    assert_eq!(taken(&other, folder.path()).totals.sessions, 1);
+    let there = only(&other);
+    assert_eq!(children(&other, &there, node(&other, &there, "Hm.").id), ["x", "y"]);
+    let labels = face(&other)[0]["labels"].clone();
+    assert_eq!(labels, json!([["Before", "Hm.", false], ["Other / way", "Or so.", true]]));
+    assert_eq!(store.placed(sid, first).node.content, "And on.");
+    let again = taken(&store, folder.path());
+    assert_eq!((again.totals.sessions, again.totals.messages), (0, 0), "{}", again.report);
+}
+
+/// S4-53: what the settings say of cards and of all chats goes out with them, and comes in elsewhere.
+#[test]
+fn export_includes_card_settings() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo").world("Atlas", &[("north", "Ice.")]);
+    let note = json!({"chara": [{"name": "Ivo", "prompt": "Keep it dark.", "position": 1}]});
+    let extension = json!({"regex": [], "note": note, "variables": {"global": {"gold": "7"}}});
+    let lore = json!({"globalSelect": [], "charLore": [{"name": "Ivo", "extraBooks": ["Atlas"]}]});
+    let settings = json!({"world_info_settings": {"world_info": lore}, "extension_settings": extension});
+    root.file("settings.json", &settings.to_string());
+    taken(&store, root.path());
+    let (folder, _) = out(&store);
+    let gone: Value = serde_json::from_slice(&fs::read(folder.path().join("settings.json")).unwrap()).unwrap();
+    for part in ["world_info_settings", "extension_settings"] {
+        assert_eq!(gone[part], settings[part], "{gone}");
+    }
+    let other = TestStore::new();
+    let arrived = taken(&other, folder.path());
+    let owner = other.owner;
+    let ivo = other.read(move |reader| reader.characters(owner, 0, 10)).remove(0).card;
+    let kept = &ivo["metadata"]["sillytavern"]["note"]["prompt"];
+    assert_eq!(
+        (ivo["extraLorebookIds"].as_array().unwrap().len(), kept),
+        (1, &json!("Keep it dark.")),
+        "{}",
+        arrived.report
+    );
+    let again = taken(&store, folder.path()).totals;
+    assert_eq!((again.characters, again.lorebooks, again.presets), (0, 0, 0));
+}
+
+/// S4-53: where the list of what went out cannot be read nothing comes in: without it stories that begin alike would be one, for
+/// good. In an archive among others it is only that one that stays out.
+#[test]
+fn import_with_invalid_manifest_is_refused() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo");
+    root.chat("Ivo", "mine", &[greeting(), said("Mine.", 1)]);
+    let held = |store: &TestStore| {
+        let owner = store.owner;
+        sessions(store).len() + store.read(move |reader| reader.characters(owner, 0, 10)).len()
+    };
+    for list in ["{", "[]", "{\"files\": {}}", r#"{"files": {"chats/Ivo/mine.jsonl": {"hash": 1}}, "sessions": {}}"#] {
+        root.file("clotho.json", list);
+        let refused = taken_until(&store, root.path(), |_| true).unwrap_err();
+        assert!(matches!(&refused, ImportError::BadList(_)), "{list}: {refused}");
+        assert!(refused.to_string().contains("clotho.json"), "{refused}");
+        let by_door = clotho_engine::transfer::foreign::import(
+            store.store(),
+            &store.ids,
+            ImportSource::Path(root.path().to_owned()),
+            wish(&store),
+            |_| true,
+        );
+        assert!(matches!(store.block_on(by_door), Err(ImportError::BadList(_))), "{list}");
+        assert_eq!(held(&store), 0, "{list}");
+    }
+    let (data, path) = (root.path().join("data"), root.path().to_str().unwrap());
+    for command in [&["import", path][..], &["import", "sillytavern", path], &["import", path, "--dry-run"]] {
+        let (code, _, said) = super::command::clotho(&data, command);
+        assert!(
+            code == Some(1) && said.contains("clotho.json") && said.contains("take it out of the folder"),
+            "{said}"
+        );
+        assert!(!said.contains("goes on from there"), "{said}");
+    }
+
+    let folder = DataRoot::bare();
+    let chat = fs::read(root.path().join("chats/Ivo/mine.jsonl")).unwrap();
+    let packed = super::hostile::packed(&[("clotho.json", b"{"), ("chats/Ivo/mine.jsonl", &chat)]);
+    folder.bytes("out.zip", &packed);
+    folder.file("Night.jsonl", &crate::support::data_root::lines(&[greeting(), said("Hm.", 1)]));
+    let given = ImportSource::Path(folder.path().to_owned());
+    let by_door = clotho_engine::transfer::foreign::import(store.store(), &store.ids, given, wish(&store), |_| true);
+    let told = store.block_on(by_door).unwrap().report.to_string();
+    assert!(told.contains("out.zip") && told.contains("take it out of the folder"), "{told}");
+    assert_eq!(only(&store).session.title, "Night");
+
+    fs::remove_file(root.path().join("clotho.json")).unwrap();
+    assert_eq!(taken(&store, root.path()).totals.sessions, 1);
+}
+
+/// In a group each goes on speaking for himself.
+#[test]
+fn group_chat_export_keeps_speakers() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("odo-brack").card("tilda-fenn");
+    root.file("group chats/ferry.jsonl", &fs::read_to_string(golden("group-ferry.jsonl")).unwrap());
+    let group = json!({"id": "1", "name": "Ferry", "members": ["odo-brack.png", "tilda-fenn.png"], "chats": ["ferry"]});
+    root.file("groups/1.json", &group.to_string());
+    taken(&store, root.path());
+    let (folder, _) = out(&store);
+    let told: Value = serde_json::from_slice(&fs::read(folder.path().join("groups/1.json")).unwrap()).unwrap();
+    assert_eq!((&told["members"], &told["chats"]), (&group["members"], &group["chats"]));
+    let other = TestStore::new();
+    taken(&other, folder.path());
+    assert_eq!(trees(&other), trees(&store));
+    let held = only(&other);
+    let cards: Vec<_> = held.session.cards.iter().map(|card| card.id).collect();
+    assert_eq!(node(&other, &held, "Hurry up.").character, Some(cards[1]));
+}
+
+/// Names lead nowhere, whatever they are, and each file is written once.
+#[test]
+fn export_file_names_are_safe_and_unique() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    for (n, name) in ["../../up", "CON", "a/b", "Same", "same"].iter().enumerate() {
+        let card = json!({"spec": "chara_card_v2", "data": {"name": name, "first_mes": "Good evening."}});
+        root.file(&format!("characters/{n}.json"), &card.to_string());
+    }
+    root.chat("0", "Night", &[greeting(), said("Hm.", 1), reply("Aye.", 2)]);
+    taken(&store, root.path());
+    store.execute("UPDATE sources SET name = replace(name, 'characters/', 'characters/../')");
+    let (folder, gone) = out(&store);
+    assert_eq!(gone.characters, 5);
+    let cards: Vec<String> = files(folder.path()).into_iter().filter(|name| name.starts_with("characters")).collect();
+    let mut expected = ["_CON", "ab", "Same", "same 2", "up"].map(|name| format!("characters/{name}.png"));
+    expected.sort();
+    assert_eq!(cards, expected);
+}

@@ -1,0 +1,354 @@
+//! What a folder has besides chats: lorebooks, personas with their pictures, tags, favourites, presets, and what is left
+//! aside.
+
+use std::fs;
+
+use clotho_compat::interop::picture;
+use clotho_compat::prompt::lore;
+use clotho_store::{CardFile, CharacterCard, Lorebook, PersonaCard};
+use serde_json::json;
+
+use super::*;
+use crate::support::data_root::{DataRoot, greeting, header, said};
+use crate::transfer::rows;
+
+fn books(store: &TestStore) -> Vec<Lorebook> {
+    let owner = store.owner;
+    store.read(move |reader| reader.lorebooks(owner, 0, 100))
+}
+
+fn personas(store: &TestStore) -> Vec<PersonaCard> {
+    let owner = store.owner;
+    store.read(move |reader| reader.personas(owner, 0, 100))
+}
+
+fn character(store: &TestStore, name: &str) -> CharacterCard {
+    let owner = store.owner;
+    let all = store.read(move |reader| reader.characters(owner, 0, 100));
+    all.into_iter().find(|character| character.card["name"] == name).unwrap()
+}
+
+fn codes(arrived: &ForeignImportResult, name: &str) -> Vec<&'static str> {
+    let of_name = arrived.report.items.iter().filter(|item| item.name == name);
+    of_name.flat_map(|item| &item.findings).map(|finding| finding.code).collect()
+}
+
+/// S4-61: the books of a folder come in whole, once; one that grew there changes, one that was edited here stays, and one
+/// that was deleted here stays away.
+#[test]
+fn lorebooks_import_once_and_update_when_grown() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.world("Harbour", &[("tide", "It turns at six.")]).world("Atlas", &[("north", "Ice.")]);
+    root.bytes("worlds/native.json", &fs::read(golden("../books/native.json")).unwrap());
+    root.file("worlds/bad.json", "{");
+    root.file(
+        "settings.json",
+        &json!({"world_info_settings": {"world_info": {"globalSelect": ["Atlas"]}}}).to_string(),
+    );
+    let arrived = taken(&store, root.path());
+    assert_eq!((arrived.totals.lorebooks, books(&store).len()), (3, 3), "{}", arrived.report);
+    assert_eq!((codes(&arrived, "Atlas"), codes(&arrived, "bad")), (vec!["lore", "lore_for_all"], vec!["no_lorebook"]));
+    let (before, native) =
+        (books(&store), books(&store).into_iter().find(|book| book.card["name"] == "Native").unwrap());
+    let recorded: Value = serde_json::from_slice(&fs::read(golden("../books/native.expect.json")).unwrap()).unwrap();
+    assert_eq!(native.card["entries"], recorded["stored"]["entries"], "as it was recorded");
+    let known = rows(&store);
+    assert_eq!((taken(&store, root.path()).totals.lorebooks, rows(&store)), (0, known));
+
+    let mut edited = before.iter().find(|book| book.card["name"] == "Atlas").unwrap().clone();
+    edited.card.insert("mine".into(), json!(1));
+    let (owner, at, kept) = (store.owner, store.now(), edited.clone());
+    store.write(move |tx| tx.update_lorebook(owner, &kept)).unwrap();
+    let gone = native.id;
+    store.write(move |tx| tx.trash_lorebook(owner, gone, at)).unwrap();
+    root.world("Harbour", &[("tide", "It turns at six."), ("quay", "Wet.")]).world("Atlas", &[("north", "Snow.")]);
+    let arrived = taken(&store, root.path());
+    assert_eq!(arrived.totals.lorebooks, 1, "{}", arrived.report);
+    assert_eq!((codes(&arrived, "Atlas"), codes(&arrived, "native")), (vec!["edited_here"], vec!["deleted_here"]));
+    let after = books(&store);
+    let harbour = after.iter().find(|book| book.card["name"] == "Harbour").unwrap();
+    assert_eq!((after.len(), harbour.card["entries"]["1"]["own"].to_string()), (2, r#"{"n":1.5}"#.into()));
+    assert_eq!(harbour.id, before.iter().find(|book| book.card["name"] == "Harbour").unwrap().id);
+    assert_eq!(after.iter().find(|book| book.id == edited.id).unwrap().card, edited.card);
+    store.is_well();
+}
+
+/// S4-61, formats 2b: how lorebooks were looked through there holds here too, goes out as it came, and is not written over once
+/// somebody has said it here.
+#[test]
+fn lore_scan_settings_import_and_keep_local_changes() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    let owner = store.owner;
+    let rules = json!({
+        "world_info_settings": {"world_info": {"globalSelect": []}, "world_info_depth": 7, "world_info_budget": 40,
+            "world_info_character_strategy": 2, "world_info_recursive": false, "world_info_overflow_alert": true},
+        "extension_settings": {"vectors": {"enabled_world_info": true, "max_entries": 8, "query": 3,
+            "score_threshold": 0.4, "enabled_for_all": false}},
+    });
+    root.card("Ivo Hale").file("settings.json", &rules.to_string());
+    let arrived = taken(&store, root.path());
+    assert_eq!(codes(&arrived, "settings.json"), ["lore_settings"], "{}", arrived.report);
+    let read =
+        |store: &TestStore| lore::WorldInfoSettings::from_stored(store.read(move |reader| reader.lore_settings(owner)));
+    let kept = read(&store);
+    assert_eq!(
+        (kept.depth, kept.budget, kept.strategy, kept.recursive),
+        (7, 40.0, lore::InsertionStrategy::GlobalFirst, false)
+    );
+    assert_eq!((kept.similar.entries, kept.similar.messages, kept.similar.threshold), (8, 3, 40));
+    assert!(codes(&taken(&store, root.path()), "settings.json").is_empty(), "nothing new");
+
+    let (folder, _) = super::folder_export::out(&store);
+    let out = fs::read(folder.path().join("settings.json")).unwrap();
+    let out: Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(out["world_info_settings"]["world_info_depth"], 7);
+    assert_eq!(out["extension_settings"]["vectors"], rules["extension_settings"]["vectors"]);
+    let next = TestStore::new();
+    taken(&next, folder.path());
+    let owner = next.owner;
+    assert_eq!(lore::WorldInfoSettings::from_stored(next.read(move |reader| reader.lore_settings(owner))), kept);
+
+    root.file("settings.json", &rules.to_string().replace("\"world_info_depth\":7", "\"world_info_depth\":3"));
+    assert_eq!(codes(&taken(&store, root.path()), "settings.json"), ["lore_settings_own"]);
+    assert_eq!(read(&store), kept);
+
+    // Folders without a word of it, and with nonsense.
+    let (other, odd) = (TestStore::new(), DataRoot::new());
+    odd.card("Ivo Hale");
+    odd.file("settings.json", &json!({"world_info_settings": {"world_info": {"globalSelect": []}}}).to_string());
+    assert!(codes(&taken(&other, odd.path()), "settings.json").is_empty());
+    odd.file(
+        "settings.json",
+        &json!({"world_info_settings": {"world_info_depth": 1e300, "world_info_budget": []}}).to_string(),
+    );
+    taken(&other, odd.path());
+    let owner = other.owner;
+    let kept = lore::WorldInfoSettings::from_stored(other.read(move |reader| reader.lore_settings(owner)));
+    assert_eq!((kept.out_of_bounds(), kept.depth, kept.budget), (None, 1_000, 25.0));
+}
+
+/// S4-61: a card has the lorebook that it names there; the copy inside it is no second book, unless it says other things.
+#[test]
+fn card_import_links_named_lorebook() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.world("Harbour", &[("tide", "It turns at six.")]);
+    let card = |name: &str, world: &str, inside: &[(&str, &str)]| {
+        let entries: Vec<Value> = inside
+            .iter()
+            .map(|(key, content)| json!({"keys": [key], "content": content, "enabled": true, "extensions": {}}))
+            .collect();
+        let mut data = json!({"name": name, "extensions": {"world": world}});
+        if !inside.is_empty() {
+            data["character_book"] = json!({"name": "inside", "entries": entries});
+        }
+        root.file(&format!("characters/{name}.json"), &json!({"spec": "chara_card_v2", "data": data}).to_string());
+    };
+    card("Ann", "Harbour", &[("tide", "It turns at six.")]);
+    card("Bo", "Harbour", &[("tide", "It never turns.")]);
+    card("Cid", "Nowhere", &[("sea", "Salt.")]);
+    let arrived = taken(&store, root.path());
+    let all = books(&store);
+    let book = |name: &str| all.iter().find(|book| book.card["name"] == name).unwrap().id.to_string();
+    assert_eq!(all.len(), 3, "{}", arrived.report);
+    assert_eq!(character(&store, "Ann").card["lorebookId"], book("Harbour"));
+    assert_eq!(character(&store, "Bo").card["lorebookId"], book("Harbour"));
+    assert_ne!(character(&store, "Cid").card["lorebookId"], book("Harbour"));
+    assert_eq!(codes(&arrived, "Ann"), ["book_copied"]);
+    assert_eq!((codes(&arrived, "Bo"), codes(&arrived, "Cid")), (vec!["lorebook"], vec!["lorebook_missing"]));
+    // A card that changed in another place brings no second copy of its book.
+    let text = fs::read_to_string(root.path().join("characters/Cid.json")).unwrap();
+    root.file("characters/Cid.json", &text.replace("\"Cid\"", "\"Cyd\""));
+    assert_eq!(taken(&store, root.path()).totals.characters, 1);
+    assert_eq!((books(&store).len(), character(&store, "Cyd").card["lorebookId"].is_string()), (3, true));
+    assert_eq!(taken(&store, root.path()).totals.characters, 0);
+    store.is_well();
+}
+
+/// S4-53, S4-61: what the settings say of a card and of all chats comes along: lorebooks beside its own, a note, global variables;
+/// each once, and anew where it has changed there.
+#[test]
+fn card_settings_import_lorebooks_note_and_variables() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo").card("Una").world("Harbour", &[("tide", "It turns.")]).world("Atlas", &[("north", "Ice.")]);
+    let settings = |prompt: &str| {
+        let lore = json!([{"name": "Ivo", "extraBooks": ["Harbour", "Nowhere", "Atlas"]}, {"name": "Una"}, 7]);
+        let note =
+            json!([{"name": "Ivo", "prompt": prompt, "useChara": true, "position": 1}, {"name": "Una", "prompt": " "}]);
+        let extension = json!({"note": {"chara": note}, "variables": {"global": {"gold": "7", "seen": [1.50]}}});
+        let all = json!({"world_info_settings": {"world_info": {"charLore": lore}}, "extension_settings": extension});
+        root.file("settings.json", &all.to_string());
+    };
+    settings("Keep it dark.");
+    let arrived = taken(&store, root.path());
+    let (ivo, una) = (character(&store, "Ivo").card, character(&store, "Una").card);
+    let book = |name: &str| books(&store).iter().find(|book| book.card["name"] == name).unwrap().id.to_string();
+    assert_eq!(ivo["extraLorebookIds"], json!([book("Harbour"), book("Atlas")]), "{}", arrived.report);
+    let kept = &ivo["metadata"]["sillytavern"];
+    assert_eq!((&kept["extraBooks"][1], &kept["note"]["prompt"]), (&json!("Nowhere"), &json!("Keep it dark.")));
+    assert!(!una.contains_key("extraLorebookIds") && una["metadata"].get("sillytavern").is_none(), "{una:?}");
+    let told = ["extra_lorebook", "lorebook_missing", "extra_lorebook", "character_note"];
+    assert_eq!((codes(&arrived, "Ivo"), codes(&arrived, "Global variables")), (told.to_vec(), vec!["own_variables"]));
+    let owner = store.owner;
+    let heads = store.read(move |reader| reader.presets(owner, None, 0, 100));
+    let (kind, id) = (heads[0].kind.clone(), heads[0].id);
+    let kept = store.read(move |reader| reader.preset(owner, id)).unwrap();
+    assert_eq!((kind.as_str(), &kept.card["body"]), ("variables", &json!({"gold": "7", "seen": [1.50]})));
+    let known = rows(&store);
+    let again = taken(&store, root.path());
+    assert_eq!((again.totals.characters, again.totals.known, rows(&store)), (0, 5, known), "{}", again.report);
+    settings("Keep it light.");
+    assert_eq!(taken(&store, root.path()).totals.characters, 1);
+    assert_eq!(character(&store, "Ivo").card["metadata"]["sillytavern"]["note"]["prompt"], "Keep it light.");
+    store.is_well();
+}
+
+/// S4-53: personas come with their pictures, and play the chats that name them, are bound to the card, or name nobody; what
+/// names a lorebook says what became of it.
+#[test]
+fn personas_import_with_pictures_and_bindings() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo").card("Una").world("Harbour", &[("tide", "It turns.")]);
+    root.bytes("User Avatars/wren.png", &picture::png_or_placeholder(None));
+    root.file("User Avatars/moth.png", "no picture");
+    let settings = json!({"power_user": {
+        "personas": {"wren.png": "Wren", "moth.png": "Moth"},
+        "persona_descriptions": {
+            "wren.png": {"description": "A clockmaker.", "position": 4, "depth": 2, "lorebook": "Harbour"},
+            "moth.png": {"description": "Nobody.", "connections": [{"type": "character", "id": "Una.png"}]},
+        },
+        "default_persona": "wren.png",
+    }});
+    root.file("settings.json", &settings.to_string());
+    root.chat("Ivo", "greeting", &[header(json!({"world_info": "Harbour"})), greeting()]);
+    root.chat("Una", "bound", &[greeting()]);
+    root.chat("Una", "named", &[greeting(), said("Hm.", 1)]);
+    let arrived = taken(&store, root.path());
+    let all = personas(&store);
+    let [wren, moth] = &all[..] else { panic!("{}", arrived.report) };
+    assert_eq!(codes(&arrived, "Wren"), ["persona_position", "persona_lorebook", "persona_default"]);
+    assert_eq!(codes(&arrived, "Moth"), ["persona_bound", "picture"]);
+    assert!(arrived.report.to_string().contains("\"Harbour\" that belongs to it is among your lorebooks"));
+    assert_eq!(codes(&arrived, "greeting"), ["messages", "chat_lorebook"]);
+    assert!(wren.card["avatar"].as_str().unwrap().starts_with(&format!("/api/personas/{}/avatar?v=", wren.id)));
+    let (owner, id) = (store.owner, wren.id.uuid());
+    let files = store.read(move |reader| reader.card_files(owner, id));
+    assert_eq!(
+        files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>(),
+        [CardFile::PICTURE, CardFile::THUMBNAIL]
+    );
+    assert!(!moth.card.contains_key("avatar"));
+    let played: Vec<_> = sessions(&store).iter().map(|held| held.session.persona.as_ref().unwrap().id).collect();
+    assert_eq!(played, [moth.id, wren.id, wren.id]);
+    let known = rows(&store);
+    assert_eq!((taken(&store, root.path()).totals.personas, rows(&store)), (0, known));
+    store.is_well();
+}
+
+/// S4-53: the tags that somebody gave to cards are theirs here too, and a favourite stays one.
+#[test]
+fn tags_and_favourites_are_imported() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    let data = json!({"name": "Ivo", "tags": ["Lamp", "night"], "extensions": {"fav": true}});
+    root.file("characters/Ivo.json", &json!({"spec": "chara_card_v2", "data": data}).to_string());
+    let settings = |tags: &[&str]| {
+        let all = json!([{"id": "1", "name": "lamp", "color": "red"}, {"id": "2", "name": "Quiet"}, {"id": "3", "name": "Late"}]);
+        root.file("settings.json", &json!({"tags": all, "tag_map": {"Ivo.json": tags}}).to_string());
+    };
+    settings(&["1", "2", "missing"]);
+    let arrived = taken(&store, root.path());
+    let ivo = character(&store, "Ivo");
+    assert_eq!((&ivo.card["tags"], &ivo.card["isFavourite"]), (&json!(["Lamp", "night", "Quiet"]), &json!(true)));
+    assert_eq!(codes(&arrived, "Ivo"), ["favourite"]);
+    assert_eq!(taken(&store, root.path()).totals.characters, 0);
+    settings(&["1", "2", "3"]);
+    assert_eq!(taken(&store, root.path()).totals.characters, 1);
+    assert_eq!(character(&store, "Ivo").card["tags"], json!(["Lamp", "night", "Quiet", "Late"]));
+}
+
+/// S4-61: presets, regular expressions and groups come in whole and once, whatever they say; what they do not do here is told,
+/// and what is left aside is counted.
+#[test]
+fn presets_regex_and_groups_import_unchanged_once() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo");
+    let body = json!({
+        "temperature": 0.70, "prompts": [{"identifier": "main", "content": "Be brief."}], "proxy_password": "x",
+        "extensions": {"regex_scripts": [{"scriptName": "a"}]}, "unknown": {"deep": [1.50, null, "\u{0}"]},
+    });
+    root.file("OpenAI Settings/Plain.json", &format!("\u{feff}{body:#}"));
+    root.file("instruct/Old.json", &json!({"input_sequence": "###"}).to_string());
+    root.file("QuickReplies/Mine.json", &json!({"version": 2, "qrList": []}).to_string());
+    root.file("themes/bad.json", "[1]");
+    root.file(
+        "groups/1.json",
+        &json!({"name": "Ferry", "members": ["Ivo.json"], "chats": [], "activation_strategy": 1}).to_string(),
+    );
+    let scripts = json!([{"id": "r1", "scriptName": "Hush", "findRegex": "/x/g"}, {"scriptName": "Hush"}, {"scriptName": "Hush"}]);
+    root.file("settings.json", &json!({"extension_settings": {"regex": scripts}}).to_string());
+    root.file("backgrounds/a.png", "a");
+    root.file("backgrounds/b.png", "b");
+    root.file("secrets.json", "{}");
+    root.file("characters/Ivo/joy.png", "a");
+    let arrived = taken(&store, root.path());
+    let owner = store.owner;
+    let heads = store.read(move |reader| reader.presets(owner, None, 0, 100));
+    let told: Vec<(&str, &str)> = heads.iter().map(|head| (head.kind.as_str(), head.name.as_str())).collect();
+    let regex = ("regex", "Hush");
+    assert_eq!(
+        told,
+        [("openai", "Plain"), ("group", "Ferry"), ("instruct", "Old"), ("quickReplies", "Mine"), regex, regex, regex],
+        "{}",
+        arrived.report
+    );
+    assert_eq!((arrived.totals.presets, arrived.totals.skipped), (7, 1));
+    let plain = heads[0].id;
+    let kept = store.read(move |reader| reader.preset(owner, plain)).unwrap();
+    assert_eq!(kept.card["body"].to_string(), body.to_string(), "to the letter");
+    assert_eq!(codes(&arrived, "Plain"), ["preset", "regex_scripts", "secret"]);
+    for (name, count) in [("backgrounds", 2), ("secrets.json", 1), ("characters", 1)] {
+        let item = arrived.report.items.iter().find(|item| item.name == name).unwrap();
+        assert_eq!((item.findings[0].code, item.findings[0].count), ("left_aside", count));
+    }
+    let known = rows(&store);
+    assert_eq!((taken(&store, root.path()).totals.presets, rows(&store)), (0, known));
+    let at = store.now();
+    store.write(move |tx| tx.trash_preset(owner, plain, at)).unwrap();
+    root.file("instruct/Old.json", &json!({"input_sequence": ">>>"}).to_string());
+    let arrived = taken(&store, root.path());
+    assert_eq!((arrived.totals.presets, codes(&arrived, "Plain")), (1, vec!["deleted_here"]));
+    store.is_well();
+}
+
+/// Domain 4: a house with all that belongs to it, left at any moment and begun again, is the same as one taken in at once.
+#[test]
+fn full_folder_import_resumes_after_any_stop() {
+    let root = DataRoot::of_size(9, 3, 2, 6).furnished(3);
+    let named = |store: &TestStore| {
+        let owner = store.owner;
+        let presets = store.read(move |reader| reader.presets(owner, None, 0, 100));
+        let cards = store.read(move |reader| reader.characters(owner, 0, 100));
+        let mut all: Vec<String> = presets.iter().map(|preset| format!("{} {}", preset.kind, preset.name)).collect();
+        all.extend(cards.iter().map(|card| format!("{} {}", card.card["name"], card.card["tags"])));
+        all.extend(books(store).iter().map(|book| book.card.get("entries").unwrap().to_string()));
+        all.extend(personas(store).iter().map(|persona| persona.card["name"].to_string()));
+        all
+    };
+    let (whole, store, mut looks) = (TestStore::new(), TestStore::new(), 0);
+    let arrived = taken_until(&whole, root.path(), |_| {
+        looks += 1;
+        true
+    });
+    let totals = arrived.unwrap().totals;
+    assert_eq!((totals.characters, totals.lorebooks, totals.personas, totals.presets), (3, 3, 3, 9));
+    for stop in 1..looks {
+        let mut left = stop;
+        let stopped = taken_until(&store, root.path(), |_| {
+            left -= 1;
+            left > 0
+        });
+        assert!(matches!(stopped, Err(ImportError::Stopped)), "{stop}");
+    }
+    taken(&store, root.path());
+    assert_eq!((named(&store), face(&store)), (named(&whole), face(&whole)));
+    store.is_well();
+}

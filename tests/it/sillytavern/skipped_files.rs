@@ -1,0 +1,66 @@
+//! What of a folder is not read: it is said, by name or by number.
+
+use super::*;
+use crate::support::data_root::{DataRoot, greeting, said};
+
+/// What the report says of a folder.
+fn told_of(arrived: &ForeignImportResult, folder: &str) -> Vec<String> {
+    let of = arrived.report.items.iter().filter(|item| item.name == folder);
+    of.flat_map(|item| &item.findings).map(|finding| finding.message.clone()).collect()
+}
+
+/// S4-53: files of other kinds inside the folders that are read are named, many of them counted with examples; what lies deeper is
+/// counted, and so are pictures of moods.
+#[test]
+fn skipped_files_of_other_kinds_are_reported() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo");
+    root.chat("Ivo", "Night", &[greeting(), said("Hm.", 1)]);
+    for name in [
+        "characters/notes.txt",
+        "characters/Ivo/joy.png",
+        "characters/Ivo/sad/1.png",
+        "chats/stray.jsonl",
+        "chats/Ivo/old.txt",
+        "chats/Ivo/deeper/Day.jsonl",
+        "chats/Ivo/deeper/still/Day.jsonl",
+        "worlds/readme.txt",
+        "User Avatars/list.csv",
+        "group chats/a.bak",
+        "themes/dark.css",
+    ] {
+        root.file(name, "x");
+    }
+    for n in 0..30 {
+        root.file(&format!("groups/{n:02}.txt"), "x");
+    }
+    let arrived = taken(&store, root.path());
+    let check = |folder: &str, words: &[&str]| assert_eq!(told_of(&arrived, folder), words, "{}", arrived.report);
+    check(
+        "characters",
+        &[
+            "left aside: 1 file of another kind: notes.txt",
+            "left aside, 2 files: pictures of moods and what else lies with them, which nothing here shows",
+        ],
+    );
+    check("chats", &["left aside: 1 file in no folder of a card: stray.jsonl"]);
+    check("chats/Ivo", &["left aside: 3 files of another kind: deeper/, old.txt"]);
+    check("worlds", &["left aside: 1 file of another kind: readme.txt"]);
+    check("User Avatars", &["left aside: 1 file of another kind: list.csv"]);
+    check("group chats", &["left aside: 1 file of another kind: a.bak"]);
+    check("themes", &["left aside: 1 file of another kind: dark.css"]);
+    check("groups", &["left aside: 30 files of another kind: 00.txt, 01.txt, 02.txt, 03.txt, 04.txt, …"]);
+    assert_eq!((arrived.totals.sessions, arrived.totals.skipped), (1, 0), "{}", arrived.report);
+}
+
+/// S4-53: what lies in a folder of data and is nothing of it is named.
+#[test]
+fn skipped_files_unknown_to_sillytavern_are_named() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.card("Ivo");
+    root.file("diary.txt", "x");
+    root.file("Old/conversations.json", "x");
+    let told = taken(&store, root.path()).report.to_string();
+    assert!(told.contains("diary.txt") && told.contains("file Old"), "{told}");
+    assert_eq!(told.matches("nothing of SillyTavern").count(), 2, "{told}");
+}

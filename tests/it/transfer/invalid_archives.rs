@@ -1,0 +1,398 @@
+//! Files that may not come in, each with the line that says so. Nothing is kept of any.
+
+use std::io::Write as _;
+
+use clotho_engine::transfer::ImportError;
+use clotho_store::archive::ArchiveLimits;
+use serde_json::{Value, json};
+
+use super::round_trip::session;
+use super::{exported, import, import_within, rows};
+use crate::support::file::{lines, packed, sealed};
+use crate::support::test_store::TestStore;
+
+/// Which line, counted from 0, is the `n`th of a kind.
+fn nth(lines: &[Value], kind: &str, n: usize) -> usize {
+    lines.iter().enumerate().filter(|(_, line)| line.get(kind).is_some()).nth(n).unwrap().0
+}
+
+/// A blob with a card in it.
+fn card(card: &Value) -> Value {
+    let text = card.to_string();
+    let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
+    json!({"blob": {"kind": "card", "hash": hash, "text": text}})
+}
+
+/// Puts a source behind everything else; answers with where.
+fn last(lines: &mut Vec<Value>, source: Value) -> usize {
+    let at = lines.iter().rposition(|line| line.get("end").is_none()).unwrap() + 1;
+    lines.insert(at, json!({ "source": source }));
+    at
+}
+
+type Change = fn(&mut Vec<Value>) -> usize;
+
+/// What is done to a good file, which answers with the line that is at fault, counted from 0, and what is said of it.
+const CASES: &[(&str, Change)] = &[
+    ("no header of a \"clotho-session\" file", |lines| {
+        lines.remove(0);
+        0
+    }),
+    ("the file has version 2, and this program reads version 1", |lines| {
+        lines[0]["version"] = json!(2);
+        0
+    }),
+    ("unknown field \"colour\"", |lines| {
+        lines[0]["colour"] = json!("red");
+        0
+    }),
+    ("the session is expected here", |lines| {
+        lines.remove(1);
+        1
+    }),
+    ("a file has one session", |lines| {
+        let twice = lines[1].clone();
+        lines.insert(2, twice);
+        2
+    }),
+    ("\"tree\" or \"linear\" is expected", |lines| {
+        lines[1]["session"]["mode"] = json!("forest");
+        1
+    }),
+    ("unknown variant \"song\"", |lines| {
+        lines.insert(2, json!({"song": {}}));
+        2
+    }),
+    ("unknown field \"text\"", |lines| {
+        let at = nth(lines, "node", 3);
+        lines[at]["node"]["text"] = json!("x");
+        at
+    }),
+    ("comes twice", |lines| {
+        let at = nth(lines, "node", 3);
+        let twice = lines[at].clone();
+        lines.insert(at + 1, twice);
+        at + 1
+    }),
+    ("does not come before its child: it is not there", |lines| {
+        let at = nth(lines, "node", 3);
+        lines[at]["node"]["parent"] = json!("018f3e2a-0000-7000-8000-0000000000aa");
+        at
+    }),
+    ("or the two make a cycle", |lines| {
+        let (upper, lower) = (nth(lines, "node", 3), nth(lines, "node", 4));
+        lines[upper]["node"]["parent"] = lines[lower]["node"]["id"].clone();
+        lines[lower]["node"]["parent"] = lines[upper]["node"]["id"].clone();
+        upper
+    }),
+    ("or the two make a cycle", |lines| {
+        let at = nth(lines, "node", 3);
+        lines[at]["node"]["parent"] = lines[at]["node"]["id"].clone();
+        at
+    }),
+    ("would be a second root", |lines| {
+        let at = nth(lines, "node", 3);
+        lines[at]["node"].as_object_mut().unwrap().remove("parent");
+        at
+    }),
+    ("the first node is the root, which has no parent", |lines| {
+        let at = nth(lines, "node", 0);
+        lines.remove(at);
+        nth(lines, "node", 0)
+    }),
+    ("the log arranges", |lines| {
+        let at = nth(lines, "node", 3);
+        lines[at]["node"]["isMuted"] = json!(true);
+        at
+    }),
+    ("is no role", |lines| {
+        let at = nth(lines, "node", 3);
+        lines[at]["node"]["role"] = json!("narrator");
+        at
+    }),
+    ("U+0000", |lines| {
+        let at = nth(lines, "node", 3);
+        lines[at]["node"]["content"] = json!("a\0b");
+        at
+    }),
+    ("1 to 5 stars", |lines| {
+        let at = nth(lines, "node", 3);
+        lines[at]["node"]["rating"] = json!(9);
+        at
+    }),
+    ("metadata is an object", |lines| {
+        let at = nth(lines, "node", 3);
+        lines[at]["node"]["metadata"] = (0..200).fold(json!({}), |deep, _| json!({"a": deep}));
+        at
+    }),
+    ("the root has the role \"system\" and no text", |lines| {
+        let at = nth(lines, "node", 0);
+        lines[at]["node"]["content"] = json!("I am the root.");
+        at
+    }),
+    ("the root has the role", |lines| {
+        let at = nth(lines, "node", 0);
+        lines[at]["node"]["role"] = json!("user");
+        at
+    }),
+    ("the root is complete", |lines| {
+        let at = nth(lines, "node", 0);
+        lines[at]["node"]["isDisabled"] = json!(true);
+        at
+    }),
+    ("a name has 1 to 200 characters", |lines| {
+        let at = nth(lines, "node", 3);
+        lines[at]["node"]["name"] = json!("x".repeat(201));
+        at
+    }),
+    ("a text has at most 16777216 bytes", |lines| {
+        let at = nth(lines, "node", 3);
+        lines[at]["node"]["content"] = json!("x".repeat((16 << 20) + 1));
+        at
+    }),
+    ("9223372036854775807 is no time", |lines| {
+        let at = nth(lines, "node", 3);
+        lines[at]["node"]["created"] = json!(i64::MAX);
+        at
+    }),
+    ("is no time", |lines| {
+        lines[1]["session"]["created"] = json!(-99_999_999_999_999_i64);
+        1
+    }),
+    ("253402300800000 is no time", |lines| {
+        let at = nth(lines, "operation", 1);
+        lines[at]["operation"]["at"] = json!(253_402_300_800_000_i64);
+        at
+    }),
+    ("a title has at most 300 characters", |lines| {
+        lines[1]["session"]["title"] = json!("狐".repeat(301));
+        1
+    }),
+    ("a title cannot be empty", |lines| {
+        let at = nth(lines, "operation", 2);
+        lines[at]["operation"]["effects"] = json!([{"setting": "title", "from": "The keep", "to": " "}]);
+        at
+    }),
+    ("a model's name is expected", |lines| {
+        lines[1]["session"]["model"] = json!("");
+        1
+    }),
+    ("a session has at most 64 plugins", |lines| {
+        let plugin = json!({"id": "combat", "enabled": true, "config": {}, "grants": []});
+        lines[1]["session"]["plugins"] = json!(vec![plugin; 65]);
+        1
+    }),
+    ("plays twice", |lines| {
+        let card = json!(["018f3e2a-0000-7000-8000-0000000000aa", "00"]);
+        lines[1]["session"]["cards"] = json!([card, card]);
+        1
+    }),
+    ("the card's name: a name is needed", |lines| {
+        let at = nth(lines, "blob", 0);
+        lines.insert(at, card(&json!({"description": "Nobody."})));
+        at
+    }),
+    ("the card's avatar: an address on this server is expected", |lines| {
+        let at = nth(lines, "blob", 0);
+        lines.insert(at, card(&json!({"name": "Rin", "avatar": "https://elsewhere.example/rin.png"})));
+        at
+    }),
+    ("1 to 100 characters in one line", |lines| {
+        let at = nth(lines, "operation", 2);
+        let node = lines[1]["session"]["root"].clone();
+        let mark = json!({"node": node, "following": false});
+        lines[at]["operation"]["effects"] = json!([{"labelled": "two\nlines", "from": null, "to": mark}]);
+        at
+    }),
+    ("what is \"generating\" is a reply", |lines| {
+        let at = nth(lines, "node", 2);
+        lines[at]["node"]["status"] = json!("generating");
+        at
+    }),
+    ("which is still being generated", |lines| {
+        let is_reply = |line: &Value| line["node"]["role"] == "assistant" && line["node"]["kind"] == "message";
+        let at = lines.iter().position(is_reply).unwrap();
+        let reply = lines[at]["node"].as_object_mut().unwrap();
+        reply.retain(|key, _| key != "deltas" && key != "revision");
+        reply.insert("status".into(), json!("generating"));
+        let id = lines[at]["node"]["id"].clone();
+        lines.iter().position(|line| line["node"]["parent"] == id).unwrap()
+    }),
+    ("goes on from one that does not come before it", |lines| {
+        let at = nth(lines, "trace", 0);
+        lines[at]["trace"]["history"]["number"] = json!(i64::MAX);
+        at
+    }),
+    ("revision 1 of the delta cannot be read", |lines| {
+        let at = nth(lines, "node", 0);
+        lines[at]["node"]["deltas"][0]["body"] = json!({"operations": 5});
+        at
+    }),
+    ("the delta has no revision 7", |lines| {
+        let at = nth(lines, "node", 0);
+        lines[at]["node"]["revision"] = json!(7);
+        at
+    }),
+    ("does not come before it", |lines| {
+        let at = nth(lines, "node", 0);
+        lines[at]["node"]["rules"] = json!("00");
+        at
+    }),
+    ("does not have the hash", |lines| {
+        let at = nth(lines, "blob", 0);
+        lines[at]["blob"]["text"] = json!("{}");
+        at
+    }),
+    ("comes twice", |lines| {
+        let at = nth(lines, "blob", 0);
+        let twice = lines[at].clone();
+        lines.insert(at + 1, twice);
+        at + 1
+    }),
+    ("does not come before it", |lines| {
+        let at = lines.iter().position(|line| line["blob"]["kind"] == "block").unwrap();
+        lines.remove(at);
+        nth(lines, "trace", 0)
+    }),
+    ("the schema", |lines| {
+        let at = lines.iter().position(|line| line["blob"]["kind"] == "schema").unwrap();
+        lines.remove(at);
+        nth(lines, "node", 0)
+    }),
+    ("operation 4 follows 2", |lines| {
+        let at = nth(lines, "operation", 2);
+        lines.remove(at);
+        at
+    }),
+    ("is no act", |lines| {
+        let at = nth(lines, "operation", 2);
+        lines[at]["operation"]["act"] = json!("dance");
+        at
+    }),
+    ("not every effect can be read", |lines| {
+        let at = nth(lines, "operation", 2);
+        lines[at]["operation"]["effects"] = json!([{"flew": 1}]);
+        at
+    }),
+    ("a session has no setting", |lines| {
+        let at = nth(lines, "operation", 2);
+        lines[at]["operation"]["effects"] = json!([{"setting": "owner", "from": 1, "to": 2}]);
+        at
+    }),
+    ("does not stand where its log ends", |lines| {
+        lines[1]["session"]["head"] = lines[1]["session"]["root"].clone();
+        nth(lines, "node", 0)
+    }),
+    ("the log comes first", |lines| {
+        let (at, later) = (nth(lines, "operation", 0), nth(lines, "node", 0) + 1);
+        let late = lines[at].clone();
+        lines.insert(later, late);
+        later
+    }),
+    ("stands in the log and nowhere else", |lines| {
+        let last = lines.iter().rposition(|line| line.get("node").is_some()).unwrap();
+        lines.remove(last);
+        lines.len() - 1
+    }),
+    ("the session speaks of 3", |lines| {
+        lines[1]["session"]["nodes"] = json!(3);
+        lines.len() - 1
+    }),
+    ("which is not there", |lines| {
+        let at = nth(lines, "trace", 1);
+        lines[at]["trace"]["history"]["add"] = json!(["018f3e2a-0000-7000-8000-0000000000aa"]);
+        at
+    }),
+    ("goes on from one that does not come before it", |lines| {
+        // The third stands on the second.
+        let at = nth(lines, "trace", 1);
+        lines.remove(at);
+        nth(lines, "trace", 1)
+    }),
+    ("comes twice", |lines| {
+        let at = nth(lines, "trace", 0);
+        let twice = lines[at].clone();
+        lines.insert(at + 1, twice);
+        at + 1
+    }),
+    ("\"chats/a.jsonl\" comes twice", |lines| {
+        last(lines, json!({"name": "chats/a.jsonl"}));
+        last(lines, json!({"name": "chats/a.jsonl"}))
+    }),
+    ("the node at which it ends does not come before it", |lines| {
+        last(lines, json!({"name": "a", "node": "018f3e2a-0000-7000-8000-0000000000aa"}))
+    }),
+    ("64 digits", |lines| last(lines, json!({"name": "a", "hash": "x"}))),
+    ("the header of a file is an object", |lines| last(lines, json!({"name": "a", "header": "[]"}))),
+    ("has 1 to 4000 bytes", |lines| last(lines, json!({"name": ""}))),
+];
+
+fn fault(result: Result<clotho_core::ids::SessionId, ImportError>, about: &str) -> clotho_store::archive::ArchiveError {
+    match result {
+        Err(ImportError::Fault(fault)) => fault,
+        other => panic!("{about}: {other:?}"),
+    }
+}
+
+/// S4-04: whatever does not fit together is refused with its line and one sentence, and nothing of it is kept.
+#[test]
+fn archive_with_inconsistent_data_is_refused_with_line() {
+    let (store, other) = (TestStore::new(), TestStore::new());
+    let file = exported(&store, session(&store).session);
+    let before = rows(&other);
+    for (said, change) in CASES {
+        let mut changed = lines(&file);
+        let at = change(&mut changed);
+        let fault = fault(import(&other, &sealed(&changed)), said);
+        assert!(fault.message.contains(said), "{said}: {fault}");
+        assert_eq!(fault.line, u64::try_from(at + 1).unwrap(), "{said}: {fault}");
+        assert!(!fault.message.ends_with('.') && !fault.message.contains('\n'), "{fault}");
+        assert_eq!(rows(&other), before, "{said}");
+    }
+    assert!(import(&other, &sealed(&lines(&file))).is_ok(), "the table changes a good file");
+}
+
+/// S4-04: files that break off, were changed, go on after their end, or are none.
+#[test]
+fn archive_truncated_or_changed_is_refused() {
+    let (store, other) = (TestStore::new(), TestStore::new());
+    let file = exported(&store, session(&store).session);
+    let before = rows(&other);
+    for length in (0..file.len()).step_by(37).chain([file.len() - 1]) {
+        fault(import(&other, &file[..length]), &format!("cut at {length}"));
+    }
+    let text: String = lines(&file).iter().map(|line| format!("{line}\n")).collect();
+    let check = |text: &str, said: &str| {
+        let fault = fault(import(&other, &packed(text)), said);
+        assert!(fault.message.contains(said), "{said}: {fault}");
+    };
+    check(&text.replacen("turn 3", "turn 4", 1), "the file was changed");
+    check(&text[..text.len() - 1], "breaks off");
+    check(&text[..text.trim_end().rfind('\n').unwrap() + 1], "ends without its last line");
+    check(&format!("{text}\n"), "something follows the last line");
+    check("", "the file is empty");
+    check("[]\n", "no header");
+    check(
+        &format!("{}\n{{\"node\": {}1{}}}\n", lines(&file)[0], "[".repeat(100_000), "]".repeat(100_000)),
+        "not a line",
+    );
+    fault(import(&other, b"PK\x03\x04 some other kind of file"), "not packed so");
+    assert_eq!(rows(&other), before);
+}
+
+/// S4-04: a file cannot make the reader take more memory than its limits: a long line, a large whole, a wide window.
+#[test]
+fn archive_over_memory_limits_is_refused() {
+    let other = TestStore::new();
+    let check = |file: &[u8], limits: ArchiveLimits, said: &str| {
+        let fault = fault(import_within(&other, file, limits), said);
+        assert!(fault.message.contains(said), "{said}: {fault}");
+    };
+    let spaces = |count: usize| packed(&" ".repeat(count));
+    check(&spaces(2_000_000), ArchiveLimits { total: 1_000_000, line: 4_000_000 }, "more than 1000000 bytes, unpacked");
+    check(&spaces(2_000_000), ArchiveLimits { total: 4_000_000, line: 1_000_000 }, "longer than 1000000 bytes");
+    let mut wide = zstd::Encoder::new(Vec::new(), 3).unwrap();
+    wide.window_log(27).unwrap();
+    wide.write_all(&[b' '; 4_096]).unwrap();
+    check(&wide.finish().unwrap(), ArchiveLimits::of(64 << 20), "cannot be unpacked");
+}

@@ -1,0 +1,243 @@
+//! What comes in is what went out.
+
+use clotho_core::ids::{PresetId, SessionId};
+use clotho_engine::transfer::{self, ImportError};
+use clotho_store::archive::ArchiveLimits;
+use clotho_store::{StoreError, StoredPreset, Trace};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{exported, import, import_until, rows};
+use crate::store_properties::{Play, step};
+use crate::support::file::lines;
+use crate::support::test_store::{Begun, TestStore, add, delta, ending, message, rules, set};
+
+/// A file as text without its first and last line.
+fn body(file: &[u8]) -> Vec<Value> {
+    let lines = lines(file);
+    lines[1..lines.len() - 1].to_vec()
+}
+
+/// The fragments that a log names, in its order.
+fn fragments(lines: &[Value]) -> Vec<String> {
+    let effects = lines.iter().filter_map(|line| line["operation"]["effects"].as_array()).flatten();
+    effects.filter_map(|effect| effect["fragment"].as_str().map(str::to_owned)).collect()
+}
+
+/// A copy's lines under the ids of what it is a copy of.
+fn under_old_names(file: &[u8], copy: SessionId, before: &[u8], original: SessionId) -> Vec<Value> {
+    let mut lines = body(file);
+    let mut names = vec![(copy.to_string(), original.to_string())];
+    let (new, old) = (fragments(&lines), fragments(&body(before)));
+    assert_eq!(new.len(), old.len());
+    names.extend(new.into_iter().zip(old).filter(|(new, old)| new != old));
+    let originals = body(before);
+    for (line, of) in lines.iter_mut().zip(&originals) {
+        let Some(node) = line.get_mut("node") else { continue };
+        names.push((node["id"].as_str().unwrap().to_owned(), of["node"]["id"].as_str().unwrap().to_owned()));
+        let provenance = node["metadata"].as_object_mut().unwrap().remove("provenance").unwrap();
+        assert_eq!(provenance, json!({"sessionId": original.to_string(), "nodeId": of["node"]["id"]}));
+    }
+    let text = Value::from(lines).to_string();
+    let text = names.iter().fold(text, |text, (new, old)| text.replace(new, old));
+    serde_json::from_str::<Vec<Value>>(&text).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, max_shrink_iters: 200, ..ProptestConfig::default() })]
+
+    /// S4-04, S3-15: a random session that went out and came in again is equal: going out once more it is the same file, byte
+    /// for byte, and every world, path, sibling and page reads as the model of its log says, with other keyframes. Beside the
+    /// original it is the same under new ids.
+    #[test]
+    fn export_then_import_gives_equal_session(
+        keyframe_every in prop::sample::select(vec![1_u16, 3, 50]),
+        steps in prop::collection::vec(step(), 1..40),
+    ) {
+        let mut play = Play::begin(keyframe_every);
+        for step in &steps {
+            play.act(step);
+            play.model.follow(&play.store);
+        }
+        let (session, file) = (play.model.session, exported(&play.store, play.model.session));
+        let mut other = TestStore::with(|settings| settings.keyframe_every = 4);
+        prop_assert_eq!(import(&other, &file).unwrap(), session);
+        prop_assert!(exported(&other, session) == file);
+        play.model.reads_hold(&other);
+        other.reopen();
+        play.model.reads_hold(&other);
+        prop_assert_eq!(other.count("SELECT count(*) AS n FROM pragma_foreign_key_check"), 0);
+        prop_assert_eq!(other.count("SELECT count(*) AS n FROM operations WHERE n <= 0"), 0);
+        let counts = |store: &TestStore| store.held(session).counts;
+        prop_assert_eq!(counts(&other), counts(&play.store));
+
+        let copy = import(&play.store, &file).unwrap();
+        prop_assert_ne!(copy, session);
+        let mut originals = body(&file);
+        for node in originals.iter_mut().filter_map(|line| line.get_mut("node")) {
+            // A copy says what it is a copy of, and no more what that was a copy of.
+            node["metadata"].as_object_mut().unwrap().remove("provenance");
+        }
+        prop_assert_eq!(under_old_names(&exported(&play.store, copy), copy, &file, session), originals);
+        play.model.reads_hold(&play.store);
+    }
+}
+
+/// A session with rules, traces that go on from each other, an edit that carried them below a newer node, and a reply that is
+/// being written.
+pub fn session(store: &TestStore) -> Begun {
+    let begun = store.begin(delta([set("/combat/hp", json!(40))]), Some(rules("combat", 100)), &["Hello.", "Hi."]);
+    let sid = begun.session;
+    let mut parent = begun.greetings[0];
+    let mut line = Vec::new();
+    for turn in 0..6 {
+        let (said, reply) = (store.said(&format!("turn {turn}")), store.placeholder());
+        let (user, node) = (said.id, reply.id);
+        let written = store.try_message(message(sid, parent, Some(said), vec![reply])).unwrap();
+        let history = store.path(sid, user).into_iter().map(|id| store.placed(sid, id).n).collect();
+        let blocks = vec![(json!({"slot": "system", "role": "system"}), format!("You are Rin, turn {turn}."))];
+        let head = json!({"model": "mock", "historyCut": {"through": user.to_string()}}).as_object().unwrap().clone();
+        let trace = Some(Trace { head, blocks, history });
+        let ending = clotho_store::ReplyCompletion {
+            trace,
+            ..ending("replied", delta([add("/combat/hp", -3)]), Some(written.asked))
+        };
+        store.end(sid, node, &written, ending);
+        line.push(user);
+        parent = node;
+    }
+    let mut edit = message(sid, begun.greetings[0], Some(store.said("turn 0, better")), Vec::new());
+    (edit.move_children_from, edit.kind) = (Some(line[0]), clotho_core::oplog::OperationKind::Edit);
+    store.try_message(edit).unwrap();
+    let running = store.placeholder();
+    let id = running.id;
+    store.try_message(message(sid, parent, Some(store.said("and?")), vec![running])).unwrap();
+    store
+        .write(move |tx| tx.save_segments(&[(id, "half a".into(), "hm".into()), (id, " word".into(), String::new())]))
+        .unwrap();
+    begun
+}
+
+fn traces(store: &TestStore, session: SessionId) -> Vec<Option<Trace>> {
+    let held = store.held(session);
+    store.read(move |reader| {
+        let placed = reader.tree_page(&held, 0, 1_000)?;
+        let traces: Result<Vec<_>, StoreError> = placed.iter().map(|one| reader.trace(one)).collect();
+        let mut traces = traces?;
+        for trace in traces.iter_mut().flatten() {
+            // Rows have other numbers elsewhere: what they stand for counts.
+            let nodes = reader.nodes_by_row(&held, &trace.history)?;
+            trace.head.insert("nodes".into(), nodes.iter().map(|one| one.node.id.to_string()).collect());
+            trace.history.clear();
+        }
+        Ok(traces)
+    })
+}
+
+/// S0-11, S4-04: traces read back as they were, in the order of the nodes or not, and half a reply comes along with what had
+/// arrived.
+#[test]
+fn traces_and_partial_reply_survive_transfer() {
+    let (store, other) = (TestStore::new(), TestStore::new());
+    let begun = session(&store);
+    let file = exported(&store, begun.session);
+    import(&other, &file).unwrap();
+    assert!(exported(&other, begun.session) == file);
+    let sorted = |store: &TestStore| {
+        let mut told: Vec<String> =
+            traces(store, begun.session).iter().flatten().map(|trace| format!("{trace:?}")).collect();
+        told.sort();
+        told
+    };
+    assert_eq!(sorted(&store).len(), 6);
+    assert_eq!(sorted(&other), sorted(&store));
+    let orphans = other.write(|tx| tx.generating_replies()).unwrap();
+    assert_eq!((orphans.len(), orphans[0].content.as_str(), orphans[0].reasoning.as_str()), (1, "half a word", "hm"));
+}
+
+/// S4-04: while a file comes in nobody sees any of it, others go on, and what is left of one that was broken off is gone at
+/// the next look. Then the same file comes in as if nothing had been.
+#[test]
+fn import_is_atomic_and_cleans_up_after_abort() {
+    let (store, other) = (TestStore::new(), TestStore::new());
+    let begun = store.begin(Default::default(), None, &["Hello."]);
+    let mut parent = begun.greetings[0];
+    for turn in 0..600 {
+        parent = store.append(begun.session, parent, store.said(&format!("turn {turn}")));
+    }
+    let file = exported(&store, begun.session);
+    // Its own ids come from another time.
+    other.clock.advance(1_000_000_000);
+    let own = other.begin(Default::default(), None, &["Mine."]);
+    let before = rows(&other);
+    let (mut told, mut last) = (0, clotho_engine::transfer::ImportProgress::default());
+    let broken = import_until(&other, &file, ArchiveLimits::of(64 << 20), |progress| {
+        assert!(progress.done >= last.done && progress.done <= progress.total);
+        (told, last) = (told + 1, progress);
+        // Far into the second reading.
+        told < 1_209
+    });
+    assert!(matches!(broken, Err(ImportError::Stopped)), "{broken:?}");
+    assert_eq!(rows(&other), before);
+
+    // The same, but the program dies in the middle.
+    let mut bytes = tempfile::tempfile().unwrap();
+    std::io::Write::write_all(&mut bytes, &file).unwrap();
+    let mut told = 0;
+    let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        import_until(&other, &file, ArchiveLimits::of(64 << 20), |_| {
+            told += 1;
+            assert!(told < 1_209, "dies here");
+            true
+        })
+    }));
+    assert!(died.is_err());
+    assert!(other.count("SELECT count(*) AS n FROM nodes") > before[1] + 100, "it was in the middle");
+    let owner = other.owner;
+    assert_eq!(other.read(move |reader| reader.sessions(owner, 0, 10)).len(), 1);
+    assert!(other.read(move |reader| reader.trash(owner, 0, 10)).is_empty());
+    other.append(own.session, own.greetings[0], other.said("I go on."));
+    let mut other = other;
+    other.reopen();
+    assert_eq!(other.read(move |reader| reader.sessions(owner, 0, 10)).len(), 1);
+    other.block_on(transfer::discard(other.store())).unwrap();
+    let after = rows(&other);
+    assert_eq!((after[0], after[1]), (before[0], before[1] + 1), "{after:?}");
+    assert_eq!(import(&other, &file).unwrap(), begun.session);
+    assert!(exported(&other, begun.session) == file);
+}
+
+/// S4-34: the preset that a session chose comes along with its file, without what is nobody else's business; where it is already, or
+/// in the trash, nothing is done with it.
+#[test]
+fn session_preset_is_exported_without_secrets() {
+    let store = TestStore::new();
+    let begun = session(&store);
+    let (sid, owner, now) = (begun.session, store.owner, store.now());
+    let body = json!({"temperature": 0.5, "prompts": [], "proxy_password": "hush", "big": 7.50});
+    let card = json!({"kind": "openai", "name": "Mine", "body": body}).as_object().unwrap().clone();
+    let preset = StoredPreset { id: PresetId::new(store.ids.next(now)), card, created: now, updated: now };
+    let id = preset.id;
+    store.write(move |tx| tx.put_preset(owner, &preset)).unwrap();
+    let actor = store.actor();
+    store.write(move |tx| tx.set_settings(&actor, sid, &[("preset".to_owned(), id.to_string().into())])).unwrap();
+    let file = exported(&store, sid);
+    assert!(!String::from_utf8_lossy(&file).contains("hush"));
+
+    let other = TestStore::new();
+    let kept = |store: &TestStore| {
+        let owner = store.owner;
+        store.read(move |reader| reader.preset(owner, id))
+    };
+    for _ in 0..2 {
+        let there = import(&other, &file).unwrap();
+        assert_eq!(other.held(there).session.preset, Some(id));
+        let kept = kept(&other).unwrap().card;
+        assert_eq!(kept["name"], "Mine");
+        assert_eq!(kept["body"].to_string(), json!({"temperature": 0.5, "prompts": [], "big": 7.50}).to_string());
+    }
+    let (owner, at) = (other.owner, other.now());
+    other.write(move |tx| tx.trash_preset(owner, id, at)).unwrap();
+    import(&other, &file).unwrap();
+    assert!(kept(&other).is_none(), "what was thrown away stays there");
+}

@@ -1,0 +1,212 @@
+//! `on_input` and `quick_replies`.
+
+use clotho_engine::turn::SuggestedReply;
+
+use super::*;
+
+const COMMANDS: &str = r#"
+fn on_input(ctx) {
+    if ctx.text == "refuse" { ctx.fail("Not now."); }
+    if ctx.text == "stop" { return #{ stop: true }; }
+    if ctx.text == "ask and stop" { return #{ reply: "Nobody else is asked.", stop: true }; }
+    if ctx.text == "ask" { return #{ reply: "I answer myself. [HP -10]" }; }
+    if ctx.text == "roll" { return `*rolls ${ctx.roll("1d1000").total}*`; }
+    if ctx.text.contains("shout") { ctx.add("shouts", 1); return ctx.text.to_upper(); }
+}
+fn quick_replies(ctx) {
+    let out = [#{ label: "Shout", send: "shout!" }, #{ label: "Hidden", "if": false }];
+    if ctx.text.contains("ogre") { out.push(#{ label: "Run" }); }
+    out.push(#{ label: `${ctx.recent(50).len()} before, ${ctx.before("shouts", 0)} then, ${ctx.get("shouts", 0)} now` });
+    out
+}
+"#;
+
+fn with_commands() -> Setup {
+    TestApp::with().script("commands", COMMANDS)
+}
+
+/// What a plugin rewrites is sent and kept, and what was typed is kept beside it; the plugin's operations stand on the
+/// user's node.
+#[tokio::test]
+async fn on_input_rewrite_keeps_original_text() {
+    let app = with_commands().start().await;
+    let story = Story::begin(&app, &["commands"]).await;
+    let turn = story.say("shout hello").await;
+    let user = story.node(turn.user).await;
+    assert_eq!((user.content.as_str(), &user.metadata["originalContent"]), ("SHOUT HELLO", &json!("shout hello")));
+    assert_eq!(sent(&app.mock.requests()[0]).last(), Some(&("user", "SHOUT HELLO")));
+    assert_eq!(story.var(turn.user, "/commands/shouts").await, json!(1));
+    assert!(!story.node(story.say("quiet").await.user).await.metadata.contains_key("originalContent"));
+}
+
+/// A plugin that stops: the message is written and nothing is generated. One that refuses: nothing is written.
+#[tokio::test]
+async fn on_input_stop_writes_message_refuse_writes_nothing() {
+    let app = with_commands().start().await;
+    let story = Story::begin(&app, &["commands"]).await;
+    let started = story.start("stop").await;
+    assert!(started.generations.is_empty());
+    assert_eq!(story.head().await, started.node.unwrap());
+    let op = story.session().await.op;
+    match story.send(message(story.head().await, "refuse")).await {
+        Err(TurnError::InputRefused { plugin, message }) => {
+            assert_eq!((plugin.as_str(), message.as_str()), ("commands", "Not now."));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!((story.session().await.op, app.mock.requests().len()), (op, 0));
+    assert_eq!(app.live.count(story.user), (0, 0));
+    let edited = story.edit(started.node.unwrap(), edit("refuse")).await;
+    assert!(matches!(edited, Err(TurnError::InputRefused { .. })));
+}
+
+/// A plugin that answers: its text is the reply, once, no model is asked, and the rules read it like any other.
+#[tokio::test]
+async fn on_input_answer_replaces_model_reply() {
+    let app = with_hurt().script("commands", COMMANDS).start().await;
+    let story = Story::begin(&app, &["commands", "hurt"]).await;
+    let several = GenerationSpec { n: 3, ..GenerationSpec::default() };
+    let new = MessageSpec { generate: Some(several), ..message(story.head().await, "ask") };
+    let started = story.send(new).await.unwrap();
+    assert_eq!(started.generations.len(), 1);
+    let reply = story.done(started.generations[0]).await;
+    assert_eq!((reply.content.as_str(), reply.status), ("I answer myself. [HP -10]", Status::Complete));
+    assert_eq!(reply.metadata["model"], "plugin:commands");
+    assert_eq!(story.trace(reply.id).await.head["model"], "plugin:commands");
+    assert_eq!((story.head().await, story.var(reply.id, "/hurt/hp").await), (reply.id, json!(90)));
+    assert!(app.mock.requests().is_empty());
+    let again = story.another(reply.id).await;
+    assert_eq!(
+        (app.mock.requests().len(), &again.metadata["model"]),
+        (1, &json!("mock/mock")),
+        "a reroll asks the model"
+    );
+}
+
+/// A plugin that answers and stops: stopping means that no model is asked, and its own answer is written.
+#[tokio::test]
+async fn on_input_answer_with_stop_writes_answer() {
+    let app = with_commands().start().await;
+    let story = Story::begin(&app, &["commands"]).await;
+    let turn = story.say("ask and stop").await;
+    assert_eq!((turn.reply.content.as_str(), turn.reply.status), ("Nobody else is asked.", Status::Complete));
+    assert_eq!((&turn.reply.metadata["model"], story.head().await), (&json!("plugin:commands"), turn.reply.id));
+    let edited = story.edit(turn.user, edit("ask and stop")).await.unwrap();
+    assert_eq!(story.done(edited.generations[0]).await.content, "Nobody else is asked.");
+    let unasked = MessageSpec { generate: None, ..message(story.head().await, "ask and stop") };
+    assert!(story.send(unasked).await.unwrap().generations.is_empty());
+    assert!(app.mock.requests().is_empty());
+}
+
+/// The dice of an input are those of its node: an edited message has the dice of the one before.
+#[tokio::test]
+async fn on_input_after_edit_rolls_same_dice() {
+    let app = with_commands().start().await;
+    let story = Story::begin(&app, &["commands"]).await;
+    let rolled = story.node(story.say("roll").await.user).await;
+    assert!(rolled.content.starts_with("*rolls "));
+    let edited = story.edit(rolled.id, edit("roll")).await.unwrap().node.unwrap();
+    assert_eq!(story.node(edited).await.content, rolled.content);
+    let other = story.node(story.say("roll").await.user).await;
+    assert_ne!(other.content, rolled.content, "another message has others");
+}
+
+/// A command that two plugins have goes to the one that runs first; the other is told, and so is who sets them.
+#[tokio::test]
+async fn command_conflict_goes_to_first_plugin_with_warning() {
+    let manifest = |id: &str, word: &str| {
+        format!(
+            "id = \"{id}\"\ntitle = \"t\"\nversion = \"1.0.0\"\napi = \"1\"\n\
+             [[command]]\nname = \"{word}\"\naliases = [\"throw\"]\nhelp = \"Rolls.\"\n"
+        )
+    };
+    let script = "fn on_input(ctx) { if ctx.command != () { ctx.add(\"n\", 1); } }";
+    let (first, second) = (manifest("aa", "roll"), manifest("bb", "Throw").replace("aliases = [\"throw\"]\n", ""));
+    let setup = TestApp::with()
+        .plugin("aa", &[("plugin.toml", &first), ("main.rhai", script)])
+        .plugin("bb", &[("plugin.toml", &second), ("main.rhai", script)]);
+    let app = setup.start().await;
+    let story = Story::begin(&app, &[]).await;
+    let set = app.turns.set_plugins(story.user, story.id, vec![on("bb"), on("aa")]).await.unwrap();
+    assert_eq!(set.warnings, ["/Throw: aa gets it, bb does not"]);
+    let turn = story.say("/THROW 2d6").await;
+    let n = async |id: &str| story.var(turn.user, &format!("/{id}/n")).await;
+    assert_eq!((n("aa").await, n("bb").await), (json!(1), json!(null)));
+    let delta = story.delta(turn.user).await;
+    let warnings: Vec<&Value> = delta.runs.iter().map(|run| &run["warnings"]).collect();
+    assert_eq!(warnings[0], &json!([]));
+    assert!(warnings[1][0].as_str().unwrap().contains("goes to \"aa\""), "{warnings:?}");
+    let alone = app.turns.set_plugins(story.user, story.id, vec![on("bb")]).await.unwrap();
+    assert!(alone.warnings.is_empty());
+    assert_eq!(story.var(story.say("/throw").await.user, "/bb/n").await, json!(1), "alone it has its command");
+}
+
+/// Plugins run in the order of `after`, then of their ids, whatever the order of the settings; each sees what those before
+/// it made of text and world.
+#[tokio::test]
+async fn on_input_runs_plugins_in_after_order() {
+    let script = |letter: &str| {
+        format!(
+            "fn on_input(ctx) {{ ctx.append(\"/log\", \"{letter}\"); return ctx.text + \"{letter}\"; }}\n\
+             fn on_reply(ctx) {{ ctx.append(\"/log\", `{letter}${{ctx.get(\"/log\").len()}}`); }}"
+        )
+    };
+    let grant = |after: &str| {
+        format!(
+            "id = \"ID\"\ntitle = \"t\"\nversion = \"1.0.0\"\napi = \"1\"\nafter = [{after}]\n[permissions]\nrequest = [\"state.write:log\", \"input.rewrite\"]\n"
+        )
+    };
+    let setup = [("aa", "\"cc\"", "A"), ("bb", "", "B"), ("cc", "", "C")].into_iter().fold(
+        TestApp::with(),
+        |setup, (id, after, letter)| {
+            let (manifest, script) = (grant(after).replace("ID", id), script(letter));
+            setup.plugin(id, &[("plugin.toml", &manifest), ("main.rhai", &script)])
+        },
+    );
+    let app = setup.start().await;
+    let story = Story::begin(&app, &["cc", "aa", "bb"]).await;
+    let turn = story.say("Order: ").await;
+    assert_eq!(story.node(turn.user).await.content, "Order: BCA");
+    assert_eq!(story.var(turn.reply.id, "/log").await, json!(["B", "C", "A", "B3", "C4", "A5"]));
+    let by: Vec<String> = story.delta(turn.reply.id).await.operations.iter().map(|one| one.by.clone()).collect();
+    assert_eq!(by, ["bb", "cc", "aa"]);
+}
+
+/// Offered replies are those of the node that is looked at: its text, what was before it, its world and its parent's.
+#[tokio::test]
+async fn quick_replies_depend_on_viewed_node() {
+    let app = with_commands().start().await;
+    let story = Story::begin(&app, &["commands"]).await;
+    let greeting = story.head().await;
+    app.mock.script(Reply::ok(["An ogre!"]));
+    let turn = story.say("shout").await;
+    let log = story.log().await.len();
+    for (node, expected) in [
+        (greeting, ["Shout=shout!", "0 before, 0 then, 0 now=0 before, 0 then, 0 now"].as_slice()),
+        (turn.user, &["Shout=shout!", "1 before, 0 then, 1 now=1 before, 0 then, 1 now"]),
+        (turn.reply.id, &["Shout=shout!", "Run=Run", "2 before, 1 then, 1 now=2 before, 1 then, 1 now"]),
+    ] {
+        let offered = story.offered(node).await.replies;
+        assert!(offered.iter().all(|one| one.plugin == "commands"));
+        let offered: Vec<String> =
+            offered.iter().map(|SuggestedReply { label, send, .. }| format!("{label}={send}")).collect();
+        assert_eq!(offered, expected);
+    }
+    assert_eq!(story.log().await.len(), log, "offering writes nothing");
+}
+
+/// A plugin that fails while it offers replies costs its own buttons: it is said beside those of the others.
+#[tokio::test]
+async fn quick_replies_failure_is_reported_beside_others() {
+    logs::keep();
+    let app = with_commands().script("sulky", "fn quick_replies(ctx) { throw \"not today\"; }").start().await;
+    let story = Story::begin(&app, &["commands", "sulky"]).await;
+    story.offered(story.head().await).await;
+    let offered = story.offered(story.head().await).await;
+    assert_eq!(offered.replies[0].label, "Shout");
+    let problems: Vec<_> =
+        offered.problems.iter().map(|one| (one.code.as_str(), one.message.as_str(), one.plugin.as_deref())).collect();
+    assert_eq!(problems, [("plugin_runtime", "not today", Some("sulky"))]);
+    let told = logs::with(&["a plugin failed", &story.id.to_string(), "sulky", "quick_replies"]);
+    assert_eq!(told.len(), 1, "once, however often one looks: {told:?}");
+}

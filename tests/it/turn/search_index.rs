@@ -1,0 +1,110 @@
+//! The search index follows the log.
+
+use clotho_search::{LocalNow, ParsedQuery, SearchRequest};
+
+use super::*;
+
+/// What is found, as texts, once everything that was committed can be.
+async fn find(app: &TestApp, text: &str) -> Vec<String> {
+    let newest = app.store.read(|reader| reader.newest_cursor()).await.unwrap();
+    let mut look = tokio::time::interval(std::time::Duration::from_millis(5));
+    within(async {
+        while app.search.progress().visible < newest {
+            look.tick().await;
+        }
+    })
+    .await;
+    let query = ParsedQuery::parse(text, LocalNow { now: app.clock.now(), utc_offset_minutes: 0 }).unwrap();
+    let found = app.search.find(&SearchRequest::new(app.owner, query));
+    let mut texts: Vec<String> = found.page(0, 100).unwrap().hits.into_iter().map(|hit| hit.text).collect();
+    texts.sort();
+    texts
+}
+
+/// `domain.md` 8: every complete node of every branch is found, and nothing that is only on its way.
+#[tokio::test]
+async fn search_index_has_complete_nodes_of_all_branches() {
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    let greeting = story.head().await;
+    app.mock.script(Reply::ok(["A brass lantern."]));
+    let turn = story.say("What lantern?").await;
+    app.mock.script(Reply::ok(["A paper lantern 灯笼."]));
+    story.another(turn.reply.id).await;
+    story.write(greeting, "No lantern here.").await;
+    let (reply, gate) = gated(&["A lantern on its way"]);
+    app.mock.script(reply);
+    let started = story.start("Another?").await;
+    gate.release(1);
+    story.reads(started.generations[0], "A lantern on its way").await;
+    let all = ["A brass lantern.", "A paper lantern 灯笼.", "No lantern here.", "What lantern?"];
+    assert_eq!(find(&app, "lantern").await, all);
+    assert_eq!(find(&app, "灯笼").await, ["A paper lantern 灯笼."]);
+    gate.open();
+    story.done(started.generations[0]).await;
+    assert_eq!(find(&app, "lantern").await.len(), 5);
+    story
+        .edit(turn.user, clotho_engine::turn::EditSpec { generate: Some(None), ..edit("Which lantern?") })
+        .await
+        .unwrap();
+    assert_eq!(find(&app, "which").await, ["Which lantern?"]);
+}
+
+/// It goes on where it stopped, and begins anew when its folder is gone.
+#[tokio::test]
+async fn search_index_resumes_or_rebuilds_after_loss() {
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    let (user, id) = (story.user, story.id);
+    story.write(story.head().await, "Before the stop.").await;
+    assert_eq!(find(&app, "stop").await.len(), 1);
+    let app = app.restart().await;
+    let story = Story { app: &app, user, id };
+    story.write(story.head().await, "After the stop.").await;
+    assert_eq!(find(&app, "stop").await, ["After the stop.", "Before the stop."]);
+    let home = app.home();
+    let setup = app.stop().await;
+    std::fs::remove_dir_all(home.join("data/search")).unwrap();
+    let app = setup.start().await;
+    assert_eq!(find(&app, "stop").await, ["After the stop.", "Before the stop."]);
+}
+
+/// A session in the trash is found no more.
+#[tokio::test]
+async fn search_index_hides_trashed_sessions() {
+    let app = TestApp::start().await;
+    let (kept, gone) = (Story::begin(&app, &[]).await, Story::begin(&app, &[]).await);
+    for story in [kept, gone] {
+        story.write(story.head().await, "A lamp.").await;
+    }
+    assert_eq!(find(&app, "lamp").await.len(), 2);
+    let (user, id, now) = (gone.user, gone.id, app.clock.now());
+    app.store.write(move |tx| tx.trash_session(user, id, now)).await.unwrap();
+    assert_eq!(find(&app, "lamp").await.len(), 1);
+}
+
+/// A row that cannot be read does not stop it for ever: it is tried again, and goes on when the row is mended.
+#[tokio::test]
+async fn search_index_retries_unreadable_rows() {
+    use diesel::connection::SimpleConnection;
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    let (user, id) = (story.user, story.id);
+    let home = app.home();
+    let setup = app.stop().await;
+    std::fs::remove_dir_all(home.join("data/search")).unwrap();
+    let database = home.join("data/clotho.db");
+    let run = |sql: &str| {
+        let mut conn = crate::support::sql_beside(&database);
+        conn.batch_execute(sql).unwrap();
+    };
+    run(
+        "CREATE TABLE whole AS SELECT n, effects FROM operations; UPDATE operations SET effects = 'damaged' WHERE op = 1",
+    );
+    let app = setup.start().await;
+    let story = Story { app: &app, user, id };
+    story.write(story.head().await, "Hello again.").await;
+    assert_eq!(app.search.progress().fed, 0);
+    run("UPDATE operations SET effects = (SELECT effects FROM whole WHERE whole.n = operations.n) WHERE op = 1");
+    assert_eq!(find(&app, "hello").await, ["Hello again.", "Hello, You."]);
+}

@@ -1,0 +1,274 @@
+//! The order of things in a turn, and what is recorded of it.
+
+use clotho_core::oplog::{Effect, OperationKind};
+use clotho_core::tree::Kind;
+use clotho_core::tree::reference_tree::ReferenceTree;
+
+use super::*;
+use crate::support::mock_model::Dialect;
+
+/// S0-28, S4-32, S3-30: the answer is there while the model still thinks: the user's node, a placeholder, HEAD on the
+/// user's node; nothing of the reply is a fact yet.
+#[tokio::test]
+async fn send_returns_placeholder_before_model_replies() {
+    let app = with_hurt().start().await;
+    let story = Story::begin(&app, &["hurt"]).await;
+    let greeting = story.head().await;
+    let gate = Gate::new();
+    app.mock.script(Reply::ok(["The ogre ", "hits. [HP -10]"]).head_gated(&gate).gated(&gate));
+    let started = story.start("I swing.").await;
+    let (user, reply) = (story.node(started.node.unwrap()).await, story.node(started.generations[0]).await);
+    assert_eq!((user.parent, user.content.as_str(), user.status), (Some(greeting), "I swing.", Status::Complete));
+    assert_eq!((reply.parent, reply.content.as_str(), reply.status), (Some(user.id), "", Status::Generating));
+    assert_eq!((reply.role, reply.name.as_deref(), user.name.as_deref()), (Role::Assistant, Some("Rin"), Some("You")));
+    assert_eq!(story.head().await, user.id);
+    assert!(story.log().await.len() == 2, "begin and message; the reply is no operation yet");
+
+    app.mock.until_requests(1).await;
+    gate.release(2);
+    story.reads(reply.id, "The ogre ").await;
+    let half = story.node(reply.id).await;
+    assert_eq!((half.status, half.content.as_str()), (Status::Generating, ""), "text in the air is no fact");
+    assert!(story.delta(reply.id).await.is_empty());
+    assert_eq!(story.trace_of(reply.id).await, None);
+    assert_eq!(story.head().await, user.id);
+
+    gate.open();
+    let done = story.done(reply.id).await;
+    assert_eq!((done.content.as_str(), done.status), ("The ogre hits. [HP -10]", Status::Complete));
+    assert_eq!(story.head().await, reply.id);
+}
+
+/// S0-33, S3-21, S3-22, S0-36: user's node and placeholder, pointer, and then in one operation the reply with its text,
+/// delta and trace, and last the pointer.
+#[tokio::test]
+async fn turn_writes_message_and_reply_operations() {
+    let app = with_hurt().start().await;
+    let story = Story::begin(&app, &["hurt"]).await;
+    let greeting = story.head().await;
+    app.mock.script(Reply::ok(["Ouch. [HP -10]"]).usage(20, 3));
+    let turn = story.say("I swing.").await;
+    let log = story.log().await;
+    let acts: Vec<OperationKind> = log.iter().map(|op| op.kind).collect();
+    assert_eq!(acts, [OperationKind::Begin, OperationKind::Message, OperationKind::Reply]);
+    let reply = turn.reply.id;
+    assert_eq!(
+        log[1].effects,
+        [
+            Effect::Added { node: turn.user, parent: Some(greeting) },
+            Effect::Added { node: reply, parent: Some(turn.user) },
+            Effect::Head { from: Some(greeting), to: turn.user },
+            Effect::Remembered { node: greeting, from: None, to: Some(turn.user) },
+        ]
+    );
+    assert_eq!(
+        log[2].effects,
+        [
+            Effect::Completed { node: reply },
+            Effect::Head { from: Some(turn.user), to: reply },
+            Effect::Remembered { node: turn.user, from: None, to: Some(reply) },
+        ]
+    );
+    assert_eq!((log[1].step, log[2].step, log[2].actor), (2, 2, None), "the reply belongs to the step that asked");
+    assert_eq!(story.delta(reply).await.operations.len(), 3);
+    assert!(story.trace(reply).await.is_exact);
+}
+
+/// S0-49, S2-17, S1-26: twenty turns are forty nodes and a greeting; the log alone rebuilds the tree; each prompt is the
+/// one before it and what was said since.
+#[tokio::test]
+async fn twenty_turns_rebuild_from_log_and_extend_prompt() {
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    let mut said = vec!["Be Rin.".to_owned(), "Hello, You.".to_owned()];
+    for n in 0..20 {
+        app.mock.script(Reply::ok([format!("Answer {n}.")]));
+        let turn = story.say(&format!("Question {n}?")).await;
+        assert_eq!(turn.reply.turn, n + 1);
+        said.push(format!("Question {n}?"));
+        let body = &app.mock.requests()[usize::try_from(n).unwrap()];
+        assert_eq!(sent(body).iter().map(|(_, text)| *text).collect::<Vec<_>>(), said);
+        said.push(turn.reply.content);
+    }
+    let path = story.path(story.head().await).await;
+    assert_eq!(path.len(), 41);
+    assert!(path[0].kind == Kind::Greeting && path[1..].iter().all(|node| node.kind == Kind::Message));
+    let roles: Vec<Role> = path.iter().map(|node| node.role).collect();
+    assert!(roles[1..].chunks(2).all(|pair| pair == [Role::User, Role::Assistant]));
+    let log = story.log().await;
+    assert_eq!(log.len(), 41);
+    let mirror = ReferenceTree::replay(&log).unwrap();
+    assert_eq!(mirror.head(), Some(story.head().await));
+    assert_eq!(mirror.path(story.head().await)[1..], path.iter().map(|node| node.id).collect::<Vec<_>>());
+}
+
+/// S0-16, S1-13, S2-03, S3-14: what is recorded on the node is what was sent: the session's parameters, the request's over
+/// them, the endpoint's own, the seed; and how long it took.
+#[tokio::test]
+async fn sent_parameters_and_timing_are_recorded_on_reply() {
+    let app = TestApp::start().await;
+    let character = app.character(rin()).await;
+    let params = json!({"temperature": 0.7, "top_p": 0.9, "stop": ["\n"]}).as_object().unwrap().clone();
+    let new = SessionSpec { character_ids: vec![character], params, ..SessionSpec::default() };
+    let story = Story::with(&app, new).await;
+    app.mock.script(Reply::ok(["Yes."]).usage(12, 2));
+    let own = json!({"temperature": 0.2, "max_tokens": 50}).as_object().unwrap().clone();
+    let generate = GenerationSpec { params: own, model: Some("second/mock".into()), ..GenerationSpec::default() };
+    let new = MessageSpec { generate: Some(generate), ..message(story.head().await, "Well?") };
+    let started = story.send(new).await.unwrap();
+    let reply = story.done(started.generations[0]).await;
+    let mut body = app.mock.requests()[0].as_object().unwrap().clone();
+    body.retain(|name, _| !matches!(name.as_str(), "model" | "messages" | "stream" | "stream_options"));
+    let recorded = reply.metadata["params"].as_object().unwrap();
+    assert_eq!(Value::Object(recorded.clone()), Value::Object(body.clone()));
+    assert_eq!(
+        (&recorded["temperature"], &recorded["top_p"], &recorded["stop"], &recorded["top_k"], &recorded["max_tokens"]),
+        (&json!(0.2), &json!(0.9), &json!(["\n"]), &json!(7), &json!(50))
+    );
+    assert_eq!(reply.metadata["seed"], body["seed"]);
+    assert_eq!(reply.metadata["model"], "second/mock");
+    assert_eq!(reply.metadata["reportedModel"], "mock");
+    assert_eq!(reply.metadata["finishReason"], "stop");
+    assert_eq!(reply.metadata["tokenCount"], json!({"prompt": 12, "completion": 2}));
+    let millis = |key: &str| reply.metadata[key].as_u64().unwrap();
+    assert!(millis("firstTokenMs") > 0 && millis("latencyMs") > millis("firstTokenMs"));
+    assert!(reply.created >= story.node(started.node.unwrap()).await.created);
+    let head = story.trace(reply.id).await.head;
+    assert_eq!((&head["params"], &head["model"]), (&reply.metadata["params"], &json!("second/mock")));
+}
+
+/// S1-12: thinking stands apart from the text, is kept, and is in no later prompt.
+#[tokio::test]
+async fn reasoning_is_kept_but_not_sent_again() {
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    app.mock.script(Reply::ok(["<think>inside</think>", "Aloud."]).reasoning(Dialect::All, ["quietly ", "pondering"]));
+    let reply = story.say("One?").await.reply;
+    assert_eq!(reply.reasoning.as_deref(), Some("quietly pondering"));
+    assert_eq!(reply.content, "<think>inside</think>Aloud.", "the node keeps what was received");
+    story.say("Two?").await;
+    let second = app.mock.requests()[1].to_string();
+    assert!(!second.contains("pondering") && !second.contains("inside"), "{second}");
+    assert_eq!(sent(&app.mock.requests()[1])[3], ("assistant", "Aloud."));
+}
+
+/// S0-03, S2-01, S1-05: whatever the tree looks like, the model sees a plain list: no ids, no branches, no sibling's text.
+#[tokio::test]
+async fn prompt_is_plain_list_without_tree_data() {
+    let app = with_hurt().start().await;
+    let story = Story::begin(&app, &["hurt"]).await;
+    let greeting = story.head().await;
+    let first = story.say("Question one?").await;
+    app.mock.script(Reply::ok(["SIBLING-A"]));
+    let sibling = story.another(first.reply.id).await;
+    app.mock.script(Reply::ok(["OTHER-BRANCH reply"]));
+    let other = story.say_to(greeting, "OTHER-BRANCH question?").await;
+    story.checkout(first.reply.id).await;
+    app.mock.script(Reply::ok(["Last."]));
+    let last = story.say("Question two?").await;
+    let body = app.mock.requests().pop().unwrap();
+    let keys: Vec<&String> = body.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["model", "messages", "stream", "stream_options", "seed", "max_tokens"]);
+    for one in body["messages"].as_array().unwrap() {
+        assert_eq!(one.as_object().unwrap().keys().collect::<Vec<_>>(), ["role", "content"]);
+    }
+    let text = body.to_string();
+    for node in [greeting, first.user, first.reply.id, sibling.id, other.user, other.reply.id, last.user, last.reply.id]
+    {
+        assert!(!text.contains(&node.to_string()), "{node} in {text}");
+    }
+    for secret in ["SIBLING", "OTHER-BRANCH", &story.id.to_string(), &story.user.to_string()] {
+        assert!(!text.contains(secret), "{secret} in {text}");
+    }
+    assert!(text.contains("Question one?") && text.contains("Question two?"));
+}
+
+/// S2-16: two providers take turns in one line, and each sees all of it.
+#[tokio::test]
+async fn two_providers_alternating_share_full_history() {
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    for (n, model) in ["mock/mock", "second/mock", "mock/other", "second/mock"].into_iter().enumerate() {
+        story.set("model", json!(model)).await;
+        app.mock.script(Reply::ok([format!("From {model}.")]));
+        let reply = story.say(&format!("Turn {n}.")).await.reply;
+        assert_eq!(reply.metadata["model"], model);
+    }
+    let bodies = app.mock.requests();
+    let models: Vec<&Value> = bodies.iter().map(|body| &body["model"]).collect();
+    assert_eq!(models, ["mock", "mock", "other", "mock"]);
+    assert_eq!(
+        bodies.iter().map(|body| body["top_k"].clone()).collect::<Vec<_>>(),
+        [json!(null), json!(7), json!(null), json!(7)]
+    );
+    let last: Vec<&str> = sent(&bodies[3]).iter().map(|(_, text)| *text).collect();
+    assert_eq!(
+        last[2..],
+        ["Turn 0.", "From mock/mock.", "Turn 1.", "From second/mock.", "Turn 2.", "From mock/other.", "Turn 3."]
+    );
+}
+
+/// S4-07: five places of one session are answered at once, and each answer is right.
+#[tokio::test]
+async fn five_parallel_replies_in_session_are_correct() {
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    let greeting = story.head().await;
+    let gate = Gate::new();
+    app.mock.always(Reply::ok(["Same ", "words."]).head_gated(&gate));
+    let mut started = Vec::new();
+    for n in 0..5 {
+        started.push(story.send(message(greeting, &format!("Branch {n}?"))).await.unwrap());
+    }
+    app.mock.until_requests(5).await;
+    assert_eq!(app.live.count(story.user), (5, 5));
+    gate.open();
+    for one in &started {
+        assert_eq!(story.done(one.generations[0]).await.content, "Same words.");
+    }
+    let mut asked: Vec<String> =
+        app.mock.requests().iter().map(|body| sent(body).last().unwrap().1.to_owned()).collect();
+    asked.sort();
+    assert_eq!(asked, ["Branch 0?", "Branch 1?", "Branch 2?", "Branch 3?", "Branch 4?"]);
+    assert_eq!(story.children(greeting).await.len(), 5);
+}
+
+/// S1-10: narration is a turn without a user's words; the model answers it.
+#[tokio::test]
+async fn narration_without_user_text_is_answered() {
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    let new = MessageSpec { role: Role::System, ..message(story.head().await, "Night falls.") };
+    let started = story.send(new).await.unwrap();
+    let reply = story.done(started.generations[0]).await;
+    let narration = story.node(started.node.unwrap()).await;
+    assert_eq!((narration.role, narration.name, reply.turn), (Role::System, None, 1));
+    let body = &app.mock.requests()[0];
+    assert_eq!(sent(body)[2..], [("system", "Night falls."), ("user", "[Go on]")]);
+    let assistant = MessageSpec { role: Role::Assistant, ..message(story.head().await, "By hand.") };
+    assert!(matches!(story.send(assistant.clone()).await, Err(TurnError::Invalid { field: "generate", .. })));
+    let written = story.send(MessageSpec { generate: None, ..assistant }).await.unwrap();
+    let written = story.node(written.node.unwrap()).await;
+    assert_eq!((written.role, written.name.as_deref()), (Role::Assistant, Some("Rin")));
+}
+
+/// `domain.md` 2.4: who speaks is on the node; the newest user's persona is the user; another's persona is not there.
+#[tokio::test]
+async fn newest_persona_on_path_is_the_user() {
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    let ann = app.persona(json!({"name": "Ann", "description": "{{user}} is a smith."})).await;
+    let new = MessageSpec { persona: Some(ann), ..message(story.head().await, "I am here.") };
+    let started = story.send(new).await.unwrap();
+    story.done(started.generations[0]).await;
+    let user = story.node(started.node.unwrap()).await;
+    assert_eq!((user.name.as_deref(), user.persona, user.author), (Some("Ann"), Some(ann), Some(story.user)));
+    assert_eq!(sent(&app.mock.requests()[0])[0].1, "Be Rin.\n\nAnn is a smith.");
+    story.say("And I.").await;
+    let body = app.mock.requests().pop().unwrap();
+    let users: Vec<&str> = sent(&body).iter().filter(|(role, _)| *role == "user").map(|(_, text)| *text).collect();
+    assert_eq!(users, ["Ann: I am here.", "You: And I."], "two people on the path are told apart");
+    let stranger = clotho_core::ids::PersonaId::new(app.ids.next(app.clock.now()));
+    let new = MessageSpec { persona: Some(stranger), ..message(story.head().await, "Who?") };
+    assert!(matches!(story.send(new).await, Err(TurnError::Refused(clotho_core::tree::edit::TreeError::NotFound(_)))));
+}

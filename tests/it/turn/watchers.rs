@@ -1,0 +1,134 @@
+//! Watchers: every operation once and in order, every text without gap or repetition, however slowly they read.
+
+use std::collections::HashMap;
+
+use clotho_core::oplog::{Effect, Operation};
+
+use super::*;
+
+/// Someone who watches a session, as a socket does: takes operations by number and texts by offset.
+struct Viewer<'a> {
+    story: Story<'a>,
+    watcher: clotho_engine::live::SessionWatcher,
+    operations: Vec<Operation>,
+    texts: HashMap<NodeId, String>,
+    pieces: usize,
+}
+
+impl<'a> Viewer<'a> {
+    /// Watches first and reads the log afterwards.
+    async fn new(story: Story<'a>) -> Self {
+        let watcher = story.app.live.watch(story.id);
+        let operations = story.log().await;
+        Self { story, watcher, operations, texts: HashMap::new(), pieces: 0 }
+    }
+
+    /// Takes what is new.
+    async fn pull(&mut self) {
+        for running in self.watcher.running() {
+            let text = self.texts.entry(running.id).or_default();
+            let new = running.with_partial_text(|written| written.content.get(text.len()..).unwrap().to_owned());
+            self.pieces += usize::from(!new.is_empty());
+            text.push_str(&new);
+        }
+        let seen = self.operations.last().map_or(0, |operation| operation.op);
+        match self.watcher.operations_since(seen) {
+            Some(new) => self.operations.extend(new.iter().map(|operation| (**operation).clone())),
+            None => self.operations.extend(self.story.log().await.into_iter().filter(|one| one.op > seen)),
+        }
+    }
+
+    /// Takes what is new until a reply has ended.
+    async fn until_completed(&mut self, node: NodeId) {
+        let completed = Effect::Completed { node };
+        within(async {
+            while !self.operations.iter().any(|one| one.effects.contains(&completed)) {
+                self.watcher.changed().await;
+                self.pull().await;
+            }
+        })
+        .await;
+    }
+}
+
+/// S4-45, S4-46, S4-47: a quick watcher sees each piece, a slow one larger pieces less often; both have seen every
+/// operation once, in order, and the whole text as a prefix of what was committed.
+#[tokio::test]
+async fn watchers_get_every_operation_once_at_any_speed() {
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    let (mut quick, mut slow) = (Viewer::new(story).await, Viewer::new(story).await);
+    let pieces = ["Once ", "upon ", "a 时", "间🌙", ", ", "there ", "was ", "a lamp."];
+    let (reply, gate) = gated(&pieces);
+    app.mock.script(reply);
+    let started = story.start("Tell me.").await;
+    let reply = started.generations[0];
+    for n in 1..=pieces.len() {
+        gate.release(1);
+        let so_far = pieces[..n].concat();
+        story.reads(reply, &so_far).await;
+        quick.pull().await;
+        assert_eq!(quick.texts[&reply], so_far);
+        if n % 3 == 0 {
+            slow.pull().await;
+            assert_eq!(slow.texts[&reply], so_far);
+        }
+    }
+    slow.pull().await;
+    gate.open();
+    quick.until_completed(reply).await;
+    slow.until_completed(reply).await;
+    let done = story.node(reply).await;
+    let log = story.log().await;
+    assert_eq!((quick.pieces, slow.pieces), (8, 3));
+    for viewer in [quick, slow] {
+        assert_eq!(viewer.operations, log);
+        assert_eq!(viewer.texts[&reply], done.content);
+    }
+    assert_eq!(app.live.watcher_counts(), (0, 0), "rooms go with their watchers");
+}
+
+/// Many operations at once, and a watcher that looks only at the end: it reads the log where memory does not reach.
+#[tokio::test]
+async fn watcher_lagging_catches_up_from_log() {
+    let app = TestApp::start().await;
+    let story = Story::begin(&app, &[]).await;
+    let mut sleeper = Viewer::new(story).await;
+    let mut awake = Viewer::new(story).await;
+    let greeting = story.head().await;
+    for n in 0..300 {
+        story.enable(greeting, n % 2 == 0).await;
+        story.write(greeting, &format!("Note {n}.")).await;
+    }
+    let started = story.start("Last.").await;
+    story.done(started.generations[0]).await;
+    awake.until_completed(started.generations[0]).await;
+    sleeper.until_completed(started.generations[0]).await;
+    let log = story.log().await;
+    assert!(log.len() > 550, "{}", log.len());
+    assert_eq!(sleeper.operations, log);
+    assert_eq!(awake.operations, log);
+}
+
+/// S0-56: a watcher that comes in the middle of a reply begins with what is there; watchers of other sessions hear nothing.
+#[tokio::test]
+async fn watcher_joining_mid_reply_gets_text_so_far() {
+    let app = TestApp::start().await;
+    let (story, other) = (Story::begin(&app, &[]).await, Story::begin(&app, &[]).await);
+    let mut elsewhere = Viewer::new(other).await;
+    let (reply, gate) = gated(&["First ", "second ", "third."]);
+    app.mock.script(reply);
+    let started = story.start("Hi.").await;
+    let reply = started.generations[0];
+    gate.release(2);
+    story.reads(reply, "First second ").await;
+    let mut late = Viewer::new(story).await;
+    late.pull().await;
+    assert_eq!(late.texts[&reply], "First second ");
+    gate.open();
+    late.until_completed(reply).await;
+    assert_eq!(late.operations, story.log().await);
+    elsewhere.pull().await;
+    assert_eq!((elsewhere.operations, elsewhere.texts.len()), (other.log().await, 0));
+    assert!(late.watcher.running().is_empty() && story.done(reply).await.content == "First second third.");
+}
