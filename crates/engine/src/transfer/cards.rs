@@ -1,5 +1,5 @@
-//! Cards of other programs in and out: what `interop` reads becomes a character with its files, and a character becomes what
-//! `interop` writes.
+//! Imports and exports character cards: converts between what `interop` reads or writes and characters with their
+//! files.
 
 use serde_json::{Map, Value, json};
 
@@ -18,47 +18,45 @@ use super::lorebooks::{
 use super::pictures::{picture_files, picture_url};
 use super::report::ForeignImportItem;
 
-/// What cards say beyond their fields; also the name of the file that has it where it is too large.
+/// The field with the extensions of a card, also the name of the file that holds them if they are too large.
 const EXTENSIONS: &str = "extensions";
-/// Below this name a card says what it suggests for its sessions.
+/// The extension key under which a card suggests plugins and settings for its sessions.
 const CLOTHO_KEY: &str = "clotho";
-/// The plugin that keeps values in the way of MVU.
+/// The plugin that keeps MVU values.
 const MVU_PLUGIN: &str = "mvu";
-/// A card's own files stand below this name, so that none of them is taken for its picture.
+/// The name prefix of asset files, so that none of them is taken for the picture.
 const BESIDE: &str = "card/";
 
-/// Why a card is not kept.
+/// Why a card is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CardRejection {
-    /// The file is no card.
     #[error(transparent)]
     NoCard(#[from] CardImportError),
-    /// A field is more than a card may have.
+    /// A field exceeds a limit.
     #[error(transparent)]
     Unfit(#[from] ValidationError),
 }
 
-/// A character on its way in.
+/// A character that is being imported.
 #[derive(Debug, Clone)]
 pub struct CharacterImport {
-    /// The character.
     pub character: CharacterCard,
-    /// Its picture and what came with it.
+    /// Its picture, thumbnail and assets.
     pub files: Vec<CardFile>,
-    /// Its lorebook.
+    /// The lorebook inside the card.
     pub book: Option<Lorebook>,
-    /// The chat that was open last where it comes from.
+    /// The chat that was open last in the other program.
     pub open_chat: Option<String>,
-    /// Whether it was a favourite there.
+    /// Whether it was a favourite in the other program.
     pub is_favourite: bool,
-    /// What is to say of the two.
+    /// The report items of character and lorebook.
     pub items: Vec<ForeignImportItem>,
 }
 
-/// Reads a card of another program, for a character of this id.
+/// Reads a card of another program as the character with this id.
 ///
 /// # Errors
-/// It is no card, or more than a card may be.
+/// Returns an error if the file is no card, or the card exceeds a limit.
 pub fn read_card(
     file: &[u8],
     name: Option<&str>,
@@ -68,6 +66,7 @@ pub fn read_card(
 ) -> Result<CharacterImport, CardRejection> {
     let card::ImportedCard { card: mut fields, book, picture, assets, open_chat, is_favourite, mut findings } =
         card::read(file)?;
+    // Picture and assets become files.
     let mut files = Vec::new();
     if let Some(bytes) = picture {
         let address = picture_url("characters", id, &bytes);
@@ -91,12 +90,14 @@ pub fn read_card(
             bytes: asset.bytes,
         }
     }));
+    // The lorebook inside the card becomes a lorebook of its own.
     let title = fields.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
     let book = book.map(|card_book| embedded_lorebook(card_book, &title, ids, now)).transpose()?;
     if let Some((book, _)) = &book {
         fields.insert(LOREBOOK.to_owned(), book.id.to_string().into());
         suggest_plugin(&mut fields, book);
     }
+    // Trim the fields to the limits, or reject the card.
     findings.extend(
         trim_to_limits(&mut fields)
             .into_iter()
@@ -117,7 +118,7 @@ pub fn read_card(
     Ok(CharacterImport { character, files, book, open_chat, is_favourite, items })
 }
 
-/// What is to say of rules for this program that a card brings along.
+/// Returns the finding for a plugin embedded in the card.
 fn embedded_plugin_finding(fields: &Map<String, Value>) -> Option<ImportFinding> {
     let words = match embedded_plugin::read(fields)? {
         Ok(source) => format!(
@@ -134,7 +135,7 @@ fn greetings(fields: &Map<String, Value>) -> impl Iterator<Item = &str> {
     fields.get("firstMessage").into_iter().chain(others).filter_map(Value::as_str)
 }
 
-/// A card whose lorebook says what values begin with suggests the plugin that keeps them, where it suggests nothing itself.
+/// Adds the suggestion of the MVU plugin if the lorebook has initial values and the card suggests nothing itself.
 fn suggest_plugin(fields: &mut Map<String, Value>, book: &Lorebook) {
     if initial_values(&book.card).is_empty() {
         return;
@@ -144,7 +145,7 @@ fn suggest_plugin(fields: &mut Map<String, Value>, book: &Lorebook) {
     }
 }
 
-/// The lorebook inside a card.
+/// Converts the lorebook inside a card.
 fn embedded_lorebook(
     mut book: Value,
     title: &str,
@@ -157,8 +158,8 @@ fn embedded_lorebook(
     Ok((book, item))
 }
 
-/// Some cards bring megabytes of scripts. They are not read again and again with the character: what makes it too large
-/// is kept beside it.
+/// Moves the extensions of a card that is too large into a file beside it, so that they are not loaded with the
+/// character. Some cards contain megabytes of scripts.
 fn extract_scripts(fields: &mut Map<String, Value>, findings: &mut Vec<ImportFinding>) -> Option<CardFile> {
     if !validate_card(fields).is_err_and(|unfit| unfit.field.is_none()) {
         return None;
@@ -171,24 +172,24 @@ fn extract_scripts(fields: &mut Map<String, Value>, findings: &mut Vec<ImportFin
 }
 
 impl CharacterImport {
-    /// A character that has nothing beside it.
+    /// Returns a character without files and lorebook.
     pub const fn without_files(character: CharacterCard) -> Self {
         Self { character, files: Vec::new(), book: None, open_chat: None, is_favourite: false, items: Vec::new() }
     }
 
-    /// Keeps the character with its files and its lorebook.
+    /// Writes a new character with its files and lorebook.
     ///
     /// # Errors
-    /// The database fails.
+    /// Returns an error if the database fails.
     pub fn keep(&self, tx: &mut Tx<'_>, owner: UserId) -> Result<(), WriteError> {
         tx.put_character(owner, &self.character)?;
         self.put_files_and_lorebook(tx, owner)
     }
 
-    /// Puts the character in the place of the one with its id.
+    /// Replaces the character with the same id.
     ///
     /// # Errors
-    /// It is not there or somebody else's.
+    /// Returns an error if it does not exist or belongs to another user.
     pub fn replace(&self, tx: &mut Tx<'_>, owner: UserId) -> Result<(), WriteError> {
         tx.update_character(owner, &self.character)?;
         self.put_files_and_lorebook(tx, owner)
@@ -200,8 +201,8 @@ impl CharacterImport {
     }
 }
 
-/// Gives a card of this program what it suggests for its sessions, which it says below its extensions where it travels. What a
-/// stranger's card says there stays there.
+/// Moves the suggestions of a card that Clotho exported from its extensions into its metadata. It is not called for
+/// other cards, whose suggestions stay in the extensions.
 pub fn take_suggestions(card: &mut Map<String, Value>) {
     let Some(metadata) = card.get_mut("metadata").and_then(Value::as_object_mut) else { return };
     let extensions = metadata.get_mut(EXTENSIONS).and_then(Value::as_object_mut);
@@ -210,10 +211,10 @@ pub fn take_suggestions(card: &mut Map<String, Value>) {
     }
 }
 
-/// A character with all that belongs to it.
+/// A character with its files and its lorebook.
 pub type CharacterParts<'a> = (&'a CharacterCard, &'a [CardFile], Option<&'a Lorebook>);
 
-/// Whether two characters say the same and look the same, wherever and whenever they were made.
+/// Whether two characters export as equal cards and pictures, apart from creation dates.
 pub fn is_same_character(one: CharacterParts<'_>, other: CharacterParts<'_>) -> bool {
     let said = |(character, files, book): CharacterParts<'_>| {
         let mut sheet = card_sheet(character, files, book);
@@ -226,23 +227,24 @@ pub fn is_same_character(one: CharacterParts<'_>, other: CharacterParts<'_>) -> 
     said(one) == said(other)
 }
 
-/// The lorebook that belongs to a character.
+/// Returns the lorebook of a character.
 pub fn lorebook_of(character: &CharacterCard) -> Option<LorebookId> {
     character.card.get(LOREBOOK)?.as_str()?.parse().ok()
 }
 
-/// Gives a character the lorebook that belongs to it.
+/// Sets the lorebook of a character.
 pub fn bind_lorebook(character: &mut CharacterCard, book: LorebookId) {
     character.card.insert(LOREBOOK.to_owned(), book.to_string().into());
 }
 
-/// Gives a character lorebooks beside its own.
+/// Sets the additional lorebooks of a character.
 pub fn bind_extra_lorebooks(character: &mut CharacterCard, books: &[LorebookId]) {
     let books: Vec<Value> = books.iter().map(|book| book.to_string().into()).collect();
     character.card.insert(EXTRA_LOREBOOKS.to_owned(), books.into());
 }
 
-/// A character as a sheet that goes out. Which picture it shows and which lorebook is its own stand beside it, not in it.
+/// Converts a character for an export. The picture URL and lorebook ids are left out; picture and lorebook are
+/// separate fields of the result.
 pub fn card_sheet<'a>(character: &CharacterCard, files: &'a [CardFile], book: Option<&Lorebook>) -> ExportCard<'a> {
     let mut card: Map<String, Value> = character.card.clone();
     card.shift_remove("avatar");

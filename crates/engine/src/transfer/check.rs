@@ -1,5 +1,5 @@
-//! What must hold of a file before anything of it is written. The log comes before the nodes, so that each node is held to
-//! what the log made of it, and a fault is found at its line.
+//! Checks a whole session file before anything is written. The log comes before the nodes, so each node is compared
+//! with what the log makes of it, and a fault is reported with its line.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
@@ -19,45 +19,43 @@ use clotho_store::{ActiveRules, NodeCounts};
 
 use super::line_validation::{self, LineValidity, parse_json};
 
-/// The most bytes of rules and schemas in one file: they are kept in memory while it is looked at.
+/// The most bytes of rules and schemas in one file, which are kept in memory during the check.
 const RULES_BYTES: usize = 16 << 20;
 
-/// The highest number of a trace along its path: there are not so many messages anywhere.
+/// The highest number of a trace along its path, far more than a story has messages.
 const NUMBERS: i64 = 1 << 31;
 
-/// The most files of other programs that one session was made of: their names are held.
+/// The most source files of one session, whose names are kept in memory.
 const MOST_SOURCES: usize = 100_000;
 
-/// What was learned of a file that may come in.
+/// What the check found out about a valid file.
 #[derive(Debug, Clone)]
 pub struct ImportCheck {
-    /// Its session.
     pub session: SessionLine,
-    /// Every node that its log names, in the order of the file where it is there.
+    /// Every node of the file, in the order of the file.
     pub nodes: Vec<NodeId>,
-    /// Every fragment that its log names.
+    /// Every fragment that the log names.
     pub fragments: HashSet<FragmentId>,
-    /// Its stash and its labels, as the log makes them.
+    /// The stash and labels at the end of the log.
     pub stash_and_labels: StashAndLabels,
-    /// How much there is in it.
     pub counts: NodeCounts,
 }
 
-/// What stands beside the nodes of a session.
+/// The stash and the labels of a session.
 #[derive(Debug, Clone, Default)]
 pub struct StashAndLabels {
-    /// The fragments, each with its top.
+    /// The fragments, each with its top node.
     pub stash: Vec<(NodeId, FragmentInfo)>,
-    /// The nodes that lie in them.
+    /// The stashed nodes, each with its fragment.
     pub stashed_nodes: Vec<(NodeId, FragmentId)>,
-    /// The labels.
     pub labels: Vec<(String, LabelTarget)>,
 }
 
-/// Reads a whole file and looks whether it is one session that fits together. `told` hears of every line, and may end it.
+/// Checks that a file is one consistent session. `told` is called after each line and can stop the check with an
+/// error.
 ///
 /// # Errors
-/// What is wrong first, with its line; or what `told` says.
+/// Returns the first fault with its line, or the error of `told`.
 pub fn check<R: Read, E: From<ArchiveError>>(
     lines: &mut ArchiveReader<R>,
     mut told: impl FnMut() -> Result<(), E>,
@@ -74,7 +72,7 @@ pub fn check<R: Read, E: From<ArchiveError>>(
     check.finish().map_err(|message| lines.error(message).into())
 }
 
-/// The parts of a file, in their order.
+/// The sections of a file, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum ImportSection {
     Log,
@@ -83,7 +81,7 @@ enum ImportSection {
     Sources,
 }
 
-/// Everything that is known so far.
+/// The state of a check.
 struct ImportChecker {
     session: SessionLine,
     part: ImportSection,
@@ -91,16 +89,16 @@ struct ImportChecker {
     order: Vec<NodeId>,
     fragments: HashSet<FragmentId>,
     seen_nodes: HashSet<NodeId>,
-    /// The replies that are still being written.
+    /// The replies that are still being generated.
     running_replies: HashSet<NodeId>,
     blobs: HashSet<(BlobKind, blake3::Hash)>,
-    /// The texts of rules and schemas, by hash.
+    /// The texts of rules and schemas by hash.
     texts: HashMap<String, String>,
     text_bytes: usize,
     rules: HashSet<String>,
-    /// The numbers of the traces that have come.
+    /// The numbers of the traces so far, by node.
     traces: HashMap<NodeId, i64>,
-    /// The files of other programs that it was made of.
+    /// The names of the source files so far.
     sources: HashSet<String>,
 }
 
@@ -264,7 +262,8 @@ impl ImportChecker {
         Ok(())
     }
 
-    /// One root, no node twice, nothing below a reply that is still being written, and every parent before its children: so there can be no cycle.
+    /// Checks that there is one root, no node comes twice, parents come before their children, and nothing hangs
+    /// below a running reply. So there can be no cycle.
     fn check_position(&mut self, line: &NodeLine) -> LineValidity {
         if !self.seen_nodes.insert(line.id) {
             return Err(format!("the node {} comes twice", line.id));
@@ -308,7 +307,7 @@ impl ImportChecker {
         if !line.head.is_object() {
             return Err("the head of a trace is an object".into());
         }
-        // Each stands on one with a lower number, so reading it back ends.
+        // A trace builds on one with a lower number, so reading it back ends.
         let fits = match history.base {
             Some(base) => {
                 self.traces.get(&base).is_some_and(|number| (*number + 1..=NUMBERS).contains(&history.number))
@@ -351,7 +350,7 @@ impl ImportChecker {
     }
 }
 
-/// How much stands in the tree: nodes without the root, and those below which there is nothing.
+/// Counts the visible nodes without the root, and the visible leaves.
 fn counts(mirror: &ReferenceTree) -> NodeCounts {
     let shown = || mirror.nodes().iter().filter(|(_, place)| !place.is_hidden);
     let stands = |node: NodeId| mirror.nodes().get(&node).is_some_and(|place| !place.is_hidden);

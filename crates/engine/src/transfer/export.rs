@@ -1,4 +1,4 @@
-//! A session out of a database and into a file.
+//! Exports a session from the database to a file.
 
 use std::io::Write;
 
@@ -6,10 +6,10 @@ use clotho_core::clock::Time;
 use clotho_store::archive::ArchiveWriter;
 use clotho_store::{DatabaseSnapshot, SessionExportError, StoredSession};
 
-/// Writes a session as a file, and tells after each line how many nodes have been written; the bytes go back.
+/// Writes a session to `out` and returns `out`. `told` is called after each line with the number of nodes so far.
 ///
 /// # Errors
-/// The database or the bytes fail.
+/// Returns an error if the database or the writer fails.
 pub fn export<W: Write>(
     snapshot: &mut DatabaseSnapshot,
     held: &StoredSession,

@@ -1,5 +1,5 @@
-//! Where files come from: a folder on the disk, or an archive that is read where it lies. Nothing is unpacked and nothing is
-//! written, so no name in an archive leads anywhere; links are named and not followed.
+//! Reads the files of a folder or a zip archive in place. Nothing is unpacked to disk, so no name in an archive can
+//! escape; links are reported and not followed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,75 +15,71 @@ use zip::{CompressionMethod, ZipArchive};
 
 use clotho_compat::interop::finding::count_phrase;
 
-/// So many entries of one folder are looked at: nobody has more chats of one card.
+/// The most entries that are read of one folder.
 pub const MAX_ENTRIES: usize = 200_000;
-/// So many entries an archive may have: its list is held in memory.
+/// The most entries of an archive, whose directory is kept in memory.
 const MAX_PACKED_ENTRIES: u64 = 200_000;
-/// So deep do folders lie in folders at most.
+/// The greatest depth of nested folders.
 pub const MAX_DEPTH: usize = 8;
-/// So deep below what is named does the data of a person lie at most.
+/// The greatest depth of a data folder below the given path.
 const MAX_DATA_FOLDER_DEPTH: usize = 6;
-/// Text packs to a twentieth, the same state over and over to a hundredth; what is packed tighter is a trap.
+/// The highest compression ratio that is read. Text compresses about 20:1 and repeated states 100:1; more than this
+/// is taken for a zip bomb.
 const MAX_COMPRESSION_RATIO: u64 = 300;
-/// How far from the end of an archive its list may be named: a comment of the longest kind.
+/// How many bytes at the end of an archive are searched for its directory record: the longest comment and more.
 const TAIL: u64 = 66_000;
 
 /// A folder or an archive.
 pub enum FileContainer {
-    /// A folder.
     Folder(PathBuf),
-    /// An archive.
     Archive(ZipIndex),
 }
 
-/// What lies in an archive.
+/// The entries of an archive.
 pub struct ZipIndex {
-    /// By the names inside.
+    /// Entries by path.
     all: BTreeMap<String, ContainerEntry>,
-    /// So many entries it says that it has, and they were not found.
+    /// The number of entries that the archive promises but that were not found.
     missing_entries: u64,
 }
 
-/// Where the bytes of an archive lie: in a file, or in memory where it lies packed in another one.
+/// The bytes of an archive: an open file, or a buffer if the archive lies inside another one.
 trait ArchiveBytes: Read + Seek + Send + fmt::Debug {}
 
 impl<T: Read + Seek + Send + fmt::Debug> ArchiveBytes for T {}
 
 type SharedArchive = Arc<Mutex<dyn ArchiveBytes>>;
 
-/// Something that lies there.
+/// An entry of a folder or archive.
 #[derive(Debug, Clone)]
 pub struct ContainerEntry {
-    /// Its name from the top, with `/`.
+    /// Its path from the top, with `/`.
     pub name: String,
-    /// What it is.
     pub kind: ContainerEntryKind,
 }
 
 impl ContainerEntry {
-    /// Its name without what it lies in.
+    /// Returns the last part of its path.
     fn base_name(&self) -> &str {
         self.name.rsplit('/').next().unwrap_or_default()
     }
 }
 
-/// What something is.
+/// The kind of an entry.
 #[derive(Debug, Clone)]
 pub enum ContainerEntryKind {
-    /// A file.
     File(SourceFile),
-    /// A folder.
     Folder,
-    /// It is not read, and this is why.
+    /// It cannot be read, for this reason.
     NotReadable(&'static str),
 }
 
-/// A file: how it is named in the report, and how it is read.
+/// A file that can be read, with its name for the report.
 #[derive(Debug, Clone)]
 pub struct SourceFile {
-    /// From the folder that is imported, with `/`.
+    /// Its path from the imported folder, with `/`.
     pub name: String,
-    /// How large it is, or says that it is.
+    /// Its size, or the size that the archive states.
     pub bytes: u64,
     location: SourceFileLocation,
 }
@@ -91,7 +87,7 @@ pub struct SourceFile {
 #[derive(Debug, Clone)]
 enum SourceFileLocation {
     Path(PathBuf),
-    /// A part of a file, and the checksum of what comes out of it, where one is told.
+    /// A part of an archive, with the checksum of the unpacked bytes if there is one.
     Packed {
         file: SharedArchive,
         start: u64,
@@ -101,16 +97,16 @@ enum SourceFileLocation {
     },
 }
 
-/// The largest file that is read as a whole: a card with its picture, the definition of a group, settings.
+/// The largest file that is read into memory, such as a card with its picture or the settings.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
 impl SourceFile {
-    /// A file on the disk.
+    /// Returns a file on disk.
     pub fn on_disk(path: PathBuf, name: String, bytes: u64) -> Self {
         Self { name, bytes, location: SourceFileLocation::Path(path) }
     }
 
-    /// An open file as a whole.
+    /// Returns an open file.
     pub fn from_file(file: File, name: &str) -> io::Result<Self> {
         let bytes = file.metadata()?.len();
         Ok(Self::of(Arc::new(Mutex::new(file)), bytes, name))
@@ -121,28 +117,28 @@ impl SourceFile {
         Self { name: name.to_owned(), bytes, location }
     }
 
-    /// The name without folder.
+    /// Returns the file name without folder.
     pub fn file(&self) -> &str {
         self.name.rsplit('/').next().unwrap_or_default()
     }
 
-    /// The name without folder and ending: what other files call it.
+    /// Returns the file name without folder and extension, by which other files refer to it.
     pub fn stem(&self) -> &str {
         stem(self.file())
     }
 
-    /// What its name ends in, in small letters.
+    /// Returns the extension in lower case.
     pub fn ending(&self) -> String {
         self.name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default()
     }
 
-    /// Reads it from the beginning.
+    /// Opens the file for reading from its beginning.
     pub fn open(&self) -> io::Result<Box<dyn Read>> {
         Ok(match &self.location {
             SourceFileLocation::Path(path) => Box::new(File::open(path)?),
             SourceFileLocation::Packed { file, start, packed, is_deflated, sum } => {
                 let part = ArchiveSlice::of(file, *start, *packed);
-                // It is no longer than it says, whatever comes out.
+                // Never read more than the stated size.
                 let plain: Box<dyn Read> = match is_deflated {
                     true => Box::new(DeflateDecoder::new(BufReader::new(part)).take(self.bytes)),
                     false => Box::new(part.take(self.bytes)),
@@ -155,7 +151,7 @@ impl SourceFile {
         })
     }
 
-    /// All of a small file.
+    /// Reads a small file completely.
     pub fn read(&self) -> io::Result<Vec<u8>> {
         if self.bytes > MAX_FILE_BYTES {
             return Err(io::Error::other(format!("it has more than {MAX_FILE_BYTES} bytes")));
@@ -166,12 +162,12 @@ impl SourceFile {
     }
 }
 
-/// A file's name without its ending.
+/// Returns a file name without its extension.
 pub fn stem(file: &str) -> &str {
     file.rsplit_once('.').map_or(file, |(stem, _)| stem)
 }
 
-/// What comes out of an archive, which has to be what was put in: at its end the checksum is compared.
+/// A reader that compares the checksum at the end.
 struct ChecksumReader {
     read: CrcReader<Box<dyn Read>>,
     sum: u32,
@@ -190,12 +186,12 @@ impl Read for ChecksumReader {
     }
 }
 
-/// A part of a file that several read.
+/// A reader of a part of a shared file.
 struct ArchiveSlice {
     file: SharedArchive,
     start: u64,
     length: u64,
-    /// How far it is read.
+    /// The position inside the part.
     at: u64,
 }
 
@@ -230,8 +226,7 @@ impl Seek for ArchiveSlice {
 }
 
 impl SourceFile {
-    /// What lies in it, where it is an archive. One that is packed in another archive is held in memory, as long as anything of
-    /// it is read.
+    /// Opens the file as an archive. An archive inside another archive is kept in memory while any of it is read.
     pub fn archive(&self) -> io::Result<FileContainer> {
         let (file, bytes): (SharedArchive, u64) = match &self.location {
             SourceFileLocation::Path(path) => (Arc::new(Mutex::new(File::open(path)?)), self.bytes),
@@ -245,7 +240,7 @@ impl SourceFile {
 }
 
 impl FileContainer {
-    /// The list of an archive.
+    /// Reads the directory of an archive.
     fn archive(file: &SharedArchive, bytes: u64) -> io::Result<Self> {
         let (most, promised) = entry_counts(ArchiveSlice::of(file, 0, bytes))?;
         if most > MAX_PACKED_ENTRIES {
@@ -265,13 +260,14 @@ impl FileContainer {
         Ok(Self::Archive(ZipIndex { all, missing_entries: promised.saturating_sub(seen) }))
     }
 
-    /// Whether a file lies at the top of an archive.
+    /// Whether an archive has this file at its top level.
     pub fn has(&self, name: &str) -> bool {
         matches!(self, Self::Archive(packed) if packed.all.contains_key(name))
     }
 
-    /// Where the data of a person lies: at the top, or further down (`data/default-user`). Where a folder has one named `data`
-    /// in which there is some, the rest of it is the program; and below such data there is no more.
+    /// Finds the data folders: at the top or deeper, such as `data/default-user`. If a folder contains a `data`
+    /// folder with data, the rest of it is the program and is not searched. Data folders are not searched for
+    /// more.
     pub fn data_folders(&self) -> io::Result<Vec<String>> {
         let (mut homes, mut next, mut seen) = (Vec::new(), vec![(String::new(), 0, self.list("")?.0)], 0);
         while let Some((folder, depth, found)) = next.pop() {
@@ -301,7 +297,8 @@ impl FileContainer {
         Ok(homes)
     }
 
-    /// Whether what lies in a folder makes it that of a person. The chats of a card lie in a folder of their own.
+    /// Whether these entries make a folder a data folder. `chats` must contain a folder, because the chats of a
+    /// card lie in one.
     fn is_data_folder(&self, found: &[ContainerEntry]) -> bool {
         let has_folder = |name: &str| {
             let inside = self.list(name).map(|(found, _)| found).unwrap_or_default();
@@ -310,7 +307,7 @@ impl FileContainer {
         found.iter().any(|found| match (found.base_name(), &found.kind) {
             ("characters", ContainerEntryKind::Folder) => true,
             ("chats", ContainerEntryKind::Folder) => has_folder(&found.name),
-            // A link is named later.
+            // The link itself is reported later.
             ("characters" | "chats", ContainerEntryKind::NotReadable(_)) => true,
             _ => false,
         })
@@ -324,7 +321,7 @@ impl FileContainer {
                 .any(|found| self.list(&found.name).is_ok_and(|(found, _)| self.is_data_folder(&found)))
     }
 
-    /// What of an archive is not read, wherever it says that it lies.
+    /// Returns the entries of an archive that cannot be read, with the reasons.
     pub fn unread(&self) -> impl Iterator<Item = (&str, &'static str)> {
         let all = match self {
             Self::Folder(_) => None,
@@ -336,7 +333,7 @@ impl FileContainer {
         })
     }
 
-    /// What an archive says that it has, and has not.
+    /// Returns a sentence about entries that the archive promises but that were not found.
     pub fn missing_entries(&self) -> Option<String> {
         let lost = match self {
             Self::Archive(ZipIndex { missing_entries: lost, .. }) if *lost > 0 => *lost,
@@ -346,7 +343,7 @@ impl FileContainer {
         Some(format!("{entries} of the list of the archive cannot be read: it is damaged, or two have one name"))
     }
 
-    /// How many files lie in a folder, in whatever folders of it.
+    /// Counts the files in a folder and its subfolders.
     pub fn count(&self, folder: &str) -> usize {
         let (mut count, mut folders) = (0, vec![(folder.to_owned(), 0)]);
         while let Some((folder, depth)) = folders.pop() {
@@ -360,7 +357,7 @@ impl FileContainer {
         count
     }
 
-    /// What lies in a folder, by name; and whether there is more than is looked at.
+    /// Lists a folder, sorted by name, and whether there are more entries than are read.
     pub fn list(&self, folder: &str) -> io::Result<(Vec<ContainerEntry>, bool)> {
         match self {
             Self::Folder(top) => on_disk(top, folder),
@@ -394,7 +391,7 @@ fn escapes_root(name: &str) -> bool {
     name.starts_with('/') || name.contains(['\0', ':']) || name.split('/').any(|part| part == ".." || part == ".")
 }
 
-/// What an entry of an archive is; nothing where it is a folder.
+/// Returns the kind of an archive entry; `None` for a folder.
 fn entry<R: Read + Seek>(
     archive: &mut ZipArchive<R>,
     index: usize,
@@ -428,7 +425,7 @@ fn entry<R: Read + Seek>(
     })
 }
 
-/// Why an archive cannot be read, in words for people.
+/// Describes an archive error in words for users.
 fn damaged(error: ZipError) -> io::Error {
     match error {
         ZipError::Io(error) => error,
@@ -437,7 +434,7 @@ fn damaged(error: ZipError) -> io::Error {
     }
 }
 
-/// How many entries an archive may turn out to have, and how many it says that it has, before its list is read.
+/// Returns how many entries an archive may have at most, and how many it promises, before its directory is read.
 fn entry_counts(mut file: ArchiveSlice) -> io::Result<(u64, u64)> {
     file.seek(SeekFrom::Start(file.length.saturating_sub(TAIL)))?;
     let mut tail = Vec::new();
@@ -448,29 +445,29 @@ fn entry_counts(mut file: ArchiveSlice) -> io::Result<(u64, u64)> {
     };
     let ends =
         |mark: &'static [u8]| tail.windows(4).enumerate().filter(move |(_, here)| *here == mark).map(|(at, _)| at);
-    // Who reads the archive may take another end for the true one than is taken here: the largest counts.
+    // The zip reader may choose another end record than this code does, so take the largest count.
     let short = ends(b"PK\x05\x06").map(|end| number(end + 10, 2)).max().unwrap_or(0);
     let long = ends(b"PK\x06\x06").map(|end| number(end + 32, 8)).max();
-    // As many as the short form can say stand for more, which the long one says.
+    // The highest 16-bit count means that the zip64 record has the real one.
     let unsaid = if short >= u64::from(u16::MAX) { u64::MAX } else { 0 };
     let most = short.max(long.unwrap_or(unsaid));
-    // The true end is the one that ends where the archive does, with what it has to remark.
+    // The true end record ends exactly where the archive does, including its comment.
     let is_last = |end: &usize| u64::try_from(tail.len() - end).is_ok_and(|rest| rest == number(end + 20, 2) + 22);
     let promised = ends(b"PK\x05\x06").find(is_last).map(|end| number(end + 10, 2));
     Ok((most, promised.filter(|count| *count < u64::from(u16::MAX)).unwrap_or(0)))
 }
 
-/// Whether a folder is the one in which the program keeps what people have.
+/// Whether a folder has the name of SillyTavern's data root.
 fn is_data_root(name: &str) -> bool {
     name.rsplit('/').next() == Some("data")
 }
 
-/// Whether a folder is one of parts of programs, or a hidden one.
+/// Whether a folder belongs to a program or is hidden.
 fn is_program_folder(own: &str) -> bool {
     own == "node_modules" || own.starts_with('.')
 }
 
-/// A folder that is not there is empty.
+/// Lists a folder on disk; a missing one is empty.
 fn on_disk(top: &Path, folder: &str) -> io::Result<(Vec<ContainerEntry>, bool)> {
     let path = top.join(folder);
     let Ok(kind) = fs::symlink_metadata(&path) else { return Ok((Vec::new(), false)) };
@@ -492,7 +489,7 @@ fn on_disk(top: &Path, folder: &str) -> io::Result<(Vec<ContainerEntry>, bool)> 
         } else if kind.is_dir() {
             ContainerEntryKind::Folder
         } else if !kind.is_file() {
-            // Opening a pipe would wait for whoever writes into it.
+            // Opening a pipe would block until somebody writes to it.
             ContainerEntryKind::NotReadable("it is no file: a pipe, a socket or a device")
         } else {
             ContainerEntryKind::File(SourceFile::on_disk(entry.path(), name.clone(), kind.len()))

@@ -1,5 +1,5 @@
-//! The ids of a session that comes in: its own where nobody has them, new ones where somebody does. A copy has new ids
-//! everywhere, also inside the JSON of metadata, deltas, traces and the log; what its nodes were is kept as `provenance`.
+//! The ids of an imported session: its own if none of them is taken, otherwise new ones for all. A copy gets new ids
+//! everywhere, also inside the JSON of metadata, deltas, traces and log. Each node keeps its old id as `provenance`.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use clotho_store::archive::{ArchiveLine, HistoryNode, NodeLine, OperationLine, S
 
 use super::check::{ImportCheck, StashAndLabels};
 
-/// What ids become.
+/// Maps the ids in a file to ids here.
 #[derive(Debug, Clone)]
 pub struct ImportIdMap {
     session: SessionId,
@@ -23,12 +23,12 @@ pub struct ImportIdMap {
 }
 
 impl ImportIdMap {
-    /// Ids stay, but for the owner's: what was his is the one's who imports.
+    /// Keeps all ids, except that the importing user replaces the owner.
     pub fn keeping(session: &SessionLine, owner: UserId) -> Self {
         Self { session: session.id, from: session.owner, owner, new: HashMap::new() }
     }
 
-    /// New ids for a session, its nodes and its fragments.
+    /// Makes new ids for the session, its nodes and its fragments.
     pub fn copying(checked: &ImportCheck, owner: UserId, mut next: impl FnMut() -> Uuid) -> Self {
         let nodes = checked.nodes.iter().map(|id| id.uuid());
         let fragments = checked.fragments.iter().map(|id| id.uuid());
@@ -37,7 +37,7 @@ impl ImportIdMap {
         Self { new, ..Self::keeping(&checked.session, owner) }
     }
 
-    /// Whether it is a copy: what the original was made of is the original's.
+    /// Whether the session is a copy. A copy does not take over the source records of the original.
     pub fn is_copy(&self) -> bool {
         !self.new.is_empty()
     }
@@ -46,7 +46,7 @@ impl ImportIdMap {
         self.new.get(&id).copied().unwrap_or(id)
     }
 
-    /// What a node is called.
+    /// Maps the id of a node.
     pub fn node(&self, id: NodeId) -> NodeId {
         NodeId::new(self.id(id.uuid()))
     }
@@ -55,7 +55,7 @@ impl ImportIdMap {
         FragmentId::new(self.id(id.uuid()))
     }
 
-    /// The stash and the labels under their new names.
+    /// Maps the ids of stash and labels.
     pub fn stash_and_labels(&self, beside: &StashAndLabels) -> StashAndLabels {
         let cut = |cut: &FragmentInfo| FragmentInfo { fragment: self.fragment(cut.fragment), ..cut.clone() };
         let mark = |mark: &LabelTarget| LabelTarget { node: self.node(mark.node), ..*mark };
@@ -74,7 +74,7 @@ impl ImportIdMap {
         if id == self.from { self.owner } else { id }
     }
 
-    /// The session under its new name and owner.
+    /// Maps the ids and the owner of the session.
     pub fn session(&self, line: SessionLine) -> SessionLine {
         SessionLine {
             id: SessionId::new(self.id(line.id.uuid())),
@@ -85,10 +85,10 @@ impl ImportIdMap {
         }
     }
 
-    /// A line with other ids.
+    /// Maps the ids in a line.
     ///
     /// # Errors
-    /// Its JSON does not read: nothing of it may get lost on the way.
+    /// Returns an error if its JSON cannot be parsed, because nothing of it may get lost.
     pub fn line(&self, line: ArchiveLine) -> serde_json::Result<ArchiveLine> {
         Ok(match line {
             ArchiveLine::Session(session) => ArchiveLine::Session(Box::new(self.session(*session))),
@@ -119,7 +119,7 @@ impl ImportIdMap {
         Ok(line)
     }
 
-    /// The metadata of a copy: what it is a copy of stands in it.
+    /// Maps the metadata of a node and adds its provenance.
     fn metadata(&self, line: &NodeLine) -> serde_json::Result<Box<RawValue>> {
         let mut metadata: Map<String, Value> = serde_json::from_str(line.metadata.get())?;
         metadata.values_mut().for_each(|value| self.value(value));
@@ -157,7 +157,7 @@ impl ImportIdMap {
         serde_json::value::to_raw_value(&value)
     }
 
-    /// Other ids wherever a text is one, at any depth: the JSON was read, so it is not deep.
+    /// Maps every text that is a known id, at any depth. The parser limits the depth.
     fn value(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
@@ -178,7 +178,7 @@ impl ImportIdMap {
     }
 
     fn text(&self, text: &str) -> Option<String> {
-        // Only what has the length of an id is looked at.
+        // Only texts with the length of an id are parsed.
         let id: NodeId = Some(text).filter(|text| text.len() == 36)?.parse().ok()?;
         self.new.get(&id.uuid()).map(Uuid::to_string)
     }
@@ -188,7 +188,7 @@ impl ImportIdMap {
 mod tests {
     use super::*;
 
-    /// What cannot be read is a fault of the file, never an empty one in its place.
+    /// JSON that cannot be parsed is an error, never replaced by something empty.
     #[test]
     fn import_copy_malformed_json_returns_error() {
         let id = |n: u128| Uuid::from_u128(n);

@@ -1,4 +1,4 @@
-//! A file into the store: looked at as a whole, then written piece by piece.
+//! Imports a session file: checks it as a whole, then writes it batch by batch.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,53 +15,49 @@ use super::check::{ImportCheck, StashAndLabels, check};
 use super::file_container::SourceFile;
 use super::id_map::ImportIdMap;
 
-/// So many lines are written in one transaction, or as many as have these bytes.
+/// A transaction writes at most this many lines, or lines of about this many bytes.
 pub(super) const BATCH: usize = 128;
 pub(super) const BATCH_BYTES: usize = 512 << 10;
 
-/// How far an import is: bytes of the file, which is read twice.
+/// The progress of an import, in bytes. The file is read twice, so the total is twice its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ImportProgress {
-    /// Done.
     pub done: u64,
-    /// In all.
     pub total: u64,
 }
 
-/// Who hears how far an import is, and ends it by answering `false`. One kind for all: each other one would make the code of a
-/// whole import once more.
+/// A callback that gets the progress and stops the import by returning `false`. It is a trait object, because a type
+/// parameter would compile the whole import once per caller.
 pub(super) type ProgressListener<'a> = &'a mut (dyn FnMut(ImportProgress) -> bool + Send);
 
-/// Why a file did not come in. Nothing of it was kept.
+/// Why an import failed. A failed import of a session file keeps nothing.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ImportError {
-    /// Something is wrong with the file.
+    /// The file is invalid.
     #[error(transparent)]
     Fault(#[from] ArchiveError),
-    /// The store refuses.
+    /// The store rejected a write.
     #[error(transparent)]
     Refused(#[from] TreeError),
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// It is nothing that this program knows.
+    /// The file is of no known kind.
     #[error("nothing to import was found: {0}")]
     Unknown(String),
-    /// The file cannot be read.
     #[error("the file cannot be read: {0}")]
     Read(String),
-    /// The list of what went out (`clotho.json`) cannot be read, and without it stories that begin alike would become one.
+    /// The export index (`clotho.json`) cannot be read. Without it, stories that begin alike would be merged.
     #[error("clotho.json, which says which chats are one story, cannot be read: {0}")]
     BadList(String),
-    /// The program ends.
+    /// The server is shutting down, or the listener stopped the import.
     #[error("the server stopped before the file was in")]
     Stopped,
-    /// Whoever sent it does not want it any more.
+    /// The user cancelled it.
     #[error("it was cancelled")]
     Cancelled,
 }
 
-/// What helps where the list of what went out cannot be read.
+/// A hint for users whose export index cannot be read.
 pub const REPAIR_LIST_HINT: &str = "mend it, or take it out of the folder to have the chats taken as plain files";
 
 impl From<WriteError> for ImportError {
@@ -79,21 +75,20 @@ impl From<io::Error> for ImportError {
     }
 }
 
-/// Whose session it will be, how it is called, and the job that tells of it, if anybody asks.
+/// The owner and title of an imported session, and the job that reports on it.
 #[derive(Debug, Clone)]
 pub struct SessionImportOptions {
-    /// The owner.
     pub owner: UserId,
-    /// The job.
+    /// The job to complete in the same transaction, if any.
     pub job: Option<JobId>,
-    /// The title; as the file has it unless said.
+    /// The title; default is the one in the file.
     pub title: Option<String>,
 }
 
-/// Takes a session in for its new owner. `told` hears how far it is, and ends it by answering `false`.
+/// Imports a session for its new owner. `told` is called with the progress; the import stops if it returns `false`.
 ///
 /// # Errors
-/// The file is not whole and sound, the store fails, or it was ended; then nothing is kept.
+/// Returns an error if the file is invalid, the store fails, or the import was stopped. Nothing is kept then.
 pub async fn import(
     store: &Store,
     file: &mut File,
@@ -106,7 +101,7 @@ pub async fn import(
     import_from(store, &SourceFile::from_file(file.try_clone()?, "")?, arrival, ids, at, limits, &mut told).await
 }
 
-/// The same from wherever the file lies.
+/// Like [`import`], from any kind of source file.
 pub(super) async fn import_from(
     store: &Store,
     place: &SourceFile,
@@ -129,11 +124,11 @@ pub(super) async fn import_from(
     }
 }
 
-/// Takes away what came in and never became whole, and tells the followers of the log what they have not heard: after a
-/// crash, and after every failure.
+/// Deletes sessions whose import did not complete, and publishes the log entries of those that did. It is called
+/// after a crash and after every failure.
 ///
 /// # Errors
-/// The store fails.
+/// Returns an error if the store fails.
 pub async fn discard(store: &Store) -> Result<(), StoreError> {
     let failed = |error| match error {
         WriteError::Failed(error) => error,
@@ -144,7 +139,7 @@ pub async fn discard(store: &Store) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The ids of a file where nobody has them, new ones otherwise.
+/// Keeps the ids of the file if none of them is taken; otherwise makes new ones for all.
 async fn import_ids(
     store: &Store,
     checked: &ImportCheck,
@@ -175,6 +170,7 @@ async fn write_lines<R: Read>(
     session.title = title.unwrap_or(session.title);
     let session = Arc::new(session);
     let line = Arc::clone(&session);
+    // Write the lines in batches.
     let incoming = store.write(move |tx| tx.begin_import(owner, &line)).await?;
     let mut piece = Vec::with_capacity(BATCH);
     let mut remembered: Vec<(NodeId, NodeId)> = Vec::new();
@@ -187,7 +183,7 @@ async fn write_lines<R: Read>(
         if let ArchiveLine::Node(node) = &line {
             remembered.extend(node.remembered.map(|child| (node.id, child)));
         }
-        // A blob is written together with the first line that names it.
+        // A blob must be in the same batch as the first line that refers to it.
         let is_end = !matches!(line, ArchiveLine::Blob(_));
         piece.push(line);
         if is_end && (piece.len() >= BATCH || lines.bytes() - written >= BATCH_BYTES as u64) {
@@ -197,6 +193,7 @@ async fn write_lines<R: Read>(
         }
     }
     write_batch(store, incoming, piece).await?;
+    // Remembered children, stash and labels refer to nodes, so they come last.
     for some in remembered.chunks(BATCH) {
         let some = some.to_vec();
         store.write(move |tx| tx.import_remembered(incoming, &some)).await?;
@@ -209,12 +206,12 @@ async fn write_lines<R: Read>(
         job.map_or(Ok(()), |job| tx.end_job(job, line.id))
     };
     store.write(finish).await?;
-    // From here on it is there, whatever happens; what is left to tell is told after a crash, too.
+    // From here on the session exists. If the server crashes, the rest is published after the restart.
     while store.write(|tx| tx.publish_imported()).await? {}
     Ok(session.id)
 }
 
-/// The stash and the labels: their nodes are there now.
+/// Writes the stash and the labels, whose nodes exist now.
 async fn put_stash_and_labels(
     store: &Store,
     incoming: IncomingSession,
@@ -239,7 +236,7 @@ async fn write_batch(store: &Store, incoming: IncomingSession, piece: Vec<Archiv
     Ok(store.write(move |tx| tx.import(incoming, &piece)).await?)
 }
 
-/// The two readings of a file, and how far they are.
+/// The two readings of a file, with their progress.
 struct ImportPasses<'a> {
     place: &'a SourceFile,
     read: Arc<AtomicU64>,
@@ -263,7 +260,7 @@ impl<'a> ImportPasses<'a> {
     }
 }
 
-/// A file that counts what is read of it.
+/// A reader that counts the bytes read.
 struct ImportFileReader {
     file: Box<dyn Read>,
     read: Arc<AtomicU64>,

@@ -1,4 +1,4 @@
-//! Where files are handed in: one thread takes them in, one after the other, while the server goes on.
+//! The queue of uploaded files. One thread imports them one after the other while the server keeps running.
 
 use std::fs::File;
 use std::io;
@@ -20,7 +20,7 @@ use super::import::{ImportError, ImportProgress, SessionImportOptions, import};
 use super::jobs::{ImportResult, TooManyImports, TransferJob, TransferJobState, TransferJobs};
 use super::sillytavern::{ImportOptions, ImportSource};
 
-/// A file that is to come in.
+/// An uploaded file that waits for its import.
 struct ImportJob {
     job: JobId,
     owner: UserId,
@@ -28,8 +28,8 @@ struct ImportJob {
     kind: UploadKind,
 }
 
-/// A place for a file that is about to arrive. It is given back when it is let go of, also by a request whose client has
-/// gone: nobody's places are used up by files that never came.
+/// An upload slot. It is released on drop, also when the client disconnects, so failed uploads do not use up the
+/// limit.
 #[must_use]
 pub struct UploadSlot {
     jobs: Arc<TransferJobs>,
@@ -39,7 +39,7 @@ pub struct UploadSlot {
 }
 
 impl UploadSlot {
-    /// The job that will tell of the file.
+    /// Returns the id of the job that will report on the file.
     pub fn job(&self) -> JobId {
         self.job
     }
@@ -53,27 +53,27 @@ impl Drop for UploadSlot {
     }
 }
 
-/// What a file that is handed in is.
+/// The kind of an uploaded file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UploadKind {
-    /// A session, as this program writes it, and how it is to be called if not as the file has it.
+    /// A session file of Clotho, and a title that replaces the one in the file.
     Session(Option<String>),
-    /// What another program keeps.
+    /// Data of another program.
     Foreign(ForeignUpload),
 }
 
-/// What another program keeps, and how it is taken in.
+/// The options for importing data of another program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignUpload {
-    /// How the file is called: a chat without a title is called so.
+    /// The file name; it becomes the title of a chat without one.
     pub name: String,
-    /// The time zone of moments that name none.
+    /// The time zone of dates that name none.
     pub zone: TimeZone,
-    /// Whether nothing is written, and only the report is wanted.
+    /// Whether this is a dry run: only the report is made, nothing is written.
     pub is_dry: bool,
 }
 
-/// The desk.
+/// The import queue.
 pub struct ImportQueue {
     store: Arc<Store>,
     jobs: Arc<TransferJobs>,
@@ -88,7 +88,7 @@ struct ImportQueueThread {
     thread: JoinHandle<()>,
 }
 
-/// What the thread works with.
+/// What the import thread works with.
 struct ImportWorker {
     store: Arc<Store>,
     clock: Arc<dyn Clock>,
@@ -99,10 +99,10 @@ struct ImportWorker {
 }
 
 impl ImportQueue {
-    /// Opens the desk.
+    /// Starts the import thread.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// Returns an error if the thread cannot be started.
     pub fn open(
         store: Arc<Store>,
         clock: Arc<dyn Clock>,
@@ -119,7 +119,7 @@ impl ImportQueue {
             jobs: Arc::clone(&jobs),
             is_closed: Arc::clone(&is_closed),
         };
-        // Store and files are waited for; nothing else happens on this thread.
+        // The thread only waits for store and files, so one runtime thread is enough.
         let runtime = tokio::runtime::Builder::new_current_thread().build()?;
         let thread = thread::Builder::new().name("import".into()).spawn(move || clerk.run(&runtime, &queue))?;
         Ok(Self {
@@ -132,25 +132,25 @@ impl ImportQueue {
         })
     }
 
-    /// A place for a file that is about to arrive.
+    /// Reserves an upload slot.
     ///
     /// # Errors
-    /// The caller has enough of them.
+    /// Returns an error if too many imports of the caller are waiting or running.
     pub fn expect(&self, owner: UserId) -> Result<UploadSlot, TooManyImports> {
         let job = JobId::new(self.ids.next(self.clock.now()));
         self.jobs.begin(owner, job)?;
         Ok(UploadSlot { jobs: Arc::clone(&self.jobs), owner, job, is_submitted: false })
     }
 
-    /// Ends a caller's job that waits or runs, when it looks next. `false`: there is none.
+    /// Cancels a job of the caller, which ends at its next progress report. Returns `false` if there is no such job.
     pub fn cancel(&self, owner: UserId, id: JobId) -> bool {
         self.jobs.cancel(owner, id)
     }
 
-    /// The file is there: it is taken in when its turn comes. From here on a restart does not forget the job.
+    /// Queues an uploaded file. From here on the job survives a restart.
     ///
     /// # Errors
-    /// The store fails; there is no job then.
+    /// Returns an error if the store fails; there is no job then.
     pub async fn submit(&self, mut place: UploadSlot, file: File, kind: UploadKind) -> Result<JobId, WriteError> {
         let (job, owner, at) = (place.job, place.owner, self.clock.now());
         self.store.write(move |tx| tx.begin_job(owner, job, at)).await?;
@@ -167,11 +167,11 @@ impl ImportQueue {
         }
     }
 
-    /// A caller's job. One that only the store knows is from before the start: it brought its session in, or was
-    /// interrupted.
+    /// Returns a job of the caller. One that only the store knows is from before the last start: it either
+    /// completed or was interrupted.
     ///
     /// # Errors
-    /// The store fails.
+    /// Returns an error if the store fails.
     pub async fn job(&self, owner: UserId, id: JobId) -> Result<Option<TransferJob>, StoreError> {
         if let Some(job) = self.jobs.get(owner, id) {
             return Ok(Some(job));
@@ -188,7 +188,7 @@ impl ImportQueue {
         }))
     }
 
-    /// Ends what runs, and waits for it. What was not whole is not kept.
+    /// Stops the running import and waits for it. An incomplete session is not kept.
     pub fn close(&self) {
         self.is_closed.store(true, Ordering::SeqCst);
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -269,7 +269,8 @@ impl ImportWorker {
         !self.is_closed.load(Ordering::SeqCst) && !self.jobs.is_cancelled(job)
     }
 
-    /// What was interrupted is told after the restart too; what was refused is not to look interrupted then.
+    /// Deletes the record of a failed job, unless it was interrupted. Otherwise it would look interrupted after a
+    /// restart.
     async fn record_failure(&self, job: JobId, error: &ImportError) {
         if matches!(error, ImportError::Stopped) {
             return;

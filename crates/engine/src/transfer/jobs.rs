@@ -1,5 +1,5 @@
-//! Long work that somebody waits for: how far it is and how it ended. Jobs live in memory and belong to a caller; a few may
-//! wait or run for each, and the newest that ended are remembered.
+//! Import jobs: their progress and results. They live in memory and belong to a caller. Each caller may have a few
+//! unfinished ones; finished ones are kept up to a limit.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,49 +9,40 @@ use clotho_core::ids::{JobId, SessionId, UserId};
 
 use super::import::{ImportError, ImportProgress};
 
-/// Jobs of one caller that wait or run.
+/// The most unfinished jobs of one caller.
 const MAX_PER_CALLER: usize = 4;
-/// Jobs remembered at most, the oldest ended ones go first.
+/// The number of jobs from which the oldest finished one is removed for a new one.
 const MAX_FINISHED: usize = 256;
 
-/// One job.
+/// An import job.
 #[derive(Debug, Clone)]
 pub struct TransferJob {
-    /// Its id.
     pub id: JobId,
-    /// Whose it is.
     pub owner: UserId,
-    /// How far it is.
     pub progress: ImportProgress,
-    /// Where it stands.
     pub state: TransferJobState,
-    /// Whether nobody wants it any more: it ends when it looks next.
+    /// Whether it was cancelled. It ends at its next progress report.
     pub is_cancelled: bool,
 }
 
-/// Where a job stands.
+/// The state of a job.
 #[derive(Debug, Clone)]
 pub enum TransferJobState {
-    /// It waits for others.
     Queued,
-    /// It runs.
     Running,
-    /// It is done.
     Done(ImportResult),
-    /// It failed.
     Failed(ImportError),
 }
 
-/// What a job has brought.
+/// What a job imported.
 #[derive(Debug, Clone)]
 pub enum ImportResult {
-    /// A session.
     Session(SessionId),
-    /// What another program kept: the report, as JSON.
+    /// Data of another program: the report, as JSON.
     Foreign(Arc<Value>),
 }
 
-/// The caller has enough jobs.
+/// The error for a caller with too many unfinished jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{MAX_PER_CALLER} files are coming in for you already")]
 pub struct TooManyImports;
@@ -63,10 +54,10 @@ pub struct TransferJobs {
 }
 
 impl TransferJobs {
-    /// A new job that waits.
+    /// Adds a queued job.
     ///
     /// # Errors
-    /// The caller has enough of them.
+    /// Returns an error if the caller has too many unfinished jobs.
     pub fn begin(&self, owner: UserId, id: JobId) -> Result<(), TooManyImports> {
         let mut all = self.all();
         if all.iter().filter(|job| job.owner == owner && !job.is_finished()).count() >= MAX_PER_CALLER {
@@ -87,34 +78,34 @@ impl TransferJobs {
         Ok(())
     }
 
-    /// A caller's job.
+    /// Returns a job of the caller.
     pub fn get(&self, owner: UserId, id: JobId) -> Option<TransferJob> {
         self.all().iter().find(|job| job.id == id && job.owner == owner).cloned()
     }
 
-    /// A job that came to nothing before it began.
+    /// Removes a job whose file never arrived.
     pub fn forget(&self, id: JobId) {
         self.all().retain(|job| job.id != id);
     }
 
-    /// A caller does not want a job any more. `false`: there is none that could still end.
+    /// Cancels a job of the caller. Returns `false` if there is no such unfinished job.
     pub fn cancel(&self, owner: UserId, id: JobId) -> bool {
         let mut all = self.all();
         let job = all.iter_mut().find(|job| job.id == id && job.owner == owner && !job.is_finished());
         job.map(|job| job.is_cancelled = true).is_some()
     }
 
-    /// Whether nobody wants a job any more.
+    /// Whether a job was cancelled.
     pub fn is_cancelled(&self, id: JobId) -> bool {
         self.all().iter().any(|job| job.id == id && job.is_cancelled)
     }
 
-    /// A job runs, and is so far.
+    /// Marks a job as running, with its progress.
     pub fn runs(&self, id: JobId, progress: ImportProgress) {
         self.change(id, |job| (job.state, job.progress) = (TransferJobState::Running, progress));
     }
 
-    /// A job is over.
+    /// Stores the result of a job.
     pub fn finish(&self, id: JobId, result: Result<ImportResult, ImportError>) {
         self.change(id, |job| {
             if result.is_ok() {
@@ -147,7 +138,7 @@ mod tests {
 
     use super::*;
 
-    /// S4-53: only its caller ends a job, and only one that is not over; it is told once it looks.
+    /// S4-53: only the owner can cancel a job, and only while it is unfinished.
     #[test]
     fn import_job_cancel_by_owner_stops_job() {
         let (jobs, job) = (TransferJobs::default(), JobId::new(Uuid::from_u128(1)));

@@ -1,5 +1,5 @@
-//! What each line must be by itself, whatever stands around it: no file brings in what nobody could have written here. The
-//! bounds are those of the API, kept where both can read them (`tree/`).
+//! Checks each line of a session file by itself. A file must not contain what could not have been created here, so
+//! the limits are those of the API, which both take from `tree/`.
 
 use std::collections::HashSet;
 
@@ -13,10 +13,10 @@ use clotho_core::tree::{Delta, Kind, Role, Status, arrange, card};
 use clotho_store::IncomingSession;
 use clotho_store::archive::{NodeLine, OperationLine, SessionLine, SourceLine};
 
-/// What is wrong with a line, as one sentence.
+/// The result of a check; the error is one sentence.
 pub type LineValidity = Result<(), String>;
 
-/// The settings of a session, and who plays.
+/// Checks the settings and characters of a session.
 pub fn session(line: &SessionLine) -> LineValidity {
     IncomingSession::check_line(line).map_err(|refusal| refusal.to_string())?;
     check_date(line.created)?;
@@ -31,7 +31,7 @@ pub fn session(line: &SessionLine) -> LineValidity {
     }
 }
 
-/// The text of a card.
+/// Checks the text of a card.
 pub fn card(text: &str) -> LineValidity {
     let card = object(text).ok_or("a card is an object")?;
     card::validate_card(&card).map_err(|unfit| match &unfit.field {
@@ -40,7 +40,7 @@ pub fn card(text: &str) -> LineValidity {
     })
 }
 
-/// A file of another program.
+/// Checks a source record.
 pub fn source(line: &SourceLine) -> LineValidity {
     const LONGEST_NAME: usize = 4_000;
     if line.name.is_empty() || line.name.len() > LONGEST_NAME {
@@ -55,7 +55,7 @@ pub fn source(line: &SourceLine) -> LineValidity {
     }
 }
 
-/// An entry of the log, with what it did.
+/// Checks an entry of the log and its effects.
 pub fn operation(line: &OperationLine, effects: &[Effect]) -> LineValidity {
     if !(0..=line.op).contains(&line.step) {
         return Err("an operation completes an earlier one or itself".into());
@@ -82,7 +82,7 @@ fn check_effect(effect: &Effect) -> LineValidity {
     }
 }
 
-/// A name of a fragment or a label is kept without white space around it.
+/// Checks the name of a fragment or label, which has no white space around it.
 fn check_name(name: &str) -> LineValidity {
     match arrange::name("name", name) {
         Ok(kept) if kept == name => Ok(()),
@@ -91,7 +91,7 @@ fn check_name(name: &str) -> LineValidity {
     }
 }
 
-/// The facts of a node.
+/// Checks the fields of a node.
 pub fn node(line: &NodeLine) -> LineValidity {
     let unknown = |what: &str, word: &str| format!("\"{word}\" is no {what}");
     let role = Role::from_word(&line.role).ok_or_else(|| unknown("role", &line.role))?;
@@ -128,7 +128,7 @@ fn check_texts(line: &NodeLine) -> LineValidity {
     line.name.as_deref().map_or(Ok(()), |name| check_speaker(name).map_err(|refusal| refusal.to_string()))
 }
 
-/// The root is an anchor: it says nothing, and nothing is switched off at it.
+/// Checks that the root is empty, complete, enabled and not rated.
 fn check_root(line: &NodeLine, role: Role, status: Status) -> LineValidity {
     let says_nothing = line.content.is_empty() && line.reasoning.is_none() && line.name.is_none();
     if role != Role::System || !says_nothing {
@@ -148,7 +148,7 @@ fn check_hidden(line: &NodeLine, status: Status) -> LineValidity {
     Err("a \"change\" is complete and has no text".into())
 }
 
-/// What is being written has not done anything yet.
+/// Checks that a node being generated is a reply without deltas.
 fn check_running(line: &NodeLine, role: Role, kind: Kind) -> LineValidity {
     if role == Role::Assistant && kind == Kind::Message && line.deltas.is_empty() {
         return Ok(());
@@ -184,7 +184,7 @@ fn object(text: &str) -> Option<Map<String, Value>> {
     serde_json::from_str(text).ok()
 }
 
-/// JSON inside a line.
+/// Parses JSON inside a line.
 pub fn parse_json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_str(text).map_err(|error| format!("JSON that cannot be read: {error}"))
 }

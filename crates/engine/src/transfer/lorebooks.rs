@@ -1,4 +1,4 @@
-//! Lorebooks of other programs in.
+//! Imports lorebooks of other programs.
 
 use std::path::Path;
 
@@ -17,26 +17,25 @@ use clotho_store::Lorebook;
 
 use super::report::ForeignImportItem;
 
-/// The most characters of a name.
+/// The most characters of a lorebook name.
 const LONGEST_NAME: usize = 200;
-/// So many entries that are none are named.
+/// The most invalid entries or texts that a finding names.
 const NAMED: usize = 20;
 
-/// Why a book is not kept.
+/// Why a lorebook is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LorebookRejection {
-    /// The file is no book.
     #[error(transparent)]
     NoBook(#[from] LorebookImportError),
-    /// It is more than a book may be.
+    /// It exceeds a limit.
     #[error(transparent)]
     Unfit(#[from] ValidationError),
 }
 
-/// Reads a lorebook of another program. One without a name is called like its file.
+/// Reads a lorebook of another program. One without a name gets that of its file.
 ///
 /// # Errors
-/// It is no book, or more than a book may be.
+/// Returns an error if the file is no lorebook, or it exceeds a limit.
 pub fn read_lorebook(
     file: &[u8],
     name: Option<&str>,
@@ -51,7 +50,7 @@ pub fn read_lorebook(
     Ok((book, item))
 }
 
-/// What to say of what is no entry of a book: the rest of the book comes in.
+/// Returns the finding for invalid entries, which are left out.
 pub fn invalid_entries_finding(odd: &[String]) -> Option<ImportFinding> {
     let named: Vec<&str> = odd.iter().map(String::as_str).take(NAMED).collect();
     let more = if odd.len() > NAMED { ", …" } else { "" };
@@ -62,10 +61,10 @@ pub fn invalid_entries_finding(odd: &[String]) -> Option<ImportFinding> {
     (!odd.is_empty()).then(|| ImportFinding::new(FindingOutcome::Skipped, "bad_entry", words).of(odd.len()))
 }
 
-/// A book in the form of world info as one of this server.
+/// Converts a book in world info format.
 ///
 /// # Errors
-/// It is more than a book may be.
+/// Returns an error if it exceeds a limit.
 pub fn new_lorebook(
     mut book: Map<String, Value>,
     called: &str,
@@ -89,7 +88,7 @@ pub fn new_lorebook(
     Ok((Lorebook { id, card: book, created: now, updated: now }, item))
 }
 
-/// What a book says that the values of a story begin with, macros out of the way.
+/// Returns the entries with initial values (InitVar), with macros replaced.
 pub fn initial_values(book: &Map<String, Value>) -> Vec<InitVarText> {
     let entries = match book.get("entries") {
         Some(Value::Object(map)) => map.values().collect::<Vec<_>>(),
@@ -102,7 +101,7 @@ pub fn initial_values(book: &Map<String, Value>) -> Vec<InitVarText> {
     begins.map(|(name, entry)| InitVarText { name, text: without_macros(&text(entry, "content")) }).collect()
 }
 
-/// A text with a word in the place of each macro: what it would be where a story begins cannot be known yet.
+/// Replaces each macro by a word, because its value is unknown until a story begins.
 pub fn without_macros(text: &str) -> String {
     let (mut kept, mut rest) = (String::with_capacity(text.len()), text);
     while let Some((before, inside)) = rest.split_once("{{") {
@@ -115,7 +114,7 @@ pub fn without_macros(text: &str) -> String {
     kept
 }
 
-/// What to say of texts that values should begin with and that cannot be read.
+/// Returns the finding for initial values that cannot be parsed.
 pub fn unreadable_values_finding(names: Vec<String>) -> Option<ImportFinding> {
     let texts = count_phrase(names.len(), "text", "texts");
     let words = format!("{texts} with values to begin with: neither YAML nor JSON nor TOML, so nothing begins by it");

@@ -1,18 +1,22 @@
-//! Sessions out of this server and into it: whole, as one file of ours, and in the forms of other programs.
+//! Export and import: sessions in Clotho's own format, and data in the formats of other programs.
 //!
-//! [`export`] reads a session in one snapshot and writes it line by line. [`import`] reads a file twice: the first time it
-//! only looks (`check.rs`, each line by itself in `line_validation.rs`) and finds whatever is wrong before anything is written; the second
-//! time it writes, in small pieces between the writes of others, into a session that nobody sees until it is whole. `id_map.rs`
-//! gives new ids where the old ones are taken; `file_container.rs` reads folders and archives in place; `import_queue.rs` carries imports out one after the other, and `jobs.rs` tells how far
-//! they are.
+//! [`export`] reads a session in one snapshot and writes it line by line. [`import`] reads a file twice. The first
+//! reading only checks it (`check.rs`, single lines in `line_validation.rs`), so every fault is found before anything
+//! is written. The second one writes small batches between other writes, into a session that stays invisible until it
+//! is complete.
 //!
-//! `out/` writes one line of a session, or everything, in forms that others read. `foreign/` is the door for files of other
-//! programs, whatever they are; `sillytavern/` takes in a whole folder of one. `session_start.rs` begins a session for what comes in;
-//! `cards.rs` brings cards in and out, `lorebooks.rs` lorebooks, `personas.rs` personas, `presets.rs` presets, `pictures.rs` pictures; `report.rs` says of
-//! every card and file of another program what became of it.
+//! - `id_map.rs` gives new ids where the old ones are taken.
+//! - `file_container.rs` reads folders and archives in place.
+//! - `import_queue.rs` runs imports one after the other; `jobs.rs` keeps their progress.
+//! - `out/` exports one branch of a session, or everything, in forms that others read.
+//! - `foreign/` imports files of other programs, `sillytavern/` a whole data folder.
+//! - `session_start.rs` creates the session of an imported story.
+//! - `cards.rs`, `lorebooks.rs`, `personas.rs`, `presets.rs` and `pictures.rs` convert single files.
+//! - `report.rs` is the report of an import: what happened to each card and file.
 //!
-//! To add something to a file: its line in `archive/`, its reading in `store/export.rs`, what must hold of it in `check.rs` or `line_validation.rs`,
-//! its writing in `store/session_import.rs`, and its paragraph in `docs/export.md`.
+//! To add something to the session format: its line in `archive/`, its reading in `store/export.rs`, its checks in
+//! `check.rs` or `line_validation.rs`, its writing in `store/session_import.rs`, and its paragraph in
+//! `docs/export.md`.
 
 mod cards;
 mod check;

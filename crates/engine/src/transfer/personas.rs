@@ -1,4 +1,4 @@
-//! Personas of other programs in.
+//! Imports personas of other programs.
 
 use serde_json::{Map, Value};
 
@@ -13,21 +13,20 @@ use clotho_store::{CardFile, PersonaCard, Tx, WriteError};
 use super::pictures::{picture_files, picture_url};
 use super::report::{ForeignImportItem, ForeignImportReport};
 
-/// A persona on its way in.
+/// A persona that is being imported.
 #[derive(Debug, Clone)]
 pub struct PersonaImport {
-    /// The persona.
     pub persona: PersonaCard,
-    /// Its picture.
+    /// Its picture and thumbnail.
     pub files: Vec<CardFile>,
-    /// What is to say of it.
+    /// Its item in the report.
     pub item: ForeignImportItem,
 }
 
-/// Reads the personas of a file, and what is to say of each. One that cannot be kept stays behind, the others come.
+/// Reads the personas of a file, with a report item for each. Invalid ones are skipped.
 ///
 /// # Errors
-/// There are none in it.
+/// Returns an error if the file has no personas.
 pub fn read_personas(
     file: &[u8],
     name: Option<&str>,
@@ -49,10 +48,10 @@ pub fn read_personas(
     Ok((personas, report))
 }
 
-/// A persona that was read as one of this server, with its picture where there is one.
+/// Converts a persona that was read, with its picture if there is one.
 ///
 /// # Errors
-/// It is more than a persona may be; the item says so.
+/// Returns the report item if the persona exceeds a limit.
 pub fn new_persona(
     read: persona::ImportedPersona,
     picture: Option<Vec<u8>>,
@@ -87,17 +86,17 @@ pub fn new_persona(
     Ok(PersonaImport { persona, files, item: ForeignImportItem::new("persona", called, id).with(findings) })
 }
 
-/// By what it is seen that nobody has changed what a persona says.
+/// Returns a hash of name and description, which shows whether they were changed.
 pub fn persona_fingerprint(card: &Map<String, Value>) -> blake3::Hash {
     let said = ["name", "description"].map(|key| card.get(key).cloned().unwrap_or_default());
     blake3::hash(Value::from(said.to_vec()).to_string().as_bytes())
 }
 
 impl PersonaImport {
-    /// Keeps the persona with its picture, in the place of the one with its id where there is one.
+    /// Writes the persona and its picture, as a new one or over the one with its id.
     ///
     /// # Errors
-    /// The database fails, or the one in whose place it comes is not there.
+    /// Returns an error if the database fails, or there is no persona to replace.
     pub fn keep(&self, tx: &mut Tx<'_>, owner: UserId, is_new: bool) -> Result<(), WriteError> {
         if is_new { tx.put_persona(owner, &self.persona) } else { tx.update_persona(owner, &self.persona) }?;
         self.files.iter().try_for_each(|file| tx.put_card_file(self.persona.id.uuid(), file))

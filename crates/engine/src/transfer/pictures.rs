@@ -5,17 +5,17 @@ use std::fmt;
 use clotho_compat::interop::picture::{self, PictureError, PictureFormat};
 use clotho_store::CardFile;
 
-/// The address of a picture of something in a list such as `characters`. It names the picture's content, so that a new one is
-/// not taken for the old.
+/// Returns the URL of a picture in a list such as `characters`. It contains a hash of the bytes, so that caches do
+/// not show an old picture.
 pub fn picture_url(list: &str, id: impl fmt::Display, bytes: &[u8]) -> String {
     let hash: String = blake3::hash(bytes).to_hex().chars().take(16).collect();
     format!("/api/{list}/{id}/avatar?v={hash}")
 }
 
-/// A picture and its small copy, as files of a card.
+/// Returns a picture and its thumbnail as card files.
 ///
 /// # Errors
-/// It is no picture, too large or damaged.
+/// Returns an error if the bytes are no picture, or it is too large or damaged.
 pub fn picture_files(bytes: Vec<u8>) -> Result<[CardFile; 2], PictureError> {
     let small = picture::thumbnail(&bytes)?;
     let file = |name: &str, bytes: Vec<u8>| {

@@ -1,4 +1,4 @@
-//! Presets of other programs in, each by itself.
+//! Imports single preset files of other programs.
 
 use std::path::Path;
 
@@ -14,22 +14,22 @@ use clotho_store::StoredPreset;
 
 use super::report::{ForeignImportItem, ForeignImportReport};
 
-/// Why presets are not kept.
+/// Why a preset file is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PresetRejection {
-    /// The file is none.
+    /// The file has no preset.
     #[error(transparent)]
     NoPreset(#[from] PresetImportError),
-    /// One is more than a preset may be.
+    /// A preset exceeds a limit.
     #[error(transparent)]
     Unfit(#[from] ValidationError),
 }
 
-/// Reads the presets of a file of another program. Those that do not say what they are for are of `kind`; those without a name are
-/// called like the file.
+/// Reads the presets of a file. `kind` is used for all of them, else each must show its own; the file name is the
+/// name of a preset without one.
 ///
 /// # Errors
-/// It has none, one whose kind nobody says, or one that is more than a preset may be.
+/// Returns an error if the file has no preset, or one of unknown kind, or one that exceeds a limit.
 pub fn read_presets(
     file: &[u8],
     name: Option<&str>,

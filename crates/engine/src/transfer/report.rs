@@ -1,5 +1,5 @@
-//! The report of an import: for every card and file what came over and works, was translated, is kept but does not run, or was
-//! skipped. One type, shown by the API and by the command line; nothing is dropped in silence.
+//! The report of an import. For every card and file it says whether it works, was translated, is kept without effect,
+//! or was skipped. The API and the command line show the same type; nothing is dropped silently.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use clotho_compat::interop::{FindingOutcome, ImportFinding};
 
-/// What an import made of everything that it was given.
+/// The report of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ForeignImportReport {
@@ -19,24 +19,24 @@ pub struct ForeignImportReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ForeignImportItem {
-    /// What it is: `character`, `session`, `lorebook`, `persona`, `preset`, `regex`, `file`.
+    /// The kind: `character`, `session`, `lorebook`, `persona`, `preset`, `regex` or `file`.
     pub kind: &'static str,
-    /// Its own name: of a character, of a chat.
+    /// The name of the character, chat or other item.
     pub name: String,
-    /// The file that it came in, as it was named there; nothing where it had no name.
+    /// The file it came from, if that has a name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The id of what is there now; nothing where nothing came of it.
+    /// The id of the library item or session; `None` if it was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// What became of it as a whole.
+    /// The outcome as a whole.
     pub fate: FindingOutcome,
-    /// What became of its parts, where there is something to say.
+    /// The outcomes of its parts, if worth mentioning.
     pub findings: Vec<ImportFinding>,
 }
 
 impl ForeignImportItem {
-    /// Something that came over as the thing of this id.
+    /// Returns an imported item with this id.
     pub fn new(kind: &'static str, name: impl Into<String>, id: impl fmt::Display) -> Self {
         Self {
             kind,
@@ -48,19 +48,19 @@ impl ForeignImportItem {
         }
     }
 
-    /// Something that did not come over, and why.
+    /// Returns a skipped item with its reason.
     pub fn skipped(kind: &'static str, name: impl Into<String>, why: ImportFinding) -> Self {
         Self { kind, name: name.into(), file: None, id: None, fate: FindingOutcome::Skipped, findings: vec![why] }
     }
 
-    /// The same from a file.
+    /// Sets the file.
     #[must_use]
     pub fn from_file(mut self, file: impl Into<String>) -> Self {
         self.file = Some(file.into());
         self
     }
 
-    /// The same with findings.
+    /// Adds findings.
     #[must_use]
     pub fn with(mut self, findings: Vec<ImportFinding>) -> Self {
         self.findings.extend(findings);
@@ -68,7 +68,7 @@ impl ForeignImportItem {
     }
 }
 
-/// As it is printed and copied: a line for each item, its findings below it.
+/// The text form: a line for each item, with its findings below.
 impl fmt::Display for ForeignImportReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.items.iter().try_for_each(|item| item.fmt(f))

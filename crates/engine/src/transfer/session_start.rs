@@ -1,4 +1,4 @@
-//! A session that is begun for a story which comes in from another program.
+//! Creates the session for a story from another program.
 
 use serde_json::{Map, Value};
 
@@ -13,38 +13,35 @@ use super::import::ImportError;
 /// The longest title, in characters.
 const LONGEST_TITLE: usize = 300;
 
-/// What is known of a session before its first message.
+/// What is known of an imported session before its first message.
 #[derive(Debug)]
 pub struct NewImportedSession {
-    /// Its id.
     pub session: SessionId,
-    /// The id of its root.
     pub root: NodeId,
-    /// Whose it is.
     pub owner: UserId,
-    /// The moment.
+    /// The time of the import.
     pub at: Time,
-    /// What it may be called: the first that says something.
+    /// Title candidates; the first that is not blank is used.
     pub titles: Vec<String>,
-    /// When the story began.
+    /// The date of the first message, if known.
     pub first_message_at: Option<Time>,
-    /// Who plays, in speaking order.
+    /// The characters, in speaking order.
     pub characters: Vec<CharacterId>,
-    /// Who the player is.
     pub persona: Option<PersonaId>,
-    /// By what the story is known again.
+    /// The source records of the story.
     pub sources: Vec<SourceRecord>,
-    /// The settings that came along with it, by name.
+    /// The imported settings, by name.
     pub settings: Map<String, Value>,
 }
 
 impl NewImportedSession {
-    /// Writes the session with its root, in one commit with what it is known by.
+    /// Writes the session, its root and its source records in one transaction. Returns the stored persona.
     ///
     /// # Errors
-    /// A character is not there, or the store fails.
+    /// Returns an error if a character does not exist or the store fails.
     pub async fn write(self, store: &Store, ids: &IdGenerator) -> Result<Option<PersonaRef>, ImportError> {
         let Self { owner, at, characters: players, persona, sources, settings, .. } = self;
+        // Read the cards of characters and persona.
         let (cards, persona) = store
             .read(move |reader| {
                 let mut cards = Vec::new();
@@ -56,6 +53,7 @@ impl NewImportedSession {
                 Ok::<_, ImportError>((cards, persona.map(|card| (card.id, Value::Object(card.card).to_string()))))
             })
             .await?;
+        // Build the session.
         let begun = self.first_message_at.filter(|time| time.has_date()).unwrap_or(at);
         let titles =
             self.titles.iter().map(|title| title.chars().filter(|c| !c.is_control()).take(LONGEST_TITLE).collect());
@@ -87,6 +85,7 @@ impl NewImportedSession {
         };
         apply_settings(&mut session, &settings);
         let root = NodeDraft::new(self.root, Role::System, Kind::Root, ids.next_seed(), begun);
+        // Write it.
         let write = store.write(move |tx| {
             let mut session = session.clone();
             for (id, card) in &cards {

@@ -1,4 +1,4 @@
-//! What a file is, by how it begins; its name only tells YAML from other texts.
+//! Detects the type of a file by its first bytes. The name only matters for YAML and `.jsonl`.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -8,38 +8,37 @@ use clotho_compat::interop::png;
 
 use super::super::file_container::SourceFile;
 
-/// How an archive begins; the second is one in which nothing lies.
+/// The signatures of zip archives; the second is that of an empty one.
 const ARCHIVE: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
-/// How the file of a session begins: it is packed by Zstandard.
+/// The signature of session files, which are Zstandard streams.
 const SESSION: &[u8] = b"\x28\xb5\x2f\xfd";
-/// So many bytes say what a file is.
+/// The number of bytes that are read to detect the type.
 const HEAD: u64 = 64;
 
-/// What a file is.
+/// The type of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForeignFileType {
-    /// A chat of SillyTavern, one message a line.
+    /// A SillyTavern chat, one message per line.
     Chat,
-    /// A card of a character, in a picture or as YAML.
+    /// A character card: a picture or YAML.
     Card,
-    /// An archive, also that of a card.
+    /// A zip archive, including a card in one.
     Archive,
-    /// A session, as this program writes it.
+    /// A session file of Clotho.
     Session,
-    /// JSON, whatever is in it.
+    /// Any JSON.
     Json,
-    /// Nothing that is known.
     Unknown,
 }
 
-/// Whether an open file begins as files of other programs do; what begins in no known way is for whoever reads sessions.
+/// Whether a file does not start like a session file.
 pub fn is_foreign(file: File) -> io::Result<bool> {
     let mut head = Vec::new();
     file.take(4).read_to_end(&mut head)?;
     Ok(head != SESSION)
 }
 
-/// Looks at a file.
+/// Detects the type of a file.
 pub fn detect_type(place: &SourceFile) -> io::Result<ForeignFileType> {
     let mut head = Vec::new();
     place.open()?.take(HEAD).read_to_end(&mut head)?;
@@ -53,7 +52,7 @@ pub fn detect_type(place: &SourceFile) -> io::Result<ForeignFileType> {
     if begins(&[SESSION]) {
         return Ok(ForeignFileType::Session);
     }
-    // The marks before a text, in UTF-8 or UTF-16, and the half of its first letter that says nothing.
+    // Skip white space, byte order marks, and the zero byte of a UTF-16 character.
     let is_before = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, 0xEF | 0xBB | 0xBF | 0xFF | 0xFE | 0);
     Ok(match head.iter().find(|byte| !is_before(byte)) {
         Some(b'{') if is_chat(place)? => ForeignFileType::Chat,
@@ -64,13 +63,13 @@ pub fn detect_type(place: &SourceFile) -> io::Result<ForeignFileType> {
     })
 }
 
-/// Whether the first line is the header of a chat, or a message.
+/// Whether the first line is the header of a chat or a message.
 fn is_chat(place: &SourceFile) -> io::Result<bool> {
     let mut lines = ChatFileReader::new(BufReader::new(place.open()?));
     let Some((_, Ok(line))) = lines.next_line()? else { return Ok(false) };
     Ok(match chat::read(line) {
         Ok(ChatFileLine::Row(_)) => true,
-        // A card says when it was made as well.
+        // A card can also look like a header, since it has a creation date.
         Ok(ChatFileLine::Header(header)) => {
             ["chat_metadata", "user_name", "character_name"].iter().any(|key| header.0.contains_key(*key))
         }

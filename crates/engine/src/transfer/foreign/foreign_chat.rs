@@ -1,5 +1,5 @@
-//! A story of another program as a session: every branch of it, its end as HEAD. The id of a message follows from what was
-//! said up to and with it, as in chats of SillyTavern, so that the same file adds nothing and a grown one what is new.
+//! Turns a story of another program into a session, with all branches and its end as HEAD. Node ids follow from the
+//! path, as for SillyTavern chats. So the same file adds nothing, and a longer one only what is new.
 
 use std::collections::{HashMap, HashSet};
 use std::io::BufReader;
@@ -30,21 +30,21 @@ use super::super::sillytavern::message_to_node::{self, strip_nul};
 use super::super::sillytavern::scan::HashingReader;
 use super::file_type::ForeignFileType;
 
-/// So many stories that cannot be read are named one by one; the rest are counted.
+/// At most this many unreadable stories are named one by one; the rest are counted.
 const NAMED: usize = 20;
-/// Who answers where nothing says who that is.
+/// The name of the answering character if nothing says who that is.
 const NOBODY: &str = "Somebody";
-/// So many settings of a chat are named.
+/// At most this many settings of a chat are named.
 const NAMED_KEYS: usize = 40;
 
-/// A message on its way: where it stands, and what stands above it.
+/// The position of a message and the index of its parent.
 struct ForeignMessagePosition {
     address: PathHash,
     parent: Option<usize>,
 }
 
 impl ForeignImport<'_> {
-    /// The stories of a file, one after the other, however many there are; answers that it is nothing where it has none.
+    /// Imports the stories of a file one by one. Returns `Unknown` if the file has none, otherwise `None`.
     pub(super) async fn import_stories(&mut self, place: &SourceFile) -> Result<Option<ForeignFileType>, ImportError> {
         let mut pieces =
             JsonElements::new(BufReader::with_capacity(1 << 16, HashingReader::open(place, &self.read_progress)?));
@@ -74,7 +74,7 @@ impl ForeignImport<'_> {
         if !is_known && !is_broken {
             return Ok(Some(ForeignFileType::Unknown));
         }
-        // What a file is that cannot be read at all nobody knows.
+        // Without a readable story, the kind of the file is unknown.
         let kind = if is_known { "session" } else { "file" };
         for why in bad.findings() {
             self.count_item(ForeignImportItem::skipped(kind, place.stem(), why).from_file(&place.name));
@@ -82,7 +82,7 @@ impl ForeignImport<'_> {
         Ok(None)
     }
 
-    /// Takes one story in.
+    /// Imports one story.
     async fn import_chat(
         &mut self,
         place: &SourceFile,
@@ -92,6 +92,7 @@ impl ForeignImport<'_> {
     ) -> Result<(), ImportError> {
         self.result.totals.chats += 1;
         let title = tale.title.clone().unwrap_or_else(|| place.stem().to_owned());
+        // Skip an empty story, an unchanged one, and one whose session is in the trash.
         if tale.said.is_empty() {
             let why = ImportFinding::new(FindingOutcome::Skipped, "empty", "there is no message in it");
             self.count_item(
@@ -103,7 +104,7 @@ impl ForeignImport<'_> {
         let key = story_source_key(&tale, &spots);
         let mut hasher = blake3::Hasher::new();
         let hash = hasher.update(hash.as_bytes()).update(&within.to_le_bytes()).finalize();
-        // One that was stopped on its way in has no hash.
+        // A story whose import was interrupted has no hash.
         let mut is_begun = true;
         let session = match self.find_story(&key).await? {
             ForeignStoryMatch::Existing(_, Some(known)) if known == hash.as_bytes() => {
@@ -124,6 +125,7 @@ impl ForeignImport<'_> {
             }
             ForeignStoryMatch::New => None,
         };
+        // Write the lorebook and the messages.
         let mut bed = self.open_story_target(&tale, session, (&title, &key, place)).await?;
         self.import_lorebook(&mut tale, &key, &title, &place.name).await?;
         let mut item = ForeignImportItem::new("session", title, bed.session).from_file(&place.name);
@@ -131,6 +133,7 @@ impl ForeignImport<'_> {
         let newest = tale.said.iter().filter_map(|said| said.date).max();
         let hidden = tale.said.iter().filter(|said| said.is_hidden).count();
         let nodes = self.write_messages(&mut tale, &spots, &mut bed, &format!("{}#{number}", place.name)).await?;
+        // Complete the session and report.
         let mut source = SourceRecord::new(key, bed.session.as_bytes());
         source.hash = Some(hash.as_bytes().to_vec());
         source.node = tale.head.and_then(|head| nodes.get(head).copied());
@@ -143,7 +146,7 @@ impl ForeignImport<'_> {
         Ok(())
     }
 
-    /// What a story has become already.
+    /// Finds the session that a story became in an earlier import.
     async fn find_story(&self, key: &str) -> Result<ForeignStoryMatch, ImportError> {
         if let Some(seen) = self.dry_run.source(key)
             && let Some(session) = self.dry_run.session_of(seen, None)
@@ -164,7 +167,7 @@ impl ForeignImport<'_> {
             .await
     }
 
-    /// The session of a story, begun if it is new.
+    /// Returns the session of a story; creates it if it is new.
     async fn open_story_target(
         &mut self,
         tale: &ForeignChat,
@@ -211,7 +214,8 @@ impl ForeignImport<'_> {
         Ok(bed)
     }
 
-    /// Who answers in a story: by the file, or by the folder that it lies in, which some programs name after the character.
+    /// Returns the answering character. Its name comes from the file, the program, or the folder, which some
+    /// programs name after the character.
     async fn answering_character(
         &mut self,
         tale: &ForeignChat,
@@ -228,7 +232,7 @@ impl ForeignImport<'_> {
         if let Some(id) = self.answering_characters.get(&known_by) {
             return Ok(*id);
         }
-        // Whose card is here plays, whichever program it came from.
+        // An existing card of that name is used, whichever program it came from.
         if let Some(id) = self.known::<CharacterId>(format!("characters/{name}")).await?.here() {
             return Ok(id);
         }
@@ -247,7 +251,7 @@ impl ForeignImport<'_> {
         Ok(id)
     }
 
-    /// Keeps the lorebook of a story, once.
+    /// Imports the lorebook of a story unless it is known and unchanged.
     async fn import_lorebook(
         &mut self,
         tale: &mut ForeignChat,
@@ -281,7 +285,7 @@ impl ForeignImport<'_> {
         .await
     }
 
-    /// Writes what the story has and the session has not; answers with the node of each message.
+    /// Writes the messages that the session does not have. Returns the node id of each message.
     async fn write_messages(
         &mut self,
         tale: &mut ForeignChat,
@@ -319,7 +323,7 @@ impl ForeignImport<'_> {
         Ok(nodes)
     }
 
-    /// All of a story is in: HEAD goes where it was left if something came, and the story is known.
+    /// Completes a story: sets HEAD if something new was imported, and stores the source record.
     async fn finish_story(
         &mut self,
         bed: ImportTarget,
@@ -343,7 +347,7 @@ impl ForeignImport<'_> {
     }
 }
 
-/// Stories of a file that are left out.
+/// Collects the findings for stories that are skipped.
 #[derive(Default)]
 struct SkippedStories {
     named: Vec<ImportFinding>,
@@ -372,14 +376,14 @@ impl SkippedStories {
     }
 }
 
-/// What a story has become.
+/// The session, if any, that a story became in an earlier import.
 enum ForeignStoryMatch {
     New,
     Existing(SessionId, Option<Vec<u8>>),
     InTrash(SessionId),
 }
 
-/// Where each message stands; of equal ones below one message each has its own place.
+/// Returns the position of each message. Equal messages below one parent get different positions.
 fn message_positions(said: &[ForeignMessage]) -> Vec<ForeignMessagePosition> {
     let mut spots: Vec<ForeignMessagePosition> = Vec::with_capacity(said.len());
     let mut equal: HashMap<PathHash, usize> = HashMap::new();
@@ -398,7 +402,8 @@ fn message_positions(said: &[ForeignMessage]) -> Vec<ForeignMessagePosition> {
     spots
 }
 
-/// By what a story is known again: its own id, or its first message of a person and all before it, or its beginning.
+/// Returns the source key of a story: its own id, else the position of the first user message, else that of the first
+/// message.
 fn story_source_key(tale: &ForeignChat, spots: &[ForeignMessagePosition]) -> String {
     let word = tale.program.word();
     if let Some(id) = &tale.id {
@@ -409,7 +414,7 @@ fn story_source_key(tale: &ForeignChat, spots: &[ForeignMessagePosition]) -> Str
     strip_nul(&format!("{word}/{}#{}", tale.assistant_name.as_deref().unwrap_or_default(), stem.hex()))
 }
 
-/// The messages that lead to one.
+/// Returns the indexes of the messages on the path to `head`.
 fn branch_messages(said: &[ForeignMessage], head: Option<usize>) -> HashSet<usize> {
     let mut line = HashSet::new();
     let mut at = head;
@@ -449,14 +454,14 @@ fn message_draft(
     draft
 }
 
-/// How much there is in a story, in words.
+/// Describes the size of a story in words.
 fn size_text(said: &[ForeignMessage]) -> String {
     let answered: HashSet<usize> = said.iter().filter_map(|one| one.parent).collect();
     let (messages, ends) = (said.len(), said.len() - answered.len());
     format!("{} in {}", count_phrase(messages, "message", "messages"), count_phrase(ends, "branch", "branches"))
 }
 
-/// What is to say of a story.
+/// Returns the findings of a story.
 fn story_findings(tale: ForeignChat, hidden: usize, left: usize) -> Vec<ImportFinding> {
     let mut findings = tale.findings;
     if hidden > 0 {

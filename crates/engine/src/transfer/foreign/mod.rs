@@ -1,9 +1,10 @@
-//! The door for files of other programs: what a file is, its content says, and it is taken in by whoever knows it. The data of
-//! SillyTavern goes to `sillytavern/`; anything else, also what lies beside it, is looked at file by file. What lies in a
-//! folder or in an archive is taken as it is by itself.
+//! Imports files of other programs; the content decides what a file is. SillyTavern data goes to `sillytavern/`. All
+//! other files, also those beside such data, are imported one by one. A file in a folder or archive is treated as if
+//! it came alone.
 //!
-//! `file_type.rs` says what a file is, `foreign_chat.rs` makes a session of a story (`interop/foreign_chat/`), `own_session.rs` takes in a session that this
-//! program wrote. To take in another kind of file: its sign in `file_type.rs` or in `interop/file_kind.rs`, and its arm in `file`.
+//! `file_type.rs` detects the type, `foreign_chat.rs` turns a story into a session (`interop/foreign_chat/`), and
+//! `own_session.rs` imports a session file of Clotho. To import another kind of file: detect it in `file_type.rs` or
+//! in `interop/file_kind.rs`, and add its arm to `import_by_type` or `import_json`.
 
 mod file_type;
 mod foreign_chat;
@@ -25,20 +26,21 @@ use super::sillytavern::data_folder::{ChatFolder, DataFolder, unread};
 use super::sillytavern::{ForeignImport, ForeignImportResult, ImportOptions, ImportSource, unreadable};
 use file_type::ForeignFileType;
 
-/// So many files that are nothing are named one by one; the rest are counted.
+/// At most this many unknown files are named one by one; the rest are counted.
 const NAMED: usize = 200;
-/// So deep do archives lie in archives at most.
+/// The greatest depth of archives inside archives.
 const MAX_ARCHIVE_DEPTH: usize = 2;
 
-/// What is taken in, for whoever sends something else.
+/// The accepted kinds of input, for the error message.
 const ACCEPTED_INPUTS: &str = "a session (.clotho), a folder or archive of SillyTavern or a chat of it (.jsonl), a character card (PNG, JSON, CHARX, YAML), a lorebook, personas, chats of \
                      ChatGPT (conversations.json), Open WebUI, LibreChat, RisuAI, Agnai, KoboldAI, text-generation-webui, CAI Tools or \
                      Chub, or a folder or archive of these";
 
-/// Takes in whatever another program has kept: a folder, an archive, a file. What is there already is left alone.
+/// Imports a folder, an archive or a file of another program. What exists already is left alone.
 ///
 /// # Errors
-/// There is nothing that is known, the store fails, or `told` answers `false`; what was written until then stays.
+/// Returns an error if nothing is recognized, the store fails, or `told` returns `false`. What was written until then
+/// stays.
 pub async fn import(
     store: &Store,
     ids: &IdGenerator,
@@ -61,12 +63,12 @@ pub async fn import(
     Ok(work.result)
 }
 
-/// Whether a path leads to something of another program, and not to the file of a session. One that leads nowhere does not.
+/// Whether a path is something of another program, not a session file. A path that does not exist is not.
 pub fn is_foreign(path: &Path) -> bool {
     path.is_dir() || File::open(path).is_ok_and(|file| file_type::is_foreign(file).unwrap_or(false))
 }
 
-/// What was given, with its door open.
+/// The opened input.
 enum OpenInput {
     House(FileContainer),
     File(SourceFile),
@@ -88,15 +90,15 @@ fn open_input(given: ImportSource) -> Result<OpenInput, ImportError> {
     Ok(if house.has(CARD) { OpenInput::File(place) } else { OpenInput::House(house) })
 }
 
-/// The file that makes a card of an archive.
+/// The file that makes an archive a character card.
 const CARD: &str = "card.json";
 
-/// The last part of a name.
+/// Returns the last part of a path.
 fn base_name(name: &str) -> &str {
     name.rsplit(['/', '\\']).next().unwrap_or_default()
 }
 
-/// All files among what lies in a house, by name, in whatever folders, and what is not even looked at.
+/// Returns all files below these entries, sorted by name, and the report items of those that cannot be read.
 fn collect_files(
     house: &FileContainer,
     top: Vec<ContainerEntry>,
@@ -126,11 +128,11 @@ fn skipped_item(name: &str, why: &str) -> ForeignImportItem {
     ForeignImportItem::skipped("file", name, ImportFinding::new(FindingOutcome::Skipped, "unread", why)).from_file(name)
 }
 
-/// How many files were looked at, and which of them are nothing.
+/// The number of files, and those of unknown type.
 type UnknownFiles = (usize, Vec<SourceFile>);
 
 impl ForeignImport<'_> {
-    /// Takes in what lies in a folder or an archive: the data of SillyTavern, if there is some, and whatever else there is.
+    /// Imports a folder or an archive: SillyTavern data if there is some, and all other files.
     async fn import_container(&mut self, house: &FileContainer, depth: usize) -> Result<UnknownFiles, ImportError> {
         let (top, is_root) = if house.data_folders()?.is_empty() {
             unread(house).into_iter().for_each(|item| self.count_item(item));
@@ -149,7 +151,7 @@ impl ForeignImport<'_> {
         Ok((files.len() + is_root, self.import_files(files, depth).await?))
     }
 
-    /// Takes files in, each as what it is; answers with those that are nothing.
+    /// Imports files by their types; returns those of unknown type.
     async fn import_files(&mut self, files: Vec<SourceFile>, depth: usize) -> Result<Vec<SourceFile>, ImportError> {
         self.read_progress.add_total(files.iter().map(|place| place.bytes).sum());
         let (mut unknown, mut chats, mut sorted) = (Vec::new(), Vec::new(), Vec::with_capacity(files.len()));
@@ -159,7 +161,7 @@ impl ForeignImport<'_> {
                 Err(error) => self.count_item(unreadable(&place.name, &error)),
             }
         }
-        // Whoever has a card is there before what they say.
+        // Cards first, so that the characters exist before their chats.
         sorted.sort_by_key(|(_, sort)| *sort != ForeignFileType::Card);
         for (place, sort) in sorted {
             self.check_cancelled()?;
@@ -178,7 +180,7 @@ impl ForeignImport<'_> {
         Ok(unknown)
     }
 
-    /// Names files that are nothing.
+    /// Reports files of unknown type.
     fn report_unknown(&mut self, unknown: Vec<SourceFile>) {
         let more = unknown.len().saturating_sub(NAMED);
         for place in unknown.into_iter().take(NAMED) {
@@ -195,7 +197,7 @@ impl ForeignImport<'_> {
         }
     }
 
-    /// Takes a file in; answers with what it is where that is left to do.
+    /// Imports a file. Returns its type if it is a chat or unknown, which the caller handles.
     async fn import_by_type(
         &mut self,
         place: &SourceFile,
@@ -224,7 +226,7 @@ impl ForeignImport<'_> {
         }
     }
 
-    /// Takes in what lies in an archive that lies among other files; what is nothing of it is named.
+    /// Imports an archive that lies among other files, and reports its unknown files.
     async fn import_archive(
         &mut self,
         place: &SourceFile,
@@ -264,7 +266,7 @@ impl ForeignImport<'_> {
         }
     }
 
-    /// Takes JSON in that is no story.
+    /// Imports JSON that is no chat: a card, a lorebook or personas.
     async fn import_json(&mut self, place: &SourceFile) -> Result<Option<ForeignFileType>, ImportError> {
         let bytes = place.read()?;
         let text = text::decode(&bytes).ok();

@@ -1,5 +1,5 @@
-//! A session that this program wrote, among other files. By itself such a file becomes a copy beside what is here; in a folder or
-//! an archive it brings back what is missing, so that the same folder may be taken in again.
+//! Imports a session file of Clotho among other files. Imported alone, such a file becomes a copy. In a folder or
+//! archive it only restores what is missing, so the same folder can be imported again.
 
 use clotho_compat::interop::finding::count_phrase;
 use clotho_compat::interop::{FindingOutcome, ImportFinding};
@@ -14,7 +14,7 @@ use super::super::import::{ImportError, SessionImportOptions, import_from};
 use super::super::sillytavern::ForeignImport;
 
 impl ForeignImport<'_> {
-    /// Takes a session in, unless it is here.
+    /// Imports a session file, unless its session exists.
     pub(super) async fn import_session(&mut self, place: &SourceFile) -> Result<(), ImportError> {
         self.result.totals.chats += 1;
         let told = match self.import_own(place).await {
@@ -33,7 +33,7 @@ impl ForeignImport<'_> {
         Ok(())
     }
 
-    /// Takes it in; answers with what is to say of it.
+    /// Imports a session file and returns its report item.
     async fn import_own(&mut self, place: &SourceFile) -> Result<ForeignImportItem, ImportError> {
         let mut lines = ArchiveReader::begin(place.open()?, self.options.limits)?;
         let Some(ArchiveLine::Session(session)) = lines.next_line()? else {
@@ -108,12 +108,12 @@ fn skipped_item(place: &SourceFile, why: ImportFinding) -> ForeignImportItem {
     ForeignImportItem::skipped("session", place.stem(), why)
 }
 
-/// By what a session is known that came in under another id, because somebody else has its own.
+/// Returns the source key of a session that was imported under another id, because its own was taken.
 fn source_name(session: SessionId) -> String {
     format!("session/{session}")
 }
 
-/// What a session is here, and where it is.
+/// Returns the id of the session or its copy here, and whether it exists.
 fn existing_session(
     reader: &mut StoreReader<'_>,
     owner: UserId,

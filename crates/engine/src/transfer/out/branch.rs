@@ -1,29 +1,26 @@
-//! One line of a tree, read piece by piece: of the whole of it only the numbers of its rows are held.
+//! One branch of a tree, read in batches. Only its row numbers are in memory as a whole.
 
 use clotho_store::{PathFilter, StoreError, StoreReader, StoredNode, StoredSession};
 
-/// So many messages are in memory at once.
+/// Messages in memory at once.
 const PIECE: usize = 32;
 
-/// A line as it is at one moment.
+/// A branch, as read at one moment.
 pub struct ExportBranch {
-    /// The session.
     pub stored: StoredSession,
-    /// Its last node.
     pub leaf: StoredNode,
     rows: Vec<i64>,
 }
 
-/// A message of a line, and everything that was written in its place.
+/// A message of a branch with its siblings.
 pub struct MessageWithSiblings {
-    /// The message.
     pub own: StoredNode,
-    /// It and its siblings, in the order in which they were made.
+    /// The message and its siblings, in order of creation.
     pub all: Vec<StoredNode>,
 }
 
 impl ExportBranch {
-    /// All messages, also those that are switched off.
+    /// Lists all messages, including disabled ones.
     pub fn all_messages(
         reader: &mut StoreReader<'_>,
         held: &StoredSession,
@@ -32,7 +29,7 @@ impl ExportBranch {
         Self::of(reader, held, leaf, PathFilter::WithDisabled)
     }
 
-    /// The messages that readers see.
+    /// Lists the enabled messages, which readers see.
     pub fn visible_messages(
         reader: &mut StoreReader<'_>,
         held: &StoredSession,
@@ -51,7 +48,7 @@ impl ExportBranch {
         Ok(Self { stored: held.clone(), leaf, rows })
     }
 
-    /// Hands the messages on in order, each by itself.
+    /// Calls `each` for every message in order.
     pub fn messages<E: From<StoreError>>(
         &self,
         reader: &mut StoreReader<'_>,
@@ -65,7 +62,7 @@ impl ExportBranch {
         Ok(())
     }
 
-    /// The same with their siblings.
+    /// Calls `each` for every message together with its siblings.
     pub fn told<E: From<StoreError>>(
         &self,
         reader: &mut StoreReader<'_>,
@@ -85,7 +82,7 @@ impl ExportBranch {
         Ok(())
     }
 
-    /// The moments of its first and its last message.
+    /// Returns the dates of the first and the last message.
     pub fn span(
         &self,
         reader: &mut StoreReader<'_>,

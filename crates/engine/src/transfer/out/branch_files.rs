@@ -1,5 +1,5 @@
-//! Which lines of a session go out when all of it does, and how their files are called: each end of a line is a file, but for
-//! replies that nobody went on from and that are swipes in the file of a sibling.
+//! Chooses the branches of a session that are exported, and names their files. Each leaf gets a file, except
+//! unanswered replies that are already a swipe in the file of a sibling.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,31 +10,30 @@ use clotho_store::{Label, SourceRecord, StoreError, StoreReader, StoredNode, Sto
 use super::chat::is_swipe;
 use super::file_names::{UniqueFileNames, is_plain};
 
-/// So many ends are looked at at once.
+/// Branches read per page.
 const PIECE: i64 = 64;
 
-/// A line that goes out.
+/// A branch that is exported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BranchFile {
-    /// Its last node.
     pub leaf: NodeId,
-    /// The name of its file, without ending.
+    /// The file name without extension.
     pub name: String,
 }
 
-/// The lines of a session, and how they name each other.
+/// The exported branches of a session, and how their files refer to each other.
 #[derive(Debug, Default)]
 pub struct BranchFiles {
-    /// The lines; the first is the one that the others branch off.
+    /// The branches; the others branch off the first.
     pub files: Vec<BranchFile>,
-    /// The message at which a file ends that only keeps a place, with its name.
+    /// File names of bookmarks, by the message at which they end.
     pub bookmarks: HashMap<NodeId, String>,
-    /// The names of nodes, each of which is the end of a line.
+    /// The labels in the tree. Each of their nodes is the end of a branch.
     pub labels: Vec<Label>,
 }
 
 impl BranchFiles {
-    /// The lines of a session. Names are given once in a folder.
+    /// Returns the branches of a session. `names` keeps file names unique in a folder.
     pub fn of(
         reader: &mut StoreReader<'_>,
         held: &StoredSession,
@@ -44,6 +43,7 @@ impl BranchFiles {
         let labels: Vec<_> = reader.labels(held)?.into_iter().filter(|label| label.is_in_tree).collect();
         let head = held.session.head;
         let named: HashSet<NodeId> = labels.iter().map(|label| label.node).collect();
+        // Collect the leaves that need a file.
         let mut leaves = Vec::new();
         let mut before = i64::MAX;
         loop {
@@ -57,8 +57,9 @@ impl BranchFiles {
                 }
             }
         }
-        // Oldest first, so that names stay when new lines come.
+        // Oldest first, so that names stay the same when new branches are added.
         leaves.reverse();
+        // Labelled nodes and HEAD need a file too.
         for label in &labels {
             if !leaves.contains(&label.node) {
                 leaves.push(label.node);
@@ -67,6 +68,7 @@ impl BranchFiles {
         if !leads_to(reader, held, &leaves)? {
             leaves.push(head);
         }
+        // Name the files: by the file they were imported from, by label, or by title.
         let came = imported_names(reader, held, sources, &leaves)?;
         let main = main_leaf(&leaves, sources, &came, head);
         leaves.sort_by_key(|leaf| *leaf != main);
@@ -91,13 +93,13 @@ impl BranchFiles {
         Ok(lines)
     }
 
-    /// The name of the file that the others branch off.
+    /// Returns the file name of the main branch.
     pub fn main(&self) -> Option<&str> {
         self.files.first().map(|end| end.name.as_str())
     }
 }
 
-/// Whether HEAD is on one of some lines.
+/// Whether HEAD lies on one of the branches.
 fn leads_to(reader: &mut StoreReader<'_>, held: &StoredSession, leaves: &[NodeId]) -> Result<bool, StoreError> {
     let head = held.session.head;
     let mut is_there = leaves.contains(&head);
@@ -107,12 +109,12 @@ fn leads_to(reader: &mut StoreReader<'_>, held: &StoredSession, leaves: &[NodeId
     Ok(is_there)
 }
 
-/// The name of a chat by what it is known again: `chats/Rin/Maintenance.jsonl` is `Maintenance`.
+/// Returns the chat name in a source key: `chats/Rin/Maintenance.jsonl` is `Maintenance`.
 pub fn file_name(source: &str) -> Option<&str> {
     source.rsplit('/').next()?.strip_suffix(".jsonl").filter(|name| is_plain(name))
 }
 
-/// The names of files that came in, by the ends of lines that go on from there; the line that is played comes first.
+/// Returns the names of imported files by leaf. If several branches continue a file, the one with HEAD gets the name.
 fn imported_names(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
@@ -139,7 +141,7 @@ fn imported_names(
     Ok(came)
 }
 
-/// The line that the others branch off: the file that came in first, else the one that is played.
+/// Returns the leaf of the main branch: of the first imported file, else HEAD.
 fn main_leaf(leaves: &[NodeId], sources: &[SourceRecord], came: &HashMap<NodeId, String>, head: NodeId) -> NodeId {
     let first = sources.iter().find_map(|source| {
         let name = file_name(&source.name)?;
@@ -148,7 +150,7 @@ fn main_leaf(leaves: &[NodeId], sources: &[SourceRecord], came: &HashMap<NodeId,
     first.copied().or(leaves.contains(&head).then_some(head)).or(leaves.first().copied()).unwrap_or(head)
 }
 
-/// Whether a line has to be a file: its end is no alternative in another.
+/// Whether a branch needs a file of its own, because its leaf is no swipe in another file.
 fn needs_own_file(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
@@ -172,11 +174,11 @@ fn needs_own_file(
         }
         is_last &= other.n < leaf.n;
     }
-    // Of several that nobody went on from one stands for all.
+    // Of several unanswered siblings, only the last one gets a file.
     Ok(is_last)
 }
 
-/// Whether the file of a message has another in it, too.
+/// Whether the file that ends with `one` also contains `leaf` as a swipe, or `leaf` has nothing to export.
 fn covers(one: &Node, leaf: &Node) -> bool {
     let is_other = one.id != leaf.id && one.status != Status::Generating;
     let is_nothing = leaf.kind == Kind::Change || (leaf.status == Status::Error && leaf.content.is_empty());

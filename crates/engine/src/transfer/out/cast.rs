@@ -1,4 +1,4 @@
-//! Who speaks in a session, by the names that files of others have for them.
+//! The speakers of a session, with the names and files that an export uses.
 
 use std::collections::HashMap;
 
@@ -10,34 +10,32 @@ use clotho_store::{StoreError, StoreReader, StoredSession};
 
 use super::file_names::safe_file_name;
 
-/// The name of a user who has none.
+/// The name of a user without persona.
 const USER: &str = "User";
-/// The name of nobody's words.
+/// The speaker of system messages.
 const NARRATOR: &str = "Narrator";
 
-/// Everybody who plays.
+/// Everybody who speaks in a session.
 pub struct ExportCast {
     /// The characters, in speaking order.
     pub characters: Vec<ExportCharacter>,
-    /// The name of the persona that plays.
+    /// The name of the persona.
     pub persona: Option<String>,
-    /// The names of those whose card cannot be read as the session has it.
+    /// The names of characters whose stored card cannot be read.
     pub damaged: Vec<String>,
 }
 
-/// A character that plays.
+/// A character of the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportCharacter {
-    /// Its id.
     pub id: CharacterId,
-    /// Its name.
     pub name: String,
-    /// The file of its card, without ending.
+    /// The file name of its card, without extension.
     pub file: String,
 }
 
 impl ExportCast {
-    /// The cast of a session, in the versions that it plays with.
+    /// Returns the cast of a session, with the card versions that it uses.
     pub fn of(reader: &mut StoreReader<'_>, held: &StoredSession) -> Result<Self, StoreError> {
         let (mut characters, mut damaged) = (Vec::with_capacity(held.session.cards.len()), Vec::new());
         let owner = held.session.owner;
@@ -63,7 +61,7 @@ impl ExportCast {
         Ok(Self { characters, persona: persona.filter(|name| !name.is_empty()), damaged })
     }
 
-    /// The same with other files of the cards.
+    /// Replaces the card file names.
     #[must_use]
     pub fn with_files(mut self, files: &HashMap<CharacterId, String>) -> Self {
         for player in &mut self.characters {
@@ -74,7 +72,7 @@ impl ExportCast {
         self
     }
 
-    /// The name of who speaks.
+    /// Returns the speaker of a node.
     pub fn name(&self, node: &Node) -> String {
         let own = node.name.as_deref().filter(|name| !name.is_empty());
         let named = own.or_else(|| match node.role {
@@ -86,14 +84,14 @@ impl ExportCast {
         named.unwrap_or(nobody).to_owned()
     }
 
-    /// The character that speaks; the first, where nobody is named.
+    /// Returns the character that speaks, or the first one if the node names none.
     pub fn character(&self, node: &Node) -> Option<&ExportCharacter> {
         let own = node.character.and_then(|id| self.characters.iter().find(|player| player.id == id));
         own.or(self.characters.first())
     }
 }
 
-/// The name in a card as a session has it; nothing where that is damaged.
+/// Returns the name in a stored card; `None` if the card is damaged.
 fn name(reader: &mut StoreReader<'_>, hash: &str) -> Result<Option<String>, StoreError> {
     let bytes = match reader.blob(hash) {
         Err(StoreError::Inconsistent { .. }) => return Ok(None),
@@ -107,7 +105,7 @@ fn card_name(card: &Map<String, Value>) -> Option<String> {
     Some(card.get("name")?.as_str()?.trim().to_owned())
 }
 
-/// The file in which a card came in.
+/// Returns the file name under which a card was imported.
 fn file(reader: &mut StoreReader<'_>, held: &StoredSession, id: CharacterId) -> Result<Option<String>, StoreError> {
     let sources = reader.sources_of(held.session.owner, id.as_bytes())?;
     Ok(sources.iter().find_map(|source| source.name.strip_prefix("characters/")).map(str::to_owned))

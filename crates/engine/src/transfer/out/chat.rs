@@ -1,5 +1,5 @@
-//! A node as a message of another program: what `sillytavern/message_to_node.rs` took apart is put together again, and what was
-//! written here becomes what the other program would have made of it.
+//! Turns a node into a SillyTavern message. Imported data goes back to where it was (see
+//! `sillytavern/message_to_node.rs`); new data is written as SillyTavern would.
 
 use std::collections::HashMap;
 
@@ -15,27 +15,25 @@ use super::super::sillytavern::STATE;
 use super::branch::MessageWithSiblings;
 use super::cast::ExportCast;
 
-/// What follows from the state and is not made here.
+/// Variables that MVU derives from the state; they are not exported for new messages.
 const DERIVED: [&str; 2] = ["display_data", "delta_data"];
-/// When a reply was begun and ended: of each alternative, and of the message those of the one that is chosen.
+/// Start and end of a reply. Each swipe has them, and the message repeats those of the selected one.
 const TIMES: [&str; 2] = ["gen_started", "gen_finished"];
 
-/// A chat on its way out.
+/// A chat that is being exported.
 pub struct ChatExport<'a> {
-    /// The session.
     pub stored: &'a StoredSession,
-    /// Who speaks.
     pub cast: &'a ExportCast,
-    /// The chats that keep a place, by the message at which they end.
+    /// The bookmark files, by the message at which they end.
     pub bookmarks: Option<&'a HashMap<NodeId, String>>,
     /// Whether messages have variables.
     pub has_state: bool,
-    /// The variables of the message before, but for the state.
+    /// The variables of the previous message, without the state.
     pub before: Option<Map<String, Value>>,
 }
 
 impl ChatExport<'_> {
-    /// A message of a line; none where nothing was said.
+    /// Returns the message for a node with its swipes; `None` if the node has nothing to export.
     pub fn row(
         &mut self,
         reader: &mut StoreReader<'_>,
@@ -51,7 +49,7 @@ impl ChatExport<'_> {
         let mut after = None;
         for one in &alike {
             let beside = self.other_variables(&one.node);
-            // On this line there may be none, and yet one on that of a sibling.
+            // A sibling can have variables even if no message of this branch has.
             let may_have = self.has_state || beside.is_some();
             let state = if may_have { reader.world(self.stored, one)?.vars.get(STATE).cloned() } else { None };
             if one.node.id == own.id {
@@ -83,7 +81,8 @@ impl ChatExport<'_> {
         }
     }
 
-    /// The variables of a node but for the state. Where nothing is said of them, they are those of the message before.
+    /// Returns the variables of a node without the state. If it does not have its own, they are those of the
+    /// previous message.
     fn other_variables(&self, node: &Node) -> Option<Map<String, Value>> {
         match imported_metadata(node) {
             Some(kept) => kept.get("variables").map_or(self.before.clone(), |own| own.as_object().cloned()),
@@ -95,7 +94,7 @@ impl ChatExport<'_> {
         }
     }
 
-    /// What a line says of a message as a whole.
+    /// Returns the remaining fields of the message line.
     fn row_extra(&self, own: &Node, alike: &[&StoredNode]) -> Map<String, Value> {
         if let Some(line) = metadata_object(own, "line") {
             return line.clone();
@@ -114,8 +113,8 @@ impl ChatExport<'_> {
     }
 }
 
-/// Whether a message is an alternative of another: written in its place by the same speaker. Of messages of the user and of
-/// nobody only those are that were so where they come from.
+/// Whether a node is a swipe of another: a complete sibling by the same speaker. User and system messages are swipes
+/// only if they were imported as such.
 pub fn is_swipe(one: &Node, own: &Node) -> bool {
     let was = |node: &Node| imported_metadata(node).is_some_and(|kept| kept.contains_key("swipe"));
     let is_whole = one.status == Status::Complete && one.kind != Kind::Merge;
@@ -123,7 +122,7 @@ pub fn is_swipe(one: &Node, own: &Node) -> bool {
     one.id == own.id || (is_whole && is_by_same && (own.role == Role::Assistant || (was(one) && was(own))))
 }
 
-/// What came in with a message and has no place of its own.
+/// Returns the imported data that has no place in a node.
 fn imported_metadata(node: &Node) -> Option<&Map<String, Value>> {
     node.metadata.get("sillytavern")?.as_object()
 }
@@ -150,7 +149,7 @@ fn alternative(node: &Node, state: Option<Value>, beside: Option<Map<String, Val
     ChatFileSwipe { text: node.content.clone(), date, extra: extra(node), info: swipe_info(node), variables }
 }
 
-/// The facts of its making.
+/// Returns the `extra` object: model, reasoning and other facts about the generation.
 fn extra(node: &Node) -> Map<String, Value> {
     let mut extra = match (imported_metadata(node), node.role) {
         (Some(_), _) => metadata_object(node, "extra").cloned().unwrap_or_default(),
@@ -161,7 +160,7 @@ fn extra(node: &Node) -> Map<String, Value> {
         }
     };
     let own = [("model", node.metadata.get("model").cloned()), ("reasoning", node.reasoning.clone().map(Value::from))];
-    // Where the other program writes them: behind the name of what was asked.
+    // SillyTavern writes them right after `api`.
     let mut at = extra.keys().position(|key| key == "api").map_or(0, |at| at + 1);
     for (key, value) in own {
         if let Some(value) = value {
@@ -172,7 +171,7 @@ fn extra(node: &Node) -> Map<String, Value> {
     extra
 }
 
-/// What else is said of an alternative.
+/// Returns the remaining data of a swipe.
 fn swipe_info(node: &Node) -> Map<String, Value> {
     if imported_metadata(node).is_some() {
         return metadata_object(node, "swipe_info").cloned().unwrap_or_default();

@@ -1,6 +1,6 @@
-//! Everything of a user as a folder of data that the other program opens: cards, chats and groups, lorebooks, personas, presets.
+//! Exports everything of a user as a SillyTavern data folder: cards, chats, groups, lorebooks, personas and presets.
 //!
-//! What came in from such a folder goes back under its own name, so that it is known there and here.
+//! An imported file is exported under its old name, so that both programs recognize it.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{Seek, Write};
@@ -24,32 +24,29 @@ use super::export_target::ExportTarget;
 use super::file_names::{UniqueFileNames, is_plain, safe_file_name};
 use super::settings::SettingsWriter;
 
-/// So many things are read at once.
+/// Items read per page.
 const PAGE: i64 = 100;
 
-/// How much went out.
+/// The counts of an export.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExportOutcome {
-    /// Characters.
     pub characters: u64,
-    /// Lorebooks that are no character's own.
+    /// Lorebooks that are not inside a character card.
     pub lorebooks: u64,
-    /// Personas.
     pub personas: u64,
     /// Presets, regular expressions and groups.
     pub presets: u64,
-    /// Sessions.
     pub sessions: u64,
-    /// Chats: a session has one for each of its lines.
+    /// Chats; a session has one for each exported branch.
     pub chats: u64,
-    /// What did not go out as it should.
+    /// Items that could not be exported unchanged.
     pub report: ForeignImportReport,
 }
 
-/// Writes everything of a user. `told` hears after each session how many there are so far.
+/// Exports everything of a user. `told` is called with the number of sessions after each one.
 ///
 /// # Errors
-/// The database or the bytes fail.
+/// Returns an error if the database or the writer fails.
 pub fn export_all<W: Write + Seek>(
     snapshot: &mut DatabaseSnapshot,
     owner: UserId,
@@ -66,7 +63,7 @@ pub fn export_all<W: Write + Seek>(
     let groups = house.presets()?;
     let files = ExportFileNames { cards: &cards.files, personas: &personas };
     let open = house.sessions(files, groups, told)?;
-    // A card names the chat that was open last.
+    // Cards come after the sessions, because a card names the chat that was open last.
     house.characters(&cards, &open)?;
     let DataFolderWriter { target: mut shelf, list, gone, settings, .. } = house;
     let mut put = |name: &str, text: String| shelf.put(name, |out| Ok(out.write_all(text.as_bytes())?));
@@ -75,7 +72,7 @@ pub fn export_all<W: Write + Seek>(
     Ok((shelf.finish()?, gone))
 }
 
-/// A folder while it is written.
+/// A data folder that is being written.
 pub struct DataFolderWriter<'a, W: Write + Seek> {
     pub reader: StoreReader<'a>,
     pub owner: UserId,
@@ -85,7 +82,7 @@ pub struct DataFolderWriter<'a, W: Write + Seek> {
     settings: SettingsWriter,
 }
 
-/// The files of the cards, and which lorebooks are in them.
+/// The card files, and the lorebooks that are inside cards.
 #[derive(Default)]
 struct CardFileNames {
     files: HashMap<CharacterId, String>,
@@ -93,19 +90,19 @@ struct CardFileNames {
 }
 
 impl<W: Write + Seek> DataFolderWriter<'_, W> {
-    /// A small file.
+    /// Writes a small file and returns its hash.
     pub fn put(&mut self, name: &str, bytes: &[u8]) -> Result<blake3::Hash, SessionExportError> {
         self.target.put(name, |out| Ok(out.write_all(bytes)?))
     }
 
-    /// The names under which things of a kind came in, and which they may have.
+    /// Returns the file name under which an item was imported, if it is still a valid one.
     fn imported_names(&mut self, became: &[u8; 16], folder: &str) -> Result<Option<String>, StoreError> {
         let sources = self.reader.sources_of(self.owner, became)?;
         let name = sources.iter().find_map(|source| source.name.strip_prefix(folder)?.strip_prefix('/'));
         Ok(name.filter(|name| is_plain(name)).map(str::to_owned))
     }
 
-    /// How lorebooks are looked through.
+    /// Writes the global lorebook settings.
     fn lore_settings(&mut self) -> Result<(), StoreError> {
         let kept = self.reader.lore_settings(self.owner)?;
         if kept.is_some() {
@@ -114,7 +111,7 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
         Ok(())
     }
 
-    /// The files of the cards: of what came in its own, of the others their names.
+    /// Chooses the file names of the cards: the imported one, else the name of the character.
     fn cards(&mut self) -> Result<CardFileNames, SessionExportError> {
         let (mut cards, mut names, mut new) = (CardFileNames::default(), UniqueFileNames::default(), Vec::new());
         self.for_each_page(
@@ -195,7 +192,7 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
         )
     }
 
-    /// Writes the personas; answers with their files.
+    /// Writes the personas. Returns their picture files.
     fn personas(&mut self) -> Result<HashMap<PersonaId, String>, SessionExportError> {
         let (mut files, mut names) = (HashMap::new(), UniqueFileNames::default());
         self.for_each_page(
@@ -221,7 +218,7 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
         Ok(files)
     }
 
-    /// Presets go back as they came: the groups for those who write them, and what stood in the settings.
+    /// Writes the presets: some as files, some in the settings. Returns the groups, which the sessions complete.
     fn presets(&mut self) -> Result<ImportedGroups, SessionExportError> {
         let (mut groups, mut names, mut known) =
             (ImportedGroups::new(), HashMap::<&str, UniqueFileNames>::new(), HashSet::new());
@@ -262,7 +259,7 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
         Ok(format!("{}.png", names.unique(name)))
     }
 
-    /// Hands everything of a kind on, page by page.
+    /// Calls `each` for every item that `page` reads.
     pub fn for_each_page<T>(
         &mut self,
         mut page: impl FnMut(&mut StoreReader<'_>, UserId, i64, i64) -> Result<Vec<T>, StoreError>,

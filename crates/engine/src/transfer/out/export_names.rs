@@ -1,4 +1,4 @@
-//! Names and marks that an export of sessions hands over to the other parts of a data folder.
+//! Names and marks that the parts of a data folder export pass to each other.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,16 +6,16 @@ use clotho_core::clock::Time;
 use clotho_core::ids::{CharacterId, PersonaId};
 use serde_json::{Map, Value};
 
-/// Groups as they came in, by their files, each with the id of its preset.
+/// Imported groups by file name, each with the id of its preset.
 pub type ImportedGroups = BTreeMap<String, (String, Map<String, Value>)>;
 
-/// What chats name.
+/// File names that chats refer to.
 pub struct ExportFileNames<'a> {
-    /// The files of the cards, without ending.
+    /// The card files, without extension.
     pub cards: &'a HashMap<CharacterId, String>,
-    /// The files of the personas.
+    /// The picture files of personas.
     pub personas: &'a HashMap<PersonaId, String>,
 }
 
-/// The chat of each character that was open last, with its moment.
+/// The chat of each character that was open last, with its time.
 pub type OpenChats = HashMap<CharacterId, Option<(Time, String)>>;

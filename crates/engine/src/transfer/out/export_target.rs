@@ -1,4 +1,4 @@
-//! Where many files go: a new folder, or an archive.
+//! The target of an export with many files: a new folder or a zip archive.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Seek, Write};
@@ -9,19 +9,17 @@ use zip::{CompressionMethod, ZipWriter};
 
 use clotho_store::SessionExportError;
 
-/// A place for files.
+/// A writable folder or archive.
 pub enum ExportTarget<W: Write + Seek> {
-    /// A folder.
     Folder(PathBuf),
-    /// An archive.
     Archive(Box<ZipWriter<W>>),
 }
 
 impl<W: Write + Seek> ExportTarget<W> {
-    /// A folder, which must be new or empty.
+    /// Creates a folder; an existing one must be empty.
     ///
     /// # Errors
-    /// There is something in it, or it cannot be made.
+    /// Returns an error if the folder is not empty or cannot be created.
     pub fn folder(path: &Path) -> io::Result<Self> {
         fs::create_dir_all(path)?;
         if fs::read_dir(path)?.next().is_some() {
@@ -30,12 +28,12 @@ impl<W: Write + Seek> ExportTarget<W> {
         Ok(Self::Folder(path.to_owned()))
     }
 
-    /// An archive.
+    /// Starts an archive.
     pub fn archive(out: W) -> Self {
         Self::Archive(Box::new(ZipWriter::new(out)))
     }
 
-    /// Puts a file there, piece by piece; answers with the hash of its bytes.
+    /// Streams one file to the target and returns the hash of its bytes.
     pub fn put(
         &mut self,
         name: &str,
@@ -51,7 +49,7 @@ impl<W: Write + Seek> ExportTarget<W> {
                 Ok(out.hasher.finalize())
             }
             Self::Archive(zip) => {
-                // Pictures are packed already.
+                // PNG files are compressed already.
                 let method =
                     if name.ends_with(".png") { CompressionMethod::Stored } else { CompressionMethod::Deflated };
                 let options = SimpleFileOptions::default().compression_method(method).large_file(true);
@@ -63,7 +61,7 @@ impl<W: Write + Seek> ExportTarget<W> {
         }
     }
 
-    /// Ends it; the bytes of an archive go back.
+    /// Finishes the export. Returns the writer of an archive.
     pub fn finish(self) -> io::Result<Option<W>> {
         match self {
             Self::Folder(_) => Ok(None),
@@ -72,7 +70,7 @@ impl<W: Write + Seek> ExportTarget<W> {
     }
 }
 
-/// Bytes that are hashed as they are written.
+/// A writer that hashes what passes through.
 struct HashingWriter<W> {
     out: W,
     hasher: blake3::Hasher,

@@ -1,17 +1,17 @@
-//! Names of files that every system and the other program take.
+//! File names that are valid on every system and in SillyTavern.
 
 use std::collections::HashSet;
 
-/// So many characters of a name stand in that of a file.
+/// The most characters of a new file name.
 const LONGEST: usize = 80;
-/// So many bytes, which some systems count.
+/// The most bytes of a new file name, because some systems count bytes.
 const LONGEST_BYTES: usize = 200;
-/// So many bytes of a name that a file once had: with its ending no system takes more.
+/// The most bytes of an imported file name; with an extension it stays below the usual limit of 255.
 const LONGEST_KEPT: usize = 240;
-/// Names that one system keeps for itself, whatever follows the first dot.
+/// Names reserved by Windows, with any extension.
 const RESERVED: [&str; 6] = ["con", "prn", "aux", "nul", "com", "lpt"];
 
-/// What of a name can be that of a file, without ending.
+/// Turns a name into a valid file name without extension.
 pub fn safe_file_name(name: &str) -> String {
     let is_fit = |c: &char| !c.is_control() && !r#"<>:"/\|?*"#.contains(*c);
     let mut fit: String = name.chars().filter(is_fit).take(LONGEST).collect();
@@ -28,23 +28,23 @@ pub fn safe_file_name(name: &str) -> String {
     }
 }
 
-/// Whether a name that a file once had can be that of one again, wherever it comes from.
+/// Whether an imported file name is valid on every system.
 pub fn is_plain(name: &str) -> bool {
     let is_fit = |c: char| !c.is_control() && !r#"<>:"/\|?*"#.contains(c);
     (1..=LONGEST_KEPT).contains(&name.len()) && name.chars().all(is_fit) && !name.chars().all(|c| c == '.')
 }
 
-/// Names of one folder, each given once, also where the system does not tell large letters from small ones.
+/// The names used in one folder, compared without case.
 #[derive(Debug, Default)]
 pub struct UniqueFileNames(HashSet<String>);
 
 impl UniqueFileNames {
-    /// Takes a name as it is, if nobody has it.
+    /// Takes this name; returns `false` if it is used already.
     pub fn take(&mut self, name: &str) -> bool {
         self.0.insert(name.to_lowercase())
     }
 
-    /// A name that nobody has: the one that is wanted, or that with a number.
+    /// Returns the wanted name, with a number if it is used already.
     pub fn unique(&mut self, wanted: &str) -> String {
         let wanted = safe_file_name(wanted);
         if self.take(&wanted) {

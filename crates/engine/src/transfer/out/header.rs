@@ -1,4 +1,4 @@
-//! What a chat says of itself before its messages: as it came in, where it came in, with the variables as they are now.
+//! The header of an exported chat: as it was imported, if it was, with the current variables and author's note.
 
 use serde_json::{Map, Value, json};
 
@@ -8,8 +8,8 @@ use clotho_store::{SourceRecord, StoreError, StoreReader};
 use super::super::sillytavern::STATE;
 use super::branch::ExportBranch;
 
-/// The header of the file that a line comes from, or one of our own. Of several files the one counts that goes furthest along
-/// the line.
+/// Returns the header of the file from which the branch was imported, else a new one. Of several files, the one that
+/// ends furthest along the branch counts.
 pub fn of(reader: &mut StoreReader<'_>, line: &ExportBranch) -> Result<Map<String, Value>, StoreError> {
     let session = &line.stored.session;
     let sources = reader.sources_of(session.owner, session.id.as_bytes())?;
@@ -30,7 +30,7 @@ pub fn of(reader: &mut StoreReader<'_>, line: &ExportBranch) -> Result<Map<Strin
     Ok(header)
 }
 
-/// The file whose end lies furthest along a line; else the first.
+/// Returns the source whose end lies furthest along the branch, else the first.
 fn furthest_source<'a>(
     reader: &mut StoreReader<'_>,
     line: &ExportBranch,
@@ -48,7 +48,7 @@ fn furthest_source<'a>(
     Ok(files.iter().find(ends_there).or(files.first()).copied())
 }
 
-/// Whether one of the files that a story came in with has the note that it has now: then each says its own.
+/// Whether an imported file has the current author's note. In that case each file keeps its own.
 fn has_imported_note(sources: &[SourceRecord], now: Option<&AuthorsNote>) -> bool {
     let headers = sources.iter().filter_map(|source| serde_json::from_str::<Value>(source.header.as_deref()?).ok());
     let mut notes = headers.map(|header| AuthorsNote::from_chat_metadata(header.get("chat_metadata")?.as_object()?));
@@ -59,7 +59,7 @@ fn has_imported_note(sources: &[SourceRecord], now: Option<&AuthorsNote>) -> boo
     }
 }
 
-/// The note as it is now.
+/// Writes the current author's note.
 fn set_note(metadata: &mut Map<String, Value>, note: Option<&AuthorsNote>) {
     match note {
         Some(note) => metadata.extend(note.to_chat_metadata().map(|(key, value)| (key.to_owned(), value))),
@@ -67,7 +67,7 @@ fn set_note(metadata: &mut Map<String, Value>, note: Option<&AuthorsNote>) {
     }
 }
 
-/// The variables as they are now, in the order in which they were.
+/// Writes the current variables, keeping the old order of keys.
 fn set_variables(metadata: &mut Map<String, Value>, mut now: Map<String, Value>) {
     let was = metadata.get("variables").and_then(Value::as_object).cloned().unwrap_or_default();
     let mut ordered: Map<String, Value> = was.keys().filter_map(|key| now.shift_remove_entry(key)).collect();

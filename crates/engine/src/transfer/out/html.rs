@@ -1,7 +1,7 @@
-//! A line as one page of HTML that needs nothing else: no script, nothing from elsewhere, dark where the reader's system is.
+//! Writes a branch as one self-contained HTML page: no script, no external resources, dark if the reader's system is.
 //!
-//! Texts are shown as the Markdown that role-plays are written in; what is HTML in them is shown as text, a picture by its
-//! words, and a link only where it leads to a page or to mail. The policy in its head says the same to the browser.
+//! Texts are rendered as Markdown. HTML in them is shown as text, an image by its alt text, and a link only if it
+//! leads to the web or to mail. The content security policy in the head enforces the same.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,9 +10,9 @@ use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 use super::readable_message::{ReadableHeader, ReadableMessage};
 use clotho_core::tree::Role;
 
-/// What stands after the messages.
+/// What follows the messages.
 pub const END: &str = "</main>\n</body>\n</html>\n";
-/// How it looks.
+/// The style sheet.
 const STYLE: &str = "\
 :root{color-scheme:light dark}\
 body{margin:0 auto;max-width:42rem;padding:2rem 1rem 6rem;font:1.05rem/1.6 Georgia,'Noto Serif','Noto Serif CJK SC',serif}\
@@ -31,7 +31,7 @@ blockquote{margin-inline:1rem;padding-inline-start:1rem;border-inline-start:.15r
 table{border-collapse:collapse}td,th{border:1px solid;padding:.2rem .5rem}\
 @media print{article{break-inside:avoid}}";
 
-/// What stands before the messages.
+/// Returns everything before the messages.
 pub fn header(title: &ReadableHeader) -> String {
     let name = escape(&title.name);
     let cast: String = title
@@ -56,7 +56,7 @@ pub fn header(title: &ReadableHeader) -> String {
     )
 }
 
-/// A message below the name of who speaks.
+/// Returns a message with the name of its speaker.
 pub fn message(passage: &ReadableMessage<'_>) -> String {
     let class = match passage.role {
         Role::User => "user",
@@ -70,7 +70,7 @@ pub fn message(passage: &ReadableMessage<'_>) -> String {
     format!("<article class=\"{class}\" dir=\"auto\">\n{name}{}</article>\n", text(passage.text))
 }
 
-/// A text as HTML that does nothing.
+/// Renders a text as harmless HTML.
 fn text(text: &str) -> String {
     let parser = Parser::new_ext(text, Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES);
     let mut links = Vec::new();
@@ -79,13 +79,13 @@ fn text(text: &str) -> String {
     out
 }
 
-/// What may be shown of a part of a text. `links` says of each open link whether it is shown as one.
+/// Returns the safe form of an event. `links` holds for each open link whether it is shown.
 fn safe_event<'a>(event: Event<'a>, links: &mut Vec<bool>) -> Option<Event<'a>> {
     Some(match event {
         Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
         Event::Start(Tag::HtmlBlock) => Event::Start(Tag::Paragraph),
         Event::End(TagEnd::HtmlBlock) => Event::End(TagEnd::Paragraph),
-        // A line of a role-play is one.
+        // Keep the line breaks of role-play texts.
         Event::SoftBreak => Event::HardBreak,
         Event::Start(Tag::Image { .. }) | Event::End(TagEnd::Image) => return None,
         Event::Start(Tag::Link { ref dest_url, .. }) => {
@@ -106,7 +106,7 @@ fn is_safe_link(address: &str) -> bool {
     ["http://", "https://", "mailto:"].iter().any(|scheme| start.starts_with(scheme))
 }
 
-/// A text between marks and inside of quotation marks.
+/// Escapes a text for elements and quoted attributes.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Nothing in a text becomes a mark that could do something.
+        /// No text adds markup that could do something.
         #[test]
         fn html_export_any_text_adds_no_markup(given in r#"[a-c<>"'&!/ =:()\[\]`~*_\n-]{0,80}"#) {
             let shown = text(&given);

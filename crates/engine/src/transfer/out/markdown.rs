@@ -1,14 +1,14 @@
-//! A line as Markdown. Nothing in a text is taken for a mark: shown by any program that knows CommonMark, it reads as it was
-//! written, line for line.
+//! Writes a branch as Markdown. All special characters are escaped, so any CommonMark renderer shows the text as
+//! written, line by line.
 
 use super::readable_message::{ReadableHeader, ReadableMessage};
 
-/// So wide is a tab that sets a line in.
+/// The width of a leading tab.
 const TAB: usize = 4;
-/// What means something wherever it stands.
+/// The characters that have a meaning anywhere.
 const MARKS: &str = r"\`*_[]{}<>&~|$^!";
 
-/// What stands before the messages.
+/// Returns everything before the messages.
 pub fn header(title: &ReadableHeader) -> String {
     let mut parts = Vec::new();
     if !title.name.is_empty() {
@@ -23,13 +23,13 @@ pub fn header(title: &ReadableHeader) -> String {
     parts.concat()
 }
 
-/// A message below the name of who speaks.
+/// Returns a message with the name of its speaker.
 pub fn message(passage: &ReadableMessage<'_>) -> String {
     let name = if passage.name.is_empty() { String::new() } else { format!("**{}**\n\n", line(&passage.name)) };
     format!("{name}{}\n\n", text(passage.text))
 }
 
-/// A text of several lines: each stays one, and blank ones part paragraphs.
+/// Escapes a text of several lines. Line breaks are kept, and blank lines separate paragraphs.
 fn text(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     let mut out = String::with_capacity(text.len() + text.len() / 8);
@@ -45,7 +45,7 @@ fn text(text: &str) -> String {
     out
 }
 
-/// One line. What stands at its beginning may mean something only there.
+/// Escapes one line. Some characters have a meaning only at its beginning.
 fn line(text: &str) -> String {
     let rest = text.trim_start();
     let blanks = text.chars().take_while(|c| c.is_whitespace()).map(|c| if c == '\t' { TAB } else { 1 });
@@ -69,10 +69,10 @@ mod tests {
 
     use clotho_compat::interop::text::trim_blank_lines;
 
-    /// The text that a reader sees, and whether anything in it is more than text in paragraphs.
+    /// Returns the text that a reader sees, and whether it is only text in paragraphs.
     fn rendered_text(markdown: &str) -> (String, bool) {
         let (mut text, mut is_plain) = (String::new(), true);
-        // Dashes and quotation marks that are drawn in another way still read as they were written.
+        // Smart punctuation would change dashes and quotation marks.
         let options = Options::all() - Options::ENABLE_SMART_PUNCTUATION;
         for event in Parser::new_ext(markdown, options) {
             match event {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     proptest! {
-        /// S4-53: whatever was written is read as it was written.
+        /// S4-53: any text is rendered as written.
         #[test]
         fn markdown_export_any_text_renders_as_written(text in r"[a-c龙 \\`*_{}\[\]()#+.!<>&~|$=:;0-9\n\t-]{0,60}") {
             if !text.trim().is_empty() {

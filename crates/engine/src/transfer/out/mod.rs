@@ -1,14 +1,19 @@
-//! Out of this server in forms that others read: one line of a tree as a chat of SillyTavern, or as a file for readers; and
-//! everything as a folder that SillyTavern opens.
+//! Exports in forms that other programs read: one branch as a SillyTavern chat or a readable file, or everything as a
+//! SillyTavern data folder.
 //!
-//! `branch.rs` walks a line piece by piece, so that neither it nor its tree is ever whole in memory; `cast.rs` knows who speaks.
-//! `chat.rs` makes a message of another program of a node, which undoes what `sillytavern/message_to_node.rs` does, `header.rs` what
-//! stands before the messages; `sillytavern.rs` writes both. `data_folder.rs` writes all of a user's as a folder of the other program:
-//! `branch_files.rs` says which lines go out and how their files are called, `sessions.rs` writes them, `file_names.rs` says what may be a
-//! name, `settings.rs` has the settings, `export_index.rs` what an import here or elsewhere has to know, and `export_target.rs` is where all of
-//! it goes. `markdown.rs` and `html.rs` write for people.
+//! - `branch.rs` reads a branch in batches, so that neither it nor its tree is ever in memory as a whole.
+//! - `cast.rs` knows the names of the speakers.
+//! - `chat.rs` turns a node into a SillyTavern message, the reverse of `sillytavern/message_to_node.rs`. `header.rs`
+//!   makes the header of a chat; `sillytavern.rs` writes both.
+//! - `data_folder.rs` writes everything of a user as a data folder.
+//! - `branch_files.rs` chooses the branches to export and names their files, `sessions.rs` writes them,
+//!   `file_names.rs` makes file names valid.
+//! - `settings.rs` writes the settings, `export_index.rs` the index that an import reads, and `export_target.rs` is
+//!   the folder or archive.
+//! - `markdown.rs` and `html.rs` write for readers.
 //!
-//! To add a form: a variant of [`BranchExportFormat`], a file here that writes it, and its paragraph in `docs/export.md`.
+//! To add a format: a variant of [`BranchExportFormat`], a file here that writes it, and its paragraph in
+//! `docs/export.md`.
 
 mod branch;
 mod branch_files;
@@ -40,19 +45,19 @@ use branch::ExportBranch;
 use cast::ExportCast;
 use sillytavern::ChatLinks;
 
-/// In which form a line goes out.
+/// The file format of an exported branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BranchExportFormat {
-    /// A chat of SillyTavern.
+    /// A SillyTavern chat.
     SillyTavern,
-    /// Markdown, in which every text reads as it was written.
+    /// Markdown, with all text escaped so that it reads as written.
     Markdown,
-    /// One page of HTML that needs nothing else.
+    /// One self-contained HTML page.
     Html,
 }
 
 impl BranchExportFormat {
-    /// How the names of its files end.
+    /// Returns the file extension of the format.
     pub const fn extension(self) -> &'static str {
         match self {
             Self::SillyTavern => "jsonl",
@@ -62,21 +67,20 @@ impl BranchExportFormat {
     }
 }
 
-/// Which line goes out, and in which form.
+/// Which branch to export, and how.
 #[derive(Debug, Clone)]
 pub struct BranchExportOptions<'a> {
-    /// The last message.
+    /// The last node of the branch.
     pub leaf: NodeId,
-    /// The form.
     pub format: BranchExportFormat,
-    /// The tags whose blocks readers never see.
+    /// The tags whose blocks are hidden from readers.
     pub hide_tags: &'a [String],
 }
 
-/// Writes the line from the root to a leaf; the bytes go back. `None`: no node of the session has that id.
+/// Writes the branch from the root to a leaf and returns the writer. Returns `None` if the session has no such node.
 ///
 /// # Errors
-/// The database or the bytes fail.
+/// Returns an error if the database or the writer fails.
 pub fn export_branch<W: Write>(
     snapshot: &mut DatabaseSnapshot,
     held: &StoredSession,

@@ -1,5 +1,5 @@
-//! A line as a file for readers: who plays, when it was, and what was said. Fixed words there are none, so that it reads well
-//! in any language.
+//! Writes a branch for readers: who takes part, the dates, and what was said. It contains no fixed words, so it suits
+//! any language.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -15,7 +15,7 @@ use super::cast::ExportCast;
 use super::readable_message::{ReadableHeader, ReadableMessage};
 use super::{BranchExportFormat, BranchExportOptions, html, markdown};
 
-/// Writes a line in a form for readers.
+/// Writes a branch as Markdown or HTML.
 pub fn write<W: Write>(
     reader: &mut StoreReader<'_>,
     line: &ExportBranch,
@@ -40,7 +40,7 @@ pub fn write<W: Write>(
     Ok(out.write_all(if is_html { html::END } else { "" }.as_bytes())?)
 }
 
-/// Nobody's words have no name over them, unless they came with one.
+/// Returns the speaker; empty for system messages without a name.
 fn name(cast: &ExportCast, node: &Node) -> String {
     let is_nobody = node.role == Role::System && node.name.is_none();
     if is_nobody { String::new() } else { one_line(&cast.name(node)) }

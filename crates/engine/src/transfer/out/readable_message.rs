@@ -1,24 +1,23 @@
-//! What a readable export shows of a story: its head and its messages.
+//! What a readable export shows: a header and messages.
 
 use clotho_core::tree::Role;
 use clotho_store::CardFile;
 
-/// What stands before the messages.
+/// The header of a readable export.
 pub struct ReadableHeader {
-    /// What the story is called.
+    /// The title.
     pub name: String,
-    /// Who plays, each with a small picture where there is one.
+    /// The names of characters and persona, each with a thumbnail if there is one.
     pub cast: Vec<(String, Option<CardFile>)>,
-    /// The days from the first to the last message: one, two, or none.
+    /// The dates of the first and the last message: two, one if they are equal, or none.
     pub days: Vec<String>,
 }
 
 /// A message as readers see it.
 pub struct ReadableMessage<'a> {
-    /// Who speaks.
+    /// The speaker.
     pub name: String,
-    /// As whom.
     pub role: Role,
-    /// The text, without what readers never see.
+    /// The text without hidden blocks.
     pub text: &'a str,
 }

@@ -1,4 +1,4 @@
-//! The sessions of a user as chats and groups in the folder that goes out.
+//! Writes the sessions of a user as chats and groups into a data folder.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{Seek, Write};
@@ -21,13 +21,13 @@ use super::export_names::{ExportFileNames, ImportedGroups, OpenChats};
 use super::file_names::{UniqueFileNames, safe_file_name};
 use super::sillytavern::{self, ChatLinks};
 
-/// Where the chats of groups lie.
+/// The folder of group chats.
 const GROUP_CHATS: &str = "group chats";
 
-/// A group on its way out.
+/// A group that is being exported.
 #[derive(Default)]
 struct GroupExport {
-    /// The session that it was made of, where it did not come in.
+    /// The session that it was made from; only used for a group that was not imported.
     source_session: String,
     name: String,
     members: Vec<String>,
@@ -36,7 +36,7 @@ struct GroupExport {
 }
 
 impl GroupExport {
-    /// Its file: what came in says how it plays.
+    /// Returns the group file. For an imported group only its chats are replaced.
     fn file(self, id: &str, came: Option<Map<String, Value>>) -> Value {
         let members: Vec<String> = self.members.iter().map(|member| format!("{member}.png")).collect();
         let mut group = came.unwrap_or_else(|| {
@@ -52,16 +52,16 @@ impl GroupExport {
     }
 }
 
-/// What is known of all sessions while each of them goes out.
+/// What is shared while the sessions are written one by one.
 struct SessionsExport<'a> {
     files: ExportFileNames<'a>,
-    /// The names that are given in each folder.
+    /// The file names used in each folder.
     names: HashMap<String, UniqueFileNames>,
     groups: BTreeMap<String, GroupExport>,
     open_chats: OpenChats,
 }
 
-/// Takes what was open, if it was so later than what is known.
+/// Replaces `known` if `open` is newer.
 fn keep_later(known: &mut Option<(Time, String)>, open: Option<(Time, String)>) {
     let moment = |open: &Option<(Time, String)>| open.as_ref().map(|(at, _)| *at);
     if moment(&open) > moment(known) {
@@ -70,14 +70,14 @@ fn keep_later(known: &mut Option<(Time, String)>, open: Option<(Time, String)>) 
 }
 
 impl SessionsExport<'_> {
-    /// A chat of the first who plays was open.
+    /// Records the chat that was open in the session of the first character.
     fn mark_open(&mut self, cast: &ExportCast, open: Option<(Time, String)>) {
         if let Some(player) = cast.characters.first() {
             keep_later(self.open_chats.entry(player.id).or_default(), open);
         }
     }
 
-    /// A session is played by a group.
+    /// Adds a session with several characters to its group.
     fn add_group_session(
         &mut self,
         id: String,
@@ -100,7 +100,7 @@ impl SessionsExport<'_> {
 }
 
 impl<W: Write + Seek> DataFolderWriter<'_, W> {
-    /// Writes all sessions, and the groups that play some of them. Answers with what was open last.
+    /// Writes all sessions and their groups. Returns the chat of each character that was open last.
     pub fn sessions(
         &mut self,
         files: ExportFileNames<'_>,
@@ -109,7 +109,7 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
     ) -> Result<OpenChats, SessionExportError> {
         let mut shared =
             SessionsExport { files, names: HashMap::new(), groups: BTreeMap::new(), open_chats: OpenChats::new() };
-        // The names of what came in are given first, so that nothing new takes them.
+        // Reserve the names of imported files first, so that no new file takes them.
         self.for_each_page(
             |reader, owner, skip, most| reader.sessions(owner, skip, most),
             |house, held| {
@@ -122,6 +122,7 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
                 Ok(())
             },
         )?;
+        // Write the sessions, then the groups that they belong to.
         self.for_each_page(
             |reader, owner, skip, most| reader.sessions(owner, skip, most),
             |house, held| {
@@ -136,7 +137,7 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
                 kept.remove(&id).map_or((group.source_session.clone(), None), |(is, came)| (is, Some(came)));
             self.group(&id, &is, &group.file(&id, came))?;
         }
-        // Groups without a story, too.
+        // Write the groups without a session, too.
         for (id, (is, group)) in kept {
             self.group(&id, &is, &group.into())?;
         }
@@ -149,7 +150,7 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
         Ok(())
     }
 
-    /// The files of which a session was made.
+    /// Returns the chat files from which a session was imported.
     fn files_of(&mut self, held: &StoredSession) -> Result<Vec<SourceRecord>, StoreError> {
         let mut sources = self.reader.sources_of(self.owner, held.session.id.as_bytes())?;
         sources.retain(|source| source.header.is_some() && source.node.is_some() && file_name(&source.name).is_some());
@@ -157,6 +158,7 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
     }
 
     fn session(&mut self, held: &StoredSession, shared: &mut SessionsExport<'_>) -> Result<(), SessionExportError> {
+        // Choose the folder: the one it was imported from, that of its group, or that of its first character.
         let sources = self.files_of(held)?;
         let cast = ExportCast::of(&mut self.reader, held)?.with_files(shared.files.cards);
         self.report_damage(held, &cast);
@@ -168,6 +170,7 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
         };
         let folder = if group.is_some() { GROUP_CHATS.to_owned() } else { format!("chats/{}", safe_file_name(first)) };
         let key = group.as_ref().map_or(folder.clone(), |id| format!("{folder}/{id}"));
+        // Write each branch as a chat and add it to the export index.
         let lines = BranchFiles::of(&mut self.reader, held, &sources, shared.names.entry(folder.clone()).or_default())?;
         let persona = held.session.persona.as_ref().and_then(|persona| shared.files.personas.get(&persona.id));
         let (head, mut open) = (self.last_message(held)?, None);
@@ -208,7 +211,7 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
         Ok(())
     }
 
-    /// The message that HEAD shows last: a change is no message. Nothing where it stands before the first.
+    /// Returns the last message at or above HEAD, skipping change nodes; `None` if HEAD is before the first message.
     fn last_message(&mut self, held: &StoredSession) -> Result<Option<NodeId>, StoreError> {
         let mut at = Some(held.session.head);
         while let Some(placed) = at.map(|at| self.reader.node(held, at)).transpose()?.flatten() {
@@ -221,7 +224,7 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
         Ok(None)
     }
 
-    /// Says which cards of a session cannot be read.
+    /// Reports the cards of a session that cannot be read.
     fn report_damage(&mut self, held: &StoredSession, cast: &ExportCast) {
         if cast.damaged.is_empty() {
             return;

@@ -1,12 +1,11 @@
-//! The settings that go out: personas, tags, regular expressions, global variables, which lorebooks hold for all chats
-//! or belong to a card beside its own, how lorebooks are looked through, and the notes of cards. Whatever else the
-//! other program sets there is its own business.
+//! The settings of an exported data folder: personas, tags, regular expressions, global variables, lorebook bindings
+//! and settings, and notes of cards. SillyTavern's other settings are not written.
 
 use serde_json::{Map, Value, json};
 
 use clotho_compat::prompt::lore;
 
-/// The settings while they come together.
+/// The settings while they are collected.
 #[derive(Debug, Default)]
 pub struct SettingsWriter {
     personas: Map<String, Value>,
@@ -23,7 +22,7 @@ pub struct SettingsWriter {
 }
 
 impl SettingsWriter {
-    /// A persona, by the file of its picture.
+    /// Adds a persona, by its picture file.
     pub fn persona(&mut self, file: &str, name: Value, about: Map<String, Value>, is_default: bool) {
         self.personas.insert(file.to_owned(), name);
         self.descriptions.insert(file.to_owned(), about.into());
@@ -32,7 +31,7 @@ impl SettingsWriter {
         }
     }
 
-    /// The tags of a character, by the file of its card. However a tag is written, it is one.
+    /// Sets the tags of a character, by its card file. Tags that differ only in case are one.
     pub fn tags(&mut self, file: &str, tags: &[&str]) {
         let mut ids: Vec<Value> = Vec::with_capacity(tags.len());
         for tag in tags {
@@ -50,22 +49,22 @@ impl SettingsWriter {
         self.tag_map.insert(file.to_owned(), ids.into());
     }
 
-    /// A regular expression that holds for all chats.
+    /// Adds a global regular expression.
     pub fn regex(&mut self, body: Map<String, Value>) {
         self.regex.push(body.into());
     }
 
-    /// How many regular expressions there are so far.
+    /// Returns the number of regular expressions so far.
     pub const fn regex_count(&self) -> usize {
         self.regex.len()
     }
 
-    /// A lorebook that holds for all chats.
+    /// Adds a global lorebook.
     pub fn global_lorebook(&mut self, book: &str) {
         self.global_lorebooks.push(book.to_owned());
     }
 
-    /// What the settings said of a card where it came from, by its file without ending.
+    /// Adds the imported settings of a card, by its file name without extension.
     pub fn card(&mut self, card: &str, said: &Map<String, Value>) {
         if let Some(books) = said.get("extraBooks").filter(|books| books.is_array()) {
             self.extra_books.push(json!({"name": card, "extraBooks": books}));
@@ -76,17 +75,17 @@ impl SettingsWriter {
         }
     }
 
-    /// Variables that hold for all chats.
+    /// Adds global variables.
     pub fn variables(&mut self, variables: Map<String, Value>) {
         self.variables.extend(variables);
     }
 
-    /// How lorebooks are looked through, where somebody said it.
+    /// Sets the global lorebook settings.
     pub fn lore(&mut self, settings: lore::WorldInfoSettings) {
         self.lore = Some(settings);
     }
 
-    /// As they are written.
+    /// Returns the JSON text of the settings.
     pub fn text(self) -> String {
         let Self { personas, descriptions, default, tags, tag_map, .. } = self;
         let mut lore = Map::new();
@@ -110,7 +109,7 @@ impl SettingsWriter {
     }
 }
 
-/// The id of a tag follows from what it says, so that it is the same each time.
+/// Returns the id of a tag. It is derived from the text, so it is the same each time.
 fn id_of(tag: &str) -> String {
     let mut bytes = [0; 16];
     blake3::Hasher::new().update(tag.to_lowercase().as_bytes()).finalize_xof().fill(&mut bytes);

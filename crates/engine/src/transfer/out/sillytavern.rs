@@ -1,4 +1,4 @@
-//! A line as a chat of SillyTavern: the header, then one message a line, and nothing after the last.
+//! Writes a branch as a SillyTavern chat: the header, then one message per line, without a final newline.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -15,30 +15,30 @@ use super::cast::ExportCast;
 use super::chat::ChatExport;
 use super::header;
 
-/// How the chats of one folder name each other.
+/// How the chats of a folder refer to each other.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ChatLinks<'a> {
-    /// The chat that this one branches off.
+    /// The chat from which this one branches off.
     pub parent: Option<&'a str>,
-    /// The chats that keep a place, by the message at which they end.
+    /// The bookmark files, by the message at which they end.
     pub bookmarks: Option<&'a HashMap<NodeId, String>>,
-    /// The file of the persona that plays.
+    /// The picture file of the persona.
     pub persona: Option<&'a str>,
-    /// The message whose place is wanted.
+    /// The message whose number in the file is wanted.
     pub wanted: Option<NodeId>,
 }
 
-/// A chat that was written.
+/// The result of writing a chat.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ChatWriteResult {
-    /// So many messages are in it.
+    /// The number of messages in the file.
     pub messages: u64,
-    /// So many of them go up to and with the one whose place was wanted.
+    /// The number of the wanted message, counted from 1.
     pub wanted: Option<u64>,
 }
 
 impl ChatLinks<'_> {
-    /// Says in a header what it does not say itself.
+    /// Adds the links to a header that does not have them.
     fn fill_header(&self, header: &mut Map<String, Value>) {
         let Some(metadata) = header.get_mut("chat_metadata").and_then(Value::as_object_mut) else { return };
         for (key, value) in [("main_chat", self.parent), ("persona", self.persona)] {

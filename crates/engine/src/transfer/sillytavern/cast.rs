@@ -1,5 +1,4 @@
-//! Who plays: the cards of a folder become characters. A card that has changed since changes its character, unless somebody
-//! has edited that here.
+//! Imports characters from cards. A changed card replaces its character, unless that was edited here.
 
 use std::collections::HashMap;
 
@@ -21,32 +20,31 @@ use super::data_folder::DataFolder;
 use super::import_match::ImportDecision;
 use super::{ForeignImport, unreadable};
 
-/// The most bytes of a note that is kept with a card.
+/// The largest note that is kept with a card, in bytes.
 const LONGEST_NOTE: usize = 64 << 10;
 
-/// Everybody who may play in a chat.
+/// The characters and personas that can take part in a chat.
 #[derive(Debug, Default)]
 pub struct ImportCast {
-    /// Characters by the file of their card, without ending.
+    /// Characters by the file stem of their card.
     pub characters: HashMap<String, FolderCharacter>,
-    /// Personas by their file, and by their name.
+    /// Personas, by file name and by name.
     pub personas: HashMap<String, PersonaId>,
-    /// Personas by the file of a card that they are bound to, without ending.
+    /// Personas by the file stem of the card they are bound to.
     pub card_personas: HashMap<String, PersonaId>,
-    /// The persona that new chats begin with.
+    /// The default persona for new chats.
     pub default: Option<PersonaId>,
 }
 
-/// A character.
+/// An imported character.
 #[derive(Debug, Clone)]
 pub struct FolderCharacter {
     pub id: CharacterId,
-    /// The chat that was open last.
     pub open_chat: Option<String>,
 }
 
 impl ForeignImport<'_> {
-    /// Brings the characters in.
+    /// Imports the characters of the folder.
     pub async fn characters(&mut self, root: &DataFolder, cast: &mut ImportCast) -> Result<(), ImportError> {
         for place in &root.cards {
             self.check_cancelled()?;
@@ -62,12 +60,14 @@ impl ForeignImport<'_> {
         Ok(())
     }
 
-    /// Keeps a card, or finds that it is kept already.
+    /// Imports a card unless it is known and unchanged. Returns its character; `None` if it cannot be read or was
+    /// deleted here.
     pub(in crate::transfer) async fn character(
         &mut self,
         place: &SourceFile,
         bytes: &[u8],
     ) -> Result<Option<FolderCharacter>, ImportError> {
+        // Recognize an unchanged export, else read the card with the owner's settings.
         let name = format!("characters/{}", place.stem());
         if let Some(id) = self.existing_export::<CharacterId>(&name, &blake3::hash(bytes)).await? {
             return Ok(Some(FolderCharacter { id, open_chat: None }));
@@ -91,11 +91,13 @@ impl ForeignImport<'_> {
             take_suggestions(&mut arriving.character.card);
         }
         let (player, hash) = (FolderCharacter { id, open_chat: arriving.open_chat.take() }, hasher.finalize());
+        // Stop if the character is not to be imported.
         match self.decide(&known, &hash, (place.stem(), &place.name)) {
             ImportDecision::Import => {}
             ImportDecision::KeepExisting => return Ok(Some(player)),
             ImportDecision::Deleted => return Ok(None),
         }
+        // An export of Clotho may hold a character that exists here under another id.
         if is_of_ours
             && known.stored.is_none()
             && let Some(same) = self.equal_character(&arriving).await?
@@ -105,6 +107,7 @@ impl ForeignImport<'_> {
             self.result.totals.known += 1;
             return Ok(Some(FolderCharacter { id: same.id, ..player }));
         }
+        // Write the character, keeping its creation date and an unchanged lorebook.
         if let Some(held) = &known.stored {
             arriving.character.created = held.created;
             self.same_book(held, &mut arriving).await?;
@@ -117,7 +120,7 @@ impl ForeignImport<'_> {
         Ok(Some(player))
     }
 
-    /// What stands beside a card: the tags that its owner gave it, that it is a favourite, and the lorebook that it names.
+    /// Applies what the settings say about a card: tags, favourite, lorebooks and note.
     fn apply_owner_settings(
         &mut self,
         arriving: &mut CharacterImport,
@@ -151,7 +154,7 @@ impl ForeignImport<'_> {
         }
     }
 
-    /// Gives a character the lorebooks that its owner gave to the card beside its own.
+    /// Binds the additional lorebooks that the owner gave to the card.
     fn extra_books(
         &self,
         arriving: &mut CharacterImport,
@@ -182,7 +185,7 @@ impl ForeignImport<'_> {
         told.collect()
     }
 
-    /// Keeps the note that stood in every chat of a card.
+    /// Stores the character's note of a card.
     fn character_note(
         &self,
         arriving: &mut CharacterImport,
@@ -210,8 +213,8 @@ impl ForeignImport<'_> {
         })
     }
 
-    /// Gives a character the lorebook that its card names. The book inside the card is a copy that is made anew each time the
-    /// card is saved there; one that says something else stays, as a book of its own.
+    /// Binds the lorebook that the card names. The book inside the card is usually a copy of it and is dropped; a
+    /// different one is kept as a lorebook of its own.
     fn bind_card_lorebook(
         &self,
         arriving: &mut CharacterImport,
@@ -241,7 +244,7 @@ impl ForeignImport<'_> {
         ImportFinding::new(FindingOutcome::Works, "lorebook", words)
     }
 
-    /// A card that comes again brings its book only if that has changed.
+    /// Drops the book of a re-imported card if it is unchanged, and binds the existing lorebook.
     async fn same_book(&self, held: &CharacterCard, arriving: &mut CharacterImport) -> Result<(), ImportError> {
         let (owner, Some(before), Some(book)) = (self.options.owner, lorebook_of(held), &arriving.book) else {
             return Ok(());
@@ -258,7 +261,7 @@ impl ForeignImport<'_> {
         Ok(())
     }
 
-    /// A character for a chat whose card is not there: it has a name and nothing else.
+    /// Returns a character for a chat without a card. It has only a name.
     pub async fn placeholder_character(
         &mut self,
         stem: &str,
@@ -278,8 +281,8 @@ impl ForeignImport<'_> {
         Ok(player)
     }
 
-    /// A character who is known by a name among the sources; else the only one here who is called so, whose card may have come
-    /// by itself; else one made of this card.
+    /// Returns the character with this source key, else the only existing one of that name, else a new one with
+    /// this card. The existing one may stem from a card that was imported alone.
     pub(in crate::transfer) async fn named_character(
         &mut self,
         known_by: String,
@@ -326,7 +329,7 @@ impl ForeignImport<'_> {
     }
 }
 
-/// Keeps with a card what the settings say of it.
+/// Stores a value of the settings in the metadata of a card.
 fn keep_card_setting(card: &mut Map<String, Value>, key: &str, value: Value) {
     let metadata = card.entry("metadata").or_insert_with(|| Map::new().into());
     let own =
@@ -334,7 +337,7 @@ fn keep_card_setting(card: &mut Map<String, Value>, key: &str, value: Value) {
     own.and_then(Value::as_object_mut).map(|own| own.insert(key.to_owned(), value));
 }
 
-/// Tags that a card does not have yet, however they are written.
+/// Adds the tags that a card does not have yet, ignoring case.
 fn add_tags(card: &mut Map<String, Value>, tags: Vec<&str>) {
     let Some(list) =
         (!tags.is_empty()).then(|| card.entry("tags").or_insert_with(|| Value::from(Vec::<String>::new())))

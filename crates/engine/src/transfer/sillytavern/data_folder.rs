@@ -1,4 +1,5 @@
-//! What of a folder of data is imported: cards, chats, groups, lorebooks, presets, and the settings that name personas and tags.
+//! Finds what can be imported in a data folder: cards, chats, groups, lorebooks, presets and the settings with
+//! personas and tags.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -13,7 +14,7 @@ use super::super::ForeignImportItem;
 use super::super::file_container::{ContainerEntry, ContainerEntryKind, FileContainer, MAX_ENTRIES, SourceFile, stem};
 use super::super::import::ImportError;
 
-/// The folders whose files are presets, and of which kind they are.
+/// The folders of presets, each with the kind of its presets.
 pub const FOLDERS: [(&str, &str); 10] = [
     ("OpenAI Settings", "openai"),
     ("TextGen Settings", "textgen"),
@@ -27,69 +28,65 @@ pub const FOLDERS: [(&str, &str); 10] = [
     ("themes", "theme"),
 ];
 
-/// The file of the settings, and how the report calls it.
+/// The settings file, also its name in the report.
 pub const SETTINGS: &str = "settings.json";
 
-/// So many entries of an archive are named that are not read.
+/// The most unreadable archive entries that the report names one by one.
 const NAMED: usize = 1_000;
-/// So many files of a folder that are left aside are named.
+/// The most skipped files of a folder that the report names.
 const EXAMPLES: usize = 5;
-/// How the names of cards end.
+/// The file extensions of cards.
 const CARDS: [&str; 5] = ["png", "json", "charx", "yaml", "yml"];
 
-/// The list of a folder that went out from here (`export_index.rs`).
+/// The index file of a folder that Clotho exported (`export_index.rs`).
 pub const LIST: &str = "clotho.json";
-/// How the names of pictures end.
+/// The file extensions of pictures.
 const PICTURES: [&str; 5] = ["png", "jpg", "jpeg", "webp", "gif"];
 
 /// The chats of one card, or of one group.
 #[derive(Debug, Clone, Default)]
 pub struct ChatFolder {
-    /// By what they are known again: `chats/Rin`.
+    /// The prefix of the source keys of these chats, such as `chats/Rin`.
     pub key: String,
-    /// The files of the cards that play, without ending.
+    /// The file stems of the cards that take part.
     pub cards: Vec<String>,
-    /// The chats, by name.
+    /// The chat files, sorted by name.
     pub chats: Vec<SourceFile>,
-    /// What a group is called.
+    /// The name of the group.
     pub title: Option<String>,
-    /// The chat of a group that was open last.
+    /// The chat of the group that was open last.
     pub open: Option<String>,
 }
 
-/// Everything that is imported.
+/// Everything in a data folder that is imported or reported.
 #[derive(Debug, Default)]
 pub struct DataFolder {
-    /// Cards.
     pub cards: Vec<SourceFile>,
-    /// Chats.
     pub folders: Vec<ChatFolder>,
-    /// Lorebooks.
     pub worlds: Vec<SourceFile>,
-    /// The pictures of personas, by their files.
+    /// The pictures of personas, by file name.
     pub avatars: BTreeMap<String, SourceFile>,
-    /// Presets, with their kinds.
+    /// Preset files, each with its kind.
     pub presets: Vec<(&'static str, SourceFile)>,
-    /// What is left aside, and why.
+    /// Report items of known things that are not imported.
     pub aside: Vec<ForeignImportItem>,
-    /// What else lies there, and has nothing to do with it.
+    /// Entries that do not belong to SillyTavern.
     pub others: Vec<ContainerEntry>,
-    /// The settings, which name personas and tags.
     pub settings: Option<SourceFile>,
-    /// What went out from here or from another house, or why that is not read.
+    /// The export index, or why it cannot be read.
     pub list: Option<Result<SourceFile, &'static str>>,
-    /// What is not even looked at, and why.
+    /// Report items of files that cannot be read.
     pub left_out: Vec<ForeignImportItem>,
-    /// Where the data lies below what was named.
+    /// The path of the data folder inside the given source; empty if it is the source itself.
     prefix: String,
 }
 
 impl DataFolder {
-    /// Looks at a folder of data or at an archive of one, also at one that has a single such folder inside, or at a single
-    /// chat.
+    /// Opens a data folder, an archive of one, or a single chat. The data folder may lie deeper inside, if there
+    /// is only one.
     ///
     /// # Errors
-    /// There is nothing that is known.
+    /// Returns an error if nothing can be imported.
     pub fn find(path: &Path) -> Result<Self, ImportError> {
         let kind = fs::metadata(path)?;
         if kind.is_dir() {
@@ -102,10 +99,10 @@ impl DataFolder {
         Self::of_file(File::open(path)?, &name)
     }
 
-    /// Looks at an archive or a single chat, which its name tells apart.
+    /// Opens an archive or a single chat; the extension `.jsonl` means a chat.
     ///
     /// # Errors
-    /// There is nothing that is known in it, or it is none.
+    /// Returns an error if the file is no readable archive or has no data folder.
     pub fn of_file(file: File, name: &str) -> Result<Self, ImportError> {
         if !name.to_ascii_lowercase().ends_with(".jsonl") {
             let bad = |error| {
@@ -118,10 +115,10 @@ impl DataFolder {
         Ok(Self { folders: vec![folder], ..Self::default() })
     }
 
-    /// Looks at a folder or an archive.
+    /// Lists the data folder inside a folder or an archive.
     ///
     /// # Errors
-    /// There is no data in it, or several people's.
+    /// Returns an error if there is no data folder, or more than one.
     pub fn of(house: &FileContainer) -> Result<Self, ImportError> {
         let homes = house.data_folders()?;
         let home = match homes.as_slice() {
@@ -150,7 +147,7 @@ impl DataFolder {
         }
         root.scan_siblings(house);
         root.scan_top(house);
-        // What an archive has and cannot give is listed nowhere else.
+        // An archive does not list an entry that it cannot read, so look for an unreadable index here.
         let list =
             [root.prefix.as_str(), LIST].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
         if let Some((_, why)) = house.unread().find(|(name, _)| *name == list) {
@@ -159,7 +156,7 @@ impl DataFolder {
         Ok(root)
     }
 
-    /// The chats of cards: a folder for each.
+    /// Lists the chats of cards: one folder for each card.
     fn chats(&mut self, house: &FileContainer) {
         let (folders, others) =
             self.list(house, "chats").into_iter().partition(|found| matches!(found.kind, ContainerEntryKind::Folder));
@@ -173,7 +170,7 @@ impl DataFolder {
         }
     }
 
-    /// The chats of groups: a file of its own says which chats a group has, and who plays in it.
+    /// Lists the chats of groups. The file of a group names its chats and members.
     fn groups(&mut self, house: &FileContainer) {
         let chats = self.files(house, "group chats", &["jsonl"]);
         let mut chats: BTreeMap<String, SourceFile> =
@@ -204,8 +201,8 @@ impl DataFolder {
         }
     }
 
-    /// What else lies at the top. Some of it has nothing to do with stories, or is made anew from them: it is counted by name
-    /// and stays there.
+    /// Sorts the top-level entries: settings, index, known things that are not imported, and others. Known ones
+    /// are only reported.
     fn scan_top(&mut self, house: &FileContainer) {
         let read = ["characters", "chats", "groups", "group chats", "worlds", "User Avatars"];
         let is_read = |name: &str| read.contains(&name) || FOLDERS.iter().any(|(folder, _)| *folder == name);
@@ -228,8 +225,8 @@ impl DataFolder {
         }
     }
 
-    /// What lies beside the folder of data, and beside what that lies in, is looked at as anything else is; but where the folder
-    /// lies inside the program that it is of, that is only counted.
+    /// Adds what lies beside the data folder, and beside its parent folders, to `others`. Inside a SillyTavern
+    /// installation these files are only counted.
     fn scan_siblings(&mut self, house: &FileContainer) {
         let home = self.prefix.clone();
         let parts: Vec<&str> = home.split('/').filter(|part| !part.is_empty()).collect();
@@ -252,7 +249,8 @@ impl DataFolder {
         }
     }
 
-    /// The files of a folder with some endings, by name; the others are left aside.
+    /// Returns the files of a folder with the given extensions, sorted by name. The others are reported as left
+    /// aside.
     fn files(&mut self, house: &FileContainer, folder: &str, endings: &[&str]) -> Vec<SourceFile> {
         let (mut files, mut others) = (Vec::new(), Vec::new());
         for found in self.list(house, folder) {
@@ -265,7 +263,7 @@ impl DataFolder {
         files
     }
 
-    /// Says what of a folder is left where it is: some of it by name.
+    /// Reports the entries of a folder that are not imported; some are named.
     fn skip_entries(&mut self, house: &FileContainer, folder: &str, what: &str, others: Vec<ContainerEntry>) {
         let (mut count, mut moods, mut names) = (0, 0, Vec::new());
         for ContainerEntry { name, kind } in others {
@@ -300,7 +298,7 @@ impl DataFolder {
         }
     }
 
-    /// What lies in a folder, by name; what is not read is named.
+    /// Lists a folder, sorted by name, and reports the entries that cannot be read.
     fn list(&mut self, house: &FileContainer, folder: &str) -> Vec<ContainerEntry> {
         let path =
             [self.prefix.as_str(), folder].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
@@ -327,13 +325,13 @@ impl DataFolder {
         self.left_out.push(ForeignImportItem::skipped("file", name, why).from_file(name));
     }
 
-    /// The bytes of all chats.
+    /// Returns the size of all chats in bytes.
     pub fn chat_bytes(&self) -> u64 {
         self.folders.iter().flat_map(|folder| &folder.chats).map(|chat| chat.bytes).sum()
     }
 }
 
-/// What of an archive is not read.
+/// Returns report items for the archive entries that cannot be read.
 pub fn unread(house: &FileContainer) -> Vec<ForeignImportItem> {
     let leave = |name: &str, why: &str| {
         ForeignImportItem::skipped("file", name, ImportFinding::new(FindingOutcome::Skipped, "unread", why))
@@ -355,19 +353,19 @@ pub fn unread(house: &FileContainer) -> Vec<ForeignImportItem> {
     items
 }
 
-/// How many files something is.
+/// Returns the number of files in an entry.
 fn count(house: &FileContainer, name: &str, kind: &ContainerEntryKind) -> usize {
     if matches!(kind, ContainerEntryKind::Folder) { house.count(name) } else { 1 }
 }
 
-/// Something of which so much is left where it is.
+/// Returns the report item for an entry of `count` files that is not imported.
 pub fn aside(name: &str, count: usize, meaning: &str) -> ForeignImportItem {
     let words = format!("left aside, {}: {meaning}", count_phrase(count, "file", "files"));
     ForeignImportItem::skipped("file", name, ImportFinding::new(FindingOutcome::Skipped, "left_aside", words).of(count))
         .from_file(name)
 }
 
-/// Why something of such a folder is left aside.
+/// Returns why a known top-level entry is not imported.
 fn skip_reason(name: &str) -> Option<&'static str> {
     Some(match name {
         "backgrounds" => "pictures behind the chat, which nothing here shows",

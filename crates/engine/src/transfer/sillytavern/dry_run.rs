@@ -1,4 +1,4 @@
-//! What a look has seen: nothing of it is written, so whatever comes twice in one run is known again only from here.
+//! What a dry run has seen. Nothing is written, so repeated files of one run are recognized only from here.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use clotho_store::SourceRecord;
 use super::import_target::{ImportTarget, LOOSE};
 use super::message_to_node;
 
-/// What would be there by now. In a run that writes it stays empty: there the store says it.
+/// What a real run would have stored by now. Outside of a dry run it stays empty and the store is asked.
 #[derive(Debug, Default)]
 pub struct DryRunState {
     sources: HashMap<String, SourceRecord>,
@@ -17,27 +17,27 @@ pub struct DryRunState {
 }
 
 impl DryRunState {
-    /// Something would be known by this from now on.
+    /// Remembers a source record.
     pub fn keep(&mut self, source: SourceRecord) {
         self.sources.insert(source.name.clone(), source);
     }
 
-    /// A session would stand like this.
+    /// Remembers a session with its nodes.
     pub fn keep_session(&mut self, bed: ImportTarget) {
         self.sessions.insert(bed.session, (bed.root, bed.known));
     }
 
-    /// What would be known by a name.
+    /// Returns the source record with this name.
     pub fn source(&self, name: &str) -> Option<&SourceRecord> {
         self.sources.get(name)
     }
 
-    /// The root and the nodes that a session would have.
+    /// Returns the root and the nodes of a session.
     pub fn session(&self, id: SessionId) -> Option<&(NodeId, HashSet<NodeId>)> {
         self.sessions.get(&id)
     }
 
-    /// The session that a name would lead to, where it has the message with which what asks begins.
+    /// Returns the session of a source record, if that has the given first message or none is given.
     pub fn session_of(&self, source: &SourceRecord, first: Option<PathHash>) -> Option<SessionId> {
         let id = SessionId::from_slice(&source.became)?;
         let has = |first: PathHash| {
@@ -46,8 +46,8 @@ impl DryRunState {
         first.is_none_or(has).then_some(id)
     }
 
-    /// A chat that would have come in with the same bytes and name: by itself, where it comes in a folder now, or the other way
-    /// round.
+    /// Finds a chat with the same bytes and name: one that came alone if this one comes in a folder, or the other
+    /// way round.
     pub fn same_chat(&self, is_loose: bool, stem: &str, hash: &blake3::Hash) -> Option<&SourceRecord> {
         let (alone, end) = (format!("{LOOSE}/{stem}.jsonl"), format!("/{stem}.jsonl"));
         let is_same = |source: &&SourceRecord| source.hash.as_deref() == Some(hash.as_bytes());

@@ -1,9 +1,10 @@
-//! What this server or another of its kind wrote into a folder (`transfer/out/export_index.rs`): a list of its files, each with its hash and
-//! with what it is there, and what goes along with each session. A file that is still as it went out, of something that is still
-//! here, brings nothing; in another house the list says which chats are one story, how it is called, and where it stands.
+//! Reads the index that an export of Clotho wrote into the folder (`transfer/out/export_index.rs`). It lists each
+//! file with its hash and the id of its item, and extra data of each session. An unchanged file whose item still
+//! exists is not imported again. On another server the index says which chats are one story, and gives its settings,
+//! HEAD and labels.
 //!
-//! The list is a stranger's word like all else in a folder: it only says where to look, and who owns a thing is looked up. What
-//! it says of a session is taken as far as a session can have it.
+//! The index is untrusted like all else in the folder. It only says where to look; ownership is checked in the store.
+//! Session data is taken as far as a session allows it.
 
 use std::collections::HashMap;
 
@@ -20,37 +21,34 @@ use super::data_folder::{ChatFolder, DataFolder};
 use super::import_match::ImportableId;
 use super::scan::ChatScan;
 
-/// So many characters are read at once.
+/// Characters read per page.
 const PAGE: i64 = 100;
-/// How files of presets that make prompts are noted.
+/// The key prefix of presets that make prompts.
 const PROMPTS: &str = "openai/";
-/// So many labels of a session are taken.
+/// The most labels taken for a session.
 const MOST_LABELS: usize = 1_000;
 
-/// The files of a folder that went out from here or from another house.
+/// The files and sessions that an export of Clotho wrote.
 #[derive(Debug, Default)]
 pub struct ExportIndex {
     files: HashMap<String, (String, Uuid)>,
     sessions: HashMap<Uuid, ExportIndexSession>,
 }
 
-/// What goes along with a session beside its chats.
+/// The session data that its chat files do not contain.
 #[derive(Debug, Clone, Default)]
 pub struct ExportIndexSession {
-    /// Its settings, by name.
     pub settings: Map<String, Value>,
-    /// Where it stands.
     pub head: Option<ChatFilePosition>,
-    /// Its labels, each with whether it moves along.
+    /// Each with its name, whether it is following, and its position.
     pub labels: Vec<(String, bool, ChatFilePosition)>,
 }
 
-/// A message of a file, counted from 1; 0 is before the first.
+/// A message of a chat file, counted from 1; 0 is before the first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatFilePosition {
-    /// The file, by what it is known again.
+    /// The source key of the file.
     pub file: String,
-    /// The message.
     pub message: u64,
 }
 
@@ -68,7 +66,7 @@ impl ExportIndexSession {
         }
     }
 
-    /// The places in a file that are named.
+    /// Returns the message numbers that HEAD and labels name in a file.
     pub fn positions_in(&self, file: &str) -> Vec<u64> {
         let all = self.labels.iter().map(|(.., spot)| spot).chain(&self.head);
         all.filter(|spot| spot.file == file).map(|spot| spot.message).collect()
@@ -82,16 +80,16 @@ impl ChatFilePosition {
 }
 
 impl ExportIndex {
-    /// Whether nothing is known to have gone out.
+    /// Whether no exported file is known.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// The list of a folder. One that is not there says nothing.
+    /// Reads the index of a folder; without an index file it is empty.
     ///
     /// # Errors
-    /// It cannot be read as a whole. What it would have kept apart must not come in without it: stories that begin alike would
-    /// be one for good.
+    /// Returns an error if the index cannot be read completely. The import must stop then: without the index,
+    /// stories that begin alike would be merged permanently.
     pub fn of(root: &DataFolder) -> Result<Self, ImportError> {
         let Some(place) = &root.list else { return Ok(Self::default()) };
         let bad = |why: String| ImportError::BadList(why);
@@ -101,7 +99,7 @@ impl ExportIndex {
         Self::read(&value).ok_or_else(|| bad("it is no list of what went out".to_owned()))
     }
 
-    /// What a list says; nothing where a part of it is none.
+    /// Parses the index; `None` if any part of it is invalid.
     fn read(value: &Value) -> Option<Self> {
         let all = |key: &str| value.get(key).and_then(Value::as_object);
         let file = |(name, file): (&String, &Value)| {
@@ -115,41 +113,41 @@ impl ExportIndex {
         })
     }
 
-    /// What went out as a file that has this hash.
+    /// Returns the id of the item that was exported as this file, if the hash matches.
     fn exported_id(&self, name: &str, hash: &blake3::Hash) -> Option<Uuid> {
         let (listed, is) = self.files.get(name)?;
         (*listed == hash.to_hex().as_str()).then_some(*is)
     }
 
-    /// Whether a file is as it went out, from whichever house.
+    /// Whether a file is unchanged since its export, from this server or another.
     pub fn has(&self, name: &str, hash: &blake3::Hash) -> bool {
         self.exported_id(name, hash).is_some()
     }
 
-    /// Whether a file went out from a house of our kind, whatever has become of it since.
+    /// Whether the index lists a file, changed or not.
     pub fn names(&self, name: &str) -> bool {
         self.files.contains_key(name)
     }
 
-    /// Of which session a chat was a line, whether or not it has grown since.
+    /// Returns the session to which a chat file belonged, even if the file has grown since.
     pub fn story_of(&self, name: &str) -> Option<Uuid> {
         self.files.get(name).map(|(_, is)| *is).filter(|is| self.sessions.contains_key(is))
     }
 
-    /// The file of presets as which something went out.
+    /// Returns the source key under which a preset that makes prompts was exported.
     fn preset(&self, is: Uuid) -> Option<&str> {
         let mut files = self.files.iter().filter(|(_, (_, one))| *one == is);
         files.find(|(name, _)| name.starts_with(PROMPTS)).map(|(name, _)| name.as_str())
     }
 
-    /// What goes along with a session.
+    /// Returns the exported data of a session.
     pub fn story(&self, id: Uuid) -> Option<&ExportIndexSession> {
         self.sessions.get(&id)
     }
 }
 
 impl ForeignImport<'_> {
-    /// The thing of the owner's that went out as this file.
+    /// Returns the owner's item that was exported as this file, if both still match, and counts it as known.
     pub async fn existing_export<Id: ImportableId>(
         &mut self,
         name: &str,
@@ -164,7 +162,7 @@ impl ForeignImport<'_> {
         Ok(held.map(|held| held.id))
     }
 
-    /// The preset that a session chose there becomes what it is here; one that is not here is chosen by nobody.
+    /// Replaces the preset id in exported settings by its id here; removes it if there is none.
     pub async fn choose_preset(&self, settings: &mut Map<String, Value>) -> Result<(), ImportError> {
         let told = settings.shift_remove("preset").and_then(|id| id.as_str()?.parse::<Uuid>().ok());
         let Some((id, file)) = told.and_then(|id| Some((id, self.export_index.preset(id)?.to_owned()))) else {
@@ -185,7 +183,7 @@ impl ForeignImport<'_> {
         Ok(())
     }
 
-    /// Whether a group is one that is here, or was made of a session that is here, as it went out.
+    /// Whether a group is an unchanged export of a preset or session that still exists here.
     pub async fn is_same_group(&mut self, name: &str, hash: &blake3::Hash) -> Result<bool, ImportError> {
         if self.existing_export::<PresetId>(name, hash).await?.is_some() {
             return Ok(true);
@@ -200,7 +198,8 @@ impl ForeignImport<'_> {
         Ok(place != SessionPresence::Deleted)
     }
 
-    /// Learns who is here: before anybody of another house comes in, or when the first chat comes without its card.
+    /// Loads the existing characters by name: before characters of an export are imported, or when a chat has no
+    /// card.
     pub async fn load_namesakes(&mut self) -> Result<(), ImportError> {
         let owner = self.options.owner;
         let read = move |reader: &mut StoreReader<'_>| {
@@ -221,7 +220,7 @@ impl ForeignImport<'_> {
         Ok(())
     }
 
-    /// Who is called so here, unless several are.
+    /// Returns the character with this name, if exactly one has it.
     pub async fn only_namesake(&mut self, name: &str) -> Result<Option<CharacterId>, ImportError> {
         if self.namesakes.is_none() {
             self.load_namesakes().await?;
@@ -230,7 +229,7 @@ impl ForeignImport<'_> {
         Ok(called.and_then(|ids| if let [only] = ids.as_slice() { Some(*only) } else { None }))
     }
 
-    /// The character that is here and is no other than one that comes from another house: both have it from the same hand.
+    /// Returns the existing character that equals an imported one, so that both are copies of the same character.
     pub async fn equal_character(&self, arriving: &CharacterImport) -> Result<Option<CharacterCard>, ImportError> {
         let name = arriving.character.card.get("name").and_then(Value::as_str).unwrap_or_default();
         let Some(namesakes) = self.namesakes.as_ref().and_then(|names| names.get(name)).cloned() else {
@@ -252,7 +251,8 @@ impl ForeignImport<'_> {
         self.store.read(read).await
     }
 
-    /// Whether a chat is a line of a session that is here, as it went out; then it is counted as known.
+    /// Whether a chat is an unchanged export of a session that still exists here. It is then counted as known, or
+    /// reported as in the trash.
     pub async fn is_known_line(&mut self, folder: &ChatFolder, file: &ChatScan) -> Result<bool, ImportError> {
         let name = super::import_target::file_key(folder, file);
         let Some(id) =

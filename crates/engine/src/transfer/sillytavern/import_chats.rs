@@ -1,4 +1,4 @@
-//! The second reading: the files of one story, written into its session piece by piece.
+//! The second reading: writes the files of one story into its session, batch by batch.
 
 use std::collections::{HashMap, HashSet};
 use std::io::BufReader;
@@ -29,41 +29,42 @@ use super::message_to_node::{ImportAlternative, ImportContext, non_state_variabl
 use super::scan::{ChatScan, HashingReader};
 use super::{ForeignImport, unreadable, worlds};
 
-/// Where a file ends.
+/// Where the import of a file ended.
 struct ImportedChatEnd {
     node: NodeId,
-    /// Whether it was not there before.
+    /// Whether the node is new.
     is_new: bool,
-    /// The hash of what was read.
+    /// The hash of the bytes that were read.
     hash: blake3::Hash,
     imported: u64,
-    /// How many hang below what was taken out of the tree.
+    /// The number of messages left out because they hang below a pruned node.
     stashed: usize,
-    /// How many messages the file has, and the nodes of those that are asked for.
+    /// The number of messages in the file.
     messages: u64,
     requested_nodes: HashMap<u64, NodeId>,
 }
 
 impl ImportedChatEnd {
-    /// The node of a message, counted from 1; what the file says of its end belongs to the last.
+    /// Returns the node of a message, counted from 1. The last one includes the change node with the variables of
+    /// the chat.
     fn at(&self, message: u64) -> Option<NodeId> {
         if message >= self.messages { Some(self.node) } else { self.requested_nodes.get(&message).copied() }
     }
 }
 
-/// Where a reading stands.
+/// The current position of a reading.
 struct ChatReadPosition {
     node: NodeId,
     address: PathHash,
-    /// The world there; unknown below what was there before.
+    /// The state at this position; `None` if the node existed before and its state is not loaded yet.
     world: Option<World>,
     date: Time,
-    /// The variables of the last message, but for the state.
+    /// The variables of the last message, without the state.
     variables: Option<Map<String, Value>>,
 }
 
 impl ForeignImport<'_> {
-    /// Takes the files of one story in.
+    /// Imports the files of one story.
     pub async fn import_story(
         &mut self,
         folder: &ChatFolder,
@@ -73,6 +74,7 @@ impl ForeignImport<'_> {
     ) -> Result<(), ImportError> {
         let count = u64::try_from(files.len()).unwrap_or(0);
         self.result.totals.chats += count;
+        // Find the session; stop if it is in the trash or all files are unchanged.
         let (session, sources) = match self.find(folder, files).await? {
             StoryMatch::InTrash(session) => {
                 for file in files {
@@ -96,13 +98,14 @@ impl ForeignImport<'_> {
             StoryMatch::New => (None, HashMap::new()),
         };
         let mut files = files.to_vec();
-        // What goes further comes first, so that a bookmark ends where something stands already.
+        // Longer files first: then a bookmark ends at a node that exists already.
         let is_branch = |file: &&ChatScan| file.outline.parent.is_some();
         files.sort_by_key(|file| (is_branch(file), std::cmp::Reverse(file.messages)));
         files.retain(|file| self.is_readable(file));
         if files.is_empty() {
             return Ok(());
         }
+        // Write each file into the session.
         let titles = titles(folder, &files, is_only);
         let mut bed = self.open_target(session, folder, &files, titles, cast).await?;
         let story = self.story(&files);
@@ -121,10 +124,11 @@ impl ForeignImport<'_> {
                 Err(error) => return Err(error),
             }
         }
+        // Decide where HEAD and the labels go.
         let whole: Vec<(&ChatScan, &ImportedChatEnd)> =
             files.iter().zip(&ends).filter_map(|(file, end)| Some((*file, end.as_ref()?))).collect();
         let is_as_it_went = files.iter().all(|file| self.export_index.has(&file_key(folder, file), &file.hash));
-        // A story that was stopped on its way in, with nothing said yet of where it ends, is a new one.
+        // A story whose first import was interrupted before its end was recorded counts as new.
         let is_begun =
             |file: &&ChatScan| sources.get(&file_key(folder, file)).is_some_and(|known| known.node.is_none());
         let is_new = bed.is_new || files.iter().any(is_begun);
@@ -145,13 +149,13 @@ impl ForeignImport<'_> {
         Ok(())
     }
 
-    /// What another house says of the story of some files.
+    /// Returns what the export index says about the story of some files.
     pub fn story(&self, files: &[&ChatScan]) -> Option<ExportIndexSession> {
         let story = files.iter().find_map(|file| file.outline.story)?;
         self.export_index.story(story).cloned()
     }
 
-    /// Whether a file can still be read: a story of which nothing is left begins no session.
+    /// Whether a file can still be opened. A story without readable files must not create a session.
     fn is_readable(&mut self, file: &ChatScan) -> bool {
         match file.place.open() {
             Ok(_) => true,
@@ -162,7 +166,7 @@ impl ForeignImport<'_> {
         }
     }
 
-    /// Says why the story of a file is left where it is.
+    /// Reports that a file is skipped because its story is in the trash.
     pub fn skip_story(&mut self, file: &ChatScan, session: SessionId) {
         let message = "its story lies in the trash: bring it back or delete it for good, and import again";
         let mut item = ForeignImportItem::skipped(
@@ -174,7 +178,8 @@ impl ForeignImport<'_> {
         self.count_item(item.from_file(&file.place.name));
     }
 
-    /// Writes what a file has and the session has not.
+    /// Writes the messages of a file that the session does not have. `wanted` names messages whose nodes are
+    /// asked for.
     async fn import_file(
         &mut self,
         file: &ChatScan,
@@ -215,7 +220,7 @@ impl ForeignImport<'_> {
         })
     }
 
-    /// Writes one message, and goes there.
+    /// Writes one message with its alternatives and moves the position there.
     async fn import_row(
         &mut self,
         file: &ChatScan,
@@ -235,6 +240,7 @@ impl ForeignImport<'_> {
         };
         let addresses = here.address.of(row);
         let (mut after, mut date) = (None, here.date);
+        // Add each alternative that the session does not have yet.
         for (place, (alternative, address)) in row.swipes.iter().zip(&addresses).enumerate() {
             let moment = alternative.date.as_ref().and_then(|date| chat::date::read(date, &self.options.zone));
             let created = moment.map(Time).filter(|time| time.has_date()).unwrap_or(here.date);
@@ -279,6 +285,7 @@ impl ForeignImport<'_> {
                 is_remembered: is_chosen,
             });
         }
+        // Continue below the selected alternative.
         if let Some(address) = addresses.get(row.selected) {
             (here.node, here.address) = (soil.id(address), *address);
         }
@@ -287,7 +294,7 @@ impl ForeignImport<'_> {
         Ok(())
     }
 
-    /// The world at the place where a reading stands. Below what was there before only the store knows it.
+    /// Returns the state at the current position; below an existing node it is read from the store.
     async fn world_at(&mut self, bed: &mut ImportTarget, here: &mut ChatReadPosition) -> Result<World, ImportError> {
         if let Some(world) = &here.world {
             return Ok(world.clone());
@@ -310,7 +317,8 @@ impl ForeignImport<'_> {
             .await
     }
 
-    /// Where a file ends its variables are those of the chat: a part of its last message, where that is new.
+    /// Writes the chat variables at the end of a file. They go into its last message if that is new, else into a
+    /// change node below.
     async fn write_end(
         &mut self,
         file: &ChatScan,
@@ -340,7 +348,7 @@ impl ForeignImport<'_> {
         Ok(id)
     }
 
-    /// Writes what has come together.
+    /// Writes the pending batch; a dry run only counts it.
     pub(in crate::transfer) async fn flush(&mut self, bed: &mut ImportTarget) -> Result<(), ImportError> {
         let piece = std::mem::take(&mut bed.piece);
         bed.batch_bytes = 0;
@@ -360,7 +368,7 @@ impl ForeignImport<'_> {
         Actor { user: self.options.owner, at: self.options.at, expected_leaf: None }
     }
 
-    /// All of a story is in: its lines get their names, HEAD goes where it belongs, and the files are known.
+    /// Completes a story: sets HEAD and labels, binds its lorebooks and stores the source records.
     async fn finish(
         &mut self,
         folder: &ChatFolder,
@@ -397,7 +405,7 @@ impl ForeignImport<'_> {
         Ok(())
     }
 
-    /// What is to say of a file.
+    /// Adds a file to the report.
     fn report_file(
         &mut self,
         file: &ChatScan,
@@ -444,7 +452,7 @@ impl ForeignImport<'_> {
     }
 }
 
-/// What a story may be called: a group gives its name to its story, and to each of several with that of the file.
+/// Returns the title candidates of a story, best first. A group with several stories adds the file name to its own.
 fn titles(folder: &ChatFolder, files: &[&ChatScan], is_only: bool) -> Vec<String> {
     let file = files.first().map(|file| file.place.stem().to_owned()).unwrap_or_default();
     let group = folder.title.as_deref().map(str::trim).filter(|group| !group.is_empty());
@@ -452,7 +460,7 @@ fn titles(folder: &ChatFolder, files: &[&ChatScan], is_only: bool) -> Vec<String
     group.into_iter().chain([file, folder.key.clone()]).collect()
 }
 
-/// How a story stood in the house that it comes from.
+/// Returns HEAD and labels as the export index gives them.
 fn exported_ends(
     folder: &ChatFolder,
     whole: &[(&ChatScan, &ImportedChatEnd)],
@@ -476,8 +484,9 @@ fn exported_ends(
     }
 }
 
-/// How a story stands that was played elsewhere: at the chat that was open last, else the one that was played last; each of
-/// its files gives its name to its end. In a story that was here the end of an old file is nowhere to go.
+/// Returns HEAD and labels of a story that was not exported by Clotho. HEAD is the end of the chat that was open
+/// last, else of the one with the newest message. Each other file becomes a label. In an existing story, HEAD does
+/// not move to the end of an old file that is not open.
 fn played_ends(
     folder: &ChatFolder,
     whole: &[(&ChatScan, &ImportedChatEnd)],
@@ -500,10 +509,10 @@ fn played_ends(
     }
 }
 
-/// So many files of a story are named.
+/// At most this many files of a story are named.
 const NAMED_FILES: usize = 40;
 
-/// Which files are one story now.
+/// Returns the finding that names the files which became one story.
 fn joined_files(whole: &[(&ChatScan, &ImportedChatEnd)]) -> Option<ImportFinding> {
     let names: Vec<String> = whole.iter().map(|(file, _)| file.place.file().to_owned()).take(NAMED_FILES).collect();
     let more = whole.len() - names.len();

@@ -1,5 +1,5 @@
-//! What came in before: a thing of a folder is known again by its name there, and what a second run does with it depends on
-//! whether it has changed there, and on what has become of it here.
+//! Recognizes what was imported before, by its name in the folder. A second run compares the file with its old hash,
+//! and the stored thing with what was imported.
 
 use serde_json::{Map, Value, json};
 
@@ -11,15 +11,15 @@ use super::super::ForeignImportItem;
 use super::super::import::ImportError;
 use super::ForeignImport;
 
-/// A kind of thing that a folder has and this server keeps.
+/// The id of a library item that can be imported from a folder.
 pub trait ImportableId: Copy + std::fmt::Display + Send + 'static {
-    /// What the report calls it.
+    /// The name of the kind in the report.
     const KIND: &'static str;
 
-    /// Its id from sixteen bytes.
+    /// Returns the id with these sixteen bytes.
     fn from_slice(bytes: &[u8]) -> Option<Self>;
 
-    /// The one that the caller has.
+    /// Reads the item with this id if `owner` has it.
     fn held(self, reader: &mut StoreReader<'_>, owner: UserId) -> Result<Option<LibraryItem<Self>>, StoreError>;
 }
 
@@ -46,47 +46,47 @@ things! {
     PresetId "preset" preset;
 }
 
-/// What is known of a thing.
+/// What is known of an item from earlier imports.
 pub struct ImportMatch<Id> {
-    /// By what it is known again.
+    /// Its source key.
     pub name: String,
     source: Option<SourceRecord>,
-    /// What it has become.
+    /// The library item it became, if that still exists.
     pub stored: Option<LibraryItem<Id>>,
-    /// What it would be by now, where a look has seen it.
+    /// The id it got earlier in this dry run.
     dry_run_id: Option<Id>,
 }
 
-/// What is to be done with a thing.
+/// What to do with an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportDecision {
-    /// It comes in, in the place of what it has become before.
+    /// Import it, replacing what it became before.
     Import,
-    /// What is here stays as it is.
+    /// Keep the existing item unchanged.
     KeepExisting,
-    /// It was deleted here, and does not come again.
+    /// It was deleted here: do not import it again.
     Deleted,
 }
 
 impl<Id: ImportableId> ImportMatch<Id> {
-    /// Its id here, or a new one.
+    /// Returns its existing id, or a new one.
     pub fn id_or(&self, new: impl FnOnce() -> Id) -> Id {
         self.here().unwrap_or_else(new)
     }
 
-    /// Its id, where it is known and here.
+    /// Returns its id, if it is known and still exists.
     pub fn here(&self) -> Option<Id> {
         self.stored.as_ref().map(|held| held.id).or(self.dry_run_id)
     }
 
-    /// By what it is known from now on.
+    /// Returns the source record that recognizes it from now on.
     pub fn source(&self, bytes: &[u8; 16], hash: Option<blake3::Hash>, card: &Map<String, Value>) -> SourceRecord {
         let mut source = SourceRecord::new(self.name.clone(), bytes);
         (source.hash, source.header) = (hash.map(|hash| hash.as_bytes().to_vec()), Some(card_fingerprint(card)));
         source
     }
 
-    /// What is to be done with one that has this hash; and what is to say of it, where that is not all.
+    /// Decides what to do with an item that has this hash. Adds a finding if the user should know the reason.
     pub fn decide(&self, hash: &blake3::Hash) -> (ImportDecision, Option<ImportFinding>) {
         let Some(source) = &self.source else { return (ImportDecision::Import, None) };
         let is_same = source.hash.as_deref() == Some(hash.as_bytes());
@@ -109,7 +109,7 @@ impl<Id: ImportableId> ImportMatch<Id> {
 }
 
 impl ForeignImport<'_> {
-    /// What is known of the thing of a name.
+    /// Looks up what earlier imports made of the item with this source key.
     pub async fn known<Id: ImportableId>(&self, name: String) -> Result<ImportMatch<Id>, ImportError> {
         let (owner, wanted) = (self.options.owner, name.clone());
         let seen = self.dry_run.source(&name).cloned();
@@ -124,7 +124,7 @@ impl ForeignImport<'_> {
         Ok(ImportMatch { name, source: seen.or(source), stored: held, dry_run_id: became })
     }
 
-    /// What is to be done with a thing. Of one that stays out the report says why.
+    /// Decides what to do with an item, counts it, and reports why it is not imported.
     pub fn decide<Id: ImportableId>(
         &mut self,
         known: &ImportMatch<Id>,
@@ -145,7 +145,7 @@ impl ForeignImport<'_> {
     }
 }
 
-/// By what it is seen whether a thing has been edited here since.
+/// Returns a hash of the card, which shows whether it was edited here since the import.
 fn card_fingerprint(card: &Map<String, Value>) -> String {
     blake3::hash(json!(card).to_string().as_bytes()).to_hex().to_string()
 }

@@ -1,4 +1,4 @@
-//! The session that a story is written into: found again if it is there, begun if it is new.
+//! The session that a story is written into: found if it was imported before, otherwise created.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,43 +18,43 @@ use super::data_folder::ChatFolder;
 use super::scan::ChatScan;
 use super::{ForeignImport, message_to_node};
 
-/// What the story of some files is here.
+/// The session, if any, that a story became in an earlier import.
 pub enum StoryMatch {
-    /// Nothing yet.
     New,
-    /// A session, with what is known of each file.
+    /// A session, with the source records of the files that are known.
     Existing(SessionId, HashMap<String, SourceRecord>),
-    /// A session that was thrown away.
+    /// A session that lies in the trash.
     InTrash(SessionId),
 }
 
-/// The session of a story while it grows.
+/// The session that a story is being written into.
 pub struct ImportTarget {
     pub session: SessionId,
     pub root: NodeId,
     pub persona: Option<PersonaRef>,
-    /// The nodes that are there, or on their way.
+    /// The nodes that exist or are about to be written.
     pub known: HashSet<NodeId>,
-    /// Those of them that the file brought which is read.
+    /// The nodes that the current file adds.
     pub new_nodes: HashSet<NodeId>,
-    /// Whether worlds have to be followed.
+    /// Whether variables have to be followed from message to message.
     pub has_worlds: bool,
     pub is_new: bool,
     pub piece: Vec<ImportedNode>,
     pub batch_bytes: usize,
-    /// So many messages were left out.
+    /// The number of messages that were left out.
     pub left: usize,
-    /// Who speaks: by the file of the card; nothing stands for the first.
+    /// The speaking characters by file stem of their card.
     pub speakers: HashMap<String, CharacterId>,
+    /// The character that speaks if a message names no card.
     pub first: Option<CharacterId>,
-    /// The note of its author.
     pub note: Option<AuthorsNote>,
 }
 
 impl ForeignImport<'_> {
-    /// The session that a story has become already.
+    /// Finds the session that a story became in an earlier import, or earlier in a dry run.
     pub async fn find(&self, folder: &ChatFolder, files: &[&ChatScan]) -> Result<StoryMatch, ImportError> {
         let owner = self.options.owner;
+        // Collect the keys of each file: its story, its name, and its hash for a chat that came by another way.
         let names: Vec<(String, bool, Option<PathHash>)> = files
             .iter()
             .flat_map(|file| {
@@ -65,6 +65,7 @@ impl ForeignImport<'_> {
         let same: Vec<(String, String, blake3::Hash)> =
             files.iter().map(|file| (file_key(folder, file), file.place.stem().to_owned(), file.hash)).collect();
         let is_loose = folder.key == LOOSE;
+        // Look the keys up in what a dry run has seen.
         let seen: HashMap<String, (Option<SessionId>, SourceRecord)> = names
             .iter()
             .filter_map(|(name, is_file, first)| {
@@ -76,6 +77,7 @@ impl ForeignImport<'_> {
                 Some((format!("={key}"), (self.dry_run.session_of(source, None), source.clone())))
             }))
             .collect();
+        // Look them up in the store; records of a dry run go first.
         self.store
             .read(move |reader| {
                 let (mut sources, mut session, mut in_trash) = (HashMap::new(), None, None);
@@ -95,7 +97,8 @@ impl ForeignImport<'_> {
                         }
                         SessionPresence::Present => {}
                     }
-                    // Another story may have the name of this file, elsewhere.
+                    // A file of another folder can have the same name, so check that the session
+                    // has its first message.
                     if is_file
                         && let Some(first) = first
                         && let Some(held) = reader.session(owner, id)?
@@ -107,6 +110,7 @@ impl ForeignImport<'_> {
                     sources.insert(name, source);
                 }
                 let is_new = session.is_none() && in_trash.is_none();
+                // Otherwise look for the same chat under another key.
                 for (key, stem, hash) in same.into_iter().filter(|_| is_new) {
                     if let Some((Some(id), source)) = seen.get(&format!("={key}")) {
                         session = session.or(Some(*id));
@@ -127,7 +131,7 @@ impl ForeignImport<'_> {
             .await
     }
 
-    /// Files that came in under other names are known by these, too.
+    /// Records the new keys of files that were imported under other names before.
     pub async fn add_sources(
         &mut self,
         folder: &ChatFolder,
@@ -153,7 +157,7 @@ impl ForeignImport<'_> {
         Ok(())
     }
 
-    /// The session of a story, begun if it is new.
+    /// Returns the session of a story; creates it if it is new.
     pub async fn open_target(
         &mut self,
         session: Option<SessionId>,
@@ -185,7 +189,7 @@ impl ForeignImport<'_> {
         Ok(bed)
     }
 
-    /// Learns what is there of a session.
+    /// Loads the root, persona, note and node ids of an existing session.
     pub(in crate::transfer) async fn load_nodes(&self, bed: &mut ImportTarget) -> Result<(), ImportError> {
         let (owner, id) = (self.options.owner, bed.session);
         if let Some((root, known)) = self.dry_run.session(id) {
@@ -205,7 +209,7 @@ impl ForeignImport<'_> {
         Ok(())
     }
 
-    /// Who plays in some files, in speaking order.
+    /// Returns the characters of some files, in speaking order, each with the file stem of its card.
     async fn story_characters(
         &mut self,
         folder: &ChatFolder,
@@ -276,8 +280,8 @@ impl ForeignImport<'_> {
     }
 }
 
-/// Who the user is: the persona that a chat names, else the one that its messages name, else the one that is bound to the card,
-/// else the one that new chats begin with.
+/// Chooses the persona: the one that a chat names, else the one that its messages name, else the one bound to the
+/// card, else the default persona.
 fn user_persona(folder: &ChatFolder, files: &[&ChatScan], cast: &ImportCast) -> Option<PersonaId> {
     let named = files.iter().find_map(|file| {
         let by_file = file.header.text("persona").and_then(|file| cast.personas.get(file));
@@ -287,23 +291,24 @@ fn user_persona(folder: &ChatFolder, files: &[&ChatScan], cast: &ImportCast) -> 
     named.or_else(bound).copied().or(cast.default)
 }
 
-/// By what a file is known again.
+/// Returns the source key of a chat file.
 pub fn file_key(folder: &ChatFolder, file: &ChatScan) -> String {
     format!("{}/{}.jsonl", folder.key, file.place.stem())
 }
 
-/// By what the story of a file is known again: of which session it was a line, where that is known, else the first message of
-/// the user and all before it.
+/// Returns the source key of the story of a file: the exported session if it is known, else the position of the first
+/// message of the user.
 pub fn story_key(folder: &ChatFolder, file: &ChatScan) -> Option<String> {
     let ChatOutline { story, first_user: stem, .. } = &file.outline;
     let of_house = story.map(|story| format!("{}@{story}", folder.key));
     of_house.or_else(|| Some(format!("{}#{}", folder.key, stem.as_ref()?.hex())))
 }
 
-/// By what chats are known again that came by themselves.
+/// The folder key of chats that were imported one by one.
 pub const LOOSE: &str = "chats";
 
-/// A chat that came in before with the same bytes and name: by itself, where it comes in a folder now, or the other way round.
+/// Finds a chat that was imported before with the same bytes and name: alone if it now comes in a folder, or the
+/// other way round.
 fn same_chat(
     reader: &mut StoreReader<'_>,
     owner: UserId,

@@ -1,4 +1,4 @@
-//! Lorebooks: each file of the folder `worlds` becomes one. Cards, personas and chats name them by their files.
+//! Imports lorebooks: each file of the folder `worlds` is one. Cards, personas and chats refer to them by file name.
 
 use std::collections::HashSet;
 
@@ -19,16 +19,15 @@ use super::data_folder::SETTINGS;
 use super::import_match::ImportDecision;
 use super::{ForeignImport, unreadable};
 
-/// A book that came in.
+/// An imported lorebook.
 #[derive(Debug)]
 pub struct FolderLorebook {
-    /// What it has become.
     pub id: LorebookId,
     file: SourceFile,
 }
 
 impl FolderLorebook {
-    /// Whether it has every entry of another, by keys and text.
+    /// Whether it has every entry of another lorebook, compared by keys and content.
     pub fn has_all(&self, other: &Map<String, Value>) -> bool {
         let Some(own) = self.file.read().ok().and_then(|bytes| lorebook::read(&bytes).ok()) else { return false };
         let said =
@@ -39,7 +38,7 @@ impl FolderLorebook {
 }
 
 impl ForeignImport<'_> {
-    /// Brings the lorebooks in.
+    /// Imports all lorebooks of the folder.
     pub async fn lorebooks(&mut self, root: &DataFolder) -> Result<(), ImportError> {
         for place in &root.worlds {
             self.check_cancelled()?;
@@ -55,7 +54,8 @@ impl ForeignImport<'_> {
         Ok(())
     }
 
-    /// Keeps a book, or finds that it is kept already.
+    /// Imports a lorebook unless it is known and unchanged. Returns its id; `None` if it cannot be read or was
+    /// deleted here.
     pub(in crate::transfer) async fn lorebook(
         &mut self,
         place: &SourceFile,
@@ -101,7 +101,7 @@ impl ForeignImport<'_> {
         Ok(Some(id))
     }
 
-    /// How lorebooks were looked through: that holds here too, unless somebody has said it here already.
+    /// Imports the global lorebook settings, unless the user has set them here already.
     pub async fn lore_settings(&mut self) -> Result<(), ImportError> {
         let Some(wanted) = self.settings.lore() else { return Ok(()) };
         let owner = self.options.owner;
@@ -127,7 +127,7 @@ impl ForeignImport<'_> {
         Ok(())
     }
 
-    /// A book that belongs to somebody, and what is to say of that.
+    /// Returns the imported lorebook with this name, with the outcome and a sentence for the report.
     pub fn lore_of(&self, whose: &str, name: &str) -> (Option<LorebookId>, FindingOutcome, String) {
         match self.books.get(name) {
             Some(book) => {

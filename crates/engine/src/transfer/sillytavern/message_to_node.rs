@@ -1,5 +1,5 @@
-//! A message as a node. What has a place here goes there; everything else stays beside it in the metadata, under
-//! `sillytavern`, so that it can be written back.
+//! Turns a message into a node. Data that has no place in a node is kept in its metadata, under `sillytavern`, for
+//! the export.
 
 use serde_json::{Map, Value, json};
 
@@ -18,33 +18,34 @@ pub struct ImportContext<'a> {
     pub session: SessionId,
     pub owner: UserId,
     pub persona: Option<PersonaId>,
-    /// The file, as the report names it.
+    /// The file name for the report.
     pub file: &'a str,
 }
 
-/// One alternative of a message, and where it stands.
+/// One alternative (swipe) of a message, with its position.
 pub struct ImportAlternative<'a> {
     pub row: &'a ChatFileMessage,
     pub place: usize,
     pub alternative: &'a ChatFileSwipe,
     pub address: PathHash,
     pub line: u64,
-    /// The hash of the line.
+    /// The hash of the line, in hex.
     pub hash: &'a str,
     pub speaker: Option<CharacterId>,
     pub is_first: bool,
     pub created: Time,
-    /// The variables of the message before, but for the state that became operations.
+    /// The variables of the previous message without the state, which became operations.
     pub before: Option<&'a Map<String, Value>>,
 }
 
 impl ImportContext<'_> {
-    /// The id that a place in the story has in its session: time-ordered as the session is, so that its rows lie together.
+    /// Returns the node id of a position. It has the timestamp of the session id, so that the rows of a session
+    /// lie together.
     pub fn id(&self, address: &PathHash) -> NodeId {
         NodeId::new(id(self.session, address))
     }
 
-    /// The node of an alternative.
+    /// Returns the node of an alternative.
     pub fn node(&self, sprout: &ImportAlternative<'_>, delta: Delta) -> NodeDraft {
         let ImportAlternative { row, alternative, .. } = *sprout;
         let role = match (row.is_narration(), row.is_user) {
@@ -80,7 +81,7 @@ impl ImportContext<'_> {
     }
 }
 
-/// What has no place of its own here; `transfer/out/chat.rs` puts it back where it was.
+/// Returns the data that has no place in a node; `transfer/out/chat.rs` writes it back.
 fn extra_metadata(sprout: &ImportAlternative<'_>) -> Map<String, Value> {
     let ImportAlternative { row, alternative, .. } = *sprout;
     let mut kept = Map::new();
@@ -100,7 +101,7 @@ fn extra_metadata(sprout: &ImportAlternative<'_>) -> Map<String, Value> {
     for (name, part) in parts.into_iter().chain([("line", rest)]).filter(|(_, part)| !part.is_empty()) {
         kept.insert(name.into(), Value::Object(part));
     }
-    // The moment in its own words, where the node's would be written otherwise; none where there was none.
+    // Keep the original date if the node would be written with another one; `null` if there was none.
     if alternative.date.as_ref().and_then(Value::as_str) != Some(sprout.created.to_string().as_str()) {
         kept.insert("send_date".into(), alternative.date.clone().unwrap_or(Value::Null));
     }
@@ -120,12 +121,12 @@ fn extra_metadata(sprout: &ImportAlternative<'_>) -> Map<String, Value> {
     kept
 }
 
-/// A name as a node has it.
+/// Returns a name without NUL, trimmed to the length that a node allows.
 fn short_name(name: &str) -> String {
     name.trim().chars().filter(|c| *c != '\0').take(MAX_SPEAKER_CHARS).collect()
 }
 
-/// The variables of a message but for the state, which has become operations.
+/// Returns the variables of a message without the state, which became operations.
 pub fn non_state_variables(alternative: &ChatFileSwipe) -> Option<Map<String, Value>> {
     let mut variables = alternative.variables.clone()?;
     variables.shift_remove(STATE);
@@ -136,12 +137,12 @@ fn reasoning(alternative: &ChatFileSwipe) -> Option<&str> {
     alternative.extra.get("reasoning")?.as_str().filter(|text| !text.is_empty())
 }
 
-/// No database keeps U+0000 in a text.
+/// Replaces U+0000, which the database cannot store in text.
 pub fn strip_nul(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
 
-/// Forty-eight bits of time from the session, and the rest from what is named in it.
+/// Returns an id with the 48-bit timestamp of the session; the other bits are a hash of session and position.
 pub fn id(session: SessionId, address: &PathHash) -> uuid::Uuid {
     const TIME: u128 = 0xffff_ffff_ffff << 80;
     const VERSION: u128 = 0xf << 76;

@@ -1,19 +1,28 @@
-//! A whole folder of SillyTavern: its characters become ours, and its chats trees.
+//! Imports a SillyTavern data folder: its characters, personas, lorebooks and presets go to the library, its chats
+//! become session trees.
 //!
-//! Everything is read twice and in place, one line at a time. `data_folder.rs` finds what there is in a folder or an archive; `settings.rs` reads the settings, `lore.rs` brings lorebooks in, `personas.rs` personas, `presets.rs` presets and
-//! `cast.rs` characters; `import_match.rs` says what becomes of a thing that came before, `export_index.rs` what went out from here, and
-//! `dry_run.rs` what comes twice where nothing is written. `scan.rs`
-//! is the first reading of a chat, which only finds out which files are one story (`interop/chat_tree.rs`); `import_target.rs` finds or begins
-//! its session, `import_chats.rs` is the second, which writes it, `message_to_node.rs` makes a node of a message and `worlds.rs` its operations
-//! on the world.
+//! Each chat is read twice, in place and one line at a time.
 //!
-//! **What makes a second run add nothing.** The id of a node follows from its session and from what was said up to and with
-//! it ([`clotho_compat::interop::chat_tree::PathHash`]), so a message that is there is known by its id, whoever killed the program in
-//! the middle; nothing is compared. Which session a story has become is a row of the table `sources`, written with the session:
-//! under the place of the first message of the user, which a grown file still has, and under the name of each file. The
-//! hash of a file is kept once all of it is in, so that a file that has not changed is not read a second time.
+//! - `data_folder.rs` finds the files in a folder or an archive.
+//! - `settings.rs` reads the settings.
+//! - `lore.rs`, `personas.rs`, `presets.rs` and `cast.rs` import lorebooks, personas, presets and characters.
+//! - `import_match.rs` decides what happens to something that was imported before.
+//! - `export_index.rs` reads the index that an export of Clotho wrote.
+//! - `dry_run.rs` recognizes repeated files when nothing is written.
+//! - `scan.rs` is the first reading of a chat. It finds out which files are one story (`interop/chat_tree.rs`).
+//! - `import_target.rs` finds or creates the session of a story.
+//! - `import_chats.rs` is the second reading, which writes the nodes.
+//! - `message_to_node.rs` turns a message into a node, `worlds.rs` its variables into operations.
 //!
-//! To take in another thing of such a folder: where it lies in `data_folder.rs`, its reading in `interop/`, a file here that writes it.
+//! **Why a second run adds nothing.** The id of a node is derived from its session and its path
+//! ([`clotho_compat::interop::chat_tree::PathHash`]). So a message that was imported before is recognized by its id,
+//! even after a crash; no texts are compared. The table `sources` maps each story to its session and is written
+//! together with it. The keys are the position of the first user message, which a longer file still has, and the name
+//! of each file. The hash of a file is stored once the whole file is imported, so an unchanged file is not read
+//! again.
+//!
+//! To import another kind of file: locate it in `data_folder.rs`, parse it in `interop/`, and write it in a new file
+//! here.
 
 pub(super) mod cast;
 pub(super) mod data_folder;
@@ -61,22 +70,21 @@ use lore::FolderLorebook;
 use scan::ChatScan;
 use settings::SillyTavernSettings;
 
-/// How a folder is taken in.
+/// The options of an import.
 #[derive(Debug, Clone)]
 pub struct ImportOptions {
-    /// Whose it will be.
+    /// The user who will own what is imported.
     pub owner: UserId,
-    /// The moment.
     pub at: Time,
-    /// The time zone of moments that name none.
+    /// The time zone of dates that name none.
     pub zone: TimeZone,
-    /// Whether nothing is written, and only the report is wanted.
+    /// Whether this is a dry run: only the report is made, nothing is written.
     pub is_dry: bool,
-    /// How much is read of the file of a session that lies among others.
+    /// How much is read of a session export that lies among other files.
     pub limits: ArchiveLimits,
 }
 
-/// The zone of a clock that was so many hours ahead of UTC; none beyond 26 of them.
+/// Returns the fixed time zone that is `hours` ahead of UTC, or `None` outside of -26 to 26 hours.
 pub fn zone_ahead(hours: f64) -> Option<TimeZone> {
     const MOST: f64 = 26.0;
     if !(-MOST..MOST).contains(&hours) {
@@ -87,62 +95,64 @@ pub fn zone_ahead(hours: f64) -> Option<TimeZone> {
     Offset::from_seconds(seconds).ok().map(TimeZone::fixed)
 }
 
-/// What is taken in.
+/// The source of an import.
 #[derive(Debug)]
 pub enum ImportSource {
-    /// A folder of data, an archive of one, or a chat.
+    /// A data folder, an archive of one, or a single chat.
     Path(PathBuf),
-    /// An archive or a chat without a place on the disk, and its name.
+    /// An open archive or chat without a path, and its name.
     File(File, String),
 }
 
-/// What came in.
+/// The result of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ForeignImportResult {
-    /// How much there was.
     pub totals: ImportTotals,
-    /// What became of each file.
+    /// The outcome for each file.
     pub report: ForeignImportReport,
 }
 
-/// How much came in.
+/// The counts of an import.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportTotals {
-    /// Characters that are new or have changed.
+    /// New or changed characters.
     pub characters: u64,
-    /// Lorebooks that are new or have changed.
+    /// New or changed lorebooks.
     pub lorebooks: u64,
-    /// Presets, regular expressions and groups that are new or have changed.
+    /// New or changed presets, regular expressions and groups.
     pub presets: u64,
-    /// Personas that are new or have changed.
+    /// New or changed personas.
     pub personas: u64,
-    /// Sessions that are new.
+    /// New sessions.
     pub sessions: u64,
-    /// Messages that are new, alternatives included.
+    /// New messages, including alternatives.
     pub messages: u64,
     /// Chats that were read.
     pub chats: u64,
-    /// Chats of which everything was here already.
+    /// Chats that were imported completely before.
     pub unchanged: u64,
-    /// Characters, lorebooks, personas, presets, regular expressions and groups that were here already.
+    /// Characters, lorebooks, personas, presets, regular expressions and groups that existed already.
     pub known: u64,
-    /// Files and lines that were left out.
+    /// Files and lines that were skipped.
     pub skipped: u64,
 }
 
 impl ImportTotals {
-    /// Whether nothing came in, and nothing of it was here already.
+    /// Whether nothing was imported and nothing was recognized as existing.
     pub fn is_empty(&self) -> bool {
         Self { chats: 0, skipped: 0, ..*self } == Self::default()
     }
 }
 
-/// Takes a folder in, or a single chat. What is there already is left alone, so the same call goes on after a crash.
+/// Imports a data folder or a single chat. Existing things are left alone, so the same call continues after a crash.
+///
+/// `told` is called with the progress; the import stops if it returns `false`.
 ///
 /// # Errors
-/// There is nothing that is known, the store fails, or `told` answers `false`; what was written until then stays.
+/// Returns an error if nothing can be imported, the store fails, or `told` returns `false`. What was written until
+/// then stays.
 pub async fn import(
     store: &Store,
     ids: &IdGenerator,
@@ -164,25 +174,27 @@ pub async fn import(
     Ok(work.result)
 }
 
-/// An import on its way.
+/// A running import.
 pub(super) struct ForeignImport<'a> {
     pub(super) store: &'a Store,
     pub(super) ids: &'a IdGenerator,
     pub(super) options: ImportOptions,
     pub(super) result: ForeignImportResult,
     pub(super) read_progress: ReadProgress,
-    /// The archive in which everything lies that is read now, where it lies in another house.
+    /// The path of the archive that is being read, if it lies inside another container. The report puts it before
+    /// file names.
     pub(super) inside: String,
     settings: SillyTavernSettings,
-    /// What went out from here or from another house.
+    /// The files that this or another Clotho exported.
     export_index: ExportIndex,
-    /// Who is here, by name; None until somebody asks. Where there is such a list, who was here before.
+    /// Existing characters by name; `None` until first needed. With an export index it is loaded before any
+    /// character is imported.
     namesakes: Option<HashMap<String, Vec<CharacterId>>>,
-    /// The lorebooks that came in, by their files without ending.
+    /// The imported lorebooks, by file stem.
     books: HashMap<String, FolderLorebook>,
-    /// Who answers in stories of other programs, by what they are known by.
+    /// The answering characters of chats of other programs, by source name.
     pub(super) answering_characters: HashMap<String, CharacterId>,
-    /// What a look has seen.
+    /// What a dry run has seen so far.
     pub(super) dry_run: DryRunState,
     pub(super) listener: ProgressListener<'a>,
 }
@@ -213,7 +225,7 @@ impl<'a> ForeignImport<'a> {
         }
     }
 
-    /// Takes in what there is of SillyTavern.
+    /// Imports everything that the data folder has.
     pub(super) async fn import_data(&mut self, root: &DataFolder) -> Result<(), ImportError> {
         // Each chat is read twice.
         self.read_progress.add_total(root.chat_bytes().saturating_mul(2));
@@ -247,7 +259,7 @@ impl<'a> ForeignImport<'a> {
         Ok(())
     }
 
-    /// The chats of one card, or of one group.
+    /// Imports the chats of one card or one group.
     pub(super) async fn import_chat_folder(
         &mut self,
         folder: &ChatFolder,
@@ -278,7 +290,7 @@ impl<'a> ForeignImport<'a> {
         Ok(())
     }
 
-    /// Keeps a thing, and by what it is known again.
+    /// Writes one item together with its source record; a dry run only remembers the record.
     pub(super) async fn store_with_source(
         &mut self,
         source: SourceRecord,
@@ -303,7 +315,7 @@ impl<'a> ForeignImport<'a> {
         self.add_item(item);
     }
 
-    /// Tells of something without counting it.
+    /// Adds an item to the report without counting it.
     pub(super) fn add_item(&mut self, mut item: super::ForeignImportItem) {
         if let Some(file) = item.file.as_mut().filter(|_| !self.inside.is_empty()) {
             *file = format!("{}/{file}", self.inside);
@@ -311,7 +323,7 @@ impl<'a> ForeignImport<'a> {
         self.result.report.items.push(item);
     }
 
-    /// Tells how far it is; who listens may end it.
+    /// Reports the progress. Returns [`ImportError::Stopped`] if the listener wants to stop.
     pub(super) fn check_cancelled(&mut self) -> Result<(), ImportError> {
         if (self.listener)(self.read_progress.progress()) { Ok(()) } else { Err(ImportError::Stopped) }
     }

@@ -1,4 +1,4 @@
-//! Who the user plays there: the settings name the personas, by the files of their pictures.
+//! Imports personas. The settings name them by the files of their pictures.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ use super::settings::SillyTavernSettings;
 use super::{ForeignImport, unreadable};
 
 impl ForeignImport<'_> {
-    /// Brings the personas in of a file that lies by itself: settings, or a backup of personas.
+    /// Imports the personas of a single file: settings, or a backup of personas.
     pub(in crate::transfer) async fn personas_of(
         &mut self,
         place: &SourceFile,
@@ -41,7 +41,7 @@ impl ForeignImport<'_> {
         took
     }
 
-    /// Brings the personas in that the settings name.
+    /// Imports the personas that the settings name.
     pub async fn personas(&mut self, root: &DataFolder, cast: &mut ImportCast) -> Result<(), ImportError> {
         let all = match persona::of(self.settings.all()) {
             Ok(all) => all,
@@ -78,7 +78,8 @@ impl ForeignImport<'_> {
         Ok(())
     }
 
-    /// Keeps a persona, or finds that it is kept already.
+    /// Imports a persona unless it is known and unchanged. Returns its id; `None` if it is invalid or was deleted
+    /// here.
     async fn persona(
         &mut self,
         root: &DataFolder,
@@ -134,7 +135,7 @@ impl ForeignImport<'_> {
         Ok(Some(id))
     }
 
-    /// Which of the books that came in belongs to a persona; the persona says so.
+    /// Returns the imported lorebook of a persona, and updates the finding about it.
     fn name_book(&self, read: &mut ImportedPersona) -> Option<LorebookId> {
         let card = serde_json::Value::from(read.card.clone());
         let name = card.pointer("/metadata/sillytavern/about/lorebook").and_then(|name| name.as_str());

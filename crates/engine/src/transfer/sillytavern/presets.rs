@@ -1,5 +1,5 @@
-//! Presets: each file of some folders is one, each regular expression of the settings, its variables, and each group. They are kept whole,
-//! and the report says of each kind what it does not do here.
+//! Imports presets: preset files, the regular expressions and global variables of the settings, and groups. They are
+//! stored whole; the report says what has no effect here.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,6 @@ use super::{ForeignImport, unreadable};
 /// A preset that was read.
 struct FolderPreset<'a> {
     kind: &'static str,
-    /// By what it is known again.
     source_name: String,
     name: String,
     file: &'a str,
@@ -29,12 +28,12 @@ struct FolderPreset<'a> {
 }
 
 impl ForeignImport<'_> {
-    /// Brings those in that make prompts, before the sessions that choose one of them.
+    /// Imports the presets that make prompts. Sessions can choose one of them, so these come before the chats.
     pub async fn prompts(&mut self, root: &DataFolder) -> Result<(), ImportError> {
         self.preset_files(root, true).await
     }
 
-    /// Brings the other presets in.
+    /// Imports the other presets.
     pub async fn presets(&mut self, root: &DataFolder) -> Result<(), ImportError> {
         self.preset_files(root, false).await?;
         self.regular_expressions().await?;
@@ -52,7 +51,7 @@ impl ForeignImport<'_> {
         Ok(())
     }
 
-    /// The variables that held for all chats.
+    /// Imports the global variables.
     async fn variables(&mut self) -> Result<(), ImportError> {
         let Some(body) = self.settings.variables().cloned() else { return Ok(()) };
         let (known, name) = ("variables/global".to_owned(), "Global variables".to_owned());
@@ -77,7 +76,7 @@ impl ForeignImport<'_> {
         self.preset(FolderPreset { kind, source_name: known, name, file: &place.name, body }).await
     }
 
-    /// The regular expressions that held for all chats, in the order in which they ran.
+    /// Imports the global regular expressions, in the order in which they ran.
     async fn regular_expressions(&mut self) -> Result<(), ImportError> {
         let all = self.settings.all().pointer("/extension_settings/regex").and_then(Value::as_array);
         let all: Vec<Value> = all.cloned().unwrap_or_default();
@@ -96,7 +95,7 @@ impl ForeignImport<'_> {
         Ok(())
     }
 
-    /// Keeps a preset, or finds that it is kept already.
+    /// Stores a preset, unless it is known and unchanged.
     async fn preset(&mut self, found: FolderPreset<'_>) -> Result<(), ImportError> {
         let FolderPreset { kind, source_name: known, name, file, body } = found;
         if self.existing_export::<PresetId>(&known, &preset_fingerprint(&body)).await?.is_some() {
@@ -135,13 +134,13 @@ impl ForeignImport<'_> {
 /// The name of a regular expression that has none.
 const REGEX: &str = "regex";
 
-/// By what a regular expression of the settings is known again, at its place among them.
+/// Returns the source key of a regular expression of the settings; `place` is its index there.
 pub fn regex_key(body: &Map<String, Value>, place: usize, keys: &mut HashSet<String>) -> String {
     let key = format!("regex/{}", string_field(body, "id").or(string_field(body, "scriptName")).unwrap_or(REGEX));
     if keys.insert(key.clone()) { key } else { format!("{key}#{place}") }
 }
 
-/// By what it is seen that nobody has changed what a preset says.
+/// Returns a hash of the preset body, which shows whether it was changed.
 pub fn preset_fingerprint(body: &Map<String, Value>) -> blake3::Hash {
     blake3::hash(json!(body).to_string().as_bytes())
 }

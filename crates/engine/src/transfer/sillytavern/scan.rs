@@ -1,4 +1,4 @@
-//! The first reading of a chat: what has to be known to find its story, and nothing else, however long it is.
+//! The first reading of a chat. It keeps only what is needed to find its story, however long the chat is.
 
 use std::io::{self, BufReader, Read};
 
@@ -16,41 +16,39 @@ use super::super::ForeignImportItem;
 use super::super::file_container::SourceFile;
 use super::ReadProgress;
 
-/// So many bad lines of a file are named one by one; the rest are counted.
+/// At most this many bad lines of a file are named one by one; the rest are counted.
 const NAMED_LINES: usize = 20;
 
-/// So many settings of a chat are named.
+/// At most this many settings of a chat are named.
 const NAMED_KEYS: usize = 40;
 
-/// What is known of a chat.
+/// What the first reading finds out about a chat.
 #[derive(Debug)]
 pub struct ChatScan {
     pub place: SourceFile,
     pub header: ChatFileHeader,
     pub outline: ChatOutline,
-    /// The hash of its bytes.
+    /// The hash of the whole file.
     pub hash: blake3::Hash,
-    /// The newest moment in it, in milliseconds.
+    /// The newest date in it, in milliseconds.
     pub newest: Option<i64>,
-    /// The oldest.
+    /// The oldest date in it, in milliseconds.
     pub oldest: Option<i64>,
-    /// Whether it has variables that belong to messages.
+    /// Whether any swipe has message variables.
     pub has_state: bool,
-    /// The files that are bookmarks of places in this one.
+    /// The chat files that are bookmarks of messages in this one.
     pub bookmarks: Vec<String>,
-    /// The files of the cards that speak, in a chat of several.
+    /// The card files of the speakers, in a chat of several characters.
     pub speakers: Vec<String>,
-    /// Who speaks first that is no user.
+    /// The first speaker that is not the user.
     pub first_speaker: Option<String>,
-    /// The name of the user.
     pub user: Option<String>,
-    /// How many messages there are.
     pub messages: u64,
     pub findings: Vec<ImportFinding>,
 }
 
 impl ChatScan {
-    /// Reads a chat.
+    /// Reads a chat from beginning to end.
     pub fn read(place: &SourceFile, zone: &TimeZone, way: &ReadProgress) -> io::Result<Self> {
         let mut found = Self {
             place: place.clone(),
@@ -119,7 +117,7 @@ impl ChatScan {
     }
 }
 
-/// What the header of a chat may say that does something here, is told of by itself, or does nothing anywhere.
+/// The header keys that are imported, are reported elsewhere, or have no effect anywhere.
 const UNDERSTOOD: [&str; 9] = [
     "integrity",
     "main_chat",
@@ -132,22 +130,22 @@ const UNDERSTOOD: [&str; 9] = [
     "pick_reroll_seed",
 ];
 
-/// What it says of the author's note.
+/// The header keys of the author's note.
 const NOTE: [&str; 5] = ["note_prompt", "note_interval", "note_position", "note_depth", "note_role"];
 
 impl ChatScan {
-    /// The author's note of the chat.
+    /// Returns the author's note of the chat.
     pub fn note(&self) -> Option<AuthorsNote> {
         AuthorsNote::from_chat_metadata(self.header.0.get("chat_metadata")?.as_object()?)
     }
 
-    /// What is to say of a chat in which nobody says anything.
+    /// Returns the report item for a chat without messages.
     pub fn empty_chat_item(self) -> ForeignImportItem {
         let why = ImportFinding::new(FindingOutcome::Skipped, "empty", "there is no message in it");
         ForeignImportItem::skipped("session", self.place.stem(), why).from_file(&self.place.name).with(self.findings)
     }
 
-    /// What the header says that is kept and does nothing here.
+    /// Returns the finding for header keys that are kept but have no effect here.
     pub fn kept(&self) -> Option<ImportFinding> {
         let metadata = self.header.0.get("chat_metadata")?.as_object()?;
         let says = |value: &Value| match value {
@@ -166,7 +164,7 @@ impl ChatScan {
     }
 }
 
-/// Lines that are left out.
+/// Collects the findings for lines that are skipped.
 #[derive(Default)]
 struct SkippedLines {
     named: Vec<ImportFinding>,
@@ -191,7 +189,7 @@ impl SkippedLines {
     }
 }
 
-/// Halves of characters in the lines of a file.
+/// Counts lone surrogates in the lines of a file.
 #[derive(Default)]
 struct LoneSurrogates {
     first: u64,
@@ -215,7 +213,7 @@ impl LoneSurrogates {
     }
 }
 
-/// A file that is hashed and counted as it is read.
+/// A reader that hashes a file and reports progress as it reads.
 pub struct HashingReader {
     file: Box<dyn Read>,
     hasher: blake3::Hasher,
@@ -223,12 +221,12 @@ pub struct HashingReader {
 }
 
 impl HashingReader {
-    /// Begins to read.
+    /// Opens the file.
     pub fn open(place: &SourceFile, way: &ReadProgress) -> io::Result<Self> {
         Ok(Self { file: place.open()?, hasher: blake3::Hasher::new(), read_progress: way.clone() })
     }
 
-    /// The hash of what was read.
+    /// Returns the hash of what was read so far.
     pub fn hash(&self) -> blake3::Hash {
         self.hasher.finalize()
     }

@@ -1,5 +1,4 @@
-//! The settings of a folder: one file that names tags, personas and much else. What is read of it is here; the rest
-//! stays there.
+//! The settings of a data folder: one file with tags, personas and much else. Only what this file reads is imported.
 
 use std::collections::HashMap;
 
@@ -10,21 +9,21 @@ use clotho_compat::prompt::lore;
 
 use super::data_folder::{DataFolder, SETTINGS};
 
-/// The settings. Where there are none they say nothing.
+/// The parsed settings; empty if there is no file.
 #[derive(Debug, Default)]
 pub struct SillyTavernSettings {
     value: Value,
-    /// Tags by their ids.
+    /// The names of tags by id.
     tags: HashMap<String, String>,
-    /// The file, as the report names it.
+    /// The file name for the report.
     file: String,
 }
 
 impl SillyTavernSettings {
-    /// Reads them.
+    /// Reads the settings of a folder.
     ///
     /// # Errors
-    /// They cannot be read; the sentence says why.
+    /// Returns a sentence for the report if the file cannot be read.
     pub fn of(root: &DataFolder) -> Result<Self, String> {
         let Some(place) = &root.settings else { return Ok(Self::default()) };
         let bytes = place.read().map_err(|error| error.to_string())?;
@@ -33,7 +32,7 @@ impl SillyTavernSettings {
         Ok(Self::new(value, SETTINGS))
     }
 
-    /// The settings of a file.
+    /// Returns the settings with this JSON value, from a file that the report calls `file`.
     pub fn new(value: Value, file: &str) -> Self {
         let list = value.get("tags").and_then(Value::as_array).into_iter().flatten();
         let tag =
@@ -42,49 +41,49 @@ impl SillyTavernSettings {
         Self { value, tags, file: file.to_owned() }
     }
 
-    /// The file, as the report names it.
+    /// Returns the file name for the report.
     pub fn file(&self) -> &str {
         &self.file
     }
 
-    /// All of it.
+    /// Returns the whole JSON value.
     pub const fn all(&self) -> &Value {
         &self.value
     }
 
-    /// The tags that the owner gave to a card, by its file.
+    /// Returns the tags that the user gave to a card, by its file name.
     pub fn tags_of(&self, card: &str) -> Vec<&str> {
         let ids = self.value.get("tag_map").and_then(|map| map.get(card)).and_then(Value::as_array);
         let ids = ids.into_iter().flatten().filter_map(Value::as_str);
         ids.filter_map(|id| self.tags.get(id)).map(String::as_str).collect()
     }
 
-    /// What a list of the settings says of a card, by its file without ending.
+    /// Returns the entry for a card in a list of the settings, by its file stem.
     fn of_card(&self, list: &str, card: &str) -> Option<&Map<String, Value>> {
         let all = self.value.pointer(list).and_then(Value::as_array)?;
         all.iter().filter_map(Value::as_object).find(|one| one.get("name").is_some_and(|name| name == card))
     }
 
-    /// The lorebooks that the owner gave to a card beside its own.
+    /// Returns the additional lorebooks that the user gave to a card.
     pub fn extra_books_of(&self, card: &str) -> Vec<&str> {
         let books =
             self.of_card("/world_info_settings/world_info/charLore", card).and_then(|one| one.get("extraBooks"));
         books.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
     }
 
-    /// The note that stood in every chat of a card, with its place.
+    /// Returns the character's note of a card, which SillyTavern adds to its chats.
     pub fn note_of(&self, card: &str) -> Option<&Map<String, Value>> {
         let note = self.of_card("/extension_settings/note/chara", card)?;
         note.get("prompt").and_then(Value::as_str).is_some_and(|prompt| !prompt.trim().is_empty()).then_some(note)
     }
 
-    /// The variables that held for all chats.
+    /// Returns the global variables, if there are any.
     pub fn variables(&self) -> Option<&Map<String, Value>> {
         let variables = self.value.pointer("/extension_settings/variables/global").and_then(Value::as_object);
         variables.filter(|variables| !variables.is_empty())
     }
 
-    /// How lorebooks were looked through, where they say anything of it.
+    /// Returns the global lorebook settings, if the file has any.
     pub fn lore(&self) -> Option<lore::WorldInfoSettings> {
         let rules = self.value.get("world_info_settings").and_then(Value::as_object);
         let vectors = self.value.pointer("/extension_settings/vectors").and_then(Value::as_object);
@@ -97,7 +96,7 @@ impl SillyTavernSettings {
         Some(vectors.map_or_else(|| read.clone(), |vectors| read.clone().with_sillytavern_vectors(vectors)).clamped())
     }
 
-    /// Whether a lorebook held for all chats.
+    /// Whether a lorebook is enabled for all chats.
     pub fn is_for_all(&self, book: &str) -> bool {
         let chosen = self.value.pointer("/world_info_settings/world_info/globalSelect").and_then(Value::as_array);
         chosen.is_some_and(|chosen| chosen.iter().any(|one| one.as_str() == Some(book)))

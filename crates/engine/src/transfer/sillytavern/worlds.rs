@@ -1,9 +1,8 @@
 //! Variables as operations on the world.
 //!
-//! MVU writes all variables of a story down with each message. Here a message says what changed: the operations that lead
-//! from the world before it to what is written down. They live under `/stat_data`, as they are called there, so that what
-//! reads them finds them. Where the state of a message was thrown away, as MVU does to save room, its commands are carried
-//! out again.
+//! MVU stores all variables with each message. Here a message has the operations that lead from the state before it
+//! to that value. They stay under `/stat_data`, so that whatever reads them finds them. If MVU dropped the state of a
+//! message to save space, the commands in its text are replayed.
 
 use serde_json::{Map, Number, Value};
 
@@ -12,10 +11,10 @@ use clotho_core::tree::Delta;
 use clotho_core::world::{Pointer, SchemaSet, StateChange, StateOperation, World, diff, fold};
 use clotho_plugin::mvu;
 
-/// Where the variables of messages live.
+/// The key of the message variables in `vars`.
 pub const STATE: &str = "stat_data";
 
-/// What an alternative does to the world before it, which becomes the world after it.
+/// Returns the operations of an alternative and applies them to `world`.
 pub fn step(world: &mut World, alternative: &ChatFileSwipe) -> Delta {
     match alternative.variables.as_ref().and_then(|variables| variables.get(STATE)) {
         Some(state) => {
@@ -30,7 +29,7 @@ pub fn step(world: &mut World, alternative: &ChatFileSwipe) -> Delta {
     }
 }
 
-/// What leads from a world to one in which some variables have these values.
+/// Returns the operations that give some variables these values, and applies them to `world`.
 pub fn delta_to(world: &mut World, wanted: &Map<String, Value>) -> Delta {
     let part = |vars| World { vars, ..World::default() };
     let now = wanted.keys().filter_map(|key| Some((key.clone(), world.vars.get(key)?.clone())));
@@ -50,7 +49,7 @@ pub fn delta_to(world: &mut World, wanted: &Map<String, Value>) -> Delta {
     delta
 }
 
-/// How much a whole number grew: that stays true on another branch.
+/// Returns the difference of two integers. An addition stays correct on another branch.
 fn integer_growth(before: Option<&Value>, after: &Value) -> Option<Number> {
     let grown = after.as_i64()?.checked_sub(before?.as_i64()?)?;
     Some(Number::from(grown))
@@ -66,7 +65,7 @@ mod tests {
         ChatFileSwipe { text: text.into(), variables, ..ChatFileSwipe::default() }
     }
 
-    /// Domain 3.3: what differs becomes operations that lead exactly there, and no more than that.
+    /// Domain 3.3: differences become the exact operations, and no more.
     #[test]
     fn mvu_variables_differences_become_operations() {
         let mut world = World::default();
@@ -87,7 +86,7 @@ mod tests {
         assert_eq!(step(&mut world, &alternative("", next)), Delta::default());
     }
 
-    /// Domain 3: a state that was thrown away is what the text says happened.
+    /// Domain 3: for a dropped state, the commands in the text are replayed.
     #[test]
     fn mvu_variables_missing_state_replays_commands() {
         let mut world = World::default();
@@ -98,7 +97,7 @@ mod tests {
         assert_eq!(world.vars[STATE], json!({"hp": 6}));
     }
 
-    /// What the world cannot hold is a problem of that message, and costs nothing else.
+    /// A value that the world cannot hold is a problem of that message and costs nothing else.
     #[test]
     fn mvu_variables_invalid_value_is_problem() {
         let mut world = World::default();
