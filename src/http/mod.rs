@@ -58,14 +58,14 @@ pub fn all_routes() -> Vec<RouteEntry> {
         with_group("Presets", preset_routes()),
         with_group("Documents", document_routes()),
         // Before the session routes: literal path segments must precede `{sid}`.
-        with_group("Out and in", transfer_routes()),
+        with_group("Import and export", transfer_routes()),
         with_group("Sessions", session_routes()),
-        with_group("The trash", trash_routes()),
-        with_group("The tree", chat_read_routes()),
-        with_group("Writing", chat_write_routes()),
+        with_group("Trash", trash_routes()),
+        with_group("Tree", chat_read_routes()),
+        with_group("Messages", chat_write_routes()),
         with_group("Search, plugins, models", search_and_plugin_routes()),
         with_group("Operations", operational_routes()),
-        with_group("The page", page_routes()),
+        with_group("Page", page_routes()),
     ]
     .into_iter()
     .flatten()
