@@ -84,8 +84,8 @@ let wasInWorld = false;
 async function followWorld(nid) {
   if (!nid && !wasInWorld) return;
   wasInWorld = true;
-  const { readWorld } = await import("./actions/world.js");
-  await readWorld(nid);
+  const world = await import("./actions/world.js").catch(() => null);
+  await world?.readWorld(nid);
 }
 
 effect(() => {
@@ -110,7 +110,8 @@ if (root) {
   setTimeout(async () => {
     await loadAhead();
     isWhole = true;
-    const { keepForOffline } = await import("./net/offline.js");
-    await keepForOffline();
+    // An extra: a page that is left meanwhile, or whose server has gone, does without.
+    const offline = await import("./net/offline.js").catch(() => null);
+    await offline?.keepForOffline();
   }, 300);
 }

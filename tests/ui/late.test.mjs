@@ -37,6 +37,20 @@ describe("on a slow machine", () => {
     await close();
   });
 
+  test("a module that cannot be loaded is no error of the page", async () => {
+    const { path, ids } = await grown();
+    const { page, close } = await reader(browser, { expected: /ERR_FAILED/ });
+    const refused = new Set();
+    await page.route(/\/built\/js\/(offline|tools)\.js$/, (route) => {
+      refused.add(new URL(route.request().url()).pathname.split("/").at(-1));
+      return route.abort();
+    });
+    await page.goto(clotho.base + path);
+    await messageOf(page, ids[0]).getByText("To the north.").waitFor();
+    await until(async () => refused.size === 2, "both modules were asked for");
+    await close();
+  });
+
   test("the row of turns comes into its room: what one reaches for does not move away", async () => {
     const { ids, page, close, come } = await openWithoutTools();
     const message = messageOf(page, ids[3]);

@@ -9,7 +9,7 @@ import { shownScripts } from "../net/presets.js";
 let asked = null;
 /** The number of the question whose answer counts. */
 let question = 0;
-/** @type {Promise<typeof import("./scripting.js")> | null} */
+/** @type {Promise<typeof import("./scripting.js") | null> | null} */
 let loaded = null;
 
 /** @param {Id | null} sid null: no story is open @param {string | null} on what the scripts depend on; null: it is not known yet */
@@ -19,14 +19,20 @@ export async function followScripts(sid, on) {
   asked = sid === null ? null : { sid, on };
   const mine = ++question;
   // What belongs to another story ends before anything is known of this one.
-  if (loaded && before?.sid !== sid) (await loaded).stopScripts(true);
+  if (loaded && before?.sid !== sid) (await loaded)?.stopScripts(true);
   if (sid === null) return;
   const found = await shownScripts(sid).catch(quietly);
   if (!found || mine !== question || (found.items.length === 0 && !loaded)) return;
-  const { stopScripts, useScripts } = await (loaded ??= import("./scripting.js"));
-  if (mine !== question) return;
-  if (found.items.length === 0) stopScripts(false);
-  else useScripts(sid, found);
+  const module = await (loaded ??= import("./scripting.js").catch(forget));
+  if (!module || mine !== question) return;
+  if (found.items.length === 0) module.stopScripts(false);
+  else module.useScripts(sid, found);
+}
+
+/** The module could not be loaded: the next question loads it again. @returns {null} */
+function forget() {
+  loaded = null;
+  return null;
 }
 
 /** Texts are shown as they stand then. @param {unknown} error */

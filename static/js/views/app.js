@@ -25,7 +25,7 @@ const TreeTab = later(() => story().then((module) => module.TreeTab), () => html
 const OpenDialog = later(() => dialogs().then((module) => module.OpenDialog), 0);
 
 /** Loads what the next click needs. */
-export const loadAhead = () => Promise.all([story().then(({ bringRest }) => bringRest()), StoryMenu.bring(), OpenDialog.bring()]);
+export const loadAhead = () => Promise.all([story().then(({ bringRest }) => bringRest(), () => null), StoryMenu.bring(), OpenDialog.bring()]);
 
 export function App() {
   if (door.value) return h(Door, door.value);

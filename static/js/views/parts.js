@@ -225,7 +225,8 @@ export function later(load, until = 4) {
   const view = signal(/** @type {ComponentType<P> | null} */ (null));
   /** @type {Promise<unknown> | null} */
   let coming = null;
-  const bring = () => (coming ??= load().then((loaded) => (view.value = loaded)));
+  // A view that could not be loaded is loaded again when it is shown the next time.
+  const bring = () => (coming ??= load().then((loaded) => (view.value = loaded), () => (coming = null)));
   const Later = (/** @type {P} */ props) => {
     if (view.value) return h(/** @type {ComponentType<any>} */ (view.value), /** @type {any} */ (props));
     void bring();
