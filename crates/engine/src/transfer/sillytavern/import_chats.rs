@@ -77,9 +77,7 @@ impl ForeignImport<'_> {
         // Find the session; stop if it is in the trash or all files are unchanged.
         let (session, sources) = match self.find(folder, files).await? {
             StoryMatch::InTrash(session) => {
-                for file in files {
-                    self.skip_story(file, session);
-                }
+                files.iter().for_each(|file| self.skip_story(file, session));
                 return Ok(());
             }
             StoryMatch::Existing(session, sources) => {
@@ -115,8 +113,8 @@ impl ForeignImport<'_> {
             match self.import_file(file, &mut bed, &wanted).await {
                 Ok(end) => ends.push(Some(end)),
                 Err(ImportError::Read(why)) => {
-                    let why =
-                        ImportFinding::new(FindingOutcome::Skipped, "unreadable", format!("it cannot be read: {why}"));
+                    let words = format!("it cannot be read: {why}");
+                    let why = ImportFinding::new(FindingOutcome::Skipped, "unreadable", words);
                     let item = ForeignImportItem::skipped("session", file.place.stem(), why);
                     self.count_item(item.from_file(&file.place.name));
                     ends.push(None);
@@ -124,7 +122,6 @@ impl ForeignImport<'_> {
                 Err(error) => return Err(error),
             }
         }
-        // Decide where HEAD and the labels go.
         let whole: Vec<(&ChatScan, &ImportedChatEnd)> =
             files.iter().zip(&ends).filter_map(|(file, end)| Some((*file, end.as_ref()?))).collect();
         let is_as_it_went = files.iter().all(|file| self.export_index.has(&file_key(folder, file), &file.hash));
