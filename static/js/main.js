@@ -5,6 +5,7 @@ import { readHosts, readLibrary } from "./actions/library.js";
 import { arrive } from "./actions/travel.js";
 import { messageOf } from "./lib/focus.js";
 import { chooseLocale, setLocale, t } from "./lib/i18n.js";
+import { notFetched } from "./lib/modules.js";
 import { recall } from "./lib/storage.js";
 import { age } from "./model/deltas.js";
 import { door, enter, route, setRoute, setSpeech, setTheme, showKept, shutDoor, tell, theme, tintsSpeech } from "./model/page.js";
@@ -84,7 +85,7 @@ let wasInWorld = false;
 async function followWorld(nid) {
   if (!nid && !wasInWorld) return;
   wasInWorld = true;
-  const world = await import("./actions/world.js").catch(() => null);
+  const world = await import("./actions/world.js").catch(notFetched);
   await world?.readWorld(nid);
 }
 
@@ -110,8 +111,7 @@ if (root) {
   setTimeout(async () => {
     await loadAhead();
     isWhole = true;
-    // An extra: a page that is left meanwhile, or whose server has gone, does without.
-    const offline = await import("./net/offline.js").catch(() => null);
+    const offline = await import("./net/offline.js").catch(notFetched);
     await offline?.keepForOffline();
   }, 300);
 }

@@ -18,6 +18,9 @@ async function openWithoutTools() {
   return { ids, page, close, come: () => come() };
 }
 
+/** What is loaded after the first picture: what the next click needs, and an extra. */
+const MODULES = /\/built\/js\/(offline|tools)\.js$/;
+
 describe("on a slow machine", () => {
   test("a story is read before its menus have come; a key of theirs and an open menu wait for them", async () => {
     const { ids, page, close, come } = await openWithoutTools();
@@ -37,17 +40,21 @@ describe("on a slow machine", () => {
     await close();
   });
 
-  test("a module that cannot be loaded is no error of the page", async () => {
+  test("a module that cannot be loaded is no error of the page, and is loaded again when it is needed", async () => {
     const { path, ids } = await grown();
     const { page, close } = await reader(browser, { expected: /ERR_FAILED/ });
     const refused = new Set();
-    await page.route(/\/built\/js\/(offline|tools)\.js$/, (route) => {
+    await page.route(MODULES, (route) => {
       refused.add(new URL(route.request().url()).pathname.split("/").at(-1));
       return route.abort();
     });
     await page.goto(clotho.base + path);
     await messageOf(page, ids[0]).getByText("To the north.").waitFor();
     await until(async () => refused.size === 2, "both modules were asked for");
+    await page.unroute(MODULES);
+    await messageOf(page, ids[0]).locator("article").focus();
+    await page.keyboard.press("k");
+    await page.getByRole("dialog", { name: "Save as lorebook entry" }).waitFor();
     await close();
   });
 

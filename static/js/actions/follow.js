@@ -1,5 +1,6 @@
 // Keeps the open story in step with the server: the first reading, the live line, catching up.
 import { t } from "../lib/i18n.js";
+import { notFetched } from "../lib/modules.js";
 import { inRounds } from "../lib/rounds.js";
 import { plain } from "../lib/text.js";
 import { openDialog, passHint, speak } from "../model/page.js";
@@ -93,8 +94,8 @@ async function takeUpTrail(id) {
 
 /** A story cannot be read, or no longer: says why, and where it lies. @param {Id} id @param {ApiError} error */
 async function closed(id, error) {
-  const { trash } = await import("../net/trash.js");
-  const page = error.status === 404 ? await trash({ limit: 200 }).catch(() => null) : null;
+  const module = error.status === 404 ? await import("../net/trash.js").catch(notFetched) : null;
+  const page = (await module?.trash({ limit: 200 }).catch(() => null)) ?? null;
   if (openSid !== id) return;
   socket?.close();
   socket = null;

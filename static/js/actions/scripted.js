@@ -1,5 +1,6 @@
 // Asks which scripts change what is shown in the open story: when it is opened, and when they may be others. Where there are
 // none, nothing more is loaded.
+import { notFetched } from "../lib/modules.js";
 import { ApiError } from "../net/api.js";
 import { shownScripts } from "../net/presets.js";
 
@@ -29,10 +30,10 @@ export async function followScripts(sid, on) {
   else module.useScripts(sid, found);
 }
 
-/** The module could not be loaded: the next question loads it again. @returns {null} */
-function forget() {
+/** The next question loads the module again. @param {unknown} error */
+function forget(error) {
   loaded = null;
-  return null;
+  return notFetched(error);
 }
 
 /** Texts are shown as they stand then. @param {unknown} error */

@@ -4,6 +4,7 @@ import { run } from "../actions/commands.js";
 import { speakIn } from "../actions/page.js";
 import { navigate } from "../actions/travel.js";
 import { LOCALES, ago, locale, t } from "../lib/i18n.js";
+import { notFetched } from "../lib/modules.js";
 import { dialog, door, inTree, keptAt, opened, pane, route, setTheme, showPane, spoken, theme, tintsSpeech, worldBeside } from "../model/page.js";
 import { loading, online, session } from "../model/story.js";
 import { Library } from "./library.js";
@@ -25,7 +26,7 @@ const TreeTab = later(() => story().then((module) => module.TreeTab), () => html
 const OpenDialog = later(() => dialogs().then((module) => module.OpenDialog), 0);
 
 /** Loads what the next click needs. */
-export const loadAhead = () => Promise.all([story().then(({ bringRest }) => bringRest(), () => null), StoryMenu.bring(), OpenDialog.bring()]);
+export const loadAhead = () => Promise.all([story().then(({ bringRest }) => bringRest(), notFetched), StoryMenu.bring(), OpenDialog.bring()]);
 
 export function App() {
   if (door.value) return h(Door, door.value);

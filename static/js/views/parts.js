@@ -4,6 +4,7 @@ import { canRun, command, isWaiting, run } from "../actions/commands.js";
 import { focusMessage, isFocusLost, keeperOf, messageOf } from "../lib/focus.js";
 import { said, t, wordFor } from "../lib/i18n.js";
 import { spelled } from "../lib/keys.js";
+import { notFetched } from "../lib/modules.js";
 import { initial, sentence } from "../lib/text.js";
 import { dialog, dismiss, notices, openDialog } from "../model/page.js";
 import { focusField } from "../model/story.js";
@@ -226,7 +227,11 @@ export function later(load, until = 4) {
   /** @type {Promise<unknown> | null} */
   let coming = null;
   // A view that could not be loaded is loaded again when it is shown the next time.
-  const bring = () => (coming ??= load().then((loaded) => (view.value = loaded), () => (coming = null)));
+  const again = (/** @type {unknown} */ error) => {
+    coming = null;
+    return notFetched(error);
+  };
+  const bring = () => (coming ??= load().then((loaded) => (view.value = loaded), again));
   const Later = (/** @type {P} */ props) => {
     if (view.value) return h(/** @type {ComponentType<any>} */ (view.value), /** @type {any} */ (props));
     void bring();
