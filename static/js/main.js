@@ -109,8 +109,7 @@ if (root) {
   root.replaceChildren();
   render(h(App, {}), root);
   setTimeout(async () => {
-    await loadAhead();
-    isWhole = true;
+    isWhole = await loadAhead();
     const offline = await import("./net/offline.js").catch(notFetched);
     await offline?.keepForOffline();
   }, 300);

@@ -25,8 +25,11 @@ const StoryTools = later(() => story().then((module) => module.StoryTools), 0);
 const TreeTab = later(() => story().then((module) => module.TreeTab), () => html`<span></span>`);
 const OpenDialog = later(() => dialogs().then((module) => module.OpenDialog), 0);
 
-/** Loads what the next click needs. */
-export const loadAhead = () => Promise.all([story().then(({ bringRest }) => bringRest(), notFetched), StoryMenu.bring(), OpenDialog.bring()]);
+/** Loads what the next click needs, as far as it is not there. @returns {Promise<boolean>} whether all of it is there now */
+export async function loadAhead() {
+  const parts = await Promise.all([story().then(({ bringRest }) => bringRest(), notFetched), StoryMenu.bring(), OpenDialog.bring()]);
+  return !parts.flat().includes(null);
+}
 
 export function App() {
   if (door.value) return h(Door, door.value);
