@@ -333,6 +333,28 @@ describe("what a world hides, on several timelines", () => {
     await close();
   });
 
+  test("a chart shows the value chosen last, however late the one before comes", async () => {
+    const { page, close } = await partedInTown();
+    const dialog = page.getByRole("dialog", { name: "Variable chart" });
+    await chooseFromPage(page, "Show hidden state");
+    await page.locator('.world [data-path="/town/debt"]').waitFor();
+    /** The first reading, held back until another one is here. @type {() => Promise<void>} */
+    let release = async () => {};
+    await page.route("**/variables**", (route) => {
+      release = () => route.continue();
+    }, { times: 1 });
+    await page.getByRole("complementary").getByRole("button", { name: "Variable chart" }).click();
+    await page.waitForRequest(/variables/);
+    await dialog.getByRole("combobox", { name: "Variable" }).selectOption({ label: "Debt" });
+    await dialog.getByRole("img", { name: /^Debt.*to 712.*to 940/ }).waitFor();
+    const late = page.waitForResponse(/variables/);
+    await release();
+    await (await late).finished();
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+    await dialog.getByRole("img", { name: /^Debt.*to 712.*to 940/ }).waitFor({ timeout: 1000 });
+    await close();
+  });
+
   test("rank 13: a hidden value is drawn along timelines for who makes worlds alone", async () => {
     const { page, close } = await partedInTown();
     const dialog = page.getByRole("dialog", { name: "Variable chart" });

@@ -1,5 +1,5 @@
 // The dialogs that need only a field or a question; search and "why?" have their own files.
-import { h, html, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { h, html, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { broughtRules } from "../actions/card-rules.js";
 import { begin, changeModel, createCharacter, remove, rename } from "../actions/library.js";
 import { rerollWith } from "../actions/replies.js";
@@ -17,6 +17,7 @@ import { fieldsOf, fillIn, useBegun } from "./begun.js";
 import { Search } from "./search.js";
 import { Models } from "./library.js";
 import { Modal, Waiting, icon, later } from "./parts.js";
+import { useLatest } from "./reading.js";
 
 /** @import { PluginChoice } from "../lib/wire.d.ts" */
 /** @import { Dialog } from "../model/page.js" */
@@ -199,7 +200,7 @@ function Start({ characterId }) {
   const chosen = useRef(/** @type {PluginChoice[] | null} */ (null));
   /** The rules that its card brought here; null: not known yet. */
   const brought = useSignal(/** @type {PluginChoice[] | null} */ (null));
-  useEffect(() => void (character && broughtRules(character).then((rules) => (brought.value = rules))), [character?.id]);
+  useLatest(() => (character ? broughtRules(character) : null), (rules) => (brought.value = rules), [character?.id]);
   if (!character) return null;
   const list = spokenModels.value;
   if (models.value === null || brought.value === null) return h(Modal, { title: character.name }, h(Waiting, { rows: 3 }));

@@ -1,8 +1,9 @@
 // The preset that makes the prompts of the open story without having been chosen: it is for the story's model.
-import { html, useEffect, useSignal } from "../../vendor/preact.js";
+import { html, useSignal } from "../../vendor/preact.js";
 import { presetOfModel } from "../actions/preset-edit.js";
 import { t } from "../lib/i18n.js";
 import { session } from "../model/story.js";
+import { useLatest } from "./reading.js";
 
 /** @import { Id } from "../lib/wire.d.ts" */
 
@@ -10,12 +11,7 @@ import { session } from "../model/story.js";
 export function useHeld(about) {
   const held = useSignal(/** @type {{id: Id, model: string} | null} */ (null));
   const open = session.value;
-  useEffect(() => {
-    let isHere = true;
-    const asked = open && !open.presetId ? presetOfModel() : Promise.resolve(null);
-    void asked.then((came) => isHere && (held.value = came));
-    return () => void (isHere = false);
-  }, [open?.id, open?.presetId, open?.model, about]);
+  useLatest(() => (open && !open.presetId ? presetOfModel() : Promise.resolve(null)), (came) => (held.value = came), [open?.id, open?.presetId, open?.model, about]);
   // Who has just chosen one is not told of the one before.
   return open && !open.presetId ? held.value : null;
 }

@@ -1,9 +1,10 @@
 // What tells lines from each other that begin alike: where they part, and how old they are.
-import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
+import { h, html, useSignal } from "../../vendor/preact.js";
 import { readPartings } from "../actions/branches.js";
 import { excerpt } from "../lib/excerpt.js";
 import { ago, moment, t } from "../lib/i18n.js";
 import { quoted } from "../lib/tags.js";
+import { useLatest } from "./reading.js";
 
 /** @import { ChatNode, Id } from "../lib/wire.d.ts" */
 
@@ -20,7 +21,7 @@ export function Parting({ node }) {
 /** @param {{nid: Id}} props the last node that two lines share */
 export function PartingAt({ nid }) {
   const node = useSignal(/** @type {ChatNode | null} */ (null));
-  useEffect(() => void readPartings([nid]).then((found) => (node.value = found.get(nid) ?? null)), [nid]);
+  useLatest(() => readPartings([nid]), (found) => (node.value = found.get(nid) ?? null), [nid]);
   return h(Parting, { node: node.value });
 }
 

@@ -1,6 +1,6 @@
 // How a value went along several timelines: a line each, told apart by colour, dashes and signs, and the same as a table.
 // Loaded when first opened.
-import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
+import { h, html, useLayoutEffect, useSignal } from "../../vendor/preact.js";
 import { readBranches } from "../actions/branches.js";
 import { attempt } from "../actions/failure.js";
 import { drawable, readSeries } from "../actions/plot.js";
@@ -11,6 +11,7 @@ import { head, purges } from "../model/story.js";
 import { namesOf } from "../tree/branches.js";
 import { Chart, SHAPES } from "./chart.js";
 import { Modal, Waiting } from "./parts.js";
+import { useLatest } from "./reading.js";
 
 /** @import { Point } from "../lib/chart.js" */
 /** @import { Id } from "../lib/wire.d.ts" */
@@ -26,10 +27,8 @@ export function Plot() {
   const path = useSignal(values[0]?.path ?? "");
   const lines = useSignal(/** @type {Drawn[] | null} */ (null));
   const hidden = useSignal(/** @type {Id[]} */ ([]));
-  useEffect(() => {
-    lines.value = null;
-    void attempt(() => readLines(path.value)).then((found) => found && (lines.value = found));
-  }, [path.value, purges.value]);
+  useLayoutEffect(() => void (lines.value = null), [purges.value]);
+  useLatest(() => attempt(() => readLines(path.value)), (found) => found && (lines.value = found), [path.value, purges.value]);
   const row = values.find((one) => one.path === path.value);
   const drawn = (lines.value ?? []).filter(({ leafId }) => !hidden.value.includes(leafId));
   const turn = (/** @type {Id} */ id) => (hidden.value = hidden.peek().includes(id) ? hidden.peek().filter((one) => one !== id) : [...hidden.peek(), id]);

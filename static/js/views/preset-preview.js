@@ -1,5 +1,5 @@
 // The prompt that the open story would send by a preset: made anew after each change.
-import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
+import { h, html, useSignal } from "../../vendor/preact.js";
 import { promptBy } from "../actions/preset-edit.js";
 import { wordsFor } from "../actions/failure.js";
 import { excerpt } from "../lib/excerpt.js";
@@ -8,6 +8,7 @@ import { partsOf } from "../lib/preset.js";
 import { plain, sentence } from "../lib/text.js";
 import { ApiError } from "../net/api.js";
 import { Waiting } from "./parts.js";
+import { useLatest } from "./reading.js";
 import { slotName } from "./slots.js";
 
 /** @import { Trace, WholePreset } from "../lib/wire.d.ts" */
@@ -18,11 +19,7 @@ const MOST_TEXT = 1000;
 /** @param {{preset: WholePreset}} props */
 export function Preview({ preset }) {
   const known = useSignal(/** @type {Trace | ApiError | null} */ (null));
-  useEffect(() => {
-    let isHere = true;
-    void promptBy(preset.id).then((came) => isHere && came && (known.value = came));
-    return () => void (isHere = false);
-  }, [preset.id, preset.updatedAt]);
+  useLatest(() => promptBy(preset.id), (came) => came && (known.value = came), [preset.id, preset.updatedAt]);
   const found = known.value;
   if (!found) return h(Waiting, { rows: 4 });
   if (found instanceof ApiError) {

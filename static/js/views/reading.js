@@ -26,6 +26,21 @@ export function useReading(read, about) {
   return answer.value?.key === key ? answer.value.found : null;
 }
 
+/**
+ * Reads at once, and anew when one of `about` becomes another. What comes for the earlier ones after that is dropped: it
+ * would stand under the name of the later.
+ * @template T
+ * @param {() => Promise<T> | null} read null: there is nothing to read
+ * @param {(found: T) => unknown} put @param {unknown[]} about
+ */
+export function useLatest(read, put, about) {
+  useEffect(() => {
+    let isOver = false;
+    void read()?.then((found) => isOver || put(found));
+    return () => void (isOver = true);
+  }, about);
+}
+
 /** Why it could not be read. @param {{error: ApiError}} props */
 export function Failed({ error }) {
   const isGone = error.status === 404 || error.status === 410;

@@ -63,7 +63,8 @@ function ValuesBy() {
   useEffect(() => void (models.peek() ?? readHosts()), []);
   const now = session.value?.valuesModel ?? "";
   const names = [...new Set([now, ...spokenModels.value.map(({ id }) => id)])].filter(Boolean);
-  if (names.length === 0) return null;
+  // Its place is taken before the models are known: what grows above a button moves it away from under a finger.
+  if (names.length === 0 && models.value !== null) return null;
   const choose = (/** @type {Event} */ event) => void keepValuesBy(/** @type {HTMLSelectElement} */ (event.target).value || null);
   return html`<label>${t("storyRules.valuesBy")}<select onChange=${choose}><option value="" selected=${now === ""}>${t("storyRules.valuesByTeller")}</option>
     ${names.map((name) => html`<option key=${name} value=${name} selected=${name === now}>${name}</option>`)}</select><small>${t("storyRules.valuesByHint")}</small></label>`;

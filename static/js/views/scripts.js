@@ -5,6 +5,7 @@ import { t } from "../lib/i18n.js";
 import { slow } from "../model/scripted.js";
 import { session } from "../model/story.js";
 import { Waiting } from "./parts.js";
+import { useLatest } from "./reading.js";
 import { takeFocus } from "./sure.js";
 
 /** @import { Key } from "../lib/i18n.js" */
@@ -31,9 +32,7 @@ const isSlow = ({ scope, name, find, replace }) => slow.value.has(JSON.stringify
 export function StoryScripts() {
   const open = session.value;
   const all = useSignal(/** @type {StoryScript[]} */ ([]));
-  useEffect(() => {
-    if (open) void readScripts(open.id).then((found) => (all.value = found ?? []));
-  }, [open?.id, open?.presetId]);
+  useLatest(() => (open ? readScripts(open.id) : null), (found) => (all.value = found ?? []), [open?.id, open?.presetId]);
   const others = all.value.filter(({ scope }) => scope !== "global");
   if (!open || others.length === 0) return null;
   const allowed = open.regexScripts ?? { card: true, preset: true };

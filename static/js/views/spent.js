@@ -1,5 +1,5 @@
 // What the replies of a story took: tokens, time and money. Loaded when first opened.
-import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
+import { h, html, useSignal } from "../../vendor/preact.js";
 import { wordsFor } from "../actions/failure.js";
 import { addEnglish, locale, t } from "../lib/i18n.js";
 import cards from "../lib/strings/en-cards.js";
@@ -7,6 +7,7 @@ import words from "../lib/strings/en-spent.js";
 import { ApiError } from "../net/api.js";
 import { spent } from "../net/arrange.js";
 import { Blank, Modal, Waiting } from "./parts.js";
+import { useLatest } from "./reading.js";
 
 /** @import { Id, Spent as Sums } from "../lib/wire.d.ts" */
 
@@ -16,9 +17,7 @@ addEnglish(words);
 /** @param {{sid: Id}} props */
 export function Spent({ sid }) {
   const answer = useSignal(/** @type {Sums | ApiError | null} */ (null));
-  useEffect(() => {
-    spent(sid).then((sums) => (answer.value = sums), (error) => (answer.value = error));
-  }, [sid]);
+  useLatest(() => spent(sid).catch((/** @type {ApiError} */ error) => error), (found) => (answer.value = found), [sid]);
   const known = answer.value;
   return h(Modal, { title: t("command.spent") }, known === null ? h(Waiting, { rows: 3 }) : known instanceof ApiError ? h(Blank, { symbol: "warning", title: wordsFor(known).text, hint: wordsFor(known).hint }) : h(Table, { sums: known }));
 }

@@ -12,6 +12,7 @@ import { begunUnder, keepBegun } from "../model/begun.js";
 import { session } from "../model/story.js";
 import { fieldsOf, fillIn, useBegun } from "./begun.js";
 import { Blank, Waiting, icon } from "./parts.js";
+import { useLatest } from "./reading.js";
 import { Sure, takeFocus } from "./sure.js";
 
 /** @import { Chapter } from "../lib/chapters.js" */
@@ -107,10 +108,8 @@ function One({ chapter, told, begun, read }) {
 /** How the first and the last of its messages begin. @param {{one: Summary}} props */
 function Ends({ one: { firstId, lastId } }) {
   const ends = useSignal(/** @type {string[]} */ ([]));
-  useEffect(() => {
-    const ids = [...new Set([firstId, lastId])].filter((id) => id !== null);
-    void Promise.all(ids.map(readEnd)).then((texts) => (ends.value = texts.map((text) => excerpt(plain(text), ENDS)).filter(Boolean)));
-  }, [firstId, lastId]);
+  const ids = [...new Set([firstId, lastId])].filter((id) => id !== null);
+  useLatest(() => Promise.all(ids.map(readEnd)), (texts) => (ends.value = texts.map((text) => excerpt(plain(text), ENDS)).filter(Boolean)), [firstId, lastId]);
   const [first, last] = ends.value;
   return first && html`<p class="aside">${last ? t("summaries.from", { first, last }) : t("summaries.of", { first })}</p>`;
 }

@@ -1,5 +1,5 @@
 // "Why?": what a turn changed and by which rule, its dice, the prompt that made it. Loaded when first asked for.
-import { h, html, useEffect, useSignal } from "../../vendor/preact.js";
+import { h, html, useSignal } from "../../vendor/preact.js";
 import { readWhy } from "../actions/page.js";
 import { readParts } from "../actions/preset-edit.js";
 import { addEnglish, clock, t, wordFor } from "../lib/i18n.js";
@@ -16,7 +16,7 @@ import { askedFor, handsAfter } from "../tree/line.js";
 import { deedOf, isTool } from "./causes.js";
 import { RollChip, besideTitle, differenceOf, isByHand, toneOf } from "./changes.js";
 import { Modal, ProblemLine, Waiting } from "./parts.js";
-import { Failed, useReading } from "./reading.js";
+import { Failed, useLatest, useReading } from "./reading.js";
 import { Withheld, secretMark } from "./secret.js";
 import { slotName, sourceName } from "./slots.js";
 
@@ -175,9 +175,7 @@ function Prompt({ trace }) {
   const { blueprint = [], messages = [], scripts = [], usage, timings, params, model, historyCut, alias, passedOver = [], cachedTokens, tokens, template, cost, saved, preset } = trace;
   /** What the parts of the preset are called by now; where it is gone, their ids stand for them. */
   const parts = useSignal(/** @type {PresetPart[]} */ ([]));
-  useEffect(() => {
-    if (preset?.id) void readParts(preset.id).then((found) => (parts.value = found));
-  }, [preset?.id]);
+  useLatest(() => (preset?.id ? readParts(preset.id) : null), (found) => (parts.value = found), [preset?.id]);
   const isCounted = /^(tiktoken|file) /.test(tokens?.by ?? "");
   const facts = [
     [t("why.model"), alias ? `${model} (${alias})` : model],
