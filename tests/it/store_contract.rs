@@ -514,7 +514,7 @@ fn interrupted_replies_are_recovered_as_failed() {
     let mut store = TestStore::new();
     let Begun { session, greetings, .. } = keep(&store);
     let (said, mut reply) = (store.said("Tell me."), store.placeholder());
-    reply.metadata.insert("model".into(), "mock".into());
+    reply.metadata.reply.model = Some("mock".to_owned());
     let (u1, r1) = (said.id, reply.id);
     let written = store.try_message(message(session, greetings[0], Some(said), vec![reply])).unwrap();
     for part in ["Once ", "upon ", "a ti"] {
@@ -528,7 +528,7 @@ fn interrupted_replies_are_recovered_as_failed() {
     let [orphan] = orphans.as_slice() else { panic!("{orphans:?}") };
     assert_eq!((orphan.session, orphan.node), (session, r1));
     assert_eq!((orphan.content.as_str(), orphan.reasoning.as_str()), ("Once upon a ti", "hm hm hm "));
-    assert_eq!(orphan.metadata["model"], "mock");
+    assert_eq!(orphan.metadata.to_json()["model"], "mock");
     let failed = ReplyCompletion { status: Status::Error, ..ending(&orphan.content, Delta::default(), None) };
     store.end(session, r1, &written, failed);
     assert_eq!(store.count("SELECT count(*) AS n FROM segments"), 0);
@@ -569,7 +569,7 @@ fn traces_are_stored_as_differences_and_read_whole() {
             history.drain(..30);
         }
         let trace = Trace {
-            head: object(json!({"model": "mock", "params": {"temperature": 0.5}, "turn": turn})),
+            head: object(json!({"model": "mock", "params": {"temperature": 0.5}, "turn": turn})).into(),
             blocks: vec![
                 (json!({"slot": "system"}), "You are the keeper of the gate. ".repeat(40)),
                 (json!({"slot": "state", "depth": 0}), format!("hp {turn}")),

@@ -327,7 +327,7 @@ impl Play {
     fn original(&self, node: NodeId) -> Option<NodeId> {
         let held = self.store.held(self.model.session);
         let metadata = self.store.read(move |reader| Ok(reader.node(&held, node)?.unwrap().node.metadata));
-        metadata.get("provenance").map(|from| from["nodeId"].as_str().unwrap().parse().unwrap())
+        metadata.provenance.map(|from| from.node_id.unwrap())
     }
 
     /// Takes back or brings back; `false` if there is nothing, or a reply of it still runs.

@@ -6,6 +6,7 @@
 
 pub mod clock;
 pub mod ids;
+pub mod json_facts;
 pub mod oplog;
 pub mod tree;
 pub mod world;

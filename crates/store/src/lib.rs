@@ -137,7 +137,7 @@ pub use tx::{NodeDraft, PublishedOperation, Tx};
 pub use undo::UndoResult;
 pub use upkeep::{GcReport, TRASH_RETENTION_MS, TrashEntry, TrashEntryKind};
 pub use upkeep::{backups, doctor, statistics};
-pub use usage::{SessionUsageTotals, VALUES_KEY};
+pub use usage::SessionUsageTotals;
 pub use vectors::{EmbeddableText, EmbeddingBatch, EmbeddingProgress, VectorSearch};
 
 /// Settings for opening a store.

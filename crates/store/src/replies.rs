@@ -4,18 +4,17 @@ use diesel::dsl::sql;
 use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
-use serde_json::{Map, Value};
 
 use clotho_core::clock::Time;
 use clotho_core::ids::{NodeId, SessionId};
 use clotho_core::oplog::{Effect, OperationKind};
 use clotho_core::tree::edit::{self, HeadRequest, TreeError};
-use clotho_core::tree::{Delta, Status};
+use clotho_core::tree::{Delta, NodeMetadata, Status};
 
 use super::conn::Conn;
 use super::error::{StoreError, WriteError};
 use super::prepared::{prepared, update};
-use super::rows::{NodeRow, object_to_text};
+use super::rows::{NodeRow, metadata_from_text, metadata_to_text};
 use super::stored::StoredSession;
 use super::tables::{nodes, segments, sessions, texts};
 use super::traces::{self, Trace};
@@ -33,7 +32,7 @@ pub struct ReplyCompletion {
     /// The speaker's name.
     pub name: Option<String>,
     /// Other known data.
-    pub metadata: Map<String, Value>,
+    pub metadata: NodeMetadata,
     /// Its delta; empty unless the reply is complete and was not cancelled.
     pub delta: Delta,
     pub trace: Option<Trace>,
@@ -51,7 +50,7 @@ pub struct OrphanReply {
     /// The reasoning received so far.
     pub reasoning: String,
     /// The metadata known so far.
-    pub metadata: Map<String, Value>,
+    pub metadata: NodeMetadata,
 }
 
 /// Returns the condition that selects generating nodes. The value is a literal, because only then SQLite uses
@@ -145,7 +144,7 @@ impl Tx<'_> {
             texts::content.eq(replace_nul(&ending.content)),
             texts::reasoning.eq(ending.reasoning.as_deref().map(replace_nul)),
             texts::name.eq(ending.name.as_deref().map(replace_nul)),
-            texts::metadata.eq(object_to_text(&ending.metadata)),
+            texts::metadata.eq(metadata_to_text(ending.metadata.clone())),
         );
         self.update_row(|conn| update(texts::table, text, texts::n.eq(row.n)).execute(conn))?;
         self.write_delta(row.n, row.revision, &ending.delta)?;
@@ -193,16 +192,11 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Returns an error if the database fails.
-    pub fn save_request(
-        &mut self,
-        node: NodeId,
-        metadata: &Map<String, Value>,
-        trace: &Trace,
-    ) -> Result<(), WriteError> {
+    pub fn save_request(&mut self, node: NodeId, metadata: &NodeMetadata, trace: &Trace) -> Result<(), WriteError> {
         self.run_with_cache(|conn, memory| {
             let Some(node_n) = generating_row(conn, node)? else { return Ok(()) };
             append_segment(conn, memory, node_n, "", "")?;
-            let known = texts::metadata.eq(object_to_text(metadata));
+            let known = texts::metadata.eq(metadata_to_text(metadata.clone()));
             update(texts::table, known, texts::n.eq(node_n)).execute(conn)?;
             traces::delete(conn, node_n)?;
             traces::put(conn, node_n, trace)
@@ -243,7 +237,7 @@ impl Tx<'_> {
             node,
             content: parts.iter().map(|(content, _)| content.as_str()).collect(),
             reasoning: parts.iter().map(|(_, reasoning)| reasoning.as_str()).collect(),
-            metadata: serde_json::from_str(&metadata).unwrap_or_default(),
+            metadata: metadata_from_text(&metadata).unwrap_or_default(),
         })
     }
 }

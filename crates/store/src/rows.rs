@@ -169,7 +169,7 @@ impl NodeViewRow {
             name: text.name,
             content: text.content,
             reasoning: text.reasoning,
-            metadata: object_from_text(&text.metadata).ok_or(StoreError::Inconsistent {
+            metadata: metadata_from_text(&text.metadata).ok_or(StoreError::Inconsistent {
                 table: "texts",
                 column: "metadata",
                 row: n,
@@ -348,6 +348,16 @@ pub fn object_to_text(object: &Map<String, Value>) -> String {
 /// Parses a JSON object. Returns `None` if the text is not one.
 pub fn object_from_text(text: &str) -> Option<Map<String, Value>> {
     serde_json::from_str(text).ok()
+}
+
+/// Returns the text form of a node's or a summary's metadata.
+pub fn metadata_to_text(metadata: impl Into<Map<String, Value>>) -> String {
+    object_to_text(&metadata.into())
+}
+
+/// Parses the metadata of a node or a summary. Returns `None` if the text is not a JSON object.
+pub fn metadata_from_text<T: From<Map<String, Value>>>(text: &str) -> Option<T> {
+    object_from_text(text).map(T::from)
 }
 
 /// Returns the text form of card references: `[[id, hash], …]`.

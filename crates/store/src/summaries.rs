@@ -5,10 +5,10 @@
 use std::collections::HashMap;
 
 use diesel::prelude::*;
-use serde_json::{Map, Value};
 
 use clotho_core::clock::Time;
 use clotho_core::ids::{NodeId, SessionId, SummaryId, UserId};
+use clotho_core::tree::SummaryMetadata;
 use clotho_core::tree::edit::TreeError;
 
 use super::conn::Conn;
@@ -16,7 +16,7 @@ use super::error::{StoreError, WriteError};
 use super::pending_erasures;
 use super::prepared::prepared;
 use super::read::{StoreReader, pad_to_power_of_two};
-use super::rows::{object_from_text, object_to_text};
+use super::rows::{metadata_from_text, metadata_to_text};
 use super::stored::StoredSession;
 use super::tables::{nodes, sessions, summaries, summarised};
 use super::tx::Tx;
@@ -25,8 +25,6 @@ use super::tx::Tx;
 const BATCH_SIZE: usize = 256;
 /// The level of a deleted summary.
 pub(super) const DELETED_LEVEL: i16 = 0;
-/// The metadata key with the plugin that proposed the summary.
-pub const PLUGIN_KEY: &str = "plugin";
 
 /// The messages that a summary covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +51,7 @@ pub struct StoredSummary {
     /// Whether a user has corrected it.
     pub is_edited: bool,
     /// The model, tokens and cost.
-    pub metadata: Map<String, Value>,
+    pub metadata: SummaryMetadata,
     pub created: Time,
 }
 
@@ -67,7 +65,7 @@ pub struct NewSummary {
     pub rows: Vec<i64>,
     pub content: String,
     /// The model, tokens and cost.
-    pub metadata: Map<String, Value>,
+    pub metadata: SummaryMetadata,
     pub created: Time,
 }
 
@@ -83,7 +81,7 @@ pub fn hash_of_rows(rows: &[i64]) -> blake3::Hash {
 impl StoredSummary {
     /// Returns the plugin that proposed it; `None` if the server made it.
     pub fn plugin(&self) -> Option<&str> {
-        self.metadata.get(PLUGIN_KEY).and_then(Value::as_str)
+        self.metadata.plugin.as_deref()
     }
 }
 
@@ -181,7 +179,7 @@ fn summary(columns: SummaryColumns) -> Result<StoredSummary, StoreError> {
         sources: sources(n, level, first, last, &hash)?,
         content,
         is_edited,
-        metadata: object_from_text(&metadata).ok_or_else(|| damaged_row("metadata", n))?,
+        metadata: metadata_from_text(&metadata).ok_or_else(|| damaged_row("metadata", n))?,
         created: Time(created),
     })
 }
@@ -214,7 +212,7 @@ impl Tx<'_> {
                 summaries::hash.eq(hash_of_rows(&new.rows).as_bytes().to_vec()),
                 summaries::content.eq(if is_whole { new.content.as_str() } else { "" }),
                 summaries::is_edited.eq(false),
-                summaries::metadata.eq(object_to_text(&new.metadata)),
+                summaries::metadata.eq(metadata_to_text(new.metadata.clone())),
                 summaries::created.eq(new.created.0),
             );
             diesel::insert_into(summaries::table).values(row).execute(conn)?;

@@ -6,10 +6,10 @@ use std::ops::RangeInclusive;
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer};
-use serde_json::Map;
 
 use clotho_core::clock::Time;
 use clotho_core::ids::{NodeId, SessionId, SummaryId};
+use clotho_core::tree::SummaryMetadata;
 use clotho_core::tree::edit::TreeError;
 
 use super::conn::Conn;
@@ -17,7 +17,7 @@ use super::error::{StoreError, WriteError};
 use super::page::PathFilter;
 use super::pending_erasures;
 use super::prepared::prepared;
-use super::summaries::{DELETED_LEVEL, NewSummary, PLUGIN_KEY, delete_summaries, hash_of_rows};
+use super::summaries::{DELETED_LEVEL, NewSummary, delete_summaries, hash_of_rows};
 use super::tables::summaries;
 use super::tx::Tx;
 
@@ -60,7 +60,7 @@ impl Tx<'_> {
             Ok(level.map(|level| (rows, level)))
         })?;
         let Some((rows, level)) = found else { return Ok(false) };
-        let metadata = Map::from_iter([(PLUGIN_KEY.to_owned(), new.plugin.as_str().into())]);
+        let metadata = SummaryMetadata { plugin: Some(new.plugin.clone()), ..SummaryMetadata::default() };
         let (id, content, created) = (new.id, new.content.clone(), new.created);
         self.put_summary(session, &NewSummary { id, level, rows, content, metadata, created })
     }

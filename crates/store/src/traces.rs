@@ -11,13 +11,14 @@ use std::collections::{HashMap, HashSet};
 use diesel::prelude::*;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::blobs;
 use super::compression;
 use super::conn::Conn;
 use super::error::StoreError;
 use super::tables::{nodes, purged, texts, traces};
+use clotho_core::tree::TraceHead;
 
 /// The number of traces to index at once.
 const INDEX_BATCH_SIZE: i64 = 200;
@@ -50,7 +51,7 @@ pub enum MissingNode {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Trace {
     /// Parameters, model, timings, rules and usage: everything except blocks and history.
-    pub head: Map<String, Value>,
+    pub head: TraceHead,
     /// The blocks of the prompt: a description and the text of each.
     pub blocks: Vec<(Value, String)>,
     /// The rows of the nodes whose texts were sent, oldest first.
@@ -61,7 +62,7 @@ pub struct Trace {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TraceOutline {
     /// As in [`Trace`].
-    pub head: Map<String, Value>,
+    pub head: TraceHead,
     /// As in [`Trace`].
     pub history: Vec<i64>,
 }
@@ -248,7 +249,7 @@ struct TraceHistory {
 /// A stored trace without its texts.
 #[derive(Deserialize)]
 struct StoredOutline {
-    head: Map<String, Value>,
+    head: TraceHead,
     history: StoredHistory,
 }
 
@@ -294,7 +295,7 @@ pub fn get(conn: &mut Conn, node_n: i64) -> Result<Option<Trace>, StoreError> {
         let text = String::from_utf8(blobs::by_hash(conn, &hash)?).map_err(|_| bad())?;
         blocks.push((about, text));
     }
-    let head = body.get("head").and_then(Value::as_object).cloned().ok_or_else(bad)?;
+    let head = body.get("head").and_then(Value::as_object).cloned().ok_or_else(bad)?.into();
     Ok(Some(Trace { head, blocks, history: full_history(conn, StoredHistory::of(node_n, &body)?)? }))
 }
 

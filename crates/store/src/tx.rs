@@ -10,7 +10,7 @@ use clotho_core::clock::Time;
 use clotho_core::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
 use clotho_core::oplog::{Effect, Operation, OperationKind};
 use clotho_core::tree::edit::{PathEdge, TreeError};
-use clotho_core::tree::{Delta, Kind, Role, Status};
+use clotho_core::tree::{Delta, Kind, NodeMetadata, Role, Status};
 use clotho_core::world::fold;
 
 use super::ancestors::{self, AncestorRow};
@@ -20,7 +20,7 @@ use super::error::{StoreError, WriteError};
 use super::prepared::{insert, prepared};
 use super::read::{any_node_row, find_any_session};
 use super::row_numbers::{self, PermanentTable};
-use super::rows::{NewDeltaRow, NewTextRow, NodeRow, OperationRow, object_to_text};
+use super::rows::{NewDeltaRow, NewTextRow, NodeRow, OperationRow, metadata_to_text};
 use super::rules::{self, ActiveRules};
 use super::stored::{NodeCounts, StoredSession};
 use super::tables::{deltas, nodes};
@@ -64,7 +64,7 @@ pub struct NodeDraft {
     pub content: String,
     pub reasoning: Option<String>,
     /// Other known data.
-    pub metadata: serde_json::Map<String, serde_json::Value>,
+    pub metadata: NodeMetadata,
     /// The seed of its random draws.
     pub dice_seed: u64,
     /// Its operations on the state.
@@ -88,7 +88,7 @@ impl NodeDraft {
             name: None,
             content: String::new(),
             reasoning: None,
-            metadata: serde_json::Map::new(),
+            metadata: NodeMetadata::default(),
             dice_seed,
             delta: Delta::default(),
             rules: None,
@@ -262,7 +262,7 @@ impl<'a> Tx<'a> {
             name: draft.name.as_deref(),
             content: &draft.content,
             reasoning: draft.reasoning.as_deref(),
-            metadata: object_to_text(&draft.metadata),
+            metadata: metadata_to_text(draft.metadata.clone()),
         };
         self.write_node(&row, &text)?;
         self.writer_cache.keep_new_node(&row);

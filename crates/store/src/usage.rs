@@ -2,20 +2,16 @@
 
 use diesel::connection::DefaultLoadingMode;
 use diesel::prelude::*;
-use serde_json::{Map, Number, Value};
+use serde_json::Number;
 
-use clotho_core::tree::{Kind, Role};
+use clotho_core::tree::{Kind, NodeMetadata, ReplyFacts, Role, SummaryMetadata};
 use clotho_core::world::number;
 
 use super::error::StoreError;
 use super::read::StoreReader;
-use super::rows::object_from_text;
+use super::rows::metadata_from_text;
 use super::stored::StoredSession;
-use super::summaries::PLUGIN_KEY;
 use super::tables::{nodes, summaries, texts};
-
-/// The metadata key of a reply with the usage of its values model.
-pub const VALUES_KEY: &str = "values";
 
 /// The usage of all replies of a session, also of those that are in the stash or undone. Copies count as
 /// nothing.
@@ -60,18 +56,17 @@ impl StoreReader<'_> {
         for row in replies.load_iter::<(i64, String, i16), DefaultLoadingMode>(self.conn)? {
             let (n, metadata, kind) = row?;
             let bad = StoreError::Inconsistent { table: "texts", column: "metadata", row: n };
-            let known = object_from_text(&metadata).ok_or(bad)?;
-            if known.contains_key("latencyMs") && !known.contains_key("provenance") {
+            let known: NodeMetadata = metadata_from_text(&metadata).ok_or(bad)?;
+            if known.reply.latency_ms.is_some() && known.provenance.is_none() {
                 if kind == Kind::Change.code() {
                     spent.side_calls += 1;
                 } else {
                     spent.replies += 1;
                 }
-                spent.add_reply(&known);
-                if let Some(Value::Object(values)) = known.get(VALUES_KEY).filter(|own| own.get("latencyMs").is_some())
-                {
+                spent.add_reply(&known.reply);
+                if let Some(values) = known.values.filter(|values| values.call.latency_ms.is_some()) {
                     spent.side_calls += 1;
-                    spent.add_reply(values);
+                    spent.add_reply(&values.call);
                 }
             }
         }
@@ -79,11 +74,11 @@ impl StoreReader<'_> {
         for row in made.load_iter::<(i64, String), DefaultLoadingMode>(self.conn)? {
             let (n, metadata) = row?;
             let bad = StoreError::Inconsistent { table: "summaries", column: "metadata", row: n };
-            let known = object_from_text(&metadata).ok_or(bad)?;
+            let known: SummaryMetadata = metadata_from_text(&metadata).ok_or(bad)?;
             // A plugin's proposal has no usage of its own.
-            if !known.contains_key(PLUGIN_KEY) {
+            if known.plugin.is_none() {
                 spent.summaries += 1;
-                spent.add_reply(&known);
+                spent.add_reply(&known.reply);
             }
         }
         Ok(spent)
@@ -93,21 +88,21 @@ impl StoreReader<'_> {
 impl SessionUsageTotals {
     /// Adds a reply or a summary. Values that are not numbers are ignored, because they may come from an
     /// imported file.
-    fn add_reply(&mut self, known: &Map<String, Value>) {
-        let tokens = known.get("tokenCount");
-        let count = |value: Option<&Value>| value.and_then(Value::as_u64).unwrap_or(0);
-        self.prompt = self.prompt.saturating_add(count(tokens.and_then(|tokens| tokens.get("prompt"))));
-        self.completion = self.completion.saturating_add(count(tokens.and_then(|tokens| tokens.get("completion"))));
-        self.latency_ms = self.latency_ms.saturating_add(count(known.get("latencyMs")));
-        self.cached = self.cached.saturating_add(count(known.get("cachedTokens")));
-        if let Some(Value::Number(saved)) = known.get("saved") {
+    fn add_reply(&mut self, known: &ReplyFacts) {
+        let tokens = known.token_count.as_ref();
+        let count = |value: Option<u64>| value.unwrap_or(0);
+        self.prompt = self.prompt.saturating_add(count(tokens.and_then(|tokens| tokens.prompt)));
+        self.completion = self.completion.saturating_add(count(tokens.and_then(|tokens| tokens.completion)));
+        self.latency_ms = self.latency_ms.saturating_add(count(known.latency_ms));
+        self.cached = self.cached.saturating_add(count(known.cached_tokens.get().copied()));
+        if let Some(saved) = &known.saved {
             // A value that is too large to add is ignored.
             self.cache_savings =
                 number::add(self.cache_savings.as_ref().unwrap_or(&0.into()), saved).ok().or(self.cache_savings.take());
         }
-        match known.get("cost") {
-            Some(Value::Number(cost)) => self.add_cost(cost),
-            _ => self.replies_without_price += 1,
+        match known.cost.get() {
+            Some(cost) => self.add_cost(cost),
+            None => self.replies_without_price += 1,
         }
     }
 

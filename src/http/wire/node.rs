@@ -13,6 +13,7 @@ use crate::http::error::ApiError;
 use clotho_compat::prompt::tags;
 use clotho_core::ids::{NodeId, SessionId, UserId};
 use clotho_core::tree;
+use clotho_core::tree::NodeMetadata;
 use clotho_engine::live::LiveSessions;
 use clotho_engine::turn::{DisplayResult, TurnEngine};
 use clotho_store::{NodeDetails, StoreReader};
@@ -161,7 +162,8 @@ pub struct AlternativesResponse {
 }
 
 /// Returns the metadata of a node, including its rating.
-pub fn known(mut metadata: Map<String, Value>, rating: Option<u8>) -> Map<String, Value> {
+pub fn known(metadata: NodeMetadata, rating: Option<u8>) -> Map<String, Value> {
+    let mut metadata = Map::from(metadata);
     if let Some(stars) = rating {
         metadata.insert("rating".into(), stars.into());
     }

@@ -104,7 +104,7 @@ impl From<BranchSummary> for SummaryResponse {
             is_stale,
             is_edited: summary.is_edited,
             plugin,
-            metadata: summary.metadata,
+            metadata: summary.metadata.into(),
             created_at: summary.created.to_string(),
         }
     }

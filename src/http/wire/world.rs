@@ -260,8 +260,8 @@ impl TraceResponse {
     }
 
     fn of(mut rebuilt: RebuiltPrompt, delta: &Delta) -> Self {
-        let plan = rebuilt.head.shift_remove("plan");
-        let tools = tools_json(rebuilt.head.shift_remove("tools"), delta);
+        let plan = rebuilt.head.plan.take().map(|runs| runs.into_iter().map(Value::Object).collect());
+        let tools = tools_json(rebuilt.head.tools.take().map(Value::from), delta);
         let sent = rebuilt.messages.into_iter();
         let mut history: Vec<TraceNodeResponse> =
             rebuilt.history.iter().copied().map(WireId).map(TraceNodeResponse::There).collect();
@@ -272,15 +272,16 @@ impl TraceResponse {
             };
             history.insert(at.min(history.len()), sent);
         }
-        let number = |key: &str| head_number(&rebuilt.head, key);
+        let reply = &rebuilt.head.reply;
         let timings = TraceTimingsResponse {
-            queued: number("queuedMs"),
-            first_token: number("firstTokenMs"),
-            total: number("latencyMs"),
+            queued: reply.queued_ms,
+            first_token: reply.first_token_ms.get().copied(),
+            total: reply.latency_ms,
         };
-        let counted = rebuilt.head.get("tokenCount").and_then(Value::as_object);
-        let tokens = |key: &str| counted.and_then(|counted| head_number(counted, key));
-        let usage = counted.map(|_| TraceUsageResponse { prompt: tokens("prompt"), completion: tokens("completion") });
+        let usage = reply
+            .token_count
+            .as_ref()
+            .map(|counted| TraceUsageResponse { prompt: counted.prompt, completion: counted.completion });
         Self {
             blueprint: rebuilt.blueprint,
             messages: sent.map(TraceMessageResponse::from).collect(),
@@ -293,7 +294,7 @@ impl TraceResponse {
             tools,
             timings,
             usage,
-            rest: rebuilt.head,
+            rest: rebuilt.head.into(),
         }
     }
 }
@@ -310,10 +311,6 @@ fn tools_json(offered: Option<Value>, delta: &Delta) -> Option<Value> {
     let used: Vec<Map<String, Value>> = used.iter().map(told).collect();
     (offered.is_some() || !used.is_empty())
         .then(|| json!({"offered": offered.unwrap_or_else(|| json!([])), "used": used}))
-}
-
-fn head_number(head: &Map<String, Value>, key: &str) -> Option<u64> {
-    head.get(key).and_then(Value::as_u64)
 }
 
 impl From<PathChange> for PathChangeResponse {

@@ -32,7 +32,7 @@ fn chatgpt_conversation_imports_all_branches() {
     let answer = node(&store, &held, "On the shelf.");
     assert_eq!((answer.role, answer.kind, answer.created), (Role::Assistant, Kind::Message, Time(1_700_000_000_500)));
     assert_eq!(answer.character, Some(held.session.cards[0].id));
-    let metadata = Value::Object(answer.metadata);
+    let metadata = answer.metadata.to_json();
     assert_eq!((&metadata["model"], &metadata["chatgpt"]["metadata"]["own"]["a"]), (&json!("gpt-x"), &json!(1)));
     assert_eq!(metadata["provenance"]["id"], "one");
     let told = arrived.report.to_string();
@@ -179,7 +179,10 @@ fn open_webui_chats_keep_branches_and_reasoning() {
     assert_eq!(children(&store, &held, ask.id), ["It is the wind.", "Nobody."]);
     let wind = node(&store, &held, "It is the wind.");
     assert_eq!(wind.reasoning.as_deref(), Some("Is it > me?\nNo."));
-    assert_eq!((&wind.metadata["model"], &wind.metadata["open-webui"]["extra"]), (&json!("llama"), &json!("x")));
+    assert_eq!(
+        (&wind.metadata.to_json()["model"], &wind.metadata.to_json()["open-webui"]["extra"]),
+        (&json!("llama"), &json!("x"))
+    );
     assert_eq!(store.shown(held.session.id), ["Who is there?", "It is the wind."]);
     let line = json!([{"id": "w-2", "title": "Old", "chat": {"messages": [
         {"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "Yes?"}, {"role": "user", "content": "Bye."},

@@ -69,7 +69,7 @@ fn risuai_chats_import_with_lorebooks_once() {
     let held = sessions(&store).remove(0);
     let first = node(&store, &held, "Welcome in.");
     assert_eq!((first.kind.word(), first.reasoning.as_deref()), ("greeting", Some("Who?")));
-    assert_eq!(node(&store, &held, "Hello.").metadata["risu"]["saying"], "x");
+    assert_eq!(node(&store, &held, "Hello.").metadata.to_json()["risu"]["saying"], "x");
     let (owner, books) =
         (store.owner, |store: &TestStore, owner| store.read(move |reader| reader.lorebooks(owner, 0, 10)));
     assert_eq!(books(&store, owner).len(), 1);

@@ -54,11 +54,11 @@ fn chat_and_its_branches_become_one_tree() {
     assert_eq!(labels[2], json!(["Lamp main - Checkpoint #1", "Which way?", false]));
     let tick = node(&store, &held, "Tick.");
     assert_eq!(
-        (tick.kind, tick.role, &tick.metadata["model"]),
+        (tick.kind, tick.role, &tick.metadata.to_json()["model"]),
         (Kind::Greeting, Role::Assistant, &json!("test-model"))
     );
     assert_eq!(tick.created.to_string(), "2025-02-03T10:00:00.000Z");
-    assert_eq!(tick.metadata["provenance"]["line"], 2);
+    assert_eq!(tick.metadata.to_json()["provenance"]["line"], 2);
     store.is_well();
 }
 
@@ -94,9 +94,9 @@ fn messages_keep_hidden_narrator_and_reasoning() {
     assert_eq!(node(&store, &held, "It rains.").role, Role::System);
     let yes = node(&store, &held, "Yes.");
     assert_eq!(yes.reasoning.as_deref(), Some("He asks."));
-    assert_eq!(yes.metadata["sillytavern"]["extra"]["own"], json!({"key": [1]}));
-    assert_eq!(yes.metadata["sillytavern"]["line"], json!({"unknown": "kept"}));
-    assert_eq!(node(&store, &held, "x").metadata["model"], "model 0");
+    assert_eq!(yes.metadata.to_json()["sillytavern"]["extra"]["own"], json!({"key": [1]}));
+    assert_eq!(yes.metadata.to_json()["sillytavern"]["line"], json!({"unknown": "kept"}));
+    assert_eq!(node(&store, &held, "x").metadata.to_json()["model"], "model 0");
     assert_eq!(store.shown(held.session.id), ["Good evening.", "Hm.", "y", "It rains.", "Yes."]);
     assert_eq!(held.session.updated, yes.created);
     store.is_well();

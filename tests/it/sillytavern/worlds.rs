@@ -24,8 +24,8 @@ fn swipe_variables_become_node_worlds() {
     // What was thrown away is what the text says: nothing.
     assert_eq!(at("Two"), at("Go on"));
     let first = node(&store, &held, "Other start");
-    assert!(first.metadata["sillytavern"]["variables"].get("stat_data").is_none());
-    assert!(first.metadata["sillytavern"]["variables"]["schema"].is_object());
+    assert!(first.metadata.to_json()["sillytavern"]["variables"].get("stat_data").is_none());
+    assert!(first.metadata.to_json()["sillytavern"]["variables"]["schema"].is_object());
     assert_eq!(store.world(sid, held.session.head).vars["day"], 3);
     store.forget_keyframes();
     assert_eq!(at("Three")["hero"]["hp"][0], 12);

@@ -330,7 +330,7 @@ pub fn ending(content: &str, delta: Delta, asked: Option<HeadRequest>) -> ReplyC
         content: content.into(),
         reasoning: None,
         name: Some("Rin".into()),
-        metadata: Map::new(),
+        metadata: clotho_core::tree::NodeMetadata::default(),
         delta,
         trace: None,
         asked,

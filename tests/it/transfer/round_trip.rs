@@ -97,7 +97,7 @@ pub fn session(store: &TestStore) -> Begun {
         let history = store.path(sid, user).into_iter().map(|id| store.placed(sid, id).n).collect();
         let blocks = vec![(json!({"slot": "system", "role": "system"}), format!("You are Rin, turn {turn}."))];
         let head = json!({"model": "mock", "historyCut": {"through": user.to_string()}}).as_object().unwrap().clone();
-        let trace = Some(Trace { head, blocks, history });
+        let trace = Some(Trace { head: head.into(), blocks, history });
         let ending = clotho_store::ReplyCompletion {
             trace,
             ..ending("replied", delta([add("/combat/hp", -3)]), Some(written.asked))
@@ -127,7 +127,7 @@ fn traces(store: &TestStore, session: SessionId) -> Vec<Option<Trace>> {
         for trace in traces.iter_mut().flatten() {
             // Rows have other numbers elsewhere: what they stand for counts.
             let nodes = reader.nodes_by_row(&held, &trace.history)?;
-            trace.head.insert("nodes".into(), nodes.iter().map(|one| one.node.id.to_string()).collect());
+            trace.head.rest.insert("nodes".into(), nodes.iter().map(|one| one.node.id.to_string()).collect());
             trace.history.clear();
         }
         Ok(traces)

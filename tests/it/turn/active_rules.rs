@@ -428,7 +428,7 @@ async fn edited_message_input_hooks_use_new_rules() {
     let reply = story.done(started.generations[0]).await;
     let (edited, record) = (story.node(started.node.unwrap()).await, story.node(reply.parent.unwrap()).await);
     assert_eq!((edited.content.as_str(), record.kind, record.parent), ("ONE AGAIN.", Kind::Change, Some(edited.id)));
-    assert_eq!(edited.metadata["originalContent"], "One again.");
+    assert_eq!(edited.metadata.to_json()["originalContent"], "One again.");
     assert_eq!(story.var(edited.id, "/shout/n").await, json!(null), "they begin below it");
     assert_eq!((story.var(record.id, "/shout/n").await, story.var(reply.id, "/shout/n").await), (json!(11), json!(11)));
     let (said, recorded) = (story.delta(edited.id).await, story.delta(record.id).await);

@@ -20,7 +20,10 @@ async fn cancel_during_stream_keeps_partial_text() {
     story.cancel(reply).await.unwrap();
     let done = story.done(reply).await;
     assert_eq!((done.status, done.content.as_str()), (Status::Complete, "Half a sentence"));
-    assert_eq!((&done.metadata["finishReason"], &done.metadata["isTruncated"]), (&json!("cancelled"), &json!(true)));
+    assert_eq!(
+        (&done.metadata.to_json()["finishReason"], &done.metadata.to_json()["isTruncated"]),
+        (&json!("cancelled"), &json!(true))
+    );
     app.mock.until_aborted(1).await;
     let op = story.session().await.op;
     for node in [reply, started.node.unwrap()] {
@@ -40,7 +43,7 @@ async fn cancel_before_text_gives_error_node() {
     let started = story.start("Hi.").await;
     story.cancel(started.generations[0]).await.unwrap();
     let done = story.done(started.generations[0]).await;
-    assert_eq!((done.status, &done.metadata["error"]["code"]), (Status::Error, &json!("cancelled")));
+    assert_eq!((done.status, &done.metadata.to_json()["error"]["code"]), (Status::Error, &json!("cancelled")));
     assert_eq!(story.head().await, started.node.unwrap());
 }
 
@@ -57,7 +60,7 @@ async fn cancel_during_reasoning_keeps_reasoning_only() {
     assert_eq!((written.phase, written.content.as_str()), ("thinking", ""));
     story.cancel(reply).await.unwrap();
     let done = story.done(reply).await;
-    assert_eq!((done.status, &done.metadata["error"]["code"]), (Status::Error, &json!("cancelled")));
+    assert_eq!((done.status, &done.metadata.to_json()["error"]["code"]), (Status::Error, &json!("cancelled")));
     assert_eq!((done.content.as_str(), done.reasoning.as_deref()), ("", Some("Let me see")));
     assert_eq!(story.head().await, started.node.unwrap());
     app.mock.until_aborted(1).await;
@@ -85,7 +88,7 @@ async fn cancel_while_scripts_run_is_all_or_nothing() {
         if done.status == Status::Complete {
             assert_eq!((happened, done.content.as_str()), ([json!(1), json!(1)], "Told."));
         } else {
-            assert!(cancelled.is_ok() && done.metadata["error"]["code"] == "cancelled", "{done:?}");
+            assert!(cancelled.is_ok() && done.metadata.to_json()["error"]["code"] == "cancelled", "{done:?}");
             assert_eq!((happened, done.content.as_str()), ([json!(null), json!(null)], ""));
             in_time += 1;
         }
@@ -149,18 +152,21 @@ async fn panic_in_reply_task_becomes_node_error() {
     bomb.armed.store(true, Ordering::SeqCst);
     gate.open();
     let done = story.done(started.generations[0]).await;
-    assert_eq!((done.status, &done.metadata["error"]["code"]), (Status::Error, &json!("internal")));
+    assert_eq!((done.status, &done.metadata.to_json()["error"]["code"]), (Status::Error, &json!("internal")));
     assert_eq!((done.content.as_str(), done.name.as_deref()), ("Before ", Some("Rin")));
     assert!(
-        !done.metadata["error"]["message"].as_str().unwrap().contains("as the test wants it"),
+        !done.metadata.to_json()["error"]["message"].as_str().unwrap().contains("as the test wants it"),
         "causes go to the log"
     );
     assert_eq!(story.head().await, started.node.unwrap());
     // S3-03: what it was asked with was in memory, and is kept.
     let trace = story.trace(done.id).await;
-    assert_eq!((&trace.head["error"]["code"], &trace.head["model"]), (&json!("internal"), &json!("mock/mock")));
+    assert_eq!(
+        (&trace.head.to_json()["error"]["code"], &trace.head.to_json()["model"]),
+        (&json!("internal"), &json!("mock/mock"))
+    );
     assert!(trace.is_exact && trace.messages.iter().any(|sent| sent.text == "Hi."), "{trace:?}");
-    assert_eq!(trace.head["params"], done.metadata["params"]);
+    assert_eq!(trace.head.to_json()["params"], done.metadata.to_json()["params"]);
     assert_eq!(story.another(done.id).await.status, Status::Complete);
     within(app.live.watch_count().wait_for(|count| *count == 0)).await.unwrap();
 }
@@ -218,7 +224,7 @@ async fn shutdown_commits_partial_replies() {
     story.reads(reply, "Half. [HP -10]").await;
     app.turns.stop().await;
     let done = story.node(reply).await;
-    assert_eq!((done.status, &done.metadata["error"]["code"]), (Status::Error, &json!("interrupted")));
+    assert_eq!((done.status, &done.metadata.to_json()["error"]["code"]), (Status::Error, &json!("interrupted")));
     assert_eq!(done.content, "Half. [HP -10]");
     assert!(matches!(story.send(message(started.node.unwrap(), "More.")).await, Err(TurnError::Stopped)));
     app.mock.until_aborted(1).await;
@@ -261,7 +267,7 @@ async fn sweeper_ends_only_orphaned_replies() {
     app.live.end(lost);
     assert_eq!(app.turns.end_interrupted_replies().await.unwrap(), 1);
     let ended = story.node(lost).await;
-    assert_eq!((ended.status, &ended.metadata["error"]["code"]), (Status::Error, &json!("interrupted")));
+    assert_eq!((ended.status, &ended.metadata.to_json()["error"]["code"]), (Status::Error, &json!("interrupted")));
     assert_eq!(ended.name.as_deref(), Some("Rin"));
     assert_eq!(story.node(held).await.status, Status::Generating);
     assert_eq!(app.turns.end_interrupted_replies().await.unwrap(), 0);
@@ -303,8 +309,8 @@ async fn partial_text_saved_and_swept_on_timer() {
     app.live.end(lost);
     within(async { while saved().await.iter().any(|one| one.node == lost) {} }).await;
     let ended = story.node(lost).await;
-    assert_eq!((ended.status, &ended.metadata["error"]["code"]), (Status::Error, &json!("interrupted")));
-    assert_eq!(story.trace(lost).await.head["error"]["code"], "interrupted");
+    assert_eq!((ended.status, &ended.metadata.to_json()["error"]["code"]), (Status::Error, &json!("interrupted")));
+    assert_eq!(story.trace(lost).await.head.to_json()["error"]["code"], "interrupted");
     assert_eq!(story.node(held).await.status, Status::Generating);
     story.cancel(held).await.unwrap();
     assert_eq!(story.done(held).await.content, "Half");
@@ -337,7 +343,7 @@ async fn reply_commit_failure_releases_it_for_sweeper() {
     run("DROP TRIGGER broken");
     assert_eq!(app.turns.end_interrupted_replies().await.unwrap(), 1);
     let ended = story.node(reply).await;
-    assert_eq!((ended.status, &ended.metadata["error"]["code"]), (Status::Error, &json!("interrupted")));
+    assert_eq!((ended.status, &ended.metadata.to_json()["error"]["code"]), (Status::Error, &json!("interrupted")));
     assert!("Half. [HP -10]".starts_with(&ended.content), "{}", ended.content);
     assert_eq!(story.var(reply, "/hurt/hp").await, json!(100));
     assert_eq!(story.another(reply).await.status, Status::Complete);

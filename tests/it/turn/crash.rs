@@ -40,15 +40,19 @@ async fn kill_during_stream_keeps_partial_text_as_error() {
     let app = hurt(TestApp::in_folder(home.path().to_owned()), HURT).mock(mock).start().await;
     let story = Story { app: &app, user: app.owner, id: session };
     let node = story.node(reply).await;
-    assert_eq!((node.status, &node.metadata["error"]["code"]), (Status::Error, &json!("interrupted")));
+    assert_eq!((node.status, &node.metadata.to_json()["error"]["code"]), (Status::Error, &json!("interrupted")));
     assert_eq!((node.content.as_str(), node.name.as_deref()), ("The ogre hits. [HP -10] And", Some("Rin")));
-    assert_eq!(node.metadata["model"], "mock/mock");
+    assert_eq!(node.metadata.to_json()["model"], "mock/mock");
     let trace = story.trace(reply).await;
     assert!(
         trace.is_exact && trace.messages.iter().any(|sent| sent.text == "I swing."),
         "S3-03: it says what was sent"
     );
-    assert!(node.metadata["seed"].is_u64() && trace.head["params"]["seed"] == node.metadata["seed"], "S0-16");
+    assert!(
+        node.metadata.to_json()["seed"].is_u64()
+            && trace.head.to_json()["params"]["seed"] == node.metadata.to_json()["seed"],
+        "S0-16"
+    );
     let user = node.parent.unwrap();
     assert_eq!((story.head().await, story.node(user).await.content.as_str()), (user, "I swing."));
     assert_eq!(story.var(reply, "/hurt/hp").await, json!(100));
@@ -111,15 +115,15 @@ async fn kill_at_each_step_keeps_all_or_nothing() {
             assert!(hp == json!(90) && story.trace(reply).await.is_exact);
         } else {
             assert_eq!((node.status, node.content.as_str(), story.head().await), (Status::Error, "", user), "{step}");
-            assert_eq!((&node.metadata["error"]["code"], hp), (&json!("interrupted"), json!(100)), "{step}");
+            assert_eq!((&node.metadata.to_json()["error"]["code"], hp), (&json!("interrupted"), json!(100)), "{step}");
             assert!(story.delta(reply).await.is_empty(), "{step}");
             // S3-03, S0-16: why it exists can be said of every reply, however early it died.
             let trace = story.trace(reply).await;
             assert_eq!(
-                (&trace.head["error"]["code"], &trace.head["model"]),
+                (&trace.head.to_json()["error"]["code"], &trace.head.to_json()["model"]),
                 (&json!("interrupted"), &json!("mock/mock"))
             );
-            assert!(trace.is_exact && trace.head["params"].is_object(), "{step}: {trace:?}");
+            assert!(trace.is_exact && trace.head.to_json()["params"].is_object(), "{step}: {trace:?}");
             let says = trace.messages.iter().any(|sent| sent.text == "I swing.");
             assert!(says || step != "asked", "what was sent had been saved");
         }
@@ -215,7 +219,7 @@ async fn kill_target_process_for_crash_tests() {
                 content: SAID.into(),
                 reasoning: None,
                 name: None,
-                metadata: serde_json::Map::new(),
+                metadata: clotho_core::tree::NodeMetadata::default(),
                 delta: Delta { operations: vec![StateOperation::from_json(&blow).unwrap()], ..Delta::default() },
                 trace: Some(Trace::default()),
                 asked: Some(HeadRequest { move_head: true, head_op, at_context: true }),

@@ -33,10 +33,13 @@ async fn on_input_rewrite_keeps_original_text() {
     let story = Story::begin(&app, &["commands"]).await;
     let turn = story.say("shout hello").await;
     let user = story.node(turn.user).await;
-    assert_eq!((user.content.as_str(), &user.metadata["originalContent"]), ("SHOUT HELLO", &json!("shout hello")));
+    assert_eq!(
+        (user.content.as_str(), &user.metadata.to_json()["originalContent"]),
+        ("SHOUT HELLO", &json!("shout hello"))
+    );
     assert_eq!(sent(&app.mock.requests()[0]).last(), Some(&("user", "SHOUT HELLO")));
     assert_eq!(story.var(turn.user, "/commands/shouts").await, json!(1));
-    assert!(!story.node(story.say("quiet").await.user).await.metadata.contains_key("originalContent"));
+    assert!(story.node(story.say("quiet").await.user).await.metadata.original_content.is_none());
 }
 
 /// A plugin that stops: the message is written and nothing is generated. One that refuses: nothing is written.
@@ -71,13 +74,13 @@ async fn on_input_answer_replaces_model_reply() {
     assert_eq!(started.generations.len(), 1);
     let reply = story.done(started.generations[0]).await;
     assert_eq!((reply.content.as_str(), reply.status), ("I answer myself. [HP -10]", Status::Complete));
-    assert_eq!(reply.metadata["model"], "plugin:commands");
-    assert_eq!(story.trace(reply.id).await.head["model"], "plugin:commands");
+    assert_eq!(reply.metadata.to_json()["model"], "plugin:commands");
+    assert_eq!(story.trace(reply.id).await.head.to_json()["model"], "plugin:commands");
     assert_eq!((story.head().await, story.var(reply.id, "/hurt/hp").await), (reply.id, json!(90)));
     assert!(app.mock.requests().is_empty());
     let again = story.another(reply.id).await;
     assert_eq!(
-        (app.mock.requests().len(), &again.metadata["model"]),
+        (app.mock.requests().len(), &again.metadata.to_json()["model"]),
         (1, &json!("mock/mock")),
         "a reroll asks the model"
     );
@@ -90,7 +93,10 @@ async fn on_input_answer_with_stop_writes_answer() {
     let story = Story::begin(&app, &["commands"]).await;
     let turn = story.say("ask and stop").await;
     assert_eq!((turn.reply.content.as_str(), turn.reply.status), ("Nobody else is asked.", Status::Complete));
-    assert_eq!((&turn.reply.metadata["model"], story.head().await), (&json!("plugin:commands"), turn.reply.id));
+    assert_eq!(
+        (&turn.reply.metadata.to_json()["model"], story.head().await),
+        (&json!("plugin:commands"), turn.reply.id)
+    );
     let edited = story.edit(turn.user, edit("ask and stop")).await.unwrap();
     assert_eq!(story.done(edited.generations[0]).await.content, "Nobody else is asked.");
     let unasked = MessageSpec { generate: None, ..message(story.head().await, "ask and stop") };

@@ -68,7 +68,7 @@ fn silences() -> Vec<Fault> {
 
 /// What must hold of a reply that failed: its words, what arrived, no effects, HEAD unmoved.
 async fn check(story: &Story<'_>, user: NodeId, reply: &Node, code: &str, words: &str, kept: &str) {
-    let error = &reply.metadata["error"];
+    let error = &reply.metadata.to_json()["error"].clone();
     let message = error["message"].as_str().unwrap_or_default();
     assert_eq!((reply.status, &error["code"]), (Status::Error, &json!(code)), "{reply:?}");
     assert!(message.contains(words), "{message}");
@@ -78,7 +78,7 @@ async fn check(story: &Story<'_>, user: NodeId, reply: &Node, code: &str, words:
     assert!(delta.operations.is_empty() && delta.runs.is_empty(), "no rule runs on a failed reply");
     assert_eq!(story.head().await, user);
     assert_eq!(story.var(reply.id, "/hurt/hp").await, json!(100));
-    assert_eq!(story.trace(reply.id).await.head["error"]["code"], code);
+    assert_eq!(story.trace(reply.id).await.head.to_json()["error"]["code"], code);
 }
 
 /// S0-22, S4-29, S1-16: the message stays, the reply says what went wrong in the provider's words and what to do, keeps
@@ -160,9 +160,12 @@ async fn reply_at_token_limit_is_complete_and_truncated() {
     app.mock.script(Reply::ok(["It hurts. [HP -10] And th"]).finish("length"));
     let reply = story.say("Hi.").await.reply;
     assert_eq!(reply.status, Status::Complete);
-    assert_eq!((&reply.metadata["isTruncated"], &reply.metadata["finishReason"]), (&json!(true), &json!("length")));
+    assert_eq!(
+        (&reply.metadata.to_json()["isTruncated"], &reply.metadata.to_json()["finishReason"]),
+        (&json!(true), &json!("length"))
+    );
     assert_eq!(story.var(reply.id, "/hurt/hp").await, json!(90));
-    assert_eq!(story.say("Hi.").await.reply.metadata["isTruncated"], json!(false));
+    assert_eq!(story.say("Hi.").await.reply.metadata.to_json()["isTruncated"], json!(false));
 }
 
 /// A model that nobody has is refused before anything is written.

@@ -33,15 +33,15 @@ async fn narrator_writes_reply_without_model_request() {
     let turn = story.say("go north").await;
     let reply = &turn.reply;
     assert!(reply.content.starts_with("You said: go north.\n\nYou rolled "), "{}", reply.content);
-    assert_eq!((reply.status, reply.metadata["model"].as_str()), (Status::Complete, Some("plugin:teller")));
-    assert_eq!((&reply.metadata["finishReason"], story.head().await), (&json!("stop"), reply.id));
+    assert_eq!((reply.status, reply.metadata.to_json()["model"].as_str()), (Status::Complete, Some("plugin:teller")));
+    assert_eq!((&reply.metadata.to_json()["finishReason"], story.head().await), (&json!("stop"), reply.id));
     assert_eq!(story.var(reply.id, "/teller/hp").await, json!(19));
     assert_eq!(story.var(reply.id, "/teller/seen").await, json!(19), "on_reply comes after narrate");
     assert_eq!(story.var(reply.id, "/teller/heard").await, json!(reply.content.chars().count()));
     assert!(app.mock.requests().is_empty());
     let hooks: Vec<Value> = story.delta(reply.id).await.runs.iter().map(|run| run["hook"].clone()).collect();
     assert_eq!(hooks, ["narrate", "on_reply"]);
-    assert_eq!(story.trace(reply.id).await.head["model"], "plugin:teller");
+    assert_eq!(story.trace(reply.id).await.head.to_json()["model"], "plugin:teller");
 }
 
 /// `domain.md` 3.8: dice are recorded, another reply has others, and the seeds give the same ones again.
@@ -74,7 +74,7 @@ async fn narrator_failure_gives_error_node_without_effects() {
         [("tear", "plugin_failed", "the book is torn"), ("nothing", "empty_reply", "without any text")]
     {
         let turn = story.say(text).await;
-        let error = &turn.reply.metadata["error"];
+        let error = &turn.reply.metadata.to_json()["error"].clone();
         assert_eq!((turn.reply.status, &error["code"]), (Status::Error, &json!(code)));
         let message = error["message"].as_str().unwrap();
         assert!(message.starts_with("the plugin \"teller\" ") && message.contains(words), "{message}");
@@ -94,7 +94,7 @@ async fn narrator_missing_gives_error_node() {
     let new = MessageSpec { generate: Some(generate), ..message(absent.head().await, "Hi.") };
     let started = absent.send(new).await.unwrap();
     let reply = absent.done(started.generations[0]).await;
-    let said = |reply: &Node| reply.metadata["error"]["message"].as_str().unwrap().to_owned();
+    let said = |reply: &Node| reply.metadata.to_json()["error"]["message"].as_str().unwrap().to_owned();
     assert!(said(&reply).contains("\"teller\" does not play in this session"), "{}", said(&reply));
 
     let story = story(&app).await;
@@ -104,8 +104,8 @@ async fn narrator_missing_gives_error_node() {
     let story = Story { app: &app, user, id };
     let turn = story.say_to(head, "go south").await;
     assert_eq!((turn.reply.status, story.head().await), (Status::Error, turn.user));
-    assert_eq!(turn.reply.metadata["error"]["code"], "provider_misconfigured");
-    let head = story.trace(turn.reply.id).await.head;
+    assert_eq!(turn.reply.metadata.to_json()["error"]["code"], "provider_misconfigured");
+    let head = story.trace(turn.reply.id).await.head.to_json();
     assert_eq!((&head["model"], &head["error"]["code"]), (&json!("plugin:teller"), &json!("provider_misconfigured")));
     assert!(said(&turn.reply).contains("no plugin \"teller\" is loaded that can narrate"), "{}", said(&turn.reply));
     story.set("model", json!("mock/mock")).await;

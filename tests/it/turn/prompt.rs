@@ -44,9 +44,9 @@ async fn prompt_full_history_is_trimmed_in_steps() {
     assert!(trace.is_exact);
     let path = story.path(story.head().await).await;
     let first = path.iter().position(|node| node.id == trace.history[0]).unwrap();
-    assert_eq!(trace.head["historyCut"], json!({"why": "budget", "through": path[first - 1].id.to_string()}));
+    assert_eq!(trace.head.to_json()["historyCut"], json!({"why": "budget", "through": path[first - 1].id.to_string()}));
     let early = story.trace(path[2].id).await;
-    assert_eq!((early.history.len(), &early.head["historyCut"]), (2, &json!(null)), "everything fitted");
+    assert_eq!((early.history.len(), &early.head.to_json()["historyCut"]), (2, &json!(null)), "everything fitted");
 }
 
 /// S0-37, `domain.md` 6.2: where there is no room, examples go first and the trace says so; the prompt is still rebuilt.
@@ -75,7 +75,7 @@ async fn prompt_over_budget_drops_examples_first() {
     expected.extend([true; 6].map(example));
     expected.push(("charPersonality", false, Some("duplicate")));
     expected.extend([false; 2].map(example));
-    assert_eq!(told, expected, "{}", trace.head["tokensEstimated"]);
+    assert_eq!(told, expected, "{}", trace.head.to_json()["tokensEstimated"]);
     let body = &app.mock.requests()[0];
     assert!(trace.is_exact && !body.to_string().contains(long(7).trim()));
     assert!(body.to_string().contains(long(5).trim()));
@@ -91,7 +91,7 @@ async fn prompt_card_over_context_fails_with_hint() {
     let character = app.character(card).await;
     let story = Story::with(&app, SessionSpec { character_ids: vec![character], ..SessionSpec::default() }).await;
     let turn = story.say("Hi.").await;
-    let error = &turn.reply.metadata["error"];
+    let error = &turn.reply.metadata.to_json()["error"].clone();
     assert_eq!((turn.reply.status, &error["code"]), (Status::Error, &json!("prompt_too_large")));
     assert!(error["message"].as_str().unwrap().contains("497 for the prompt"), "{error}");
     assert!(error["hint"].as_str().unwrap().contains("generation.context_tokens"), "{error}");
@@ -99,7 +99,7 @@ async fn prompt_card_over_context_fails_with_hint() {
     let trace = story.trace(turn.reply.id).await;
     assert!(!trace.blueprint.is_empty() && trace.messages.is_empty() && trace.is_exact);
     assert!(trace.blueprint.iter().all(|block| block["kept"] == json!(false) && block["why"] == "budget"));
-    assert_eq!(trace.head["error"]["code"], "prompt_too_large");
+    assert_eq!(trace.head.to_json()["error"]["code"], "prompt_too_large");
 
     let (user, id) = (story.user, story.id);
     let app = app.stop().await.set("generation.context_tokens", "2000").start().await;
@@ -114,7 +114,7 @@ async fn reply_tokens_setting_limits_max_tokens() {
     let story = Story::begin(&app, &[]).await;
     let reply = story.say("Hi.").await.reply;
     assert_eq!(
-        (&app.mock.requests()[0]["max_tokens"], &reply.metadata["params"]["max_tokens"]),
+        (&app.mock.requests()[0]["max_tokens"], &reply.metadata.to_json()["params"]["max_tokens"]),
         (&json!(100), &json!(100))
     );
     for (params, expected) in [(json!({"max_tokens": 30}), json!(30)), (json!({"max_tokens": null}), Value::Null)] {
@@ -141,23 +141,30 @@ async fn reply_cost_is_computed_from_provider_prices() {
     let reply = story.say("Hi.").await.reply;
     // 12345 tokens at 0.000001 and 7 at 0.000002.
     assert_eq!(
-        (reply.metadata["cost"].to_string(), &reply.metadata["costFrom"]),
+        (reply.metadata.to_json()["cost"].to_string(), &reply.metadata.to_json()["costFrom"]),
         ("0.012359".into(), &json!("prices"))
     );
-    let head = story.trace(reply.id).await.head;
-    assert_eq!((&head["cost"], &head["costFrom"]), (&reply.metadata["cost"], &json!("prices")));
+    let head = story.trace(reply.id).await.head.to_json();
+    assert_eq!((&head["cost"], &head["costFrom"]), (&reply.metadata.to_json()["cost"], &json!("prices")));
 
     let mut told = priced;
     told["cost"] = json!(0.5);
     app.mock.script(Reply::ok(["Yes."]).usage_inside(told));
     let reply = story.say("Hi.").await.reply;
-    assert_eq!((&reply.metadata["cost"], &reply.metadata["costFrom"]), (&json!(0.5), &json!("provider")));
+    assert_eq!(
+        (&reply.metadata.to_json()["cost"], &reply.metadata.to_json()["costFrom"]),
+        (&json!(0.5), &json!("provider"))
+    );
     story.set("model", json!("mock/other")).await;
     app.mock.script(Reply::ok(["Yes."]).usage(12, 7));
     let reply = story.say("Hi.").await.reply;
-    assert_eq!((&reply.metadata["cost"], &reply.metadata["costFrom"]), (&json!(null), &json!(null)), "nobody knows");
+    assert_eq!(
+        (&reply.metadata.to_json()["cost"], &reply.metadata.to_json()["costFrom"]),
+        (&json!(null), &json!(null)),
+        "nobody knows"
+    );
     app.mock.script(Reply::ok(["Yes."]));
-    assert_eq!(story.say("Hi.").await.reply.metadata.get("cost"), None, "nobody counted");
+    assert_eq!(story.say("Hi.").await.reply.metadata.to_json().get("cost"), None, "nobody counted");
 }
 
 /// The newest message always goes, whole.

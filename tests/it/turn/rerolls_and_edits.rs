@@ -145,7 +145,7 @@ async fn edited_message_becomes_sibling_and_is_answered() {
     gate.open();
     let reply = story.done(started.generations[0]).await;
     assert_eq!((edited.parent, reply.parent), (Some(turns[0].reply.id), Some(edited.id)));
-    assert_eq!(edited.metadata["editedFrom"], json!(turns[1].user.to_string()));
+    assert_eq!(edited.metadata.to_json()["editedFrom"], json!(turns[1].user.to_string()));
     assert_eq!(story.children(turns[0].reply.id).await.len(), 2);
     assert_eq!(app.mock.requests().len(), asked + 1);
     let line = story.path(story.head().await).await;

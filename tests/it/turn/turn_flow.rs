@@ -119,22 +119,22 @@ async fn sent_parameters_and_timing_are_recorded_on_reply() {
     let reply = story.done(started.generations[0]).await;
     let mut body = app.mock.requests()[0].as_object().unwrap().clone();
     body.retain(|name, _| !matches!(name.as_str(), "model" | "messages" | "stream" | "stream_options"));
-    let recorded = reply.metadata["params"].as_object().unwrap();
+    let recorded = reply.metadata.to_json()["params"].as_object().unwrap().clone();
     assert_eq!(Value::Object(recorded.clone()), Value::Object(body.clone()));
     assert_eq!(
         (&recorded["temperature"], &recorded["top_p"], &recorded["stop"], &recorded["top_k"], &recorded["max_tokens"]),
         (&json!(0.2), &json!(0.9), &json!(["\n"]), &json!(7), &json!(50))
     );
-    assert_eq!(reply.metadata["seed"], body["seed"]);
-    assert_eq!(reply.metadata["model"], "second/mock");
-    assert_eq!(reply.metadata["reportedModel"], "mock");
-    assert_eq!(reply.metadata["finishReason"], "stop");
-    assert_eq!(reply.metadata["tokenCount"], json!({"prompt": 12, "completion": 2}));
-    let millis = |key: &str| reply.metadata[key].as_u64().unwrap();
+    assert_eq!(reply.metadata.to_json()["seed"], body["seed"]);
+    assert_eq!(reply.metadata.to_json()["model"], "second/mock");
+    assert_eq!(reply.metadata.to_json()["reportedModel"], "mock");
+    assert_eq!(reply.metadata.to_json()["finishReason"], "stop");
+    assert_eq!(reply.metadata.to_json()["tokenCount"], json!({"prompt": 12, "completion": 2}));
+    let millis = |key: &str| reply.metadata.to_json()[key].as_u64().unwrap();
     assert!(millis("firstTokenMs") > 0 && millis("latencyMs") > millis("firstTokenMs"));
     assert!(reply.created >= story.node(started.node.unwrap()).await.created);
-    let head = story.trace(reply.id).await.head;
-    assert_eq!((&head["params"], &head["model"]), (&reply.metadata["params"], &json!("second/mock")));
+    let head = story.trace(reply.id).await.head.to_json();
+    assert_eq!((&head["params"], &head["model"]), (&reply.metadata.to_json()["params"], &json!("second/mock")));
 }
 
 /// S1-12: thinking stands apart from the text, is kept, and is in no later prompt.
@@ -192,7 +192,7 @@ async fn two_providers_alternating_share_full_history() {
         story.set("model", json!(model)).await;
         app.mock.script(Reply::ok([format!("From {model}.")]));
         let reply = story.say(&format!("Turn {n}.")).await.reply;
-        assert_eq!(reply.metadata["model"], model);
+        assert_eq!(reply.metadata.to_json()["model"], model);
     }
     let bodies = app.mock.requests();
     let models: Vec<&Value> = bodies.iter().map(|body| &body["model"]).collect();

@@ -11,6 +11,7 @@
 //! - [`merge`]: the conflicts of two branches and their resolution.
 //! - [`authors_note`]: the author's note of a session's prompts.
 //! - [`recall_settings`], [`summary_settings`]: the settings for recall and for rolling summaries.
+//! - [`reply_facts`]: what is recorded about replies: metadata and the heads of traces.
 //! - [`message_run`]: runs, that is consecutive messages of one branch.
 //! - [`reference_tree`]: the tree rebuilt from the operation log alone; tests compare the store with it.
 //!
@@ -32,6 +33,7 @@ pub mod node;
 pub mod preset;
 pub mod recall_settings;
 pub mod reference_tree;
+pub mod reply_facts;
 pub mod session;
 pub mod summary_settings;
 
@@ -40,5 +42,6 @@ pub use authors_note::{AuthorsNote, NotePlacement};
 pub use delta::{Delta, NodeNote, NodeProblem};
 pub use node::{Effects, Kind, Node, Role, SiblingPosition, Status};
 pub use recall_settings::RecallSettings;
+pub use reply_facts::{NodeMetadata, ReplyFacts, SummaryMetadata, TraceHead, ValuesRecord};
 pub use session::{AllowedScripts, CardRef, PersonaRef, PluginSetting, Session};
 pub use summary_settings::SummarySettings;

@@ -1,7 +1,6 @@
 //! A node: one message, the smallest unit of a session. Plain data.
 
-use serde_json::{Map, Value};
-
+use super::reply_facts::NodeMetadata;
 use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
 
@@ -109,8 +108,8 @@ pub struct Node {
     pub content: String,
     /// The model's reasoning, kept apart from the text.
     pub reasoning: Option<String>,
-    /// All other data: model, params, finishReason, error, … (`docs/api.md`).
-    pub metadata: Map<String, Value>,
+    /// All other data (`docs/api.md`).
+    pub metadata: NodeMetadata,
     /// Arrangement: whether the text is part of prompts and the chat view.
     pub is_enabled: bool,
     /// Arrangement: whether the delta is folded.

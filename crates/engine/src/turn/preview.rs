@@ -3,8 +3,6 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
-
 use clotho_core::clock::Time;
 use clotho_core::ids::{NodeId, SessionId, UserId};
 use clotho_core::tree::edit::{self, TreeError};
@@ -108,11 +106,8 @@ fn to_rebuilt(
     let tools = made.tools.to_wire();
     let mut rebuilt = RebuiltPrompt::unsent(made, history);
     if !tools.is_empty() {
-        rebuilt.head.insert("tools".into(), tools.into());
+        rebuilt.head.tools = Some(tools);
     }
-    if let Some(fault) = fault {
-        let error = json!({"code": fault.code, "message": fault.message, "hint": fault.hint});
-        rebuilt.head.insert("error".into(), error);
-    }
+    rebuilt.head.reply.error = fault.map(|fault| fault.to_record());
     Ok(rebuilt)
 }

@@ -16,12 +16,12 @@ use tokio::sync::{Notify, Semaphore};
 use clotho_compat::prompt::recall::embed_prefix;
 use clotho_compat::prompt::{self, OutgoingMessage, PromptLine, summaries, tags};
 use clotho_core::ids::{NodeId, SessionId, SummaryId};
-use clotho_core::tree::Session;
+use clotho_core::tree::{Session, SummaryMetadata};
 use clotho_store::{NewSummary, PathFilter, StoreError, StoreReader, StoredNode, StoredSession};
 
 use crate::turn::ask::prompt_bounds::{LastPrompt, PromptBounds};
 use crate::turn::ask::summary_block::BranchSummaries;
-use crate::turn::ask::trace::{BuiltPrompt, SUMMARIES};
+use crate::turn::ask::trace::BuiltPrompt;
 use crate::turn::models::ModelSelection;
 use crate::turn::{GenerationSpec, TurnServices, ask::prompt_bounds, ask::trace, draft, side_calls, start};
 
@@ -190,9 +190,10 @@ async fn summarize_step(parts: &Arc<TurnServices>, session: SessionId, leaf: Nod
     let reply = bounds.reply.min(most.max(SHORTEST));
     let made = BuiltPrompt { messages, reply, context_tokens: bounds.context_tokens, ..BuiltPrompt::default() };
     let _place = parts.summarizer.slots.acquire().await.map_err(error_text)?;
-    let (content, metadata) = side_calls::ask(parts, &choice, &params, &made).await?;
+    let (content, reply) = side_calls::ask(parts, &choice, &params, &made).await?;
     let content = tags::hide_for_reader(&content, &bounds.hide_tags).unwrap_or(content).trim().to_owned();
     let created = parts.clock.now();
+    let metadata = SummaryMetadata { reply, ..SummaryMetadata::default() };
     let new = NewSummary { id: SummaryId::new(parts.ids.next(created)), level, rows, content, metadata, created };
     if new.content.is_empty() {
         return Err("the model wrote nothing that may be told".to_owned());
@@ -240,10 +241,9 @@ fn next_task(
 /// full.
 fn hidden_end(last: &LastPrompt, known: &BranchSummaries) -> Option<usize> {
     let begin = last.history.iter().find_map(|row| known.places.get(row))?;
-    let is_cut = last.head.get("historyCut").is_some_and(|cut| !cut.is_null());
-    let number = |value: Option<&Value>| value.and_then(Value::as_u64);
-    let tokens = number(last.head.get("tokens").and_then(|tokens| tokens.get("count")));
-    let budget = number(last.head.get(SUMMARIES).and_then(|told| told.get("budget")));
+    let is_cut = last.head.history_cut.get().is_some();
+    let tokens = last.head.tokens.as_ref().map(|tokens| tokens.count);
+    let budget = last.head.summaries.as_ref().and_then(|summaries| summaries.budget);
     let is_full = tokens.zip(budget).is_some_and(|(tokens, budget)| tokens > budget / 4 * 3);
     (is_cut || is_full).then(|| begin + last.history.len() / 2)
 }

@@ -12,7 +12,7 @@ use clotho_core::clock::{IdGenerator, Time};
 use clotho_core::ids::{NodeId, SessionId};
 use clotho_core::oplog::Effect;
 use clotho_core::tree::edit::TreeError;
-use clotho_core::tree::{Delta, EditTarget};
+use clotho_core::tree::{Delta, EditTarget, NodeMetadata};
 use clotho_core::world::{StateChange, StateOperation, WorldSection};
 
 use super::super::ancestors;
@@ -46,7 +46,7 @@ pub struct CopyOverride {
     /// Its operations on the state.
     pub operations: Vec<StateOperation>,
     /// Additional metadata.
-    pub metadata: Map<String, Value>,
+    pub metadata: NodeMetadata,
 }
 
 /// The copies by their originals.
@@ -181,7 +181,7 @@ impl Tx<'_> {
         let bad = StoreError::Inconsistent { table: "texts", column: "metadata", row: row.n };
         let mut metadata = self.run(|_| read.ok_or(bad))?;
         metadata.values_mut().for_each(|value| rename_ids(value, ids));
-        metadata.extend(changed.into_iter().flat_map(|changed| changed.metadata.clone()));
+        metadata.extend(changed.into_iter().flat_map(|changed| Map::from(changed.metadata.clone())));
         let original = row_id(row)?;
         let provenance = json!({"sessionId": originals.session.session.id.to_string(), "nodeId": original.to_string()});
         metadata.insert("provenance".into(), provenance);

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use diesel::prelude::*;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use clotho_core::clock::IdGenerator;
 use clotho_core::ids::NodeId;
@@ -12,14 +12,14 @@ use clotho_core::oplog::Effect;
 use clotho_core::tree::edit::{self, TreeError};
 use clotho_core::tree::merge::{self, ConflictResolution, MergeConflict, ResolutionError};
 use clotho_core::tree::merge_parts::{self, MergePart, MergedNodeRecord};
-use clotho_core::tree::{Delta, Kind, Role, Status};
+use clotho_core::tree::{Delta, Kind, NodeMetadata, Role, Status};
 use clotho_core::world::StateOperation;
 
 use super::super::ancestors::{self, AncestorRow};
 use super::super::conn::Conn;
 use super::super::error::{StoreError, WriteError};
 use super::super::read::pad_to_power_of_two;
-use super::super::rows::{NodeRow, object_from_text};
+use super::super::rows::{NodeRow, metadata_from_text};
 use super::super::stored::StoredSession;
 use super::super::tables::texts;
 use super::super::tree_writes::Actor;
@@ -28,9 +28,7 @@ use super::super::worlds;
 use super::ArrangeReport;
 use super::copies::{CopyOverride, CopySource};
 
-/// The metadata key with the leaf of the other branch.
-const MERGED_FROM: &str = "mergedFrom";
-/// The metadata key with the origins of merged operations.
+/// The metadata key with the origins of merged operations, for SQL.
 const MERGED_NODES: &str = "mergedNodes";
 /// The number of rows in one statement.
 const BATCH_SIZE: usize = 512;
@@ -249,9 +247,9 @@ fn plan_merge(
 }
 
 /// Returns the metadata of a node that a merge made.
-fn merge_metadata(from: NodeId, record: impl Iterator<Item = MergedNodeRecord>) -> Map<String, Value> {
-    let record: Vec<Value> = record.map(|carried| carried.to_json()).collect();
-    Map::from_iter([(MERGED_FROM.into(), from.to_string().into()), (MERGED_NODES.into(), record.into())])
+fn merge_metadata(from: NodeId, record: impl Iterator<Item = MergedNodeRecord>) -> NodeMetadata {
+    let merged_nodes = Some(record.map(|carried| carried.to_json()).collect());
+    NodeMetadata { merged_from: Some(from), merged_nodes, ..NodeMetadata::default() }
 }
 
 /// Returns the recorded origins of those rows that a merge made.
@@ -269,8 +267,8 @@ fn merge_records(conn: &mut Conn, rows: &[NodeRow]) -> Result<HashMap<i64, Vec<M
             .select((texts::n, texts::metadata));
         for (n, metadata) in some.load::<(i64, String)>(conn)? {
             let bad = || StoreError::Inconsistent { table: "texts", column: "metadata", row: n };
-            let said = object_from_text(&metadata).ok_or_else(bad)?;
-            let record = said.get(MERGED_NODES).and_then(Value::as_array).into_iter().flatten();
+            let known: NodeMetadata = metadata_from_text(&metadata).ok_or_else(bad)?;
+            let record = known.merged_nodes.iter().flatten();
             records.insert(
                 n,
                 record.map(|one| MergedNodeRecord::from_json(one).ok_or_else(bad)).collect::<Result<_, _>>()?,

@@ -2,7 +2,6 @@
 
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
-use serde_json::Value;
 
 use clotho_core::clock::IdGenerator;
 use clotho_core::ids::NodeId;
@@ -69,13 +68,12 @@ impl Tx<'_> {
         // Write the summary node.
         let messages: Vec<&NodeRow> = line.iter().filter(|row| row.kind != Kind::Change.code()).collect();
         let enabled = messages.iter().filter(|row| row.is_enabled).map(|row| row_id(row)).collect::<Result<_, _>>()?;
-        let names: Vec<Value> =
-            messages.iter().map(|row| Ok(row_id(row)?.to_string().into())).collect::<Result<_, StoreError>>()?;
+        let names = messages.iter().map(|row| row_id(row)).collect::<Result<_, StoreError>>()?;
         let node = NodeId::new(ids.next(actor.at));
         let mut draft = NodeDraft::new(node, Role::System, Kind::Summary, ids.next_seed(), actor.at);
         draft.author = Some(actor.user);
         content.clone_into(&mut draft.content);
-        draft.metadata.insert("summarizedFrom".into(), names.into());
+        draft.metadata.summarized_from = Some(names);
         self.insert(held.n, held.session.edits, Some(last), &draft)?;
         made.nodes.push(node);
         // Plan the effects.

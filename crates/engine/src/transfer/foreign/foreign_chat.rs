@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io::BufReader;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use clotho_compat::interop::chat_tree::PathHash;
 use clotho_compat::interop::finding::count_phrase;
@@ -15,6 +15,7 @@ use clotho_compat::interop::{FindingOutcome, ImportFinding};
 use clotho_core::clock::Time;
 use clotho_core::ids::{CharacterId, LorebookId, NodeId, SessionId};
 use clotho_core::tree::limits::MAX_SPEAKER_CHARS;
+use clotho_core::tree::reply_facts::Provenance;
 use clotho_core::tree::{Kind, Role, card};
 use clotho_store::{ImportedNode, NodeDraft, NodeImportEnd, SessionPresence, SourceRecord, Tx};
 
@@ -444,12 +445,12 @@ fn message_draft(
     draft.name = (!name.is_empty()).then_some(name);
     draft.content = strip_nul(&said.text);
     draft.reasoning = said.reasoning.as_deref().map(strip_nul);
-    if let Some(model) = said.model {
-        draft.metadata.insert("model".into(), model.into());
-    }
-    draft.metadata.insert("provenance".into(), json!({"file": file, "id": said.id, "program": program}));
+    draft.metadata.reply.model = said.model;
+    let place = [("id".to_owned(), said.id.into()), ("program".to_owned(), program.into())];
+    let rest = Map::from_iter(place);
+    draft.metadata.provenance = Some(Provenance { file: Some(file.to_owned()), rest, ..Provenance::default() });
     if !said.rest.is_empty() {
-        draft.metadata.insert(program.into(), said.rest.into());
+        draft.metadata.rest.insert(program.into(), said.rest.into());
     }
     draft
 }

@@ -124,7 +124,7 @@ pub fn is_swipe(one: &Node, own: &Node) -> bool {
 
 /// Returns the imported data that has no place in a node.
 fn imported_metadata(node: &Node) -> Option<&Map<String, Value>> {
-    node.metadata.get("sillytavern")?.as_object()
+    node.metadata.sillytavern.as_ref()
 }
 
 fn metadata_object<'a>(node: &'a Node, name: &str) -> Option<&'a Map<String, Value>> {
@@ -155,11 +155,14 @@ fn extra(node: &Node) -> Map<String, Value> {
         (Some(_), _) => metadata_object(node, "extra").cloned().unwrap_or_default(),
         (None, Role::System) => Map::from_iter([("type".to_owned(), json!("narrator"))]),
         (None, _) => {
-            let tokens = node.metadata.get("tokenCount").and_then(|count| count.get("completion"));
-            tokens.map(|count| ("token_count".to_owned(), count.clone())).into_iter().collect()
+            let tokens = node.metadata.reply.token_count.as_ref().and_then(|count| count.completion);
+            tokens.map(|count| ("token_count".to_owned(), count.into())).into_iter().collect()
         }
     };
-    let own = [("model", node.metadata.get("model").cloned()), ("reasoning", node.reasoning.clone().map(Value::from))];
+    let own = [
+        ("model", node.metadata.reply.model.clone().map(Value::from)),
+        ("reasoning", node.reasoning.clone().map(Value::from)),
+    ];
     // SillyTavern writes them right after `api`.
     let mut at = extra.keys().position(|key| key == "api").map_or(0, |at| at + 1);
     for (key, value) in own {
@@ -176,7 +179,7 @@ fn swipe_info(node: &Node) -> Map<String, Value> {
     if imported_metadata(node).is_some() {
         return metadata_object(node, "swipe_info").cloned().unwrap_or_default();
     }
-    let took = node.metadata.get("latencyMs").and_then(Value::as_i64);
+    let took = node.metadata.reply.latency_ms.and_then(|took| i64::try_from(took).ok());
     let Some(took) = took.filter(|_| node.role == Role::Assistant) else { return Map::new() };
     let ended = Time(node.created.0.saturating_add(took));
     let times = [node.created, ended].map(|time| Value::from(time.to_string()));

@@ -1,14 +1,15 @@
 //! Turns a message into a node. Data that has no place in a node is kept in its metadata, under `sillytavern`, for
 //! the export.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use clotho_compat::interop::chat::{ChatFileMessage, ChatFileSwipe};
 use clotho_compat::interop::chat_tree::PathHash;
 use clotho_core::clock::Time;
 use clotho_core::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
 use clotho_core::tree::limits::MAX_SPEAKER_CHARS;
-use clotho_core::tree::{Delta, Kind, Role};
+use clotho_core::tree::reply_facts::Provenance;
+use clotho_core::tree::{Delta, Kind, NodeMetadata, Role};
 use clotho_store::NodeDraft;
 
 use super::worlds::STATE;
@@ -68,15 +69,14 @@ impl ImportContext<'_> {
         draft
     }
 
-    fn metadata(&self, sprout: &ImportAlternative<'_>) -> Map<String, Value> {
+    fn metadata(&self, sprout: &ImportAlternative<'_>) -> NodeMetadata {
         let ImportAlternative { alternative, .. } = *sprout;
-        let mut metadata = Map::new();
-        if let Some(model) = alternative.extra.get("model").filter(|model| model.is_string()) {
-            metadata.insert("model".into(), model.clone());
-        }
-        let provenance = json!({"file": self.file, "line": sprout.line, "hash": sprout.hash});
-        metadata.insert("provenance".into(), provenance);
-        metadata.insert("sillytavern".into(), Value::Object(extra_metadata(sprout)));
+        let mut metadata = NodeMetadata::default();
+        metadata.reply.model = alternative.extra.get("model").and_then(Value::as_str).map(str::to_owned);
+        let place = [("line".to_owned(), sprout.line.into()), ("hash".to_owned(), sprout.hash.into())];
+        let rest = Map::from_iter(place);
+        metadata.provenance = Some(Provenance { file: Some(self.file.to_owned()), rest, ..Provenance::default() });
+        metadata.sillytavern = Some(extra_metadata(sprout));
         metadata
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use clotho_compat::prompt::TokenMeasure;
 use clotho_config::{self as config, ToolMode};
-use clotho_core::tree::Role;
+use clotho_core::tree::{Role, TraceHead};
 use clotho_provider::Endpoint;
 use clotho_store::{StoreError, StoreReader, StoredNode};
 
@@ -107,7 +107,7 @@ pub struct LastPrompt {
     /// The rows of its history.
     pub history: Vec<i64>,
     /// The head of its trace.
-    pub head: Map<String, Value>,
+    pub head: TraceHead,
 }
 
 /// Reads the last prompt of a branch; `None` if none of the newest replies has one.

@@ -255,10 +255,10 @@ fn message_origin(reader: &mut StoreReader<'_>, held: &StoredSession, node: &Nod
 
 /// Returns the version from which a node was edited.
 fn edited_from(node: &Node) -> Option<clotho_core::ids::NodeId> {
-    node.metadata.get("editedFrom")?.as_str()?.parse().ok()
+    node.metadata.edited_from
 }
 
 /// Returns whether a message was imported from a file.
 fn is_imported(node: &Node) -> bool {
-    node.metadata.get("provenance").is_some_and(|provenance| provenance.get("file").is_some())
+    node.metadata.provenance.as_ref().is_some_and(|provenance| provenance.file.is_some())
 }

@@ -8,19 +8,19 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use clotho_compat::prompt::preset::TracePiece;
 use clotho_compat::prompt::summaries::{self, SummarySpan};
 use clotho_compat::prompt::{OutgoingMessage, TokenMeasure};
 use clotho_core::ids::{NodeId, SummaryId};
-use clotho_core::tree::Role;
+use clotho_core::tree::reply_facts::SummariesTrace;
+use clotho_core::tree::{Role, TraceHead};
 use clotho_core::world::{Pointer, StateChange, StateOperation, WorldSection};
 use clotho_plugin::Permission;
 use clotho_store::{PathFilter, StoreError, StoreReader, StoredNode, StoredSession, StoredSummary, hash_of_rows};
 
 use super::prompt_bounds::LastPrompt;
-use super::trace::SUMMARIES;
 use crate::turn::rules::hooks::SERVER;
 use crate::turn::snapshot::TurnSnapshot;
 
@@ -47,7 +47,7 @@ pub struct SummaryBlock {
     /// The tokens of the block.
     pub tokens: usize,
     /// The part of the trace; null if the session has no automatic summaries.
-    pub told: Value,
+    pub told: Option<SummariesTrace>,
     /// Sets the world's summary, if it changed.
     pub operation: Option<StateOperation>,
 }
@@ -145,19 +145,23 @@ impl BranchSummaries {
         let told: Vec<(&StoredSummary, &SummarySpan)> =
             chosen.iter().filter_map(|at| Some((self.all.get(*at)?, self.spans.get(*at)?))).collect();
         let left: Vec<String> = self.uncovered(&told, place).map(|one| one.id.to_string()).collect();
-        let texts = || told.iter().map(|(one, _)| one.content.as_str());
-        let block = summaries::block(texts());
-        let plain: Vec<&str> = texts().map(str::trim).filter(|text| !text.is_empty()).collect();
+        let contents = || told.iter().map(|(one, _)| one.content.as_str());
+        let block = summaries::block(contents());
+        let plain: Vec<&str> = contents().map(str::trim).filter(|text| !text.is_empty()).collect();
         let operation = summary_operation(&scene.world.summary, plain.join("\n"), !named.is_empty());
-        let mut items = Vec::new();
+        let mut texts = Vec::new();
         for (one, span) in told.iter().filter(|(_, span)| span.tokens > 0) {
-            items.push(source_trace(reader, &scene.stored, one, span)?);
+            texts.push(source_trace(reader, &scene.stored, one, span)?);
         }
         let tokens = if block.is_empty() { 0 } else { measure.message(&block) };
         Ok(SummaryBlock {
             text: block,
             tokens,
-            told: json!({"texts": items, "leftOut": left, "budget": prompt}),
+            told: Some(SummariesTrace {
+                budget: Some(prompt as u64),
+                texts: Some(texts),
+                rest: Map::from_iter([("leftOut".to_owned(), left.into())]),
+            }),
             operation,
         })
     }
@@ -237,8 +241,8 @@ pub fn one(
 }
 
 /// Returns the ids of the summaries in the head of a trace.
-fn traced_ids(head: &Map<String, Value>) -> Vec<String> {
-    let texts = head.get(SUMMARIES).and_then(|told| told.get("texts")?.as_array()).into_iter().flatten();
+fn traced_ids(head: &TraceHead) -> Vec<String> {
+    let texts = head.summaries.iter().filter_map(|summaries| summaries.texts.as_ref()).flatten();
     texts.filter_map(|text| text.get("id")?.as_str().map(str::to_owned)).collect()
 }
 
@@ -248,13 +252,18 @@ fn source_trace(
     held: &StoredSession,
     one: &StoredSummary,
     span: &SummarySpan,
-) -> Result<Value, StoreError> {
+) -> Result<Map<String, Value>, StoreError> {
     let ends = reader.nodes_by_row(held, &[one.sources.first, one.sources.last])?;
     let id = |row: i64| ends.iter().find(|placed| placed.n == row).map(|placed| placed.node.id.to_string());
-    Ok(json!({
-        "id": one.id.to_string(), "level": span.level, "tokens": span.tokens, "messages": span.last - span.first + 1,
-        "firstId": id(one.sources.first), "lastId": id(one.sources.last),
-    }))
+    let told = [
+        ("id", one.id.to_string().into()),
+        ("level", span.level.into()),
+        ("tokens", span.tokens.into()),
+        ("messages", (span.last - span.first + 1).into()),
+        ("firstId", id(one.sources.first).into()),
+        ("lastId", id(one.sources.last).into()),
+    ];
+    Ok(told.into_iter().map(|(key, value): (&str, Value)| (key.to_owned(), value)).collect())
 }
 
 /// Returns the operation that sets the world's summary. An imported summary stays until there is a generated one.
@@ -283,6 +292,7 @@ impl SummaryBlock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn summary_block_is_inserted_before_history() {

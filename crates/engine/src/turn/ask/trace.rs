@@ -11,7 +11,8 @@ use clotho_compat::prompt::{
     OmitReason, OutgoingMessage, PromptLine, TokenMeasure, TokenOverflow, TraceBlock, TraceSlot, rebuild_messages, tags,
 };
 use clotho_core::ids::NodeId;
-use clotho_core::tree::{Node, Role};
+use clotho_core::tree::reply_facts::{HistoryCut, PresetTrace, PromptTokens, SummariesTrace};
+use clotho_core::tree::{Node, Role, TraceHead};
 use clotho_core::world::StateOperation;
 use clotho_store::{MissingNode, StoreReader, StoredNode, StoredSession, Trace};
 
@@ -20,16 +21,11 @@ use super::preset_selection::PresetReason;
 use crate::turn::TurnError;
 use crate::turn::tools::ToolOffers;
 
-/// The key in a trace's head for the preset; only the oldest traces have none.
-const PRESET: &str = "preset";
-/// The key in a trace's head for the summaries.
-pub const SUMMARIES: &str = "summaries";
-
 /// A trace with its prompt; without messages if no prompt was built.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RebuiltPrompt {
     /// Model, parameters, timings, usage.
-    pub head: serde_json::Map<String, Value>,
+    pub head: TraceHead,
     /// The blocks: `{slot, role, source, tokens, kept, why?}` with their texts. `why` says why a block was not sent.
     pub blueprint: Vec<Value>,
     /// The messages as sent.
@@ -103,8 +99,8 @@ pub struct BuiltPrompt {
     /// Lore texts that only the separate values model gets.
     pub values_prompt: Vec<String>,
     pub plan: PromptPlan,
-    /// The trace of summaries; null if the session has none.
-    pub summary_trace: Value,
+    /// The trace of summaries; `None` if the session has none.
+    pub summary_trace: Option<SummariesTrace>,
     /// The trace of recall; null if recall is off.
     pub recalled: Value,
     pub tools: ToolOffers,
@@ -163,11 +159,12 @@ impl BuiltPrompt {
     }
 
     /// Returns the token count with its source: a tokenizer, the model server, or an estimate.
-    fn token_counts(&self) -> Value {
-        match self.counted_tokens {
-            Some(counted) => json!({"count": counted, "by": "server"}),
-            None => json!({"count": self.tokens, "by": self.measure.counter_name()}),
-        }
+    fn token_counts(&self) -> PromptTokens {
+        let (count, by) = match self.counted_tokens {
+            Some(counted) => (counted, "server".to_owned()),
+            None => (self.tokens, self.measure.counter_name().to_owned()),
+        };
+        PromptTokens { count: count as u64, by, rest: Map::new() }
     }
 
     /// Returns the trace of the prompt.
@@ -176,29 +173,22 @@ impl BuiltPrompt {
         let went = order.clone().flat_map(|order| &order.pieces).map(|piece| piece_trace(piece, &self.measure));
         let blocks =
             went.chain(order.flat_map(|order| &order.left).map(|left| omission_trace(left, &self.measure))).collect();
-        let mut head = serde_json::Map::new();
-        if !self.plan.runs.is_empty() {
-            head.insert("plan".into(), self.plan.runs.iter().cloned().map(Value::Object).collect());
-        }
-        if !self.scripts.is_empty() {
-            head.insert("scripts".into(), self.scripts.clone().into());
-        }
+        let mut head = TraceHead { lore: self.lore.clone(), ..TraceHead::default() };
+        head.plan = Some(self.plan.runs.clone()).filter(|runs| !runs.is_empty());
+        head.scripts = Some(self.scripts.clone()).filter(|scripts| !scripts.is_empty());
+        head.tools = Some(self.tools.names().into_iter().map(Value::from).collect()).filter(|_| !self.tools.is_empty());
         if self.too_large.is_none() {
-            let cut = self.cut.map(|through| json!({"why": OmitReason::Budget.word(), "through": through.to_string()}));
-            head.insert("hash".into(), digest(&self.messages).into());
-            head.insert("tokensEstimated".into(), self.tokens.into());
-            head.insert("tokens".into(), self.token_counts());
-            head.insert("historyCut".into(), cut.into());
-            head.insert("hideTags".into(), self.hide_tags.clone().into());
-            head.insert("macros".into(), self.macro_result.to_json());
-            let told = [(SUMMARIES, &self.summary_trace), ("recall", &self.recalled)].into_iter();
-            head.extend(told.filter(|(_, told)| !told.is_null()).map(|(key, told)| (key.to_owned(), told.clone())));
-            head.extend(self.blueprint.as_ref().map(|order| (PRESET.to_owned(), shape_trace(order))));
+            let why = OmitReason::Budget.word().to_owned();
+            head.hash = Some(digest(&self.messages));
+            head.tokens_estimated = Some(self.tokens as u64);
+            head.tokens = Some(self.token_counts());
+            head.history_cut = self.cut.map(|through| HistoryCut { why, through }).into();
+            head.hide_tags = Some(self.hide_tags.clone());
+            head.macros = Some(self.macro_result.to_json());
+            head.summaries = self.summary_trace.clone();
+            head.recall = Some(self.recalled.clone()).filter(|recalled| !recalled.is_null());
+            head.preset = self.blueprint.as_ref().map(preset_trace);
         }
-        if !self.tools.is_empty() {
-            head.insert("tools".into(), self.tools.names().into());
-        }
-        head.extend(self.lore.clone().map(|lore| ("lore".to_owned(), lore)));
         Trace { head, blocks, history: self.history.clone() }
     }
 }
@@ -244,25 +234,23 @@ pub fn read_trace(
 }
 
 fn rebuild_prompt(trace: Trace, history: &[StoredNode]) -> RebuiltPrompt {
-    let hide = trace.head.get("hideTags").and_then(Value::as_array).into_iter().flatten();
-    let hide: Vec<String> = hide.filter_map(Value::as_str).map(str::to_owned).collect();
-    let filled = trace.head.get("macros").map(PromptMacroResult::from_json).unwrap_or_default();
+    let hide = trace.head.hide_tags.as_deref().unwrap_or_default();
+    let filled = trace.head.macros.as_ref().map(PromptMacroResult::from_json).unwrap_or_default();
     let place = |n: i64| trace.history.iter().position(|row| *row == n);
-    let again = |placed: &StoredNode| filled.refill(place(placed.n), line(&placed.node, &hide));
+    let again = |placed: &StoredNode| filled.refill(place(placed.n), line(&placed.node, hide));
     let lines: Vec<PromptLine> = history.iter().map(again).collect();
-    let messages = match (trace.head.get(PRESET), trace.head.contains_key("hash")) {
+    let messages = match (&trace.head.preset, trace.head.hash.is_some()) {
         (_, false) => Vec::new(),
         (None, true) => {
             let blocks: Vec<TraceBlock> = trace.blocks.iter().filter_map(|(about, text)| block(about, text)).collect();
             rebuild_messages(&blocks, &lines)
         }
-        (Some(order), true) => {
+        (Some(preset), true) => {
             let pieces: Vec<TracePiece> = trace.blocks.iter().filter_map(|(about, text)| piece(about, text)).collect();
-            let is = |key: &str| order.get(key).and_then(Value::as_bool).unwrap_or_default();
-            rebuild(&pieces, &lines, TraceLayout { is_named: is("named"), is_joined: is("joined") })
+            rebuild(&pieces, &lines, TraceLayout { is_named: preset.named, is_joined: preset.joined })
         }
     };
-    let is_exact = trace.head.get("hash").is_none_or(|hash| hash.as_str() == Some(digest(&messages).as_str()));
+    let is_exact = trace.head.hash.as_ref().is_none_or(|hash| *hash == digest(&messages));
     let blueprint = display_blocks(&trace.blocks);
     RebuiltPrompt {
         head: trace.head,
@@ -310,9 +298,13 @@ fn omission_trace(left: &OmittedText, measure: &TokenMeasure) -> (Value, String)
     )
 }
 
-fn shape_trace(PromptBlueprint { shape, preset_reason: by, .. }: &PromptBlueprint) -> Value {
-    let shape = [("named", shape.is_named), ("joined", shape.is_joined), ("chosen", by.is_stored())];
-    shape.into_iter().map(|(key, is)| (key.to_owned(), is.into())).chain(by.told()).collect()
+fn preset_trace(PromptBlueprint { shape, preset_reason, .. }: &PromptBlueprint) -> PresetTrace {
+    PresetTrace {
+        named: shape.is_named,
+        joined: shape.is_joined,
+        chosen: preset_reason.is_stored(),
+        rest: preset_reason.told(),
+    }
 }
 
 /// Returns the source of a text, from the first part of its slot name.

@@ -185,8 +185,8 @@ async fn replay_node(
     let part = HookDeltaSlice::of(delta, plugin.id(), hook);
     fold(Arc::make_mut(&mut world), part.operations_before(delta), &rules);
     stage.world = before;
-    if let Some(typed) = node.metadata.get("originalContent").and_then(Value::as_str) {
-        stage.text = Arc::from(typed);
+    if let Some(typed) = &node.metadata.original_content {
+        stage.text = Arc::from(typed.as_str());
     }
     let mut proposal = HookProposal::starting_at(world);
     let error = parts.hooks.again(hook, &stage, &player, &mut proposal).await;

@@ -9,11 +9,12 @@
 
 mod prefix_filter;
 
-use serde_json::{Map, Value, json};
+use serde_json::Number;
 
 use crate::turn::tools::text_tools::TextToolParser;
 use clotho_core::clock::Time;
-use clotho_core::tree::Status;
+use clotho_core::tree::reply_facts::{ReplyErrorRecord, TokenCount, ToolCallRecord};
+use clotho_core::tree::{ReplyFacts, Status};
 use clotho_provider::{FinishReason, Frame, ToolCall, Usage};
 
 use prefix_filter::PrefixFilter;
@@ -61,6 +62,12 @@ impl ReplyFault {
     /// Creates a fault from its parts.
     pub fn new(code: &str, message: impl Into<String>, hint: &str) -> Self {
         Self { code: code.to_owned(), message: message.into(), hint: hint.to_owned() }
+    }
+
+    /// Returns the form in which metadata and traces keep it.
+    pub fn to_record(&self) -> ReplyErrorRecord {
+        let Self { code, message, hint } = self.clone();
+        ReplyErrorRecord { code, message, hint: Some(hint), ..ReplyErrorRecord::default() }
     }
 }
 
@@ -344,41 +351,39 @@ impl ReplyMachine {
         add_usage(self.previous_usage, self.usage)
     }
 
-    /// Returns the metadata of the node about the ending.
-    pub fn metadata(&self) -> Map<String, Value> {
-        let mut facts = Map::new();
-        let mut put = |key: &str, value: Value| _ = facts.insert(key.to_owned(), value);
-        if let Some(model) = &self.model {
-            put("reportedModel", model.as_str().into());
-        }
+    /// Adds to the facts of the reply how it ended.
+    pub fn record_ending(&self, facts: &mut ReplyFacts) {
+        facts.reported_model = self.model.clone().or(facts.reported_model.take());
         let finish = match &self.outcome {
             Some(MachineOutcome::Cancelled) => Some("cancelled"),
             _ => self.finish.as_ref().map(FinishReason::as_str),
         };
-        put("finishReason", finish.into());
+        facts.finish_reason = finish.map(str::to_owned).into();
         let cut = matches!(self.finish, Some(FinishReason::Length | FinishReason::ContentFilter(_)));
-        let truncated = cut || matches!(self.outcome, Some(MachineOutcome::Cancelled));
-        put("isTruncated", truncated.into());
+        facts.is_truncated = Some(cut || matches!(self.outcome, Some(MachineOutcome::Cancelled)));
         if let Some(MachineOutcome::Failed(fault)) = &self.outcome {
-            put("error", json!({"code": fault.code, "message": fault.message, "hint": fault.hint}));
+            facts.error = Some(fault.to_record());
         }
-        if let Some(ended) = self.ended_at {
-            put("latencyMs", ended.millis_since(self.asked_at).into());
-        }
-        put("firstTokenMs", self.first_at.map(|first| first.millis_since(self.asked_at)).into());
+        facts.latency_ms = self.ended_at.map(|ended| ended.millis_since(self.asked_at)).or(facts.latency_ms);
+        facts.first_token_ms = self.first_at.map(|first| first.millis_since(self.asked_at)).into();
+        // Usage is only known if the provider reported it.
         if let Some(usage) = self.usage() {
-            put("tokenCount", json!({"prompt": usage.prompt, "completion": usage.completion}));
-            put("cachedTokens", usage.cached.into());
-            put("cost", usage.cost.into());
-            put("costFrom", usage.cost.map(|_| "provider").into());
+            let (prompt, completion) = (Some(usage.prompt), Some(usage.completion));
+            facts.token_count = Some(TokenCount { prompt, completion, ..TokenCount::default() });
+            facts.cached_tokens = usage.cached.into();
+            facts.cost = usage.cost.and_then(Number::from_f64).into();
+            facts.cost_from = usage.cost.map(|_| "provider".to_owned()).into();
         }
-        let calls: Vec<&ToolCall> = self.calls.iter().chain(&self.pending_calls).collect();
+        let calls: Vec<ToolCallRecord> = self.calls.iter().chain(&self.pending_calls).map(tool_call_record).collect();
         if !calls.is_empty() {
-            let call = |call: &ToolCall| json!({"id": call.id, "name": call.name, "arguments": call.arguments});
-            put("toolCalls", calls.into_iter().map(call).collect());
+            facts.tool_calls = Some(calls);
         }
-        facts
     }
+}
+
+fn tool_call_record(call: &ToolCall) -> ToolCallRecord {
+    let (id, name) = (call.id.clone().into(), call.name.as_str().into());
+    ToolCallRecord { id, name, arguments: call.arguments.as_str().into(), ..ToolCallRecord::default() }
 }
 
 /// Adds the usage of two requests. A count that only one of them has is taken as it is; the cost needs both.
@@ -399,9 +404,18 @@ fn add_usage(one: Option<Usage>, other: Option<Usage>) -> Option<Usage> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use serde_json::{Map, Value, json};
 
     fn text(text: &str) -> ReplyEvent {
         ReplyEvent::Frame(Frame::Text(text.into()))
+    }
+
+    /// The facts of a machine in their stored form.
+    fn metadata(machine: &ReplyMachine) -> Map<String, Value> {
+        let (mut facts, mut stored) = (ReplyFacts::default(), Map::new());
+        machine.record_ending(&mut facts);
+        facts.write_to(&mut stored);
+        stored
     }
 
     fn run(events: Vec<ReplyEvent>) -> (ReplyMachine, Vec<ReplyAction>) {
@@ -437,7 +451,7 @@ mod tests {
         }
         assert_eq!(machine.on(ReplyEvent::Ended, Time(2)), Some(ReplyAction::Finish));
         assert_eq!((machine.content(), machine.usage().unwrap().prompt), ("She rolls.\n\nA six.", 30));
-        assert_eq!(machine.metadata()["toolCalls"].as_array().unwrap().len(), 1);
+        assert_eq!(metadata(&machine)["toolCalls"].as_array().unwrap().len(), 1);
         // No round is left: a reply that only wants tools and has no text fails.
         let mut silent = ReplyMachine::new(Time(0));
         silent.allow_tools(0, false);
@@ -472,7 +486,7 @@ mod tests {
         assert_eq!(phases, ["thinking", "streaming", "streaming", "finish"]);
         assert_eq!((machine.content(), machine.reasoning()), ("Hello there", Some("hm")));
         assert!(machine.runs_rules() && machine.status() == Status::Complete);
-        let facts = machine.metadata();
+        let facts = metadata(&machine);
         assert_eq!(facts["finishReason"], "stop");
         assert_eq!(facts["tokenCount"], json!({"prompt": 7, "completion": 2}));
         assert_eq!((&facts["cachedTokens"], &facts["cost"]), (&json!(5), &Value::Null));
@@ -485,13 +499,13 @@ mod tests {
     fn machine_uncalled_tools_are_reset_on_model_switch() {
         let call = || ReplyEvent::Frame(Frame::ToolCall(ToolCall { name: "roll".into(), ..ToolCall::default() }));
         let (machine, _) = run(vec![call(), text("Hm."), ReplyEvent::Ended]);
-        assert_eq!(machine.metadata()["toolCalls"][0]["name"], "roll");
+        assert_eq!(metadata(&machine)["toolCalls"][0]["name"], "roll");
         let (mut machine, _) = run(vec![call(), ReplyEvent::Frame(Frame::Model("m".into()))]);
         assert!(machine.is_empty());
         machine.switch_model();
         machine.on(text("Hm."), Time(2_000));
         assert!(!machine.is_empty());
-        assert_eq!((machine.metadata().get("toolCalls"), machine.metadata().get("reportedModel")), (None, None));
+        assert_eq!((metadata(&machine).get("toolCalls"), metadata(&machine).get("reportedModel")), (None, None));
     }
 
     /// S3-23: a cancelled reply with text is complete and truncated, and no rules run on it.
@@ -500,8 +514,8 @@ mod tests {
         let (machine, _) = run(vec![text("Half a"), ReplyEvent::Cancelled, text(" lost")]);
         assert_eq!((machine.content(), machine.status()), ("Half a", Status::Complete));
         assert!(!machine.runs_rules());
-        assert_eq!(machine.metadata()["finishReason"], "cancelled");
-        assert_eq!(machine.metadata()["isTruncated"], true);
+        assert_eq!(metadata(&machine)["finishReason"], "cancelled");
+        assert_eq!(metadata(&machine)["isTruncated"], true);
     }
 
     /// S4-29: a fault keeps what arrived and says why.
@@ -518,7 +532,7 @@ mod tests {
         ] {
             let (machine, actions) = run(events);
             assert_eq!(machine.status(), Status::Error);
-            assert_eq!(machine.metadata()["error"]["code"], code);
+            assert_eq!(metadata(&machine)["error"]["code"], code);
             assert_eq!(actions.last(), Some(&ReplyAction::Finish));
             assert!(!machine.runs_rules());
         }
@@ -543,9 +557,9 @@ mod tests {
             go_on(vec![ReplyEvent::Frame(Frame::Reasoning("hm".into())), text("She lights"), ReplyEvent::Ended]);
         assert!(matches!(&shown[0], ReplyAction::Show { phase: "thinking", .. }), "{shown:?}");
         assert_eq!((machine.content(), machine.status()), ("She lights", Status::Error));
-        assert_eq!(machine.metadata()["error"]["code"], "empty_reply");
+        assert_eq!(metadata(&machine)["error"]["code"], "empty_reply");
         let (machine, _) = go_on(vec![ReplyEvent::Cancelled]);
-        assert_eq!((machine.content(), &machine.metadata()["error"]["code"]), ("She lights", &json!("cancelled")));
+        assert_eq!((machine.content(), &metadata(&machine)["error"]["code"]), ("She lights", &json!("cancelled")));
     }
 
     /// A reply stopped by a content filter is truncated if it has text; else it fails with the provider's words.
@@ -556,12 +570,12 @@ mod tests {
         let (machine, _) = run(vec![text("Half"), held_back(), ReplyEvent::Ended]);
         assert_eq!((machine.status(), machine.runs_rules()), (Status::Complete, true));
         assert_eq!(
-            (&machine.metadata()["isTruncated"], &machine.metadata()["finishReason"]),
+            (&metadata(&machine)["isTruncated"], &metadata(&machine)["finishReason"]),
             (&json!(true), &json!("content_filter"))
         );
         let (machine, _) = run(vec![text(" "), held_back(), ReplyEvent::Ended]);
         assert_eq!((machine.status(), machine.runs_rules()), (Status::Error, false));
-        let error = &machine.metadata()["error"];
+        let error = &metadata(&machine)["error"];
         assert_eq!(error["code"], "provider_refused");
         assert_eq!(error["message"], "the model server held the reply back: content_filter, SAFETY");
     }
@@ -572,7 +586,7 @@ mod tests {
         let (machine, _) =
             run(vec![thought, text("a\0b"), ReplyEvent::Frame(Frame::Finish(FinishReason::Length)), ReplyEvent::Ended]);
         assert_eq!((machine.content(), machine.reasoning()), ("a\u{fffd}b", Some("c\u{fffd}d")));
-        assert_eq!(machine.metadata()["isTruncated"], true);
+        assert_eq!(metadata(&machine)["isTruncated"], true);
         assert!(machine.runs_rules());
     }
 
@@ -619,7 +633,7 @@ mod tests {
         #[test]
         fn machine_status_follows_outcome(events in proptest::collection::vec(any_event(), 0..24)) {
             let (machine, _) = run(events);
-            let facts = machine.metadata();
+            let facts = metadata(&machine);
             let failed = facts.contains_key("error");
             match machine.status() {
                 Status::Generating => prop_assert!(!machine.is_finished()),

@@ -17,6 +17,7 @@ use crate::keyring::Keyring;
 use clotho_compat::prompt::TokenMeasure;
 use clotho_config::{Config, ConfigError, ModelAlias, ToolMode};
 use clotho_core::clock::Time;
+use clotho_core::tree::reply_facts::SkippedModelRecord;
 use clotho_plugin::{Hook, InstalledPlugins, LoadedPlugin};
 use clotho_provider::{Embedder, ProviderClient, ProviderFailure, Usage};
 use clotho_store::ConnectedProvider;
@@ -91,6 +92,12 @@ impl SkippedModel {
     /// Describes a model that failed before it sent any text.
     pub fn from_failure(model: &str, failure: &ProviderFailure) -> Self {
         Self { model: model.to_owned(), code: failure.code().to_owned(), message: failure.to_string() }
+    }
+
+    /// Returns the form in which metadata and traces keep it.
+    pub fn to_record(&self) -> SkippedModelRecord {
+        let Self { model, code, message } = self.clone();
+        SkippedModelRecord { model, code, message, ..SkippedModelRecord::default() }
     }
 
     fn from_unknown(model: &str, error: &UnknownModelError) -> Self {

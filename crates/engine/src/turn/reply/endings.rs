@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
-
 use clotho_core::ids::{NodeId, SessionId};
-use clotho_core::tree::{Delta, Status};
+use clotho_core::tree::{Delta, NodeMetadata, Status};
 use clotho_store::{ProposedSummary, ReplyCompletion, Trace, Tx, WriteError};
 
 use crate::turn::TurnServices;
@@ -20,18 +18,17 @@ pub fn interrupted_fault() -> ReplyFault {
 /// Builds the ending of a reply that failed outside the machine. `trace` is what is known of its prompt, possibly
 /// nothing; model, parameters and error are added to it.
 pub fn failed(
-    mut metadata: Map<String, Value>,
+    mut metadata: NodeMetadata,
     mut trace: Trace,
     fault: &ReplyFault,
     content: String,
     reasoning: String,
 ) -> ReplyCompletion {
-    metadata.insert("error".into(), json!({"code": fault.code, "message": fault.message, "hint": fault.hint}));
-    for key in ["model", "params", "error"] {
-        if let Some(known) = metadata.get(key).filter(|_| !trace.head.contains_key(key)) {
-            trace.head.insert(key.to_owned(), known.clone());
-        }
-    }
+    metadata.reply.error = Some(fault.to_record());
+    let (traced, known) = (&mut trace.head.reply, &metadata.reply);
+    traced.model = traced.model.take().or_else(|| known.model.clone());
+    traced.params = traced.params.take().or_else(|| known.params.clone());
+    traced.error = traced.error.take().or_else(|| known.error.clone());
     ReplyCompletion {
         status: Status::Error,
         content,

@@ -16,6 +16,7 @@ use crate::turn::machine::{ReplyAction, ReplyEvent, ReplyFault, ReplyMachine};
 use crate::turn::models::{ModelCandidate, ModelSelection, SkippedModel};
 use crate::turn::tools::ToolRunner;
 use crate::turn::{TurnServices, ask, tools, tools::text_tools};
+use clotho_core::tree::reply_facts::SkippedModelRecord;
 
 /// A request to the models of a fallback list.
 pub struct FallbackRequest<'a> {
@@ -41,10 +42,8 @@ pub struct ModelAttempt<'a> {
 
 impl ModelAttempt<'_> {
     /// Formats the skipped models for the trace; `None` without any.
-    pub fn skipped_models(&self) -> Option<Value> {
-        let told =
-            |passed: &SkippedModel| json!({"model": passed.model, "code": passed.code, "message": passed.message});
-        (!self.skipped.is_empty()).then(|| self.skipped.iter().map(told).collect())
+    pub fn skipped_models(&self) -> Option<Vec<SkippedModelRecord>> {
+        (!self.skipped.is_empty()).then(|| self.skipped.iter().map(SkippedModel::to_record).collect())
     }
 }
 

@@ -4,17 +4,17 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde_json::{Map, Value};
 use tokio::sync::Notify;
 
 use clotho_core::ids::NodeId;
+use clotho_core::tree::NodeMetadata;
 use clotho_store::Trace;
 
 /// The request of one reply.
 #[derive(Debug)]
 pub struct RunningRequest {
     /// The metadata known so far.
-    pub metadata: Map<String, Value>,
+    pub metadata: NodeMetadata,
     pub trace: Trace,
 }
 
@@ -88,7 +88,8 @@ mod tests {
     fn running_requests_second_check_returns_due() {
         let requests = RunningRequests::default();
         let node = |n: u128| NodeId::new(uuid::Uuid::from_u128(n));
-        let keep = |n| requests.keep(node(n), RunningRequest { metadata: Map::new(), trace: Trace::default() });
+        let keep =
+            |n| requests.keep(node(n), RunningRequest { metadata: NodeMetadata::default(), trace: Trace::default() });
         let ripe = || {
             let mut ripe: Vec<NodeId> = requests.due_for_save().into_iter().map(|(node, _)| node).collect();
             ripe.sort_unstable();

@@ -4,16 +4,17 @@
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::live::{RunningReply, StopReason};
 use clotho_compat::prompt::TokenOverflow;
 use clotho_core::ids::{SessionId, UserId};
 use clotho_core::tree::edit::{HeadRequest, TreeError};
-use clotho_core::tree::{Delta, Role};
+use clotho_core::tree::reply_facts::{ReplyErrorRecord, ToolsRefusalRecord};
+use clotho_core::tree::{Delta, NodeMetadata, Role};
 use clotho_plugin::{Hook, HookAnswer, mvu};
 use clotho_provider::{self as provider, Frame};
-use clotho_store::{NodeDraft, ReplyCompletion, StoreReader, Trace, VALUES_KEY};
+use clotho_store::{NodeDraft, ReplyCompletion, StoreReader, Trace};
 
 use super::endings;
 use super::fallback::{self, FallbackRequest, ModelAttempt, ToolsRefusal};
@@ -115,7 +116,7 @@ fn reply_source(parts: &TurnServices, source: &ReplyJobSource) -> ReplySource {
 #[derive(Default)]
 struct ReplyRecord {
     proposal: HookProposal,
-    metadata: Map<String, Value>,
+    metadata: NodeMetadata,
     trace: Trace,
     /// The provider that was asked, and its model.
     asked_model: Option<(String, String)>,
@@ -181,12 +182,12 @@ async fn compose_text(
         let (scene, made) = read_to_fit(parts, job, &pen).await?;
         let written = made.as_ref().map(|made| made.macro_result.operations.clone()).unwrap_or_default();
         let mut known = ReplyRecord::new(job, &scene);
-        known.metadata.extend(waited.map(|waited| ("queuedMs".to_owned(), waited.into())));
+        known.metadata.reply.queued_ms = waited.or(known.metadata.reply.queued_ms);
         known.proposal.apply_first(written, &scene.rules.rules);
         match open_text(parts, job, &scene, pen, made, &mut known).await {
             Ok(ReplyText::Whole(pieces)) => feed_whole_text(parts, job, machine, pieces),
             Ok(ReplyText::Asked { choice, made }) => {
-                known.trace.head.extend(refused.as_ref().map(refusal_trace));
+                known.trace.head.tools_in_text = refused.as_ref().map(refusal_trace);
                 let again = stream_reply(parts, job, &scene, machine, (&choice, &made), &mut known).await;
                 if let Some(again) = again {
                     match refused {
@@ -216,8 +217,8 @@ fn remember_refusal(parts: &TurnServices, ToolsRefusal { candidate, why }: &Tool
 }
 
 /// Formats a refusal for the trace.
-fn refusal_trace(ToolsRefusal { candidate, why }: &ToolsRefusal) -> (String, Value) {
-    ("toolsInWords".to_owned(), json!({"model": candidate.name, "why": why}))
+fn refusal_trace(ToolsRefusal { candidate, why }: &ToolsRefusal) -> ToolsRefusalRecord {
+    ToolsRefusalRecord { model: candidate.name.clone(), why: why.clone() }
 }
 
 /// Ends a reply that was stopped while queued.
@@ -305,7 +306,7 @@ async fn open_text(
         (ReplySource::PluginText(text), _) => Ok(ReplyText::Whole(vec![text])),
         (ReplySource::Unavailable(fault), _) => Err(fault),
         (ReplySource::Narrator { name, plugin }, _) => {
-            known.trace.head.insert("model".into(), name.into());
+            known.trace.head.reply.model = Some(name);
             known.save_request(parts, job);
             narrate(parts, job, scene, &plugin, &mut known.proposal).await.map(ReplyText::Whole)
         }
@@ -314,12 +315,12 @@ async fn open_text(
             known.trace = made.trace();
             known.values_prompt.clone_from(&made.values_prompt);
             known.proposal.delta.problems.extend(made.plan.problems.clone());
-            known.trace.head.insert("model".into(), name.as_str().into());
+            known.trace.head.reply.model = Some(name.clone());
             if let Some(too_large) = made.too_large {
                 return Err(prompt_too_large(too_large, made.has_preset()));
             }
             if name != choice.first.name && name != choice.first.model {
-                known.metadata.insert("alias".into(), name.into());
+                known.metadata.reply.alias = Some(name);
             }
             Ok(ReplyText::Asked { choice, made: Box::new(made) })
         }
@@ -346,7 +347,7 @@ async fn stream_reply(
 ) -> Option<ToolsRefusal> {
     let wish = FallbackRequest { choice, made, params: &job.params, dice_seed: job.draft.dice_seed };
     known.estimated_tokens = token_counters::estimate_messages(&made.messages);
-    let is_many = known.metadata.contains_key("alias");
+    let is_many = known.metadata.reply.alias.is_some();
     let mut proposal = std::mem::take(&mut known.proposal);
     let facts = scene.next(job.draft.id, job.draft.created, false);
     let stage = scene.stage(&scene.rules, facts, job.draft.dice_seed);
@@ -357,14 +358,15 @@ async fn stream_reply(
     }
     let note = |attempt: &ModelAttempt<'_>| {
         let candidate = attempt.candidate;
+        let (facts, head) = (&mut known.metadata.reply, &mut known.trace.head);
         if is_many {
-            known.metadata.insert("model".into(), candidate.name.as_str().into());
+            facts.model = Some(candidate.name.clone());
         }
-        known.metadata.extend(attempt.skipped_models().map(|passed| ("passedOver".to_owned(), passed)));
-        known.trace.head.extend(attempt.template.clone().map(|template| ("template".to_owned(), template)));
-        known.metadata.insert("seed".into(), attempt.params.get("seed").cloned().unwrap_or_default());
-        known.metadata.insert("params".into(), Value::Object(attempt.params.clone()));
-        known.trace.head.insert("params".into(), Value::Object(attempt.params.clone()));
+        facts.passed_over = attempt.skipped_models().or(facts.passed_over.take());
+        facts.params = Some(attempt.params.clone());
+        head.reply.params = Some(attempt.params.clone());
+        head.template = attempt.template.clone().or(head.template.take());
+        known.metadata.seed = attempt.params.get("seed").filter(|seed| !seed.is_null()).cloned().into();
         known.asked_model = Some((candidate.client.endpoint().id.clone(), candidate.model.clone()));
         known.save_request(parts, job);
     };
@@ -451,7 +453,7 @@ async fn text_for_rules(
 ) -> Arc<str> {
     let plain = machine.content();
     let hide_tags = &parts.config.generation.hide_tags;
-    let read = |metadata: &Map<String, Value>| side_calls::with_values(hide_tags, Role::Assistant, plain, metadata);
+    let read = |metadata: &NodeMetadata| side_calls::with_values(hide_tags, Role::Assistant, plain, metadata);
     let Some(model) = scene.values_model() else { return read(&known.metadata) };
     parts.live.write(&job.running, "", "", "values");
     let kept = tokio::select! {
@@ -460,16 +462,16 @@ async fn text_for_rules(
         kept = side_calls::request_values(parts, scene, (&known.values_prompt, &known.proposal.world), model, plain) => kept,
     };
     let mut traced = kept.told.clone();
-    traced.insert("messages".into(), kept.messages.into());
-    traced.extend(kept.answer.map(|answer| ("answer".to_owned(), answer.into())));
+    traced.rest.insert("messages".into(), kept.messages.into());
+    traced.rest.extend(kept.answer.map(|answer| ("answer".to_owned(), answer.into())));
     // The reply's own commands are ignored; say so in the trace.
     let own = mvu::count_commands(plain);
     if own > 0 {
         let told = format!("the commands of the reply itself ({own}) count for nothing: {model} keeps the values");
-        traced.insert("ignored".into(), told.into());
+        traced.rest.insert("ignored".into(), told.into());
     }
-    known.trace.head.insert(VALUES_KEY.into(), traced.into());
-    known.metadata.insert(VALUES_KEY.into(), kept.told.into());
+    known.trace.head.values = Some(traced);
+    known.metadata.values = Some(kept.told);
     known.proposal.delta.problems.extend(kept.problem);
     read(&known.metadata)
 }
@@ -482,7 +484,7 @@ async fn run_rules(
     scene: &TurnSnapshot,
     text: Arc<str>,
     mut proposal: HookProposal,
-    metadata: &Map<String, Value>,
+    metadata: &NodeMetadata,
 ) -> HookProposal {
     let facts = scene.next(job.draft.id, job.draft.created, false);
     let mut stage = scene.stage(&scene.rules, facts, job.draft.dice_seed);
@@ -494,33 +496,14 @@ async fn run_rules(
 
 /// Logs a failure, without any text that people wrote.
 fn log_failure(job: &ReplyJob, ending: &ReplyCompletion) {
-    let Some(code) = ending.metadata.get("error").and_then(|error| error.get("code")?.as_str()) else { return };
+    let Some(ReplyErrorRecord { code, .. }) = &ending.metadata.reply.error else { return };
     let (session, node) = (job.session, job.draft.id);
-    let model = ending.metadata.get("model").and_then(Value::as_str).unwrap_or_default();
-    match code {
+    let model = ending.metadata.reply.model.as_deref().unwrap_or_default();
+    match code.as_str() {
         "cancelled" | "interrupted" => tracing::info!(%session, %node, model, code, "a reply was stopped"),
         _ => tracing::warn!(%session, %node, model, code, "a reply failed"),
     }
 }
-
-/// The metadata keys that are copied to the trace.
-const TRACE_KEYS: [&str; 15] = [
-    "model",
-    "alias",
-    "passedOver",
-    "params",
-    "queuedMs",
-    "latencyMs",
-    "firstTokenMs",
-    "tokenCount",
-    "cachedTokens",
-    "cost",
-    "costFrom",
-    "saved",
-    "toolCalls",
-    "finishReason",
-    "error",
-];
 
 fn reply_ending(
     parts: &TurnServices,
@@ -537,19 +520,15 @@ fn reply_ending(
         estimated_tokens: estimated,
         ..
     } = known;
-    metadata.extend(machine.metadata());
+    machine.record_ending(&mut metadata.reply);
     if let (Some((provider, model)), Some(usage)) = (&asked, machine.usage()) {
         // With several requests only the sum is known, so nothing can be learned.
         if !machine.has_called() {
             parts.models.learn_token_count(provider, model, estimated, usage.prompt);
         }
-        side_calls::add_cost(parts, &mut metadata, (provider, model), &usage);
+        side_calls::add_cost(parts, &mut metadata.reply, (provider, model), &usage);
     }
-    for key in TRACE_KEYS {
-        if let Some(value) = metadata.get(key) {
-            trace.head.insert(key.into(), value.clone());
-        }
-    }
+    trace.head.reply = metadata.reply.for_trace();
     // A reply that failed or was stopped changes no world; only its problems and runs are kept.
     let delta = if machine.runs_rules() {
         delta

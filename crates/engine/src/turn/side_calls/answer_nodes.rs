@@ -6,9 +6,6 @@ use clotho_store::{ExpectedVersion, StoreError, StoreReader, StoredSession};
 
 use crate::turn::TurnServices;
 
-/// The metadata key of the call that an answer node belongs to.
-pub const ANSWERS: &str = "answers";
-
 /// Returns HEAD if only answer nodes lie between it and `node`, else `node`. So a write based on `node` goes below
 /// answers that its writer has not seen.
 ///
@@ -49,5 +46,5 @@ pub async fn seen(
 }
 
 fn is_answer(node: &Node) -> bool {
-    node.kind == Kind::Change && node.metadata.contains_key(ANSWERS)
+    node.kind == Kind::Change && node.metadata.answers.is_some()
 }

@@ -4,18 +4,19 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 use tokio::sync::Semaphore;
 
 use clotho_compat::prompt::{OutgoingMessage, tags};
 use clotho_core::ids::{NodeId, SessionId, UserId};
 use clotho_core::oplog::OperationKind;
 use clotho_core::tree::edit::TreeError;
-use clotho_core::tree::{Kind, Role, Session, Status};
+use clotho_core::tree::reply_facts::ModelCallRecord;
+use clotho_core::tree::{Kind, ReplyFacts, Role, Session, Status};
 use clotho_plugin::{Hook, ModelCallAnswer, PluginModelCall};
 use clotho_store::{Actor, ExpectedVersion, NodeDraft, StoreError, StoreReader, StoredNode, WriteError};
 
-use super::{ANSWERS, call};
+use super::call;
 use crate::turn::ask::prompt_bounds::{self, REPLY_LIMIT_KEYS};
 use crate::turn::ask::trace::BuiltPrompt;
 use crate::turn::models::{ModelSelection, ReplyWriter};
@@ -55,7 +56,7 @@ struct AskOrigin {
 }
 
 /// The answer with its metadata, or why there is none.
-type ModelAnswer = Result<(String, Map<String, Value>), String>;
+type ModelAnswer = Result<(String, ReplyFacts), String>;
 
 impl PluginModelCalls {
     /// Makes the calls that the plugins of a message asked for, one after the other. The message has been written
@@ -149,10 +150,10 @@ async fn call_model(parts: &Arc<TurnServices>, session: &Session, ask: &PluginMo
     }
     let reply = usize::try_from(ask.max_tokens).unwrap_or(usize::MAX).min(bounds.context_tokens.saturating_sub(needed));
     let made = BuiltPrompt { messages, reply, context_tokens: bounds.context_tokens, ..BuiltPrompt::default() };
-    let (content, metadata) = call::ask(parts, &choice, &params, &made).await?;
+    let (content, facts) = call::ask(parts, &choice, &params, &made).await?;
     let content = tags::hide_for_reader(&content, &bounds.hide_tags).unwrap_or(content);
     let content = clotho_compat::prompt::recall::embed_prefix(content.trim(), MAX_ANSWER_BYTES).to_owned();
-    if content.is_empty() { Err("the model answered without any text".to_owned()) } else { Ok((content, metadata)) }
+    if content.is_empty() { Err("the model answered without any text".to_owned()) } else { Ok((content, facts)) }
 }
 
 fn select_model(parts: &TurnServices, session: &Session, ask: &PluginModelCall) -> Result<ModelSelection, String> {
@@ -289,13 +290,14 @@ async fn write_answer(
     draft.delta = proposal.delta;
     draft.delta.problems.extend(rules_in_force::changed_plugins(&scene.rules.plugins, &scene.catalogue));
     // Record the call and write the node.
-    let mut told = json!({"plugin": plugin, "name": ask.name, "nodeId": asker.node.to_string()});
-    match (came, told.as_object_mut()) {
-        (Err(why), Some(told)) => _ = told.insert("error".into(), why.as_str().into()),
-        (Ok((_, known)), _) => draft.metadata.clone_from(known),
-        _ => {}
-    }
-    draft.metadata.insert(ANSWERS.into(), told);
+    draft.metadata.reply = came.as_ref().map(|(_, facts)| facts.clone()).unwrap_or_default();
+    draft.metadata.answers = Some(ModelCallRecord {
+        plugin: plugin.to_owned(),
+        name: ask.name.clone(),
+        node_id: asker.node,
+        error: came.as_ref().err().cloned(),
+        rest: Map::new(),
+    });
     let head = scene.session().head;
     let actor = Actor { user: asker.user, at: now, expected_leaf: Some(ExpectedVersion::Leaf(head)) };
     let (session, parent) = (asker.session, scene.at.node.id);

@@ -11,15 +11,17 @@ use crate::turn::ask::trace::BuiltPrompt;
 use crate::turn::machine::{ReplyEvent, ReplyFault, ReplyMachine};
 use crate::turn::models::providers::ReplyCost;
 use crate::turn::models::{ModelCandidate, ModelSelection};
+use clotho_core::json_facts::Fact;
+use clotho_core::tree::ReplyFacts;
 use clotho_provider::Usage;
 
-/// Returns the answer of the first model that gives one, with its metadata.
+/// Returns the answer of the first model that gives one, with its facts.
 pub async fn ask(
     parts: &Arc<TurnServices>,
     choice: &ModelSelection,
     params: &Map<String, Value>,
     made: &BuiltPrompt,
-) -> Result<(String, Map<String, Value>), String> {
+) -> Result<(String, ReplyFacts), String> {
     let deadline = Instant::now() + parts.config.limits.generation;
     let mut why = "no model can be asked".to_owned();
     for candidate in choice.candidates() {
@@ -28,12 +30,12 @@ pub async fn ask(
             why = format!("{}: {message}", candidate.name);
             continue;
         }
-        let mut metadata = machine.metadata();
-        metadata.insert("model".into(), candidate.name.as_str().into());
+        let mut facts = ReplyFacts { model: Some(candidate.name.clone()), ..ReplyFacts::default() };
+        machine.record_ending(&mut facts);
         if let Some(usage) = machine.usage() {
-            add_cost(parts, &mut metadata, (&candidate.client.endpoint().id, &candidate.model), &usage);
+            add_cost(parts, &mut facts, (&candidate.client.endpoint().id, &candidate.model), &usage);
         }
-        return Ok((machine.content().to_owned(), metadata));
+        return Ok((machine.content().to_owned(), facts));
     }
     Err(why)
 }
@@ -64,18 +66,13 @@ async fn collect_answer(
     machine
 }
 
-/// Adds the cost to the metadata, if the model server did not report it.
-pub fn add_cost(
-    parts: &TurnServices,
-    metadata: &mut Map<String, Value>,
-    (provider, model): (&str, &str),
-    usage: &Usage,
-) {
-    let is_unknown = metadata.get("cost").is_some_and(Value::is_null);
+/// Adds the cost to the facts, if the model server did not report it.
+pub fn add_cost(parts: &TurnServices, facts: &mut ReplyFacts, (provider, model): (&str, &str), usage: &Usage) {
+    let is_unknown = facts.cost.is_unknown();
     let Some(ReplyCost { cost, saved, from }) = parts.models.cost(provider, model, usage).filter(|_| is_unknown) else {
         return;
     };
-    metadata.insert("cost".into(), Value::Number(cost));
-    metadata.insert("costFrom".into(), from.into());
-    metadata.extend(saved.map(|saved| ("saved".to_owned(), Value::Number(saved))));
+    facts.cost = Fact::Known(cost);
+    facts.cost_from = Fact::Known(from.to_owned());
+    facts.saved = saved.or(facts.saved.take());
 }

@@ -19,7 +19,7 @@ mod call;
 mod value_commands;
 mod values;
 
-pub use answer_nodes::{ANSWERS, latest_after_answers, seen};
+pub use answer_nodes::{latest_after_answers, seen};
 pub use asks::PluginModelCalls;
 pub use call::{add_cost, ask};
 pub use value_commands::keep;

@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use clotho_core::tree::{Delta, NodeProblem};
+use clotho_core::tree::{Delta, NodeMetadata, NodeProblem};
 use clotho_core::world::{SchemaSet, World};
 use clotho_plugin::mvu::{self, MvuTarget};
-use clotho_store::VALUES_KEY;
 
 use crate::turn::rules::hooks::{ActivePlugin, HookContext, HookProposal, visible_problems};
 
@@ -18,9 +17,9 @@ const HOOK: &str = "values";
 const NAMED: usize = 3;
 
 /// Applies the values model's changes that no plugin reads itself.
-pub fn keep(stage: &HookContext, metadata: &Map<String, Value>, proposal: &mut HookProposal) {
-    let kept = metadata.get(VALUES_KEY);
-    let Some(text) = kept.and_then(|kept| kept.get("text")?.as_str()) else { return };
+pub fn keep(stage: &HookContext, metadata: &NodeMetadata, proposal: &mut HookProposal) {
+    let Some(kept) = &metadata.values else { return };
+    let Some(text) = &kept.text else { return };
     let (readers, others): (Vec<&ActivePlugin>, Vec<&ActivePlugin>) =
         stage.plugins.iter().partition(|player| player.plugin.reads_commands());
     let holders: Vec<MvuTarget> = others.iter().map(|player| holder(player)).collect();
@@ -36,7 +35,7 @@ pub fn keep(stage: &HookContext, metadata: &Map<String, Value>, proposal: &mut H
     if left_out.is_empty() {
         return;
     }
-    let model = kept.and_then(|kept| kept.get("model")?.as_str()).unwrap_or_default();
+    let model = kept.call.model.as_deref().unwrap_or_default();
     let named: Vec<&str> = left_out.iter().take(NAMED).map(String::as_str).collect();
     let more = if left_out.len() > NAMED { "; …" } else { "" };
     let message = format!("{} of the changes by {model} left out: {}{more}", left_out.len(), named.join("; "));

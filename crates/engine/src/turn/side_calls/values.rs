@@ -7,10 +7,9 @@ use serde_json::{Map, Value, json};
 
 use clotho_compat::prompt::values_request::values_messages;
 use clotho_compat::prompt::{OutgoingMessage, PromptLine, status, tags};
-use clotho_core::tree::{NodeProblem, Role};
+use clotho_core::tree::{NodeMetadata, NodeProblem, ReplyFacts, Role, ValuesRecord};
 use clotho_core::world::World;
 use clotho_plugin::mvu;
-use clotho_store::VALUES_KEY;
 
 use super::call;
 use crate::turn::ask::prompt_bounds;
@@ -34,8 +33,8 @@ const NOTHING: [&str; 12] =
 /// The result of a call.
 #[derive(Debug, Default)]
 pub struct ValuesModelResult {
-    /// The metadata of the node: the commands as `text`, the usage, or the failure.
-    pub told: Map<String, Value>,
+    /// What the metadata of the node keeps: the commands, the usage, or the failure.
+    pub told: ValuesRecord,
     /// The sent messages, for the trace.
     pub messages: Vec<Value>,
     /// The answer, for the trace, if it was useless.
@@ -47,10 +46,11 @@ pub struct ValuesModelResult {
 impl ValuesModelResult {
     /// A result without commands, with its reason.
     pub fn failure(model: &str, why: &str) -> Self {
-        let told = [("model", model), ("error", why)].map(|(key, text)| (key.to_owned(), Value::from(text)));
+        let call = ReplyFacts { model: Some(model.to_owned()), ..ReplyFacts::default() };
+        let told = ValuesRecord { call, failure: Some(why.to_owned()), ..ValuesRecord::default() };
         let message = format!("the values were not kept by {model}: {why}");
         let problem = Some(NodeProblem { code: "values_failed".into(), message, plugin: None });
-        Self { told: told.into_iter().collect(), problem, ..Self::default() }
+        Self { told, problem, ..Self::default() }
     }
 }
 
@@ -100,15 +100,16 @@ fn last_lines(scene: &TurnSnapshot, reply: &str, hide_tags: &[String]) -> [Promp
 }
 
 /// Checks an answer and returns its commands.
-fn read_answer(model: &str, content: &str, mut told: Map<String, Value>) -> ValuesModelResult {
+fn read_answer(model: &str, content: &str, call: ReplyFacts) -> ValuesModelResult {
     if mvu::count_commands(&wrap_in_tags(content)) == 0 && !is_no_change(content) {
         let words: String = content.trim().chars().take(SHOWN).collect();
         let none = ValuesModelResult::failure(model, &format!("there is no command in its answer: \"{words}\""));
-        told.extend(none.told);
+        let call = ReplyFacts { model: none.told.call.model, ..call };
+        let told = ValuesRecord { call, failure: none.told.failure, ..ValuesRecord::default() };
         let answer = Some(clotho_compat::prompt::recall::embed_prefix(content, WORDS).to_owned());
         return ValuesModelResult { told, answer, problem: none.problem, ..ValuesModelResult::default() };
     }
-    told.insert("text".into(), wrap_in_tags(content).into());
+    let told = ValuesRecord { call, text: Some(wrap_in_tags(content)), ..ValuesRecord::default() };
     ValuesModelResult { told, ..ValuesModelResult::default() }
 }
 
@@ -166,11 +167,11 @@ fn wrap_in_tags(content: &str) -> String {
 
 /// Returns a message as its rules read it: without hidden tags. With a values model, its commands replace those in the
 /// text.
-pub fn with_values(hide_tags: &[String], role: Role, content: &str, metadata: &Map<String, Value>) -> Arc<str> {
+pub fn with_values(hide_tags: &[String], role: Role, content: &str, metadata: &NodeMetadata) -> Arc<str> {
     let heard = tags::heard(role, content, hide_tags);
-    let Some(kept) = metadata.get(VALUES_KEY) else { return Arc::from(heard) };
+    let Some(kept) = &metadata.values else { return Arc::from(heard) };
     let told = mvu::without_commands(&heard);
-    match kept.get("text").and_then(Value::as_str) {
+    match &kept.text {
         Some(commands) => Arc::from(format!("{told}\n\n{commands}")),
         None => Arc::from(told),
     }
@@ -193,8 +194,8 @@ mod tests {
             ("I am sorry, but I can't help with that.", false),
             ("She smiles and pours the tea.", false),
         ] {
-            let kept = read_answer("m", content, Map::new());
-            assert_eq!((kept.problem.is_none(), kept.told.contains_key("text")), (is_good, is_good), "{content}");
+            let kept = read_answer("m", content, ReplyFacts::default());
+            assert_eq!((kept.problem.is_none(), kept.told.text.is_some()), (is_good, is_good), "{content}");
             assert_eq!(kept.answer.is_some(), !is_good);
         }
     }

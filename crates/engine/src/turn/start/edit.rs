@@ -6,7 +6,7 @@ use clotho_core::ids::{NodeId, SessionId, UserId};
 use clotho_core::oplog::OperationKind;
 use clotho_core::tree::Role;
 use clotho_core::tree::edit::{self, TreeError};
-use clotho_store::{MessageWrite, NodeDraft, VALUES_KEY};
+use clotho_store::{MessageWrite, NodeDraft};
 
 use super::GenerateOptions;
 use super::change;
@@ -15,9 +15,6 @@ use crate::turn::cast::UserPersona;
 use crate::turn::rules::rules_in_force;
 use crate::turn::snapshot::{self, SnapshotQuery};
 use crate::turn::{EditSpec, GenerationSpec, TurnEngine, TurnError, TurnReceipt};
-
-/// The metadata key of the messages that a summary covers.
-const SUMMARIZED: &str = "summarizedFrom";
 
 /// Writes an edited version of a message as its sibling.
 pub async fn edit(
@@ -54,11 +51,11 @@ pub async fn edit(
     let mut draft = NodeDraft::new(NodeId::new(parts.ids.next(now)), old.role, old.kind, old.dice_seed, now);
     (draft.author, draft.persona, draft.character) = (Some(caller), old.persona, old.character);
     (draft.name, draft.content) = (old.name.clone(), asked.content);
-    draft.metadata.insert("editedFrom".into(), old.id.to_string().into());
+    draft.metadata.edited_from = Some(old.id);
     // Keep what the values model said of the old version.
-    draft.metadata.extend(old.metadata.get(VALUES_KEY).map(|kept| (VALUES_KEY.to_owned(), kept.clone())));
+    draft.metadata.values.clone_from(&old.metadata.values);
     // An edited summary covers the same messages.
-    draft.metadata.extend(old.metadata.get(SUMMARIZED).map(|ids| (SUMMARIZED.to_owned(), ids.clone())));
+    draft.metadata.summarized_from.clone_from(&old.metadata.summarized_from);
     // Only an edit with a reply begins a turn with the wanted rules.
     let mut bridge =
         if generate.is_some() { change::rules_change_below(parts, &mut scene, &draft, now).await } else { None };

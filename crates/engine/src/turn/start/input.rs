@@ -83,7 +83,7 @@ async fn run_on_input(
     let InputHookRun { text, mut input, mut proposal, command_plugins: aside } = heard;
     hooks::mark_command_only(&mut proposal.delta, &aside);
     if text != original {
-        draft.metadata.insert("originalContent".into(), original.into());
+        draft.metadata.original_content = Some(original);
         draft.content = text;
     }
     draft.delta = proposal.delta;

@@ -15,14 +15,15 @@ pub(super) mod reroll;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::live::LiveSessions;
 use clotho_core::clock::Time;
 use clotho_core::ids::{NodeId, SessionId, UserId};
 use clotho_core::oplog::OperationKind;
 use clotho_core::tree::edit::{TreeError, check_parent};
-use clotho_core::tree::{Kind, Role, Session, Status};
+use clotho_core::tree::reply_facts::GenerationOverride;
+use clotho_core::tree::{Kind, NodeMetadata, Role, Session, Status};
 use clotho_plugin::{PluginModelCall, SummaryProposal};
 use clotho_store::{Actor, ExpectedVersion, IdempotencyClaim, MessageWrite, NodeDraft, StoreReader, StoredSession};
 
@@ -238,7 +239,7 @@ pub fn replies(
     let Some(generate) = &wish.generate else { return Ok(Vec::new()) };
     let mut metadata = request_metadata(parts, session, generate, wish.plugin_reply.as_ref())?;
     if let Some(continued) = &wish.continued {
-        metadata.insert("continuedFrom".into(), continued.node.to_string().into());
+        metadata.continued_from = Some(continued.node);
     }
     if let Some(character) = generate.character.filter(|id| !new_session::has_character(session, *id)) {
         let message = format!("character {character} does not play in this session");
@@ -266,21 +267,21 @@ fn request_metadata(
     session: &Session,
     generate: &GenerationSpec,
     given: Option<&PluginReply>,
-) -> Result<Map<String, Value>, TurnError> {
-    let mut metadata = Map::new();
+) -> Result<NodeMetadata, TurnError> {
+    let mut metadata = NodeMetadata::default();
     if let Some(given) = given {
-        metadata.insert("model".into(), format!("plugin:{}", given.plugin).into());
+        metadata.reply.model = Some(format!("plugin:{}", given.plugin));
         return Ok(metadata);
     }
     // If the session's own model no longer exists, the message is kept and its reply fails.
     if let Some(named) = &generate.model {
         parts.models.find(named).map_err(|error| TurnError::Invalid { field: "model", message: error.to_string() })?;
     }
-    let model = model(parts, session, generate);
-    metadata.insert("model".into(), model.into());
-    metadata.insert("params".into(), Value::Object(merged_params(session, generate)));
+    metadata.reply.model = Some(model(parts, session, generate));
+    metadata.reply.params = Some(merged_params(session, generate));
     if generate.model.is_some() || !generate.params.is_empty() {
-        metadata.insert("override".into(), json!({"model": generate.model, "params": generate.params}));
+        let (model, params) = (generate.model.clone(), generate.params.clone());
+        metadata.overridden = Some(GenerationOverride { model, params });
     }
     Ok(metadata)
 }

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use clotho_core::ids::{NodeId, SessionId, UserId};
 use clotho_core::oplog::OperationKind;
 use clotho_core::tree::edit::{self, TreeError};
+use clotho_core::tree::reply_facts::GenerationOverride;
 use clotho_core::tree::{Kind, Node, Role, Session, Status};
 use clotho_store::{ExpectedVersion, MessageWrite, StoreReader, StoredSession};
 
@@ -163,11 +162,8 @@ fn repeat_generation(parts: &TurnServices, session: &Session, beside: &Node, ask
     if beside.role != Role::Assistant {
         return asked;
     }
-    let before = beside.metadata.get("override");
-    let model = before.and_then(|before| before.get("model")).and_then(Value::as_str);
-    let model = model.filter(|model| parts.models.find(model).is_ok()).map(str::to_owned);
-    let mut params =
-        before.and_then(|before| before.get("params")).and_then(Value::as_object).cloned().unwrap_or_default();
+    let GenerationOverride { model, mut params } = beside.metadata.overridden.clone().unwrap_or_default();
+    let model = model.filter(|model| parts.models.find(model).is_ok());
     params.shift_remove("seed");
     params.extend(asked.params);
     GenerationSpec {

@@ -1,0 +1,330 @@
+//! What the server records about replies besides their text: the metadata of nodes and summaries, and the heads of traces.
+//! The JSON forms are in `docs/api.md`; keys of other programs and of newer versions are kept.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Number, Value};
+
+use crate::ids::{NodeId, SessionId};
+use crate::json_facts::Fact;
+use crate::{json_facts, json_object};
+
+json_facts! {
+    /// The facts of one reply of a model or a narrator, also of a side call.
+    ReplyFacts {
+        /// The model that was asked, by its name here; `plugin:ID` for a plugin.
+        model: Option<String> = "model",
+        /// The requested name, if it stands for a list of models.
+        alias: Option<String> = "alias",
+        /// The models of the list that failed before one answered.
+        passed_over: Option<Vec<SkippedModelRecord>> = "passedOver",
+        /// The parameters as sent.
+        params: Option<Map<String, Value>> = "params",
+        /// The time in the queue, in milliseconds.
+        queued_ms: Option<u64> = "queuedMs",
+        /// The time from request to end, in milliseconds.
+        latency_ms: Option<u64> = "latencyMs",
+        /// The time from request to the first text, in milliseconds.
+        first_token_ms: Fact<u64> = "firstTokenMs",
+        /// The tokens, as the provider counted them.
+        token_count: Option<TokenCount> = "tokenCount",
+        /// The prompt tokens that came from the provider's cache.
+        cached_tokens: Fact<u64> = "cachedTokens",
+        /// The cost in the provider's currency.
+        cost: Fact<Number> = "cost",
+        /// Who told the cost: `provider`, or the price list.
+        cost_from: Fact<String> = "costFrom",
+        /// What prompt caching saved, in the same currency.
+        saved: Option<Number> = "saved",
+        /// The tools that the model called.
+        tool_calls: Option<Vec<ToolCallRecord>> = "toolCalls",
+        /// Why the model stopped; `cancelled` if a user stopped it.
+        finish_reason: Fact<String> = "finishReason",
+        /// Why the reply failed.
+        error: Option<ReplyErrorRecord> = "error",
+        /// The model as the provider calls it.
+        reported_model: Option<String> = "reportedModel",
+        /// Whether the text ends before the model was done.
+        is_truncated: Option<bool> = "isTruncated",
+    }
+}
+
+impl ReplyFacts {
+    /// Returns the facts that a trace repeats.
+    pub fn for_trace(&self) -> Self {
+        Self { reported_model: None, is_truncated: None, ..self.clone() }
+    }
+}
+
+/// A model of a list that failed before another one answered.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SkippedModelRecord {
+    pub model: String,
+    pub code: String,
+    pub message: String,
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// The tokens of a request and its answer.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TokenCount {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion: Option<u64>,
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// A call of a tool, as the model wrote it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ToolCallRecord {
+    pub id: Value,
+    pub name: Value,
+    pub arguments: Value,
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// Why a reply failed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReplyErrorRecord {
+    /// One of the error codes of nodes.
+    pub code: String,
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+json_object! {
+    /// The metadata of a node.
+    NodeMetadata(
+        /// The facts of the reply, if the node is one.
+        reply: ReplyFacts
+    ) {
+        /// The seed as sent.
+        seed: Fact<Value> = "seed",
+        /// What the request set instead of the session's settings.
+        overridden: Option<GenerationOverride> = "override",
+        /// What the values model said.
+        values: Option<ValuesRecord> = "values",
+        /// The reply that this one continues.
+        continued_from: Option<NodeId> = "continuedFrom",
+        /// The version from which this one was edited.
+        edited_from: Option<NodeId> = "editedFrom",
+        /// The text as typed, if plugins changed it.
+        original_content: Option<String> = "originalContent",
+        /// The messages that a summary node replaces.
+        summarized_from: Option<Vec<NodeId>> = "summarizedFrom",
+        /// The leaf of the other branch, on a node that a merge made.
+        merged_from: Option<NodeId> = "mergedFrom",
+        /// The origins of its operations ([`MergedNodeRecord`](super::merge_parts::MergedNodeRecord)).
+        merged_nodes: Option<Vec<Value>> = "mergedNodes",
+        /// The background call whose answer made the node.
+        answers: Option<ModelCallRecord> = "answers",
+        /// Where a copy or an imported message comes from.
+        provenance: Option<Provenance> = "provenance",
+        /// Imported data that has no place in a node.
+        sillytavern: Option<Map<String, Value>> = "sillytavern",
+    }
+}
+
+/// What a request set instead of the session's settings.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct GenerationOverride {
+    #[serde(default)]
+    pub model: Option<String>,
+    #[serde(default)]
+    pub params: Map<String, Value>,
+}
+
+/// A background call of a plugin.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelCallRecord {
+    pub plugin: String,
+    pub name: String,
+    /// The node whose turn asked.
+    pub node_id: NodeId,
+    /// Why there is no answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// Where a copy or an imported message comes from.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Provenance {
+    /// The file of an import.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The session of the original.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<SessionId>,
+    /// The original.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_id: Option<NodeId>,
+    /// Details of the file format.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+json_object! {
+    /// What the values model said about a reply.
+    ValuesRecord(
+        /// The facts of its call.
+        call: ReplyFacts
+    ) {
+        /// Its commands.
+        text: Option<String> = "text",
+        /// Why there are none.
+        failure: Option<String> = "error",
+    }
+}
+
+json_object! {
+    /// The metadata of an automatic summary.
+    SummaryMetadata(
+        /// The facts of the call that made it.
+        reply: ReplyFacts
+    ) {
+        /// The plugin that proposed it.
+        plugin: Option<String> = "plugin",
+    }
+}
+
+json_object! {
+    /// The head of a trace: everything except blocks and history.
+    TraceHead(
+        /// The facts of the reply.
+        reply: ReplyFacts
+    ) {
+        /// The hooks that ran for the prompt.
+        plan: Option<Vec<Map<String, Value>>> = "plan",
+        /// The regex scripts that changed the prompt.
+        scripts: Option<Vec<Value>> = "scripts",
+        /// The hash of the messages as sent.
+        hash: Option<String> = "hash",
+        /// The estimated tokens of the prompt.
+        tokens_estimated: Option<u64> = "tokensEstimated",
+        /// The tokens of the prompt, with who counted them.
+        tokens: Option<PromptTokens> = "tokens",
+        /// The newest message that was left out, and why.
+        history_cut: Fact<HistoryCut> = "historyCut",
+        /// The tags whose contents are hidden from models.
+        hide_tags: Option<Vec<String>> = "hideTags",
+        /// What macros put into the prompt.
+        macros: Option<Value> = "macros",
+        /// The rolling summaries in the prompt.
+        summaries: Option<SummariesTrace> = "summaries",
+        /// The recalled passages.
+        recall: Option<Value> = "recall",
+        /// The preset and why it was used.
+        preset: Option<PresetTrace> = "preset",
+        /// The offered tools.
+        tools: Option<Vec<Value>> = "tools",
+        /// The active entries of lorebooks.
+        lore: Option<Value> = "lore",
+        /// The chat template, if the prompt is sent as one text.
+        template: Option<Value> = "template",
+        /// The model that refused tools, so that they are in the text.
+        tools_in_text: Option<ToolsRefusalRecord> = "toolsInWords",
+        /// What the values model said.
+        values: Option<ValuesRecord> = "values",
+    }
+}
+
+/// The tokens of a prompt.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PromptTokens {
+    pub count: u64,
+    /// A tokenizer, `server`, or an estimate.
+    pub by: String,
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// Where the history of a prompt was cut.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HistoryCut {
+    pub why: String,
+    /// The newest message that was left out.
+    pub through: NodeId,
+}
+
+/// The rolling summaries of a prompt.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SummariesTrace {
+    /// The token budget of the prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<u64>,
+    /// The summaries that were used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub texts: Option<Vec<Map<String, Value>>>,
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// The preset of a prompt.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PresetTrace {
+    /// Whether each message begins with the speaker's name.
+    pub named: bool,
+    /// Whether neighbouring messages of one role are joined.
+    pub joined: bool,
+    /// Whether a stored preset was used.
+    pub chosen: bool,
+    /// Which one, and why.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// A server that refused the request because of its tools.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ToolsRefusalRecord {
+    pub model: String,
+    pub why: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn object(value: Value) -> Map<String, Value> {
+        value.as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn node_metadata_round_trip_keeps_every_key() {
+        let stored = object(json!({
+            "model": "m", "params": {"temperature": 0.70}, "seed": null, "finishReason": "stop", "isTruncated": false,
+            "latencyMs": 12, "firstTokenMs": null, "tokenCount": {"prompt": 5, "completion": 7, "reasoning": 2},
+            "cachedTokens": null, "cost": 0.0010, "costFrom": "provider",
+            "error": {"code": "x", "message": "y", "hint": "z", "args": {"n": 1}},
+            "values": {"model": "k", "error": "it was stopped", "odd": 1},
+            "provenance": {"file": "a.jsonl", "line": 3, "hash": "h"}, "somebodyElses": [1, {"two": null}],
+        }));
+        let read = NodeMetadata::from(stored.clone());
+        assert_eq!(read.reply.model.as_deref(), Some("m"));
+        assert!(read.seed.is_unknown() && read.reply.first_token_ms.is_unknown());
+        assert_eq!(read.reply.cost.get().map(ToString::to_string).as_deref(), Some("0.0010"));
+        assert_eq!(read.values.as_ref().and_then(|values| values.failure.as_deref()), Some("it was stopped"));
+        assert_eq!(read.rest.keys().collect::<Vec<_>>(), ["somebodyElses"]);
+        assert_eq!(Map::from(read), stored);
+    }
+
+    #[test]
+    fn node_metadata_value_of_other_type_counts_as_absent_and_is_kept() {
+        let stored = object(
+            json!({"model": 5, "latencyMs": -1, "error": "x", "provenance": [], "tokenCount": {"prompt": "many"}}),
+        );
+        let read = NodeMetadata::from(stored.clone());
+        assert_eq!(read.reply, ReplyFacts::default());
+        assert_eq!(Map::from(read), stored);
+    }
+}
