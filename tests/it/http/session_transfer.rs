@@ -313,3 +313,19 @@ async fn session_import_paused_does_not_block_turns() {
     let arrived = tokio::task::spawn_blocking(move || import.join().unwrap()).await.unwrap();
     assert_eq!((arrived.totals.sessions, arrived.totals.skipped), (2, 0), "{}", arrived.report);
 }
+
+/// A file of version 0.1.0, with what its server answered about each reply: the facts of replies and traces read back as
+/// they were stored, in every key.
+#[actix_web::test]
+async fn recorded_file_of_first_version_reads_back_replies_and_traces() {
+    let app = TestServer::start().await;
+    let sid = imported(&app, include_bytes!("../../fixtures/replies/replies-0.1.0.clotho")).await;
+    let recorded: Vec<Value> =
+        serde_json::from_str(include_str!("../../fixtures/replies/replies-0.1.0.json")).expect("recorded answers");
+    for reply in &recorded {
+        let node = format!("/api/chat/{sid}/node/{}", reply["id"].as_str().unwrap());
+        is_same(&app.get(&node).await["metadata"].to_string(), &reply["metadata"].to_string());
+        is_same(&app.get(&format!("{node}/trace")).await.to_string(), &reply["trace"].to_string());
+    }
+    assert_eq!(recorded.len(), 3);
+}
