@@ -29,7 +29,7 @@ fn main() -> io::Result<()> {
 }
 
 /// The page's modules and styles: the program has the few files that are built of them (`tools/vendor/page.mjs`).
-const PARTS: [&str; 2] = ["js", "css"];
+const PARTS: [&str; 2] = ["src", "css"];
 
 /// Collects the files below `folder`, with paths that have `/` between the parts.
 fn collect(folder: &Path, prefix: &str, files: &mut Vec<String>) -> io::Result<()> {
@@ -52,7 +52,9 @@ fn collect(folder: &Path, prefix: &str, files: &mut Vec<String>) -> io::Result<(
     Ok(())
 }
 
-/// What only serves development: hidden files, tests of plugins, types for the checker.
+/// What only serves development: hidden files, tests of plugins, types and settings for the checkers.
 fn is_left_out(name: &str) -> bool {
-    name.starts_with('.') || matches!(name, "tests" | "node_modules" | "tsconfig.json") || name.ends_with(".d.ts")
+    name.starts_with('.')
+        || matches!(name, "tests" | "node_modules" | "tsconfig.json" | "biome.jsonc")
+        || name.ends_with(".d.ts")
 }

@@ -5,7 +5,7 @@
 #   scripts/test.sh --quick    without the browser
 #   --no-install               never install Debian packages
 #
-# Needs Rust, a C compiler and make. The page's types and its libraries are checked with Node, the page itself in Chromium: on
+# Needs Rust, a C compiler and make. The page's types, format and build are checked with Node, the page itself in Chromium: on
 # Debian and its like those are installed when they are missing and this runs as root or with a sudo that asks nothing;
 # anywhere else a step that cannot run is named in the table and counts as left out, not as failed.
 #
@@ -238,15 +238,21 @@ fetch() {
   return 1
 }
 
+# The tests of the page take the types out of its modules with what is installed there.
+has_page_tools=no
+
 # The newest syntax that the tools use needs it.
 has_node() { has node && has npm && [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 20 ]; }
 
 if ! has_node; then
   leave_out "types of the page" "Node 20 or newer and npm are missing"
-  leave_out "libraries of the page" "Node 20 or newer and npm are missing"
-elif fetch tools/vendor "types of the page" "libraries of the page"; then
+  leave_out "format and lints of the page" "Node 20 or newer and npm are missing"
+  leave_out "build of the page" "Node 20 or newer and npm are missing"
+elif fetch tools/vendor "types of the page" "format and lints of the page" "build of the page"; then
+  has_page_tools=yes
   run "types of the page" count_nothing npm --prefix tools/vendor run --silent types
-  run "libraries of the page" count_nothing npm --prefix tools/vendor run --silent check
+  run "format and lints of the page" count_nothing npm --prefix tools/vendor run --silent lint
+  run "build of the page" count_nothing npm --prefix tools/vendor run --silent check
 fi
 
 chromium=$(find_chromium)
@@ -259,6 +265,8 @@ elif [ -z "$chromium" ]; then
   leave_out "the page in a browser" "Chromium is missing"
 elif [ -z "$CLOTHO_BIN" ]; then
   leave_out "the page in a browser" "the program was not built"
+elif [ "$has_page_tools" = no ]; then
+  leave_out "the page in a browser" "the tools of the page (tools/vendor) could not be installed"
 elif fetch tests/ui "the page in a browser"; then
   export CHROMIUM=$chromium
   has_chinese_font || echo "no Chinese font is installed: Chinese text shows as boxes, which no test looks at"

@@ -2,7 +2,7 @@
 //!
 //! `build.rs` generates the tables. The page is served below [`WebAssets::version`], a hash of all its files, so an
 //! upgrade never mixes versions and browsers may cache it forever. For development, [`WebAssets::from_folder`] serves a
-//! folder instead. To add a file, put it into the folder; `build.rs` leaves out tests and types.
+//! folder instead. To add a file, put it into the folder; `build.rs` leaves out sources, tests and types.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use bytes::Bytes;
 /// An embedded file.
 #[derive(Debug, Clone, Copy)]
 pub struct BundledFile {
-    /// The path below its folder, separated by `/`: `js/main.js`.
+    /// The path below its folder, separated by `/`: `built/js/main.js`.
     pub path: &'static str,
     pub bytes: &'static [u8],
 }
@@ -78,15 +78,6 @@ impl WebAssets {
         match &self.0 {
             WebAssetSource::Bundled => &BUNDLED.version,
             WebAssetSource::Folder(_) => "dev",
-        }
-    }
-
-    /// Returns the folder of scripts and styles below [`WebAssets::version`]: `built/` for the bundles, or empty for
-    /// the sources of a development folder.
-    pub fn build_path(&self) -> &'static str {
-        match &self.0 {
-            WebAssetSource::Bundled => "built/",
-            WebAssetSource::Folder(_) => "",
         }
     }
 

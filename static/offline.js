@@ -15,7 +15,12 @@ const DOCUMENT = /^\/(?:settings|s\/.*)?$/;
 const FILE = /^\/assets\/[^/]+\//;
 /** What is read for the story, with the id of it; and what stands around it. */
 const OF_STORY = /^\/api\/(?:sessions|chat)\/([^/]+)(?:\/|$)/;
-const KEPT = [/^\/api\/auth\/me$/, /^\/api\/(?:sessions|characters|personas)$/, /^\/api\/(?:characters|personas)\/[^/]+\/avatar$/, OF_STORY];
+const KEPT = [
+  /^\/api\/auth\/me$/,
+  /^\/api\/(?:sessions|characters|personas)$/,
+  /^\/api\/(?:characters|personas)\/[^/]+\/avatar$/,
+  OF_STORY,
+];
 /** What is larger than this is no story to read on the way, in bytes. */
 const LARGEST = 4 << 20;
 /** So many answers are kept; the oldest go. */
@@ -43,10 +48,14 @@ worker.addEventListener("message", (/** @type {any} */ event) => {
 /** @param {string} address */
 async function keep(address) {
   const url = new URL(address, location.origin);
-  const way = url.pathname === "/" ? keepDocument : FILE.test(url.pathname) ? keepFile : isKept(url.pathname) ? keepAnswer : null;
+  const way =
+    url.pathname === "/" ? keepDocument : FILE.test(url.pathname) ? keepFile : isKept(url.pathname) ? keepAnswer : null;
   if (!way || url.origin !== location.origin) return;
   // What cannot be had now is kept when it is read next.
-  await fetch(url).then((response) => way(new Request(url), response), () => null);
+  await fetch(url).then(
+    (response) => way(new Request(url), response),
+    () => null,
+  );
 }
 
 /** @param {string} path */
@@ -87,7 +96,9 @@ async function keepDocument(_, response) {
   const cache = await caches.open(PAGE);
   const [present] = /\/assets\/[^/"]+\//.exec(await response.clone().text()) ?? [];
   await cache.put("/", response);
-  const old = (await cache.keys()).filter(({ url }) => present && new URL(url).pathname !== "/" && !new URL(url).pathname.startsWith(present));
+  const old = (await cache.keys()).filter(
+    ({ url }) => present && new URL(url).pathname !== "/" && !new URL(url).pathname.startsWith(present),
+  );
   await Promise.all(old.map((request) => cache.delete(request)));
 }
 

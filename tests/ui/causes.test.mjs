@@ -1,7 +1,7 @@
 // The page against the real server: why a value is what it is, from the world panel and from a message.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { causesOf, inputsOf } from "../../static/js/lib/causes.js";
+import { causesOf, inputsOf } from "../../static/src/lib/causes.ts";
 import { reader, test } from "./support/browser.mjs";
 import { purseStory } from "./support/purse.mjs";
 import { browser, check, model, own, use, last } from "./support/stage.mjs";

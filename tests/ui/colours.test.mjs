@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
-import { cardsOf, layOut } from "../../static/js/tree/layout.js";
-import { FLAG, trunkTo } from "../../static/js/tree/outline.js";
+import { cardsOf, layOut } from "../../static/src/tree/layout.ts";
+import { FLAG, trunkTo } from "../../static/src/tree/outline.ts";
 
 const css = readFileSync(new URL("../../static/css/base.css", import.meta.url), "utf8");
 /** What can be read needs so much contrast, and what only has to be seen. */
@@ -102,7 +102,7 @@ function everything() {
 }
 
 describe("the colours of the tree", async () => {
-  const { paint } = await import("../../static/js/views/tree-paint.js");
+  const { paint } = await import("../../static/src/views/tree-paint.ts");
   for (const [theme, name] of /** @type {[0 | 1, string][]} */ ([[0, "light"], [1, "dark"]])) {
     const look = { ...Object.fromEntries(Object.entries(ROLES).map(([role, of]) => [role, token(of, theme)])), sans: "sans", serif: "serif" };
     const surface = token("surface", theme);

@@ -1,7 +1,7 @@
 // Devices of the house: the owner pairs one on the page, the phone comes in by its code, and is put out again.
 import assert from "node:assert/strict";
 import { describe, test as plain } from "node:test";
-import { codeOf, darkPath, minutes, spelledCode } from "../../static/js/lib/pairing.js";
+import { codeOf, darkPath, minutes, spelledCode } from "../../static/src/lib/pairing.ts";
 import { reader, test, until } from "./support/browser.mjs";
 import { startHouse } from "./support/house.mjs";
 import { REFUSED, browser, check, clotho, composer, last } from "./support/stage.mjs";

@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, test as plainTest } from "node:test";
-import { fileURLToPath } from "node:url";
 import { reader, test, until } from "./support/browser.mjs";
 import { openTree, put, seen, tree } from "./support/overview.mjs";
 import { bleed, browser, chat, check, choose, clotho, last, messageOf, model, newStory, say, session, use } from "./support/stage.mjs";
+import { pageOfModules } from "./support/typescript.mjs";
 
-// What opens here is called by the page's own modules, which the program has put together: they are served as they are.
-process.env.CLOTHO_SERVER__STATIC_DIR ??= fileURLToPath(new URL("../../static", import.meta.url));
+// What opens here is called by the page's own modules, which the program has put together: they are served one by one.
+process.env.CLOTHO_SERVER__STATIC_DIR ??= pageOfModules();
 
 /** @typedef {import("playwright-core").Page} Page */
 /** @typedef {Awaited<ReturnType<typeof furnish>>} House */
@@ -341,7 +341,7 @@ async function at(page, path, sign) {
   await page.locator(sign).first().waitFor();
 }
 
-const source = (/** @type {string} */ path) => readFile(new URL(`../../static/js/${path}`, import.meta.url), "utf8");
+const source = (/** @type {string} */ path) => readFile(new URL(`../../static/src/${path}`, import.meta.url), "utf8");
 /** @param {string} text @param {RegExp} pattern */
 const namesIn = (text, pattern) => [...new Set([...text.matchAll(pattern)].map(([, name]) => name))].sort();
 
@@ -349,9 +349,9 @@ describe("everywhere", () => {
   plainTest("every dialog and every page there is stands in the lists that are looked through", async () => {
     const kinds = namesIn(await source("model/dialog.d.ts"), /\{ kind: "(\w+)"/g);
     assert.ok(kinds.length > 30);
-    assert.deepEqual(namesIn(await source("views/dialogs.js"), /case "(\w+)":/g), kinds, "each is drawn");
+    assert.deepEqual(namesIn(await source("views/dialogs.tsx"), /case "(\w+)":/g), kinds, "each is drawn");
     assert.deepEqual([...new Set(DIALOGS({}).map(({ dialog }) => dialog.kind))].sort(), kinds, "each is looked at");
-    const pages = namesIn(/@typedef \{(.*)\} Route/.exec(await source("model/page.js"))?.[1] ?? "", /page: "(\w+)"/g);
+    const pages = namesIn(/type Route =([^;]*(?:;[^;\n]*)*?);\n/.exec(await source("model/page.ts"))?.[1] ?? "", /page: "(\w+)"/g);
     assert.ok(pages.length >= 3);
     assert.deepEqual([...new Set(PAGES.map(({ page }) => page))].sort(), pages);
   });

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { readFile, readdir } from "node:fs/promises";
 import { describe, test } from "node:test";
 import { crc32 } from "node:zlib";
-import { belongs, belongsJson } from "../../static/js/lib/belongs.js";
-import { folded, grouped, kindsOf, sifted, tally } from "../../static/js/lib/findings.js";
-import { dataIn, filesIn } from "../../static/js/lib/folder.js";
-import { bytes, rate, span } from "../../static/js/lib/measure.js";
-import { pack } from "../../static/js/lib/zip.js";
+import { belongs, belongsJson } from "../../static/src/lib/belongs.ts";
+import { folded, grouped, kindsOf, sifted, tally } from "../../static/src/lib/findings.ts";
+import { dataIn, filesIn } from "../../static/src/lib/folder.ts";
+import { bytes, rate, span } from "../../static/src/lib/measure.ts";
+import { pack } from "../../static/src/lib/zip.ts";
 
 const golden = new URL("../fixtures/golden/", import.meta.url);
 const part = (path, text = path) => ({ path, file: new File([text], path.split("/").at(-1)) });

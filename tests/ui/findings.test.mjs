@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { describe, test } from "node:test";
-import cards from "../../static/js/lib/strings/en-cards.js";
-import english from "../../static/js/lib/strings/en-findings.js";
-import chineseCards from "../../static/js/lib/strings/zh-cards.js";
-import chinese from "../../static/js/lib/strings/zh-findings.js";
+import cards from "../../static/src/lib/strings/en-cards.ts";
+import english from "../../static/src/lib/strings/en-findings.ts";
+import chineseCards from "../../static/src/lib/strings/zh-cards.ts";
+import chinese from "../../static/src/lib/strings/zh-findings.ts";
 
 const folders = ["compat/src/interop", "engine/src/transfer"].map((folder) => new URL(`../../crates/${folder}/`, import.meta.url));
 const files = folders.flatMap((folder) => readdirSync(folder, { recursive: true }).filter((path) => path.endsWith(".rs")).map((path) => [path, folder]));

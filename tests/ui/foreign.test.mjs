@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { describe } from "node:test";
-import { pack } from "../../static/js/lib/zip.js";
+import { pack } from "../../static/src/lib/zip.ts";
 import { reader, test, until } from "./support/browser.mjs";
 import { files, folderOf, greeting, header, lines, said } from "./support/root.mjs";
 import { REFUSED, browser, check, clotho, own } from "./support/stage.mjs";

@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { describe, test } from "node:test";
 
-const FOLDER = new URL("../../static/js/lib/strings/", import.meta.url);
+const FOLDER = new URL("../../static/src/lib/strings/", import.meta.url);
 const load = async (/** @type {string} */ file) => (await import(new URL(file, FOLDER).href)).default;
-const names = (await readdir(FOLDER)).filter((file) => /^en.*\.js$/.test(file));
+const names = (await readdir(FOLDER)).filter((file) => /^en.*\.ts$/.test(file));
 
 /** @type {[string, string, string][]} */
 const pairs = [];
-const chinese = await load("zh.js");
+const chinese = await load("zh.ts");
 for (const name of names) {
   const english = await load(name);
   for (const [key, text] of Object.entries(english)) pairs.push([key, text, chinese[key]]);

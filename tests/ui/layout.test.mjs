@@ -2,8 +2,8 @@
 // deep and as wide as they come.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { cardAt, cardsOf, isFolded, layOut } from "../../static/js/tree/layout.js";
-import { FLAG, countsBelow, outlineOf, restated, trunkTo } from "../../static/js/tree/outline.js";
+import { cardAt, cardsOf, isFolded, layOut } from "../../static/src/tree/layout.ts";
+import { FLAG, countsBelow, outlineOf, restated, trunkTo } from "../../static/src/tree/outline.ts";
 
 const LEGEND = { roles: ["system", "user", "assistant"], kinds: ["root", "message", "greeting", "change", "summary", "merge"], statuses: ["generating", "complete", "error"], flags: ["disabled", "muted", "keyframe", "unread"] };
 

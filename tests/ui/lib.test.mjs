@@ -1,18 +1,18 @@
 // Pure parts of the page, without a browser.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { columnsOf, reachOf } from "../../static/js/lib/chart.js";
-import { differing } from "../../static/js/lib/differ.js";
-import { nested } from "../../static/js/lib/chapters.js";
-import { GIT } from "../../static/js/lib/git.js";
-import { keysIn, keywordsOf } from "../../static/js/lib/keywords.js";
-import { inRounds } from "../../static/js/lib/rounds.js";
-import { rulesOf } from "../../static/js/lib/manifest.js";
-import { groupsOf, isConcealed } from "../../static/js/lib/schema.js";
-import { bare, linesBetween, titlesOf, visible } from "../../static/js/lib/judged.js";
-import { SYNONYMS, otherNames } from "../../static/js/lib/synonyms.js";
-import { growing, quoted } from "../../static/js/lib/tags.js";
-import { unmarked } from "../../static/js/lib/text.js";
+import { columnsOf, reachOf } from "../../static/src/lib/chart.ts";
+import { differing } from "../../static/src/lib/differ.ts";
+import { nested } from "../../static/src/lib/chapters.ts";
+import { GIT } from "../../static/src/lib/git.ts";
+import { keysIn, keywordsOf } from "../../static/src/lib/keywords.ts";
+import { inRounds } from "../../static/src/lib/rounds.ts";
+import { rulesOf } from "../../static/src/lib/manifest.ts";
+import { groupsOf, isConcealed } from "../../static/src/lib/schema.ts";
+import { bare, linesBetween, titlesOf, visible } from "../../static/src/lib/judged.ts";
+import { SYNONYMS, otherNames } from "../../static/src/lib/synonyms.ts";
+import { growing, quoted } from "../../static/src/lib/tags.ts";
+import { unmarked } from "../../static/src/lib/text.ts";
 
 /** More than enough for whatever follows from what has happened. */
 const settled = () => steps(12);

@@ -246,7 +246,7 @@ describe("S4-52: scripts that mean harm", () => {
         }
       };
       const types = /** @type {any} */ (window).trustedTypes;
-      return [outcome(() => new Worker("/assets/dev/js/lib/script-worker.js")), outcome(() => types.createPolicy("clotho-worker", {})), outcome(() => types.createPolicy("mine", {}))];
+      return [outcome(() => new Worker("/assets/dev/built/js/script-worker.js")), outcome(() => types.createPolicy("clotho-worker", {})), outcome(() => types.createPolicy("mine", {}))];
     });
     assert.deepEqual(tried, ["TypeError", "TypeError", "TypeError"]);
     await close();

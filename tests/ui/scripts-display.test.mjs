@@ -5,9 +5,9 @@ import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { Apart } from "../../static/js/lib/apart.js";
-import { Macros } from "../../static/js/lib/macros.js";
-import { made, piecesOf } from "../../static/js/lib/scripts.js";
+import { Apart } from "../../static/src/lib/apart.ts";
+import { Macros } from "../../static/src/lib/macros.ts";
+import { made, piecesOf } from "../../static/src/lib/scripts.ts";
 
 const golden = join(resolve(dirname(fileURLToPath(import.meta.url)), "../fixtures/golden"), "regex");
 const context = JSON.parse(readFileSync(join(golden, "context.json"), "utf8"));

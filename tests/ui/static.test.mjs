@@ -8,13 +8,13 @@ import { gzipSync } from "node:zlib";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../static");
 const read = (path) => readFileSync(join(root, path), "utf8");
-const scripts = readdirSync(join(root, "js"), { recursive: true })
-  .map((path) => join("js", path))
-  .filter((path) => path.endsWith(".js"));
+const scripts = readdirSync(join(root, "src"), { recursive: true })
+  .map((path) => join("src", path))
+  .filter((path) => /(?<!\.d)\.tsx?$/.test(path));
 
-/** What a module imports at once; `import()` is not among it. */
+/** What a module imports at once and runs with: types and `import()` are not among it. */
 function imports(path) {
-  const statements = read(path).matchAll(/^(?:import|export)\s[^;]*?from\s+"(\.[^"]+)"/gm);
+  const statements = read(path).matchAll(/^(?:import|export)\s(?!type\b)[^;]*?from\s+"(\.[^"]+)"/gm);
   return [...statements].map(([, to]) => relative(root, resolve(root, dirname(path), to)));
 }
 
@@ -37,7 +37,7 @@ for (const [page, begins, most] of [["the library", ["main"], 40], ["a story", [
 }
 
 test("imports go one way: lib <- net, model <- tree <- actions <- views <- main", () => {
-  const floors = { vendor: 0, lib: 1, net: 2, model: 3, tree: 4, actions: 5, views: 6, "main.js": 7 };
+  const floors = { vendor: 0, lib: 1, net: 2, model: 3, tree: 4, actions: 5, views: 6, "main.tsx": 7 };
   const floorOf = (path) => floors[path.split("/")[path.startsWith("vendor") ? 0 : 1]];
   for (const path of scripts) {
     for (const to of imports(path)) {
@@ -51,11 +51,11 @@ test("text becomes markup in lib/markdown.js only, and there through the sanitis
   const sinks = /innerHTML|outerHTML|insertAdjacentHTML|document\.write|srcdoc|createContextualFragment|DOMParser|setHTML|\beval\(|new Function/;
   for (const path of scripts) assert.doesNotMatch(read(path), sinks, path);
   const users = scripts.filter((path) => read(path).includes("purify.js"));
-  assert.deepEqual(users, ["js/lib/markdown.js"]);
+  assert.deepEqual(users, ["src/lib/markdown.ts"]);
 });
 
 test("state changes in model/ only", () => {
-  for (const path of scripts.filter((p) => /^js\/(actions|views|tree|net)\//.test(p) || p === "js/main.js")) {
+  for (const path of scripts.filter((p) => /^src\/(actions|views|tree|net)\//.test(p) || p === "src/main.tsx")) {
     const source = read(path);
     const imported = [...source.matchAll(/^import (?:\* as (\w+)|\{([^}]*)\}) from "\.\.?\/(?:\.\.\/)?model\/[^"]+"/gm)];
     const names = imported.flatMap(([, space, list]) => (space ? [`${space}\\.\\w+`] : list.split(",").map((name) => name.trim())));

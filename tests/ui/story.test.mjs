@@ -1,11 +1,11 @@
 // The page against the real server: what a reader does in a story, in Chromium.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { fileURLToPath } from "node:url";
 import { reader, test, until } from "./support/browser.mjs";
 import { startClotho } from "./support/server.mjs";
 import { HP, POLICY, REFUSED, bar, bleed, browser, chat, clotho, composer, last, line, model, newStory, own, replyIsThere, say, session, texts, use } from "./support/stage.mjs";
 import { ATTACKS, PROSE } from "./support/texts.mjs";
+import { pageOfModules } from "./support/typescript.mjs";
 
 describe("the adventure", () => {
   test("S0-24 S1-19 S2-13 S0-50 S3-02: lose hit points, go back, they return; roll again, other dice; both timelines stay", async () => {
@@ -534,8 +534,8 @@ describe("Markdown", () => {
 
   test("what was streamed piece by piece is what one rendering of the whole shows", async () => {
     const { page, close } = await reader(browser, { expected: POLICY });
-    // The program has put the modules together: this one serves them as they are.
-    const server = await startClotho(`[server]\nstatic_dir = ${JSON.stringify(fileURLToPath(new URL("../../static", import.meta.url)))}\n`);
+    // The program has put the modules together: this one serves them one by one.
+    const server = await startClotho(`[server]\nstatic_dir = ${JSON.stringify(pageOfModules())}\n`);
     own.push(server);
     await page.goto(server.base);
     const different = await page.evaluate(async (text) => {

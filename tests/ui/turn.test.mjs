@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe } from "node:test";
-import { fault } from "../../static/js/lib/fields.js";
+import { fault } from "../../static/src/lib/fields.ts";
 import { reader, test, until } from "./support/browser.mjs";
 import { startClotho } from "./support/server.mjs";
 import { HP, REFUSED, bar, bleed, browser, chat, clotho, composer, focused, last, line, model, newStory, own, replyIsThere, say, session, texts, tool, use } from "./support/stage.mjs";

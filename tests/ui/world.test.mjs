@@ -1,7 +1,7 @@
 // The page against the real server: a world of many values, and what a world hides from those who play in it.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { GLANCE, findRows, valuesIn, wordsOf } from "../../static/js/lib/find-rows.js";
+import { GLANCE, findRows, valuesIn, wordsOf } from "../../static/src/lib/find-rows.ts";
 import { reader, test } from "./support/browser.mjs";
 import { codeIn } from "./support/code.mjs";
 import { purseStory } from "./support/purse.mjs";

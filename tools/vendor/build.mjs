@@ -3,17 +3,17 @@
 // --check` compares byte for byte with what is committed and fails on a difference. Nothing here runs when the server
 // runs.
 import { build } from "esbuild";
-import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { pageFiles } from "./page.mjs";
+import { leftBehind, pageFiles } from "./page.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const target = join(here, "../../static");
 
 /** Output file -> the packages inside it, for its head line and the licence file. */
 const bundles = {
-  "preact.js": ["preact", "@preact/signals", "@preact/signals-core", "htm"],
+  "preact.js": ["preact", "@preact/signals", "@preact/signals-core"],
   "marked.js": ["marked"],
   "purify.js": ["dompurify"],
   "uplot.js": ["uplot"],
@@ -142,10 +142,9 @@ Object.assign(outputs, await pageFiles(target));
 
 const isCheck = process.argv.includes("--check");
 const differing = [];
-for (const file of await readdir(join(target, "built/js")).catch(() => [])) {
-  if (`built/js/${file}` in outputs) continue;
-  if (isCheck) differing.push(`built/js/${file}`);
-  else await rm(join(target, "built/js", file));
+for (const file of await leftBehind(target, outputs)) {
+  if (isCheck) differing.push(file);
+  else await rm(join(target, file));
 }
 for (const [file, text] of Object.entries(outputs)) {
   const path = join(target, file);

@@ -1,20 +1,21 @@
-// Puts the modules and styles of static/ together into few files (static/built): a browser that asks for a hundred and
-// fifty of them waits longer for their number than for their bytes. The files lie as deep as the modules do, so that what a
-// module finds beside itself (icons, the worker of scripts) is where it looks for it.
+// Puts the modules and styles of static/ together into few files (static/built). Browsers run no TypeScript, and one that
+// asks for a hundred and fifty files waits longer for their number than for their bytes. The files lie as deep as the
+// modules do, so that what a module finds beside itself (icons, the worker of scripts) is where it looks for it.
 //
 // - page.css: all styles.
 // - main.js: begins the page. first.js: what the first page shows. story.js: a story and where one writes. tools.js: what
 //   stands beside a story, its menus and dialogs, which come after its first picture.
 // - shared.js: what several of the others need. Every other file is a part that loads when somebody opens it.
 import { build, transform } from "esbuild";
-import { basename, join } from "node:path";
+import { readdir } from "node:fs/promises";
+import { basename, extname, join } from "node:path";
 import { rollup } from "rollup";
 
 /** Parts that load as one, in the order in which they do: the modules they begin with. */
 const PARTS = {
-  first: ["main.js"],
-  story: ["views/story.js"],
-  tools: ["views/world.js", "views/way.js", "views/story-menu.js", "views/message-items.js", "views/dialogs.js"],
+  first: ["main.tsx"],
+  story: ["views/story.tsx"],
+  tools: ["views/world.tsx", "views/way.tsx", "views/story-menu.tsx", "views/message-items.tsx", "views/dialogs.tsx"],
 };
 
 /** @typedef {{getModuleInfo: (id: string) => {importedIds: readonly string[], dynamicallyImportedIds: readonly string[]} | null, getModuleIds: () => IterableIterator<string>}} Graph */
@@ -41,14 +42,23 @@ function places(root, graph) {
   for (const part of opened) for (const id of closure(part, graph)) users.set(id, (users.get(id) ?? 0) + 1);
   for (const [id, n] of users) if (n > 1 && !files.has(id) && !opened.has(id)) files.set(id, "shared");
   // What begins the page waits there for answers: nobody else may wait for it.
-  files.delete(join(root, "main.js"));
+  files.delete(join(root, "main.tsx"));
   return files;
 }
 
 const HEAD = "/* Built of static/ by tools/vendor, do not edit. */\n";
 
-/** The files of static/built, by their path below static. @param {string} root static @returns {Promise<Record<string, string>>} */
-export const pageFiles = async (root) => ({ ...(await scripts(join(root, "js"))), "built/css/page.css": await styles(join(root, "css/page.css")) });
+/**
+ * The files of static/built, by their path below static. `isDraft`: for work on the page, readable and with source maps.
+ * @param {string} root static @param {boolean} [isDraft] @returns {Promise<Record<string, string>>}
+ */
+export const pageFiles = async (root, isDraft = false) => ({ ...(await scripts(join(root, "src"), isDraft)), "built/css/page.css": await styles(join(root, "css/page.css")) });
+
+/** Files in static/built/js that no build makes any more. @param {string} root static @param {Record<string, string>} outputs */
+export async function leftBehind(root, outputs) {
+  const files = await readdir(join(root, "built/js")).catch(() => []);
+  return files.map((file) => `built/js/${file}`).filter((file) => !(file in outputs));
+}
 
 /** @param {string} first the file that names the others */
 async function styles(first) {
@@ -56,31 +66,66 @@ async function styles(first) {
   return `${HEAD}${outputFiles[0]?.text}`;
 }
 
-/** @param {string} root static/js @returns {Promise<Record<string, string>>} */
-async function scripts(root) {
+const TARGET = "es2022";
+
+/** How TypeScript becomes JavaScript; JSX becomes calls of `h`. The types are the checker's work (`npm run types`). */
+const typescript = {
+  name: "typescript",
+  /** @param {string} code @param {string} id */
+  async transform(code, id) {
+    const loader = extname(id).slice(1);
+    if (loader !== "ts" && loader !== "tsx") return null;
+    return transform(code, {
+      loader,
+      sourcefile: id,
+      sourcemap: true,
+      target: TARGET,
+      charset: "utf8",
+      jsx: "transform",
+      jsxFactory: "h",
+      jsxFragment: "Fragment",
+      tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
+    });
+  },
+};
+
+/** What the last draft read, so that the next one reads only what has changed. @type {import("rollup").RollupCache | undefined} */
+let drafted;
+
+/** @param {string} root static/src @param {boolean} isDraft @returns {Promise<Record<string, string>>} */
+async function scripts(root, isDraft) {
   /** @type {Map<string, string> | null} */
   let files = null;
   const page = await rollup({
-    input: { main: join(root, "main.js"), "script-worker": join(root, "lib/script-worker.js") },
+    input: { main: join(root, "main.tsx"), "script-worker": join(root, "lib/script-worker.ts") },
     external: (id) => id.includes("/vendor/"),
+    plugins: [typescript],
+    cache: isDraft ? drafted : false,
     onwarn: (warning) => {
       throw new Error(warning.message);
     },
   });
+  if (isDraft) drafted = page.cache;
   const { output } = await page.generate({
     format: "es",
     paths: (id) => `../../vendor/${basename(id)}`,
     entryFileNames: "[name].js",
     chunkFileNames: "[name].js",
     onlyExplicitManualChunks: true,
+    sourcemap: isDraft ? "inline" : false,
     manualChunks: (id, graph) => (files ??= places(root, graph)).get(id),
   });
   /** @type {Record<string, string>} */
   const texts = {};
   for (const file of output) {
     if (file.type !== "chunk") throw new Error(`${file.fileName} is no script`);
-    const { code } = await transform(file.code, { minify: true, target: "es2022", charset: "utf8", legalComments: "none" });
-    texts[`built/js/${file.fileName}`] = `${HEAD}${code}`;
+    texts[`built/js/${file.fileName}`] = isDraft ? file.code : await minified(file.code);
   }
   return texts;
+}
+
+/** @param {string} code */
+async function minified(code) {
+  const made = await transform(code, { minify: true, target: TARGET, charset: "utf8", legalComments: "none" });
+  return `${HEAD}${made.code}`;
 }

@@ -4,14 +4,13 @@ use actix_web::http::{Method, StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse};
 
 use super::AppData;
-use crate::app::App;
 use crate::assets::WebAsset;
 use crate::http::caller::ClientIdentity;
 use crate::http::error::ApiError;
 use crate::http::response::has;
 
-/// Placeholders in the document: the URL of its files, the folder of scripts and styles there, and the preload links.
-const TEMPLATE_SLOTS: [&str; 3] = ["{{assets}}", "{{built}}", "{{ahead}}"];
+/// Placeholders in the document: the URL of its files, and the preload links.
+const TEMPLATE_SLOTS: [&str; 2] = ["{{assets}}", "{{ahead}}"];
 /// Files that every view needs.
 const PRELOAD_FILES: [&str; 2] = ["vendor/preact.js", "built/js/first.js"];
 /// Files that the view of a session needs in addition.
@@ -23,10 +22,9 @@ const STORY_PRELOAD_FILES: [&str; 3] = ["built/js/story.js", "vendor/marked.js",
 /// Returns an error if the document is missing.
 pub async fn index(app: AppData, request: HttpRequest) -> Result<HttpResponse, ApiError> {
     let asset = app.assets.get("index.html").ok_or_else(|| ApiError::not_found("the page"))?;
-    let [files, built, ahead] = TEMPLATE_SLOTS;
+    let [files, ahead] = TEMPLATE_SLOTS;
     let text = String::from_utf8_lossy(&asset.bytes)
-        .replace(ahead, &preload_links(&app, request.path().starts_with("/s/")))
-        .replace(built, app.assets.build_path())
+        .replace(ahead, &preload_links(request.path().starts_with("/s/")))
         .replace(files, &format!("/assets/{}", app.assets.version()));
     let mut answer = HttpResponse::Ok();
     answer.insert_header((header::CACHE_CONTROL, "no-store"));
@@ -48,11 +46,14 @@ pub async fn nowhere(via: ClientIdentity, app: AppData, request: HttpRequest) ->
     Ok(page)
 }
 
-/// Returns the preload links. Unbundled modules in a folder are too many to list.
-fn preload_links(app: &App, is_story: bool) -> String {
+/// Returns the preload links.
+fn preload_links(is_story: bool) -> String {
     let story = STORY_PRELOAD_FILES.iter().filter(|_| is_story);
-    let all = PRELOAD_FILES.iter().chain(story).filter(|_| app.assets.is_immutable());
-    all.map(|path| format!("<link rel=\"modulepreload\" href=\"{}/{path}\">", TEMPLATE_SLOTS[0])).collect()
+    PRELOAD_FILES
+        .iter()
+        .chain(story)
+        .map(|path| format!("<link rel=\"modulepreload\" href=\"{}/{path}\">", TEMPLATE_SLOTS[0]))
+        .collect()
 }
 
 /// Returns a file of the page; only for the current version.

@@ -129,10 +129,15 @@ async fn path_traversal_returns_400_or_404() {
 #[tokio::test]
 async fn static_dir_serves_changed_files_without_cache() {
     let home = tempfile::tempdir().unwrap();
-    std::fs::write(home.path().join("index.html"), "<link href=\"{{assets}}/a.css\">").unwrap();
+    std::fs::write(home.path().join("index.html"), "<link href=\"{{assets}}/a.css\">{{ahead}}").unwrap();
     std::fs::write(home.path().join("a.css"), "one").unwrap();
     let app = TestServer::with(TestApp::with().set("server.static_dir", home.path().to_str().unwrap())).await;
-    assert_eq!(app.ask("GET", "/").send_raw().await.text(), "<link href=\"/assets/dev/a.css\">");
+    let page = app.ask("GET", "/").send_raw().await.text();
+    assert!(page.starts_with("<link href=\"/assets/dev/a.css\">"), "{page}");
+    assert!(
+        named(&page).contains(&"/assets/dev/built/js/first.js".to_owned()),
+        "what is built is served here too: {page}"
+    );
     let first = app.ask("GET", "/assets/dev/a.css").send_raw().await;
     assert_eq!((first.text().as_str(), first.header("cache-control")), ("one", Some("no-cache")));
     std::fs::write(home.path().join("a.css"), "two").unwrap();

@@ -173,7 +173,7 @@ fn translated_server_messages_exist_in_server_source() {
         sentences.filter(|said| !server.iter().any(|file| file.text.contains(said.as_str()))).collect()
     };
     assert_eq!(unsaid(r#""said.nobody says this": "…","#), ["nobody says this"]);
-    let words = files("static/js/lib/strings");
+    let words = files("static/src/lib/strings");
     assert!(words.iter().any(|file| sentence.is_match(&file.text)));
     expect_none(&words.iter().flat_map(|file| unsaid(&file.text)).collect::<Vec<_>>());
 }

@@ -106,8 +106,10 @@ fn leftovers(file: &File) -> Vec<String> {
 /// Sources that people write: what is generated or comes from elsewhere is not measured.
 fn sources() -> Vec<File> {
     let rust = ["src", "crates", "tests", "benches", "build.rs"].into_iter().flat_map(|folder| files_of(folder, ".rs"));
-    let page = ["static/js", "tests"].into_iter().flat_map(|folder| files_of(folder, "js"));
-    rust.chain(page).filter(|file| top().join(&file.path).is_file()).collect()
+    let page = [".ts", ".tsx"].into_iter().flat_map(|ending| files_of("static/src", ending));
+    let is_description = |file: &File| file.path.ends_with(".d.ts");
+    let scripts = page.filter(|file| !is_description(file)).chain(files_of("tests", "js"));
+    rust.chain(scripts).filter(|file| top().join(&file.path).is_file()).collect()
 }
 
 fn file(path: &str, text: &str) -> File {

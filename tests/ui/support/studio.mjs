@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { launch, limitRun, until } from "./browser.mjs";
 import { startClotho } from "./server.mjs";
+import { pageOfModules } from "./typescript.mjs";
 
 /** @import { BrowserContextOptions, Page } from "playwright-core" */
 
@@ -26,8 +27,8 @@ export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, is
 const NAMED = process.argv.slice(2);
 
 limitRun();
-// What opens on a picture is called by the page's own modules, which the program has put together: they are served as they are.
-process.env.CLOTHO_SERVER__STATIC_DIR ??= fileURLToPath(new URL("../../../static", import.meta.url));
+// What opens on a picture is called by the page's own modules, which the program has put together: they are served one by one.
+process.env.CLOTHO_SERVER__STATIC_DIR ??= pageOfModules();
 export const clotho = await startClotho();
 export const browser = await launch();
 await mkdir(FOLDER, { recursive: true });

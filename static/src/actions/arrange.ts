@@ -1,0 +1,154 @@
+// What can be changed of a message that is there, apart from its text: whether it is read, whether it counts, its
+// stars, and where the story stands.
+import { t } from "../lib/i18n.ts";
+import { copyText } from "../lib/clipboard.ts";
+import { openMenu } from "../lib/focus.ts";
+import { tell } from "../model/page.ts";
+import { deltaOf } from "../model/deltas.ts";
+import * as story from "../model/story.ts";
+import { stepped } from "../model/trail.ts";
+import * as api from "../net/api.ts";
+import { isLinear } from "../tree/line.ts";
+import { newestLeaf } from "./branches.ts";
+import { always, register } from "./commands.ts";
+import { attempt } from "./failure.ts";
+import { refresh, sid, visit } from "./follow.ts";
+import { navigate } from "./travel.ts";
+import type { ChatNode, NodeState } from "../lib/wire.d.ts";
+
+/** Whether a model reads the story; a plugin that narrates does not read what was said. */
+export const isRead = () => !story.session.value?.model?.startsWith("plugin:");
+
+export const isThere = (node: ChatNode | null) => node?.status === "complete" && node.kind !== "change";
+
+/** Whether the line on screen is the story itself, and its nodes are one’s to arrange. */
+export const canArrange = (node: ChatNode | null) => isThere(node) && story.peek.value === null && !isLinear.value;
+
+async function setState(node: ChatNode | null, state: Omit<NodeState, "id">) {
+  const made = node && (await attempt(() => api.setState(sid(), node.id, state)));
+  if (!made) return;
+  stepped(made.op);
+  story.putState({ id: node.id, ...state });
+  await refresh();
+}
+
+register({
+  id: "message.menu",
+  label: "command.menu",
+  icon: "more",
+  scope: "message",
+  keys: ["m", "ContextMenu"],
+  run: ({ node }) => node && openMenu(node.id),
+});
+
+register({
+  id: "message.leaveOut",
+  label: "command.leaveOut",
+  icon: "eyeOff",
+  scope: "message",
+  keys: ["x"],
+  inTree: always,
+  enabled: ({ node }) => canArrange(node) && node?.isEnabled !== false && isRead(),
+  run: ({ node }) => setState(node, { isEnabled: false }),
+});
+
+register({
+  id: "message.putBack",
+  label: "command.putBack",
+  icon: "eye",
+  scope: "message",
+  keys: ["x"],
+  inTree: always,
+  enabled: ({ node }) => canArrange(node) && node?.isEnabled === false,
+  run: ({ node }) => setState(node, { isEnabled: true }),
+});
+
+register({
+  id: "message.mute",
+  label: "command.mute",
+  icon: "worldOff",
+  scope: "message",
+  enabled: ({ node }) =>
+    canArrange(node) && node?.effects !== "muted" && (deltaOf(node?.id ?? "")?.operations?.length ?? 0) > 0,
+  run: ({ node }) => setState(node, { effects: "muted" }),
+});
+
+register({
+  id: "message.unmute",
+  label: "command.unmute",
+  icon: "world",
+  scope: "message",
+  enabled: ({ node }) => canArrange(node) && node?.effects === "muted",
+  run: ({ node }) => setState(node, { effects: "on" }),
+});
+
+/**
+ * Gives a message its stars, or takes them away.
+ * @param stars those it has already, or 0: none
+ */
+export const rate = (node: ChatNode, stars: number) =>
+  setState(node, { rating: stars === 0 || stars === node.metadata?.rating ? null : stars });
+
+register({
+  id: "message.rate",
+  label: "command.rate",
+  icon: "star",
+  scope: "message",
+  keys: ["1", "2", "3", "4", "5", "0"],
+  enabled: ({ node }) => isThere(node),
+  run: ({ node, key }) => node && rate(node, Number(key)),
+});
+
+register({
+  id: "message.link",
+  label: "command.link",
+  icon: "link",
+  scope: "message",
+  keys: ["l"],
+  enabled: ({ node }) => isThere(node),
+  run: async ({ node }) => {
+    if (node && (await copyText(`${location.origin}/s/${sid()}/${node.id}`)))
+      tell({ tone: "quiet", text: t("notice.linkCopied") });
+  },
+});
+
+register({
+  id: "message.setCurrent",
+  label: "command.setCurrent",
+  icon: "here",
+  scope: "message",
+  enabled: ({ node }) => isThere(node) && story.peek.value !== null && !isLinear.value,
+  run: async ({ node }) => {
+    if (node && (await visit(node.id, true))) navigate(`/s/${sid()}`, true);
+  },
+});
+
+/** Shows one line, like a chat that has no others, or the tree again. Nothing of the tree is lost by either. */
+async function switchMode() {
+  const mode = isLinear.peek() ? "tree" : "linear";
+  const leaf = mode === "linear" ? await attempt(newestLeaf) : null;
+  if (leaf === undefined || !(await attempt(() => api.changeSession(sid(), { mode })))) return;
+  story.putSession({ mode });
+  // One line is the one where the story grew last.
+  if (leaf && leaf !== story.head.peek()) await visit(leaf, true);
+  else await refresh();
+  tell({ tone: "quiet", text: t(mode === "linear" ? "notice.linear" : "notice.tree") });
+}
+
+register({
+  id: "session.linear",
+  label: "command.linear",
+  icon: "line",
+  scope: "page",
+  enabled: () => story.session.value !== null && !isLinear.value,
+  run: switchMode,
+});
+
+register({
+  id: "session.tree",
+  label: "command.tree",
+  icon: "branch",
+  scope: "page",
+  enabled: () => isLinear.value,
+  run: switchMode,
+});

@@ -1,0 +1,185 @@
+// Doing something with several messages at once; taking a line along as a file.
+import { t } from "../lib/i18n.ts";
+import { copyText } from "../lib/clipboard.ts";
+import { download } from "../lib/download.ts";
+import { choose, chosen, moving } from "../model/arrangement.ts";
+import { deltaOf, doubtDeltas } from "../model/deltas.ts";
+import { dialog, openDialog, tell } from "../model/page.ts";
+import * as story from "../model/story.ts";
+import { stepped } from "../model/trail.ts";
+import * as api from "../net/arrange.ts";
+import { shown } from "../tree/line.ts";
+import { nameOf } from "../tree/speaker.ts";
+import { canArrange, isRead } from "./arrange.ts";
+import { always, register } from "./commands.ts";
+import { attempt } from "./failure.ts";
+import { refresh, sid } from "./follow.ts";
+import { say } from "./stash.ts";
+import { textOf } from "./turn.ts";
+import type { ChatNode, Id, NodeState } from "../lib/wire.d.ts";
+
+/** The message that was chosen last: where a range begins. */
+let from: Id | null = null;
+
+/** What can be chosen of the line, in its order. */
+const choosable = () => shown.value.filter((one) => canArrange(story.nodeOf(one)));
+
+/** The chosen messages, in the order of the line. */
+const nodes = () =>
+  choosable()
+    .filter((id) => chosen.value?.includes(id))
+    .map(story.nodeOf) as ChatNode[];
+
+/** All from the first chosen message to the last. */
+function between() {
+  const line = choosable();
+  const places = (chosen.value ?? []).map((id) => line.indexOf(id)).filter((at) => at >= 0);
+  return line.slice(Math.min(...places), Math.max(...places) + 1);
+}
+
+/** Chooses a message or lets go of it; with `range`, all between the last one and this one as well. */
+export function pick(id: Id, range: boolean) {
+  const now = chosen.peek() ?? [];
+  const line = choosable();
+  const [one, two] = [line.indexOf(from ?? ""), line.indexOf(id)].sort((a, b) => a - b);
+  if (range && one !== undefined && one >= 0) choose([...new Set([...now, ...line.slice(one, (two ?? one) + 1)])]);
+  else choose(now.includes(id) ? now.filter((other) => other !== id) : [...now, id]);
+  from = id;
+}
+
+register({
+  id: "message.choose",
+  label: "command.choose",
+  icon: "check",
+  scope: "message",
+  keys: ["s"],
+  inTree: always,
+  enabled: ({ node }) => canArrange(node) && moving.value === null,
+  run: ({ node }) => node && pick(node.id, false),
+});
+
+/** What can be set of all at once: which of them it would change. */
+const MARKS: {
+  id: "leaveOut" | "putBack" | "mute" | "unmute";
+  icon: string;
+  state: Omit<NodeState, "id">;
+  changes: (node: ChatNode) => boolean;
+}[] = [
+  {
+    id: "leaveOut",
+    icon: "eyeOff",
+    state: { isEnabled: false },
+    changes: ({ isEnabled }) => isEnabled !== false && isRead(),
+  },
+  { id: "putBack", icon: "eye", state: { isEnabled: true }, changes: ({ isEnabled }) => isEnabled === false },
+  {
+    id: "mute",
+    icon: "worldOff",
+    state: { effects: "muted" },
+    changes: ({ id, effects }) => effects !== "muted" && (deltaOf(id)?.operations?.length ?? 0) > 0,
+  },
+  { id: "unmute", icon: "world", state: { effects: "on" }, changes: ({ effects }) => effects === "muted" },
+];
+
+for (const { id, icon, state, changes } of MARKS) {
+  register({
+    id: `chosen.${id}`,
+    label: `chosen.${id}`,
+    icon,
+    scope: "page",
+    enabled: () => nodes().some(changes),
+    run: async () => {
+      const ids = nodes()
+        .filter(changes)
+        .map((node) => node.id);
+      const made = await attempt(() => api.setStates(sid(), ids, state));
+      if (!made) return;
+      stepped(made.op);
+      // Undo is a key away from there.
+      story.focusOn(ids.at(-1) ?? null);
+      choose(null);
+      if (state.effects) doubtDeltas();
+      await refresh();
+      say(made, "notice.marked");
+    },
+  });
+}
+
+register({
+  id: "chosen.between",
+  label: "chosen.between",
+  icon: "between",
+  scope: "page",
+  enabled: () => (chosen.value?.length ?? 0) > 1 && between().length > (chosen.value?.length ?? 0),
+  run: () => choose(between()),
+});
+
+register({
+  id: "chosen.summarise",
+  label: "chosen.summarise",
+  icon: "summarise",
+  scope: "page",
+  rearranges: true,
+  enabled: () => (chosen.value?.length ?? 0) > 0 && isRead(),
+  run: () => {
+    const run = between();
+    const [first, last] = [run[0], run.at(-1)];
+    if (first && last) openDialog({ kind: "summarise", first, last });
+  },
+});
+
+/** What was said, each by its name. */
+export const asSaid = (nodes: ChatNode[]) => nodes.map((node) => `${nameOf(node)}: ${textOf(node)}`).join("\n\n");
+
+register({
+  id: "chosen.keepLore",
+  label: "command.keepLore",
+  icon: "lore",
+  scope: "page",
+  enabled: () => nodes().some(textOf),
+  run: () => openDialog({ kind: "keepLore", passage: { nodeIds: nodes().map(({ id }) => id) } }),
+});
+
+register({
+  id: "chosen.copy",
+  label: "chosen.copy",
+  icon: "copy",
+  scope: "page",
+  enabled: () => (chosen.value?.length ?? 0) > 0,
+  run: async () => {
+    if (!(await copyText(asSaid(nodes())))) return;
+    choose(null);
+    tell({ tone: "quiet", text: t("notice.copied") });
+  },
+});
+
+register({
+  id: "chosen.none",
+  label: "cancel",
+  icon: "close",
+  scope: "page",
+  keys: ["Escape"],
+  enabled: () => chosen.value !== null && dialog.value === null,
+  run: () => choose(null),
+});
+
+register({
+  id: "session.file",
+  label: "command.file",
+  icon: "down",
+  scope: "page",
+  enabled: () => story.session.value !== null && (story.peek.value ?? story.head.value) !== null,
+  run: () => {
+    const leaf = story.peek.peek() ?? story.head.peek();
+    if (leaf) download(api.lineFile(sid(), leaf));
+  },
+});
+
+register({
+  id: "session.spent",
+  label: "command.spent",
+  icon: "chart",
+  scope: "page",
+  enabled: () => story.session.value !== null,
+  run: () => openDialog({ kind: "spent", sid: sid() }),
+});

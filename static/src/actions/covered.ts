@@ -1,0 +1,42 @@
+// Who goes back into a run of messages that a summary stands for leaves the summary behind: the model reads neither
+// then.
+import { t } from "../lib/i18n.ts";
+import { tell } from "../model/page.ts";
+import * as story from "../model/story.ts";
+import { stepped } from "../model/trail.ts";
+import * as api from "../net/arrange.ts";
+import { attempt } from "./failure.ts";
+import { refresh, sid } from "./follow.ts";
+import { say } from "./stash.ts";
+import type { Id } from "../lib/wire.d.ts";
+
+/**
+ * Offers to let the model read them again.
+ * @param before the line before the move
+ * @returns whether there are such messages
+ */
+export function offerReading(before: Id[]): boolean {
+  const now = new Set(story.line.peek());
+  const left = before
+    .map(story.peekNode)
+    .filter((node) => node?.kind === "summary" && node.isEnabled !== false && !now.has(node.id));
+  const ids = left
+    .flatMap((node) => node?.metadata?.summarizedFrom ?? [])
+    .filter((id) => now.has(id) && story.peekNode(id)?.isEnabled === false);
+  if (ids.length === 0) return false;
+  tell({
+    tone: "quiet",
+    stays: true,
+    text: t("notice.neither", { n: ids.length }),
+    act: { label: "chosen.putBack", run: () => void readAgain(ids) },
+  });
+  return true;
+}
+
+async function readAgain(ids: Id[]) {
+  const made = await attempt(() => api.setStates(sid(), ids, { isEnabled: true }));
+  if (!made) return;
+  stepped(made.op);
+  await refresh();
+  say(made, "notice.marked");
+}

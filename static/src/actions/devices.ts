@@ -1,0 +1,51 @@
+// Devices of the house: listed, paired, named, let in no more. Loaded with the settings.
+import { t } from "../lib/i18n.ts";
+import { putDevices, putHouse } from "../model/devices.ts";
+import { openDialog, tell } from "../model/page.ts";
+import { ApiError, me } from "../net/api.ts";
+import * as api from "../net/devices.ts";
+import { attempt } from "./failure.ts";
+import type { Device, Id } from "../lib/wire.d.ts";
+
+export async function readHouse() {
+  const found = await attempt(() => Promise.all([me(), api.devices()]));
+  if (found) putHouse(found[0].servesHouse === true, found[1]);
+}
+
+/** A code for one device, and who was paired before it was made. */
+export async function offerCode() {
+  const known = await attempt(() => api.devices());
+  const pairing = known && (await attempt(() => api.pair()));
+  return pairing && { pairing, known: new Set(known.map(({ id }) => id)) };
+}
+
+/** Looks whether one has come that was not known; a look that fails is only one more. */
+export async function lookForNew(known: Set<Id>): Promise<Device | null> {
+  try {
+    const devices = await api.devices();
+    putDevices(devices);
+    return devices.find(({ id }) => !known.has(id)) ?? null;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return null;
+  }
+}
+
+export async function nameDevice(id: Id, name: string) {
+  const named = await attempt(() => api.rename(id, name));
+  if (!named) return;
+  openDialog(null);
+  await readHouse();
+}
+
+export async function revokeDevice({ id, name, isThis }: Device) {
+  const gone = await attempt(async () => {
+    await api.revoke(id);
+    return true;
+  });
+  if (!gone) return;
+  openDialog(null);
+  // This one is before the door now, and sees that by asking.
+  await readHouse();
+  if (!isThis) tell({ tone: "quiet", text: t("devices.gone", { name }) });
+}

@@ -1,0 +1,67 @@
+// A text that a model drafts and that is no message, from its first word to its end.
+import { tell } from "../model/page.ts";
+import { ApiError } from "../net/api.ts";
+import * as api from "../net/arrange.ts";
+import { attempt, wordsFor } from "./failure.ts";
+import { hear, sid } from "./follow.ts";
+import type { Draft, DraftPiece, Id } from "../lib/wire.d.ts";
+
+/** `place`: in the line, while it waits */
+export interface Growing {
+  text: string;
+  status: Draft["status"];
+  place: number;
+}
+
+/**
+ * Begins a draft of the open story and follows it.
+ * @param grown hears of all of the text each time there is more of it, and of its end
+ * @returns stops it; what has come stays
+ */
+export function follow(ask: () => Promise<{ draftId: Id }>, grown: (now: Growing) => void): () => void {
+  const at = sid();
+  let id = null as Id | null;
+  let text = "";
+  let isOver = false;
+  const deaf = hear((frame) => {
+    if (frame.type === "hello") void catchUp();
+    if (frame.type === "draft.updated" && frame.id === id) heard(frame);
+  });
+  const end = () => {
+    isOver = true;
+    deaf();
+  };
+
+  function grow({ status, queuePosition, error }: Pick<Draft, "status" | "queuePosition" | "error">, whole: string) {
+    if (isOver) return;
+    text = whole;
+    if (status === "done" || status === "error") end();
+    grown({ text, status, place: queuePosition ?? 1 });
+    if (error) tell({ tone: "error", ...wordsFor(new ApiError(502, error)) });
+  }
+
+  function heard(piece: DraftPiece) {
+    if (piece.offset > text.length) return void catchUp();
+    grow(piece, text + piece.contentChunk.slice(text.length - piece.offset));
+  }
+
+  /** Reads it as far as it is. */
+  async function catchUp() {
+    const whole = id && (await api.draft(at, id).catch(() => null));
+    if (whole && whole.content.length >= text.length) grow(whole, whole.content);
+  }
+
+  void attempt(ask).then((begun) => {
+    if (!begun) return grow({ status: "error" }, "");
+    id = begun.draftId;
+    // It may have been stopped, or have ended, before it had a name here.
+    if (isOver) void api.stopDraft(at, id).catch(() => null);
+    else void catchUp();
+  });
+
+  return () => {
+    if (isOver) return;
+    end();
+    if (id) void api.stopDraft(at, id).catch(() => null);
+  };
+}

@@ -1,0 +1,220 @@
+// What other programs keep: packed where it is a folder, sent, waited for, and reported.
+import { dataIn, filesOf } from "../lib/folder.ts";
+import { t } from "../lib/i18n.ts";
+import { pack } from "../lib/zip.ts";
+import { dialog, openDialog, route, tell } from "../model/page.ts";
+import { addIncoming, askAbout, dropIncoming, incoming } from "../model/transfers.ts";
+import { ApiError } from "../net/api.ts";
+import * as api from "../net/transfers.ts";
+import { wordsFor } from "./failure.ts";
+import { cancel, forgetJob, keepJob, over, pace, seeJob, wasUnwanted, whileSending } from "./jobs.ts";
+import { readLibrary } from "./library.ts";
+import type { Data } from "../lib/folder.ts";
+import type { Arrived, ReportItem, Totals } from "../lib/wire.d.ts";
+import type { Part } from "../lib/zip.ts";
+import type { How, Parcel } from "../model/transfers.ts";
+import type { KeptJob } from "./jobs.ts";
+
+type Row = ReturnType<typeof addIncoming>;
+
+/** Asks how some files are to come in, those of a folder too. */
+export function ask(parcels: Parcel[]) {
+  askAbout(parcels);
+  openDialog({ kind: "bring" });
+}
+
+/**
+ * A folder, as it was given.
+ * @param name that of its first step unless named
+ */
+export function folderParcel(name: string | null, files: File[] | Part[]): Parcel[] {
+  const parts = files.flatMap((file) => ("path" in file ? file : filesOf([file])));
+  if (parts.length > 0) return [{ name: name ?? parts[0]?.path.split("/")[0] ?? "", file: null, data: dataIn(parts) }];
+  tell({ tone: "error", text: t("bring.emptyFolder") });
+  return [];
+}
+
+const NONE = { characters: 0, personas: 0, sessions: 0, messages: 0, chats: 0, unchanged: 0, skipped: 0 };
+
+/**
+ * Brings parcels in, one after the other, with one report of all. What cannot be looked at is only named by a look.
+ */
+export async function bringForeign(all: Parcel[], how: How) {
+  const parcels = all.filter(({ to }) => !to);
+  const others = how.isDry ? all.filter(({ to }) => to) : [];
+  const [only, second] = [...parcels, ...others];
+  if (!only) return;
+  const name = second ? t("bring.several", { n: parcels.length + others.length }) : only.name;
+  const row = addIncoming({ name, phase: "waiting", isDry: how.isDry, look: { parcels: all, how } });
+  await orFault(row, async () => {
+    const told = others.length > 0 ? [unlooked(others)] : [];
+    for (const parcel of parcels)
+      told.push(
+        await bring(parcel, how, row).catch((error) => (second ? notIn(parcel, error) : Promise.reject(error))),
+      );
+    await done(row, told.reduce(together), { isKept: !second });
+  });
+}
+
+const KINDS = { card: "character", book: "lorebook", persona: "persona", preset: "preset", session: "session" };
+
+/** What would be sent. */
+function unlooked(parcels: Parcel[]): Arrived {
+  const items = parcels.map(({ name, to = "card" }) => {
+    const item = besideReport(name, "would_send", 1);
+    return {
+      ...item,
+      kind: KINDS[to],
+      fate: "works" as const,
+      findings: item.findings.map((finding) => ({ ...finding, fate: "works" as const })),
+    };
+  });
+  return { totals: { ...NONE, unlooked: parcels.length }, report: { items } };
+}
+
+/** One of several that did not come in is told of beside the others. */
+function notIn({ name }: Parcel, error: unknown): Arrived {
+  if (!(error instanceof ApiError) || error.status === 0 || wasUnwanted(error)) throw error;
+  const { text, hint } = wordsFor(error);
+  const item = besideReport(name, "not_in", 1, `${text} ${hint}`.trim());
+  return { totals: { ...NONE, skipped: 1 }, report: { items: [item] } };
+}
+
+function together(one: Arrived, other: Arrived): Arrived {
+  const totals: Totals = { ...other.totals, ...one.totals };
+  for (const key of Object.keys(totals) as (keyof Totals)[])
+    totals[key] = (one.totals[key] ?? 0) + (other.totals[key] ?? 0);
+  return { totals, report: { items: [...one.report.items, ...other.report.items] } };
+}
+
+async function bring(parcel: Parcel, how: How, row: Row) {
+  const stop = new AbortController();
+  row.put({ end: () => stop.abort() });
+  const { file, beside } = await fileOf(parcel, how.home, row, stop.signal);
+  const sending = pace("sending", row.put);
+  const name = parcel.file ? parcel.name : `${parcel.name}.zip`;
+  const sent = (bytes: number) => sending(bytes, file.size);
+  const { jobId } = await whileSending(() =>
+    api.sendForeign(file, { name, dryRun: how.isDry, utcOffset: how.hours }, { sent, signal: stop.signal }),
+  );
+  const kept = { jobId, name: parcel.name, kind: "foreign" as const, isDry: how.isDry, beside };
+  keepJob(kept);
+  return came(kept, row);
+}
+
+/** What is sent of a parcel, and what its report has to say of the rest. */
+async function fileOf({ file, data }: Parcel, home: string, row: Row, signal: AbortSignal) {
+  if (file) return { file, beside: [] };
+  const chosen = data.find((one) => one.home === home) ?? (data[0] as Data);
+  const packing = pace("packing", row.put);
+  const below = ({ path, file }: Part) => ({ path: path.slice(chosen.home.length), file });
+  const { archive, unread } = await pack(chosen.parts.map(below), (bytes) => packing(bytes, chosen.bytes), signal);
+  const left = unread.map((path) => besideReport(path, "unread_here", 1));
+  const places = [...new Set(chosen.aside.map((part) => below(part).path.split("/")[0]))].sort().join(", ");
+  return {
+    file: archive,
+    beside: chosen.aside.length ? [...left, besideReport(places, "stays_there", chosen.aside.length)] : left,
+  };
+}
+
+const besideReport = (name: string, code: string, count: number, message: string = code): ReportItem => ({
+  kind: "file",
+  name,
+  file: null,
+  id: null,
+  fate: "skipped",
+  findings: [{ fate: "skipped", code, line: null, count, message }],
+});
+
+/** Waits for what the server is reading. */
+async function came({ jobId, beside = [] }: KeptJob, row: Row): Promise<Arrived> {
+  row.put({ jobId, phase: "waiting", way: null, end: () => cancel(jobId) });
+  const reading = pace("reading", row.put);
+  try {
+    const { report } = await over(jobId, ({ state, done, total }) => {
+      row.put({ isUnasked: false });
+      if (state === "running") reading(done, total);
+      else row.put({ phase: "waiting", way: null });
+    });
+    if (!report) throw new ApiError(404, {});
+    return { ...report, report: { items: [...report.report.items, ...beside] } };
+  } catch (error) {
+    forgetJob(jobId);
+    throw error;
+  }
+}
+
+/**
+ * Shows what became of it.
+ * @param how whether the page loaded anew asks for it again, and whether its report was seen before
+ */
+async function done(
+  { n, put }: Row,
+  arrived: Arrived,
+  { isKept, isSeen = false }: { isKept: boolean; isSeen?: boolean },
+) {
+  if (!isKept) forgetJob(rowOf(n)?.jobId);
+  put({ phase: "done", way: null, end: null, arrived, isUnasked: false });
+  if (!rowOf(n)?.isDry) await readLibrary();
+  if (isSeen) return;
+  if (dialog.peek() === null && route.peek().page === "library") openReport(n);
+  else
+    tell({
+      tone: "quiet",
+      stays: true,
+      text: t("bring.done", { name: nameOf(n) }),
+      act: { label: "report.open", run: () => openReport(n) },
+    });
+}
+
+const rowOf = (n: number) => incoming.peek().find((one) => one.n === n);
+const nameOf = (n: number) => rowOf(n)?.name ?? "";
+
+/** Shows what became of one that has come. */
+export function openReport(n: number) {
+  const row = rowOf(n);
+  if (!row?.arrived) return;
+  if (row.jobId) seeJob(row.jobId);
+  openDialog({ kind: "report", report: row.arrived.report, characterId: null, n });
+}
+
+/** Whoever has read what there was to say does not need it any more. */
+export function putAway(n: number) {
+  forgetJob(rowOf(n)?.jobId);
+  dropIncoming(n);
+}
+
+/** The same of all that have come. */
+export const putAllAway = () => incoming.peek().forEach(({ n, arrived }) => arrived && putAway(n));
+
+/** Goes on waiting for one of before. */
+export async function goOnForeign(kept: KeptJob) {
+  const row = addIncoming({
+    name: kept.name,
+    phase: "waiting",
+    isDry: kept.isDry ?? false,
+    jobId: kept.jobId,
+    isUnasked: true,
+  });
+  await orFault(row, async () => done(row, await came(kept, row), { isKept: true, isSeen: kept.isSeen ?? false }));
+}
+
+async function orFault(row: Row, work: () => Promise<void>) {
+  try {
+    await work();
+  } catch (error) {
+    const isStopped = error instanceof DOMException && wasUnwanted(error);
+    const isForgotten = error instanceof ApiError && error.status === 404;
+    if (isStopped || isForgotten) return dropIncoming(row.n);
+    if (!(error instanceof ApiError)) throw error;
+    const { state } = error.details;
+    const words = wasUnwanted(error) ? { text: t("bring.cancelled"), hint: "" } : wordsFor(error);
+    row.put({
+      phase: "failed",
+      way: null,
+      end: null,
+      isUnasked: false,
+      fault: { ...words, isEmpty: !state || error.code === "invalid" || rowOf(row.n)?.isDry === true },
+    });
+  }
+}

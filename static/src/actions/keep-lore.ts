@@ -1,0 +1,79 @@
+// What is kept of a story as knowledge: a message, several, or what lies in the stash becomes an entry of a lorebook.
+import { t } from "../lib/i18n.ts";
+import { recall, remember } from "../lib/storage.ts";
+import { choose, fragments } from "../model/arrangement.ts";
+import { characters } from "../model/library.ts";
+import { openDialog, tell } from "../model/page.ts";
+import * as story from "../model/story.ts";
+import * as api from "../net/lore.ts";
+import { inOrder } from "../tree/fragment.ts";
+import { nameOf } from "../tree/speaker.ts";
+import { asSaid } from "./choose.ts";
+import { register } from "./commands.ts";
+import { attempt } from "./failure.ts";
+import { readFragment } from "./stash.ts";
+import { textOf } from "./turn.ts";
+import type { ChatNode, Id } from "../lib/wire.d.ts";
+import type { Passage } from "../model/dialog.d.ts";
+import type { NewEntry } from "./lore.ts";
+
+/** The book that something was kept in last, as the browser remembers it. */
+const LAST_BOOK = "lorebook";
+
+export const lastBook = () => recall(LAST_BOOK);
+
+/** What a passage says, who speaks in it, and what it may be called. */
+export async function readPassage(passage: Passage) {
+  const nodes = await attempt(() => nodesOf(passage));
+  if (!nodes) return undefined;
+  const said = nodes.filter((node) => textOf(node).trim());
+  const spoken = said.map(nameOf).filter((name) => name !== t("you") && name !== t("narrator"));
+  const title = "fragmentId" in passage ? fragments.peek()?.find(({ id }) => id === passage.fragmentId)?.name : null;
+  return { text: asSaid(said), names: [...spoken, ...characters.peek().map(({ name }) => name)], title: title ?? "" };
+}
+
+async function nodesOf(passage: Passage): Promise<ChatNode[]> {
+  if ("nodeIds" in passage) return passage.nodeIds.map(story.peekNode).filter((node) => node !== null);
+  const nodes = [];
+  for (let next = undefined as string | null | undefined; next !== null; ) {
+    const page = await readFragment(passage.fragmentId, next);
+    nodes.push(...page.items);
+    next = page.next;
+  }
+  return inOrder(nodes).map(({ node }) => node);
+}
+
+/** Keeps an entry in a book, or in a new one. */
+export async function keepLore(
+  where: { id: Id } | { name: string },
+  entry: NewEntry,
+  keyFor: (request: unknown) => string,
+) {
+  const key = keyFor([where, entry]);
+  const kept = await attempt(async () => {
+    if ("id" in where) return { bookId: where.id, uid: (await api.addEntry(where.id, entry, key)).uid };
+    const { id, entries } = await api.create({ name: where.name, entries: [entry] }, key);
+    return { bookId: id, uid: entries[0]?.uid };
+  });
+  if (!kept) return;
+  const { bookId } = kept;
+  const uid = String(kept.uid);
+  remember(LAST_BOOK, bookId);
+  openDialog(null);
+  choose(null);
+  tell({
+    tone: "quiet",
+    text: t("notice.loreKept"),
+    act: { label: "notice.open", run: () => openDialog({ kind: "lore", bookId, uid }) },
+  });
+}
+
+register({
+  id: "message.keepLore",
+  label: "command.keepLore",
+  icon: "lore",
+  scope: "message",
+  keys: ["k"],
+  enabled: ({ node }) => node?.status === "complete" && textOf(node).trim() !== "",
+  run: ({ node }) => node && openDialog({ kind: "keepLore", passage: { nodeIds: [node.id] } }),
+});

@@ -1,0 +1,215 @@
+// Sessions and characters: list, create, open, rename, delete.
+import { locale, t } from "../lib/i18n.ts";
+import { openDialog, tell } from "../model/page.ts";
+import * as model from "../model/library.ts";
+import * as story from "../model/story.ts";
+import * as api from "../net/api.ts";
+import { ApiError } from "../net/api.ts";
+import { register } from "./commands.ts";
+import { attempt } from "./failure.ts";
+import { openStory } from "./follow.ts";
+import { navigate } from "./travel.ts";
+import type { Character, Id, NewCharacter, NewSession, PluginChoice, Session } from "../lib/wire.d.ts";
+
+/** Counts the readings of many characters: the last one is right. */
+let reading = 0;
+
+/** Reads everything the first page shows. */
+export async function readLibrary() {
+  if (model.loading.peek().state === "idle") model.setLoading({ state: "loading" });
+  try {
+    const [page, { items, next }] = await Promise.all([api.sessions(), api.characters()]);
+    model.putSessions(page.items, page.next);
+    // The first are shown at once; whom the page knows already does not go while the others are read again.
+    if (next === null || model.characters.peek().length === 0) model.putCharacters(items);
+    model.setLoading({ state: "ready" });
+    if (next === null) return;
+    const read = (reading += 1);
+    const others = await api.otherCharacters(next);
+    if (read === reading) model.putCharacters([...items, ...others]);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    model.setLoading({ state: "failed", error });
+  }
+}
+
+/**
+ * A model server may take its time to say what it has: nothing waits for this. Without an answer what was known stands.
+ */
+export async function readHosts() {
+  const none = { items: [], problems: [] };
+  const [models, plugins] = await Promise.all([
+    api.models().catch(() => model.models.peek() ?? none),
+    api.plugins().catch(() => model.plugins.peek()),
+  ]);
+  model.putHosts(models, plugins);
+}
+
+export async function readMoreSessions() {
+  const cursor = model.moreSessions.peek();
+  const page = cursor && (await attempt(() => api.sessions(cursor)));
+  if (page) model.addSessions(page.items, page.next);
+}
+
+/** Whether a character says by itself what its session is made of. */
+export const isReady = (character: Character) => Boolean(character.metadata?.clotho?.model);
+
+/** The language a ready character is written in, where it says so. */
+const languageOf = (character: Character) =>
+  character.metadata?.clotho?.plugins
+    ?.map((plugin) => plugin.config?.language)
+    .find((language) => language !== undefined);
+
+/** The same story may be there in several languages: the one for this reader, if there is one. */
+function isForReader(character: Character) {
+  const language = languageOf(character);
+  return language === undefined || language === locale.value || !hasTwin(character);
+}
+
+/** Whether the story of this character exists in the reader's language. */
+function hasTwin(character: Character) {
+  const same = (other: Character) => other.metadata?.clotho?.model === character.metadata?.clotho?.model;
+  return (
+    isReady(character) && model.characters.value.some((other) => same(other) && languageOf(other) === locale.value)
+  );
+}
+
+/** What the first page offers: no story twice in two languages. */
+export const offered = () => model.characters.value.filter(isForReader);
+
+/**
+ * Starts a story with a character and opens it.
+ * @param choice over what the character asks for
+ */
+export async function begin(
+  character: Character,
+  choice: { model?: string; plugins?: PluginChoice[]; personaId?: Id } = {},
+) {
+  const wish = character.metadata?.clotho ?? {};
+  const wanted: NewSession = {
+    characterIds: [character.id],
+    plugins: choice.plugins ?? (wish.plugins ?? []).map(hasTwin(character) ? asIs : inLanguage),
+  };
+  const chosen = choice.model || wish.model;
+  if (chosen) wanted.model = chosen;
+  if (choice.personaId) wanted.personaId = choice.personaId;
+  const session = await attempt(() => api.createSession(wanted));
+  if (session) navigate(`/s/${session.id}`);
+  return session?.id;
+}
+
+const asIs = ({ id, config = {} }: PluginChoice): PluginChoice => ({ id, config });
+
+/** A plugin that declares a language is told the reader's. */
+function inLanguage({ id, config = {} }: PluginChoice): PluginChoice {
+  return { id, config: "language" in config ? { ...config, language: locale.peek() } : config };
+}
+
+export async function createCharacter(character: NewCharacter) {
+  const created = await attempt(() => api.createCharacter(character));
+  if (!created) return false;
+  await readLibrary();
+  openDialog({ kind: "start", characterId: created.id });
+  return true;
+}
+
+export async function rename(sid: Id, title: string) {
+  const changed = await attempt(() => api.changeSession(sid, { title }));
+  if (!changed) return;
+  openDialog(null);
+  model.putSession({ ...changed, title });
+  if (story.session.peek()?.id === sid) story.putSession({ title });
+}
+
+export async function remove(sid: Id) {
+  const gone = await attempt(async () => {
+    await api.deleteSession(sid);
+    return true;
+  });
+  if (!gone) return;
+  const title = model.sessions.peek().find(({ id }) => id === sid)?.title ?? story.session.peek()?.title ?? "";
+  model.dropSession(sid);
+  openDialog(null);
+  if (story.session.peek()?.id === sid) navigate("/");
+  tellTrashed(sid, title);
+}
+
+export async function removeCharacter({ id, name }: Character) {
+  const gone = await attempt(async () => {
+    await api.deleteCharacter(id);
+    return true;
+  });
+  if (!gone) return;
+  await readLibrary();
+  tellTrashed(id, name);
+}
+
+/** Puts a character before the others, or back among them. */
+export async function favour({ id, isFavourite }: Character) {
+  const { changeCharacter } = await import("../net/cards.ts");
+  if (await attempt(() => changeCharacter(id, { isFavourite: !isFavourite }))) await readLibrary();
+}
+
+function tellTrashed(id: Id, name: string) {
+  tell({
+    tone: "quiet",
+    text: t("notice.trashed", { name }),
+    act: { label: "command.restore", run: () => void restore(id) },
+  });
+}
+
+/** Brings back what was deleted; a story that is waited for is opened. */
+export async function restore(id: Id) {
+  const back = await attempt(async () => {
+    await api.restore(id);
+    return true;
+  });
+  if (back) await readLibrary();
+  if (story.trashed.peek()?.id === id) void openStory(id);
+  return back === true;
+}
+
+/** Lets another model go on with a story. */
+export async function changeModel(sid: Id, name: string) {
+  const changed = await attempt(() => api.changeSession(sid, { model: name }));
+  if (!changed) return;
+  openDialog(null);
+  if (story.session.peek()?.id === sid) story.putSession({ model: name });
+}
+
+export function ask(session: Session | null, kind: "rename" | "delete") {
+  if (session) openDialog({ kind, sid: session.id, title: session.title });
+}
+
+register({
+  id: "session.model",
+  label: "command.model",
+  icon: "plug",
+  scope: "page",
+  enabled: () => story.session.value !== null,
+  run: () => {
+    const at = story.session.peek();
+    if (!at) return;
+    openDialog({ kind: "model", sid: at.id, model: at.model ?? "" });
+    void readHosts();
+  },
+});
+
+for (const kind of ["rename", "delete"] as const) {
+  register({
+    id: `session.${kind}`,
+    label: `command.${kind}`,
+    icon: kind === "rename" ? "edit" : "trash",
+    scope: "page",
+    enabled: () => story.session.value !== null,
+    run: () => ask(story.session.peek(), kind),
+  });
+}
+
+register({
+  id: "page.trash",
+  label: "command.trash",
+  icon: "trash",
+  scope: "page",
+  run: () => openDialog({ kind: "trash" }),
+});

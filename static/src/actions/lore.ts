@@ -1,0 +1,206 @@
+// Lorebooks and their entries: those that were written here, and those of other programs.
+import { download } from "../lib/download.ts";
+import { t } from "../lib/i18n.ts";
+import { keyring } from "../lib/once.ts";
+import { putBooks } from "../model/lore.ts";
+import { openDialog, tell } from "../model/page.ts";
+import { ApiError, characters, otherCharacters, session, sessions } from "../net/api.ts";
+import { sendBook } from "../net/cards.ts";
+import * as api from "../net/lore.ts";
+import { personas } from "../net/personas.ts";
+import { tellOf } from "./cards.ts";
+import { register } from "./commands.ts";
+import { doneWithErrors } from "./done-with.ts";
+import { attempt } from "./failure.ts";
+import { restore } from "./library.ts";
+import type { Id, LoreEntry, LoreRules, Lorebook, LorebookHolds } from "../lib/wire.d.ts";
+import type { Words } from "../model/lore.ts";
+
+export type NewEntry = Omit<Partial<LoreEntry>, "uid">;
+
+/** What a lorebook may be called. */
+export const BOOKS = ".json,.lorebook,.png";
+
+/** @returns whether they came */
+export async function readBooks(
+  how: (work: () => Promise<true>) => Promise<true | undefined> = attempt,
+): Promise<boolean> {
+  const came = await how(async () => {
+    const all: Lorebook[] = [];
+    for (let next = undefined as string | null | undefined; next !== null; ) {
+      const page = await api.books(next);
+      all.push(...page.items);
+      next = page.next;
+    }
+    putBooks(all);
+    return true;
+  });
+  return came === true;
+}
+
+/** Who only looks at the page again is not told that the server is away. */
+const quietly = <T>(work: () => Promise<T>) => work().catch(() => undefined);
+
+/** Reads them again, since others may have changed them. */
+export const lookAgain = () => void readBooks(quietly);
+
+// Books
+
+export async function makeBook(name: string, keyFor: (request: unknown) => string) {
+  const made = await attempt(() => api.create({ name }, keyFor(name)));
+  if (made) await readBooks();
+  return made;
+}
+
+export async function renameBook(id: Id, name: string) {
+  const renamed = await attempt(() => api.rename(id, name));
+  if (renamed) await readBooks();
+  return renamed !== undefined;
+}
+
+export async function removeBook({ id, name }: Lorebook) {
+  const isGone = await attempt(async () => {
+    await api.remove(id);
+    return true;
+  });
+  if (!isGone) return;
+  await readBooks();
+  tell({
+    tone: "quiet",
+    text: t("notice.trashed", { name }),
+    act: { label: "command.restore", run: () => void restore(id).then(() => readBooks()) },
+  });
+}
+
+export const takeBook = (id: Id) => download(api.bookFile(id));
+
+/** Brings books of other programs in, one after the other, and says what came along. */
+export async function bringBooks(files: File[]) {
+  doneWithErrors();
+  for (const file of files) {
+    const came = await attempt(() => sendBook(file));
+    if (!came) continue;
+    await readBooks();
+    tellOf({ ...came, id: null });
+  }
+}
+
+// For what they hold
+
+export const readHolds = (id: Id) => attempt(() => api.holds(id));
+
+export const setHolds = (id: Id, holds: LorebookHolds) => attempt(() => api.setHolds(id, holds));
+
+/** What a book may hold for, by the field that names it. */
+export type Holders = Record<"sessionIds" | "personaIds" | "characterIds", { id: Id; name: string }[]>;
+
+async function everyCharacter() {
+  const { items, next } = await characters();
+  return [...items, ...(await otherCharacters(next))];
+}
+
+/** The newest stories, all personas and characters, and the older stories for which the book holds. */
+export const readHolders = (holds: LorebookHolds | null): Promise<Holders | undefined> =>
+  attempt(async () => {
+    const [newest, people, cards] = await Promise.all([sessions(), personas(), everyCharacter()]);
+    const known = new Set(newest.items.map(({ id }) => id));
+    const older = await Promise.all((holds?.sessionIds ?? []).filter((id) => !known.has(id)).map((id) => session(id)));
+    return {
+      sessionIds: [...older, ...newest.items].map(({ id, title }) => ({ id, name: title })),
+      personaIds: people,
+      characterIds: cards,
+    };
+  });
+
+// How all of them are looked through
+
+export const readRules = () => attempt(api.rules);
+
+/**
+ * Sets the house rules, unless they are others by now than when they were read. What is left out is as usual.
+ * @param was null: whatever they are
+ */
+export const setRules = (
+  rules: Partial<LoreRules>,
+  was: LoreRules | null,
+): Promise<{ kept: LoreRules } | { theirs: LoreRules } | undefined> =>
+  attempt(async () => {
+    const now = was && (await api.rules());
+    if (now && JSON.stringify(now) !== JSON.stringify(was)) return { theirs: now };
+    return { kept: await api.setRules(rules) };
+  });
+
+// Entries
+
+export const readEntries = (id: Id, cursor?: string) => attempt(() => api.entries(id, cursor));
+
+/** The same, for who only looks again. */
+export const seeEntries = (id: Id, cursor?: string) => quietly(() => api.entries(id, cursor));
+
+/** What came of writing an entry: somebody else may have changed it since it was seen, or taken it out. */
+type Written = { is: "written" | "changed"; entry: LoreEntry } | { is: "gone" };
+
+/** Writes an entry, over nothing but what was seen there. */
+export const writeEntry = (id: Id, uid: string, mine: Words, seen: Partial<LoreEntry>): Promise<Written | undefined> =>
+  attempt(async () => {
+    try {
+      return { is: "written", entry: await api.changeEntry(id, uid, mine, seenOf(seen)) };
+    } catch (error) {
+      const now = meanwhile(error);
+      if (now) return { is: "changed", entry: now };
+      if (error instanceof ApiError && error.status === 404) return { is: "gone" };
+      throw error;
+    }
+  });
+
+/** What the reader writes of an entry, as it was seen. */
+const seenOf = ({ comment, key, content, constant, disable, vectorized }: Partial<LoreEntry>) => ({
+  comment: comment ?? null,
+  key: key ?? null,
+  content: content ?? null,
+  constant: constant ?? null,
+  disable: disable ?? null,
+  vectorized: vectorized ?? null,
+});
+
+/** The entry as somebody else has written it meanwhile, where that is why something was refused. */
+const meanwhile = (error: unknown): LoreEntry | null =>
+  (error instanceof ApiError && error.code === "conflict" && error.details.entry) || null;
+
+export const addEntry = (id: Id, entry: NewEntry, keyFor: (request: unknown) => string) =>
+  attempt(() => api.addEntry(id, entry, keyFor(entry)));
+
+export const changeEntry = (id: Id, { uid }: LoreEntry, changes: Partial<LoreEntry>) =>
+  attempt(() => api.changeEntry(id, String(uid), changes));
+
+/**
+ * Takes an entry out as it was seen, and offers to bring it back.
+ * @param put hears of it when it is there again, or as another one
+ */
+export async function removeEntry(id: Id, entry: LoreEntry, name: string, put: (entry: LoreEntry) => void) {
+  const isGone = await attempt(async () => {
+    try {
+      await api.removeEntry(id, String(entry.uid), entry);
+      return true;
+    } catch (error) {
+      const now = meanwhile(error);
+      if (!now) throw error;
+      put(now);
+      tell({ tone: "error", text: t("lore.stays", { name }) });
+      return false;
+    }
+  });
+  if (!isGone) return false;
+  const keyFor = keyring();
+  const run = () => void addEntry(id, entry, keyFor).then((made) => made && (put(made), readBooks()));
+  tell({ tone: "quiet", stays: true, text: t("notice.entryGone", { name }), act: { label: "command.undo", run } });
+  return true;
+}
+
+register({
+  id: "page.lore",
+  label: "command.lore",
+  icon: "lore",
+  scope: "page",
+  run: () => openDialog({ kind: "lore", bookId: null, uid: null }),
+});

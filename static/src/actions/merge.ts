@@ -1,0 +1,75 @@
+// Bringing over what happened on another timeline since the two parted.
+import { openDialog, tell } from "../model/page.ts";
+import * as story from "../model/story.ts";
+import * as world from "../net/api.ts";
+import { ApiError } from "../net/api.ts";
+import * as api from "../net/arrange.ts";
+import { stepped } from "../model/trail.ts";
+import { isLinear } from "../tree/line.ts";
+import { register } from "./commands.ts";
+import { attempt, wordsFor } from "./failure.ts";
+import { refresh, sid } from "./follow.ts";
+import { readArrangement, say } from "./stash.ts";
+import { navigate } from "./travel.ts";
+import type { Conflict, Id, Json, TreeEdit } from "../lib/wire.d.ts";
+
+/**
+ * Brings it over to where the story stands.
+ * @param nodeIds the messages that come along; empty: only what happened
+ * @returns what has to be chosen first; null: nothing
+ */
+export async function merge(
+  fromLeafId: Id,
+  nodeIds: Id[],
+  resolve: { [path: string]: Json },
+): Promise<Conflict[] | null> {
+  const [id, ontoLeafId] = [sid(), story.head.peek()];
+  if (!ontoLeafId) return null;
+  const edit: TreeEdit = {
+    op: "merge",
+    fromLeafId,
+    ontoLeafId,
+    ...(nodeIds.length > 0 && { nodeIds }),
+    ...(Object.keys(resolve).length > 0 && { resolve }),
+  };
+  try {
+    const made = await api.arrange(id, [edit]);
+    stepped(made.op);
+    openDialog(null);
+    navigate(`/s/${id}`, true);
+    story.leavePeek();
+    await Promise.all([refresh(), readArrangement()]);
+    const end = made.nodeIds.at(-1);
+    if (end && story.session.peek()?.id === id) story.pointAt(end);
+    say(made, "notice.merged");
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.code === "conflict" && error.details.conflicts) return error.details.conflicts;
+    tell({ tone: "error", ...wordsFor(error) });
+  }
+  return null;
+}
+
+/** The variables at the ends of both lines. */
+export async function readBoth(theirs: Id) {
+  const [id, ours] = [sid(), story.head.peek()];
+  const both = ours && (await attempt(() => Promise.all([world.world(id, theirs), world.world(id, ours)])));
+  return both ? { theirs: both[0].world.vars, ours: both[1].world.vars } : { theirs: {}, ours: {} };
+}
+
+/** @param from the end of the other line */
+export const askMerge = (from: Id) => openDialog({ kind: "merge", from });
+
+register({
+  id: "message.merge",
+  label: "command.merge",
+  icon: "merge",
+  scope: "message",
+  rearranges: true,
+  enabled: ({ node }) =>
+    node?.status === "complete" && story.peek.value !== null && story.head.value !== null && !isLinear.value,
+  run: () => {
+    const from = story.peek.peek();
+    if (from) askMerge(from);
+  },
+});

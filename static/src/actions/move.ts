@@ -1,0 +1,140 @@
+// Moving and copying: what was taken up waits until a place for it is chosen, in this story or in another one.
+import { carry, moving } from "../model/arrangement.ts";
+import { dialog, openDialog } from "../model/page.ts";
+import * as story from "../model/story.ts";
+import { canArrange } from "./arrange.ts";
+import { register } from "./commands.ts";
+import { sid } from "./follow.ts";
+import { readLibrary } from "./library.ts";
+import { arrange, say, topOf } from "./stash.ts";
+import { navigate } from "./travel.ts";
+import type { Moving } from "../model/arrangement.ts";
+import type { ChatNode, Id } from "../lib/wire.d.ts";
+
+/** A place for a fragment is chosen in the story. */
+export function place(fragmentId: Id, name: string, isCopy: boolean) {
+  openDialog(null);
+  carry({ piece: { fragmentId }, from: sid(), name, isCopy });
+}
+
+export const takeUp = ({ id, content }: ChatNode, isCopy: boolean) =>
+  carry({ piece: { nodeId: id }, from: sid(), name: content, isCopy });
+
+/** Nothing is moved after all. */
+export const leaveThere = () => carry(null);
+
+/** Opens another story, where the place for the copy is chosen. */
+export function carryTo(to: Id) {
+  const what = moving.peek();
+  if (!what) return openDialog(null);
+  carry(what, to);
+  navigate(`/s/${to}`);
+}
+
+/** Hangs what was taken up below a message. */
+export async function put(targetId: Id) {
+  const what = moving.peek();
+  if (!what) return;
+  const { piece, from, isCopy } = what;
+  const top = topOf(piece);
+  const made = await arrange([
+    { op: "graft", ...piece, targetId, mode: isCopy ? "copy" : "move", ...(from !== sid() && { fromSessionId: from }) },
+  ]);
+  if (!made) return;
+  carry(null);
+  if (isCopy) say(made, "notice.copiedTo", made.nodeIds[0]);
+  else say(made, "notice.moved", top);
+}
+
+/**
+ * Whether what was taken up can come below a message: nothing hangs below itself, and it hangs somewhere already. A
+ * copy can hang anywhere.
+ */
+function isPlace({ piece, isCopy, from }: Moving, node: ChatNode) {
+  if ("fragmentId" in piece || from !== story.session.value?.id) return true;
+  const at = story.line.value.indexOf(piece.nodeId);
+  const isBelow = at >= 0 && story.line.value.indexOf(node.id) >= at;
+  return isCopy || (!isBelow && story.nodeOf(piece.nodeId)?.parentId !== node.id);
+}
+
+for (const [id, symbol, isCopy] of [
+  ["move", "move", false],
+  ["copyTo", "copyTo", true],
+] as const) {
+  register({
+    id: `message.${id}`,
+    label: `command.${id}`,
+    icon: symbol,
+    scope: "message",
+    rearranges: true,
+    enabled: ({ node }) => canArrange(node) && moving.value === null,
+    run: ({ node }) => node && takeUp(node, isCopy),
+  });
+}
+
+register({
+  id: "message.placeHere",
+  label: "command.placeHere",
+  icon: "move",
+  scope: "message",
+  rearranges: true,
+  keys: ["p"],
+  enabled: ({ node }) => moving.value !== null && canArrange(node) && node !== null && isPlace(moving.value, node),
+  run: ({ node }) => node && put(node.id),
+});
+
+register({
+  id: "moving.elsewhere",
+  label: "command.elsewhere",
+  icon: "book",
+  scope: "page",
+  enabled: () => moving.value?.isCopy === true,
+  run: () => {
+    openDialog({ kind: "stories" });
+    void readLibrary();
+  },
+});
+
+for (const [id, label, isCopy] of [
+  ["moving.cancel", "command.moveCancel", false],
+  ["moving.cancelCopy", "command.copyCancel", true],
+] as const) {
+  register({
+    id,
+    label,
+    icon: "close",
+    scope: "page",
+    keys: ["Escape"],
+    enabled: () => moving.value?.isCopy === isCopy && dialog.value === null,
+    run: leaveThere,
+  });
+}
+
+/** The message that is being moved within the story. */
+export const movedHere = () => {
+  const what = moving.value;
+  return what && !what.isCopy && what.from === story.session.value?.id && "nodeId" in what.piece
+    ? what.piece.nodeId
+    : null;
+};
+
+/** Takes what is moved out of the story instead. */
+export async function putAway() {
+  const nodeId = movedHere();
+  const what = moving.peek();
+  // Nobody else took it out of the story.
+  carry(null);
+  const made = nodeId && (await arrange([{ op: "prune", nodeId }]));
+  if (!made) return carry(what);
+  say(made, "notice.pruned");
+}
+
+register({
+  id: "moving.stash",
+  label: "command.toStash",
+  icon: "stash",
+  scope: "page",
+  rearranges: true,
+  enabled: () => movedHere() !== null,
+  run: putAway,
+});

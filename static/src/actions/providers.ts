@@ -1,0 +1,60 @@
+// Model servers: connected, tried, changed, forgotten. Loaded with the form and the settings.
+import { t } from "../lib/i18n.ts";
+import { tell } from "../model/page.ts";
+import { putProviders } from "../model/providers.ts";
+import * as api from "../net/providers.ts";
+import { attempt } from "./failure.ts";
+import { readHosts } from "./library.ts";
+import type { NewProvider, ProviderChange, ProviderTrial } from "../lib/wire.d.ts";
+
+export async function readProviders() {
+  const all = await attempt(() => api.providers());
+  if (all) putProviders(all);
+}
+
+/** What hangs on the models is read anew. */
+const readAll = () => Promise.all([readProviders(), readHosts()]);
+
+/** What a server shows that may be connected. */
+export const tryOut = (trial: ProviderTrial, signal: AbortSignal) =>
+  attempt(() =>
+    api.tryOut(trial, signal).catch((cause) => {
+      if (cause?.name === "AbortError") return undefined;
+      throw cause;
+    }),
+  );
+
+/** What a server shows that is connected. */
+export const tryKnown = (id: string, model: string | null) => attempt(() => api.tryKnown(id, model));
+
+/** Connects a server, and plays with a model of it where that is wished. */
+export async function connect(fields: NewProvider, model: string | null) {
+  const made = await attempt(() => api.connect(fields));
+  if (!made) return false;
+  if (model) await attempt(() => api.setDefault(`${made.id}/${model}`));
+  await readAll();
+  tell({ tone: "quiet", text: t("connect.done", { name: made.id }) });
+  return true;
+}
+
+export async function changeProvider(id: string, change: ProviderChange, model: string | null) {
+  const changed = await attempt(() => api.change(id, change));
+  if (!changed) return false;
+  if (model) await attempt(() => api.setDefault(`${id}/${model}`));
+  await readAll();
+  return true;
+}
+
+export async function forget(id: string) {
+  const gone = await attempt(async () => {
+    await api.forget(id);
+    return true;
+  });
+  if (gone) await readAll();
+}
+
+export async function chooseDefault(model: string | null) {
+  if (await attempt(() => api.setDefault(model))) await readAll();
+}
+
+export const readHealth = () => attempt(() => api.health());

@@ -1,0 +1,42 @@
+// Replies that are asked for in another way: by another model, or from where one ended.
+import { openDialog } from "../model/page.ts";
+import * as story from "../model/story.ts";
+import * as api from "../net/api.ts";
+import { register } from "./commands.ts";
+import { sid } from "./follow.ts";
+import { readHosts } from "./library.ts";
+import { free, isReply, mayBranch, reroll } from "./turn.ts";
+import type { Id } from "../lib/wire.d.ts";
+
+/** Whether a model wrote it: a plugin that narrates has no other way to tell. */
+const isModels = () => !story.session.value?.model?.startsWith("plugin:");
+
+register({
+  id: "message.goOn",
+  label: "command.goOn",
+  icon: "onward",
+  scope: "message",
+  keys: ["o"],
+  inTree: ({ node }) => isReply(node) && !mayBranch(node),
+  enabled: ({ node }) => free(node) && isReply(node) && mayBranch(node) && Boolean(node?.content) && isModels(),
+  run: ({ node }) => node && reroll(node, () => api.goOn(sid(), node.id)),
+});
+
+register({
+  id: "message.otherModel",
+  label: "command.otherModel",
+  icon: "plug",
+  scope: "message",
+  enabled: ({ node }) => free(node) && isReply(node) && mayBranch(node) && isModels(),
+  run: ({ node }) => {
+    if (!node) return;
+    openDialog({ kind: "otherModel", nid: node.id });
+    void readHosts();
+  },
+});
+
+export function rerollWith(nid: Id, model: string) {
+  const node = story.peekNode(nid);
+  openDialog(null);
+  return node && reroll(node, () => api.reroll(sid(), nid, { model }));
+}

@@ -1,0 +1,45 @@
+// A summary in the place of a run of messages: what they did stays, and so do they, behind it.
+import { openDialog } from "../model/page.ts";
+import { choose } from "../model/arrangement.ts";
+import * as story from "../model/story.ts";
+import * as api from "../net/arrange.ts";
+import { canArrange, isRead } from "./arrange.ts";
+import { register } from "./commands.ts";
+import { follow } from "./drafts.ts";
+import { loadOlder, sid } from "./follow.ts";
+import { arrange, say } from "./stash.ts";
+import type { Growing } from "./drafts.ts";
+import type { Id } from "../lib/wire.d.ts";
+
+/** Whether a model can be asked for the text. */
+export const canDraft = () => isRead() && Boolean(story.session.value?.model);
+
+/** @returns stops it */
+export const draftSummary = (nodeIds: Id[], grown: (now: Growing) => void): (() => void) =>
+  follow(() => api.summarise(sid(), nodeIds), grown);
+
+export async function summarise(nodeIds: Id[], content: string) {
+  const made = await arrange([{ op: "summarise", nodeIds, content }]);
+  if (!made) return false;
+  openDialog(null);
+  choose(null);
+  const [summary] = made.nodeIds;
+  if (summary) story.pointAt(summary);
+  say(made, "notice.summarised");
+  return true;
+}
+
+/** So many messages are read at once, to choose the first from. */
+const PAGE = 500;
+
+export const readFurther = () => loadOlder(PAGE);
+
+register({
+  id: "message.summarise",
+  label: "command.summarise",
+  icon: "summarise",
+  scope: "message",
+  rearranges: true,
+  enabled: ({ node }) => canArrange(node) && isRead(),
+  run: ({ node }) => node && openDialog({ kind: "summarise", first: null, last: node.id }),
+});

@@ -1,0 +1,202 @@
+// What comes in from files. Each file goes where it belongs.
+import { belongs } from "../lib/belongs.ts";
+import { chooser } from "../lib/chooser.ts";
+import { filesIn } from "../lib/folder.ts";
+import { t, wordFor } from "../lib/i18n.ts";
+import { sentence } from "../lib/text.ts";
+import { sessions } from "../model/library.ts";
+import { openDialog, tell } from "../model/page.ts";
+import { addIncoming, dropIncoming, incoming } from "../model/transfers.ts";
+import { ApiError } from "../net/api.ts";
+import * as api from "../net/transfers.ts";
+import { CARDS, bringCards } from "./cards.ts";
+import { register } from "./commands.ts";
+import { wordsFor } from "./failure.ts";
+import { ask, bringForeign, folderParcel, goOnForeign, putAway } from "./foreign.ts";
+import { cancel, forgetJob, keepJob, keptJobs, over, pace, wasUnwanted, whileSending } from "./jobs.ts";
+import { readLibrary } from "./library.ts";
+import { navigate } from "./travel.ts";
+import type { Id } from "../lib/wire.d.ts";
+import type { How, Incoming, Parcel } from "../model/transfers.ts";
+import type { KeptJob } from "./jobs.ts";
+
+/**
+ * Brings files in, each to where it belongs. Of several, and of what others keep, nothing is sent before one question
+ * about all.
+ */
+export const bringIn = async (files: File[]) => orAsk(await parcelsOf(files));
+
+/** The same of files that were chosen as cards: what could be anything is one. */
+async function bringChosenCards(files: File[]) {
+  const parcels = await parcelsOf(files);
+  orAsk(parcels.map((parcel) => ({ to: "card", ...parcel })));
+}
+
+function orAsk(parcels: Parcel[]) {
+  if (parcels.length === 1 && parcels[0]?.to) void bringAll(parcels, { isDry: false, hours: 0, home: "" });
+  else if (parcels.length > 0) ask(parcels.map(asKnown));
+}
+
+/** Of several, cards and lorebooks go the way that knows what is here already and tells of them beside the rest. */
+const asKnown = ({ to, ...parcel }: Parcel): Parcel =>
+  !to || to === "card" || to === "book" ? parcel : { ...parcel, to };
+
+const parcelsOf = (files: File[]): Promise<Parcel[]> =>
+  Promise.all(
+    files.map(async (file) => {
+      const to = await belongs(file);
+      return { name: file.name, file, data: [], ...(to !== "foreign" && { to }) };
+    }),
+  );
+
+/** Does what was answered: looks, or brings everything in. */
+export async function bringAll(parcels: Parcel[], how: How) {
+  const rest = bringForeign(parcels, how);
+  if (!how.isDry) {
+    const own = parcels.flatMap(({ file, to }) => (file && to ? [{ file, to }] : []));
+    void bringCards(own.filter(({ to }) => to !== "session"));
+    await bringStories(own.filter(({ to }) => to === "session").map(({ file }) => file));
+  }
+  await rest;
+}
+
+/** After a look: the same, for good, as it was answered then. */
+export function bringAfterLook({ n, look }: Incoming) {
+  if (!look) return;
+  putAway(n);
+  openDialog(null);
+  void bringAll(look.parcels, { ...look.how, isDry: false });
+}
+
+/** What was dropped: files, and folders as a whole. The browser tells of it only while it is being dropped. */
+export async function bringDropped(dropped: DataTransfer) {
+  const entries = [...dropped.items].map((item) => item.webkitGetAsEntry?.() ?? null).filter((entry) => entry !== null);
+  const files = [...dropped.files];
+  const folders = entries.filter(({ isDirectory }) => isDirectory);
+  const names = new Set(folders.map(({ name }) => name));
+  const loose = files.filter(({ name }) => !names.has(name));
+  if (folders.length === 0) return bringIn(loose);
+  const found = await filesIn(folders).catch(() => null);
+  if (!found) tell({ tone: "error", text: t("bring.unreadable") });
+  const parcels = [
+    ...(found ? folderParcel(folders.map(({ name }) => name).join(", "), found) : []),
+    ...(await parcelsOf(loose)),
+  ];
+  if (parcels.length > 0) ask(parcels.map(asKnown));
+}
+
+/** Stories, one after the other. */
+async function bringStories(files: File[]) {
+  const all = files.map((file) => ({ file, row: addIncoming({ name: file.name, phase: "waiting" }) }));
+  for (const { file, row } of all) {
+    await orFault(row, async () => {
+      const sending = pace("sending", row.put);
+      const stop = new AbortController();
+      row.put({ end: () => stop.abort() });
+      const { jobId } = await whileSending(() =>
+        api.sendStory(file, { sent: (bytes) => sending(bytes, file.size), signal: stop.signal }),
+      );
+      const kept = { jobId, name: file.name, kind: "session" as const };
+      keepJob(kept);
+      await storyCame(kept, row);
+    });
+  }
+}
+
+/** A title has at most 300 characters. */
+const MOST_OF_TITLE = 280;
+
+/** Has a copy made of a story, beside it. */
+export async function duplicate({ id, title }: { id: Id; title: string }) {
+  const name = t("library.copyOf", { name: [...title].slice(0, MOST_OF_TITLE).join("") });
+  const row = addIncoming({ name, phase: "waiting" });
+  await orFault(row, async () => {
+    const kept = { ...(await api.copyStory(id, name)), name, kind: "copy" as const };
+    keepJob(kept);
+    await storyCame(kept, row);
+  });
+}
+
+/** Waits for a story that the server is reading. */
+async function storyCame({ jobId, name, kind }: KeptJob, row: ReturnType<typeof addIncoming>) {
+  row.put({ jobId, phase: "waiting", way: null, end: () => cancel(jobId) });
+  const reading = pace("reading", row.put);
+  try {
+    const { sessionId } = await over(jobId, ({ state, done, total }) => {
+      row.put({ isUnasked: false });
+      if (state === "running") reading(done, total);
+      else row.put({ phase: "waiting", way: null });
+    });
+    dropIncoming(row.n);
+    await readLibrary();
+    const title = sessions.peek().find(({ id }) => id === sessionId)?.title ?? name;
+    const isCopy = sessions.peek().some(({ id, title: other }) => id !== sessionId && other === title);
+    tell({
+      tone: "quiet",
+      text: t(kind === "copy" ? "notice.duplicated" : isCopy ? "notice.importedBeside" : "notice.imported", {
+        name: title,
+      }),
+      act: { label: "notice.open", run: () => navigate(`/s/${sessionId}`) },
+    });
+  } finally {
+    forgetJob(jobId);
+  }
+}
+
+async function orFault(row: ReturnType<typeof addIncoming>, work: () => Promise<void>) {
+  try {
+    await work();
+  } catch (error) {
+    if (wasUnwanted(error)) return dropIncoming(row.n);
+    if (!(error instanceof ApiError)) throw error;
+    row.put({ phase: "failed", isUnasked: false, fault: { ...faultOf(error), isEmpty: true } });
+  }
+}
+
+/** A file that is broken says where. */
+function faultOf(error: ApiError) {
+  const { line, flaw } = error.details;
+  if (typeof line !== "number") return wordsFor(error);
+  const own = wordFor(`import.flaw.${flaw}`);
+  return {
+    text: own || t("import.broken", { line }),
+    hint: own ? t("import.line", { line }) : sentence(error.message.replace(/^line \d+: /, "")),
+  };
+}
+
+/** Goes on waiting for what the page waited for before it was loaded anew. */
+export function goOn() {
+  const known = new Set(incoming.peek().map(({ jobId }) => jobId));
+  for (const kept of keptJobs().filter(({ jobId }) => !known.has(jobId))) {
+    if (kept.kind === "foreign") void goOnForeign(kept);
+    else {
+      const row = addIncoming({ name: kept.name, phase: "waiting", jobId: kept.jobId, isUnasked: true });
+      void orFault(row, () => storyCame(kept, row));
+    }
+  }
+}
+
+function bringFolder(files: File[]) {
+  const parcels = folderParcel(null, files);
+  if (parcels.length > 0) ask(parcels);
+}
+
+const choices = {
+  "page.importCard": { label: "command.importCard", choose: chooser(bringChosenCards, { accept: CARDS }) },
+  "page.import": { label: "command.import", choose: chooser(bringIn, { accept: ".clotho" }) },
+  "page.importForeign": { label: "command.importForeign", choose: chooser(bringIn, {}) },
+  "page.importFolder": { label: "command.importFolder", choose: chooser(bringFolder, { folder: true }) },
+} as const;
+
+for (const [id, { label, choose }] of Object.entries(choices)) {
+  register({
+    id,
+    label,
+    icon: "upload",
+    scope: "page",
+    run: () => {
+      navigate("/");
+      choose();
+    },
+  });
+}

@@ -1,0 +1,248 @@
+// Moving through the tree and between pages: siblings, going back, jumps, deep links.
+import { watchFocus } from "../lib/focus.ts";
+import { t } from "../lib/i18n.ts";
+import { hintFits, hintSeen, inTree, offerHint, openDialog, setRoute, showPane, tell } from "../model/page.ts";
+import * as story from "../model/story.ts";
+import * as api from "../net/api.ts";
+import { isLinear, placeAmongSiblings, tail } from "../tree/line.ts";
+import { always, register } from "./commands.ts";
+import { attempt, wordsFor } from "./failure.ts";
+import { loadOlder, openStory, closeStory, refresh, sid, visit, PAGE } from "./follow.ts";
+import type { ChatNode, Hit, Id } from "../lib/wire.d.ts";
+import type { Route } from "../model/page.ts";
+
+export function navigate(path: string, replace: boolean = false) {
+  if (path !== location.pathname) history[replace ? "replaceState" : "pushState"](null, "", path);
+  showPane("chat");
+  openDialog(null);
+  setRoute(path);
+}
+
+addEventListener("popstate", () => {
+  openDialog(null);
+  setRoute(location.pathname);
+});
+
+/** Follows the address: opens the story it names, shows the message it names. */
+export async function arrive(to: Route) {
+  if (to.page !== "story") return closeStory();
+  if (story.session.peek()?.id !== to.sid && !(await openStory(to.sid))) return;
+  if (to.nid) await lookAt(to.nid);
+  // Under the tree the chat stays at what it shows.
+  else if (!to.isTree && story.peek.peek() !== null) await leaveLook();
+}
+
+/** Whether a message that is not loaded stands in the line on screen: what two lines share ends at it then. */
+async function isFurtherUp(nid: Id) {
+  const leaf = story.line.peek().at(-1);
+  if (story.older.peek() === null || !leaf) return false;
+  const { diff } = await import("../net/arrange.ts");
+  return (await diff(sid(), leaf, nid).catch(() => null))?.ancestorId === nid;
+}
+
+/** Loads the line above what is on screen until a message is in it. */
+export async function loadUpTo(nid: Id) {
+  while (!story.line.peek().includes(nid) && story.older.peek() !== null) {
+    const before = story.older.peek();
+    await loadOlder(500);
+    if (story.older.peek() === before) return;
+  }
+}
+
+/** Shows the line of a node without moving HEAD; a node of the line itself is only brought into view. */
+async function lookAt(nid: Id) {
+  if (story.peek.peek() === null && !story.line.peek().includes(nid) && (await isFurtherUp(nid))) await loadUpTo(nid);
+  if (!story.line.peek().includes(nid)) {
+    try {
+      const page = await api.projection(sid(), { leaf: nid, limit: PAGE });
+      story.enterPeek(nid, page);
+    } catch (error) {
+      const why = error as api.ApiError;
+      tell({ tone: "error", ...(why.status === 404 ? { text: t("gone.text"), hint: t("gone.hint") } : wordsFor(why)) });
+      return navigate(`/s/${sid()}`, true);
+    }
+  }
+  story.pointAt(nid);
+}
+
+async function leaveLook() {
+  story.leavePeek();
+  await refresh();
+}
+
+/**
+ * Goes where a message was found: on the whole tree, where that is on screen. What lies in the stash is read there. In
+ * the story as it stands the message is brought into view; on another timeline it is looked at, and the story stays
+ * where it is until the reader goes on from there.
+ */
+export async function jump({ sessionId, nodeId, onTrunk, stashed, fragmentId = null }: Hit) {
+  if (stashed) {
+    navigate(`/s/${sessionId}`);
+    if (story.session.peek()?.id === sessionId || (await openStory(sessionId)))
+      openDialog({ kind: "stash", fragmentId });
+    return;
+  }
+  if (inTree.peek() && story.session.peek()?.id === sessionId) {
+    openDialog(null);
+    return (await import("./overview.ts")).show(nodeId);
+  }
+  if (onTrunk === false) return navigate(`/s/${sessionId}/${nodeId}`);
+  navigate(`/s/${sessionId}`);
+  if (story.session.peek()?.id !== sessionId && !(await openStory(sessionId))) return;
+  if (story.peek.peek() !== null) await leaveLook();
+  await loadUpTo(nodeId);
+  if (story.line.peek().includes(nodeId)) story.pointAt(nodeId);
+  else navigate(`/s/${sessionId}/${nodeId}`);
+}
+
+/**
+ * Learns of the versions of a message that were not on screen yet; without an answer they are simply not told apart.
+ */
+export async function readVersions(node: ChatNode) {
+  const isKnown = story
+    .familyOf(node)
+    .peek()
+    .every((id) => story.peekNode(id));
+  if (isKnown) return;
+  const id = sid();
+  const versions = await api.versions(id, node.id).catch(() => []);
+  if (story.session.peek()?.id !== id) return;
+  for (const version of versions) if (!story.peekNode(version.id)) story.putNode(version);
+}
+
+export async function toSibling(node: ChatNode, which: "previous" | "next") {
+  const id = placeAmongSiblings(node)[which];
+  if (id) await toVersion(node, id);
+}
+
+/** @param id another version of it */
+export async function toVersion(node: ChatNode, id: Id) {
+  const sibling = story.peekNode(id) ?? (await attempt(() => api.oneNode(sid(), id)));
+  if (!sibling) return;
+  const isStill = watchFocus();
+  const follow = (nid: Id) => isStill() && story.focusOn(nid);
+  if (sibling.status === "complete") {
+    if (!(await visit(id))) return;
+    // A reply that failed stood beside it, and HEAD had never left.
+    if (story.watched.peek() === node.id && node.status === "error") story.unwatch();
+    return follow(id);
+  }
+  // A reply that is being written or that failed cannot hold HEAD, but it can be looked at.
+  story.putNode(sibling);
+  const above = node.parentId;
+  if (above && story.line.peek().includes(above) && !(await visit(above, true))) return;
+  story.watch(id);
+  follow(id);
+}
+
+/** Steps out of a look at another line, by going to live there. The way back is offered. */
+async function settleHere() {
+  const nid = story.peek.peek();
+  const before = story.head.peek();
+  if (!nid || !(await visit(nid, true))) return;
+  navigate(`/s/${sid()}`, true);
+  if (before && before !== nid)
+    tell({
+      tone: "quiet",
+      text: t("notice.settled"),
+      act: { label: "notice.return", run: () => void visit(before, true) },
+    });
+}
+
+const inLine = (node: ChatNode | null) =>
+  node !== null && node.status === "complete" && story.peek.peek() === null && !isLinear.value;
+
+register({
+  id: "page.settings",
+  label: "command.settings",
+  icon: "preset",
+  scope: "page",
+  keys: ["mod+,"],
+  run: () => navigate("/settings"),
+});
+
+register({
+  id: "page.connect",
+  label: "models.title",
+  icon: "plug",
+  scope: "page",
+  run: () => openDialog({ kind: "connect", providerId: null, back: null }),
+});
+
+register({
+  id: "message.previous",
+  label: "command.previous",
+  icon: "left",
+  scope: "message",
+  keys: ["alt+ArrowLeft"],
+  inTree: always,
+  enabled: ({ node }) => node !== null && !isLinear.value && placeAmongSiblings(node).previous !== null,
+  run: ({ node }) => node && toSibling(node, "previous"),
+});
+
+register({
+  id: "message.next",
+  label: "command.next",
+  icon: "right",
+  scope: "message",
+  keys: ["alt+ArrowRight"],
+  inTree: always,
+  enabled: ({ node }) => node !== null && !isLinear.value && placeAmongSiblings(node).next !== null,
+  run: ({ node }) => node && toSibling(node, "next"),
+});
+
+register({
+  id: "message.goBack",
+  label: "command.goBack",
+  icon: "rewind",
+  scope: "message",
+  keys: ["b"],
+  inTree: always,
+  enabled: ({ node }) => inLine(node) && story.head.peek() !== node?.id,
+  run: async ({ node }) => {
+    const [before, isHinted] = [story.line.peek(), hintFits(tail.peek()?.id)];
+    if (!node || !(await visit(node.id, true))) return;
+    if (isHinted) hintSeen();
+    if (
+      before.some((id) => story.peekNode(id)?.kind === "summary") &&
+      (await import("./covered.ts")).offerReading(before)
+    )
+      return;
+    if (!offerHint("hint.again", node.id)) tell({ tone: "quiet", text: t("notice.wentBack") });
+  },
+});
+
+register({
+  id: "message.follow",
+  label: "command.follow",
+  icon: "right",
+  scope: "message",
+  enabled: ({ node }) => inLine(node) && story.head.value === node?.id && (node?.childrenIds?.length ?? 0) > 0,
+  run: ({ node }) => node && visit(node.id),
+});
+
+register({
+  id: "peek.back",
+  label: "peek.back",
+  icon: "left",
+  scope: "page",
+  enabled: () => story.peek.value !== null,
+  run: () => navigate(`/s/${sid()}`),
+});
+
+register({
+  id: "peek.settle",
+  label: "peek.settle",
+  icon: "branch",
+  scope: "page",
+  enabled: () => story.peek.value !== null,
+  run: settleHere,
+});
+
+register({
+  id: "page.library",
+  label: "command.library",
+  icon: "book",
+  scope: "page",
+  run: () => navigate("/"),
+});

@@ -1,0 +1,161 @@
+// Several messages of the whole tree at once: choosing them, and what is done with all of them in one step.
+import { t } from "../lib/i18n.ts";
+import { copyText } from "../lib/clipboard.ts";
+import { moving } from "../model/arrangement.ts";
+import { doubtDeltas } from "../model/deltas.ts";
+import * as overview from "../model/overview.ts";
+import { dialog, inTree, tell } from "../model/page.ts";
+import * as story from "../model/story.ts";
+import { stepped } from "../model/trail.ts";
+import { oneNode } from "../net/api.ts";
+import * as api from "../net/arrange.ts";
+import { FLAG } from "../tree/outline.ts";
+import { drawn } from "../tree/overview.ts";
+import { topsOf } from "../tree/place.ts";
+import { isRead } from "./arrange.ts";
+import { asSaid } from "./choose.ts";
+import { register } from "./commands.ts";
+import { attempt } from "./failure.ts";
+import { refresh, sid } from "./follow.ts";
+import { compareHere } from "./overview.ts";
+import { arrange, say } from "./stash.ts";
+import type { Id } from "../lib/wire.d.ts";
+
+/** The messages of some cards: of a straight run all of them; the beginning is no message. */
+function messagesOf(all: Iterable<number>): Id[] {
+  const { cards, outline } = drawn.peek() ?? {};
+  if (!cards || !outline) return [];
+  const cardsOf = new Set([...all].map((n) => cards.cardOf[n] ?? -1).filter((card) => card >= 0));
+  return [...cardsOf].flatMap((card) => {
+    const n = cards.node[card] ?? 0;
+    return n === 0 ? [] : outline.ids.slice(n, n + (cards.count[card] ?? 1));
+  });
+}
+
+/** Chooses a message, or lets go of it. */
+export function turnMark(n: number) {
+  const now = overview.marked.peek();
+  const ids = messagesOf([n]);
+  const isIn = ids.every((id) => now.has(id));
+  overview.mark(isIn ? [...now].filter((id) => !ids.includes(id)) : [...now, ...ids]);
+}
+
+/** Chooses more messages. */
+export const markAlso = (numbers: Iterable<number>) =>
+  overview.mark([...overview.marked.peek(), ...messagesOf(numbers)]);
+
+/** Chooses all that is drawn. */
+export const markAll = () => markAlso(drawn.peek()?.cards.node ?? []);
+
+export const markNone = () => overview.mark([]);
+
+export const turnMarking = () => overview.setMarking(!overview.isMarking.peek());
+
+/**
+ * The chosen messages, in the order of the tree.
+ * @param is only such
+ */
+function chosen(is: (flags: number) => boolean = () => true) {
+  const { outline } = drawn.value ?? {};
+  if (!outline) return [];
+  const numbers = [...overview.marked.value].flatMap((id) => outline.at.get(id) ?? []).sort((a, b) => a - b);
+  return numbers.filter((n) => is(outline.flags[n] ?? 0));
+}
+
+const idsOf = (numbers: number[]): Id[] => numbers.map((n) => drawn.peek()?.outline.ids[n] ?? "");
+
+const UNFINISHED = FLAG.writing | FLAG.failed;
+const isWhole = (flags: number) => (flags & UNFINISHED) === 0;
+
+const MARKS: { id: "leaveOut" | "putBack"; icon: string; isEnabled: boolean }[] = [
+  { id: "leaveOut", icon: "eyeOff", isEnabled: false },
+  { id: "putBack", icon: "eye", isEnabled: true },
+];
+
+for (const { id, icon, isEnabled } of MARKS) {
+  const changes = (flags: number) => isWhole(flags) && ((flags & FLAG.disabled) !== 0) === isEnabled;
+  register({
+    id: `tree.${id}`,
+    label: `chosen.${id}`,
+    icon,
+    scope: "page",
+    enabled: () => inTree.value && (isEnabled || isRead()) && chosen(changes).length > 0,
+    run: async () => {
+      const made = await attempt(() => api.setStates(sid(), idsOf(chosen(changes)), { isEnabled }));
+      if (!made) return;
+      stepped(made.op);
+      markNone();
+      doubtDeltas();
+      await refresh();
+      say(made, "notice.marked");
+    },
+  });
+}
+
+register({
+  id: "tree.prune",
+  label: "command.prune",
+  icon: "trash",
+  scope: "page",
+  rearranges: true,
+  enabled: () => inTree.value && chosen().length > 0,
+  run: async () => {
+    const { outline } = drawn.peek() ?? {};
+    const made =
+      outline && (await arrange(idsOf(topsOf(outline, chosen())).map((nodeId) => ({ op: "prune", nodeId }))));
+    if (!made) return;
+    markNone();
+    say(made, "notice.pruned");
+  },
+});
+
+/** So many messages are asked for at the same time. */
+const AT_ONCE = 6;
+
+/** Reads what is not known yet of some messages. */
+async function readAll(ids: Id[]) {
+  const id = sid();
+  const missing = ids.filter((nid) => !story.peekNode(nid));
+  for (let from = 0; from < missing.length; from += AT_ONCE) {
+    const some = await Promise.all(missing.slice(from, from + AT_ONCE).map((nid) => oneNode(id, nid)));
+    if (story.session.peek()?.id === id) some.forEach(story.putNode);
+  }
+}
+
+register({
+  id: "tree.copy",
+  label: "chosen.copy",
+  icon: "copy",
+  scope: "page",
+  enabled: () => inTree.value && chosen(isWhole).length > 0,
+  run: async () => {
+    const ids = idsOf(chosen(isWhole));
+    await attempt(() => readAll(ids));
+    const nodes = ids.map(story.peekNode).filter((node) => node !== null);
+    if (nodes.length < ids.length || !(await copyText(asSaid(nodes)))) return;
+    tell({ tone: "quiet", text: t("notice.copied") });
+  },
+});
+
+register({
+  id: "tree.compare",
+  label: "command.compare",
+  icon: "compare",
+  scope: "page",
+  enabled: () => inTree.value && overview.marked.value.size === 2 && chosen(isWhole).length === 2,
+  run: () => {
+    const [one = 0, two = 0] = chosen();
+    markNone();
+    compareHere(one, two);
+  },
+});
+
+register({
+  id: "tree.none",
+  label: "cancel",
+  icon: "close",
+  scope: "page",
+  keys: ["Escape"],
+  enabled: () => inTree.value && moving.value === null && dialog.value === null && overview.marked.value.size > 0,
+  run: markNone,
+});

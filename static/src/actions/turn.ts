@@ -1,0 +1,193 @@
+// A turn: send, stop, roll again, retry.
+import { locale, t } from "../lib/i18n.ts";
+import { copyText } from "../lib/clipboard.ts";
+import { focusedMessage, watchFocus } from "../lib/focus.ts";
+import { keyring } from "../lib/once.ts";
+import { recall, remember } from "../lib/storage.ts";
+import { hint, hintFits, hintSeen, offerHint, passHint, tell } from "../model/page.ts";
+import * as story from "../model/story.ts";
+import * as api from "../net/api.ts";
+import { isLinear, placeAmongSiblings, shown, tail, writing } from "../tree/line.ts";
+import { register } from "./commands.ts";
+import { attempt } from "./failure.ts";
+import { readingEnds, refresh, sid, visit } from "./follow.ts";
+import type { ChatNode, Id, Started } from "../lib/wire.d.ts";
+
+// Drafts
+
+export function recallDraft(id: Id) {
+  story.setDraft(recall(`draft.${id}`) ?? "");
+}
+
+export function writeDraft(text: string) {
+  story.setDraft(text);
+  remember(`draft.${sid()}`, text || null);
+}
+
+/**
+ * Asks which commands there are, once in a story and language; without an answer there is simply nothing to choose
+ * from.
+ */
+export async function readSlashCommands() {
+  const [id, language] = [sid(), locale.peek()];
+  if (story.slashCommands.peek()?.language === language) return;
+  story.putSlashCommands({ language, list: story.slashCommands.peek()?.list ?? [] });
+  const list = await api.slashCommands(id).catch(() => []);
+  if (story.session.peek()?.id === id && locale.peek() === language) story.putSlashCommands({ language, list });
+}
+
+// Sending
+
+/** A message that was tried and may have arrived although no answer did: the same key makes a second try harmless. */
+let keyFor = keyring();
+
+export async function send(text: string): Promise<void> {
+  const content = text.trim();
+  if (!content || story.sending.peek()) return;
+  if (writing.peek()) return tell({ tone: "quiet", text: t("notice.writing") });
+  story.setSending(true);
+  try {
+    // Who answers quickly writes while the line is still being read: the message waits for its place, it is not
+    // dropped.
+    await readingEnds();
+    await sendFrom(story.goesOnFrom(), content);
+  } finally {
+    story.setSending(false);
+  }
+}
+
+async function sendFrom(parentId: Id | null, content: string) {
+  if (!parentId || writing.peek()) return;
+  // Before the request: a quick reply may be here, with a hint of its own, before the request is answered.
+  const wentBack = told() === "hint.again";
+  if (wentBack) hintSeen();
+  passHint();
+  const message = { parentId, content, generate: true as const, expectedLeafId: story.head.peek() ?? parentId };
+  const started = await attempt(() => sendOrCatchUp(message));
+  if (!started) return;
+  keyFor = keyring();
+  if (story.draft.peek().trim() === content) writeDraft("");
+  story.applyStarted(started);
+  void refresh().then(() => wentBack && showTimelines());
+}
+
+async function sendOrCatchUp(message: Parameters<typeof api.send>[1]) {
+  try {
+    return await api.send(sid(), message, keyFor([message.content, message.parentId]));
+  } catch (error) {
+    if (error instanceof api.ApiError && error.code === "head_moved") {
+      await refresh();
+      tell({ tone: "quiet", text: t("notice.headMoved") });
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+/**
+ * Both timelines are there: says so as long as the reader is at the end of the new one, unless something newer is being
+ * said.
+ */
+export function showTimelines() {
+  const isParted = shown.peek().some((id) => hasVersions(story.peekNode(id)));
+  if (told() === null && isParted) offerHint("hint.timelines", tail.peek()?.id ?? null);
+}
+
+/** The hint that is on screen. */
+const told = () => (hintFits(tail.peek()?.id) ? hint.peek() : null);
+
+const hasVersions = (node: ChatNode | null) => node !== null && placeAmongSiblings(node).count > 1;
+
+// Replies
+
+/**
+ * Asks for another reply beside this one, or for a reply to this message.
+ * @param ask in another way
+ */
+export async function reroll(node: ChatNode, ask: () => Promise<Started> = () => api.reroll(sid(), node.id)) {
+  // One at a time: what is clicked before the first is on screen would ask again for the same.
+  if (story.asking.peek()) return;
+  story.setAsking(true);
+  try {
+    if (await askAgain(node, ask)) await refresh();
+  } finally {
+    story.setAsking(false);
+  }
+}
+
+async function askAgain(node: ChatNode, ask: () => Promise<Started>) {
+  const [isFocused, isStill] = [focusedMessage() === node.id, watchFocus()];
+  if (node.status === "complete" && story.head.peek() !== node.id && !(await visit(node.id, true))) return false;
+  passHint();
+  const started = await attempt(ask);
+  if (!started) return false;
+  const generations = started.generations ?? [];
+  story.applyStarted({ generations, op: started.op ?? 0 });
+  if (isFocused && isStill()) story.focusOn(generations[0]?.id ?? node.id);
+  showTimelines();
+  return true;
+}
+
+/** The text as a reader sees it: what others wrote without its machine parts, one's own as it was typed. */
+export const textOf = (node: ChatNode | null) =>
+  node?.role === "user" ? node.content : (node?.display ?? node?.content ?? "");
+
+export const free = (node: ChatNode | null) =>
+  node !== null && story.peek.peek() === null && !writing.value && !story.asking.value;
+
+/** Where only one line is shown, another reply takes the place of the last one. */
+export const mayBranch = (node: ChatNode | null) => !isLinear.value || tail.value?.id === node?.id;
+
+/** Another reply is asked for, and is not yet on screen. */
+const isAsking = () => story.asking.value && !writing.value;
+
+export const isReply = (node: ChatNode | null) => node?.role === "assistant" && node.kind !== "greeting";
+
+register({
+  id: "message.reroll",
+  label: "command.reroll",
+  icon: "reroll",
+  scope: "message",
+  keys: ["r"],
+  inTree: ({ node }) => isReply(node) && !mayBranch(node),
+  enabled: ({ node }) => free(node) && isReply(node) && mayBranch(node),
+  waits: ({ node }) => isAsking() && isReply(node),
+  run: ({ node }) => node && reroll(node),
+});
+
+register({
+  id: "message.answer",
+  label: "command.answer",
+  icon: "play",
+  scope: "message",
+  enabled: ({ node }) => free(node) && node?.role === "user" && tail.value?.id === node.id,
+  waits: ({ node }) => isAsking() && node?.role === "user" && tail.value?.id === node.id,
+  run: ({ node }) => node && reroll(node),
+});
+
+register({
+  id: "message.copy",
+  label: "command.copy",
+  icon: "copy",
+  scope: "message",
+  keys: ["c"],
+  enabled: ({ node }) => Boolean(node?.content),
+  run: async ({ node }) => {
+    if (await copyText(textOf(node))) tell({ tone: "quiet", text: t("notice.copied") });
+  },
+});
+
+register({
+  id: "turn.stop",
+  label: "command.stop",
+  icon: "stop",
+  scope: "page",
+  keys: ["mod+."],
+  enabled: () => writing.value !== null,
+  run: () => {
+    const node = writing.peek();
+    if (node) void attempt(() => api.cancel(sid(), node.id));
+    // The button to stop goes when the reply has ended.
+    if (focusedMessage() === null) story.focusField();
+  },
+});

@@ -1,0 +1,79 @@
+// The workshop: rules are looked at, changed, checked and tried, and nothing of it is written until a file is saved.
+import { openDialog } from "../model/page.ts";
+import * as story from "../model/story.ts";
+import { ApiError, projection } from "../net/api.ts";
+import * as api from "../net/workshop.ts";
+import { register } from "./commands.ts";
+import { attempt } from "./failure.ts";
+import type { ChatNode, Id, PluginReplay, PluginTry, Texts } from "../lib/wire.d.ts";
+import type { PluginFileKept } from "../lib/wire.d.ts";
+
+/** The most messages along which rules run again. */
+const MOST = 200;
+
+export const readPlugins = () => api.plugins();
+
+export const readPlugin = (id: string) => api.plugin(id);
+
+/** The text of a file; null: there is none of that name, or it is no text. */
+export async function readFile(id: string, path: string) {
+  try {
+    return (await api.file(id, path)).content;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return null;
+    throw error;
+  }
+}
+
+/**
+ * Saves a file, unless it is another one by now than when it was read.
+ * @param was what stood there; null: whatever stands there
+ */
+export const saveFile = (
+  id: string,
+  path: string,
+  content: string,
+  was: string | null,
+): Promise<PluginFileKept | "changed" | undefined> =>
+  attempt(async () => {
+    if (was !== null && ((await readFile(id, path)) ?? "") !== was) return "changed";
+    return api.keepFile(id, path, content);
+  });
+
+export const check = (id: string, files: Texts) => attempt(() => api.check(id, files));
+
+/** What scripts can call. */
+export const readReference = () => api.reference();
+
+/** Runs the tests of a plugin. */
+export const runTests = (id: string, files: Texts) => attempt(() => api.test(id, files));
+
+export const tryHook = (id: string, wanted: PluginTry) => attempt(() => api.tryHook(id, wanted));
+
+/** What the rules would have done along the line on screen, with the messages that it tells of. */
+export const replay = (id: string, wanted: PluginReplay) =>
+  attempt(async () => {
+    const told = await api.replay(id, wanted);
+    const unknown = told.rows.some(({ nodeId }) => story.peekNode(nodeId) === null);
+    const page = unknown
+      ? await projection(wanted.sessionId, { ...(wanted.leafId && { leaf: wanted.leafId }), limit: 2 * MOST })
+      : { items: [] };
+    const nodes: Map<Id, ChatNode> = new Map(page.items.map((node) => [node.id, node]));
+    for (const { nodeId } of told.rows) {
+      const known = story.peekNode(nodeId);
+      if (known) nodes.set(nodeId, known);
+    }
+    return { ...told, nodes };
+  });
+
+/** Lets the messages of the line on screen do what the saved rules say now. */
+export const acceptReplay = (id: string, wanted: PluginReplay) =>
+  attempt(() => api.replay(id, { ...wanted, accept: true }));
+
+register({
+  id: "page.workshop",
+  label: "command.workshop",
+  icon: "plug",
+  scope: "page",
+  run: () => openDialog({ kind: "workshop", pluginId: null }),
+});

@@ -1,0 +1,103 @@
+// Reads the world where the reader stands, and changes it by hand.
+import { said, t } from "../lib/i18n.ts";
+import { sentence } from "../lib/text.ts";
+import { offerHint } from "../model/page.ts";
+import * as deltas from "../model/deltas.ts";
+import * as page from "../model/page.ts";
+import * as story from "../model/story.ts";
+import * as model from "../model/world.ts";
+import * as api from "../net/api.ts";
+import { ApiError } from "../net/api.ts";
+import { attempt } from "./failure.ts";
+import { refresh, sid } from "./follow.ts";
+import type { Id, Json } from "../lib/wire.d.ts";
+
+/** The most nodes that one question can be about. */
+const MOST = 500;
+
+/** The nodes of the turn that led to a node: itself, and the message it answers. */
+function turnTo(nid: Id) {
+  const node = story.peekNode(nid);
+  if (node?.role !== "assistant" || node.kind === "change") return [nid];
+  const line = story.line.peek();
+  const asked = story.peekNode(line[line.indexOf(nid) - 1] ?? null);
+  return asked?.role === "user" ? [asked.id, nid] : [nid];
+}
+
+/** The world after a node, with what its turn changed. */
+export async function readWorld(nid: Id | null) {
+  const session = story.session.peek();
+  if (!session || !nid) {
+    deltas.dropDeltas();
+    return model.putWorld(null);
+  }
+  const age = deltas.age.peek();
+  const known = model.known.peek();
+  if (known?.nid === nid && known.age === age) return void readDeltas().then(() => weigh(nid));
+  try {
+    const [at] = await Promise.all([api.world(session.id, nid), readDeltas()]);
+    if (story.here() !== nid) return;
+    model.putWorld({ nid, at, turn: turnTo(nid), age });
+    weighed = null;
+    weigh(nid);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (story.here() === nid) model.worldFailed(error);
+  }
+}
+
+/** The message of which it is known whether its dice cost dearly. */
+let weighed: Id | null = null;
+
+/**
+ * A hint where they did. The story may stand at a reply before the page has heard that it is complete: then it is
+ * weighed when its doings are told.
+ */
+function weigh(nid: Id) {
+  const node = story.peekNode(nid);
+  if (weighed === nid || story.here() !== nid || node?.status !== "complete" || deltas.untold([nid]).length > 0) return;
+  weighed = nid;
+  if (node.role === "assistant" && model.lostDearly()) offerHint("hint.goBack", nid);
+}
+
+let telling: Promise<void> | null = null;
+
+/**
+ * Learns what the messages on screen did, those of the whole line at once; without an answer they simply do not say it.
+ */
+function readDeltas() {
+  return (telling ??= readUntold()
+    .catch(quietly)
+    .finally(() => (telling = null)));
+}
+
+async function readUntold() {
+  for (;;) {
+    const session = story.session.peek()?.id;
+    const depth = (id: Id) => story.peekNode(id)?.depth ?? 0;
+    const ids = deltas
+      .untold([...story.line.peek(), ...story.byHand.peek()])
+      .sort((one, two) => depth(one) - depth(two));
+    const leaf = ids.at(-1);
+    if (!session || !leaf) return;
+    const age = deltas.age.peek();
+    const asked = ids.filter((id) => depth(leaf) - depth(id) < MOST);
+    const items = await api.deltas(session, { leaf, limit: depth(leaf) - depth(asked[0] ?? leaf) + 1 });
+    if (story.session.peek()?.id === session) deltas.putDeltas(asked, items, age);
+  }
+}
+
+function quietly(error: unknown) {
+  if (!(error instanceof ApiError)) throw error;
+}
+
+export async function change(operations: { op: string; path: string; value?: Json }[]): Promise<boolean> {
+  const nid = story.head.peek();
+  if (!nid) return false;
+  const changed = await attempt(() => api.changeWorld(sid(), nid, operations));
+  if (!changed) return false;
+  await refresh();
+  const [refused] = changed.node?.problems ?? [];
+  if (refused) page.tell({ tone: "error", text: t("world.refused"), hint: sentence(said(refused.message)) });
+  return !refused;
+}

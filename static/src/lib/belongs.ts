@@ -1,0 +1,115 @@
+// Where a file that somebody brings in belongs, by its name, and by what is in it where the name does not say.
+import type { Unchecked } from "./wire.d.ts";
+
+/**
+ * a file of this program; a card, a lorebook, personas or presets of another one; everything else that others keep
+ */
+type Belongs = "session" | "card" | "book" | "persona" | "preset" | "foreign";
+
+/** A larger one is no card: it is read where there is room for it. */
+const MOST_JSON = 16 << 20;
+
+/** So many parts of a picture are looked at: what describes it stands near its beginning or its end. */
+const MOST_CHUNKS = 20_000;
+
+export async function belongs(file: File): Promise<Belongs> {
+  switch (endingOf(file.name)) {
+    case "clotho":
+      return "session";
+    case "lorebook":
+      return "book";
+    case "charx":
+    case "yaml":
+    case "yml":
+      return "card";
+    case "png":
+      return (await keywords(file)).includes("naidata") ? "book" : "card";
+    case "json":
+      return file.size > MOST_JSON ? "foreign" : belongsJson(await file.text());
+    default:
+      return "foreign";
+  }
+}
+
+const endingOf = (name: string) => name.slice(name.lastIndexOf(".") + 1).toLowerCase();
+
+export function belongsJson(text: string): Belongs {
+  const value = parsed(text);
+  if (value === undefined) return wasToBe(text);
+  if (value === null || typeof value !== "object") return "foreign";
+  if (Array.isArray(value)) return value[0]?.findRegex === undefined ? "foreign" : "preset";
+  const has = (...keys: string[]) => keys.some((key) => key in value);
+  if (has("power_user", "persona_descriptions")) return "persona";
+  if (has("spec") || has("first_mes", "char_name", "char_greeting") || value.kind === "character") return "card";
+  if (value.type === "risu" || value.kind === "memory" || has("lorebookVersion") || isEntries(value.entries))
+    return "book";
+  if (
+    has("name") &&
+    has("description", "personality", "scenario", "mes_example") &&
+    !has("messages", "history", "chat")
+  )
+    return "card";
+  if (Object.keys(value).length === 0) return "card";
+  return has(...PRESETS) || TEMPLATES.some((keys) => keys.every((key) => key in value)) ? "preset" : "foreign";
+}
+
+/** Names that stand only in presets; and those that a small template has all of. */
+const PRESETS = [
+  "prompts",
+  "prompt_order",
+  "findRegex",
+  "qrList",
+  "main_text_color",
+  "input_sequence",
+  "story_string",
+  "tail_free_sampling",
+  "mirostat_mode",
+  "rep_pen_slope",
+];
+const TEMPLATES = [
+  ["prefix", "suffix", "separator"],
+  ["name", "content"],
+];
+
+/** Names that stand only in files of one kind, those first that have others inside: a card has a lorebook in it. */
+const MARKS: [Belongs, RegExp][] = [
+  ["persona", /"(power_user|persona_descriptions)"\s*:/],
+  ["card", /"(spec|first_mes|char_name|char_greeting)"\s*:/],
+  ["foreign", /"(messages|mapping|history|mes)"\s*:/],
+  ["preset", new RegExp(`"(${PRESETS.join("|")})"\\s*:`)],
+  ["book", /"(entries|lorebookVersion)"\s*:/],
+];
+
+/**
+ * JSON that cannot be read, which breaks off or has a slip in it, goes where it was to go: the server says there what
+ * is wrong with it.
+ */
+const wasToBe = (text: string): Belongs => MARKS.find(([, mark]) => mark.test(text))?.[0] ?? "card";
+
+/** @param entries of a lorebook: a map or a list of them */
+const isEntries = (entries: unknown) => typeof entries === "object" && entries !== null;
+
+/** @returns nothing where it is no JSON */
+function parsed(text: string): Unchecked {
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, ""));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The keywords of the texts inside a picture, without reading the picture. */
+async function keywords(file: Blob) {
+  const found = [];
+  for (let at = 8, n = 0; at + 8 < file.size && n < MOST_CHUNKS; n += 1) {
+    const head = new Uint8Array(await file.slice(at, at + 8 + 80).arrayBuffer());
+    const length = new DataView(head.buffer).getUint32(0);
+    const [kind, data] = [text(head.subarray(4, 8)), head.subarray(8, 8 + length)];
+    if (/^(tEXt|zTXt|iTXt)$/.test(kind)) found.push(text(data.subarray(0, data.indexOf(0))).toLowerCase());
+    if (kind === "IEND") break;
+    at += length + 12;
+  }
+  return found;
+}
+
+const text = (bytes: Uint8Array) => new TextDecoder("latin1").decode(bytes);

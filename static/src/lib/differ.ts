@@ -1,0 +1,72 @@
+// Which words of two texts differ. Pure.
+
+/** in UTF-16 code units */
+export interface Range {
+  start: number;
+  end: number;
+}
+
+/** Texts of more words together than that, squared, are not looked through. */
+const MOST_WORK = 1_500_000;
+/** Texts that have less than that of their words in common are two texts, not versions of one. */
+const ALIKE = 0.3;
+
+/** A word of the West or of the East, or what stands between words. */
+const wordsOf = (text: string) =>
+  [...new Intl.Segmenter(undefined, { granularity: "word" }).segment(text)].map(({ segment, index, isWordLike }) => ({
+    word: segment,
+    start: index,
+    isWord: isWordLike === true,
+  }));
+
+/** The parts of each of two texts that the other has not; null: they have too little in common, or are too long. */
+export function differing(one: string, two: string): [Range[], Range[]] | null {
+  const [a, b] = [wordsOf(one), wordsOf(two)];
+  let head = 0;
+  while (head < a.length && head < b.length && a[head]?.word === b[head]?.word) head += 1;
+  let tail = 0;
+  while (tail < a.length - head && tail < b.length - head && a.at(-1 - tail)?.word === b.at(-1 - tail)?.word) tail += 1;
+  const [midA, midB] = [a.slice(head, a.length - tail), b.slice(head, b.length - tail)];
+  if (midA.length * midB.length > MOST_WORK) return null;
+  const { inA, inB } = common(
+    midA.map(({ word }) => word),
+    midB.map(({ word }) => word),
+  );
+  const isWord = (part: { isWord: boolean }) => part.isWord;
+  const same = [...a.slice(0, head), ...midA.filter((_, i) => inA.has(i)), ...a.slice(a.length - tail)].filter(
+    isWord,
+  ).length;
+  if (same < ALIKE * Math.max(a.filter(isWord).length, b.filter(isWord).length, 1)) return null;
+  return [joined(midA, inA), joined(midB, inB)];
+}
+
+/** The longest row of words that both have: the places of its words in each. */
+function common(a: string[], b: string[]) {
+  const wide = b.length + 1;
+  const best = new Uint16Array((a.length + 1) * wide);
+  const at = (i: number, j: number) => best[i * wide + j] ?? 0;
+  for (let i = a.length - 1; i >= 0; i -= 1)
+    for (let j = b.length - 1; j >= 0; j -= 1)
+      best[i * wide + j] = a[i] === b[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
+  const [inA, inB] = [new Set<number>(), new Set<number>()];
+  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+    if (a[i] === b[j]) inA.add(i++), inB.add(j++);
+    else if (at(i + 1, j) >= at(i, j + 1)) i += 1;
+    else j += 1;
+  }
+  return { inA, inB };
+}
+
+/** What is not common, in as few parts as there are; a space between two of them belongs to them. */
+function joined(words: { word: string; start: number }[], same: Set<number>): Range[] {
+  const ranges: Range[] = [];
+  words.forEach(({ word, start }, i) => {
+    const isSpace = word.trim() === "";
+    const isBetween = isSpace && i > 0 && i < words.length - 1 && !same.has(i - 1) && !same.has(i + 1);
+    if (isSpace ? !isBetween : same.has(i)) return;
+    const last = ranges.at(-1);
+    if (last?.end === start) last.end = start + word.length;
+    else ranges.push({ start, end: start + word.length });
+  });
+  return ranges;
+}

@@ -1,0 +1,53 @@
+// Keyboard shortcuts written as "mod+k", "alt+ArrowLeft", "e". `mod` is Cmd on Apple machines and Ctrl elsewhere.
+
+const APPLE = /Mac|iP(hone|ad)/.test(navigator.platform);
+
+export function pressed(event: KeyboardEvent, shortcut: string) {
+  const parts = shortcut.split("+");
+  const key = parts.pop() ?? "";
+  const mod = APPLE ? event.metaKey : event.ctrlKey;
+  const other = APPLE ? event.ctrlKey : event.metaKey;
+  return (
+    event.key.toLowerCase() === key.toLowerCase() &&
+    mod === parts.includes("mod") &&
+    event.altKey === parts.includes("alt") &&
+    !other &&
+    (event.shiftKey === parts.includes("shift") || /^[^a-z0-9]$/i.test(key))
+  );
+}
+
+/** For labels. */
+export function spelled(shortcut: string) {
+  return shortcut
+    .split("+")
+    .map((part) => NAMES[part] ?? part.toUpperCase())
+    .join(APPLE ? "" : "+");
+}
+
+const NAMES: Record<string, string> = {
+  ContextMenu: "▤",
+  mod: APPLE ? "⌘" : "Ctrl",
+  alt: APPLE ? "⌥" : "Alt",
+  shift: APPLE ? "⇧" : "Shift",
+  ArrowLeft: "←",
+  ArrowRight: "→",
+  ArrowUp: "↑",
+  ArrowDown: "↓",
+  Escape: "Esc",
+  Delete: "Del",
+};
+
+/** The field that was emptied by hand last: its own undo brings its words back. */
+let emptied: EventTarget | null = null;
+addEventListener("input", ({ target }) => (emptied = isTyping(target) && isEmpty(target) ? target : null), true);
+
+const isEmpty = (target: EventTarget | null) =>
+  target instanceof HTMLTextAreaElement && target.value === "" && !target.closest("dialog");
+
+/** Whether there may be something in a field that its own undo takes back or brings back. */
+export const hasOwnUndo = (target: EventTarget | null) => isTyping(target) && (!isEmpty(target) || target === emptied);
+
+/** Where typing belongs to the field, not to shortcuts. */
+export function isTyping(target: EventTarget | null) {
+  return target instanceof HTMLElement && (target.isContentEditable || target.matches("input, textarea, select"));
+}

@@ -1,0 +1,178 @@
+// How a card dresses its text: of a `style` only what colours, spaces and sets out a text stays, in sizes that leave
+// the page whole. Nothing is taken from the words of it: the browser reads them on an element of a document that loads
+// and shows nothing, and each value goes on as the browser understood it.
+
+/** `ink`: the colour of the text; `ground`: what it stands on */
+export interface Look {
+  properties: [string, string][];
+  ink: string;
+  ground: "light" | "dark" | "";
+}
+
+const inert = document.implementation.createHTMLDocument("").createElement("i");
+
+/** More than this is no look. */
+const MOST = 4_000;
+
+const COLOURS = "rgb|rgba|hsl|hsla|hwb|lab|lch|oklab|oklch|color|color-mix|light-dark";
+const COLOUR = new RegExp(`^(?:${COLOURS})$`);
+const PAINT = new RegExp(`^(?:${COLOURS}|(?:repeating-)?(?:linear|radial|conic)-gradient|calc)$`);
+const SIZE = /^(?:calc|min|max|clamp)$/;
+
+const calls = (value: string, may: RegExp) =>
+  [...value.matchAll(/([\w-]*)\(/g)].every(([, name = ""]) => may.test(name));
+
+/** what becomes of a value; "" where nothing does */
+type Rule = (value: string) => string;
+
+const oneOf: (words: string) => Rule = (words) => (value) => (words.split(" ").includes(value) ? value : "");
+const someOf: (words: string) => Rule = (words) => (value) =>
+  value.split(" ").every((word) => words.split(" ").includes(word)) ? value : "";
+const colour: Rule = (value) => (calls(value, COLOUR) ? value : "");
+const between: (least: string, most: string, words?: string) => Rule =
+  (least, most, words = "") =>
+  (value) => {
+    if (words.split(" ").includes(value)) return value;
+    return /^[-+.\d]|\($/.test(value.replace(/\(.*$/s, "(")) && calls(value, SIZE)
+      ? `clamp(${least}, ${value}, ${most})`
+      : "";
+  };
+const number: (least: number, most: number) => Rule = (least, most) => (value) =>
+  /^[\d.]+$/.test(value) ? `${Math.min(Math.max(Number(value), least), most)}` : "";
+/** Shadows, none of which falls far. */
+const shadow: Rule = (value) => {
+  const lengths = [...value.replaceAll(/\([^)]*\)/g, "").matchAll(/(-?[\d.]+)([a-z%]*)/g)];
+  return colour(value) &&
+    lengths.every(([, n, unit]) => Math.abs(Number(n)) <= (unit === "px" ? 32 : 2) && /^(px|em|rem|)$/.test(unit ?? ""))
+    ? value
+    : "";
+};
+const lineHeight: Rule = (value) => number(1, 3)(value) || between("1em", "3em", "normal")(value);
+/** Each corner has one size or two. */
+const corner: Rule = (value) => (/^[\d.]+(px|em|rem|%)?( [\d.]+(px|em|rem|%)?)?$/.test(value) ? value : "");
+
+const PLACES =
+  "normal start end center left right flex-start flex-end stretch baseline space-between space-around space-evenly";
+const SIDE = "(?:top|right|bottom|left|(?:inline|block)-(?:start|end))";
+
+const RULES: [RegExp, Rule][] = [
+  [/^background-color$/, colour],
+  [/^background-image$/, (value) => (/gradient\(/.test(value) && calls(value, PAINT) ? value : "")],
+  [new RegExp(`^border-${SIDE}-color$`), colour],
+  [new RegExp(`^border-${SIDE}-style$`), oneOf("none solid dashed dotted double groove ridge inset outset")],
+  [new RegExp(`^border-${SIDE}-width$`), between("0px", "0.5rem", "thin medium thick")],
+  [/^border-(top|bottom|start|end)-(left|right|start|end)-radius$/, corner],
+  // A part of the width at most: boxes in boxes must leave room for their text.
+  [new RegExp(`^(padding|margin)-${SIDE}$`), between("0px", "min(3rem, 12%)", "auto")],
+  [/^(width|max-width|flex-basis)$/, between("0px", "100%", "auto none fit-content")],
+  [/^height$/, between("0px", "30rem", "auto fit-content")],
+  [/^text-align$/, oneOf("left right center justify start end")],
+  [/^text-decoration-line$/, someOf("none underline overline line-through")],
+  [/^text-decoration-style$/, oneOf("solid double dotted dashed wavy")],
+  [/^text-decoration-color$/, colour],
+  [/^text-transform$/, oneOf("none uppercase lowercase capitalize")],
+  [/^(text|box)-shadow$/, shadow],
+  [/^font-weight$/, (value) => oneOf("normal bold bolder lighter")(value) || number(100, 900)(value)],
+  [/^font-style$/, oneOf("normal italic oblique")],
+  [/^font-size$/, between("0.7rem", "2.5rem", "x-small small medium large x-large xx-large")],
+  [/^letter-spacing$/, between("-0.05em", "0.5em", "normal")],
+  [/^line-height$/, lineHeight],
+  [/^opacity$/, number(0.5, 1)],
+  [/^display$/, oneOf("block inline inline-block flex inline-flex")],
+  [/^flex-(grow|shrink)$/, number(0, 99)],
+  [/^flex-direction$/, oneOf("row column")],
+  [/^flex-wrap$/, oneOf("wrap nowrap")],
+  [/^(justify-content|align-(items|self|content))$/, oneOf(PLACES)],
+  [/^(row|column)-gap$/, between("0px", "3rem", "normal")],
+];
+
+/**
+ * @param style the words of a `style`
+ * @param font the colour of a `font`
+ */
+export function lookOf(style: string, font: string): Look | null {
+  inert.style.cssText = style.length > MOST ? "" : style;
+  if (font && !inert.style.color) inert.style.color = font;
+  const properties: [string, string][] = [];
+  for (const name of inert.style) {
+    const value = inert.style.getPropertyValue(name);
+    const rule = RULES.find(([of]) => of.test(name))?.[1];
+    const kept = value && rule ? rule(value) : "";
+    if (kept) properties.push([name, kept]);
+  }
+  const ink = colour(inert.style.color);
+  const given = parts(ink);
+  // What is all but transparent is written on a picture or for nobody.
+  const isInk = given !== null && given[3] >= 0.4;
+  if (properties.length === 0 && !isInk) return null;
+  return { properties, ink: isInk ? ink : "", ground: groundOf(new Map(properties)) };
+}
+
+/** Dresses a fresh element of the page. Those around it are dressed before it. */
+export function dress(element: HTMLElement, { properties, ink, ground }: Look) {
+  for (const [name, value] of properties) element.style.setProperty(name, value);
+  if (ground) element.dataset.ground = ground;
+  if (!ink) return;
+  element.dataset.ink = "";
+  // On a ground of its own a card's colour stays as it is; on ours it is moved until it can be read, by day and by
+  // night.
+  element.style.setProperty(
+    "color",
+    element.closest("[data-ground]") ? ink : `light-dark(${readable(ink, DAY)}, ${readable(ink, NIGHT)})`,
+  );
+}
+
+// Light and dark
+
+/** red, green and blue up to 255, and how solid, up to 1 */
+type Parts = [number, number, number, number];
+
+const pen = new OffscreenCanvas(1, 1).getContext("2d");
+
+/** What a colour is made of; null for one that cannot be told. */
+function parts(value: string): Parts | null {
+  if (!pen || !/^([a-z]+|rgba?\(.*\)|hsla?\(.*\))$/i.test(value) || /^currentcolor$/i.test(value)) return null;
+  pen.fillStyle = "#000";
+  pen.fillStyle = value;
+  const [, r = "", g = "", b = ""] = /^#(..)(..)(..)$/.exec(pen.fillStyle) ?? [];
+  if (r) return [parseInt(r, 16), parseInt(g, 16), parseInt(b, 16), 1];
+  const [red = 0, green = 0, blue = 0, solid = 0] = (pen.fillStyle.match(/[\d.]+/g) ?? []).map(Number);
+  return [red, green, blue, solid];
+}
+
+/** @param colour how bright it is, as WCAG counts */
+function brightness(colour: number[]): number {
+  const [r = 0, g = 0, b = 0] = colour.map((part) =>
+    part <= 10 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4,
+  );
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+/** Where light ink and dark ink are read equally well. */
+const BETWEEN = 0.187;
+
+function groundOf(look: Map<string, string>) {
+  const painted = (look.get("background-image") ?? "").match(/rgba?\([^)]*\)|[a-z]+(?![\w-]*\()/gi) ?? [];
+  const stops = painted.filter((word) => CSS.supports("color", word)).map(parts);
+  const solid = [...stops, parts(look.get("background-color") ?? "")].filter((one) => one !== null && one[3] > 0.5);
+  // A picture of colours lies over the plain one.
+  const seen = solid.length > 1 && stops.length > 0 ? solid.slice(0, stops.length) : solid;
+  if (seen.length === 0) return "";
+  const mean = seen.reduce((sum, one) => sum + brightness(one ?? []), 0) / seen.length;
+  return mean > BETWEEN ? "light" : "dark";
+}
+
+/** The page by day and by night, where it is hardest to read on, and where ink goes to be read there. */
+const DAY = { page: 0.86, to: 0 };
+const NIGHT = { page: 0.013, to: 255 };
+
+function readable(ink: string, { page, to }: typeof DAY) {
+  const given = parts(ink) ?? [to, to, to, 1];
+  const colour = given.slice(0, 3);
+  for (let step = 0; step <= 20; step += 1) {
+    const moved = colour.map((part) => Math.round(part + ((to - part) * step) / 20));
+    const [high, low] = [brightness(moved), page].sort((a, b) => b - a);
+    if (((high ?? 0) + 0.05) / ((low ?? 0) + 0.05) >= 4.6) return `rgb(${moved.join(" ")})`;
+  }
+  return `rgb(${to} ${to} ${to})`;
+}

@@ -1,0 +1,281 @@
+// The macros that scripts need on the page: names, texts of cards, variables, chance, the time. Pure. What stands in a
+// prompt is filled in by the server, which knows all of them (`crates/compat/src/prompt/macros/`); one that is not
+// known here stays as text.
+import type { Json } from "./wire.d.ts";
+
+/** What macros may know. */
+interface Known {
+  /** what names and cards say, by macro */
+  values: Record<string, string>;
+  /** the variables of the story */
+  local: Record<string, Json>;
+  /** those of all stories */
+  global: Record<string, Json>;
+}
+
+/** Macros stand at most so deep in each other, so many are filled into one text, and they write so many letters. */
+const [MOST_DEEP, MOST_MACROS, MOST_WORK] = [32, 20_000, 1 << 22];
+const MOST_REPEATS = 10_000;
+const MOST_DICE = 10_000;
+const MOST_VALUE = 1 << 20;
+
+/** Braces open a macro only before what may be its name. */
+const MARKS = /\\[{}]|\{\{(?=[\s!?~>#/]*[.$/a-z])|\}\}|::|<(user|bot|char|group|charifnotgroup)>/gi;
+
+/** Leaves a mark where the line breaks around it go at the end. */
+const TRIM = "{{trim}}";
+
+const number = (text: string) => (text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : null);
+
+/** A value as a text; a text that is a number is written as that number. */
+function told(value: Json | undefined) {
+  if (value === null || value === undefined) return "";
+  if (typeof value !== "string") return typeof value === "object" ? JSON.stringify(value) : String(value);
+  const n = number(value);
+  return n !== null && Math.abs(n) <= Number.MAX_SAFE_INTEGER ? String(n) : value;
+}
+
+/** What stands at a path inside a value. */
+function inside(value: Json | undefined, keys: string[]): Json | undefined {
+  let at = value;
+  for (const key of keys) {
+    if (at === null || typeof at !== "object") return undefined;
+    at = Array.isArray(at) ? at[Number(key)] : Object.hasOwn(at, key) ? at[key] : undefined;
+  }
+  return at;
+}
+
+/** A value that says JSON, or is it, as a list or map. */
+function opened(value: Json | undefined): Json | undefined {
+  if (typeof value !== "string") return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Without what is for nobody to read. */
+function seen(value: Json | undefined): Json | undefined {
+  if (Array.isArray(value)) return value.map((one) => seen(one) ?? null);
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, one]) => (key.startsWith("$") ? [] : [[key, seen(one) ?? null]])),
+  );
+}
+
+/** Variables as one text sees them: what is written goes with the text. */
+class Variables {
+  kept: Record<string, Json>;
+  own = new Map<string, Json | undefined>();
+
+  constructor(kept: Record<string, Json>) {
+    this.kept = kept;
+  }
+
+  value(name: string): Json | undefined {
+    if (this.own.has(name)) return this.own.get(name);
+    if (Object.hasOwn(this.kept, name)) return this.kept[name];
+    const [first = "", ...rest] = name.split(/[./]/);
+    const root = this.own.has(first)
+      ? this.own.get(first)
+      : Object.hasOwn(this.kept, first)
+        ? this.kept[first]
+        : undefined;
+    return rest.length > 0 ? inside(root, rest) : undefined;
+  }
+
+  /** @param path in the way of cards for MVU */
+  at(path: string) {
+    const keys = [...path.trim().matchAll(/\[\s*["'`]?([^\]]*?)["'`]?\s*\]|[^.[/]+/g)].map(([all, key]) => key ?? all);
+    const [first = "", ...rest] = keys;
+    return inside(this.value(first), rest);
+  }
+
+  set(name: string, value: Json | undefined) {
+    if (typeof value === "string" && value.length > MOST_VALUE) return;
+    this.own.set(name, value);
+  }
+
+  add(name: string, more: string) {
+    const now = this.value(name);
+    const list = opened(now);
+    if (Array.isArray(list)) return this.set(name, JSON.stringify([...list, more]));
+    const [one, other] = [number(told(now) || "0"), number(more)];
+    this.set(name, one !== null && other !== null ? one + other : told(now) + more);
+  }
+}
+
+/** Numbers from 0 up to but not including 1, the same for the same text. */
+function drawsFor(text: string) {
+  let seed = 2166136261;
+  for (let i = 0; i < text.length; i += 1) seed = Math.imul(seed ^ text.charCodeAt(i), 16777619);
+  return () => {
+    seed = (seed + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+/** @param args several, or one with commas between them, of which `\,` is no end */
+const choices = (args: string[]) =>
+  args.length === 1 ? (args[0] ?? "").split(/(?<!\\),/).map((one) => one.trim().replaceAll("\\,", ",")) : args;
+
+function roll(written: string, draw: () => number) {
+  const dice = /^(?:([1-9]\d{0,5})?d([1-9]\d{0,8}|%)([+-]\d{1,9})?|([1-9]\d{0,8}))$/i.exec(written.trim());
+  if (!dice) return "";
+  const [, count = "1", sides, more = "0", alone] = dice;
+  if (Number(count) > MOST_DICE) return null;
+  const most = Number(alone ?? (sides === "%" ? 100 : sides));
+  let total = Number(more);
+  for (let n = 0; n < Number(count); n += 1) total += Math.floor(draw() * most) + 1;
+  return String(total);
+}
+
+const two = (n: number) => String(n).padStart(2, "0");
+const moment = (how: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat("en-US", how).format(new Date());
+
+/** Fills macros into the pieces of one text. */
+export class Macros {
+  values: Map<string, string>;
+  local: Variables;
+  global: Variables;
+  draw: () => number;
+  macros = 0;
+  work = 0;
+
+  /** @param text what is being changed: chance is the same as long as it is */
+  constructor({ values, local, global }: Known, text: string) {
+    this.values = new Map(Object.entries(values).map(([name, value]) => [name.toLowerCase(), value]));
+    this.local = new Variables(local);
+    this.global = new Variables(global);
+    this.draw = drawsFor(text);
+  }
+
+  /** @param speaker who is the character in it */
+  fill(text: string, speaker: string | null) {
+    if (!/[{}<]/.test(text)) return text;
+    return finished(this.#read(text, speaker));
+  }
+
+  /** One pass from left to right; what nobody closes stays text, and what stands in it is filled in. */
+  #read(text: string, speaker: string | null) {
+    const open: { raw: string; args: string[] }[] = [{ raw: "", args: [""] }];
+    let at = 0;
+    const put = (part: string) => {
+      const frame = open.at(-1) as { raw: string; args: string[] };
+      frame.raw += part;
+      frame.args.push((frame.args.pop() ?? "") + part);
+    };
+    for (const found of text.matchAll(MARKS)) {
+      const [mark, angle] = found;
+      put(text.slice(at, found.index));
+      at = found.index + mark.length;
+      const inner = open.at(-1) as { raw: string; args: string[] };
+      if (mark === "{{" && open.length <= MOST_DEEP) open.push({ raw: "", args: [""] });
+      else if (mark === "}}" && open.length > 1) {
+        open.pop();
+        const said = this.#said(inner.args, speaker);
+        put(said ?? `{{${inner.raw}}}`);
+      } else if (mark === "::" && open.length > 1) {
+        inner.raw += mark;
+        inner.args.push("");
+      } else put((angle && this.#named(angle.toLowerCase() === "bot" ? "char" : angle, speaker)) || mark);
+    }
+    put(text.slice(at));
+    return open.map(({ raw }) => raw).join("{{");
+  }
+
+  /**
+   * @param parts of a macro, between its colons
+   * @returns null: it stays as text
+   */
+  #said([head = "", ...rest]: string[], speaker: string | null): string | null {
+    this.macros += 1;
+    if (this.macros > MOST_MACROS || this.work > MOST_WORK) return null;
+    const said = this.#answer(head, rest, speaker);
+    this.work += said?.length ?? 0;
+    return said;
+  }
+
+  #answer(head: string, rest: string[], speaker: string | null): string | null {
+    if (/^\s*\/\/(?!\/)/.test(head)) return "";
+    const variable = /^\s*([.$])([a-z][\w-]*)\s*$/i.exec(head);
+    if (variable && rest.length === 0)
+      return told((variable[1] === "$" ? this.global : this.local).value(variable[2] ?? ""));
+    const written = /^[\s!?~>#]*([a-z][\w-]*)(?:\s*:\s*|\s+|$)([\s\S]*)$/i.exec(head);
+    if (!written) return null;
+    const [, name = "", first = ""] = written;
+    // One argument may stand behind a blank or one colon; then all the colons belong to it.
+    const args = (first.trim() === "" ? rest : [[first, ...rest].join("::")]).map((arg) => arg.trim());
+    if (args.length === 0) {
+      const plain = this.#named(name, speaker);
+      if (plain !== null) return plain;
+    }
+    const row = ROWS[name.toLowerCase()];
+    return row && args.length >= row[0] && args.length <= row[1] ? row[2](this, args) : null;
+  }
+
+  #named(name: string, speaker: string | null) {
+    const key = name.toLowerCase();
+    return key === "char" && speaker !== null ? speaker : (this.values.get(key) ?? null);
+  }
+}
+
+/** Line breaks around the mark go, and braces lose their backslashes. */
+const finished = (text: string) =>
+  text.replaceAll(/(?:\r?\n)*\{\{trim\}\}(?:\r?\n)*/g, "").replaceAll(/\\([{}])/g, "$1");
+
+const repeated = (what: string): Row => [
+  0,
+  1,
+  (_, [times = "1"]) => (/^\d+$/.test(times) && Number(times) <= MOST_REPEATS ? what.repeat(Number(times)) : null),
+];
+
+/** So many arguments it takes, from and to, and what it says; null: it stays as text. */
+type Row = [number, number, (macros: Macros, args: string[]) => string | null];
+
+const rowsFor = (of: (macros: Macros) => Variables, kind: string): Record<string, Row> => ({
+  [`get${kind}var`]: [1, 1, (m, [name = ""]) => told(of(m).value(name))],
+  [`set${kind}var`]: [2, 2, (m, [name = "", value = ""]) => (of(m).set(name, finished(value)), "")],
+  [`add${kind}var`]: [2, 2, (m, [name = "", value = ""]) => (of(m).add(name, finished(value)), "")],
+  [`inc${kind}var`]: [1, 1, (m, [name = ""]) => (of(m).add(name, "1"), told(of(m).value(name)))],
+  [`dec${kind}var`]: [1, 1, (m, [name = ""]) => (of(m).add(name, "-1"), told(of(m).value(name)))],
+  [`has${kind}var`]: [1, 1, (m, [name = ""]) => String(of(m).value(name) !== undefined)],
+  [`${kind}varexists`]: [1, 1, (m, [name = ""]) => String(of(m).value(name) !== undefined)],
+  [`delete${kind}var`]: [1, 1, (m, [name = ""]) => (of(m).set(name, undefined), "")],
+  [`flush${kind}var`]: [1, 1, (m, [name = ""]) => (of(m).set(name, undefined), "")],
+  [`get${kind}varkey`]: [2, 2, (m, [name = "", key = ""]) => told(inside(opened(of(m).value(name)), [key]))],
+});
+
+const found = (of: (macros: Macros) => Variables): Row => [
+  1,
+  1,
+  (m, [path = ""]) => {
+    const value = seen(of(m).at(path));
+    return typeof value === "string" ? value : value === undefined || value === null ? "" : JSON.stringify(value);
+  },
+];
+
+const ROWS: Record<string, Row> = {
+  ...rowsFor((m) => m.local, ""),
+  ...rowsFor((m) => m.global, "global"),
+  get_message_variable: found((m) => m.local),
+  get_chat_variable: found((m) => m.local),
+  get_global_variable: found((m) => m.global),
+  newline: repeated("\n"),
+  space: repeated(" "),
+  noop: [0, 0, () => ""],
+  comment: [0, Infinity, () => ""],
+  trim: [0, 1, (_, [words]) => words ?? TRIM],
+  reverse: [1, 1, (_, [words = ""]) => [...words].reverse().join("")],
+  random: [0, Infinity, (m, args) => choices(args)[Math.floor(m.draw() * choices(args).length)] ?? ""],
+  pick: [0, Infinity, (m, args) => choices(args)[Math.floor(m.draw() * choices(args).length)] ?? ""],
+  roll: [1, 1, (m, [dice = ""]) => roll(dice, m.draw)],
+  time: [0, 0, () => moment({ hour: "numeric", minute: "2-digit" })],
+  date: [0, 0, () => moment({ dateStyle: "long" })],
+  weekday: [0, 0, () => moment({ weekday: "long" })],
+  isotime: [0, 0, () => `${two(new Date().getHours())}:${two(new Date().getMinutes())}`],
+  isodate: [0, 0, () => `${new Date().getFullYear()}-${two(new Date().getMonth() + 1)}-${two(new Date().getDate())}`],
+};

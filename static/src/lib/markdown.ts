@@ -1,0 +1,273 @@
+// Markdown to elements. Everything a model, a card or another reader wrote goes through `prose`, and only through it:
+// render, then sanitise by allow-list, then hand out elements. The page has no other way from text to markup.
+import { Marked } from "../../vendor/marked.js";
+import DOMPurify from "../../vendor/purify.js";
+import { t } from "./i18n.ts";
+import { dress, lookOf } from "./look.ts";
+import type { TokenizerAndRendererExtension, Token, Tokens } from "../../vendor/marked.js";
+import type { Look } from "./look.ts";
+
+const TAGS =
+  "p br hr em strong b i u small del s sub sup q mark font center blockquote ul ol li h1 h2 h3 h4 h5 h6 code pre " +
+  "kbd div span details summary " +
+  "table caption colgroup col thead tbody tfoot tr th td a ruby rt rp img";
+const RULES = {
+  ALLOWED_TAGS: TAGS.split(" "),
+  ALLOWED_ATTR: ["href", "title", "start", "align", "lang", "dir", "open", "colspan", "rowspan"],
+  ALLOW_DATA_ATTR: false,
+  ALLOW_ARIA_ATTR: false,
+  RETURN_DOM_FRAGMENT: true,
+  RETURN_TRUSTED_TYPE: true,
+};
+
+// Spoken words, so that the style sheet can tint them: "…", “…”, «…», 「…」, 『…』 within one line.
+const SPEECH = /^(?:"([^"\n]+)"|“([^“”\n]+)”|«([^«»\n]+)»|「([^「」\n]+)」|『([^『』\n]+)』)/;
+
+const escaped = (text: string) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
+
+const speech: TokenizerAndRendererExtension = {
+  name: "speech",
+  level: "inline",
+  start: (src) => {
+    const at = src.search(/["“«「『]/);
+    return at < 0 ? undefined : at;
+  },
+  tokenizer(src) {
+    const match = SPEECH.exec(src);
+    if (!match) return undefined;
+    const raw = match[0];
+    const tokens = this.lexer.inlineTokens(raw.slice(1, -1));
+    return { type: "speech", raw, open: raw.charAt(0), close: raw.slice(-1), tokens };
+  },
+  renderer(token) {
+    const speech = token as Tokens.Generic;
+    const quoted = (mark: string) => (mark === '"' ? "&quot;" : mark);
+    return `<q>${quoted(speech.open)}${this.parser.parseInline(speech.tokens ?? [])}${quoted(speech.close)}</q>`;
+  },
+};
+
+const marked = new Marked({ gfm: true, breaks: true, async: false, extensions: [speech] });
+marked.use({ renderer: { image: ({ href, text }) => `<img src="${escaped(href)}" alt="${escaped(text)}">` } });
+
+// For what a reader typed: Markdown as elsewhere, but nothing of it is taken for markup, and nothing of it vanishes.
+const literal = new Marked({ gfm: true, breaks: true, async: false, extensions: [speech] });
+literal.use({
+  tokenizer: { html: () => undefined, tag: () => undefined, def: () => undefined },
+  renderer: {
+    image: ({ raw }) => escaped(raw),
+    text(token) {
+      return "tokens" in token && token.tokens ? this.parser.parseInline(token.tokens) : escaped(token.text);
+    },
+  },
+});
+
+/** Stands for a look while a text is not on the page: what is made of text never has a `style`. */
+const LOOK = "data-look";
+/** Stands for a picture: what is made of text never has a `src`. */
+const PICTURE = "data-picture";
+
+/** as the text names it */
+interface Picture {
+  src: string;
+  alt: string;
+}
+
+/** What the text that is being sanitised has of both, and the look of the element which is. */
+const asideOf = { looks: [] as Look[], pictures: [] as Picture[], look: null as Look | null };
+
+DOMPurify.addHook("beforeSanitizeAttributes", (element) => {
+  if (element.nodeName === "IMG")
+    asideOf.pictures.push({ src: element.getAttribute("src") ?? "", alt: element.getAttribute("alt") ?? "" });
+  const [style, font] = [
+    element.getAttribute?.("style"),
+    element.nodeName === "FONT" ? element.getAttribute("color") : null,
+  ];
+  asideOf.look = style || font ? lookOf(style ?? "", font ?? "") : null;
+});
+
+DOMPurify.addHook("afterSanitizeAttributes", (element) => {
+  if (asideOf.look) element.setAttribute(LOOK, `${asideOf.looks.push(asideOf.look) - 1}`);
+  asideOf.look = null;
+  if (element.nodeName === "IMG") element.setAttribute(PICTURE, `${asideOf.pictures.length - 1}`);
+  if (element.nodeName !== "A") return;
+  if (!/^(https?:|mailto:)/i.test(element.getAttribute("href") ?? "")) element.removeAttribute("href");
+  element.setAttribute("target", "_blank");
+  element.setAttribute("rel", "noopener noreferrer nofollow");
+});
+
+/** elements that are not on the page, how some of them look, and which pictures belong there */
+interface Clean {
+  fragment: DocumentFragment;
+  looks: Look[];
+  pictures: Picture[];
+}
+
+const recent: Map<string, Clean> = new Map();
+const RECENT = 240;
+
+function sanitise(html: string): Clean {
+  [asideOf.looks, asideOf.pictures] = [[], []];
+  const fragment = DOMPurify.sanitize(html, RULES) as unknown as DocumentFragment;
+  return { fragment, looks: asideOf.looks, pictures: asideOf.pictures };
+}
+
+/** @returns fresh elements of the page */
+function shown({ fragment, looks, pictures }: Clean): DocumentFragment {
+  const fresh = document.importNode(fragment, true);
+  for (const element of fresh.querySelectorAll(`[${LOOK}]`) as NodeListOf<HTMLElement>) {
+    const look = looks[Number(element.getAttribute(LOOK))];
+    element.removeAttribute(LOOK);
+    if (look) dress(element, look);
+  }
+  for (const element of fresh.querySelectorAll("img")) {
+    const picture = pictures[Number(element.getAttribute(PICTURE) ?? -1)];
+    element.replaceWith(picture ? pictureOf(picture) : "");
+  }
+  return fresh;
+}
+
+/** A picture that a text brings along, of at most 256 kB. */
+const BROUGHT = /^data:image\/(?:png|jpeg|webp|gif);base64,[a-z\d+/=]+$/i;
+const MOST_BROUGHT = (256 * 1024 * 4) / 3 + 64;
+const LONGEST_ADDRESS = 2_000;
+
+/** What a picture shows, by its place. */
+const words: WeakMap<Element, string> = new WeakMap();
+
+/**
+ * @param place of a picture on another server
+ * @returns what it shows
+ */
+export const wordsOf = (place: Element): string => words.get(place) ?? "";
+
+/** What stands in a text for a picture. Nothing is asked for: whose server it is would learn of the reader. */
+function pictureOf({ src, alt }: Picture): Node {
+  if (src.length <= MOST_BROUGHT && BROUGHT.test(src)) {
+    const image = new Image();
+    [image.alt, image.src] = [alt, src];
+    return image;
+  }
+  const from = src.length <= LONGEST_ADDRESS && /^https?:/i.test(src) && URL.canParse(src) ? new URL(src) : null;
+  if (!from) return new Text(alt);
+  const place = document.createElement("span");
+  place.dataset.outside = from.href;
+  words.set(place, alt);
+  place.textContent = alt ? t("outside.named", { host: from.host, alt }) : t("outside.from", { host: from.host });
+  return place;
+}
+
+/**
+ * @param text Markdown that another wrote
+ * @returns fresh elements, safe to put into the page
+ */
+export const prose = (text: string): DocumentFragment => rendered(marked, "other", text);
+
+/**
+ * @param text Markdown that the reader typed
+ * @returns fresh elements that show every character of it
+ */
+export const typed = (text: string): DocumentFragment => rendered(literal, "own", text);
+
+function rendered(by: Marked, kind: string, text: string) {
+  const key = `${kind} ${text}`;
+  const known = recent.get(key) ?? sanitise(by.parse(text) as string);
+  recent.delete(key);
+  recent.set(key, known);
+  if (recent.size > RECENT) recent.delete(recent.keys().next().value as string);
+  return shown(known);
+}
+
+/** Which of the parts that unfold in a text are open. */
+export const unfolded = (host: ParentNode) => [...host.querySelectorAll("details")].map((part) => part.open);
+
+/** Opens and closes as it was; what has come since is as it came. */
+export function unfold(host: ParentNode, was: boolean[]) {
+  for (const [i, part] of host.querySelectorAll("details").entries()) part.open = was[i] ?? part.open;
+}
+
+const VOID = /^(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)$/;
+/** Ends by itself where the next of its kind begins. */
+const LOOSE = /^(?:p|li|td|th|tr|rt|rp)$/;
+/** Goes on where that around it ends. */
+const LASTING = /^(?:a|b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)$/;
+
+/**
+ * The elements that are open behind a block of text.
+ * @param open those that are open before it
+ */
+function openBehind(block: Token, open: string[]) {
+  marked.walkTokens([block], (token) => {
+    if (token.type !== "html") return;
+    for (const [, closes, tag = ""] of token.raw.matchAll(/<(\/?)([a-z][\w-]*)/gi)) {
+      const name = tag.toLowerCase();
+      if (VOID.test(name) || LOOSE.test(name)) continue;
+      const at = closes ? open.lastIndexOf(name) : open.push(name);
+      if (closes && at >= 0)
+        open.push(
+          ...open
+            .splice(at)
+            .slice(1)
+            .filter((one) => LASTING.test(name) || LASTING.test(one)),
+        );
+    }
+  });
+  return open;
+}
+
+/**
+ * How many characters of blocks can no longer change: all but the last two, as far as no element is open behind them.
+ */
+function settledIn(blocks: Token[]) {
+  let [seen, settled] = [0, 0];
+  let open: string[] = [];
+  for (const block of blocks.slice(0, -2)) {
+    seen += block.raw.length;
+    open = openBehind(block, open);
+    if (open.length === 0) settled = seen;
+  }
+  return settled;
+}
+
+/**
+ * Renders a text that grows. Blocks that can no longer change stay as they are; only the last two are made anew, and
+ * elements that a card left open, so the cost of a piece does not grow with the reply. Reference links reach across
+ * blocks: at the end of the stream the caller renders the whole text once with `prose`.
+ */
+export class LiveProse {
+  host: HTMLElement;
+  frozen = 0;
+  /** What the blocks that stay were made of. */
+  settled = "";
+  tail: ChildNode[] = [];
+
+  constructor(host: HTMLElement) {
+    this.host = host;
+  }
+
+  /** @param text the whole text so far; where its beginning is another one, all of it is made anew */
+  show(text: string) {
+    const source = text.replaceAll("\r", "");
+    if (!source.startsWith(this.settled)) this.#forget();
+    const settled = settledIn(marked.lexer(source.slice(this.frozen)));
+    const open = unfolded(this.host);
+    for (const node of this.tail) node.remove();
+    if (settled > 0) {
+      this.host.append(this.#render(source.slice(this.frozen, this.frozen + settled)));
+      this.frozen += settled;
+      this.settled = source.slice(0, this.frozen);
+    }
+    const fresh = this.#render(source.slice(this.frozen));
+    this.tail = [...fresh.childNodes];
+    this.host.append(fresh);
+    unfold(this.host, open);
+  }
+
+  #forget() {
+    this.host.replaceChildren();
+    [this.frozen, this.settled, this.tail] = [0, "", []];
+  }
+
+  #render(part: string): DocumentFragment {
+    return shown(sanitise(marked.parse(part) as string));
+  }
+}

@@ -1,0 +1,109 @@
+// A preset as it is edited: its prompts in their order, and changes of it with what was seen before and the way back.
+import type { PresetChange, PresetPart, Unchecked, WholePreset } from "./wire.d.ts";
+
+/** Parts whose text comes from elsewhere and that have no place but in the order. */
+const FIXED = new Set(["chatHistory", "dialogueExamples"]);
+/** Parts that every preset has: moved and switched, never deleted. */
+const KNOWN = new Set([
+  "main",
+  "worldInfoBefore",
+  "personaDescription",
+  "charDescription",
+  "charPersonality",
+  "scenario",
+  "enhanceDefinitions",
+  "nsfw",
+  "worldInfoAfter",
+  "dialogueExamples",
+  "chatHistory",
+  "jailbreak",
+]);
+/** Parts that cards may put their own text in place of. */
+export const REPLACED = new Set(["main", "jailbreak"]);
+/** What our own parts are called in a file, which the page says in the reader's language. */
+const OWN_NAMES = new Set(["Main", "What else is known of the character", "Further instructions", "Last word"]);
+
+export const isKnown = ({ identifier }: PresetPart) => KNOWN.has(identifier);
+export const hasPlace = ({ identifier }: PresetPart) => !FIXED.has(identifier);
+/** Whether the page has a better name for it than the file. */
+export const isNamedByUs = ({ identifier, marker, name }: PresetPart) =>
+  KNOWN.has(identifier) && (marker === true || !name || OWN_NAMES.has(name));
+
+/** All parts as they hold. */
+export const partsOf = ({ effective }: Pick<WholePreset, "effective">): PresetPart[] => effective?.prompts ?? [];
+
+/** The order that holds. */
+export const orderOf = ({ effective }: WholePreset): { identifier: string; enabled: boolean }[] =>
+  effective?.prompt_order?.[0]?.order ?? [];
+
+/** What the file says of a part. */
+const rawOf = ({ body }: WholePreset, identifier: string): Unchecked =>
+  Array.isArray(body.prompts) ? body.prompts.find((part) => part?.identifier === identifier) : undefined;
+
+export const ownOf = ({ effective }: WholePreset): Record<string, Unchecked> => effective?.extensions?.clotho ?? {};
+
+/** Nothing, as it goes over the wire. */
+const orNull = (value: unknown) => value ?? null;
+
+/** What a thing says under the names of another. */
+const same = (of: object, from: Unchecked): Unchecked =>
+  Object.fromEntries(Object.keys(of).map((key) => [key, orNull(from[key])]));
+
+/** What stands there before a change. */
+export function seenBefore(preset: WholePreset, change: PresetChange): PresetChange {
+  const { body } = preset;
+  const own = (body.extensions as { clotho?: object } | undefined)?.clotho ?? {};
+  const known = (change.prompts ?? []).filter(({ identifier }) => rawOf(preset, identifier));
+  const gone = (change.removed ?? []).map((identifier) => rawOf(preset, identifier)).filter(Boolean);
+  return {
+    ...(change.fields && { fields: same(change.fields, body) }),
+    ...(change.own && { own: same(change.own, own) }),
+    prompts: [
+      ...known.map((part) => same(part, rawOf(preset, part.identifier))),
+      ...gone.map(({ identifier, name, role, content }) => ({
+        identifier,
+        name: orNull(name),
+        role: orNull(role),
+        content: orNull(content),
+      })),
+    ],
+    ...(change.order && { order: orderOf(preset) }),
+  };
+}
+
+/**
+ * The change that takes a change back.
+ * @param preset as it was before
+ */
+export function wayBack(preset: WholePreset, change: PresetChange): PresetChange {
+  const prompts = change.prompts ?? [];
+  const removed = change.removed ?? [];
+  const isKnownHere = ({ identifier }: { identifier: string }) => rawOf(preset, identifier) !== undefined;
+  const seen = seenBefore(preset, { ...change, removed: [] });
+  const fresh = prompts.filter((part) => !isKnownHere(part)).map(({ identifier }) => identifier);
+  const turnsOrder = change.order || removed.length > 0 || fresh.length > 0;
+  return {
+    ...(seen.fields && { fields: seen.fields }),
+    ...(seen.own && { own: seen.own }),
+    prompts: [...(seen.prompts ?? []), ...removed.map((identifier) => rawOf(preset, identifier)).filter(Boolean)],
+    // A part that every preset has was given words of its own: it keeps its place and says again what it said.
+    removed: fresh.filter((identifier) => !KNOWN.has(identifier)),
+    ...(turnsOrder && { order: orderOf(preset) }),
+  };
+}
+
+/** An identifier that no part has. */
+export function freshIdentifier(preset: WholePreset) {
+  const taken = new Set(partsOf(preset).map(({ identifier }) => identifier));
+  let name = "";
+  do
+    name = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  while (taken.has(name));
+  return name;
+}
+
+/** A list with one of it at another place. */
+export function moved<T>(list: T[], from: number, to: number) {
+  const others = list.filter((_, at) => at !== from);
+  return [...others.slice(0, to), ...(list.slice(from, from + 1) as T[]), ...others.slice(to)];
+}

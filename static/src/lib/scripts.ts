@@ -1,0 +1,224 @@
+// What regex scripts of cards, presets and people make of a text that is shown, in the way of SillyTavern. Pure, and
+// run only in a worker (`script-worker.js`), as a pattern of a stranger may never end. The server does the same for
+// what models are sent (`crates/compat/src/prompt/scripts/`), reads the scripts for the page, and decides what
+// SillyTavern does by accident; both are held by the same recorded cases.
+import { Macros } from "./macros.ts";
+import type { Id, Json, ShownScript } from "./wire.d.ts";
+
+/** The kinds of text, by their numbers in files. */
+export const PLACEMENT = { user: 1, reply: 2, narrator: 3, thoughts: 6 };
+
+/** Which text it is. */
+export interface Place {
+  /** its kind */
+  placement: number;
+  /** `done`: what is to be done when a text comes has been done where it comes from */
+  came: "written" | "edited" | "done";
+  /** so many messages that count stand behind it; null: it has no place among them */
+  depth: number | null;
+  /** whose scripts and names are taken */
+  character: Id | null;
+  /** who speaks, where that is not the character */
+  speaker: string | null;
+}
+
+/** Fills macros in; with a speaker, that is the character's name. */
+type Fill = (text: string, speaker: string | null) => string;
+
+/** A text has at most so many letters more than the one it was made from. */
+const MOST_GROWTH = 1 << 20;
+
+const reaches = ({ minDepth, maxDepth }: ShownScript, depth: number | null) =>
+  depth === null || ((minDepth === null || depth >= minDepth) && (maxDepth === null || depth <= maxDepth));
+
+/**
+ * Which scripts run on a text, by their places in the list, in the order in which they run: what would be kept of it
+ * when it comes, then what is for display.
+ */
+export function stepsOf(scripts: ShownScript[], { placement, came, depth, character }: Place) {
+  const fits = (script: ShownScript) =>
+    script.placements.includes(placement) && (script.characterId === null || script.characterId === character);
+  const places = (is: (script: ShownScript) => boolean) =>
+    scripts.flatMap((script, i) => (fits(script) && is(script) ? [i] : []));
+  const isKept = (script: ShownScript) =>
+    !script.isForDisplay && !script.isForPrompts && (came === "written" || script.isOnEdit);
+  return [
+    ...(came === "done" ? [] : places(isKept)),
+    ...places((script) => script.isForDisplay && reaches(script, depth)),
+  ];
+}
+
+/**
+ * What scripts make of a text. `left`: those that were left out because they made it too large.
+ * @param begins hears which one begins, and on what
+ */
+export function scripted(
+  scripts: ShownScript[],
+  steps: number[],
+  text: string,
+  { speaker }: Place,
+  fill: Fill,
+  begins: (step: number, text: string) => void = () => {},
+) {
+  const most = text.length + MOST_GROWTH;
+  const left: number[] = [];
+  let now = text;
+  for (const step of steps) {
+    const script = scripts[step];
+    if (!script || now === "") continue;
+    begins(step, now);
+    try {
+      now = changed(script, now, speaker, fill, most);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      left.push(step);
+    }
+  }
+  return { text: now, left };
+}
+
+function changed(script: ShownScript, text: string, speaker: string | null, fill: Fill, most: number) {
+  const pattern = patternOf(findOf(script, fill));
+  if (!pattern) return text;
+  const pieces = piecesOf(script.replace);
+  const isPlain = pieces.every((piece) => typeof piece === "string");
+  let trim: string[] | null = null;
+  let grown = text.length;
+  return text.replace(pattern, (...found: unknown[]) => {
+    const names = (typeof found.at(-1) === "object" ? found.pop() : {}) as Record<string, unknown>;
+    const groups = found.slice(0, -2);
+    trim ??= isPlain ? [] : script.trim.map((part) => fill(part, speaker)).filter(Boolean);
+    const said = (group: unknown) =>
+      (trim as string[]).reduce((rest, away) => rest.replaceAll(away, ""), typeof group === "string" ? group : "");
+    const put = (piece: Piece) =>
+      typeof piece === "string" ? piece : said("name" in piece ? names[piece.name] : groups[piece.group]);
+    let instead = "";
+    for (const piece of pieces) {
+      instead += put(piece);
+      if (grown + instead.length > most) throw new RangeError("too large");
+    }
+    const filled = /[{<\\]/.test(instead) ? fill(instead, null) : instead;
+    grown += filled.length;
+    if (grown > most) throw new RangeError("too large");
+    return filled;
+  });
+}
+
+/** A piece of what is put in place of a match. */
+type Piece = string | { group: number } | { name: string };
+
+/** Reads a replacement: `$1`, `$<name>`, and `{{match}}` in any case, which is `$0`. */
+export function piecesOf(replace: string): Piece[] {
+  const pieces: Piece[] = [];
+  let from = 0;
+  for (const found of replace.matchAll(/\{\{match\}\}|\$(\d+)|\$<([^>]+)>/gi)) {
+    const [all, number, name] = found;
+    if (found.index > from) pieces.push(replace.slice(from, found.index));
+    pieces.push(name === undefined ? { group: Number(number ?? 0) } : { name });
+    from = found.index + all.length;
+  }
+  if (from < replace.length) pieces.push(replace.slice(from));
+  return pieces;
+}
+
+/** What a script looks for, with its macros filled in. */
+function findOf({ find, macros }: ShownScript, fill: Fill) {
+  if (macros === "plain") return find;
+  return macros === "raw" ? fill(find, null) : filledAndEscaped(find, fill);
+}
+
+/** Macros filled in one by one; what each says stands for itself. One that stays as it is stays so. */
+function filledAndEscaped(find: string, fill: Fill) {
+  let out = "";
+  let at = 0;
+  for (let start = find.indexOf("{{"); start >= 0; start = find.indexOf("{{", at)) {
+    const end = endOfMacro(find, start);
+    if (end < 0) break;
+    const one = find.slice(start, end);
+    const filled = fill(one, null);
+    out +=
+      find.slice(at, start) +
+      (filled === one ? one : filled.replace(/[\n\r\t\v\f\0.^$*+?{}[\]\\/|()]/g, (c) => ESCAPES[c] ?? `\\${c}`));
+    at = end;
+  }
+  return out + find.slice(at);
+}
+
+const ESCAPES: Record<string, string> = {
+  "\n": "\\n",
+  "\r": "\\r",
+  "\t": "\\t",
+  "\v": "\\v",
+  "\f": "\\f",
+  "\0": "\\0",
+};
+
+/** Where the braces end that belong to those that begin here. */
+function endOfMacro(text: string, start: number) {
+  let depth = 0;
+  for (const found of text.slice(start).matchAll(/\{\{|\}\}/g)) {
+    depth += found[0] === "{{" ? 1 : -1;
+    if (depth <= 0) return start + found.index + 2;
+  }
+  return -1;
+}
+
+/** Flags that are taken for flags; the engine knows not all of them. */
+const FLAGS = "gmixXsuUAJ";
+
+const patterns: Map<string, RegExp | null> = new Map();
+const MOST_PATTERNS = 4_096;
+
+/** What a script looks for, as a pattern; null: it is none. */
+function patternOf(find: string) {
+  let pattern = patterns.get(find);
+  if (pattern === undefined) {
+    pattern = read(find);
+    if (patterns.size < MOST_PATTERNS) patterns.set(find, pattern);
+  }
+  return pattern;
+}
+
+/**
+ * Only the first line that has something in it counts. Between slashes it has flags, the letters behind the last
+ * slash; with letters that are no flags, or one twice, all of it is the pattern.
+ */
+function read(find: string) {
+  const line = find.split(/[\n\r\u2028\u2029]/).find(Boolean) ?? "";
+  const slashed = /^\/(.+)\/([^/]*)$/.exec(line);
+  const flags = /^[a-z]*/i.exec(slashed?.[2] ?? "")?.[0] ?? "";
+  const areFlags = [...flags].every((flag, i) => FLAGS.includes(flag) && flags.indexOf(flag) === i);
+  try {
+    if (!slashed) return new RegExp(line);
+    return areFlags ? new RegExp(slashed[1] ?? "", flags) : new RegExp(find);
+  } catch {
+    return null;
+  }
+}
+
+/** What is needed to show texts as scripts have them. */
+export interface Setup {
+  items: ShownScript[];
+  /** the first is for whom none of them is */
+  casts: { characterId: Id | null; values: Record<string, string> }[];
+  globals: Record<string, Json>;
+  /** the variables of the story */
+  local: Record<string, Json>;
+}
+
+/**
+ * How a text is shown.
+ * @param without scripts that do not run
+ */
+export function made(
+  { items, casts, globals, local }: Setup,
+  text: string,
+  place: Place,
+  without: number[] = [],
+  begins?: (step: number, text: string) => void,
+) {
+  const { values = {} } = casts.find(({ characterId }) => characterId === place.character) ?? casts[0] ?? {};
+  const macros = new Macros({ values, local, global: globals }, text);
+  const steps = stepsOf(items, place).filter((step) => !without.includes(step));
+  return scripted(items, steps, text, place, (part, speaker) => macros.fill(part, speaker), begins);
+}

@@ -1,0 +1,119 @@
+// What a world hides from those who play in it, as it may turn up in the words of rules, prompts and tools. Pure.
+import { isHidden, lookedAt, partOf } from "./schema.ts";
+import { escapeStep, steps } from "./text.ts";
+import type { Delta, Json, Schema, WorldAt } from "./wire.d.ts";
+import type { View } from "./schema.ts";
+
+/** A hidden place with a value that it has, or had. `isWhole`: nothing around it is hidden. */
+interface Secret {
+  plugin: string;
+  names: string[];
+  isWhole: boolean;
+  value: Json | undefined;
+}
+
+/**
+ * `own`: the keys of what each plugin hides; `said`: by what they are called, what the values are or were; `texts`:
+ * those that give themselves away.
+ */
+export interface Secrets {
+  own: Map<string, Set<string>>;
+  said: Map<string, Set<string>>;
+  texts: string[];
+}
+
+/** Shorter texts stand in other words by chance. */
+const TELLING = 4;
+const TELLING_HAN = 2;
+
+function secretsIn(
+  view: View,
+  schema: Schema,
+  value: Json | undefined,
+  path: string,
+  plugin: string,
+  isOut: boolean = false,
+): Secret[] {
+  const parts = value !== null && typeof value === "object" ? (value as { [name: string]: Json }) : {};
+  return [...new Set([...Object.keys(schema.properties ?? {}), ...Object.keys(parts)])].flatMap((name) => {
+    const part = partOf(view, schema, name);
+    const place = `${path}/${escapeStep(name)}`;
+    const isHere = isOut || isHidden(view, part, place);
+    const names = Array.isArray(value) ? [] : [name, part.title ?? ""].filter(Boolean);
+    const below = parts[name] === undefined ? [] : secretsIn(view, part, parts[name], place, plugin, isHere);
+    return [...(isHere ? [{ plugin, names, isWhole: !isOut, value: parts[name] }] : []), ...below];
+  });
+}
+
+/** What of a value at a place is hidden. */
+function secretsAt(at: WorldAt, path: string, value: Json | undefined): Secret[] {
+  const found = lookedAt(at, path);
+  if (!found) return [];
+  const { view, schema, isOut, plugin } = found;
+  const own = isOut
+    ? [{ plugin, names: [steps(path).at(-1) ?? "", schema.title ?? ""].filter(Boolean), isWhole: true, value }]
+    : [];
+  return [...own, ...secretsIn(view, schema, value, path, plugin, isOut)];
+}
+
+/** What a world hides, and what it hid before by what is known of it. */
+export function secretsOf(at: WorldAt, deltas: Delta[]): Secrets {
+  const all = Object.entries(at.world.vars).flatMap(([name, value]) => secretsAt(at, `/${escapeStep(name)}`, value));
+  for (const { changes = [], operations = [] } of deltas) {
+    for (const { path, before, after } of changes)
+      all.push(...secretsAt(at, path, before), ...secretsAt(at, path, after));
+    for (const one of operations)
+      if ((one.in ?? "vars") === "vars")
+        all.push(...secretsAt(at, one.key === undefined ? one.path : `${one.path}/${escapeStep(one.key)}`, one.value));
+  }
+  const secrets: Secrets = { own: new Map(), said: new Map(), texts: [] };
+  const add = (to: Map<string, Set<string>>, key: string, value: string) =>
+    to.set(key, (to.get(key) ?? new Set()).add(value));
+  const texts = new Set<string>();
+  for (const { plugin, names, isWhole, value } of all) {
+    if (isWhole && names[0]) add(secrets.own, plugin, names[0]);
+    if (value === undefined || value === null || typeof value === "object") continue;
+    const small = String(value).toLocaleLowerCase();
+    for (const name of names) add(secrets.said, name, small);
+    if (typeof value === "string" && value.length >= (/\p{Script=Han}/u.test(value) ? TELLING_HAN : TELLING))
+      texts.add(small);
+  }
+  return { ...secrets, texts: [...texts] };
+}
+
+const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+
+/** Whether a text tells a hidden value: it has its words, or its name with the value behind it. */
+export function tells({ said, texts }: Secrets, text: string) {
+  const small = text.toLocaleLowerCase();
+  if (texts.some((one) => small.includes(one))) return true;
+  return [...said].some(([name, values]) => {
+    const called = `(?<![\\p{L}\\p{N}])${escaped(name.toLocaleLowerCase())}`;
+    const between = "(?:\\s+(?:is|was)\\s+|\\s*[是为]\\s*|[^\\p{L}\\p{N}\\n-]{1,5})";
+    const found = small.matchAll(new RegExp(`${called}${between}(-?[\\p{L}\\p{N}]+(?:\\.\\p{N}+)?)`, "gu"));
+    return [...found].some(([, value = ""]) => values.has(value));
+  });
+}
+
+/** Whether what was bent or went wrong did so at a hidden place: its key stands in front. */
+export const isAbout = ({ own }: Secrets, message: string) =>
+  [...own.values()].some((keys) =>
+    [...keys].some((key) => message.startsWith(`${key}: `) || message.startsWith(`${key}/`)),
+  );
+
+/**
+ * A value that a plugin heard or said, without what is called as something it hides is, and without texts that tell
+ * it.
+ */
+export function without(secrets: Secrets, plugin: string, value: Json): Json {
+  if (typeof value === "string") return tells(secrets, value) ? "…" : value;
+  if (value === null || typeof value !== "object") return value;
+  if (Array.isArray(value)) return value.map((one) => without(secrets, plugin, one));
+  const isOne = (key: string, inner: Json) =>
+    secrets.own.get(plugin)?.has(key) || secrets.said.get(key)?.has(String(inner).toLocaleLowerCase());
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, inner]) =>
+      isOne(key, inner) ? [] : [[key, without(secrets, plugin, inner)]],
+    ),
+  );
+}

@@ -1,0 +1,67 @@
+// The usual model servers: what each speaks, where its API begins, and whether it wants a key.
+
+/** `name`: as its maker calls it; empty where the page has words for it */
+export interface Usual {
+  id: string;
+  name: string;
+  kind: string;
+  baseUrl: string;
+  wantsKey: boolean;
+}
+
+export const USUAL: Usual[] = [
+  { id: "local", name: "", kind: "openai", baseUrl: "http://127.0.0.1:8080/v1", wantsKey: false },
+  { id: "ollama", name: "Ollama", kind: "ollama", baseUrl: "http://127.0.0.1:11434", wantsKey: false },
+  { id: "claude", name: "Claude (Anthropic)", kind: "anthropic", baseUrl: "https://api.anthropic.com", wantsKey: true },
+  {
+    id: "gemini",
+    name: "Gemini (Google)",
+    kind: "gemini",
+    baseUrl: "https://generativelanguage.googleapis.com",
+    wantsKey: true,
+  },
+  { id: "chatgpt", name: "OpenAI", kind: "openai", baseUrl: "https://api.openai.com/v1", wantsKey: true },
+  { id: "openrouter", name: "OpenRouter", kind: "openai", baseUrl: "https://openrouter.ai/api/v1", wantsKey: true },
+  { id: "deepseek", name: "DeepSeek", kind: "openai", baseUrl: "https://api.deepseek.com/v1", wantsKey: true },
+  { id: "koboldcpp", name: "KoboldCpp", kind: "koboldcpp", baseUrl: "http://127.0.0.1:5001", wantsKey: false },
+  {
+    id: "llamacpp",
+    name: "llama.cpp (/completion)",
+    kind: "llamacpp",
+    baseUrl: "http://127.0.0.1:8080",
+    wantsKey: false,
+  },
+  { id: "openai", name: "", kind: "openai", baseUrl: "", wantsKey: true },
+];
+
+/** The usual one that a server is most like. */
+export const likest = ({ kind, baseUrl }: { kind: string; baseUrl: string }): Usual =>
+  USUAL.find((one) => one.kind === kind && one.baseUrl === baseUrl) ??
+  USUAL.findLast((one) => one.kind === kind) ??
+  (USUAL.at(-1) as Usual);
+
+/** A name that nobody has yet. */
+export function freeName(wish: string, taken: string[]) {
+  for (let n = 1; ; n += 1) {
+    const name = n === 1 ? wish : `${wish}-${n}`;
+    if (!taken.includes(name)) return name;
+  }
+}
+
+type Next = "unreachable" | "timeout" | "key" | "credit" | "missing" | "garbled" | "wait" | "other";
+
+/** What to do about a trial that failed. */
+export function nextStep({ code, status }: { code: string; status: number | null }): Next {
+  if (status === 401 || status === 403) return "key";
+  if (status === 402) return "credit";
+  if (status === 404) return "missing";
+  const by = {
+    provider_unreachable: "unreachable",
+    provider_timeout: "timeout",
+    provider_garbled: "garbled",
+    cut_off: "garbled",
+    provider_rate_limited: "wait",
+    provider_resting: "wait",
+  } as Record<string, Next>;
+  return by[code] ?? "other";
+}

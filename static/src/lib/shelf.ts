@@ -1,0 +1,52 @@
+// Many characters: those that are looked for, in an order, and the tags they can be told apart by.
+import type { Character } from "./wire.d.ts";
+
+const folded = (text: string) => text.normalize("NFKC").toLowerCase();
+
+/** Those that have all tags, and all words somewhere; of the favourites only, where they are wanted. */
+export function lookedFor(
+  all: Character[],
+  { words, tags, favourites }: { words: string; tags: string[]; favourites: boolean },
+) {
+  const parts = folded(words).split(/\s+/).filter(Boolean);
+  const has = (one: Character) => {
+    const text =
+      parts.length > 0
+        ? folded([one.name, ...(one.tags ?? []), one.description, one.scenario, one.creatorNotes].join("\n"))
+        : "";
+    return (
+      (one.isFavourite || !favourites) &&
+      tags.every((tag) => one.tags?.includes(tag)) &&
+      parts.every((part) => text.includes(part))
+    );
+  };
+  return parts.length + tags.length > 0 || favourites ? all.filter(has) : all;
+}
+
+/** Favourites first, else in the order in which they came. */
+export const favouritesFirst = (all: Character[]) => [
+  ...all.filter((one) => one.isFavourite),
+  ...all.filter((one) => !one.isFavourite),
+];
+
+/**
+ * Favourites stand before the others, in the same order among themselves.
+ * @param played when each was last played; who is not in it comes after all others, by name
+ */
+export function inOrder(all: Character[], order: "newest" | "name" | "played", played: Map<string, string>) {
+  // Ids grow with time.
+  if (order === "newest") return favouritesFirst(all.toSorted((a, b) => (a.id < b.id ? 1 : -1)));
+  const { compare } = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
+  const when = ({ id }: Character) => (order === "played" ? (played.get(id) ?? "") : "");
+  return favouritesFirst(
+    all.toSorted((a, b) => (when(a) === when(b) ? compare(a.name, b.name) : when(a) < when(b) ? 1 : -1)),
+  );
+}
+
+/** The tags that most have, and those that are chosen. */
+export function tagsOf(all: Character[], chosen: string[], most: number) {
+  const counts: Map<string, number> = new Map();
+  for (const { tags = [] } of all) for (const tag of new Set(tags)) counts.set(tag, (counts.get(tag) ?? 0) + 1);
+  const often = [...counts].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1)).map(([tag]) => tag);
+  return [...chosen, ...often.filter((tag) => !chosen.includes(tag))].slice(0, Math.max(most, chosen.length));
+}

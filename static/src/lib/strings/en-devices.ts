@@ -1,0 +1,71 @@
+// English for devices of the house: the section of the settings, pairing, and the door of who is not paired.
+
+export default {
+  "devices.title": "Devices",
+  "devices.text":
+    "Phones, tablets and computers in your network that may use this server. Each must be paired. A paired device " +
+    "has your rights.",
+  "devices.none": "No device is paired yet.",
+  "devices.noneHint": "Pair your phone to play on it.",
+  "devices.pair": "Pair a device",
+  "devices.this": "this device",
+  "devices.paired": "Paired on {when}",
+  "devices.seen": "last seen {when}",
+  "devices.seenNow": "used within the last hour",
+  "devices.rename": "Rename “{name}”",
+  "devices.revoke": "Remove “{name}”",
+  "devices.revokeText": "“{name}” loses access at once. Its open pages are closed.",
+  "devices.revokeThis":
+    "You are using this device now. After removal it must be paired again on the server’s own machine.",
+  "devices.revokeYes": "Remove",
+  "devices.gone": "“{name}” no longer has access.",
+  "devices.name": "Name",
+  "devices.off": "Only this machine can reach the server. To allow devices of your network, restart it with:",
+  "devices.offFile": "Or set lan = true under [server] in config.toml. Only paired devices get access.",
+  "devices.offOld": "These devices were paired before. They get access again when the server is open to your network.",
+  "devices.plain": "The connection is plain HTTP. Pair devices only in a network that you trust.",
+  "devices.copy": "Copy command",
+
+  "pair.text": "Scan this code with the device’s camera. The device must be in the same network.",
+  "pair.qr": "QR code: {address}",
+  "pair.where": "Address",
+  "pair.other": "If the address does not open, try another one.",
+  "pair.typed": "Or open this address in the device’s browser and enter the code:",
+  "pair.code": "Code",
+  "pair.copy": "Copy link",
+  "pair.lonely": "This machine is not in a network. Connect it, then create a new code.",
+  "pair.ends": "Valid once, for {time}",
+  "pair.ended": "This code has expired.",
+  "pair.fresh": "New code",
+  "pair.done": "“{name}” is paired.",
+  "pair.call": "Device name",
+  "pair.another": "Pair another device",
+  "pair.finish": "Done",
+
+  "door.title": "This device is not paired",
+  "door.text": "Only paired devices can use this Clotho server.",
+  "door.removed": "This device was removed",
+  "door.removedText": "This device no longer has access. Your stories are safe.",
+  "door.step1": "On the computer where Clotho runs, open Settings, Devices.",
+  "door.step2": "Press Pair a device. A QR code appears.",
+  "door.step3": "Scan it with this device, or enter the code beside it.",
+  "door.code": "Code",
+  "door.knock": "Pair this device",
+  "door.knocking": "Checking the code …",
+  "door.refused.code": "This code is not valid.",
+  "door.hint.code":
+    "It is mistyped, already used, or older than five minutes. Check it on the computer’s screen, or create a new " +
+    "one there.",
+  "door.refused.often": "Too many attempts.",
+  "door.hint.often": "Wait a minute, then try again with a new code.",
+  "door.refused.cookie": "This browser does not keep cookies for this address.",
+  "door.hint.cookie":
+    "Pairing worked, but the browser forgets it. Allow cookies here or leave private mode, then pair again with a " +
+    "new code.",
+  "door.refused.offline": "The server does not answer.",
+  "door.hint.offline": "Check that this device is in the same network, then try again.",
+  "door.refused.other": "The server could not check the code.",
+  "door.hint.other": "Try again. If it fails again, create a new code.",
+  "door.done": "This device is paired as “{name}”.",
+  "door.rename": "Rename",
+};

@@ -1,0 +1,132 @@
+// What a report says of many, by the code that the server gives it. Of one file, the server says more in its own words.
+
+export default {
+  "finding.regex_scripts":
+    "One regex script for the prompt. You can turn it off in a story.|{count} regex scripts for the prompt. You " +
+    "can turn them off in a story.",
+  "finding.regex_display":
+    "One regex script for display only. You can turn it off in a story.|{count} regex scripts for display only. " +
+    "You can turn them off in a story.",
+  "finding.own_script": "It changes the prompt in all stories.",
+  "finding.own_display": "It changes the display in all stories.",
+  "finding.for_models": "It is used automatically with its models, in stories without a preset of their own.",
+  "finding.own_variables": "Macros read them in all stories.",
+  "finding.scripts":
+    "One JavaScript script. Card scripts do not run here. A plugin can do the same.|{count} JavaScript scripts. " +
+    "Card scripts do not run here. A plugin can do the same.",
+  "finding.scripts_jquery":
+    "One script uses jQuery. Its page does not exist here.|{count} scripts use jQuery. Their page does not exist here.",
+  "finding.scripts_load":
+    "One script loads code from elsewhere. It is not loaded.|{count} scripts load code from elsewhere. It is not " +
+    "loaded.",
+  "finding.depth_prompt":
+    "One character’s note (depth prompt). It is sent at its depth.|{count} character’s notes (depth prompts). " +
+    "They are sent at their depths.",
+  "finding.group_greetings": "One group-only greeting.|{count} group-only greetings.",
+  "finding.assets": "One image or file. Only the avatar is shown.|{count} images and files. Only the avatar is shown.",
+  "finding.lore": "One lorebook entry.|{count} lorebook entries.",
+  "finding.ejs": "One EJS block, kept as text.|{count} EJS blocks, kept as text.",
+  "finding.html_scripts":
+    "One script in a text. It is not shown and does not run.|{count} scripts in texts. They are not shown and do " +
+    "not run.",
+  "finding.rules": "It contains a plugin. Review and install the plugin in the character. It does not run before that.",
+  "finding.start_unread":
+    "One text with initial variables cannot be read and is ignored.|{count} texts with initial variables cannot " +
+    "be read and are ignored.",
+  "finding.mvu":
+    "MVU variables in one place. The mvu plugin handles them.|MVU variables in {count} places. The mvu plugin " +
+    "handles them.",
+  "finding.extensions_beside":
+    "Its extensions are too large for the character. They are stored separately and exported with it.",
+  "finding.chunk_sum": "The checksum of the card in the image is wrong. The card is readable anyway.",
+  "finding.name_cut": "A name was too long and was shortened.",
+  "finding.persona_position": "Its description had another position. Here it is always at the top of the prompt.",
+  "finding.persona_lorebook": "It has a lorebook. If that lorebook is imported, it is linked to this persona.",
+  "finding.persona_bound": "It was connected to one character.|It was connected to {count} characters.",
+  "finding.persona_default": "It was the default persona. Here you choose a persona for each story.",
+  "finding.favourite": "It was a favourite. Favourites are not imported yet.",
+  "finding.macros":
+    "One kind of macro is not supported and is kept as text.|{count} kinds of macros are not supported and are " +
+    "kept as text.",
+  "finding.asset": "A file inside the card cannot be read.",
+  "finding.bad_line": "One line cannot be read and was skipped.|{count} lines cannot be read and were skipped.",
+  "finding.bad_lines": "One more line cannot be read.|{count} more lines cannot be read.",
+  "finding.bad_settings": "The settings cannot be read.",
+  "finding.bad_group": "The group file is not valid.",
+  "finding.below_taken_out":
+    "One message follows a part that was removed here. It was skipped.|{count} messages follow a part that was " +
+    "removed here. They were skipped.",
+  "finding.namesake": "Its chats go to the existing character with the same name.",
+  "finding.card_missing":
+    "Its card is missing, so the character has only a name. Import it again together with the card.",
+  "finding.changed_meanwhile": "It changed during the import. Import it again to get everything.",
+  "finding.chat_settings":
+    "One chat setting is kept but not used here.|{count} chat settings are kept but not used here.",
+  "finding.deleted_here": "You deleted it here. It is not imported again.",
+  "finding.edited_here": "The file has changed, and you edited it here too. Your version is kept.",
+  "finding.empty": "It has no messages.",
+  "finding.in_trash": "Its story is in the trash. Restore it or delete it permanently, then import again.",
+  "finding.messages": "Its messages are imported.",
+  "finding.no_card": "It contains no card.",
+  "finding.no_name": "It has no name for its messages.",
+  "finding.odd_field": "It has a non-standard field, which is kept.",
+  "finding.picture": "An image cannot be read.",
+  "finding.said_twice": "A field appears twice with different values. The value under data is used.",
+  "finding.too_many": "There are too many items. The rest was skipped.",
+  "finding.too_many_files": "There are too many files. Only some were read.",
+  "finding.unfit": "It is not valid here.",
+  "finding.unread": "One file was not read.|{count} files were not read.",
+  "finding.unreadable": "It cannot be read.",
+  "finding.variables": "The variables of its messages become the state. Rewinding a message rewinds its variables.",
+  "finding.attachments":
+    "One image, sound or file is not in the export. A note replaces it.|{count} images, sounds or files are not " +
+    "in the export. Notes replace them.",
+  "finding.bad_story": "A story cannot be read and was skipped.",
+  "finding.bad_stories": "One more story cannot be read.|{count} more stories cannot be read.",
+  "finding.circle": "Some messages replied to each other in a loop. The loop was cut.",
+  "finding.hidden":
+    "One message is not part of the chat, such as a tool result. It is excluded from the prompt.|{count} messages " +
+    "are not part of the chat, such as tool results. They are excluded from the prompt.",
+  "finding.no_text": "One message has no text and was skipped.|{count} messages have no text and were skipped.",
+  "finding.not_known": "This type of file cannot be imported.",
+  "finding.parent_missing":
+    "One message replies to a missing message. It starts at the top.|{count} messages reply to missing messages. " +
+    "They start at the top.",
+  "finding.same_id":
+    "One message has a duplicate ID. Replies go to the first one.|{count} messages have duplicate IDs. Replies go " +
+    "to the first one.",
+  "finding.stand_in": "There is no card, so a placeholder character was created.",
+  "finding.who_wrote":
+    "The file does not name the authors. The first message counts as yours, the rest as the model’s.",
+  "finding.book_copied": "The book in the card is a copy of a lorebook. That lorebook is used.",
+  "finding.chat_lorebook": "A chat has its own lorebook. If that lorebook is imported, it is linked to the story.",
+  "finding.lore_for_all": "It was a global lorebook. It is linked to all stories.",
+  "finding.lore_settings": "The World Info settings (depth, budget, recursion and so on) are imported.",
+  "finding.lore_settings_own": "You have your own World Info settings. They are not changed.",
+  "finding.lorebook": "It keeps its lorebook. Differences in the card’s own book are kept too.",
+  "finding.lorebook_missing": "Its lorebook is missing.",
+  "finding.no_lorebook": "It contains no lorebook.",
+  "finding.no_preset": "It contains no preset.",
+  "finding.personas": "The personas cannot be read.",
+  "finding.preset": "It is kept completely, but not used yet.",
+  "finding.secret": "It contains a secret such as a key. Do not share it.",
+  "finding.left_aside": "One file was not imported.|{count} files were not imported.",
+  "finding.halves": "In one place a broken character was replaced.|In {count} places broken characters were replaced.",
+  "finding.bad_session":
+    "A story cannot be imported and was skipped.|{count} stories cannot be imported and were skipped.",
+  "finding.session_here":
+    "The story already exists here and is not changed.|{count} stories already exist here and are not changed.",
+  "finding.lost": "A file listed in the archive is missing.",
+  "finding.bad_entry": "One entry is not valid and was skipped.|{count} entries are not valid and were skipped.",
+  "finding.extra_lorebook": "It has one additional lorebook.|It has {count} additional lorebooks.",
+  "finding.character_note":
+    "The character’s author’s note is sent with the author’s note of its stories, if it was turned on.",
+  "finding.author_note":
+    "A chat has an author’s note. The first one is used.|{count} chats have an author’s note. Each story uses the " +
+    "first one.",
+  "finding.joined": "{count} file became one story.|{count} files became one story.",
+  "finding.picture_damaged": "The image is damaged. A blank one is exported.",
+  "finding.card_damaged":
+    "The card of a story cannot be read. The current library card is exported.|The cards of {count} stories " +
+    "cannot be read. The current library cards are exported.",
+};

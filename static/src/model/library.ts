@@ -1,0 +1,58 @@
+// Sessions, characters, models and plugins as the server last listed them.
+import { computed, signal } from "../../vendor/preact.js";
+import type { Character, Id, Models, PluginInfo, Session } from "../lib/wire.d.ts";
+import type { ApiError } from "../net/api.ts";
+
+export type Loading =
+  | { state: "idle" }
+  | { state: "loading" }
+  | { state: "ready" }
+  | { state: "failed"; error: ApiError };
+
+export const loading = signal<Loading>({ state: "idle" });
+export const sessions = signal<Session[]>([]);
+/** Leads to older sessions, if there are more. */
+export const moreSessions = signal<string | null>(null);
+export const characters = signal<Character[]>([]);
+/** null: not known yet. */
+export const models = signal<Models | null>(null);
+/** The models that can play a character: no plugin that only tells its own story. */
+export const spokenModels = computed(() =>
+  (models.value?.items ?? []).filter((model) => !model.id.startsWith("plugin:") && !model.unusable),
+);
+export const plugins = signal<PluginInfo[]>([]);
+
+export function setLoading(next: Loading) {
+  loading.value = next;
+}
+
+export function putCharacters(list: Character[]) {
+  characters.value = list;
+}
+
+export function putHosts(some: Models, list: PluginInfo[]) {
+  models.value = some;
+  plugins.value = list;
+}
+
+/** @param page the newest sessions */
+export function putSessions(page: Session[], next: string | null) {
+  sessions.value = page;
+  moreSessions.value = next;
+}
+
+export const characterById = (id: Id) => characters.value.find((c) => c.id === id) ?? null;
+
+export function addSessions(page: Session[], next: string | null) {
+  const known = new Set(sessions.value.map((s) => s.id));
+  sessions.value = [...sessions.value, ...page.filter((s) => !known.has(s.id))];
+  moreSessions.value = next;
+}
+
+export function putSession(changed: Session) {
+  sessions.value = sessions.value.map((s) => (s.id === changed.id ? { ...s, ...changed } : s));
+}
+
+export function dropSession(sid: Id) {
+  sessions.value = sessions.value.filter((s) => s.id !== sid);
+}

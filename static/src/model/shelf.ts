@@ -1,0 +1,26 @@
+// How the characters of the first page are looked through.
+import { signal } from "../../vendor/preact.js";
+import { recall, remember } from "../lib/storage.ts";
+
+type Order = "newest" | "name" | "played";
+
+interface Wanted {
+  words: string;
+  tags: string[];
+  favourites: boolean;
+}
+
+export const ORDERS = ["newest", "played", "name"] as const;
+
+export const wanted = signal<Wanted>({ words: "", tags: [], favourites: false });
+
+export function want(change: Partial<Wanted>) {
+  wanted.value = { ...wanted.peek(), ...change };
+}
+
+export const order = signal(ORDERS.find((one) => one === recall("shelf")) ?? "newest");
+
+export function orderBy(next: Order) {
+  order.value = next;
+  remember("shelf", next === "newest" ? null : next);
+}

@@ -1,0 +1,268 @@
+// Every HTTP call of the page, one function a route. An answer that is no success becomes an ApiError.
+import { locale } from "../lib/i18n.ts";
+import type * as Wire from "../lib/wire.d.ts";
+
+/** What the server said when it refused, in its own words. */
+export class ApiError extends Error {
+  status: number;
+  code: string;
+  hint: string;
+  details: Wire.Unchecked;
+  incident: string | null;
+
+  /** @param status 0 when no answer came */
+  constructor(
+    status: number,
+    body: { code?: string; message?: string; hint?: string | null; details?: Wire.Unchecked; incident?: string | null },
+  ) {
+    super(body.message ?? "");
+    this.status = status;
+    this.code = body.code ?? (status === 0 ? "offline" : "unknown");
+    this.hint = body.hint ?? "";
+    this.details = body.details ?? {};
+    this.incident = body.incident ?? null;
+  }
+}
+
+let csrf: string | null = null;
+
+let shut = () => {};
+
+/** What is done when the server does not let this device in, or not any more. */
+export const whenShut = (then: () => void) => void (shut = then);
+
+let kept: (at: string | null) => void = () => {};
+
+/** What is told after each read: when it was kept, or null where the server answered itself. */
+export const whenKept = (then: (at: string | null) => void) => void (kept = then);
+
+/** @param options `key`: Idempotency-Key */
+export async function call(
+  method: string,
+  path: string,
+  body?: unknown,
+  { signal, key, isSecond = false }: { signal?: AbortSignal; key?: string; isSecond?: boolean } = {},
+): Promise<Wire.Unchecked> {
+  const headers: Record<string, string> = { Accept: "application/json", "Accept-Language": locale.peek() };
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (csrf && method !== "GET") headers["X-CSRF-Token"] = csrf;
+  if (key) headers["Idempotency-Key"] = key;
+  const init: RequestInit = { method, headers };
+  if (body !== undefined) init.body = JSON.stringify(body);
+  if (signal) init.signal = signal;
+  const { response, text } = await (method === "GET" ? read(path, init) : exchange(path, init));
+  if (method === "GET") kept(response.headers.get("x-clotho-kept"));
+  const json = parse(text);
+  // The server was started anew and has another token. It refused before it looked at anything, so asking again is
+  // safe.
+  if (response.status === 403 && json?.error?.details?.csrf && !isSecond) {
+    await me();
+    return call(method, path, body, { ...(signal && { signal }), ...(key && { key }), isSecond: true });
+  }
+  if (response.status === 401 && json?.error?.details?.device) shut();
+  if (!response.ok) throw new ApiError(response.status, json?.error ?? {});
+  return json;
+}
+
+/** An answer with all of its text: the line may break off before either is here. */
+export async function exchange(path: string, init: RequestInit) {
+  try {
+    const response = await fetch(path, init);
+    return { response, text: await response.text() };
+  } catch (cause) {
+    if (init.signal?.aborted) throw cause;
+    throw new ApiError(0, {});
+  }
+}
+
+/**
+ * Milliseconds: a read that has no answer by then stands on a line that died unheard. It changes nothing, so it may be
+ * asked again.
+ */
+const READ_WITHIN = 30_000;
+/** The same, while the line is in doubt. */
+const DOUBTED_WITHIN = 3000;
+const MOST_TRIES = 3;
+
+/** Whether a line was found dead, and nothing has been read since. */
+let isDoubted = false;
+/** The reads whose answer is waited for. */
+const waiting: Set<AbortController> = new Set();
+
+/** The line was found dead: what is waited for on it is asked for anew. */
+export function doubtReads() {
+  isDoubted = true;
+  waiting.forEach((limit) => limit.abort());
+}
+
+async function read(path: string, { signal, ...init }: RequestInit) {
+  for (let tries = 1; ; tries += 1) {
+    const limit = new AbortController();
+    const timer = setTimeout(() => limit.abort(), isDoubted ? DOUBTED_WITHIN : READ_WITHIN);
+    if (tries < MOST_TRIES) waiting.add(limit);
+    try {
+      const answer = await exchange(path, {
+        ...init,
+        signal: signal ? AbortSignal.any([signal, limit.signal]) : limit.signal,
+      });
+      isDoubted = false;
+      return answer;
+    } catch (error) {
+      if (signal?.aborted || !limit.signal.aborted) throw error;
+      if (tries === MOST_TRIES) throw new ApiError(0, {});
+    } finally {
+      clearTimeout(timer);
+      waiting.delete(limit);
+    }
+  }
+}
+
+export function parse(text: string) {
+  try {
+    return text === "" ? null : JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+export function query(pairs: Record<string, string | number | undefined>) {
+  const set = Object.entries(pairs).filter(([, value]) => value !== undefined && value !== "");
+  return set.length ? `?${new URLSearchParams(set.map(([name, value]) => [name, String(value)]))}` : "";
+}
+
+/** Lists answer `{items, next}`; a plain array is understood as a last page. */
+export const items = (answer: Wire.Unchecked) => (Array.isArray(answer) ? answer : (answer?.items ?? []));
+
+export const chat = (sid: Wire.Id) => `/api/chat/${sid}`;
+const node = (sid: Wire.Id, nid: Wire.Id) => `/api/chat/${sid}/node/${nid}`;
+
+export async function me(): Promise<Wire.Me> {
+  const answer = await call("GET", "/api/auth/me");
+  csrf = answer?.csrf ?? null;
+  return answer;
+}
+
+// Library
+
+export async function characters(cursor?: string | null): Promise<Wire.Page<Wire.Character>> {
+  const answer = await call("GET", `/api/characters${query({ limit: 200, cursor: cursor ?? undefined })}`);
+  return { items: items(answer), next: answer?.next ?? null };
+}
+
+/** Those that follow the first page of characters. */
+export async function otherCharacters(next: string | null): Promise<Wire.Character[]> {
+  const all = [];
+  for (let cursor = next; cursor !== null; ) {
+    const page = await characters(cursor);
+    all.push(...page.items);
+    cursor = page.next;
+  }
+  return all;
+}
+
+export const createCharacter = (character: Wire.NewCharacter): Promise<Wire.Character> =>
+  call("POST", "/api/characters", character);
+
+export const deleteCharacter = (cid: Wire.Id) => call("DELETE", `/api/characters/${cid}`);
+
+/** Brings back what was deleted. */
+export const restore = (id: Wire.Id) => call("POST", `/api/trash/${id}/restore`);
+
+export async function models(): Promise<Wire.Models> {
+  const answer = await call("GET", "/api/models");
+  return { items: items(answer), problems: answer?.problems ?? [] };
+}
+
+export const plugins = async (): Promise<Wire.PluginInfo[]> => items(await call("GET", "/api/plugins"));
+
+export async function sessions(cursor?: string): Promise<Wire.Page<Wire.Session>> {
+  const answer = await call("GET", `/api/sessions${query({ cursor })}`);
+  return { items: items(answer), next: answer?.next ?? null };
+}
+
+export const session = (sid: Wire.Id): Promise<Wire.Session> => call("GET", `/api/sessions/${sid}`);
+
+export const createSession = (wanted: Wire.NewSession): Promise<Wire.Session> => call("POST", "/api/sessions", wanted);
+
+export const changeSession = (
+  sid: Wire.Id,
+  changes: { title?: string; model?: string; mode?: "tree" | "linear" },
+): Promise<Wire.Session> => call("PATCH", `/api/sessions/${sid}`, changes);
+
+export const deleteSession = (sid: Wire.Id) => call("DELETE", `/api/sessions/${sid}`);
+
+/** A part of the log. */
+export const operations = (sid: Wire.Id, range: { since: number; limit: number }): Promise<Wire.Log> =>
+  call("GET", `${chat(sid)}/ops${query(range)}`);
+
+// The tree
+
+/**
+ * The messages of a line, also those that are left out of prompts, which a reader sees dimmed, and changes by hand.
+ */
+export async function projection(
+  sid: Wire.Id,
+  range: { leaf?: Wire.Id; before?: string; limit?: number } = {},
+): Promise<Wire.Projection> {
+  const page = await call("GET", `${chat(sid)}/projection${query({ ...range, all: "true" })}`);
+  return { ...page, items: page.items.filter(({ kind }: Wire.ChatNode) => kind !== "root") };
+}
+
+export async function oneNode(sid: Wire.Id, nid: Wire.Id): Promise<Wire.ChatNode> {
+  const answer = await call("GET", node(sid, nid));
+  return answer?.node ?? answer;
+}
+
+/** @param key the same key twice acts once */
+export const send = (
+  sid: Wire.Id,
+  message: { parentId: Wire.Id; content: string; generate: true; expectedLeafId?: Wire.Id },
+  key: string,
+): Promise<Wire.Started> => call("POST", `${chat(sid)}/message`, message, { key });
+
+export const reroll = (sid: Wire.Id, nid: Wire.Id, how: { model?: string } = {}): Promise<Wire.Started> =>
+  call("POST", `${node(sid, nid)}/reroll`, how);
+
+/** Another reply that begins with the text of this one. */
+export const goOn = (sid: Wire.Id, nid: Wire.Id): Promise<Wire.Started> =>
+  call("POST", `${node(sid, nid)}/continue`, {});
+
+export const edit = (sid: Wire.Id, nid: Wire.Id, edit: { content: string; carry: boolean }): Promise<Wire.Started> =>
+  call("POST", `${node(sid, nid)}/edit`, edit);
+
+export const cancel = (sid: Wire.Id, nid: Wire.Id) => call("POST", `${node(sid, nid)}/cancel`, {});
+
+export const setState = (sid: Wire.Id, nid: Wire.Id, state: Omit<Wire.NodeState, "id">): Promise<{ op: number }> =>
+  call("PUT", `${node(sid, nid)}/state`, state);
+
+/** @returns all versions of a node, in the order in which they came */
+export const versions = async (sid: Wire.Id, nid: Wire.Id): Promise<Wire.ChatNode[]> =>
+  items(await call("GET", `${node(sid, nid)}/alternatives`));
+
+/** @param exact stand on this node, not on the leaf last visited below it */
+export const checkout = (sid: Wire.Id, nodeId: Wire.Id, exact: boolean): Promise<{ leafId: Wire.Id; op: number }> =>
+  call("PUT", `${chat(sid)}/active_leaf`, { nodeId, exact });
+
+/** @returns what the session's plugins offer after a "/" */
+export const slashCommands = async (sid: Wire.Id): Promise<Wire.SlashCommand[]> =>
+  items(await call("GET", `${chat(sid)}/commands`));
+
+// The world
+
+export const world = (sid: Wire.Id, nid: Wire.Id): Promise<Wire.WorldAt> => call("GET", `${node(sid, nid)}/world`);
+
+export const delta = (sid: Wire.Id, nid: Wire.Id): Promise<Wire.Delta> => call("GET", `${node(sid, nid)}/delta`);
+
+/** What the nodes of a line did, those left out that did nothing. */
+export const deltas = async (sid: Wire.Id, range: { leaf: Wire.Id; limit: number }): Promise<Wire.NodeDelta[]> =>
+  items(await call("GET", `${chat(sid)}/deltas${query({ ...range, all: "true" })}`));
+
+export const trace = (sid: Wire.Id, nid: Wire.Id): Promise<Wire.Trace> => call("GET", `${node(sid, nid)}/trace`);
+
+export const changeWorld = (sid: Wire.Id, nid: Wire.Id, operations: Wire.Operation[]): Promise<Wire.Started> =>
+  call("POST", `${node(sid, nid)}/world`, { operations });
+
+// Search
+
+export const search = (wanted: Wire.SearchQuery, signal: AbortSignal): Promise<Wire.SearchAnswer> =>
+  call("GET", `/api/search${query({ ...wanted, limit: 30 })}`, undefined, { signal });

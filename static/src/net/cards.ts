@@ -1,0 +1,36 @@
+// The calls about characters as files.
+import { ApiError, call, exchange, me, parse } from "./api.ts";
+import type * as Wire from "../lib/wire.d.ts";
+
+/** Where a character can be had as a file. */
+export const cardFile = (cid: Wire.Id, format: "png" | "json" | "charx") =>
+  `/api/characters/${cid}/export?format=${format}`;
+
+/** Makes a character of a card of another program. */
+export const sendCard = (file: File): Promise<Wire.ImportedCharacter> => send("POST", "/api/characters/import", file);
+
+/** Makes a lorebook of a file of another program. */
+export const sendBook = (file: File): Promise<{ name: string; report: Wire.Report }> =>
+  send("POST", "/api/lorebooks/import", file);
+
+export const sendPersonas = (file: File): Promise<{ items: { name: string }[]; report: Wire.Report }> =>
+  send("POST", "/api/personas/import", file);
+
+export const sendPicture = (cid: Wire.Id, file: File): Promise<Wire.Character> =>
+  send("PUT", `/api/characters/${cid}/avatar`, file);
+
+export const character = (cid: Wire.Id): Promise<Wire.FullCharacter> => call("GET", `/api/characters/${cid}`);
+
+export const changeCharacter = (cid: Wire.Id, changes: Wire.CharacterChanges): Promise<Wire.Character> =>
+  call("PATCH", `/api/characters/${cid}`, changes);
+
+export async function send(method: string, path: string, file: File): Promise<Wire.Unchecked> {
+  const { csrf } = await me();
+  const body = new FormData();
+  body.append("file", file);
+  const headers = { Accept: "application/json", ...(csrf && { "X-CSRF-Token": csrf }) };
+  const { response, text } = await exchange(path, { method, headers, body });
+  const json = parse(text);
+  if (!response.ok) throw new ApiError(response.status, json?.error ?? {});
+  return json;
+}

@@ -1,0 +1,12 @@
+// The call about what a line did to the world, page by page.
+import { call, chat, items, query } from "./api.ts";
+import type * as Wire from "../lib/wire.d.ts";
+
+/** Oldest first; `next` leads to older ones. */
+export async function deltaPage(
+  sid: Wire.Id,
+  range: { leaf: Wire.Id; limit: number; before?: Wire.Id },
+): Promise<Wire.Page<Wire.NodeDelta>> {
+  const answer = await call("GET", `${chat(sid)}/deltas${query({ ...range, all: "true" })}`);
+  return { items: items(answer), next: answer?.next ?? null };
+}

@@ -1,0 +1,58 @@
+// The calls about lorebooks and their entries.
+import { call, items, query } from "./api.ts";
+import type * as Wire from "../lib/wire.d.ts";
+
+const at = (id: Wire.Id) => `/api/lorebooks/${id}`;
+const entry = (id: Wire.Id, uid: string) => `${at(id)}/entries/${encodeURIComponent(uid)}`;
+
+async function page<T>(path: string, range: Record<string, string | number | undefined>): Promise<Wire.Page<T>> {
+  const answer = await call("GET", path + query(range));
+  return { items: items(answer), next: answer?.next ?? null };
+}
+
+export const books = (cursor?: string): Promise<Wire.Page<Wire.Lorebook>> =>
+  page("/api/lorebooks", { limit: 500, cursor });
+
+export const entries = (id: Wire.Id, cursor?: string): Promise<Wire.Page<Wire.LoreEntry>> =>
+  page(`${at(id)}/entries`, { limit: 500, cursor });
+
+/** @param key the same key twice acts once */
+export const create = (
+  book: { name: string; entries?: Partial<Wire.LoreEntry>[] },
+  key: string,
+): Promise<Wire.Lorebook & { entries: Wire.LoreEntry[] }> => call("POST", "/api/lorebooks", book, { key });
+
+export const rename = (id: Wire.Id, name: string): Promise<Wire.Lorebook> => call("PATCH", at(id), { name });
+
+export const holds = (id: Wire.Id): Promise<Wire.LorebookHolds> => call("GET", `${at(id)}/holds`);
+
+export const setHolds = (id: Wire.Id, holds: Wire.LorebookHolds): Promise<Wire.LorebookHolds> =>
+  call("PUT", `${at(id)}/holds`, holds);
+
+export const rules = (): Promise<Wire.LoreRules> => call("GET", "/api/lorebooks/settings");
+
+/** What is left out is as usual. */
+export const setRules = (rules: Partial<Wire.LoreRules>): Promise<Wire.LoreRules> =>
+  call("PUT", "/api/lorebooks/settings", rules);
+
+export const remove = (id: Wire.Id) => call("DELETE", at(id));
+
+/** @param key the same key twice acts once */
+export const addEntry = (id: Wire.Id, fields: Partial<Wire.LoreEntry>, key: string): Promise<Wire.LoreEntry> =>
+  call("POST", `${at(id)}/entries`, { entry: fields }, { key });
+
+/** `expected`: what was seen there; if it says something else by now, nothing is changed. Null is what is missing. */
+type Expected = { [field in keyof Wire.LoreEntry]?: Wire.LoreEntry[field] | null } | undefined;
+
+export const changeEntry = (
+  id: Wire.Id,
+  uid: string,
+  fields: Partial<Wire.LoreEntry>,
+  expected?: Expected,
+): Promise<Wire.LoreEntry> => call("PATCH", entry(id, uid), { entry: fields, expectedEntry: expected });
+
+export const removeEntry = (id: Wire.Id, uid: string, expected: Expected) =>
+  call("DELETE", entry(id, uid), { expectedEntry: expected });
+
+/** Where a lorebook can be had as a file. */
+export const bookFile = (id: Wire.Id) => `${at(id)}/export`;

@@ -1,0 +1,43 @@
+// The calls about what other programs keep for their prompts.
+import { call, items, query } from "./api.ts";
+import { send } from "./cards.ts";
+import type * as Wire from "../lib/wire.d.ts";
+
+const at = (id: Wire.Id) => `/api/presets/${id}`;
+
+export async function presets(cursor?: string): Promise<Wire.Page<Wire.Preset>> {
+  const answer = await call("GET", `/api/presets${query({ limit: 500, cursor })}`);
+  return { items: items(answer), next: answer?.next ?? null };
+}
+
+export const preset = (id: Wire.Id): Promise<Wire.WholePreset> => call("GET", at(id));
+
+export const rename = (id: Wire.Id, name: string): Promise<Wire.Preset> => call("PATCH", at(id), { name });
+
+/** By which preset the prompts of a story are made from now on; null: as the server makes them. */
+export const useIn = (sid: Wire.Id, presetId: Wire.Id | null): Promise<Wire.Session> =>
+  call("PATCH", `/api/sessions/${sid}`, { presetId });
+
+/** The regex scripts that have a part in a story. */
+export const scriptsOf = async (sid: Wire.Id): Promise<Wire.StoryScript[]> =>
+  items(await call("GET", `/api/sessions/${sid}/scripts`));
+
+/** Those that change what is shown in it, with what they need to run. */
+export const shownScripts = (sid: Wire.Id): Promise<Wire.ScriptsShown> =>
+  call("GET", `/api/sessions/${sid}/scripts/shown`);
+
+export const allowScripts = (sid: Wire.Id, regexScripts: { card: boolean; preset: boolean }): Promise<Wire.Session> =>
+  call("PATCH", `/api/sessions/${sid}`, { regexScripts });
+
+/** @param id null: a new one */
+export const keepScript = (id: Wire.Id | null, name: string, body: Record<string, unknown>): Promise<Wire.Preset> =>
+  id ? call("PATCH", at(id), { name, body }) : call("POST", "/api/presets", { kind: "regex", name, body });
+
+export const remove = (id: Wire.Id) => call("DELETE", at(id));
+
+/** @param kind where nothing in the file says it */
+export const sendPresets = (file: File, kind?: string): Promise<{ items: Wire.Preset[]; report: Wire.Report }> =>
+  send("POST", `/api/presets/import${query({ kind })}`, file);
+
+/** Where a preset can be had as a file. */
+export const presetFile = (id: Wire.Id) => `${at(id)}/export`;

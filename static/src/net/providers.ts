@@ -1,0 +1,31 @@
+// The calls about model servers, and how this server is.
+import { call, items } from "./api.ts";
+import type * as Wire from "../lib/wire.d.ts";
+
+export async function providers(): Promise<Wire.Providers> {
+  const answer = await call("GET", "/api/providers");
+  return { ...answer, items: items(answer) };
+}
+
+const at = (id: string) => `/api/providers/${encodeURIComponent(id)}`;
+
+export const connect = (fields: Wire.NewProvider): Promise<Wire.Provider> => call("POST", "/api/providers", fields);
+
+export const change = (id: string, change: Wire.ProviderChange): Promise<Wire.Provider> =>
+  call("PATCH", at(id), change);
+
+export const forget = (id: string) => call("DELETE", at(id));
+
+export const tryOut = (trial: Wire.ProviderTrial, signal?: AbortSignal): Promise<Wire.TrialResult> =>
+  call("POST", "/api/providers/test", trial, { ...(signal && { signal }) });
+
+export const tryKnown = (id: string, model: string | null): Promise<Wire.TrialResult> =>
+  call("POST", `${at(id)}/test`, model ? { model } : {});
+
+/** @param model null: as config.toml says */
+export const setDefault = (model: string | null): Promise<{ defaultModel: string; isChosen: boolean }> =>
+  call("PUT", "/api/models/default", { model });
+
+/** How the parts of the server are; from elsewhere than its own machine only its version is told. */
+export const health = (): Promise<{ version: string; parts?: Record<string, unknown> }> =>
+  call("GET", "/readyz").catch(() => call("GET", "/healthz"));

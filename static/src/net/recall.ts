@@ -1,0 +1,34 @@
+// The calls about what a story recalls.
+import { call, items, query } from "./api.ts";
+import type * as Wire from "../lib/wire.d.ts";
+
+/** What a story recalls from now on. */
+export const setRecall = (sid: Wire.Id, recall: Wire.Recall): Promise<Wire.Session> =>
+  call("PATCH", `/api/sessions/${sid}`, { recall });
+
+export const collections = (): Promise<Wire.Collection[]> => call("GET", "/api/collections");
+
+export async function documents(collection: string, cursor?: string): Promise<Wire.Page<Wire.Document>> {
+  const answer = await call("GET", `/api/documents${query({ collection, limit: 500, cursor })}`);
+  return { items: items(answer), next: answer?.next ?? null };
+}
+
+export const addDocument = (collection: string, content: string, key: string): Promise<Wire.Document> =>
+  call("POST", "/api/documents", { collection, content }, { key });
+
+export const removeDocument = (id: Wire.Id) => call("DELETE", `/api/documents/${id}`);
+
+/** Whether a story sums itself up from now on. */
+export const setSummaries = (sid: Wire.Id, summaries: Wire.SummarySettings): Promise<Wire.Session> =>
+  call("PATCH", `/api/sessions/${sid}`, { summaries });
+
+/** The summaries of the line to a message. */
+export async function summaries(sid: Wire.Id, nodeId: Wire.Id | undefined): Promise<Wire.Summaries> {
+  const answer = await call("GET", `/api/sessions/${sid}/summaries${query({ nodeId })}`);
+  return { ...answer, items: items(answer) };
+}
+
+export const correctSummary = (sid: Wire.Id, id: Wire.Id, content: string) =>
+  call("PATCH", `/api/sessions/${sid}/summaries/${id}`, { content });
+
+export const dropSummary = (sid: Wire.Id, id: Wire.Id) => call("DELETE", `/api/sessions/${sid}/summaries/${id}`);

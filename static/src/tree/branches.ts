@@ -1,0 +1,24 @@
+// What the branches of a story are called.
+import { excerpt } from "../lib/excerpt.ts";
+import { t } from "../lib/i18n.ts";
+import { quoted } from "../lib/tags.ts";
+import { labelsOf } from "../model/arrangement.ts";
+import type { Branch, Id } from "../lib/wire.d.ts";
+
+/**
+ * The name of each: its own, or how its newest words begin. Of those that begin alike the newest has the words alone,
+ * the others a number behind them.
+ * @param branches the newest first
+ * @param most characters
+ */
+export function namesOf(branches: Pick<Branch, "leafId" | "preview">[], most?: number): Map<Id, string> {
+  const seen: Map<string, number> = new Map();
+  return new Map(
+    branches.map(({ leafId, preview }) => {
+      const name = labelsOf(leafId)[0]?.name ?? (excerpt(quoted(preview), most) || t("stash.nameless"));
+      const n = (seen.get(name) ?? 0) + 1;
+      seen.set(name, n);
+      return [leafId, n === 1 ? name : t("branches.alike", { name, n })];
+    }),
+  );
+}

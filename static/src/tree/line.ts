@@ -1,0 +1,75 @@
+// Readings of the tree that the views need: what is on screen, who stands beside whom. Nothing here changes anything.
+import { computed } from "../../vendor/preact.js";
+import { byHand, familyOf, head, line, nodeOf, ownerOf, peek, peekNode, session, watched } from "../model/story.ts";
+import type { ChatNode, Id } from "../lib/wire.d.ts";
+
+/** Whether the story is shown as one line: nothing says then that there are others. */
+export const isLinear = computed(() => session.value?.mode === "linear");
+
+/** The ids on screen: the line, with the watched generation after its parent or in the place of its sibling. */
+export const shown = computed(() => {
+  const ids = line.value;
+  const extra = nodeOf(watched.value);
+  if (!extra || peek.value !== null || ids.includes(extra.id)) return ids;
+  const beside = ids.findIndex((id) => peekNode(id)?.parentId === extra.parentId);
+  if (beside >= 0) return [...ids.slice(0, beside), extra.id];
+  const above = extra.parentId ? ids.indexOf(extra.parentId) : -1;
+  if (above >= 0) return [...ids.slice(0, above + 1), extra.id];
+  return extra.parentId === head.value ? [...ids, extra.id] : ids;
+});
+
+/** The last message on screen. */
+export const tail = computed(() => nodeOf(shown.value.at(-1) ?? null));
+
+/** Where the reader stood before the last turn: the message that the last deed answered. */
+export const beforeTurn = computed(() => {
+  const reply = tail.value;
+  const deed = reply?.role === "assistant" ? nodeOf(reply.parentId) : null;
+  return deed?.role === "user" && shown.value.includes(deed.parentId ?? "") ? deed.parentId : null;
+});
+
+/** The generation that is being written on screen, which the stop button stops. */
+export const writing = computed(() => {
+  const last = tail.value;
+  return last?.status === "generating" ? last : null;
+});
+
+export function placeAmongSiblings(node: ChatNode): {
+  index: number;
+  count: number;
+  previous: Id | null;
+  next: Id | null;
+} {
+  const ids = familyOf(node).value;
+  const index = ids.indexOf(node.id);
+  return { index, count: ids.length, previous: ids[index - 1] ?? null, next: ids[index + 1] ?? null };
+}
+
+/**
+ * Which versions of a message the story went on from, in the order in which they came. The others are candidates:
+ * replies that nothing followed.
+ */
+export const wentOnFrom = (node: ChatNode) =>
+  familyOf(node).value.map((id) => (nodeOf(id)?.childrenIds?.length ?? 0) > 0);
+
+/** Whether something follows this message on screen. */
+export const isTail = (id: Id) => shown.value.at(-1) === id;
+
+/** The message that a reply answers, as it stands above it on screen. */
+export function askedFor(id: Id): Id | null {
+  if (nodeOf(id)?.role !== "assistant") return null;
+  const above = nodeOf(shown.value[shown.value.indexOf(id) - 1] ?? null);
+  return above?.role === "user" ? above.id : null;
+}
+
+/** Whether the reply to this message stands below it on screen. */
+export const isAnswered = (id: Id) => askedFor(shown.value[shown.value.indexOf(id) + 1] ?? "") === id;
+
+const handsByOwner = computed(() => {
+  const owners: Map<Id | null, Id[]> = new Map();
+  for (const id of byHand.value) owners.set(ownerOf(id), [...(owners.get(ownerOf(id)) ?? []), id]);
+  return owners;
+});
+
+/** The changes by hand that follow a message. */
+export const handsAfter = (id: Id): Id[] => handsByOwner.value.get(id) ?? [];

@@ -1,0 +1,129 @@
+// The whole shape of a story, from the columns that the server sends to columns that can be walked. Pure.
+// Numbers stand for messages here: a parent has a smaller number than its children, and a child that has no elder ones
+// comes right after its parent. So everything that follows is a loop, however deep a story is.
+import type { Id, NodeState, Skeleton } from "../lib/wire.d.ts";
+
+/** What is known of a message besides its place; bits of `flags`. */
+export const FLAG = { disabled: 1, muted: 2, mine: 4, writing: 8, failed: 16, unread: 32, summary: 64, merge: 128 };
+
+export interface Outline {
+  /** messages, and the root, which is number 0 */
+  size: number;
+  ids: Id[];
+  /** -1 for the root */
+  parent: Int32Array;
+  flags: Uint8Array;
+  /** how each begins */
+  previews: string[];
+  /** where each is; a change by hand is where the message is that it follows */
+  at: Map<Id, number>;
+  /** of messages that only changes by hand follow: the last of those */
+  ends: Map<number, Id>;
+}
+
+const FROM_LEGEND: Record<string, number> = {
+  disabled: FLAG.disabled,
+  muted: FLAG.muted,
+  unread: FLAG.unread,
+  user: FLAG.mine,
+  generating: FLAG.writing,
+  error: FLAG.failed,
+  summary: FLAG.summary,
+  merge: FLAG.merge,
+};
+
+const flagOf = (word: string | undefined) => FROM_LEGEND[word ?? ""] ?? 0;
+
+function flagsOf({ roles, kinds, statuses, flags, legend }: Skeleton, i: number) {
+  const own = legend.flags.reduce((sum, word, bit) => ((flags[i] ?? 0) & (1 << bit) ? sum | flagOf(word) : sum), 0);
+  return (
+    own |
+    flagOf(legend.roles[roles[i] ?? -1]) |
+    flagOf(legend.kinds[kinds[i] ?? -1]) |
+    flagOf(legend.statuses[statuses[i] ?? -1])
+  );
+}
+
+/** The children of each as a chain: `first` child, then `next`, the youngest first. */
+function chained(parents: ArrayLike<number>, size: number) {
+  const first = new Int32Array(size).fill(-1);
+  const next = new Int32Array(size).fill(-1);
+  for (let i = 0; i < size; i += 1) {
+    const parent = parents[i] ?? -1;
+    if (parent < 0 || parent >= size || parent === i) continue;
+    next[i] = first[parent] ?? -1;
+    first[parent] = i;
+  }
+  return { first, next };
+}
+
+/** Changes by hand are no messages: what hangs below one hangs below the message before it. */
+export function outlineOf(skeleton: Skeleton): Outline {
+  const count = skeleton.ids.length;
+  const change = skeleton.legend.kinds.indexOf("change");
+  const { first, next } = chained(skeleton.parents, count);
+  const place = new Int32Array(count).fill(-1);
+  const parent = new Int32Array(count).fill(-1);
+  const flags = new Uint8Array(count);
+  const out: Outline = { size: 0, ids: [], parent, flags, previews: [], at: new Map(), ends: new Map() };
+  const open = count > 0 ? [Math.max(0, skeleton.parents.indexOf(-1))] : [];
+  for (let i = open.pop(); i !== undefined; i = open.pop()) {
+    const above = place[skeleton.parents[i] ?? -1] ?? -1;
+    const id = skeleton.ids[i] ?? "";
+    if (skeleton.kinds[i] === change && above >= 0) {
+      place[i] = above;
+      out.ends.set(above, id);
+    } else {
+      const n = (place[i] = out.size);
+      parent[n] = above;
+      flags[n] = flagsOf(skeleton, i);
+      out.ids.push(id);
+      out.previews.push(skeleton.previews[i] ?? "");
+      out.ends.delete(above);
+      out.size += 1;
+    }
+    out.at.set(id, place[i] ?? 0);
+    for (let child = first[i] ?? -1; child >= 0; child = next[child] ?? -1) open.push(child);
+  }
+  return { ...out, parent: parent.slice(0, out.size), flags: flags.slice(0, out.size), ends: withoutFollowers(out) };
+}
+
+/** A message that another one follows has no changes by hand at its end. */
+function withoutFollowers({ size, parent, ends }: Outline) {
+  for (let n = 1; n < size; n += 1) ends.delete(parent[n] ?? -1);
+  return ends;
+}
+
+/** The messages from the root to one, marked. */
+export function trunkTo({ size, parent }: Outline, end: number): Uint8Array {
+  const trunk = new Uint8Array(size);
+  for (let n = end; n >= 0 && n < size; n = parent[n] ?? -1) trunk[n] = 1;
+  return trunk;
+}
+
+/** How many messages hang below each. */
+export function countsBelow({ size, parent }: Outline) {
+  const below = new Int32Array(size);
+  for (let n = size - 1; n > 0; n -= 1) below[parent[n] ?? 0] = (below[parent[n] ?? 0] ?? 0) + (below[n] ?? 0) + 1;
+  return below;
+}
+
+/**
+ * The same outline where some messages are left out now, or are new, or no longer; null: one of them is not in it.
+ */
+export function restated(outline: Outline, states: NodeState[]): Outline | null {
+  const flags = outline.flags.slice();
+  const turn = (n: number, flag: number, is: boolean | undefined) => {
+    if (is !== undefined) flags[n] = is ? (flags[n] ?? 0) | flag : (flags[n] ?? 0) & ~flag;
+  };
+  for (const { id = "", isEnabled, effects, isUnread } of states) {
+    const n = outline.at.get(id);
+    if (n === undefined) return null;
+    // A change by hand is not the message that it follows.
+    if (outline.ids[n] !== id) continue;
+    turn(n, FLAG.disabled, isEnabled === undefined ? undefined : !isEnabled);
+    turn(n, FLAG.muted, effects === undefined ? undefined : effects === "muted");
+    turn(n, FLAG.unread, isUnread);
+  }
+  return { ...outline, flags };
+}

@@ -1,0 +1,151 @@
+// The cards of the open story, as they stand now: what is drawn and what is walked through are the same ones.
+import { computed } from "../../vendor/preact.js";
+import { quoted } from "../lib/tags.ts";
+import { labels, labelsOf, moving } from "../model/arrangement.ts";
+import { aimed, compared, cursor, flipped, marked, openRuns, outline, runs, sides } from "../model/overview.ts";
+import { head, session } from "../model/story.ts";
+import { cardsOf, layOut } from "./layout.ts";
+import { FLAG, trunkTo } from "./outline.ts";
+import { refusalOf } from "./place.ts";
+import type { Id } from "../lib/wire.d.ts";
+import type { Cards, Layout } from "./layout.ts";
+import type { Outline } from "./outline.ts";
+import type { Refusal } from "./place.ts";
+
+/** `head`: the message that HEAD is at */
+export interface Drawn {
+  outline: Outline;
+  cards: Cards;
+  layout: Layout;
+  head: number;
+}
+
+/** The numbers of messages that are there. */
+const numbersOf = ({ at }: Outline, ids: Iterable<Id>) => new Set([...ids].flatMap((id) => at.get(id) ?? []));
+
+/** What a reader looks for is never part of a run. */
+const KEPT = FLAG.writing | FLAG.failed | FLAG.unread | FLAG.summary | FLAG.merge;
+
+export const drawn = computed(() => {
+  const of = outline.value;
+  if (!of) return null;
+  const at = of.at.get(head.value ?? "") ?? 0;
+  const trunk = trunkTo(of, at);
+  const named = numbersOf(
+    of,
+    labels.value.map(({ nodeId }) => nodeId),
+  );
+  const keeps = (n: number) => n === at || named.has(n) || ((of.flags[n] ?? 0) & KEPT) !== 0;
+  const folding = {
+    trunk,
+    sides: sides.value,
+    flipped: numbersOf(of, flipped.value),
+    runs: runs.value,
+    openRuns: numbersOf(of, openRuns.value),
+    keeps,
+  };
+  const cards = cardsOf(of, folding);
+  return { outline: of, cards, layout: layOut(cards), head: at } as Drawn;
+});
+
+/**
+ * The message that stands for one that may be folded away: itself, the beginning of its run, or the nearest one above.
+ */
+export function shownFor({ outline: { parent }, cards }: Drawn, n: number) {
+  let at = n;
+  while (at > 0 && (cards.cardOf[at] ?? -1) < 0) at = parent[at] ?? 0;
+  return cards.node[cards.cardOf[at] ?? 0] ?? 0;
+}
+
+/** The message that the keyboard is at. */
+export const placeOf = (tree: Drawn) => shownFor(tree, tree.outline.at.get(cursor.value ?? "") ?? tree.head);
+
+/** The message that leads what is moved; -1: it hangs nowhere in this tree. */
+export function carriedIn({ at }: Outline) {
+  const what = moving.value;
+  return what && "nodeId" in what.piece && what.from === session.value?.id ? (at.get(what.piece.nodeId) ?? -1) : -1;
+}
+
+/**
+ * Where what is moved would come, and why it cannot; of a straight run that is its end. null: it is held over nothing.
+ */
+export const aim = computed(() => {
+  const tree = drawn.value;
+  const what = moving.value;
+  if (!tree || !what || aimed.value === null) return null;
+  const { outline: of, cards } = tree;
+  const over = aimed.value === undefined ? placeOf(tree) : of.at.get(aimed.value);
+  if (over === undefined) return null;
+  const card = cards.cardOf[over] ?? -1;
+  const n = (cards.node[card] ?? over) + (cards.count[card] ?? 1) - 1;
+  return { n, nid: of.ids[n] ?? "", why: refusalOf(of, carriedIn(of), what.isCopy, n) as Refusal | null };
+});
+
+/** The cards below each, as chains, the first of them first. */
+const families: WeakMap<Cards, { first: Int32Array; next: Int32Array }> = new WeakMap();
+
+function familiesOf(cards: Cards) {
+  const known = families.get(cards);
+  if (known) return known;
+  const found = { first: new Int32Array(cards.size).fill(-1), next: new Int32Array(cards.size).fill(-1) };
+  for (let card = cards.size - 1; card > 0; card -= 1) {
+    const above = cards.parent[card] ?? 0;
+    found.next[card] = found.first[above] ?? -1;
+    found.first[above] = card;
+  }
+  families.set(cards, found);
+  return found;
+}
+
+/** Who is one step away: the message above, those beside it from left to right, and those below. */
+export function around({ cards, layout }: Drawn, n: number) {
+  const card = cards.cardOf[n] ?? 0;
+  const above = cards.parent[card] ?? -1;
+  const { first, next } = familiesOf(cards);
+  const below = (of: number) => {
+    const list = [];
+    for (let i = first[of] ?? -1; i >= 0; i = next[i] ?? -1) list.push(i);
+    return list.sort((a, b) => (layout.column[a] ?? 0) - (layout.column[b] ?? 0)).map((i) => cards.node[i] ?? 0);
+  };
+  return {
+    above: above < 0 ? null : (cards.node[above] ?? 0),
+    beside: above < 0 ? [cards.node[card] ?? 0] : below(above),
+    below: below(card),
+  };
+}
+
+/** The cards that are chosen, or have something that is. */
+export const chosenCards = computed(() => {
+  const { outline: of, cards } = drawn.value ?? {};
+  const marks = new Uint8Array(cards?.size ?? 0);
+  for (const id of marked.value) {
+    const card = cards?.cardOf[of?.at.get(id) ?? -1] ?? -1;
+    if (card >= 0) marks[card] = 1;
+  }
+  return marks;
+});
+
+/** The cards of the two that are compared, or of what they are folded into. */
+export const comparedCards = computed(() => {
+  const tree = drawn.value;
+  const two = compared.value;
+  return tree && two
+    ? [two.from, two.to].map((id) => tree.cards.cardOf[shownFor(tree, tree.outline.at.get(id) ?? 0)] ?? -1)
+    : [];
+});
+
+/** The name of the place of a message, also where it is on a change by hand at its end. */
+export const placeName = (of: Outline, n: number) =>
+  labelsOf(of.ids[n] ?? "")[0]?.name ?? labelsOf(of.ends.get(n) ?? "")[0]?.name ?? "";
+
+/** The beginnings that were asked for: taking out what is written for machines costs more than drawing it. */
+const beginnings: WeakMap<Outline, Map<number, string>> = new WeakMap();
+
+/** How a message begins. */
+export function beginningOf(of: Outline, n: number) {
+  let known = beginnings.get(of);
+  if (!known) beginnings.set(of, (known = new Map()));
+  let text = known.get(n);
+  if (text === undefined) known.set(n, (text = quoted(of.previews[n] ?? "")));
+  return text;
+}

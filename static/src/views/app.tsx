@@ -1,0 +1,178 @@
+// The frame: header, the panes, the bar of narrow screens, notices, dialogs.
+import { Fragment, h } from "../../vendor/preact.js";
+import { run } from "../actions/commands.ts";
+import { speakIn } from "../actions/page.ts";
+import { navigate } from "../actions/travel.ts";
+import { LOCALES, ago, locale, t } from "../lib/i18n.ts";
+import { notFetched } from "../lib/modules.ts";
+import {
+  dialog,
+  door,
+  inTree,
+  keptAt,
+  opened,
+  pane,
+  route,
+  setTheme,
+  showPane,
+  spoken,
+  theme,
+  tintsSpeech,
+  worldBeside,
+} from "../model/page.ts";
+import { loading, online, session } from "../model/story.ts";
+import { Library } from "./library.tsx";
+import { CommandButton, Menu, Notices, icon, later } from "./parts.tsx";
+import type { Key, Locale } from "../lib/i18n.ts";
+import type { Theme } from "../model/page.ts";
+
+// The first page weighs little; the story and its Markdown follow while the reader looks at it.
+const story = () => import("./story.tsx");
+const dialogs = () => import("./dialogs.tsx");
+const Story = later(() => story().then((module) => module.Story), 6);
+const Settings = later(() => import("./settings.tsx").then((module) => module.Settings), 6);
+const Door = later(() => import("./door.tsx").then((module) => module.Door), 0);
+const StoryMenu = later(() => import("./story-menu.tsx").then((module) => module.StoryMenu), 0);
+const StoryTools = later(() => story().then((module) => module.StoryTools), 0);
+/** Its column in the bar is there before it: no other tab moves away under a finger. */
+const TreeTab = later(
+  () => story().then((module) => module.TreeTab),
+  () => <span />,
+);
+const OpenDialog = later(() => dialogs().then((module) => module.OpenDialog), 0);
+
+/**
+ * Loads what the next click needs, as far as it is not there.
+ * @returns whether all of it is there now
+ */
+export async function loadAhead(): Promise<boolean> {
+  const parts = await Promise.all([
+    story().then(({ bringRest }) => bringRest(), notFetched),
+    StoryMenu.bring(),
+    OpenDialog.bring(),
+  ]);
+  return !parts.flat().includes(null);
+}
+
+export function App() {
+  if (door.value) return h(Door, door.value);
+  const inStory = route.value.page === "story";
+  const isWhole = inStory && loading.value.state !== "failed";
+  const place = `${inStory ? "in-story" : "in-library"} ${inTree.value ? "in-tree" : ""}`;
+  const beside = worldBeside.value && isWhole ? "world-beside" : "";
+  const look = `app ${place} ${beside} pane-${isWhole ? pane.value : "chat"}`;
+  return (
+    <div class={look}>
+      <Header />
+      <Offline />
+      <Notices inDialog={false} />
+      <main>{inStory ? <Story /> : route.value.page === "settings" ? <Settings /> : <Library />}</main>
+      <BottomBar />
+      {dialog.value && <OpenDialog key={opened} open={dialog.value} />}
+      <p class="hidden" aria-live="polite">
+        {spoken.value}
+      </p>
+    </div>
+  );
+}
+
+/** What is on screen is what was kept of it, or the line of a story was lost. */
+function Offline() {
+  const isLost = route.value.page === "story" && !online.value && loading.value.state === "ready";
+  const at = keptAt.value;
+  if (at === null && !isLost) return null;
+  return (
+    <p class="offline" role="status">
+      {icon("warning")}
+      {at === null
+        ? t("offline")
+        : t(route.value.page === "story" ? "offline.kept" : "offline.keptPage", { when: ago(at, Date.now()) })}
+    </p>
+  );
+}
+
+function Header() {
+  const inStory = route.value.page === "story";
+  const home = (event: Event) => (event.preventDefault(), navigate("/"));
+  return (
+    <header class="topbar">
+      <a class="brand" href="/" onClick={home} aria-label={`Clotho, ${t("command.library")}`}>
+        <span class="thread" aria-hidden="true" />
+        <span>Clotho</span>
+      </a>
+      {inStory && session.value ? <h1 class="title">{session.value.title}</h1> : <span class="title" />}
+      <button type="button" class="search-button" onClick={() => run("page.search")} aria-label={t("command.search")}>
+        {icon("search")}
+        <span>{t("search.short")}</span>
+        <kbd>/</kbd>
+      </button>
+      {inStory && session.value && (
+        <>
+          <StoryTools />
+          <span class="wide-only">
+            <CommandButton id="page.world" />
+          </span>
+        </>
+      )}
+      <Menu label={t("menu")}>
+        <MenuItems />
+      </Menu>
+    </header>
+  );
+}
+
+function MenuItems() {
+  const inStory = route.value.page === "story" && session.value !== null;
+  const choice = (on: boolean, label: string, act: () => unknown) => (
+    <button type="button" aria-pressed={on} onClick={act}>
+      {icon("check")}
+      {label}
+    </button>
+  );
+  return (
+    <>
+      {inStory && (
+        <>
+          <CommandButton id="session.model" wide />
+          <CommandButton id="session.rename" wide />
+          <CommandButton id="session.delete" wide />
+          <StoryMenu />
+          <hr />
+        </>
+      )}
+      {(Object.keys(LOCALES) as Locale[]).map((l) => choice(locale.value === l, LOCALES[l], () => speakIn(l)))}
+      <hr />
+      {(["auto", "light", "dark"] as Theme[]).map((look) =>
+        choice(theme.value === look, t(`theme.${look}` as Key), () => setTheme(look)),
+      )}
+      {choice(tintsSpeech.value, t("command.speech"), () => run("page.speech"))}
+      <hr />
+      <CommandButton id="page.settings" wide />
+      <CommandButton id="page.palette" wide />
+    </>
+  );
+}
+
+/** Narrow screens show one pane at a time; swiping belongs to siblings. */
+function BottomBar() {
+  const inStory = route.value.page === "story" && loading.value.state !== "failed";
+  const tab = (on: boolean, symbol: string, label: string, act: () => unknown) => (
+    <button type="button" aria-current={on ? "page" : undefined} onClick={act}>
+      {icon(symbol)}
+      <span>{label}</span>
+    </button>
+  );
+  const show = (which: "chat" | "world") => {
+    if (inTree.peek()) run("page.tree");
+    showPane(which);
+  };
+  return (
+    <nav class="bottom" aria-label={t("panes")}>
+      {tab(route.value.page === "library", "book", t("command.library"), () => navigate("/"))}
+      {inStory && tab(pane.value === "chat" && !inTree.value, "chat", t("pane.chat"), () => show("chat"))}
+      {inStory && tab(pane.value === "world" && !inTree.value, "world", t("world.title"), () => show("world"))}
+      {inStory && <TreeTab />}
+      {tab(dialog.value?.kind === "search", "search", t("search.short"), () => run("page.search"))}
+    </nav>
+  );
+}

@@ -1,0 +1,57 @@
+// What can be done with a character or a story of the first page. Loaded apart from it.
+import { Fragment, h } from "../../vendor/preact.js";
+import { takeCard } from "../actions/cards.ts";
+import { removeCharacter } from "../actions/library.ts";
+import { askForm, takeAlong } from "../actions/takeout.ts";
+import { duplicate } from "../actions/transfers.ts";
+import { addEnglish, t } from "../lib/i18n.ts";
+import words from "../lib/strings/en-cards.ts";
+import edits from "../lib/strings/en-edit.ts";
+import { openDialog } from "../model/page.ts";
+import { icon } from "./parts.tsx";
+import type { Character, Session } from "../lib/wire.d.ts";
+
+addEnglish(words);
+addEnglish(edits);
+
+const FORMS = ["png", "json", "charx"] as const;
+
+export const CharacterTools = ({ character }: { character: Character }) => (
+  <>
+    <button type="button" onClick={() => openDialog({ kind: "editCharacter", characterId: character.id })}>
+      {icon("edit")}
+      {t("character.edit")}
+    </button>
+    {FORMS.map((form) => (
+      <button type="button" onClick={() => takeCard(character.id, form)}>
+        {icon("download")}
+        {t(`character.take.${form}`)}
+      </button>
+    ))}
+    <button type="button" onClick={() => removeCharacter(character)}>
+      {icon("trash")}
+      {t("library.deleteCharacter")}
+    </button>
+  </>
+);
+
+export const SessionTools = ({ session: { id, title } }: { session: Session }) => (
+  <>
+    <button type="button" onClick={() => duplicate({ id, title })}>
+      {icon("copy")}
+      {t("library.duplicate")}
+    </button>
+    <button type="button" onClick={() => openDialog({ kind: "spent", sid: id })}>
+      {icon("chart")}
+      {t("command.spent")}
+    </button>
+    <button type="button" onClick={() => takeAlong(id)}>
+      {icon("download")}
+      {t("command.export")}
+    </button>
+    <button type="button" onClick={() => askForm(id, title)}>
+      {icon("download")}
+      {t("command.exportAs")}
+    </button>
+  </>
+);

@@ -1,0 +1,182 @@
+// Changing a character: its texts, its greetings, its tags, its picture.
+import { h, useEffect, useSignal } from "../../vendor/preact.js";
+import { changeCharacter, readCharacter } from "../actions/cards.ts";
+import { allowOutside, readOutside } from "../actions/outside.ts";
+import { addEnglish, t } from "../lib/i18n.ts";
+import words from "../lib/strings/en-cards.ts";
+import outside from "../lib/strings/en-outside.ts";
+import { outsideOf } from "../model/outside.ts";
+import { openDialog } from "../model/page.ts";
+import { CardRules } from "./card-rules.tsx";
+import { Avatar, Modal, Waiting, icon } from "./parts.tsx";
+import type { Signal } from "../../vendor/preact.js";
+import type { FullCharacter } from "../lib/wire.d.ts";
+
+addEnglish(words);
+addEnglish(outside);
+
+/** The texts, as they are called on the wire, and how tall their fields are. */
+const TEXTS = [
+  ["description", 6],
+  ["personality", 2],
+  ["scenario", 3],
+  ["firstMessage", 4],
+] as const;
+const MORE = [
+  ["exampleMessages", 5],
+  ["systemPrompt", 3],
+  ["postHistoryInstructions", 3],
+  ["creatorNotes", 3],
+] as const;
+
+export function EditCharacter({ characterId }: { characterId: string }) {
+  const whole = useSignal<FullCharacter | null>(null);
+  useEffect(
+    () =>
+      void Promise.all([readCharacter(characterId), readOutside(characterId)]).then(([found]) =>
+        found ? (whole.value = found) : openDialog(null),
+      ),
+    [],
+  );
+  const title = t("character.edit");
+  return whole.value ? (
+    <Modal title={title} class="wide" keeps>
+      <Form character={whole.value} />
+    </Modal>
+  ) : (
+    <Modal title={title}>
+      <Waiting rows={4} />
+    </Modal>
+  );
+}
+
+function Form({ character }: { character: FullCharacter }) {
+  const greetings = useSignal(character.alternateGreetings.map((text, n) => ({ n, text })));
+  const picture = useSignal<File | null>(null);
+  const save = async (event: Event) => {
+    event.preventDefault();
+    const form = new FormData(event.target as HTMLFormElement);
+    const shows = ANSWERS.find(([name]) => name === form.get("outside"));
+    if (
+      shows &&
+      shows[1] !== (outsideOf(character.id).peek().allowed ?? null) &&
+      !(await allowOutside(character.id, shows[1]))
+    )
+      return;
+    const text = (name: string) => String(form.get(name) ?? "").replaceAll("\r\n", "\n");
+    const texts = Object.fromEntries([...TEXTS, ...MORE].map(([name]) => [name, text(name)]));
+    const tags = text("tags")
+      .split(/[,，、\n]/)
+      .map((tag) => tag.trim())
+      .filter(Boolean);
+    const alternateGreetings = form
+      .getAll("greeting")
+      .map((greeting) => String(greeting).replaceAll("\r\n", "\n"))
+      .filter((greeting) => greeting.trim());
+    void changeCharacter(character.id, { ...texts, name: text("name"), tags, alternateGreetings }, picture.value);
+  };
+  const field = ([name, rows]: (typeof TEXTS)[number] | (typeof MORE)[number]) => (
+    <label key={name}>
+      {t(`character.${name}`)}
+      <textarea name={name} rows={rows} defaultValue={character[name]} />
+    </label>
+  );
+  return (
+    <form onSubmit={save}>
+      <Picture character={character} picture={picture} />
+      <label>
+        {t("character.name")}
+        <input name="name" required maxlength={200} autofocus defaultValue={character.name} />
+      </label>
+      {TEXTS.map(field)}
+      <Greetings greetings={greetings} />
+      <label>
+        {t("character.tags")}
+        <input name="tags" defaultValue={character.tags.join(", ")} />
+        <small>{t("character.tagsHint")}</small>
+      </label>
+      <details>
+        <summary>{t("character.more")}</summary>
+        {MORE.map(field)}
+      </details>
+      <Outside characterId={character.id} />
+      <CardRules characterId={character.id} />
+      <div class="actions">
+        <button type="button" onClick={() => openDialog(null)}>
+          {t("cancel")}
+        </button>
+        <button type="submit" class="primary">
+          {t("save")}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** What is said of pictures of other servers. */
+const ANSWERS: [name: "ask" | "yes" | "no", allowed: boolean | null][] = [
+  ["ask", null],
+  ["yes", true],
+  ["no", false],
+];
+
+function Outside({ characterId }: { characterId: string }) {
+  const allowed = outsideOf(characterId).value.allowed ?? null;
+  return (
+    <label>
+      {t("outside.setting")}
+      <select name="outside">
+        {ANSWERS.map(([name, says]) => (
+          <option key={name} value={name} selected={says === allowed}>
+            {t(`outside.setting.${name}`)}
+          </option>
+        ))}
+      </select>
+      <small>{t("outside.settingHint")}</small>
+    </label>
+  );
+}
+
+function Picture({ character, picture }: { character: FullCharacter; picture: Signal<File | null> }) {
+  const choose = (event: Event) => {
+    picture.value = (event.target as HTMLInputElement).files?.[0] ?? null;
+  };
+  return (
+    <div class="picture">
+      <Avatar name={character.name} src={character.avatar ?? null} />
+      <label>
+        {t("character.picture")}
+        <input type="file" accept="image/png,image/jpeg,image/webp,image/gif" onChange={choose} />
+      </label>
+    </div>
+  );
+}
+
+function Greetings({ greetings }: { greetings: Signal<{ n: number; text: string }[]> }) {
+  const add = () =>
+    (greetings.value = [...greetings.value, { n: Math.max(0, ...greetings.value.map(({ n }) => n)) + 1, text: "" }]);
+  const drop = (n: number) => (greetings.value = greetings.value.filter((greeting) => greeting.n !== n));
+  return (
+    <fieldset>
+      <legend>{t("character.greetings")}</legend>
+      {greetings.value.map(({ n, text }, i) => (
+        <div key={n} class="greeting">
+          <textarea name="greeting" rows={3} aria-label={t("character.greeting", { n: i + 2 })} defaultValue={text} />
+          <button
+            type="button"
+            class="round"
+            aria-label={t("character.dropGreeting", { n: i + 2 })}
+            title={t("character.dropGreeting", { n: i + 2 })}
+            onClick={() => drop(n)}
+          >
+            {icon("trash")}
+          </button>
+        </div>
+      ))}
+      <button type="button" onClick={add}>
+        {icon("plus")}
+        <span>{t("character.addGreeting")}</span>
+      </button>
+    </fieldset>
+  );
+}

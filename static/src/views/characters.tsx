@@ -1,0 +1,144 @@
+// Many characters: looked for by words and tags, in an order, of which only those in sight are in the page. Loaded when
+// there are many.
+import { h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { addEnglish, t } from "../lib/i18n.ts";
+import { inOrder, lookedFor, tagsOf } from "../lib/shelf.ts";
+import words from "../lib/strings/en-shelf.ts";
+import { sessions } from "../model/library.ts";
+import { ORDERS, order, orderBy, want, wanted } from "../model/shelf.ts";
+import { Blank, icon } from "./parts.tsx";
+import type { VNode } from "../../vendor/preact.js";
+import type { Character } from "../lib/wire.d.ts";
+
+addEnglish(words);
+
+const MOST_TAGS = 14;
+
+export function Characters({ all, card }: { all: Character[]; card: (character: Character) => VNode }) {
+  const { words, tags, favourites } = wanted.value;
+  const found = inOrder(lookedFor(all, wanted.value), order.value, lastPlayed());
+  const turn = (tag: string) => want({ tags: tags.includes(tag) ? tags.filter((one) => one !== tag) : [...tags, tag] });
+  const field = useRef<HTMLInputElement | null>(null);
+  const clear = () => (want({ words: "", tags: [], favourites: false }), field.current?.focus());
+  return (
+    <div class="shelf">
+      <div class="shelf-tools">
+        <label class="shelf-search">
+          {icon("search")}
+          <span class="hidden">{t("shelf.search")}</span>
+          <input
+            ref={field}
+            type="search"
+            maxlength={200}
+            placeholder={t("shelf.search")}
+            value={words}
+            onInput={(event: InputEvent) => want({ words: (event.target as HTMLInputElement).value })}
+          />
+        </label>
+        <label>
+          <span class="hidden">{t("shelf.order")}</span>
+          <select
+            value={order.value}
+            onChange={(event: Event) =>
+              orderBy(ORDERS.find((one) => one === (event.target as HTMLSelectElement).value) ?? "newest")
+            }
+          >
+            {ORDERS.map((one) => (
+              <option key={one} value={one}>
+                {t(`shelf.by.${one}`)}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <div class="filters" role="group" aria-label={t("shelf.tags")}>
+        {(favourites || all.some(({ isFavourite }) => isFavourite)) && (
+          <button
+            type="button"
+            class={`chip ${favourites ? "on" : ""}`}
+            aria-pressed={favourites}
+            onClick={() => want({ favourites: !favourites })}
+          >
+            {icon("star")}
+            {t("shelf.favourites")}
+          </button>
+        )}
+        {tagsOf(all, tags, MOST_TAGS).map((tag) => (
+          <button
+            key={tag}
+            type="button"
+            class={`chip ${tags.includes(tag) ? "on" : ""}`}
+            aria-pressed={tags.includes(tag)}
+            onClick={() => turn(tag)}
+          >
+            {tag}
+          </button>
+        ))}
+      </div>
+      <p class="aside" role="status">
+        {t("shelf.count", { n: found.length })}
+      </p>
+      {found.length === 0 ? (
+        <Blank symbol="search" title={t("shelf.none")} hint={t("shelf.noneHint")}>
+          <button type="button" onClick={clear}>
+            {t("shelf.clear")}
+          </button>
+        </Blank>
+      ) : (
+        <Window found={found} card={card} />
+      )}
+    </div>
+  );
+}
+
+/** When each character was last played, as far as the stories are listed: the newest are. */
+const lastPlayed = (): Map<string, string> =>
+  new Map(
+    sessions.value
+      .toReversed()
+      .flatMap(({ characterIds, updatedAt }) => characterIds.map((id) => [id, updatedAt] as [string, string])),
+  );
+
+/** Rows above and below what is in sight. */
+const SPARE = 2;
+
+/** The rows in sight, with the room that the others would take. */
+function Window({ found, card }: { found: Character[]; card: (character: Character) => VNode }) {
+  const list = useRef<HTMLUListElement | null>(null);
+  const view = useSignal({ columns: 3, from: 0, rows: 8, tall: 0 });
+  const look = () => {
+    const box = list.current;
+    if (!box) return;
+    const { rowGap, gridAutoRows, gridTemplateColumns } = getComputedStyle(box);
+    const tall = parseFloat(gridAutoRows) + parseFloat(rowGap);
+    const columns = gridTemplateColumns.split(" ").length;
+    const above = -box.getBoundingClientRect().top;
+    const from = Math.max(0, Math.floor(above / tall) - SPARE);
+    const next = { columns, from, rows: Math.ceil(innerHeight / tall) + 2 * SPARE, tall };
+    if (Object.entries(next).some(([name, value]) => view.peek()[name as keyof typeof next] !== value))
+      view.value = next;
+  };
+  useLayoutEffect(look, [found.length]);
+  useEffect(() => {
+    const scroller = list.current?.closest(".library");
+    const observer = new ResizeObserver(look);
+    if (list.current) observer.observe(list.current);
+    scroller?.addEventListener("scroll", look, { passive: true });
+    return () => (observer.disconnect(), scroller?.removeEventListener("scroll", look));
+  }, []);
+  const { columns, rows, tall } = view.value;
+  const all = Math.ceil(found.length / columns);
+  const from = Math.min(view.value.from, Math.max(0, all - rows));
+  const below = Math.max(0, all - from - rows);
+  return (
+    <ul
+      ref={list}
+      class="cards windowed"
+      style={{ paddingTop: `${from * tall}px`, paddingBottom: `${below * tall}px` }}
+    >
+      {found.slice(from * columns, (from + rows) * columns).map((character) => (
+        <li key={character.id}>{card(character)}</li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,478 @@
+// The story: a window over the line, the composer, and what stands between them.
+import { Fragment, h, useEffect, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
+import { readUnread } from "../actions/branches.ts";
+import "../actions/merge.ts";
+import "../actions/way.ts";
+import { canRun, run } from "../actions/commands.ts";
+import { lookAfterEdit } from "../actions/edit.ts";
+import { lookAfterWords } from "../actions/gone.ts";
+import { loadOlder, openStory } from "../actions/follow.ts";
+import { wordsFor } from "../actions/failure.ts";
+import { restore } from "../actions/library.ts";
+import { readArrangement } from "../actions/stash.ts";
+import { arrive, navigate } from "../actions/travel.ts";
+import { leadTo } from "../lib/focus.ts";
+import { moment, t } from "../lib/i18n.ts";
+import { excerpt } from "../lib/excerpt.ts";
+import { slideIn } from "../lib/motion.ts";
+import { plain } from "../lib/text.ts";
+import { chosen, moving } from "../model/arrangement.ts";
+import { age } from "../model/deltas.ts";
+import { fold } from "../model/folds.ts";
+import { hint, hintFits, hintSeen, route } from "../model/page.ts";
+import {
+  editing,
+  ends,
+  focusField,
+  focusNext,
+  focusOn,
+  loading,
+  loadingOlder,
+  nodeOf,
+  older,
+  peek,
+  pointAt,
+  sending,
+  session,
+  target,
+  trashed,
+} from "../model/story.ts";
+import { foldAround, folded } from "../tree/folds.ts";
+import { beforeTurn, isLinear, tail, writing } from "../tree/line.ts";
+import { turnOff } from "../tree/slide.ts";
+import { leads } from "../tree/turns.ts";
+import { Composer } from "./composer.tsx";
+import { dropOn } from "./drag.ts";
+import { Message } from "./message.tsx";
+import { Blank, CommandButton, Waiting, icon, later } from "./parts.tsx";
+import type { Id, TrashItem } from "../lib/wire.d.ts";
+import type { Fold } from "../tree/folds.ts";
+import type { ApiError } from "../net/api.ts";
+
+/** At most this many messages are in the page; the window moves by STEP when its end comes near. */
+const MOST = 80;
+/** The first picture has so many: what is above them follows once they are seen. */
+const FEW = 12;
+const STEP = 30;
+const NEAR = 900;
+const AT_END = 40;
+
+/** Its room is there before it, so that nothing moves away under a hand when it comes. */
+const Way = later(
+  () => import("./way.tsx").then((module) => module.Way),
+  () => (leads() ? <div class="way" /> : null),
+);
+
+export function Chat() {
+  const state = loading.value;
+  const at = session.value;
+  const changed = age.value;
+  useEffect(() => void (state.state === "ready" && readArrangement()), [at?.id, state.state, changed]);
+  useEffect(() => void (state.state === "ready" && (readUnread(), lookAfterWords())), [at?.id, state.state]);
+  if (state.state === "failed") return <Unreadable error={state.error} />;
+  if (state.state !== "ready" || !at)
+    return (
+      <section class="chat">
+        <div class="scroller">
+          <div class="column">
+            <Waiting rows={6} />
+          </div>
+        </div>
+      </section>
+    );
+  const bar =
+    peek.value !== null ? (
+      <PeekBar />
+    ) : moving.value !== null ? (
+      <MovingBar />
+    ) : chosen.value !== null ? (
+      <ChosenBar />
+    ) : (
+      <Composer key={at.id} />
+    );
+  return (
+    <section class={`chat ${moving.value ? "is-moving" : chosen.value ? "is-choosing" : ""}`} aria-label={at.title}>
+      <Way />
+      <Line key={at.id} />
+      {bar}
+    </section>
+  );
+}
+
+function Unreadable({ error }: { error: ApiError }) {
+  if (trashed.value) return <InTrash item={trashed.value} />;
+  const isGone = error.status === 404;
+  const words = isGone ? { text: t("story.notFound"), hint: t("story.notFoundHint") } : wordsFor(error);
+  const retry = () => route.value.page === "story" && void openStory(route.value.sid).then(() => arrive(route.value));
+  return (
+    <section class="chat">
+      <Blank symbol="warning" title={words.text} hint={words.hint} whole>
+        <div class="actions">
+          <button type="button" class={isGone ? "primary" : ""} onClick={() => navigate("/")}>
+            {icon("book")}
+            <span>{t("command.library")}</span>
+          </button>
+          {!isGone && (
+            <button type="button" class="primary" onClick={retry}>
+              {t("retry")}
+            </button>
+          )}
+        </div>
+      </Blank>
+    </section>
+  );
+}
+
+/** The story was deleted, here or elsewhere; what it was is kept for a while. */
+function InTrash({ item: { id, name, until } }: { item: TrashItem }) {
+  return (
+    <section class="chat">
+      <Blank
+        symbol="trash"
+        title={t("notice.trashed", { name })}
+        hint={t("story.trashedHint", { when: moment(until) })}
+        whole
+      >
+        <div class="actions">
+          <button type="button" onClick={() => navigate("/")}>
+            {icon("book")}
+            <span>{t("command.library")}</span>
+          </button>
+          <CommandButton id="page.trash" wide />
+          <button type="button" class="primary" onClick={() => restore(id)}>
+            {icon("undo")}
+            <span>{t("command.restore")}</span>
+          </button>
+        </div>
+      </Blank>
+    </section>
+  );
+}
+
+/** The part of the line that is in the page begins here; null: it ends with the line. */
+function windowOf(ids: Id[], first: Id | null, most: number) {
+  const last = Math.max(0, ids.length - most);
+  const found = first === null ? -1 : ids.indexOf(first);
+  const start = found < 0 ? last : Math.min(found, last);
+  return { start, end: Math.min(ids.length, start + most) };
+}
+
+function Line() {
+  const { entries: ids, folds } = folded.value;
+  const scroller = useRef<HTMLDivElement | null>(null);
+  const list = useRef<HTMLDivElement | null>(null);
+  const [first, setFirst] = useState(null as Id | null);
+  const [away, setAway] = useState(false);
+  // `held` is the message that must not move while things above it change; null: the end of the line is followed.
+  const held = useRef<{ id: string; top: number } | null>(null);
+  const reached = useRef(0);
+  const [most, setMost] = useState(FEW);
+  const { start, end } = windowOf(ids, first, most);
+  const beginning = start === 0 && older.value === null;
+
+  const settle = () => {
+    const box = scroller.current;
+    if (!box) return;
+    const hold = held.current;
+    const element =
+      hold && box.querySelector(`[data-node="${CSS.escape(hold.id)}"], [data-fold="${CSS.escape(hold.id)}"]`);
+    if (!hold || !element) box.scrollTop = box.scrollHeight;
+    else box.scrollTop += element.getBoundingClientRect().top - hold.top;
+  };
+
+  const look = () => {
+    const box = scroller.current;
+    if (!box) return;
+    const below = box.scrollHeight - box.scrollTop - box.clientHeight;
+    const isUp = box.scrollTop < reached.current - 1;
+    reached.current = box.scrollTop;
+    const atEnd = end === ids.length && below < AT_END;
+    // Who follows the end keeps following it when something grows below the edge; only going up lets go of it.
+    const follows = held.current === null && !isUp && end === ids.length;
+    held.current = atEnd || follows ? null : firstVisible(box);
+    if (follows && !atEnd) settle();
+    setAway(end < ids.length || below > NEAR / 2);
+    if (box.scrollTop < NEAR && start > 0) setFirst(ids[Math.max(0, start - STEP)] ?? null);
+    else if (box.scrollTop < NEAR && older.peek() !== null) void loadOlder();
+    else if (below < NEAR && end < ids.length) setFirst(ids[Math.min(start + STEP, ids.length - MOST)] ?? null);
+  };
+
+  useLayoutEffect(() => {
+    // A story that only begins is read from its first line.
+    const box = scroller.current;
+    if (box && beginning && ids.length === 1) held.current = firstVisible(box);
+  }, []);
+  useEffect(() => setMost(MOST), []);
+  useLayoutEffect(settle, [ids, start, end]);
+  const before = useRef(ids);
+  useLayoutEffect(() => {
+    const turn = turnOff(before.current, ids);
+    before.current = ids;
+    if (!turn || !list.current) return;
+    const come = new Set(ids.slice(turn.at));
+    slideIn(
+      [...list.current.querySelectorAll("[data-node]")].filter((article) =>
+        come.has((article as HTMLElement).dataset.node ?? ""),
+      ),
+      turn.side,
+    );
+  }, [ids]);
+  const isSending = sending.value;
+  useLayoutEffect(() => {
+    if (isSending) toEnd();
+  }, [isSending]);
+  useEffect(() => {
+    const observer = new ResizeObserver(settle);
+    if (list.current) observer.observe(list.current);
+    if (scroller.current) observer.observe(scroller.current);
+    return () => observer.disconnect();
+  }, []);
+  useEffect(() => {
+    // What is folded may leave too little to scroll to what is above.
+    const box = scroller.current;
+    if (box && box.scrollHeight <= box.clientHeight && older.peek() !== null) void loadOlder();
+  }, [ids]);
+  useEffect(() => {
+    // A page above arrived while its edge is in view: show it.
+    if (held.current && start > 0 && (scroller.current?.scrollTop ?? NEAR) < NEAR) look();
+  }, [ids.length]);
+
+  const wanted = target.value;
+  useLayoutEffect(() => {
+    const at = wanted === null ? -1 : ids.indexOf(wanted);
+    if (at < 0) return unfold(wanted);
+    if (at < start || at >= end) return setFirst(ids[Math.max(0, at - MOST / 2)] ?? null);
+    const article = articleOf(scroller.current, wanted);
+    if (!article) return;
+    pointAt(null);
+    article.scrollIntoView({ block: "center" });
+    leadTo(article);
+    article.classList.add("found");
+    article.addEventListener("animationend", () => article.classList.remove("found"), { once: true });
+    held.current = firstVisible(scroller.current as HTMLElement);
+  }, [wanted, ids, start]);
+  const led = ends.value;
+  const ledBefore = useRef(led);
+  useLayoutEffect(() => {
+    if (led !== ledBefore.current) toEnd();
+    ledBefore.current = led;
+  }, [led]);
+  const isEditing = editing.value;
+  useEffect(lookAfterEdit, [ids, isEditing]);
+  const focus = focusNext.value;
+  useLayoutEffect(() => {
+    const article = articleOf(scroller.current, focus);
+    if (!article) return unfold(focus);
+    focusOn(null);
+    leadTo(article);
+  }, [focus, ids]);
+
+  const turnFold = ({ summary, isOpen }: Fold) => {
+    // What the reader opens stays where it is.
+    held.current = scroller.current && firstVisible(scroller.current);
+    fold(summary, !isOpen);
+  };
+  const toEnd = () => {
+    held.current = null;
+    setFirst(null);
+    settle();
+  };
+  const last = ids.length - 1;
+  return (
+    <>
+      <div class="scroller" ref={scroller} onScroll={look} onKeyDown={walk}>
+        <div class="column" ref={list}>
+          {beginning ? (
+            <header class="opening">
+              <p>{session.value?.title}</p>
+            </header>
+          ) : (
+            <p class="aside top">{loadingOlder.value && t("loading")}</p>
+          )}
+          <ol class="line" aria-label={t("story.line")}>
+            {ids.slice(start, end).map((id, i) => {
+              const run = folds.get(id);
+              return run ? (
+                <FoldLine key={id} fold={run} turn={() => turnFold(run)} />
+              ) : (
+                <Message key={id} id={id} last={start + i === last} />
+              );
+            })}
+          </ol>
+          {ids.length === 0 && <Blank symbol="chat" title={t("story.empty")} hint={t("story.emptyHint")} />}
+          {end === ids.length && <Onward />}
+        </div>
+      </div>
+      {away && (
+        <button type="button" class="to-end" onClick={toEnd} aria-label={t("story.toEnd")} title={t("story.toEnd")}>
+          {icon("down")}
+        </button>
+      )}
+      <HintLine />
+    </>
+  );
+}
+
+/** What a summary stands for, as one line. */
+const FoldLine = ({ fold: { key, isOpen, count }, turn }: { fold: Fold; turn: () => void }) => (
+  <li class="fold">
+    <button type="button" data-fold={key} aria-expanded={isOpen} onClick={turn}>
+      {icon(isOpen ? "down" : "right")}
+      <span>{t("summary.fold", { n: count })}</span>
+    </button>
+  </li>
+);
+
+/** Opens what a message is folded away in. */
+function unfold(id: Id | null) {
+  const around = id === null ? null : foldAround(id);
+  if (around) fold(around.summary, true);
+}
+
+function articleOf(box: HTMLElement | null, id: Id | null) {
+  return id === null ? null : (box?.querySelector(`[data-node="${CSS.escape(id)}"]`) as HTMLElement | null);
+}
+
+/** The messages and folds of the line. */
+const entriesIn = (box: Element): HTMLElement[] => [
+  ...(box.querySelectorAll("[data-node], [data-fold]") as NodeListOf<HTMLElement>),
+];
+
+/** The first message or fold whose lower edge is in view. */
+function firstVisible(box: HTMLElement) {
+  const edge = box.getBoundingClientRect().top;
+  for (const element of entriesIn(box)) {
+    const { top, bottom } = element.getBoundingClientRect();
+    if (bottom > edge + 1) return { id: element.dataset.node ?? element.dataset.fold ?? "", top };
+  }
+  return null;
+}
+
+/** Arrow keys walk from message to message, and to what is folded between them. */
+function walk(event: KeyboardEvent) {
+  const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+  const at =
+    event.target instanceof HTMLElement && event.target.matches("[data-node], [data-fold], .tools > button")
+      ? event.target
+      : null;
+  const from = at?.closest("[data-node], [data-fold]") as HTMLElement | null | undefined;
+  if (!step || !from || event.altKey) return;
+  const all = entriesIn(event.currentTarget as HTMLElement);
+  const to = all[all.indexOf(from) + step];
+  if (!to) return;
+  event.preventDefault();
+  to.focus();
+}
+
+/** The line ends here, but the story may have gone on from here before, or waits for a reply. */
+function Onward() {
+  const node = tail.value;
+  if (node?.status !== "complete" || peek.value !== null) return null;
+  const answer = canRun("message.answer", node);
+  const follow = canRun("message.follow", node);
+  if (!answer && !follow) return null;
+  return (
+    <div class="actions onward">
+      {icon("branch")}
+      <span>{t(follow ? "story.onward" : "story.unanswered")}</span>
+      <CommandButton id="message.follow" node={node} wide />
+      <CommandButton id="message.answer" node={node} wide />
+    </div>
+  );
+}
+
+function PeekBar() {
+  return (
+    <div class="dock">
+      <div class="peek" role="status">
+        {icon("branch")}
+        <p>{t("peek.text")}</p>
+        <CommandButton id="message.compare" node={nodeOf(peek.value)} wide />
+        <CommandButton id="message.merge" node={nodeOf(peek.value)} wide />
+        <CommandButton id="peek.back" wide />
+        <CommandButton id="peek.settle" wide class="primary" />
+      </div>
+    </div>
+  );
+}
+
+/** A place for what is being moved is chosen in the story itself. */
+function MovingBar() {
+  return (
+    <div class="dock">
+      <div class="peek" role="status">
+        {icon(moving.value?.isCopy ? "copyTo" : "move")}
+        <p>
+          {t(moving.value?.isCopy ? "moving.copy" : "moving.text")}{" "}
+          <q>{excerpt(plain(moving.value?.name ?? ""), 80)}</q>
+        </p>
+        <CommandButton id="moving.elsewhere" wide />
+        <span {...dropOn("moving.stash")}>
+          <CommandButton id="moving.stash" wide />
+        </span>
+        <CommandButton id="moving.cancel" wide />
+        <CommandButton id="moving.cancelCopy" wide />
+      </div>
+    </div>
+  );
+}
+
+const CHOSEN = [
+  "chosen.between",
+  "chosen.leaveOut",
+  "chosen.putBack",
+  "chosen.mute",
+  "chosen.unmute",
+  "chosen.summarise",
+  "chosen.keepLore",
+  "chosen.copy",
+  "chosen.none",
+];
+
+/** What can be done with the messages that are ticked. */
+function ChosenBar() {
+  return (
+    <div class="dock">
+      <div class="peek" role="status">
+        {icon("check")}
+        <p>{t("chosen.text", { n: chosen.value?.length ?? 0 })}</p>
+        <div class="chosen">
+          {CHOSEN.map((id) => (
+            <CommandButton key={id} id={id} wide />
+          ))}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function HintLine() {
+  const which = hint.value;
+  if (which === null || writing.value || peek.value !== null || isLinear.value) return null;
+  const last = tail.value;
+  if (!hintFits(last?.id)) return null;
+  const before = which === "hint.goBack" ? nodeOf(beforeTurn.value) : null;
+  const back = (
+    <button type="button" onClick={() => (run("message.goBack", before), focusField())}>
+      {icon("rewind")}
+      <span>{t("hint.goBack.back")}</span>
+    </button>
+  );
+  return (
+    <div class="hint-line" role="note">
+      {icon(which === "hint.goBack" ? "rewind" : "branch")}
+      <div>
+        <p>{t(which)}</p>
+        {which === "hint.goBack" && (
+          <div class="actions">
+            {before && back}
+            <CommandButton id="message.reroll" node={last} wide />
+          </div>
+        )}
+      </div>
+      <button type="button" class="round" aria-label={t("close")} onClick={() => (hintSeen(), focusField())}>
+        {icon("close")}
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,45 @@
+// The editor as a part of the page: a file's text, what is wrong with it, and where the keyboard goes.
+import { h, useLayoutEffect, useRef } from "../../vendor/preact.js";
+import "./code-editor.ts";
+import type { CodeEditor } from "./code-editor.ts";
+import type { Known } from "../lib/complete.ts";
+import type { ScriptError } from "../lib/wire.d.ts";
+
+/** A place in the text, counted from 1. `n` differs with each jump, so that one can jump to the same place again. */
+export interface Place {
+  line: number;
+  column: number;
+  n: number;
+}
+
+interface CodeProps {
+  /** the documents of before */
+  states: CodeEditor["states"];
+  path: string;
+  label: string;
+  text: string;
+  put: (path: string, text: string) => void;
+  save: () => void;
+  /** of this file */
+  faults: ScriptError[];
+  /** the one for which it cannot run */
+  bad: ScriptError | null;
+  known: Known | null;
+  /** where the keyboard goes */
+  at: Place | null;
+}
+
+export function Code({ states, path, label, text, put, save, faults, bad, known, at }: CodeProps) {
+  const ref = useRef<CodeEditor | null>(null);
+  useLayoutEffect(() => {
+    const editor = ref.current;
+    if (editor) Object.assign(editor, { states, onText: put, onSave: save, known });
+  });
+  useLayoutEffect(() => ref.current?.show(path, text, label), [path, text]);
+  const marks = faults.map((one) => [one.line, one.column, one.message, one === bad].join(" ")).join("\n");
+  useLayoutEffect(() => ref.current?.mark(faults, bad), [path, marks]);
+  useLayoutEffect(() => {
+    if (at) ref.current?.go(at.line, at.column);
+  }, [at?.n, path]);
+  return <code-editor ref={ref} />;
+}

@@ -1,0 +1,274 @@
+// Where the reader writes: the field, quick replies, send and stop.
+import { Fragment, h, useEffect, useLayoutEffect, useRef } from "../../vendor/preact.js";
+import { run } from "../actions/commands.ts";
+import "../actions/draft.ts";
+import { passUnread, visit } from "../actions/follow.ts";
+import { readSlashCommands, recallDraft, send, writeDraft } from "../actions/turn.ts";
+import { isFocusLost } from "../lib/focus.ts";
+import { locale, t } from "../lib/i18n.ts";
+import { isWestern } from "../lib/text.ts";
+import { drafting } from "../model/drafting.ts";
+import { seenProblems } from "../model/secrets.ts";
+import {
+  draft,
+  editing,
+  fieldWanted,
+  focusField,
+  focusOn,
+  online,
+  problems,
+  quickReplies,
+  sending,
+  session,
+  slashCommands,
+  unread,
+} from "../model/story.ts";
+import { writing } from "../tree/line.ts";
+import { CommandButton, ProblemLine, icon } from "./parts.tsx";
+import type { Drafting } from "../model/drafting.ts";
+import type { QuickReply, SlashCommand } from "../lib/wire.d.ts";
+
+/** On touch screens Enter is a new line, because there is no Shift beside it. */
+const TOUCH = matchMedia("(pointer: coarse)");
+
+export function Composer() {
+  const field = useRef<HTMLTextAreaElement | null>(null);
+  const sid = session.value?.id ?? "";
+  // Before the field is painted: a letter typed into an empty field would take the place of what was kept.
+  useLayoutEffect(() => {
+    recallDraft(sid);
+    if (!TOUCH.matches && document.activeElement === document.body) field.current?.focus({ preventScroll: true });
+  }, [sid]);
+  const wanted = fieldWanted.value;
+  const heard = useRef(wanted);
+  useLayoutEffect(() => {
+    // On a touch screen the focus would bring up the keyboard.
+    if (heard.current !== wanted && !TOUCH.matches && editing.peek() === null)
+      field.current?.focus({ preventScroll: true });
+    heard.current = wanted;
+  }, [wanted]);
+  useLayoutEffect(() => {
+    const box = field.current;
+    if (!box || CSS.supports("field-sizing", "content")) return;
+    box.style.height = "auto";
+    box.style.height = `${box.scrollHeight + 2}px`;
+  }, [draft.value]);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    void send(draft.peek());
+  };
+  const complete = (name: string) => {
+    writeDraft(`/${name} `);
+    field.current?.focus();
+  };
+  const keys = (event: KeyboardEvent) => {
+    const first = offered()[0];
+    if (event.key === "Tab" && !event.shiftKey && first) {
+      event.preventDefault();
+      return complete(wordOf(first));
+    }
+    if (event.key !== "Enter") return;
+    if (event.shiftKey || event.altKey || (TOUCH.matches && !event.ctrlKey)) return;
+    submit(event);
+  };
+  const busy = writing.value !== null;
+  const making = drafting.value;
+  const isSending = sending.value;
+  /** Whether the keyboard is in the box: its buttons come and go, and it stays there. */
+  const within = useRef(false);
+  const left = (event: FocusEvent) => {
+    const button = event.target as HTMLButtonElement;
+    if (button.isConnected && !button.disabled) within.current = false;
+  };
+  useLayoutEffect(() => {
+    if (!TOUCH.matches && within.current && (isFocusLost() || document.activeElement?.matches(":disabled")))
+      field.current?.focus({ preventScroll: true });
+  }, [busy, making !== null, isSending]);
+  return (
+    <div class="dock">
+      <Unread />
+      {draft.value.startsWith("/") ? (
+        <Completions complete={complete} />
+      ) : (
+        <>
+          <Hindered />
+          <QuickReplies />
+        </>
+      )}
+      <form class="composer" onSubmit={submit} onFocusIn={() => (within.current = true)} onFocusOut={left}>
+        <textarea
+          ref={field}
+          rows={1}
+          aria-label={t("composer.label")}
+          placeholder={making ? draftPhase(making) : t("composer.placeholder")}
+          value={draft.value}
+          onInput={(event: Event) => writeDraft((event.target as HTMLTextAreaElement).value)}
+          onKeyDown={keys}
+        />
+        <CommandButton id="turn.draft" />
+        {making ? (
+          <button
+            key="stop-draft"
+            type="button"
+            class="send stop"
+            aria-label={t("command.stopDraft")}
+            title={t("command.stopDraft")}
+            onClick={() => run("turn.stopDraft")}
+          >
+            {icon("stop")}
+          </button>
+        ) : busy ? (
+          <button
+            key="stop"
+            type="button"
+            class="send stop"
+            aria-label={t("command.stop")}
+            title={t("command.stop")}
+            onClick={() => run("turn.stop")}
+          >
+            {icon("stop")}
+          </button>
+        ) : (
+          <button
+            type="submit"
+            key="send"
+            class="send"
+            aria-label={t("composer.send")}
+            title={t("composer.send")}
+            disabled={isSending || !online.value || !draft.value.trim()}
+          >
+            {icon("send")}
+          </button>
+        )}
+      </form>
+    </div>
+  );
+}
+
+const draftPhase = ({ status, place }: Drafting) =>
+  status === "queued"
+    ? t("phase.queued", { n: place })
+    : t(status === "thinking" ? "phase.thinking" : "phase.drafting");
+
+/** The commands that the beginning in the field may become. */
+function offered() {
+  const begun = /^\/(\S*)$/.exec(draft.value)?.[1];
+  if (begun === undefined) return [];
+  return (slashCommands.value?.list ?? []).filter(({ name, aliases }) =>
+    [name, ...aliases].some((word) => word.startsWith(begun)),
+  );
+}
+
+const HAN = /\p{Script=Han}/u;
+
+/**
+ * What a command is called in the reader's language: its name, or the first of its other words that is written as one
+ * writes there.
+ */
+const wordOf = ({ name, aliases }: Pick<SlashCommand, "name" | "aliases">) =>
+  [name, ...aliases].find((word) => HAN.test(word) === (locale.value === "zh")) ?? name;
+
+function Completions({ complete }: { complete: (name: string) => void }) {
+  useEffect(() => void readSlashCommands(), [locale.value]);
+  const list = offered();
+  if (list.length === 0) return null;
+  return (
+    <ul class="completions" aria-label={t("composer.commands")}>
+      {list.map(({ plugin, name, aliases, args, help }, i) => (
+        <li key={`${plugin} ${name}`}>
+          <button type="button" onClick={() => complete(wordOf({ name, aliases }))}>
+            <b>/{wordOf({ name, aliases })}</b>
+            {args && (
+              <>
+                {" "}
+                <i>{args}</i>
+              </>
+            )}
+            <span>{help}</span>
+            {i === 0 && <kbd>Tab</kbd>}
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Replies that were finished on other timelines wait here until they are seen. */
+function Unread() {
+  const id = unread.value.at(-1);
+  if (!id) return null;
+  const show = () => void visit(id).then((moved) => moved && focusOn(id));
+  return (
+    <div class="unread">
+      {icon("branch")}
+      <p>{t("unread.text", { n: unread.value.length })}</p>
+      <button type="button" onClick={show}>
+        {t("notice.show")}
+      </button>
+      <button
+        type="button"
+        class="round"
+        aria-label={t("unread.later")}
+        title={t("unread.later")}
+        onClick={() => (passUnread(), focusField())}
+      >
+        {icon("close")}
+      </button>
+    </div>
+  );
+}
+
+/** A rule that could not make its suggestions says so where they would stand. */
+function Hindered() {
+  const told = seenProblems(problems.value);
+  if (writing.value || told.length === 0) return null;
+  return (
+    <details class="aside problems hindered">
+      <summary>{t("composer.hindered", { n: told.length })}</summary>
+      {told.map((problem, i) => (
+        <ProblemLine key={i} problem={problem} />
+      ))}
+    </details>
+  );
+}
+
+/**
+ * Whether a suggestion is a deed of rules: a command, or a move in a story that its plugin tells. Anything else is the
+ * reader's to change.
+ */
+const isDeed = ({ plugin, send: text }: QuickReply) =>
+  /^\/\S/.test(text) || session.value?.model === `plugin:${plugin}`;
+
+/** What was typed stays, with the suggestion behind it. */
+function joined(typed: string, text: string) {
+  const before = typed.trimEnd();
+  if (before === "" || before.endsWith(text)) return before || text;
+  return `${before}${isWestern(before.slice(-1) + text.slice(0, 1)) ? " " : ""}${text}`;
+}
+
+function QuickReplies() {
+  if (writing.value || sending.value || quickReplies.value.length === 0) return null;
+  const choose = (reply: QuickReply) => {
+    const begun = draft.peek().trim() !== "";
+    const isSent = isDeed(reply);
+    // What is sent stands in the field until it has arrived, unless something else was begun there.
+    if (!isSent || !begun) writeDraft(isSent ? reply.send : joined(draft.peek(), reply.send));
+    focusField();
+    if (isSent) void send(reply.send);
+  };
+  return (
+    <ul class="replies" aria-label={t("composer.replies")}>
+      {quickReplies.value.map((reply) => (
+        <li key={reply.label}>
+          <button
+            type="button"
+            title={t(isDeed(reply) ? "composer.sends" : "composer.puts", { text: reply.send })}
+            onClick={() => choose(reply)}
+          >
+            {reply.label}
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,263 @@
+// One form for a model server: what it is, where, its key, which model; looked at and tried before it is kept. Loaded
+// when first opened.
+import { h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { changeProvider, connect, readProviders, tryOut } from "../actions/providers.ts";
+import { addEnglish, t } from "../lib/i18n.ts";
+import { served } from "../lib/served.ts";
+import { USUAL, freeName, likest, nextStep } from "../lib/servers.ts";
+import words from "../lib/strings/en-settings.ts";
+import { spokenModels } from "../model/library.ts";
+import { forgetSaid, openDialog } from "../model/page.ts";
+import { providers } from "../model/providers.ts";
+import { Modal, Waiting, icon } from "./parts.tsx";
+import type { Provider, TrialProblem, TrialResult } from "../lib/wire.d.ts";
+import type { Dialog } from "../model/page.ts";
+import type { Usual } from "../lib/servers.ts";
+
+addEnglish(words);
+
+/** @param props `id`: the one that is changed; `back`: what is returned to */
+export function Connect({ id, back }: { id: string | null; back: Dialog | null }) {
+  useEffect(() => void readProviders(), []);
+  const all = providers.value;
+  const title = id ? t("settings.edit", { name: id }) : t("models.title");
+  if (all === null)
+    return (
+      <Modal title={title}>
+        <Waiting rows={4} />
+      </Modal>
+    );
+  const known = all.items.find((one) => one.id === id) ?? null;
+  return (
+    <Modal title={title} keeps>
+      <Form known={known} taken={all.items.map((one) => one.id)} close={() => openDialog(back)} />
+    </Modal>
+  );
+}
+
+const nameOf = ({ id, name }: Usual) => name || t(id === "local" ? "connect.kind.local" : "connect.kind.openai");
+
+/** What is being asked of the server, if anything. */
+type Doing = "" | "looking" | "testing" | "saving";
+
+function Form({ known, taken, close }: { known: Provider | null; taken: string[]; close: () => void }) {
+  const usual = useSignal(known ? likest(known) : (USUAL[0] as Usual));
+  const seen = useSignal<TrialResult | null>(null);
+  const doing = useSignal<Doing>("");
+  const form = useRef<HTMLFormElement | null>(null);
+  const asked = useRef<AbortController | null>(null);
+  // The dialog was opened before what is known had come.
+  useLayoutEffect(() => {
+    field("usual").focus();
+    return () => asked.current?.abort();
+  }, []);
+  const field = (name: string) => form.current?.elements.namedItem(name) as HTMLInputElement;
+  const value = (name: string) => field(name)?.value.trim() ?? "";
+  const choose = (event: Event) => {
+    const before = usual.peek();
+    const next = USUAL.find(({ id }) => id === (event.target as HTMLSelectElement).value) ?? before;
+    usual.value = next;
+    // What somebody typed stays.
+    if (["", before.baseUrl].includes(value("baseUrl"))) field("baseUrl").value = next.baseUrl;
+    if (!known && value("id") === freeName(before.id, taken)) field("id").value = freeName(next.id, taken);
+    changed();
+  };
+  /** What was seen was of another server. */
+  const changed = () => {
+    asked.current?.abort();
+    forgetSaid();
+    doing.value = "";
+    seen.value = null;
+  };
+  /** What is typed as the key: absent where the kept one stays. */
+  const key = () => {
+    const typed = value("key");
+    if (typed) return { key: typed };
+    return known?.hasKey && !field("drop")?.checked ? {} : { key: null };
+  };
+  const server = () => ({ kind: usual.peek().kind, baseUrl: value("baseUrl") });
+  const tryIt = async (model: string) => {
+    if (!form.current?.reportValidity() || doing.peek()) return;
+    forgetSaid();
+    doing.value = model ? "testing" : "looking";
+    const asking = (asked.current = new AbortController());
+    const told = await tryOut(
+      { ...(known && { id: known.id }), ...server(), ...key(), ...(model && { model }) },
+      asking.signal,
+    );
+    if (asked.current !== asking || asking.signal.aborted) return;
+    doing.value = "";
+    // A trial of one model does not take the others away.
+    if (told) seen.value = told;
+  };
+  const save = async (event: Event) => {
+    event.preventDefault();
+    if (doing.peek()) return;
+    doing.value = "saving";
+    const model = value("model");
+    const isListed = seen.peek()?.models.some((one) => one.id === model) ?? false;
+    // A model that the server does not list has to be named to be chosen from.
+    const models =
+      model && seen.peek() && !isListed ? [...new Set([...(known?.models ?? []), model])] : (known?.models ?? []);
+    const first = field("default")?.checked && model ? model : null;
+    const kept = known
+      ? await changeProvider(known.id, { ...server(), ...key(), models }, first)
+      : await connect({ id: value("id"), ...server(), key: value("key") || null, models }, first);
+    doing.value = "";
+    if (kept) close();
+  };
+  const wantsKey = usual.value.wantsKey;
+  return (
+    <form ref={form} class="connect" onSubmit={save}>
+      <p class="aside">{t("connect.text")}</p>
+      <label>
+        {t("connect.what")}
+        <select name="usual" onChange={choose}>
+          {USUAL.map((one) => (
+            <option key={one.id} value={one.id} selected={one.id === usual.peek().id}>
+              {nameOf(one)}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        {t("connect.address")}
+        <input
+          name="baseUrl"
+          type="url"
+          required
+          maxlength={1000}
+          spellcheck={false}
+          onInput={changed}
+          defaultValue={known?.baseUrl ?? usual.peek().baseUrl}
+        />
+        <small>{t("connect.addressHint")}</small>
+      </label>
+      <label>
+        {t("connect.key")}
+        <input name="key" type="password" maxlength={4000} autocomplete="off" spellcheck={false} onInput={changed} />
+        <small>{t(known?.hasKey ? "connect.keyKept" : wantsKey ? "connect.keyNeeded" : "connect.keyNone")}</small>
+      </label>
+      {known?.hasKey && (
+        <label class="check">
+          <input name="drop" type="checkbox" onChange={changed} />
+          {t("connect.keyDrop")}
+        </label>
+      )}
+      {!known && (
+        <label>
+          {t("connect.name")}
+          <input
+            name="id"
+            required
+            maxlength={64}
+            pattern={"[a-z0-9_\\-]+"}
+            spellcheck={false}
+            defaultValue={freeName(usual.peek().id, taken)}
+          />
+          <small>{t("connect.nameHint")}</small>
+        </label>
+      )}
+      <div class="actions start">
+        <button type="button" aria-disabled={doing.value !== ""} onClick={() => tryIt("")}>
+          {icon("search")}
+          <span>{t("connect.look")}</span>
+        </button>
+      </div>
+      {seen.value !== null && <ModelField seen={seen.value} />}
+      <div role="status" class="tried">
+        {doing.value === "looking" || doing.value === "testing"
+          ? t(`connect.${doing.value}`)
+          : seen.value && <Result seen={seen.value} />}
+      </div>
+      {seen.value !== null && (
+        <label class="check">
+          <input name="default" type="checkbox" defaultChecked={!known && spokenModels.value.length === 0} />
+          {t("connect.default")}
+        </label>
+      )}
+      <div class="actions">
+        <button type="button" onClick={close}>
+          {t("cancel")}
+        </button>
+        {seen.value !== null && (
+          <button
+            type="button"
+            aria-disabled={doing.value !== ""}
+            onClick={() => (value("model") ? tryIt(value("model")) : field("model").focus())}
+          >
+            {icon("play")}
+            <span>{t("connect.test")}</span>
+          </button>
+        )}
+        <button type="submit" class="primary" aria-disabled={doing.value === "saving"}>
+          {icon("plug")}
+          <span>{t(known ? "save" : "connect.connect")}</span>
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** The model: one of those that the server tells, or one that is typed where it tells none. */
+function ModelField({ seen }: { seen: TrialResult }) {
+  const listed = useRef(seen.models);
+  if (seen.models.length > 0) listed.current = seen.models;
+  const all = listed.current;
+  if (all.length === 0)
+    return (
+      <label>
+        {t("connect.model")}
+        <input name="model" maxlength={200} spellcheck={false} />
+        <small>{t("connect.modelHint")}</small>
+      </label>
+    );
+  return (
+    <label>
+      {t("connect.model")}
+      <select name="model">
+        {all.map(({ id }) => (
+          <option key={id} value={id}>
+            {id}
+          </option>
+        ))}
+      </select>
+      <small>{t("connect.found", { n: all.length })}</small>
+    </label>
+  );
+}
+
+/** What a trial has shown. */
+export function Result({ seen }: { seen: TrialResult }) {
+  const problem = seen.replyProblem ?? (seen.reply ? null : seen.listProblem);
+  if (problem) return <Failed problem={problem} />;
+  if (seen.reply) {
+    const s = (seen.reply.firstTokenMs / 1000).toFixed(1);
+    return (
+      <p class="well">
+        {icon("check")}
+        <span>
+          {seen.reply.text ? t("connect.said", { s, text: seen.reply.text.trim() }) : t("connect.thought", { s })}
+        </span>
+      </p>
+    );
+  }
+  return (
+    <p class="well">
+      {icon("check")}
+      <span>{seen.models.length > 0 ? t("connect.found", { n: seen.models.length }) : t("connect.foundNone")}</span>
+    </p>
+  );
+}
+
+const Failed = ({ problem }: { problem: TrialProblem }) => (
+  <div class="problem">
+    {icon("warning")}
+    <div>
+      <p>
+        <b>{t("connect.failed")}</b> {served(problem.message, problem.code)}
+      </p>
+      <p>{t(`connect.next.${nextStep(problem)}`)}</p>
+    </div>
+  </div>
+);

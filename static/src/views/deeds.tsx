@@ -1,0 +1,52 @@
+// What rules proposed, as it is stored, and where a world differs from another one: for those who write rules.
+import { Fragment, h } from "../../vendor/preact.js";
+import { t } from "../lib/i18n.ts";
+import { brief, escapeStep } from "../lib/text.ts";
+import { placeName } from "../model/world.ts";
+import { secretMark } from "./secret.tsx";
+import type { Change, Json, Operation } from "../lib/wire.d.ts";
+
+/** "add /purse/gold 5" */
+export const spelledOut = ({ op, path, key, from, value }: Operation) =>
+  [op, path, key, from && `← ${from}`, value === undefined ? "" : written(value)].filter(Boolean).join(" ");
+
+/** Where an operation puts its value. */
+const placeOf = ({ path, key }: Operation) => (key === undefined ? path : `${path}/${escapeStep(key)}`);
+
+/** A value on one line: texts without their marks where they are short words. */
+const written = (value: Json) =>
+  typeof value === "object" || typeof value === "string" ? JSON.stringify(value) : String(value);
+
+export const Deeds = ({ operations }: { operations: Operation[] }) =>
+  operations.length === 0 ? (
+    <p class="aside">{t("workshop.nothingProposed")}</p>
+  ) : (
+    <ul class="deeds">
+      {operations.map((one, i) => (
+        <li key={i}>
+          <code>{spelledOut(one)}</code>
+          {(one.in ?? "vars") === "vars" && secretMark(placeOf(one))}
+          {one.why && (
+            <>
+              {" "}
+              <small>{one.why}</small>
+            </>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+
+export const Differences = ({ changes }: { changes: Change[] }) => (
+  <ul class="deeds">
+    {changes.map(({ path, before, after }) => (
+      <li key={path}>
+        <span title={path}>{placeName(path)}</span>
+        {secretMark(path)}{" "}
+        <b>
+          {brief(before)} → {brief(after)}
+        </b>
+      </li>
+    ))}
+  </ul>
+);

@@ -1,0 +1,374 @@
+// The dialogs that need only a field or a question; search and "why?" have their own files.
+import { h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { broughtRules } from "../actions/card-rules.ts";
+import { begin, changeModel, createCharacter, remove, rename } from "../actions/library.ts";
+import { rerollWith } from "../actions/replies.ts";
+import { withRefused } from "../actions/rules.ts";
+import { addEnglish, t } from "../lib/i18n.ts";
+import edits from "../lib/strings/en-edit.ts";
+import lore from "../lib/strings/en-lore.ts";
+import words from "../lib/strings/en-story.ts";
+import { withNames } from "../lib/text.ts";
+import { keepBegun } from "../model/begun.ts";
+import { characterById, models, plugins, spokenModels } from "../model/library.ts";
+import { dialog, openDialog } from "../model/page.ts";
+import { session } from "../model/story.ts";
+import { fieldsOf, fillIn, useBegun } from "./begun.ts";
+import { Search } from "./search.tsx";
+import { Models } from "./library.tsx";
+import { Modal, Waiting, icon, later } from "./parts.tsx";
+import { useLatest } from "./reading.tsx";
+import type { PluginChoice } from "../lib/wire.d.ts";
+import type { Dialog } from "../model/page.ts";
+
+addEnglish(words);
+addEnglish(edits);
+addEnglish(lore);
+
+export function OpenDialog({ open }: { open: Dialog }) {
+  switch (open.kind) {
+    case "search":
+      return <Search key={open.text} text={open.text} focused={open.at} />;
+    case "why":
+      return <Why key={open.nid} nid={open.nid} />;
+    case "rename":
+      return <Rename open={open} />;
+    case "delete":
+      return <Delete open={open} />;
+    case "model":
+      return <OtherModel open={open} />;
+    case "otherModel":
+      return <ReplyWith key={open.nid} nid={open.nid} />;
+    case "start":
+      return <Start characterId={open.characterId} />;
+    case "character":
+      return <NewCharacter />;
+    case "label":
+      return <LabelPlace key={open.nid} nid={open.nid} />;
+    case "stash":
+      return <Stash opened={open.fragmentId ?? null} />;
+    case "spent":
+      return <Spent key={open.sid} sid={open.sid} />;
+    case "note":
+      return <Note />;
+    case "recall":
+      return <RecallOf />;
+    case "branches":
+      return <Branches />;
+    case "compare":
+      return <Compare key={open.from + open.to} from={open.from} to={open.to} />;
+    case "merge":
+      return <Merge key={open.from} from={open.from} />;
+    case "summarise":
+      return <Summarise key={`${open.first} ${open.last}`} first={open.first} last={open.last} />;
+    case "stories":
+      return <Stories />;
+    case "plot":
+      return <Plot />;
+    case "git":
+      return <GitWords />;
+    case "history":
+      return <HistoryOf key={open.path} path={open.path} />;
+    case "rules":
+      return <Rules />;
+    case "workshop":
+      return <Workshop pluginId={open.pluginId} />;
+    case "purge":
+      return <PurgeMessage key={open.nid} nid={open.nid} />;
+    case "trash":
+      return <Trash />;
+    case "report":
+      return <Report report={open.report} characterId={open.characterId} n={open.n ?? null} />;
+    case "connect":
+      return <Connect key={open.providerId} id={open.providerId} back={open.back} />;
+    case "forget":
+      return <Forget id={open.providerId} />;
+    case "pair":
+      return <PairDevice />;
+    case "nameDevice":
+      return <NameDevice key={open.device.id} device={open.device} />;
+    case "revokeDevice":
+      return <RevokeDevice key={open.device.id} device={open.device} />;
+    case "personas":
+      return <Personas />;
+    case "presets":
+      return <Presets presetId={open.presetId} />;
+    case "takeout":
+      return <TakeOut key={open.sid} open={open} />;
+    case "bring":
+      return <Bring />;
+    case "lore":
+      return <Lore key={open.bookId} bookId={open.bookId} uid={open.uid} />;
+    case "keepLore":
+      return <KeepLore passage={open.passage} />;
+    case "editCharacter":
+      return <EditCharacter key={open.characterId} characterId={open.characterId} />;
+  }
+}
+
+const Connect = later(() => import("./connect.tsx").then((module) => module.Connect), 0);
+const Forget = later(() => import("./forget.tsx").then((module) => module.Forget), 0);
+const Report = later(() => import("./report.tsx").then((module) => module.Report));
+const devices = () => import("./devices.tsx");
+const PairDevice = later(() => devices().then((module) => module.PairDevice), 0);
+const NameDevice = later(() => devices().then((module) => module.NameDevice), 0);
+const RevokeDevice = later(() => devices().then((module) => module.RevokeDevice), 0);
+const personas = () => import("./personas.tsx");
+const Presets = later(() => import("./presets.tsx").then((module) => module.Presets), 0);
+const Personas = later(() => personas().then((module) => module.Personas), 0);
+const PlayedBy = later(() => personas().then((module) => module.PlayedBy), 0);
+const TakeOut = later(() => import("./takeout.tsx").then((module) => module.TakeOut), 0);
+const Bring = later(() => import("./bring.tsx").then((module) => module.Bring), 0);
+const EditCharacter = later(() => import("./character.tsx").then((module) => module.EditCharacter));
+const Lore = later(() => import("./lore.tsx").then((module) => module.Lore));
+const KeepLore = later(() => import("./keep-lore.tsx").then((module) => module.KeepLore));
+const Why = later(() => import("./why.tsx").then((module) => module.Why));
+const LabelPlace = later(() => import("./label.tsx").then((module) => module.LabelPlace), 0);
+const Note = later(() => import("./note.tsx").then((module) => module.Note), 0);
+const RecallOf = later(() => import("./recall.tsx").then((module) => module.RecallOf), 0);
+const branches = () => import("./branches.tsx");
+const Spent = later(() => import("./spent.tsx").then((module) => module.Spent), 0);
+const Branches = later(() => branches().then((module) => module.Branches), 0);
+const Compare = later(() => branches().then((module) => module.Compare), 0);
+const Merge = later(() => import("./merge.tsx").then((module) => module.Merge), 0);
+const Summarise = later(() => import("./summarise.tsx").then((module) => module.Summarise), 0);
+const Stories = later(() => import("./stories.tsx").then((module) => module.Stories), 0);
+const Plot = later(() => import("./plot.tsx").then((module) => module.Plot), 0);
+const GitWords = later(() => import("./git.tsx").then((module) => module.GitWords), 0);
+const HistoryOf = later(() => import("./history.tsx").then((module) => module.HistoryOf), 0);
+const rules = () => import("./rules.tsx");
+const Rules = later(() => rules().then((module) => module.Rules), 0);
+const Choices = later(() => rules().then((module) => module.Choices), 2);
+const Workshop = later(() => import("./workshop.tsx").then((module) => module.Workshop), 0);
+const Trash = later(() => import("./trash.tsx").then((module) => module.Trash), 0);
+const PurgeMessage = later(() => import("./purge.tsx").then((module) => module.PurgeMessage), 0);
+const Stash = later(() => import("./stash.tsx").then((module) => module.Stash), 0);
+
+function submitted(event: Event): FormData {
+  event.preventDefault();
+  return new FormData(event.target as HTMLFormElement);
+}
+
+const text = (form: FormData, name: string) => String(form.get(name) ?? "").trim();
+
+const Actions = ({ label, danger = false }: { label: string; danger?: boolean }) => (
+  <div class="actions">
+    <button type="button" onClick={() => openDialog(null)}>
+      {t("cancel")}
+    </button>
+    <button type="submit" class={danger ? "primary danger" : "primary"}>
+      {label}
+    </button>
+  </div>
+);
+
+function Rename({ open }: { open: Extract<Dialog, { kind: "rename" }> }) {
+  const save = (event: Event) => {
+    const title = text(submitted(event), "title");
+    if (title) void rename(open.sid, title);
+  };
+  return (
+    <Modal title={t("command.rename")}>
+      <form onSubmit={save}>
+        <label>
+          {t("rename.label")}
+          <input name="title" required maxlength={200} autofocus defaultValue={open.title} />
+        </label>
+        <Actions label={t("save")} />
+      </form>
+    </Modal>
+  );
+}
+
+function Delete({ open }: { open: Extract<Dialog, { kind: "delete" }> }) {
+  return (
+    <Modal title={t("command.delete")}>
+      <form onSubmit={(e: Event) => (e.preventDefault(), void remove(open.sid))}>
+        <p>{t("delete.text", { name: open.title })}</p>
+        <Actions label={t("command.delete")} danger />
+      </form>
+    </Modal>
+  );
+}
+
+const OtherModel = ({ open }: { open: Extract<Dialog, { kind: "model" }> }) => (
+  <ChooseModel
+    title={t("command.model")}
+    now={open.model}
+    hint={t("start.otherModel")}
+    label={t("save")}
+    choose={(model) => changeModel(open.sid, model)}
+  />
+);
+
+const ReplyWith = ({ nid }: { nid: string }) => (
+  <ChooseModel
+    title={t("command.otherModel")}
+    now={session.peek()?.model ?? ""}
+    hint={t("start.oneReply")}
+    label={t("command.reroll")}
+    choose={(model) => rerollWith(nid, model)}
+  />
+);
+
+interface ChooseModelProps {
+  title: string;
+  now: string;
+  hint: string;
+  label: string;
+  choose: (model: string) => unknown;
+}
+
+function ChooseModel({ title, now, hint, label, choose }: ChooseModelProps) {
+  if (models.value === null)
+    return (
+      <Modal title={title}>
+        <Waiting rows={3} />
+      </Modal>
+    );
+  const names = new Set([now, ...spokenModels.value.map((model) => model.id)].filter(Boolean));
+  if (names.size < 2)
+    return (
+      <Modal title={title}>
+        <Models />
+      </Modal>
+    );
+  const save = (event: Event) => void choose(text(submitted(event), "model"));
+  return (
+    <Modal title={title}>
+      <form onSubmit={save}>
+        <label>
+          {t("start.model")}
+          <select name="model">
+            {[...names].map((name) => (
+              <option key={name} value={name} selected={name === now}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <p class="aside">{hint}</p>
+        <div class="actions start">
+          <button type="button" onClick={() => openDialog({ kind: "connect", providerId: null, back: dialog.peek() })}>
+            {icon("plug")}
+            <span>{t("models.connect")}</span>
+          </button>
+        </div>
+        <Actions label={label} />
+      </form>
+    </Modal>
+  );
+}
+
+function Start({ characterId }: { characterId: string }) {
+  const character = characterById(characterId);
+  const busy = useRef(false);
+  const chosen = useRef<PluginChoice[] | null>(null);
+  /** The rules that its card brought here; null: not known yet. */
+  const brought = useSignal<PluginChoice[] | null>(null);
+  useLatest(
+    () => (character ? broughtRules(character) : null),
+    (rules) => (brought.value = rules),
+    [character?.id],
+  );
+  if (!character) return null;
+  const list = spokenModels.value;
+  if (models.value === null || brought.value === null)
+    return (
+      <Modal title={character.name}>
+        <Waiting rows={3} />
+      </Modal>
+    );
+  const all = plugins.value.filter((plugin) => !plugin.narrates && plugin.isOk !== false);
+  const wish = [...(character.metadata?.clotho?.plugins ?? []), ...brought.value].filter(
+    ({ id }, i, both) => all.some((plugin) => plugin.id === id) && both.findIndex((one) => one.id === id) === i,
+  );
+  const start = async (event: Event) => {
+    const form = submitted(event);
+    if (busy.current) return;
+    busy.current = true;
+    const personaId = text(form, "persona");
+    await begin(character, {
+      model: text(form, "model"),
+      ...(personaId && { personaId }),
+      ...(all.length ? { plugins: withRefused(all, chosen.current ?? wish) } : {}),
+    });
+    busy.current = false;
+  };
+  if (list.length === 0)
+    return (
+      <Modal title={character.name}>
+        <p>{t("start.noModel")}</p>
+        <Models />
+      </Modal>
+    );
+  return (
+    <Modal title={character.name}>
+      <form onSubmit={start}>
+        <p class="long">{withNames(character.description, { char: character.name, user: t("library.reader") })}</p>
+        <label>
+          {t("start.model")}
+          <select name="model">
+            {list.map((model) => (
+              <option key={model.id} value={model.id} selected={model.isDefault}>
+                {model.id}
+              </option>
+            ))}
+          </select>
+        </label>
+        <PlayedBy />
+        {all.length > 0 && (
+          <fieldset>
+            <legend>{t("start.rules")}</legend>
+            <Choices all={all} begin={wish} isStart put={(next) => void (chosen.current = next)} />
+          </fieldset>
+        )}
+        <Actions label={t("start.begin")} />
+      </form>
+    </Modal>
+  );
+}
+
+/** The words of one who is not kept yet, by the name under which they outlast a reload and the way back. */
+const NEWCOMER = "character.new";
+
+function NewCharacter() {
+  const busy = useRef(false);
+  const begun = useBegun(NEWCOMER);
+  const form = useRef<HTMLFormElement | null>(null);
+  useLayoutEffect(() => {
+    if (begun && form.current) fillIn(form.current, begun);
+  }, []);
+  const keep = () => keepBegun(NEWCOMER, fieldsOf(form.current as HTMLFormElement));
+  const save = async (event: Event) => {
+    const form = submitted(event);
+    if (busy.current) return;
+    busy.current = true;
+    await createCharacter({
+      name: text(form, "name"),
+      description: text(form, "description"),
+      firstMessage: text(form, "firstMessage"),
+    });
+    busy.current = false;
+  };
+  return (
+    <Modal title={t("library.create")} keeps>
+      <form ref={form} onSubmit={save} onInput={keep}>
+        <label>
+          {t("character.name")}
+          <input name="name" required maxlength={100} autofocus />
+        </label>
+        <label>
+          {t("character.description")}
+          <textarea name="description" rows={6} />
+          <small>{t("character.descriptionHint")}</small>
+        </label>
+        <label>
+          {t("character.firstMessage")}
+          <textarea name="firstMessage" rows={4} />
+        </label>
+        <Actions label={t("save")} />
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,109 @@
+// The text of a message, being written anew in its place.
+import { Fragment, h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { begun, edit, giveUp, typedAnew } from "../actions/edit.ts";
+import { excerpt } from "../lib/excerpt.ts";
+import { t } from "../lib/i18n.ts";
+import { plain } from "../lib/text.ts";
+import { forgetOthers, takeOver, wordsElsewhere } from "../model/rewording.ts";
+import { fieldWanted } from "../model/story.ts";
+import { isLinear } from "../tree/line.ts";
+import { icon } from "./parts.tsx";
+import type { ChatNode } from "../lib/wire.d.ts";
+import type { Others } from "../model/rewording.ts";
+
+export function EditForm({ node, last }: { node: ChatNode; last: boolean }) {
+  const field = useRef<HTMLTextAreaElement | null>(null);
+  // On a single line, what follows stays.
+  const carry = useSignal(isLinear.peek() && !last);
+  const busy = useSignal(false);
+  const start = useRef(begun(node)).current;
+  useLayoutEffect(() => {
+    field.current?.setSelectionRange(start.length, start.length);
+  }, []);
+  // The field that the reader writes in is this one as long as it is there.
+  const wanted = fieldWanted.value;
+  useLayoutEffect(() => field.current?.focus(), [wanted]);
+  const saves = node.role === "user" && !carry.value ? "edit.saveAndAnswer" : "edit.save";
+  const leave = () => giveUp(node);
+  const save = async () => {
+    const text = field.current?.value ?? "";
+    if (busy.peek() || !text.trim()) return;
+    // The same text once more is no version; below a message of one's own it asks for an answer all the same.
+    if (text === node.content && saves === "edit.save") return leave();
+    busy.value = true;
+    await edit(node, text, carry.peek());
+    busy.value = false;
+  };
+  const keys = (event: KeyboardEvent) => {
+    if (event.key === "Escape") {
+      event.preventDefault();
+      leave();
+    } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void save();
+  };
+  // Into the field as if it were typed: the field's own undo brings back what stood there.
+  const take = (words: Others) => {
+    field.current?.select();
+    document.execCommand("insertText", false, takeOver(node.id, words));
+    field.current?.focus();
+  };
+  return (
+    <form class="edit" onSubmit={(event: Event) => (event.preventDefault(), void save())}>
+      <textarea
+        ref={field}
+        aria-label={t("command.edit")}
+        readonly={busy.value}
+        onKeyDown={keys}
+        onInput={(event: Event) => typedAnew(node, (event.target as HTMLTextAreaElement).value)}
+        defaultValue={start}
+      />
+      <Elsewhere node={node} take={take} />
+      {!last && !isLinear.value && (
+        <label class="check">
+          <input type="checkbox" checked={carry.value} onChange={() => (carry.value = !carry.value)} />
+          <span>
+            {t("edit.carry")}
+            <small>{t(carry.value ? "edit.carryOn" : "edit.carryOff")}</small>
+          </span>
+        </label>
+      )}
+      <div class="actions">
+        <button type="button" onClick={leave}>
+          {t("cancel")}
+        </button>
+        <button type="submit" class="primary" aria-disabled={busy.value}>
+          {t(saves)}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** What another tab has begun to write here, which may be closed by now. */
+function Elsewhere({ node, take }: { node: ChatNode; take: (words: Others) => void }) {
+  const found = useSignal(wordsElsewhere(node.id).filter(({ text }) => text !== begun(node)));
+  const drop = (words: Others) => (found.value = found.peek().filter((one) => one !== words));
+  const forget = (words: Others) => (forgetOthers(words), drop(words));
+  return (
+    <>
+      {found.value.map((words) => (
+        <div key={words.key} class="elsewhere" role="group" aria-label={t("edit.elsewhere")}>
+          <p class="aside">
+            {t("edit.elsewhere")} <q>{excerpt(plain(words.text), 80)}</q>
+          </p>
+          <button type="button" onClick={() => (take(words), drop(words))}>
+            {t("edit.take")}
+          </button>
+          <button
+            type="button"
+            class="round small"
+            aria-label={t("edit.forget")}
+            title={t("edit.forget")}
+            onClick={() => forget(words)}
+          >
+            {icon("close")}
+          </button>
+        </div>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,32 @@
+// The question before a model server is forgotten. Loaded when first asked.
+import { h } from "../../vendor/preact.js";
+import { forget } from "../actions/providers.ts";
+import { addEnglish, t } from "../lib/i18n.ts";
+import words from "../lib/strings/en-settings.ts";
+import { openDialog } from "../model/page.ts";
+import { Modal } from "./parts.tsx";
+
+addEnglish(words);
+
+export function Forget({ id }: { id: string }) {
+  const yes = (event: Event) => {
+    event.preventDefault();
+    openDialog(null);
+    void forget(id);
+  };
+  return (
+    <Modal title={t("settings.remove", { name: id })}>
+      <form onSubmit={yes}>
+        <p>{t("settings.removeText", { name: id })}</p>
+        <div class="actions">
+          <button type="button" autofocus onClick={() => openDialog(null)}>
+            {t("cancel")}
+          </button>
+          <button type="submit" class="primary danger">
+            {t("settings.removeYes")}
+          </button>
+        </div>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,64 @@
+// The words of Git and what they are called here. Loaded when first opened.
+import { Fragment, h } from "../../vendor/preact.js";
+import "../actions/arrange.ts";
+import "../actions/branches.ts";
+import { command } from "../actions/commands.ts";
+import "../actions/merge.ts";
+import "../actions/move.ts";
+import "../actions/stash.ts";
+import "../actions/summarise.ts";
+import "../actions/takeout.ts";
+import "../actions/transfers.ts";
+import "../actions/turn.ts";
+import { GIT } from "../lib/git.ts";
+import { t } from "../lib/i18n.ts";
+import { spelled } from "../lib/keys.ts";
+import { Modal, icon } from "./parts.tsx";
+
+export const GitWords = () => (
+  <Modal title={t("command.git")} class="wide">
+    <p>{t("git.text")}</p>
+    <div class="table" tabindex={0}>
+      <table class="git">
+        <thead>
+          <tr>
+            <th>Git</th>
+            <th>{t("git.here")}</th>
+            <th>{t("git.meaning")}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {GIT.map(({ word, git, commands }) => (
+            <tr key={word}>
+              <th>
+                <code>{git}</code>
+              </th>
+              <td>
+                {commands.map((id) => (
+                  <Name key={id} id={id} />
+                ))}
+              </td>
+              <td>{t(`git.${word}`)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  </Modal>
+);
+
+function Name({ id }: { id: string }) {
+  const { label, keys, icon: symbol } = command(id);
+  return (
+    <span class="named">
+      {icon(symbol)}
+      <span>{t(label)}</span>
+      {keys?.[0] && (
+        <>
+          {" "}
+          <kbd>{spelled(keys[0])}</kbd>
+        </>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,140 @@
+// "Why is it so?": how a value of the world came to be, message by message. Loaded when first asked for.
+import { Fragment, h, useSignal } from "../../vendor/preact.js";
+import { goTo } from "../actions/branches.ts";
+import { attempt } from "../actions/failure.ts";
+import { readHistory } from "../actions/history.ts";
+import { formulaOf } from "../lib/causes.ts";
+import { excerpt } from "../lib/excerpt.ts";
+import { addEnglish, clock, t } from "../lib/i18n.ts";
+import words from "../lib/strings/en-history.ts";
+import { quoted } from "../lib/tags.ts";
+import { plain, steps } from "../lib/text.ts";
+import { nameOf, placeName, rows } from "../model/world.ts";
+import { ApiError } from "../net/api.ts";
+import { nameOf as speaker } from "../tree/speaker.ts";
+import { Causes } from "./causes.tsx";
+import { Modal, Waiting, icon } from "./parts.tsx";
+import { Failed, useReading } from "./reading.tsx";
+import { secretMark } from "./secret.tsx";
+import type { Event, History } from "../actions/history.ts";
+import type { Change, ChatNode, Json } from "../lib/wire.d.ts";
+
+addEnglish(words);
+
+/** So many characters of a message stand in its name. */
+const BEGINNING = 60;
+
+export function HistoryOf({ path }: { path: string }) {
+  const row = rows.value.get(path);
+  const found = useReading(() => readHistory(path), path);
+  const name = placeName(path);
+  const formula = formulaOf(row?.schema["x-computed"]);
+  return (
+    <Modal title={t("history.title", { name })} class="wide history">
+      {row && (
+        <p class="aside">
+          <code>{path}</code>
+          {row.about && <> · {row.about}</>}
+        </p>
+      )}
+      {formula.length > 0 && (
+        <div>
+          <p>{t("history.computed")}</p>
+          <ul class="causes">
+            {formula.map((one, i) => (
+              <li key={i}>
+                <code>{one}</code>
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {found === null ? (
+        <Waiting rows={3} />
+      ) : found instanceof ApiError ? (
+        <Failed error={found} />
+      ) : (
+        <Line key={path} path={path} first={found} />
+      )}
+    </Modal>
+  );
+}
+
+function Line({ path, first }: { path: string; first: History }) {
+  const all = useSignal(first);
+  const isBusy = useSignal(false);
+  const more = async () => {
+    if (isBusy.peek()) return;
+    isBusy.value = true;
+    const found = await attempt(() => readHistory(path, all.peek().next));
+    isBusy.value = false;
+    if (found) all.value = { events: [...all.peek().events, ...found.events], next: found.next };
+  };
+  const { events, next } = all.value;
+  return (
+    <>
+      {events.length === 0 && <p class="aside">{t(next ? "history.noneYet" : "history.none")}</p>}
+      {events.length > 0 && (
+        <ol class="events">
+          {events.map((event) => (
+            <One key={event.delta.nodeId} path={path} event={event} />
+          ))}
+        </ol>
+      )}
+      {next && (
+        <div class="actions start">
+          <button type="button" aria-disabled={isBusy.value ? "true" : undefined} onClick={more}>
+            {icon("rewind")}
+            <span>{t("history.more")}</span>
+          </button>
+        </div>
+      )}
+    </>
+  );
+}
+
+function One({ path, event: { delta, node, changes, causes } }: { path: string; event: Event }) {
+  const name = titleOf(node);
+  const isMessage = node !== null && node.kind !== "change" && node.kind !== "root";
+  return (
+    <li>
+      <p class="differences">
+        {changes.map((change) => (
+          <Difference key={change.path} path={path} change={change} />
+        ))}
+      </p>
+      <p class="aside">
+        {isMessage ? (
+          <button type="button" class="link" onClick={() => goTo(delta.nodeId, false)}>
+            {name}
+          </button>
+        ) : (
+          name
+        )}
+      </p>
+      {causes.length > 0 ? <Causes causes={causes} /> : <p class="aside">{t("history.unknown")}</p>}
+    </li>
+  );
+}
+
+function titleOf(node: ChatNode | null) {
+  if (!node) return t("history.gone");
+  if (node.kind === "root") return t("history.root");
+  if (node.kind === "change") return `${t("history.beside")}, ${clock(node.timestamp)}`;
+  const text = node.role === "user" ? plain(node.content) : quoted(node.display ?? node.content);
+  return `${speaker(node)}, ${clock(node.timestamp)}: ${excerpt(text, BEGINNING)}`;
+}
+
+/** "15 → 22", below it with the name of what is inside. */
+function Difference({ path, change }: { path: string; change: Change }) {
+  const inner = change.path.startsWith(`${path}/`) ? steps(change.path).slice(steps(path).length).join(" · ") : "";
+  const said = (value: Json | undefined) =>
+    value === undefined ? t("history.nothing") : nameOf(rows.value.get(change.path), value);
+  return (
+    <b>
+      {inner && `${inner}: `}
+      {said(change.before)} → {said(change.after)}
+      {secretMark(change.path)}
+    </b>
+  );
+}

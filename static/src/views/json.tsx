@@ -1,0 +1,60 @@
+// JSON to be read: folded, drawn when it is opened, and never more of a long list than somebody asked for.
+import { h, useSignal } from "../../vendor/preact.js";
+import { excerpt } from "../lib/excerpt.ts";
+import { t } from "../lib/i18n.ts";
+
+/** So many parts are drawn at once. */
+const PIECE = 100;
+/** A longer text is folded. */
+const LINE = 60;
+/** What a part of a list may be called by. */
+const NAMES = ["name", "scriptName", "label", "identifier", "title", "id"];
+
+/** The parts of a value, by their names. */
+export function Parts({ value }: { value: object }) {
+  const drawn = useSignal(PIECE);
+  const all = Object.entries(value);
+  const nameOf = (key: string, part: unknown) =>
+    Array.isArray(value) ? [Number(key) + 1, titleOf(part)].filter(Boolean).join(" ") : key;
+  return (
+    <div class="json">
+      {all.slice(0, drawn.value).map(([key, part]) => (
+        <Part key={key} name={nameOf(key, part)} value={part} />
+      ))}
+      {all.length > drawn.value && (
+        <button type="button" onClick={() => (drawn.value += PIECE)}>
+          {t("preset.more", { n: all.length - drawn.value })}
+        </button>
+      )}
+    </div>
+  );
+}
+
+const titleOf = (part: unknown) =>
+  part && typeof part === "object"
+    ? (NAMES.map((key) => (part as Record<string, unknown>)[key]).find(
+        (name) => typeof name === "string" && name.trim(),
+      ) ?? "")
+    : "";
+
+function Part({ name, value }: { name: string; value: unknown }) {
+  const isOpen = useSignal(false);
+  const turn = (event: Event) => (isOpen.value = (event.target as HTMLDetailsElement).open);
+  const folded = (aside: string, inside: () => unknown) => (
+    <details onToggle={turn}>
+      <summary>
+        <b>{name}</b> <small>{aside}</small>
+      </summary>
+      {isOpen.value && inside()}
+    </details>
+  );
+  if (value && typeof value === "object" && Object.keys(value).length > 0)
+    return folded(t("preset.parts", { n: Object.keys(value).length }), () => <Parts value={value} />);
+  if (typeof value === "string" && (value.length > LINE || value.includes("\n")))
+    return folded(excerpt(value.slice(0, 500).replace(/\s+/g, " "), LINE), () => <pre tabindex={0}>{value}</pre>);
+  return (
+    <p>
+      <b>{name}</b> <code>{JSON.stringify(value)}</code>
+    </p>
+  );
+}

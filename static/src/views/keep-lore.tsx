@@ -1,0 +1,133 @@
+// A passage of a story becomes an entry of a lorebook. Loaded when first opened.
+import { h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { keepLore, lastBook, readPassage } from "../actions/keep-lore.ts";
+import { readBooks } from "../actions/lore.ts";
+import { t } from "../lib/i18n.ts";
+import { keywordsOf } from "../lib/keywords.ts";
+import { keyring } from "../lib/once.ts";
+import { bookById, books, keepingOf, putKeeping } from "../model/lore.ts";
+import { openDialog } from "../model/page.ts";
+import { session } from "../model/story.ts";
+import { EntryFields, newEntryOf } from "./entry.tsx";
+import { Modal, Waiting } from "./parts.tsx";
+import type { Passage } from "../model/dialog.d.ts";
+
+interface Read {
+  text: string;
+  names: string[];
+  title: string;
+}
+
+export function KeepLore({ passage }: { passage: Passage }) {
+  const read = useSignal<Read | null>(null);
+  useEffect(() => {
+    void Promise.all([readPassage(passage), readBooks()]).then(([found]) =>
+      found ? (read.value = found) : openDialog(null),
+    );
+  }, []);
+  const title = t("command.keepLore");
+  return read.value ? (
+    <Modal title={title} class="wide" keeps>
+      <Form passage={passage} read={read.value} />
+    </Modal>
+  ) : (
+    <Modal title={title}>
+      <Waiting rows={4} />
+    </Modal>
+  );
+}
+
+/** The choice that is no book yet; ids are no such words. */
+const ANOTHER = "another";
+
+function Form({ passage, read }: { passage: Passage; read: Read }) {
+  const begun = useRef(keepingOf(passage)).current;
+  const form = useRef<HTMLFormElement | null>(null);
+  const suggested = useRef(keywordsOf(read.text, read.names)).current;
+  const name = read.title || (suggested.find((word) => !read.names.includes(word)) ?? suggested[0] ?? "");
+  const keyFor = useRef(keyring()).current;
+  const keys = useSignal(begun?.mine.key ?? []);
+  const busy = useRef(false);
+  const where = useSignal(
+    (begun?.where === ANOTHER ? ANOTHER : bookById(begun?.where ?? lastBook() ?? "")?.id) ??
+      books.peek()?.[0]?.id ??
+      ANOTHER,
+  );
+  const keep = () => {
+    const typed = new FormData(form.current as HTMLFormElement);
+    const { comment = "", content = "", constant = false } = newEntryOf(typed, []);
+    putKeeping(passage, {
+      mine: { comment, content, constant, key: keys.peek() },
+      where: where.peek(),
+      book: String(typed.get("book") ?? begun?.book ?? ""),
+    });
+  };
+  useLayoutEffect(() => {
+    if (!begun) return;
+    const field = (name: string) => form.current?.elements.namedItem(name) as HTMLInputElement | null;
+    for (const name of ["comment", "content"] as const) {
+      const at = field(name);
+      if (at) at.value = begun.mine[name];
+    }
+    const [always, book] = [field("constant"), field("book")];
+    if (always) always.checked = begun.mine.constant;
+    if (book && begun.book) book.value = begun.book;
+  }, []);
+  // What stands there at first is no draft.
+  const isFirst = useRef(true);
+  useLayoutEffect(() => keys.subscribe(() => (isFirst.current ? (isFirst.current = false) : keep())), []);
+  // Who leaves has saved it or does not want it, however soon; a reload is neither, and comes by without this.
+  useLayoutEffect(() => () => putKeeping(passage, null), []);
+  const save = async (event: Event) => {
+    event.preventDefault();
+    if (busy.current) return;
+    busy.current = true;
+    const form = new FormData(event.target as HTMLFormElement);
+    const place = where.peek() === ANOTHER ? { name: String(form.get("book") ?? "").trim() } : { id: where.peek() };
+    await keepLore(place, newEntryOf(form, keys.peek()), keyFor);
+    busy.current = false;
+  };
+  return (
+    <form ref={form} onSubmit={save} onInput={keep} onChange={keep}>
+      {begun && (
+        <p class="aside" role="status">
+          {t("lore.begunHere")}
+        </p>
+      )}
+      <EntryFields
+        entry={{ comment: name, content: read.text, key: [], constant: false }}
+        keys={keys}
+        suggested={suggested}
+      />
+      <label>
+        {t("lore.where")}
+        <select
+          value={where.value}
+          onChange={(event: Event) => (where.value = (event.target as HTMLSelectElement).value)}
+        >
+          {(books.value ?? []).map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+          <option value={ANOTHER}>{t("lore.another")}</option>
+        </select>
+      </label>
+      {where.value === ANOTHER && (
+        <label>
+          {t("lore.anotherName")}
+          <input name="book" required maxlength={200} defaultValue={session.peek()?.title ?? ""} />
+        </label>
+      )}
+      <p class="aside">{t("lore.text")}</p>
+      <div class="actions foot-actions">
+        <button type="button" onClick={() => openDialog(null)}>
+          {t("cancel")}
+        </button>
+        <button type="submit" class="primary">
+          {t("save")}
+        </button>
+      </div>
+    </form>
+  );
+}

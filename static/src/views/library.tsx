@@ -1,0 +1,293 @@
+// The first page: what to do at the start, stories to go on with, characters, models.
+import { Fragment, h } from "../../vendor/preact.js";
+import { ask, begin, favour, isReady, offered, readHosts, readLibrary, readMoreSessions } from "../actions/library.ts";
+import { wordsFor } from "../actions/failure.ts";
+import { navigate } from "../actions/travel.ts";
+import { ago, moment, t } from "../lib/i18n.ts";
+import { excerpt } from "../lib/excerpt.ts";
+import { favouritesFirst } from "../lib/shelf.ts";
+import { plain, sentence, withNames } from "../lib/text.ts";
+import { characterById, loading, models, moreSessions, sessions, spokenModels } from "../model/library.ts";
+import { dialog, keptAt, openDialog } from "../model/page.ts";
+import { Avatar, Blank, Menu, Waiting, icon, later } from "./parts.tsx";
+import type { Character, ModelInfo, Session } from "../lib/wire.d.ts";
+
+const Transfers = later(() => import("./transfers.tsx").then((module) => module.Transfers), 0);
+const Years = later(() => import("./transfers.tsx").then((module) => module.Years), 0);
+const CharacterTools = later(() => import("./cards.tsx").then((module) => module.CharacterTools), 0);
+const SessionTools = later(() => import("./cards.tsx").then((module) => module.SessionTools), 0);
+
+const Characters = later(() => import("./characters.tsx").then((module) => module.Characters));
+/** So many letters of its newest message tell a story from another. */
+const PREVIEW = 100;
+/** More characters than these are looked through, and not looked at all at once. */
+const MANY = 24;
+
+export function Library() {
+  return (
+    <div class="library">
+      <div class="library-inner">
+        <Contents />
+      </div>
+    </div>
+  );
+}
+
+function Contents() {
+  const state = loading.value;
+  if (state.state === "failed") {
+    const words = wordsFor(state.error);
+    return (
+      <Blank symbol="warning" title={words.text} hint={words.hint} whole>
+        <button type="button" class="primary" onClick={readLibrary}>
+          {t("retry")}
+        </button>
+      </Blank>
+    );
+  }
+  if (state.state !== "ready") return <Waiting rows={4} />;
+  const all = offered();
+  const adventure = all.find(isReady);
+  const others = favouritesFirst(all.filter((character) => character !== adventure));
+  const first = sessions.value.length === 0;
+  // Who has just come is offered a model beside the other ways to begin, and once.
+  const offersModel =
+    first &&
+    keptAt.value === null &&
+    models.value !== null &&
+    spokenModels.value.length === 0 &&
+    (models.value.problems ?? []).length === 0;
+  return (
+    <>
+      {first ? <Welcome adventure={adventure} /> : <h1 class="hidden">{t("command.library")}</h1>}
+      {!first && <Sessions />}
+      <section aria-labelledby="begin">
+        <h2 id="begin">{t(first ? "library.or" : "library.new")}</h2>
+        <ul class="cards">
+          {!first && adventure && (
+            <li>
+              <CharacterCard character={adventure} />
+            </li>
+          )}
+          {others.length <= MANY && others.map((character) => <li key={character.id}>{managed(character)}</li>)}
+          <li>
+            <button type="button" class="card new" onClick={() => openDialog({ kind: "character" })}>
+              {icon("plus")}
+              <strong>{t("library.create")}</strong>
+              <span>{t("library.createHint")}</span>
+            </button>
+          </li>
+          {first && (
+            <li>
+              <Years />
+            </li>
+          )}
+          {offersModel && (
+            <li>
+              <button
+                type="button"
+                class="card new"
+                onClick={() => openDialog({ kind: "connect", providerId: null, back: null })}
+              >
+                {icon("plug")}
+                <strong>{t("models.title")}</strong>
+                <span>{t("models.short")}</span>
+              </button>
+            </li>
+          )}
+        </ul>
+        {others.length > MANY && <Characters all={others} card={managed} />}
+      </section>
+      {!offersModel && (keptAt.value === null || spokenModels.value.length > 0) && <Models />}
+      <Transfers />
+    </>
+  );
+}
+
+function Welcome({ adventure }: { adventure: Character | undefined }) {
+  return (
+    <section class="welcome">
+      <h1>{t("welcome.title")}</h1>
+      <p class="lead">{t("welcome.lead")}</p>
+      {adventure && (
+        <div class="hero">
+          <div class="glow" aria-hidden="true" />
+          <div>
+            <h2>{adventure.name}</h2>
+            <p>{aboutOf(adventure)}</p>
+            <button type="button" class="primary big" onClick={() => begin(adventure)}>
+              {icon("play")}
+              <span>{t("welcome.play")}</span>
+            </button>
+            <p class="small">{t("welcome.playHint")}</p>
+          </div>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Sessions() {
+  const now = Date.now();
+  return (
+    <section aria-labelledby="stories">
+      <h2 id="stories">{t("library.continue")}</h2>
+      <ul class="sessions">
+        {sessions.value.map((session) => (
+          <SessionRow key={session.id} session={session} now={now} />
+        ))}
+      </ul>
+      {moreSessions.value && (
+        <button type="button" onClick={readMoreSessions}>
+          {t("library.more")}
+        </button>
+      )}
+    </section>
+  );
+}
+
+function SessionRow({ session, now }: { session: Session; now: number }) {
+  const character = characterById(session.characterIds[0] ?? "");
+  const path = `/s/${session.id}`;
+  const open = (event: MouseEvent) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    navigate(path);
+  };
+  const counts = session.counts;
+  return (
+    <li class="session">
+      <a href={path} onClick={open}>
+        <Avatar name={character?.name ?? session.title} src={character?.avatar} />
+        <span class="session-text">
+          <strong>{session.title}</strong>
+          {session.preview && <span class="preview">{excerpt(plain(session.preview), PREVIEW)}</span>}
+          <small>
+            {[
+              character && character.name !== session.title ? character.name : "",
+              counts && t("library.turns", { n: counts.turns }),
+              counts && counts.branches > 1 ? t("library.branches", { n: counts.branches }) : "",
+              sessions.value.some(({ id, title }) => id !== session.id && title === session.title)
+                ? t("library.begun", { when: moment(session.createdAt) })
+                : "",
+            ]
+              .filter(Boolean)
+              .map((part) => `${part} · `)}
+            <time datetime={session.updatedAt} title={moment(session.updatedAt)}>
+              {ago(session.updatedAt, now)}
+            </time>
+          </small>
+        </span>
+      </a>
+      <Menu label={t("library.manage", { name: session.title })}>
+        <button type="button" onClick={() => ask(session, "rename")}>
+          {icon("edit")}
+          {t("command.rename")}
+        </button>
+        <SessionTools session={session} />
+        <button type="button" onClick={() => ask(session, "delete")}>
+          {icon("trash")}
+          {t("command.delete")}
+        </button>
+      </Menu>
+    </li>
+  );
+}
+
+/** What a card says of itself. */
+const aboutOf = ({ name, description, scenario, creatorNotes }: Character) =>
+  withNames(description || scenario || creatorNotes, { char: name, user: t("library.reader") });
+
+/** A card with what can be done with it. */
+const managed = (character: Character) => (
+  <>
+    <CharacterCard character={character} />
+    <button
+      type="button"
+      class="round star"
+      aria-pressed={character.isFavourite === true}
+      aria-label={t("library.favourite", { name: character.name })}
+      title={t("library.favourite", { name: character.name })}
+      onClick={() => favour(character)}
+    >
+      {icon("star")}
+    </button>
+    <Menu label={t("library.manage", { name: character.name })}>
+      <CharacterTools character={character} />
+    </Menu>
+  </>
+);
+
+function CharacterCard({ character }: { character: Character }) {
+  const start = () =>
+    isReady(character) ? begin(character) : openDialog({ kind: "start", characterId: character.id });
+  return (
+    <button type="button" class="card" onClick={start}>
+      <Avatar name={character.name} src={character.avatar ?? null} />
+      <strong>{character.name}</strong>
+      <span>{aboutOf(character)}</span>
+    </button>
+  );
+}
+
+/** How a model is told of the tools of rules, where that is not its own way. */
+const toolsOf = ({ tools }: ModelInfo) =>
+  (tools === "words" || tools === "none") && (
+    <>
+      {" "}
+      <small>{t(`models.tools.${tools}`)}</small>
+    </>
+  );
+
+export function Models() {
+  const list = spokenModels.value;
+  const problems = models.value?.problems ?? [];
+  return (
+    <section aria-labelledby="models" class="models">
+      <h2 id="models">
+        {icon("plug")}
+        {t("models.title")}
+      </h2>
+      {models.value === null ? (
+        <p>{t("loading")}</p>
+      ) : list.length > 0 ? (
+        <>
+          <p>{t("models.have", { n: list.length })}</p>
+          <ul class="model-list">
+            {list.slice(0, 12).map((model) => (
+              <li key={model.id} class="chip">
+                {model.id}
+                {toolsOf(model)}
+              </li>
+            ))}
+          </ul>
+        </>
+      ) : (
+        <p>{t("models.none")}</p>
+      )}
+      {problems.map(({ provider, message }) => (
+        <p key={provider} class="problem">
+          {icon("warning")}
+          <span>
+            <b>{provider}</b> {t("models.problem")} {sentence(message)}
+          </span>
+        </p>
+      ))}
+      <div class="actions start">
+        <button
+          type="button"
+          class={models.value !== null && list.length === 0 ? "primary" : ""}
+          onClick={() => openDialog({ kind: "connect", providerId: null, back: dialog.peek() })}
+        >
+          {icon("plug")}
+          <span>{t("models.connect")}</span>
+        </button>
+        <button type="button" onClick={readHosts}>
+          {icon("reroll")}
+          <span>{t("models.again")}</span>
+        </button>
+      </div>
+      {models.value !== null && list.length === 0 && <p class="aside">{t("models.howSmall")}</p>}
+    </section>
+  );
+}

@@ -1,0 +1,195 @@
+// One entry of a lorebook, being written. What is typed outlasts a reload, and nobody's text is written over without a
+// word.
+import { Fragment, h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { addEntry, writeEntry } from "../actions/lore.ts";
+import { t } from "../lib/i18n.ts";
+import { keyring } from "../lib/once.ts";
+import { alike, draftOf, keepDraft } from "../model/lore.ts";
+import { EntryFields, entryOf, titleOf } from "./entry.tsx";
+import { icon } from "./parts.tsx";
+import { takeFocus } from "./sure.tsx";
+import type { Id, LoreEntry } from "../lib/wire.d.ts";
+import type { Words } from "../model/lore.ts";
+
+/** What became of the entry while it was being written. */
+type Meanwhile = { is: "changed"; now: LoreEntry } | { is: "taken"; mine: Words } | { is: "gone" };
+
+interface EntryFormProps {
+  bookId: Id;
+  entry: LoreEntry | null;
+  done: (written: LoreEntry | null) => void;
+}
+
+export function EntryForm({ bookId, entry, done }: EntryFormProps) {
+  const uid = entry ? String(entry.uid) : null;
+  const draft = useRef(draftOf(bookId, uid)).current;
+  /** What stood there when the writing began, or when the reader last saw it. */
+  const before = useRef(draft ? draft.before : entry);
+  const start = useRef<Partial<LoreEntry>>(before.current ?? {}).current;
+  const form = useRef<HTMLFormElement | null>(null);
+  const keys = useSignal(start.key ?? []);
+  const meanwhile = useSignal<Meanwhile | null>(null);
+  const keyFor = useRef(keyring()).current;
+  const busy = useRef(false);
+  const words = (): Words => {
+    const typed = new FormData(form.current as HTMLFormElement);
+    return { ...entryOf(typed, keys.peek()), disable: !typed.has("on"), vectorized: typed.has("vectorized") } as Words;
+  };
+  const keep = () => {
+    const mine = words();
+    keepDraft(bookId, uid, alike(mine, before.current ?? {}) ? null : { mine, before: before.current });
+  };
+  const fill = (from: Partial<LoreEntry>) => {
+    const field = (name: string) => form.current?.elements.namedItem(name) as HTMLInputElement;
+    field("comment").value = from.comment ?? "";
+    field("content").value = from.content ?? "";
+    field("constant").checked = from.constant === true;
+    field("vectorized").checked = from.vectorized === true;
+    field("on").checked = from.disable !== true;
+    keys.value = from.key ?? [];
+    keep();
+  };
+  useLayoutEffect(() => (draft ? fill(draft.mine) : undefined), []);
+  useLayoutEffect(() => keys.subscribe(keep), []);
+  // Who leaves the form has saved it or does not want it; a reload is neither, and comes by without this.
+  useLayoutEffect(() => () => keepDraft(bookId, uid, null), []);
+  const leave = (written: LoreEntry | null) => {
+    keepDraft(bookId, uid, null);
+    done(written);
+  };
+
+  const write = async () => {
+    const mine = words();
+    if (!entry || meanwhile.peek()?.is === "gone") {
+      const { uid: _, ...rest } = before.current ?? { uid: "" };
+      return addEntry(bookId, { ...rest, ...mine, ...(!entry && { addMemo: mine.comment !== "" }) }, keyFor);
+    }
+    const came = await writeEntry(bookId, String(uid), mine, before.current ?? {});
+    if (came?.is === "written") return came.entry;
+    if (came) meanwhile.value = came.is === "changed" ? { is: "changed", now: came.entry } : { is: "gone" };
+    return undefined;
+  };
+  const save = async (event: Event) => {
+    event.preventDefault();
+    if (busy.current) return;
+    busy.current = true;
+    const written = await write();
+    busy.current = false;
+    if (written) leave(written);
+  };
+  const keepMine = (now: LoreEntry) => {
+    before.current = now;
+    meanwhile.value = null;
+    form.current?.requestSubmit();
+  };
+  const takeTheirs = (now: LoreEntry) => {
+    const mine = words();
+    before.current = now;
+    fill(now);
+    meanwhile.value = { is: "taken", mine };
+  };
+  const backToMine = (mine: Words) => {
+    fill(mine);
+    meanwhile.value = null;
+  };
+  const at = meanwhile.value;
+  return (
+    <form ref={form} onSubmit={save} onInput={keep} onChange={keep}>
+      {draft && (
+        <p class="aside" role="status">
+          {t("lore.begunHere")}
+        </p>
+      )}
+      <EntryFields entry={start} keys={keys} />
+      <label class="check">
+        <input type="checkbox" name="vectorized" defaultChecked={start.vectorized === true} />
+        <span>
+          {t("lore.meaning")}
+          <small>{t("lore.meaningHint")}</small>
+        </span>
+      </label>
+      <label class="check">
+        <input type="checkbox" name="on" defaultChecked={start.disable !== true} />
+        <span>
+          {t("lore.on")}
+          <small>{t("lore.onHint")}</small>
+        </span>
+      </label>
+      {at?.is === "changed" && <Changed now={at.now} keepMine={keepMine} takeTheirs={takeTheirs} />}
+      {at?.is === "taken" && (
+        <p class="aside" role="status">
+          {t("lore.taken")}{" "}
+          <button type="button" class="link" ref={takeFocus} onClick={() => backToMine(at.mine)}>
+            {t("lore.backToMine")}
+          </button>
+        </p>
+      )}
+      {at?.is === "gone" && (
+        <div class="failure" role="alert">
+          {icon("warning")}
+          <div>
+            <p>{t("lore.gone")}</p>
+            <p class="hint">{t("lore.goneHint")}</p>
+          </div>
+        </div>
+      )}
+      <div class="actions foot-actions">
+        <button type="button" onClick={() => leave(null)}>
+          {t("cancel")}
+        </button>
+        {at?.is !== "changed" && (
+          <button type="submit" class="primary">
+            {t(at?.is === "gone" ? "lore.saveNew" : "save")}
+          </button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+interface ChangedProps {
+  now: LoreEntry;
+  keepMine: (now: LoreEntry) => void;
+  takeTheirs: (now: LoreEntry) => void;
+}
+
+/** What somebody else has written meanwhile, and what is to become of it. */
+const Changed = ({ now, keepMine, takeTheirs }: ChangedProps) => (
+  <div class="failure" role="alert">
+    {icon("warning")}
+    <div>
+      <p>{t("lore.changed")}</p>
+      <div class="theirs" role="group" aria-label={t("lore.theirs")} tabindex={0}>
+        <p>
+          <strong>{titleOf(now)}</strong>
+          {now.disable && (
+            <>
+              {" "}
+              <span class="chip">{t("lore.isOff")}</span>
+            </>
+          )}
+          {now.constant && (
+            <>
+              {" "}
+              <span class="chip on">{t("lore.always")}</span>
+            </>
+          )}
+        </p>
+        {(now.key ?? []).length > 0 && (
+          <p class="aside">
+            {t("lore.keys")}: {(now.key ?? []).join(", ")}
+          </p>
+        )}
+        <p class="words">{now.content}</p>
+      </div>
+      <div class="actions">
+        <button type="button" onClick={() => takeTheirs(now)}>
+          {t("lore.takeTheirs")}
+        </button>
+        <button type="button" class="primary" ref={takeFocus} onClick={() => keepMine(now)}>
+          {t("lore.keepMine")}
+        </button>
+      </div>
+    </div>
+  </div>
+);

@@ -1,0 +1,187 @@
+// The lorebooks: all of them, and one with its entries. Loaded when first opened.
+import { Fragment, h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
+import {
+  BOOKS,
+  bringBooks,
+  lookAgain,
+  makeBook,
+  readBooks,
+  removeBook,
+  renameBook,
+  takeBook,
+} from "../actions/lore.ts";
+import { chooser } from "../lib/chooser.ts";
+import { addEnglish, ago, moment, t } from "../lib/i18n.ts";
+import { whenLookedAt } from "../lib/looked.ts";
+import { keyring } from "../lib/once.ts";
+import cards from "../lib/strings/en-cards.ts";
+import { begunIn, bookById, books } from "../model/lore.ts";
+import { Book } from "./lorebook.tsx";
+import { Rules } from "./lore-rules.tsx";
+import { Blank, Modal, Waiting, icon } from "./parts.tsx";
+import { DropPlace, NameForm } from "./shelf.tsx";
+import { takeFocus } from "./sure.tsx";
+import type { Signal } from "../../vendor/preact.js";
+import type { Key } from "../lib/i18n.ts";
+import type { Id, Lorebook } from "../lib/wire.d.ts";
+
+addEnglish(cards);
+
+/** @param props the book, and the entry in it, that is shown at once */
+export function Lore({ bookId, uid }: { bookId: Id | null; uid: string | null }) {
+  const at = useSignal(bookId);
+  /** The book that was looked at last, where the keyboard comes back to. */
+  const last = useSignal<Id | null>(null);
+  const isUnread = useSignal(false);
+  const read = async () => {
+    isUnread.value = false;
+    isUnread.value = !(await readBooks());
+  };
+  useEffect(() => {
+    void read();
+    return whenLookedAt(lookAgain);
+  }, []);
+  const back = () => {
+    last.value = at.peek();
+    at.value = null;
+    void read();
+  };
+  const coming = useSignal(0);
+  const bring = async (files: File[]) => {
+    coming.value += 1;
+    await bringBooks(files);
+    coming.value -= 1;
+  };
+  const choose = useRef(chooser(bring, { accept: BOOKS })).current;
+  const id = at.value;
+  return (
+    <Modal title={(id && bookById(id)?.name) || t("command.lore")} class="wide lore" keeps>
+      <DropPlace text="lore.drop" bring={bring}>
+        {coming.value > 0 && (
+          <p class="aside" role="status">
+            {t("lore.coming")}
+          </p>
+        )}
+        {isUnread.value && (
+          <Blank symbol="warning" title={t("lore.unread")}>
+            <button type="button" class="primary" onClick={read}>
+              {t("retry")}
+            </button>
+          </Blank>
+        )}
+        {id ? (
+          <Book key={id} id={id} opened={id === bookId ? uid : null} back={back} />
+        ) : (
+          <List at={at} last={last.value} isUnread={isUnread.value} choose={choose} />
+        )}
+      </DropPlace>
+    </Modal>
+  );
+}
+
+interface ListProps {
+  at: Signal<Id | null>;
+  last: Id | null;
+  isUnread: boolean;
+  choose: () => void;
+}
+
+function List({ at, last, isUnread, choose }: ListProps) {
+  const making = useSignal(false);
+  const keyFor = useRef(keyring()).current;
+  const first = useRef<HTMLButtonElement | null>(null);
+  const list = books.value;
+  /** What was pressed goes with its row, or with its form. */
+  const home = () => first.current?.focus();
+  const make = async (name: string) => {
+    const made = await makeBook(name, keyFor);
+    if (made) at.value = made.id;
+  };
+  return (
+    <>
+      <p class="aside">{t("lore.text")}</p>
+      <div class="actions start">
+        <button type="button" ref={first} aria-expanded={making.value} onClick={() => (making.value = !making.peek())}>
+          {icon("plus")}
+          <span>{t("lore.new")}</span>
+        </button>
+        <button type="button" onClick={choose}>
+          {icon("upload")}
+          <span>{t("lore.bring")}</span>
+        </button>
+      </div>
+      {making.value && <NameForm name="" save={make} done={() => (home(), (making.value = false))} />}
+      <Rules />
+      {list === null ? (
+        !isUnread && <Waiting rows={3} />
+      ) : list.length === 0 ? (
+        <Blank symbol="lore" title={t("lore.empty")} hint={t("lore.emptyHint")} />
+      ) : (
+        <ul>
+          {list.map((book) => (
+            <Row
+              key={book.id}
+              book={book}
+              isLast={book.id === last}
+              open={() => (at.value = book.id)}
+              drop={() => removeBook(book).then(home)}
+            />
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+interface RowProps {
+  book: Lorebook;
+  isLast: boolean;
+  open: () => void;
+  drop: () => unknown;
+}
+
+function Row({ book: { id, name, entryCount, updatedAt }, isLast, open, drop }: RowProps) {
+  const naming = useSignal(false);
+  const rename = useRef<HTMLElement | null>(null);
+  const done = () => {
+    naming.value = false;
+    rename.current?.focus();
+  };
+  const button = (label: Key, symbol: string, act: () => unknown, more: object = {}) => (
+    <button type="button" {...more} onClick={act}>
+      {icon(symbol)}
+      <span>{t(label)}</span>
+    </button>
+  );
+  const save = async (next: string) => {
+    if (next === name || (await renameBook(id, next))) done();
+  };
+  return (
+    <li class="fragment">
+      <article aria-label={name}>
+        <h3>{name}</h3>
+        <p class="aside">
+          {begunIn(id).length > 0 && (
+            <>
+              <span class="chip on">{t("lore.begun")}</span>{" "}
+            </>
+          )}
+          {t("lore.entries", { n: entryCount })} ·{" "}
+          <time datetime={updatedAt} title={moment(updatedAt)}>
+            {ago(updatedAt, Date.now())}
+          </time>
+        </p>
+        <div class="actions">
+          {button("lore.open", "book", open, { ref: isLast ? takeFocus : null })}
+          {button("lore.rename", "edit", () => (naming.value = !naming.peek()), {
+            ref: rename,
+            "aria-expanded": naming.value,
+          })}
+          {button("lore.take", "download", () => takeBook(id))}
+          {button("lore.delete", "trash", drop)}
+        </div>
+        {naming.value && <NameForm name={name} save={save} done={done} />}
+      </article>
+    </li>
+  );
+}

@@ -1,0 +1,289 @@
+// One lorebook: its entries, found, switched, written, taken out.
+import { Fragment, h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { changeEntry, readEntries, removeEntry, seeEntries } from "../actions/lore.ts";
+import { excerpt } from "../lib/excerpt.ts";
+import { t } from "../lib/i18n.ts";
+import { whenLookedAt } from "../lib/looked.ts";
+import { plain } from "../lib/text.ts";
+import { begunIn, draftOf, keepDraft } from "../model/lore.ts";
+import { titleOf } from "./entry.tsx";
+import { HoldsFor } from "./holds.tsx";
+import { EntryForm } from "./lore-entry.tsx";
+import { Blank, Waiting, icon } from "./parts.tsx";
+import { takeFocus } from "./sure.tsx";
+import type { Id, LoreEntry, Page } from "../lib/wire.d.ts";
+
+/** So many entries are drawn at once. */
+const PAGE = 50;
+/** So many keys of an entry are shown in the list. */
+const MOST_KEYS = 8;
+/** So much of a text is looked at for how it begins. */
+const MOST_TEXT = 2000;
+const NEW = Symbol("a new entry");
+
+export function Book({ id, opened, back }: { id: Id; opened: string | null; back: () => void }) {
+  const entries = useSignal<LoreEntry[]>([]);
+  const reading = useSignal<"on" | "done" | "failed">("on");
+  const editing = useSignal<string | typeof NEW | null>(opened);
+  /** The entry that was written last, where the keyboard comes back to. */
+  const last = useSignal<string | null>(null);
+  const query = useSignal("");
+  const most = useSignal(PAGE);
+  const isHere = useRef(true);
+  /** How often something was changed here: what was asked for before that is old when it comes. */
+  const changes = useRef(0);
+  const read = () => {
+    reading.value = "on";
+    void readAll(readEntries, id, (page) => {
+      if (isHere.current) entries.value = joined(entries.peek(), page.items);
+      return isHere.current;
+    }).then((isWhole) => (reading.value = isWhole ? "done" : "failed"));
+  };
+  /** Others may have changed the book meanwhile. */
+  const lookAgain = () => {
+    if (reading.peek() !== "done" || editing.peek() !== null) return;
+    const all = [] as LoreEntry[];
+    const asked = changes.current;
+    void readAll(seeEntries, id, (page) => all.push(...page.items) >= 0 && isHere.current).then((isWhole) => {
+      if (!isWhole || editing.peek() !== null) return;
+      if (asked !== changes.current) return lookAgain();
+      entries.value = all;
+    });
+  };
+  useEffect(() => {
+    read();
+    const end = whenLookedAt(lookAgain);
+    return () => {
+      end();
+      isHere.current = false;
+    };
+  }, []);
+  const put = (changed: LoreEntry) => {
+    changes.current += 1;
+    const known = entries.peek().some(({ uid }) => uid === changed.uid);
+    entries.value = known
+      ? entries.peek().map((entry) => (entry.uid === changed.uid ? changed : entry))
+      : [...entries.peek(), changed];
+  };
+  const first = useRef<HTMLButtonElement | null>(null);
+  const drop = async (entry: LoreEntry) => {
+    if (!(await removeEntry(id, entry, titleOf(entry), put))) return;
+    changes.current += 1;
+    entries.value = entries.peek().filter(({ uid }) => uid !== entry.uid);
+    // The button that was pressed goes with it.
+    first.current?.focus();
+  };
+  const at = editing.value;
+  // What was begun and not saved is there to go on with, also where the entry is gone.
+  const open =
+    at === NEW
+      ? null
+      : (entries.value.find(({ uid }) => String(uid) === at) ?? (at === null ? null : draftOf(id, at)?.before));
+  const done = (written: LoreEntry | null) => {
+    if (written) put(written);
+    last.value = written ? String(written.uid) : typeof at === "string" ? at : null;
+    editing.value = null;
+    lookAgain();
+  };
+  if (at === NEW || open)
+    return <EntryForm key={String(at === NEW || at)} bookId={id} entry={open ?? null} done={done} />;
+  if (reading.value === "on" && (entries.value.length === 0 || at !== null)) return <Waiting rows={4} />;
+  const found = matching(entries.value, query.value);
+  const shown = found.slice(0, Math.max(most.value, found.findIndex(({ uid }) => String(uid) === last.value) + 1));
+  const seek = (event: Event) => {
+    const field = event.target as HTMLInputElement;
+    // What is looked for is no text that could be lost.
+    field.defaultValue = field.value;
+    query.value = field.value;
+    most.value = PAGE;
+  };
+  return (
+    <div class="stash">
+      <div class="actions start">
+        <button type="button" ref={last.value === null ? takeFocus : null} onClick={back}>
+          {icon("back")}
+          <span>{t("lore.back")}</span>
+        </button>
+        <button type="button" ref={first} onClick={() => (editing.value = NEW)}>
+          {icon("plus")}
+          <span>{t("lore.add")}</span>
+        </button>
+      </div>
+      <HoldsFor id={id} />
+      <Unsaved id={id} goOn={(uid) => (editing.value = uid ?? NEW)} />
+      {entries.value.length > 0 && (
+        <div class="search-field">
+          {icon("search")}
+          <input
+            type="search"
+            aria-label={t("lore.search")}
+            placeholder={t("lore.search")}
+            value={query.value}
+            onInput={seek}
+          />
+        </div>
+      )}
+      <p class="aside" role="status">
+        {reading.value === "on"
+          ? t("loading")
+          : query.value.trim()
+            ? t("lore.found", { n: found.length, all: entries.value.length })
+            : t("lore.entries", { n: entries.value.length })}
+      </p>
+      {reading.value === "failed" && (
+        <Blank symbol="warning" title={t("lore.unread")}>
+          <button type="button" class="primary" onClick={read}>
+            {t("retry")}
+          </button>
+        </Blank>
+      )}
+      {reading.value === "done" && found.length === 0 && (
+        <Blank symbol="lore" title={t(entries.value.length ? "lore.none" : "lore.noEntries")} />
+      )}
+      <ul>
+        {shown.map((entry) => (
+          <Row
+            key={String(entry.uid)}
+            bookId={id}
+            entry={entry}
+            isLast={String(entry.uid) === last.value}
+            put={put}
+            edit={() => (editing.value = String(entry.uid))}
+            drop={() => drop(entry)}
+          />
+        ))}
+      </ul>
+      {shown.length < found.length && (
+        <button type="button" onClick={() => (most.value = shown.length + PAGE)}>
+          {t("lore.more")}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** What was begun in this book and not saved: the page was loaded anew meanwhile. */
+function Unsaved({ id, goOn }: { id: Id; goOn: (uid: string | null) => void }) {
+  const begun = useSignal(begunIn(id));
+  const drop = (uid: string | null) => {
+    keepDraft(id, uid, null);
+    begun.value = begunIn(id);
+  };
+  return (
+    <>
+      {begun.value.map((uid) => {
+        const { mine } = draftOf(id, uid) ?? {};
+        const name =
+          mine && (mine.comment || mine.content)
+            ? excerpt(plain(mine.comment || mine.content.slice(0, MOST_TEXT)), 60)
+            : t("lore.add");
+        return (
+          <div key={uid ?? ""} class="elsewhere" role="group" aria-label={t("lore.begun")}>
+            <p class="aside">
+              {t("lore.begun")} <q>{name}</q>
+            </p>
+            <button type="button" onClick={() => goOn(uid)}>
+              {t("typed.keep")}
+            </button>
+            <button
+              type="button"
+              class="round small"
+              aria-label={t("typed.drop")}
+              title={t("typed.drop")}
+              onClick={() => drop(uid)}
+            >
+              {icon("close")}
+            </button>
+          </div>
+        );
+      })}
+    </>
+  );
+}
+
+/**
+ * Reads all entries, page by page, as long as somebody hears of them.
+ * @returns whether all of them came
+ */
+async function readAll(ask: typeof seeEntries, id: Id, heard: (page: Page<LoreEntry>) => boolean): Promise<boolean> {
+  for (let next = undefined as string | null | undefined; next !== null; ) {
+    const page = await ask(id, next);
+    if (!page || !heard(page)) return false;
+    next = page.next;
+  }
+  return true;
+}
+
+/** What came while others were being read does not stand there twice. */
+function joined(known: LoreEntry[], more: LoreEntry[]) {
+  const uids = new Set(known.map(({ uid }) => uid));
+  return [...known, ...more.filter(({ uid }) => !uids.has(uid))];
+}
+
+function matching(entries: LoreEntry[], query: string) {
+  const words = query.toLocaleLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return entries;
+  return entries.filter((entry) => {
+    const text = [entry.comment, ...(entry.key ?? []), entry.content].join("\n").toLocaleLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}
+
+interface RowProps {
+  bookId: Id;
+  entry: LoreEntry;
+  isLast: boolean;
+  put: (entry: LoreEntry) => void;
+  edit: () => void;
+  drop: () => void;
+}
+
+function Row({ bookId, entry, isLast, put, edit, drop }: RowProps) {
+  const name = titleOf(entry);
+  const keys = entry.key ?? [];
+  const turn = async (event: Event) => {
+    const box = event.target as HTMLInputElement;
+    const changed = await changeEntry(bookId, entry, { disable: !box.checked });
+    if (changed) put(changed);
+    else box.checked = entry.disable !== true;
+  };
+  return (
+    <li class="fragment">
+      <article class={entry.disable ? "off" : ""} aria-label={name}>
+        <h3>{name}</h3>
+        {(entry.constant || entry.vectorized || keys.length > 0) && (
+          <p class="chips">
+            {entry.constant && <span class="chip on">{t("lore.always")}</span>}
+            {entry.vectorized && <span class="chip on">{t("lore.meaning")}</span>}
+            {keys.slice(0, MOST_KEYS).map((key) => (
+              <span key={key} class="chip">
+                {excerpt(key, 40)}
+              </span>
+            ))}
+            {keys.length > MOST_KEYS && <small>{t("lore.moreKeys", { n: keys.length - MOST_KEYS })}</small>}
+          </p>
+        )}
+        <p class="aside">{excerpt(plain((entry.content ?? "").slice(0, MOST_TEXT)), 240)}</p>
+        <div class="actions">
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={entry.disable !== true}
+              aria-label={t("lore.isOn", { name })}
+              onChange={turn}
+            />
+            <span>{t("lore.on")}</span>
+          </label>
+          <button type="button" ref={isLast ? takeFocus : null} aria-label={t("lore.edit", { name })} onClick={edit}>
+            {icon("edit")}
+            <span>{t("command.edit")}</span>
+          </button>
+          <button type="button" aria-label={t("lore.remove", { name })} onClick={drop}>
+            {icon("trash")}
+            <span>{t("lore.delete")}</span>
+          </button>
+        </div>
+      </article>
+    </li>
+  );
+}

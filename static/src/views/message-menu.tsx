@@ -1,0 +1,35 @@
+// The menu of a message: what is done with it more seldom than its buttons say. What is in it comes after the story.
+import { h } from "../../vendor/preact.js";
+import { t } from "../lib/i18n.ts";
+import { Menu, later } from "./parts.tsx";
+import type { ChatNode } from "../lib/wire.d.ts";
+
+export const MOST_STARS = 5;
+
+export const MessageItems = later(() => import("./message-items.tsx").then((module) => module.Items), 0);
+
+/** @param props `without`: commands that only make sense in the chat; `first`: more of them, above the others */
+export const MessageMenu = ({
+  node,
+  without = [],
+  first = [],
+}: {
+  node: ChatNode;
+  without?: string[];
+  first?: string[];
+}) => (
+  <Menu label={t("command.menu")} symbol="more" class="more">
+    <MessageItems node={node} without={without} first={first} />
+  </Menu>
+);
+
+/** The stars that a message has. */
+export function Stars({ node }: { node: ChatNode }) {
+  const has = node.metadata?.rating ?? 0;
+  return has === 0 ? null : (
+    <span class="given-stars" role="img" aria-label={t("rating.has", { n: has })} title={t("rating.has", { n: has })}>
+      {"★".repeat(has)}
+      <i>{"★".repeat(MOST_STARS - has)}</i>
+    </span>
+  );
+}

@@ -1,0 +1,396 @@
+// One message: who, when, the text, its siblings, what one can do with it.
+import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal, useSignalEffect } from "../../vendor/preact.js";
+import { canArrange } from "../actions/arrange.ts";
+import { pick } from "../actions/choose.ts";
+import { run } from "../actions/commands.ts";
+import { readVersions, toSibling } from "../actions/travel.ts";
+import { clock, locale, moment, said, t, wordFor } from "../lib/i18n.ts";
+import { LiveProse, prose, typed, unfold, unfolded } from "../lib/markdown.ts";
+import { growing } from "../lib/tags.ts";
+import { isWestern, sentence } from "../lib/text.ts";
+import { chosen } from "../model/arrangement.ts";
+import { fanned } from "../model/way.ts";
+import { characterById } from "../model/library.ts";
+import { seenNotes, seenProblems } from "../model/secrets.ts";
+import { editing, familyOf, nodeOf, unread } from "../model/story.ts";
+import { streamOf } from "../model/stream.ts";
+import { isLinear, placeAmongSiblings, wentOnFrom } from "../tree/line.ts";
+import { nameOf } from "../tree/speaker.ts";
+import { familyKey } from "../tree/turns.ts";
+import { TurnChanges } from "./changes.tsx";
+import { dropOn, handleOf } from "./drag.ts";
+import { EditForm } from "./edit-form.tsx";
+import { Labels } from "./label.tsx";
+import { MessageMenu, Stars } from "./message-menu.tsx";
+import { showPicturesNow, usePictures } from "./outside.tsx";
+import { Avatar, CommandButton, ProblemLine, icon, later } from "./parts.tsx";
+import { Provenance } from "./provenance.tsx";
+import { LeftOut, scriptedNow, useScripted } from "./scripted.tsx";
+import type { ChatNode, Id } from "../lib/wire.d.ts";
+
+const Versions = later(() => import("./versions.tsx").then((module) => module.Versions), 2);
+
+export function Message({ id, last }: { id: Id; last: boolean }) {
+  const node = nodeOf(id);
+  const swipe = useRef({ x: 0, y: 0 });
+  if (!node) return null;
+  const name = nameOf(node);
+  const touched = (event: TouchEvent) => swiped(node, swipe.current, event);
+  // A linear session shows what it has as one line, whatever the tree says of it.
+  const isLeftOut = node.isEnabled === false && !isLinear.value;
+  return (
+    <li class={`message ${node.role} ${node.kind} ${node.status} ${isLeftOut ? "disabled" : ""} ${last ? "last" : ""}`}>
+      <article
+        data-node={id}
+        tabindex={last ? 0 : -1}
+        aria-label={t("message.by", { name, time: clock(node.timestamp) })}
+        aria-busy={node.status === "generating"}
+        onTouchStart={touched}
+        onTouchEnd={touched}
+        {...dropOn("message.placeHere", node)}
+      >
+        <span class="handle" {...handleOf(node)}>
+          <Avatar name={name} symbol={SYMBOLS[node.kind] ?? ""} src={characterById(node.characterId ?? "")?.avatar} />
+        </span>
+        <header>
+          <span class="who">{name}</span>
+          <time datetime={node.timestamp} title={moment(node.timestamp)}>
+            {clock(node.timestamp)}
+          </time>
+          {node.metadata?.editedFrom && !isLinear.value && (
+            <span class="edited">
+              {icon("edit")}
+              {t("message.edited")}
+            </span>
+          )}
+          <Stars node={node} />
+          {!isLinear.value && <Labels nid={id} />}
+          {isLeftOut && (
+            <span class="left-out">
+              {icon("eyeOff")}
+              {t("message.leftOut")}
+            </span>
+          )}
+          {node.effects === "muted" && !isLinear.value && (
+            <span class="left-out">
+              {icon("worldOff")}
+              {t("message.muted")}
+            </span>
+          )}
+        </header>
+        {editing.value === id ? <EditForm node={node} last={last} /> : <Body node={node} />}
+        {!isLinear.value && <Provenance node={node} />}
+        {node.status === "complete" && <TurnChanges nid={id} />}
+        <footer>
+          <SiblingSwitch node={node} />
+          <div class="tools" role="group" aria-label={t("message.tools")}>
+            {toolsOf(node).map((command) => (
+              <CommandButton key={command} id={command} node={node} wide={last && command === "message.reroll"} />
+            ))}
+            {chosen.value && canArrange(node) && (
+              <label class="pick">
+                <input
+                  type="checkbox"
+                  checked={chosen.value.includes(id)}
+                  onClick={(event: MouseEvent) => pick(id, event.shiftKey)}
+                />
+                <span>{t("chosen.pick")}</span>
+              </label>
+            )}
+            <CommandButton id="message.placeHere" node={node} wide class="place" />
+            {node.status !== "generating" && <MessageMenu node={node} />}
+          </div>
+        </footer>
+      </article>
+      {fanned.value === familyKey(node) && !isLinear.value && familyOf(node).value.length > 1 && (
+        <Versions node={node} />
+      )}
+    </li>
+  );
+}
+
+/** What is nobody's message has a sign where others have a face. */
+const SYMBOLS: { [kind: string]: string } = { summary: "summarise", merge: "merge" };
+
+const TOOLS = [
+  "message.reroll",
+  "message.edit",
+  "message.goBack",
+  "message.copy",
+  "message.leaveOut",
+  "message.putBack",
+  "message.why",
+];
+
+/** A failure has its own, larger button to try again. */
+const toolsOf = (node: ChatNode) => (node.status === "error" ? TOOLS.slice(1) : TOOLS);
+
+// The text
+
+export function Body({ node }: { node: ChatNode }) {
+  if (node.status === "generating") return <LiveBody key={node.id} node={node} />;
+  return (
+    <>
+      {node.reasoning && <Thinking node={node} text={node.reasoning} live={false} />}
+      <Words node={node} />
+      {node.status === "error" && <Failure node={node} />}
+      {node.metadata?.isTruncated && node.status === "complete" && <p class="aside">{t("message.cut")}</p>}
+      {seenNotes(node.notes ?? []).map((note, i) => (
+        <p key={i} class="aside note" title={note.plugin}>
+          {said(note.text)}
+        </p>
+      ))}
+      <Problems node={node} />
+    </>
+  );
+}
+
+/**
+ * What a message says: what others wrote without its machine parts, one's own words just as they were typed, and both
+ * as scripts have them. What a script makes of one's own words is no more what was typed.
+ */
+function Words({ node }: { node: ChatNode }) {
+  const isOwn = node.role === "user";
+  const { text, left, isChanged, isComing } = useScripted(
+    node,
+    "text",
+    isOwn ? node.content : (node.display ?? node.content),
+  );
+  return (
+    <>
+      {text && <Prose id={node.id} text={text} isOwn={isOwn && !isChanged} isComing={isComing} />}
+      <LeftOut left={left} />
+    </>
+  );
+}
+
+/** A reply that is being written. */
+function LiveBody({ node }: { node: ChatNode }) {
+  const stream = streamOf(node);
+  const host = useRef<HTMLDivElement | null>(null);
+  const begun = useSignal(growing(stream.text) !== "");
+  // What has come may all be for nobody to read.
+  const isComing = useSignal(stream.text !== "");
+  const thoughts = useSignal(stream.reasoning);
+  const live = useRef<LiveProse | null>(null);
+  useSignalEffect(() => {
+    void stream.shown.value;
+    const text = growing(stream.text);
+    begun.value = text !== "";
+    isComing.value = stream.text !== "";
+    thoughts.value = stream.reasoning;
+    const shown = scriptedNow(node, "text", text);
+    // Until a script has had its say for the first time nothing is shown that it would take away.
+    if (host.current && shown && (shown.text || live.current))
+      (live.current ??= new LiveProse(host.current)).show(shown.text);
+    if (host.current) showPicturesNow(host.current, node);
+  });
+  useFolds(host, node.id, []);
+  return (
+    <>
+      {thoughts.value && <Thinking node={node} text={thoughts.value} live={!begun.value} />}
+      <div class="prose live" ref={host} />
+      {(!begun.value || node.metadata?.phase === "values") && (
+        <p class="aside phase">{phaseOf(node, isComing.value)}</p>
+      )}
+    </>
+  );
+}
+
+/** The text of a message that is only read. */
+export const ReadOnly = ({ node }: { node: ChatNode }) => <Words node={node} />;
+
+/** What a reader unfolded in a text, for as long as the page lives. */
+const folds: Map<Id, boolean[]> = new Map();
+
+/** Unfolds in a text what was unfolded when it was last drawn. */
+function useFolds(host: { current: HTMLElement | null }, id: Id, drawnFor: unknown[]) {
+  useLayoutEffect(() => {
+    const drawn = host.current;
+    if (!drawn) return undefined;
+    unfold(drawn, folds.get(id) ?? []);
+    return () => {
+      const open = unfolded(drawn);
+      if (open.length > 0) folds.set(id, open);
+    };
+  }, [id, ...drawnFor]);
+}
+
+/** Rendered Markdown. */
+function Prose({ id, text, isOwn, isComing }: { id: Id; text: string; isOwn: boolean; isComing: boolean }) {
+  const ref = useRef<HTMLDivElement | null>(null);
+  useLayoutEffect(() => ref.current?.replaceChildren(isOwn ? typed(text) : prose(text)), [text, isOwn, locale.value]);
+  useFolds(ref, id, [text, isOwn, locale.value]);
+  const question = usePictures(ref, id, [text, isOwn, locale.value]);
+  return (
+    <>
+      <div class={`prose ${isWestern(text) ? "western" : ""} ${isComing ? "coming" : ""}`} ref={ref} />
+      {question}
+    </>
+  );
+}
+
+function phaseOf(node: ChatNode, isComing: boolean) {
+  const { phase, queuePosition } = node.metadata ?? {};
+  if (phase === "queued") return t("phase.queued", { n: queuePosition ?? 1 });
+  if (phase === "values") return t("phase.values");
+  return t(phase === "thinking" || isComing ? "phase.thinking" : "phase.waiting");
+}
+
+function Thinking({ node, text, live }: { node: ChatNode; text: string; live: boolean }) {
+  const shown = useScripted(node, "thoughts", text);
+  return (
+    <>
+      <details class="thinking">
+        <summary>{t(live ? "phase.thinking" : "message.thinking")}</summary>
+        <div>{shown.text}</div>
+      </details>
+      <LeftOut left={shown.left} />
+    </>
+  );
+}
+
+function Failure({ node }: { node: ChatNode }) {
+  const given = node.metadata?.error;
+  const { code = "", message = "", hint = "" } = typeof given === "string" ? { code: given } : (given ?? {});
+  const title = wordFor(`failure.${code}`);
+  // What a model server or a plugin said is worth reading, and numbers are; what else Clotho says is in the title
+  // already.
+  const detail = title && !/^(provider|plugin|prompt)_/.test(code) ? "" : sentence(after(message, title));
+  const advice = wordFor(`failureHint.${code}`) || sentence(hint);
+  return (
+    <div class="failure" role="group" aria-label={t("message.failed")}>
+      {icon("warning")}
+      <div>
+        <p>
+          <strong>{title || t("message.failed")}</strong>
+        </p>
+        {detail && <p class="detail">{detail}</p>}
+        {advice && <p class="hint">{advice}</p>}
+        <div class="actions">
+          <button type="button" class="primary" onClick={() => run("message.reroll", node)}>
+            {icon("reroll")}
+            <span>{t("retry")}</span>
+          </button>
+          {code !== "interrupted" && <CommandButton id="session.model" wide />}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+/**
+ * What the server says of a model server before it comes to that one's own words; a title says it in every language.
+ */
+const LEADS = "'s answer cannot be understood| cannot be reached| failed| refused the request| asks to wait";
+const LEAD = new RegExp(`^the model server(?:${LEADS})[:\\s]*`, "i");
+
+/** A message without the words that the title has said already. */
+function after(message: string, title: string) {
+  if (title && LEAD.test(message)) return message.replace(LEAD, "");
+  const said = title.replace(/\.$/, "").toLowerCase();
+  return said && message.toLowerCase().startsWith(said) ? message.slice(said.length).replace(/^[:,\s]+/, "") : message;
+}
+
+/** What only brought a value into its rules; anything else means that a rule did not do its work. */
+const HARMLESS = new Set(["clamped", "rounded", "nothing_there"]);
+
+const UNKEPT = "values_failed";
+
+function Problems({ node }: { node: ChatNode }) {
+  const all = seenProblems(node.problems ?? []);
+  const harmless = all.filter(({ code }) => HARMLESS.has(code));
+  // Another model that did not keep the values is no rule.
+  const unkept = all.filter(({ code }) => code === UNKEPT);
+  const broken = all.filter(({ code }) => !HARMLESS.has(code) && code !== UNKEPT);
+  const list = (some: typeof all) => some.map((problem, i) => <ProblemLine key={i} problem={problem} />);
+  return (
+    <>
+      {unkept.length > 0 && (
+        <details class="aside problems broken" open>
+          <summary>{t("message.unkept")}</summary>
+          {list(unkept)}
+        </details>
+      )}
+      {broken.length > 0 && (
+        <details class="aside problems broken" open>
+          <summary>{t("message.broken", { n: broken.length })}</summary>
+          {list(broken)}
+        </details>
+      )}
+      {harmless.length > 0 && (
+        <details class="aside problems">
+          <summary>{t("message.adjusted", { n: harmless.length })}</summary>
+          {list(harmless)}
+        </details>
+      )}
+    </>
+  );
+}
+
+// Siblings
+
+/** More versions than these are counted only. */
+const MOST_DOTS = 12;
+
+/** The counter, and a dot for each version: a full one where the story went on from it. */
+function SiblingSwitch({ node }: { node: ChatNode }) {
+  const { index, count } = placeAmongSiblings(node);
+  const read = useSignal(0);
+  useEffect(() => {
+    if (count > 1 && count <= MOST_DOTS) void readVersions(node).then(() => (read.value += 1));
+  }, [node.id, count]);
+  void read.value;
+  if (count < 2 || isLinear.value) return null;
+  const followed = wentOnFrom(node);
+  const place = [t("siblings.place", { i: index + 1, n: count }), followed[index] ? "" : t("siblings.candidate")]
+    .filter(Boolean)
+    .join(", ");
+  const arrow = (which: "previous" | "next", symbol: string, can: boolean) => (
+    <button
+      type="button"
+      aria-label={t(`command.${which}`)}
+      aria-disabled={!can}
+      onClick={() => can && toSibling(node, which)}
+    >
+      {icon(symbol)}
+    </button>
+  );
+  return (
+    <div class="siblings" role="group" aria-label={place}>
+      {familyOf(node).value.some((id) => unread.value.includes(id)) && <b class="new">{t("unread.new")}</b>}
+      {arrow("previous", "left", index > 0)}
+      <button
+        type="button"
+        class="count"
+        aria-label={t("siblings.all", { i: index + 1, n: count })}
+        title={`${t("command.versions")} (V)`}
+        aria-expanded={fanned.value === familyKey(node)}
+        onClick={() => run("message.versions", node)}
+      >
+        <span>
+          {index + 1}/{count}
+        </span>
+      </button>
+      {arrow("next", "right", index < count - 1)}
+      {count <= MOST_DOTS && (
+        <span class="versions" aria-hidden="true" title={t("siblings.dots")}>
+          {followed.map((isFollowed, i) => (
+            <i key={i} class={`${isFollowed ? "confirmed" : "candidate"} ${i === index ? "here" : ""}`} />
+          ))}
+        </span>
+      )}
+    </div>
+  );
+}
+
+const SWIPE = 56;
+
+function swiped(node: ChatNode, from: { x: number; y: number }, event: TouchEvent) {
+  const touch = event.changedTouches[0];
+  if (!touch) return;
+  const [dx, dy] = [touch.clientX - from.x, touch.clientY - from.y];
+  if (event.type === "touchstart") Object.assign(from, { x: touch.clientX, y: touch.clientY });
+  else if (!isLinear.peek() && Math.abs(dx) > SWIPE && Math.abs(dx) > 2 * Math.abs(dy))
+    void toSibling(node, dx > 0 ? "previous" : "next");
+}

@@ -1,0 +1,91 @@
+// What narrows a search, and what comes first: chips below the box.
+import { h } from "../../vendor/preact.js";
+import { t } from "../lib/i18n.ts";
+import { session } from "../model/story.ts";
+import { icon } from "./parts.tsx";
+import type { SearchQuery } from "../lib/wire.d.ts";
+import type { Signal } from "../../vendor/preact.js";
+
+/** What narrows a search; empty: not by that. */
+export interface Filter {
+  session?: string;
+  where?: NonNullable<SearchQuery["where"]>;
+  role?: NonNullable<SearchQuery["role"]>;
+  days?: number;
+  rating?: number;
+  sort?: NonNullable<SearchQuery["sort"]>;
+}
+
+const PLACES = ["trunk", "off-trunk", "stash"] as const;
+const ROLES = ["user", "assistant"] as const;
+const DAYS = [1, 7, 30];
+const SORTS = ["newest", "oldest"] as const;
+const STARS = [1, 2, 3, 4, 5];
+const DAY = 86_400_000;
+
+/** The fields of the request that a filter stands for. */
+export function fieldsOf({ days, ...rest }: Filter): Omit<SearchQuery, "q"> {
+  return {
+    ...rest,
+    ...(days && { after: new Date(Date.now() - days * DAY).toISOString() }),
+    zone: zone(-new Date().getTimezoneOffset()),
+  };
+}
+
+/** Minutes ahead of UTC as `+02:00`. */
+export function zone(ahead: number) {
+  const two = (n: number) => String(Math.trunc(n)).padStart(2, "0");
+  return `${ahead < 0 ? "-" : "+"}${two(Math.abs(ahead) / 60)}:${two(Math.abs(ahead) % 60)}`;
+}
+
+/** Whether a filter leaves anything out. */
+export const narrows = ({ sort: _, ...rest }: Filter) => Object.keys(rest).length > 0;
+
+/** Each chip is on or off; of places, roles, times, stars and orders one is at most. */
+export function Filters({ filter }: { filter: Signal<Filter> }) {
+  const { session: only, where, role, days = 0, rating = 0, sort = "relevance" } = filter.value;
+  const here = session.value?.id;
+  /** Without what is not asked for any longer. */
+  const turn = (change: Filter) => {
+    const next = Object.entries({ ...filter.value, ...change }).filter(
+      ([, value]) => value !== "" && value !== 0 && value !== "relevance",
+    );
+    filter.value = Object.fromEntries(next) as Filter;
+  };
+  const chip = (on: boolean, label: string, act: () => unknown) => (
+    <button type="button" class={`chip ${on ? "on" : ""}`} aria-pressed={on} onClick={act}>
+      {label}
+    </button>
+  );
+  return (
+    <div class="filters" role="group" aria-label={t("search.filters")}>
+      {here && chip(Boolean(only), t("search.thisStory"), () => turn({ session: only ? "" : here }))}
+      {PLACES.map((place) =>
+        chip(where === place, t(`search.in.${place}`), () => turn({ where: where === place ? "" : place })),
+      )}
+      {ROLES.map((one) => chip(role === one, t(`search.role.${one}`), () => turn({ role: role === one ? "" : one })))}
+      {DAYS.map((n) => chip(days === n, t("search.days", { n }), () => turn({ days: days === n ? 0 : n })))}
+      <span class="stars" role="group" aria-label={t("rating.label")}>
+        {STARS.map((n) => {
+          const name = t(n === rating ? "rating.takeBack" : "search.stars", { n });
+          return (
+            <button
+              key={n}
+              type="button"
+              class={n <= rating ? "given" : ""}
+              aria-pressed={n === rating}
+              aria-label={name}
+              title={name}
+              onClick={() => turn({ rating: n === rating ? 0 : n })}
+            >
+              {icon("star")}
+            </button>
+          );
+        })}
+      </span>
+      {SORTS.map((one) =>
+        chip(sort === one, t(`search.sort.${one}`), () => turn({ sort: sort === one ? "relevance" : one })),
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,81 @@
+// Pictures of other servers in messages: the question whether they are shown, once for each character, in its place.
+import { h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { allowOutside, askHere, learnOutside, meetPictures, pictureAt, readOutside } from "../actions/outside.ts";
+import { focusMessage } from "../lib/focus.ts";
+import { addEnglish, locale, t } from "../lib/i18n.ts";
+import { hidePictures, hostsIn, showPictures } from "../lib/outside.ts";
+import words from "../lib/strings/en-outside.ts";
+import { characterById } from "../model/library.ts";
+import { askedAt, outsideOf } from "../model/outside.ts";
+import { nodeOf } from "../model/story.ts";
+import { icon } from "./parts.tsx";
+import type { ChatNode, Id } from "../lib/wire.d.ts";
+
+addEnglish(words);
+
+/** Whose answer holds for a message. A reader's own words, and what is nobody's, never load anything. */
+const cardOf = (node: ChatNode | null) => (node && node.role !== "user" ? (node.characterId ?? null) : null);
+
+const wayOf = (cid: Id) => ({ at: (address: string) => pictureAt(cid, address), failed: () => void readOutside(cid) });
+
+/**
+ * Shows the pictures of a text that was just drawn, or asks.
+ * @param id of the message
+ * @returns the question, where it is to be asked here
+ */
+export function usePictures(host: { current: HTMLElement | null }, id: Id, drawnFor: unknown[]) {
+  const cid = cardOf(nodeOf(id));
+  const hosts = useSignal<string[]>([]);
+  const allowed = cid === null ? null : outsideOf(cid).value.allowed;
+  useLayoutEffect(() => {
+    const found = cid && host.current ? hostsIn(host.current) : [];
+    if (found.join() !== hosts.peek().join()) hosts.value = found;
+  }, [id, cid, ...drawnFor]);
+  useLayoutEffect(() => {
+    if (!cid || !host.current) return;
+    if (allowed === true) showPictures(host.current, id, wayOf(cid));
+    else hidePictures(host.current, id, allowed === undefined ? null : () => askHere(cid, id));
+  }, [id, cid, allowed, ...drawnFor]);
+  const has = hosts.value.length > 0;
+  useLayoutEffect(() => (cid && has ? meetPictures(cid, id) : undefined), [id, cid, has]);
+  return cid && has && askedAt(cid) === id ? (
+    <Question cid={cid} id={id} hosts={hosts.value} isWanted={outsideOf(cid).value.wanted === id} />
+  ) : null;
+}
+
+/** The same for a text that is being written: nobody is asked before it is complete. */
+export function showPicturesNow(host: HTMLElement, node: ChatNode) {
+  const cid = cardOf(node);
+  if (!cid || !host.querySelector("[data-outside]")) return;
+  learnOutside(cid);
+  if (outsideOf(cid).value.allowed === true) showPictures(host, node.id, wayOf(cid));
+}
+
+/** @param props `isWanted`: a reader asked for it, and is led to it */
+function Question({ cid, id, hosts, isWanted }: { cid: Id; id: Id; hosts: string[]; isWanted: boolean }) {
+  const yes = useRef<HTMLButtonElement | null>(null);
+  useLayoutEffect(() => void (isWanted && yes.current?.focus()), [isWanted]);
+  const answer = async (allowed: boolean) => {
+    if (await allowOutside(cid, allowed)) focusMessage(id);
+  };
+  const name = characterById(cid)?.name ?? t("narrator");
+  return (
+    <div class="outside-question" role="group" aria-label={t("outside.ask", { name })}>
+      {icon("picture")}
+      <div>
+        <p>
+          <strong>{t("outside.ask", { name })}</strong>
+        </p>
+        <p>{t("outside.learns", { hosts: new Intl.ListFormat(locale.value).format(hosts) })}</p>
+        <div class="actions">
+          <button type="button" ref={yes} onClick={() => answer(true)}>
+            {t("outside.show")}
+          </button>
+          <button type="button" class="link" onClick={() => answer(false)}>
+            {t("outside.never")}
+          </button>
+        </div>
+      </div>
+    </div>
+  );
+}

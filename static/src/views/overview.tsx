@@ -1,0 +1,500 @@
+// The page that shows the whole tree of a story, over its chat. Loaded when first opened.
+import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
+import {
+  followOutline,
+  goThere,
+  holdOver,
+  holdOverStash,
+  letGo,
+  putHere,
+  readMessage,
+  readOutline,
+  stopComparing,
+  stopReading,
+  takeHere,
+  turnFold,
+  turnRuns,
+  turnSides,
+} from "../actions/overview.ts";
+import { run } from "../actions/commands.ts";
+import { markAlso, turnMark, turnMarking } from "../actions/tree-chosen.ts";
+import { giveBackFocus, leaveTree } from "../actions/tree-page.ts";
+import { excerpt } from "../lib/excerpt.ts";
+import { drawn as onScreen, isFocusLost } from "../lib/focus.ts";
+import { addEnglish, clock, locale, moment, t } from "../lib/i18n.ts";
+import words from "../lib/strings/en-overview.ts";
+import { chosen, fragments, labels, moving, stashBeside } from "../model/arrangement.ts";
+import { compared, cursor, failure, isMarking, isOverStash, marked, reading, runs, sides } from "../model/overview.ts";
+import { editing, loading, nodeOf, purges, session } from "../model/story.ts";
+import { isLinear } from "../tree/line.ts";
+import {
+  aim,
+  beginningOf,
+  carriedIn,
+  chosenCards,
+  comparedCards,
+  drawn,
+  placeName,
+  placeOf,
+  shownFor,
+} from "../tree/overview.ts";
+import { nameOf } from "../tree/speaker.ts";
+import { Labels } from "./label.tsx";
+import { Body } from "./message.tsx";
+import { MessageMenu } from "./message-menu.tsx";
+import { Blank, CommandButton, Waiting, icon, later } from "./parts.tsx";
+import { Failed } from "./reading.tsx";
+import "./tree-canvas.ts";
+import { STATES, Walk } from "./tree-walk.tsx";
+import type { Key } from "../lib/i18n.ts";
+import type { Drawn } from "../tree/overview.ts";
+import type { TreeCanvas } from "./tree-canvas.ts";
+import type { Scene } from "./tree-paint.ts";
+
+addEnglish(words);
+
+const Drawer = later(() => import("./tree-stash.tsx").then((module) => module.Drawer), 0);
+const Compared = later(() => import("./tree-compare.tsx").then((module) => module.Compared), 0);
+
+export function Overview() {
+  const sid = session.value?.id;
+  const isOpen = loading.value.state === "ready";
+  const texts = purges.value;
+  useEffect(() => (isOpen ? followOutline() : undefined), [sid, isOpen, texts]);
+  // What goes on in the chat is shown there.
+  const isElsewhere = isOpen && (isLinear.value || chosen.value !== null || editing.value !== null);
+  useEffect(() => {
+    if (isElsewhere) leaveTree();
+  }, [isElsewhere]);
+  useEffect(() => () => void onScreen().then(giveBackFocus), []);
+  return (
+    <section class="overview" aria-label={t("command.overview")}>
+      <h2 class="hidden">{t("command.overview")}</h2>
+      <Content />
+    </section>
+  );
+}
+
+function Content() {
+  const tree = drawn.value;
+  if (tree && tree.outline.size > 1) return <Whole key={session.value?.id} tree={tree} />;
+  const rest = tree ? (
+    <Blank symbol="tree" title={t("tree.empty")} hint={t("tree.emptyHint")} />
+  ) : failure.value ? (
+    <>
+      <Failed error={failure.value} />
+      <div class="actions">
+        <button type="button" onClick={readOutline}>
+          {t("retry")}
+        </button>
+      </div>
+    </>
+  ) : (
+    <Waiting rows={6} />
+  );
+  return (
+    <>
+      <div class="overview-bar">
+        <BackButton />
+      </div>
+      <div class="overview-rest">{rest}</div>
+    </>
+  );
+}
+
+const BackButton = () => (
+  <button
+    type="button"
+    class="tree-back"
+    aria-label={t("tree.back")}
+    title={`${t("tree.back")} (Esc)`}
+    onClick={leaveTree}
+  >
+    {icon("back")}
+    <span>{t("tree.back")}</span>
+  </button>
+);
+
+/** What a tree looks like now. */
+function sceneOf(tree: Drawn): Scene {
+  const { outline, cards, layout, head } = tree;
+  return {
+    outline,
+    cards,
+    layout,
+    head: cards.cardOf[head] ?? -1,
+    cursor: cards.cardOf[placeOf(tree)] ?? -1,
+    marked: chosenCards.value,
+    compared: comparedCards.value,
+    carried: cards.cardOf[carriedIn(outline)] ?? -1,
+    aim: aim.value && { card: cards.cardOf[aim.value.n] ?? -1, isPlace: aim.value.why === null },
+    words: (n) => beginningOf(outline, n) || t("tree.wordless"),
+    label: (n) => placeName(outline, n),
+    runText: (n) => t("tree.run", { n }),
+    beginning: t("tree.beginning"),
+  };
+}
+
+function Whole({ tree }: { tree: Drawn }) {
+  const ref = useRef<TreeCanvas | null>(null);
+  const box = useRef<HTMLDivElement | null>(null);
+  const legend = useSignal(false);
+  const at = placeOf(tree);
+  const focusTree = () =>
+    (box.current?.querySelector("[role=tree]") as HTMLElement | null | undefined)?.focus({ preventScroll: true });
+  const menu = async (n: number) => {
+    await readMessage(n);
+    await onScreen();
+    (box.current?.querySelector(".tree-message .more") as HTMLElement | null | undefined)?.click();
+  };
+  const enter = async (n: number) => {
+    await readMessage(n);
+    await onScreen();
+    (box.current?.querySelector(".tree-message") as HTMLElement | null | undefined)?.focus();
+  };
+  useLayoutEffect(() => {
+    const canvas = ref.current;
+    if (!canvas) return;
+    canvas.hooks = {
+      pick: (n) => (focusTree(), pick(n)),
+      go: goThere,
+      fold: (n) => (focusTree(), turnFold(n)),
+      menu: (n) => void menu(n),
+      take: (n) => takeHere(n) && (focusTree(), true),
+      over: holdOver,
+      stash: holdOverStash,
+      drop: () => void letGo(),
+      mark: (n) => (focusTree(), turnMark(n)),
+      choose: (all) => (focusTree(), markAlso(all)),
+    };
+    canvas.show(sceneOf(tree), placeOf(tree));
+    canvas.center(tree.head);
+    if (isFocusLost() || !box.current?.contains(document.activeElement)) focusTree();
+  }, []);
+  const named = labels.value;
+  const language = locale.value;
+  const over = aim.value;
+  const carried = moving.value;
+  const marks = marked.value;
+  const two = compared.value;
+  const isChoosing = isMarking.value;
+  useLayoutEffect(() => ref.current?.show(sceneOf(tree), at), [tree, at, named, language, over, carried, marks, two]);
+  useLayoutEffect(() => void (ref.current && (ref.current.isMarking = isChoosing)), [isChoosing]);
+  useEffect(() => {
+    if (marks.size === 0 && isFocusLost()) focusTree();
+  }, [marks]);
+  useEffect(() => {
+    // Nothing is moved any longer: put down, left, or gone.
+    if (carried !== null) return;
+    ref.current?.rest();
+    holdOver(undefined);
+    holdOverStash(false);
+    if (isFocusLost()) focusTree();
+  }, [carried]);
+  const place = cursor.value;
+  const isRead = reading.value;
+  const isOpen = stashBeside.value;
+  // A drawer that was left open does not take the keyboard from the tree.
+  const wasLeftOpen = useRef(isOpen);
+  if (!isOpen) wasLeftOpen.current = false;
+  useEffect(() => {
+    if (place === null) return;
+    let isOver = false;
+    // The place that the text beside it takes is known when it is drawn.
+    void onScreen().then(() => isOver || ref.current?.reveal(at));
+    return () => void (isOver = true);
+  }, [place, isRead]);
+  useEffect(() => {
+    if (isRead === null && two === null && isFocusLost()) focusTree();
+  }, [isRead, two]);
+  useEffect(() => {
+    if (two)
+      void onScreen().then(() =>
+        ref.current?.frame([two.from, two.to].map((id) => shownFor(tree, tree.outline.at.get(id) ?? 0))),
+      );
+  }, [two]);
+  useEffect(() => void onScreen().then(() => ref.current?.reveal(at)), [isOpen]);
+  const hidden = tree.outline.size - 1 - shownIn(tree);
+  const isBusy = isRead !== null || two !== null || legend.value;
+  return (
+    <div class={`overview-whole ${isOpen ? "has-stash" : ""} ${two ? "is-comparing" : ""}`} ref={box}>
+      <div class="overview-bar">
+        <BackButton />
+        <p class="aside tree-count">
+          {t("tree.count", { n: tree.outline.size - 1 })}
+          {hidden > 0 && <span> · {t("tree.folded", { n: hidden })}</span>}
+        </p>
+        <Tools
+          canvas={() => ref.current}
+          head={tree.head}
+          legend={() => (stopReading(), stopComparing(), (legend.value = !legend.peek()))}
+        />
+      </div>
+      {isOpen && (
+        <Drawer
+          tree={tree}
+          canvas={() => ref.current}
+          focusTree={focusTree}
+          isCovered={isBusy}
+          takesKeys={!wasLeftOpen.current}
+        />
+      )}
+      <div class="tree-field">
+        <tree-canvas ref={ref} aria-hidden="true" />
+        <Walk tree={tree} canvas={() => ref.current} enter={enter} menu={menu} />
+        {carried ? <MovingBar tree={tree} focusTree={focusTree} /> : marks.size > 0 && <ChosenBar />}
+      </div>
+      <aside
+        class={`tree-beside ${isBusy ? "" : "is-idle"}`}
+        aria-label={t(two ? "tree.compared" : isRead === null ? "tree.legend" : "tree.reading")}
+      >
+        {two ? (
+          <Compared {...two} back={() => (stopComparing(), focusTree())} />
+        ) : isRead === null ? (
+          <Legend />
+        ) : (
+          <Reading key={isRead} tree={tree} back={() => (stopReading(), focusTree())} />
+        )}
+      </aside>
+    </div>
+  );
+}
+
+/** So many letters say which message something would come below. */
+const AIMED = 60;
+
+/** What begins with something said is not quoted twice. */
+const unquoted = (text: string) => text.replace(/^["“]+/, "").replace(/["”]+$/, "");
+
+/** What is moved, where it would come, and why it cannot. */
+function MovingBar({ tree, focusTree }: { tree: Drawn; focusTree: () => void }) {
+  const to = aim.value;
+  const what = moving.value;
+  // Who chose it from a menu goes on by keys from where they were.
+  useEffect(() => {
+    if (!document.activeElement?.closest(".tree-walk")) focusTree();
+  }, []);
+  const put = (
+    <button type="button" class="primary" aria-disabled={to?.why !== null} onClick={putHere}>
+      {icon("move")}
+      <span>{t("command.placeHere")}</span>
+    </button>
+  );
+  const place =
+    to &&
+    (to.why
+      ? t(`tree.refused.${to.why}`)
+      : to.n === 0
+        ? t("tree.aimFirst")
+        : t("tree.aim", { text: unquoted(excerpt(beginningOf(tree.outline, to.n), AIMED)) || t("tree.wordless") }));
+  return (
+    <div class="tree-bar peek" role="status">
+      {icon(what?.isCopy ? "copyTo" : "move")}
+      <p>
+        {t(what?.isCopy ? "moving.copy" : "moving.text")} <q>{what?.name ?? ""}</q>
+        {place && <span class={to?.why ? "bad" : ""}>{place}</span>}
+      </p>
+      {to && put}
+      <CommandButton id="moving.elsewhere" wide />
+      <span data-takes="stash" class={isOverStash.value ? "is-over" : ""}>
+        <CommandButton id="moving.stash" wide />
+      </span>
+      <CommandButton id="moving.cancel" wide />
+      <CommandButton id="moving.cancelCopy" wide />
+    </div>
+  );
+}
+
+const CHOSEN = ["tree.compare", "tree.leaveOut", "tree.putBack", "tree.copy", "tree.prune", "tree.none"];
+
+/** What can be done with the messages that are chosen. */
+const ChosenBar = () => (
+  <div class="tree-bar peek" role="status">
+    {icon("check")}
+    <p>{t("chosen.text", { n: marked.value.size })}</p>
+    <div class="chosen">
+      {CHOSEN.map((id) => (
+        <CommandButton key={id} id={id} wide />
+      ))}
+    </div>
+  </div>
+);
+
+/**
+ * While something is moved, what is clicked is its place; a card of several messages opens, one of a single message is
+ * read.
+ */
+function pick(n: number) {
+  if (moving.peek()) return (holdOver(n), void putHere());
+  const { cards } = drawn.peek() ?? {};
+  if ((cards?.count[cards.cardOf[n] ?? 0] ?? 1) > 1) turnFold(n);
+  else void readMessage(n);
+}
+
+/** How many messages are on cards of their own or in runs. */
+const shownIn = ({ cards }: Drawn) => cards.count.reduce((sum, count) => sum + count, 0) - 1;
+
+interface ToolsProps {
+  canvas: () => TreeCanvas | null;
+  head: number;
+  legend: () => void;
+}
+
+function Tools({ canvas, head, legend }: ToolsProps) {
+  const tool = (label: Key, symbol: string, act: () => unknown, on?: boolean) => (
+    <button type="button" class="round" aria-label={t(label)} title={t(label)} aria-pressed={on} onClick={act}>
+      {icon(symbol)}
+    </button>
+  );
+  return (
+    <div class="tree-tools" role="group" aria-label={t("tree.tools")}>
+      {tool("tree.sides", "sides", turnSides, sides.value)}
+      {tool("tree.runs", "summarise", turnRuns, runs.value)}
+      {tool("tree.marking", "check", turnMarking, isMarking.value)}
+      <i />
+      {tool("tree.farther", "line", () => canvas()?.farther())}
+      {tool("tree.closer", "plus", () => canvas()?.closer())}
+      {tool("tree.fit", "fit", () => canvas()?.fit())}
+      {tool("tree.home", "here", () => canvas()?.center(head))}
+      <i />
+      <StashButton />
+      {tool("tree.legend", "help", legend)}
+    </div>
+  );
+}
+
+/** Says how much lies in it, and opens it beside the tree. */
+function StashButton() {
+  const n = fragments.value?.length ?? 0;
+  const name = n > 0 ? t("tree.stashHas", { n }) : t("command.stash");
+  return (
+    <button
+      type="button"
+      class="round stash-button"
+      data-takes="stash"
+      aria-label={name}
+      title={`${name} (D)`}
+      aria-pressed={stashBeside.value}
+      onClick={() => run("session.stash")}
+    >
+      {icon("stash")}
+      {n > 0 && <b aria-hidden="true">{n}</b>}
+    </button>
+  );
+}
+
+/** Commands of a message that need the chat around it; of those beside the line also what is about runs of it. */
+const APART = ["message.choose", "message.goOn", "message.otherModel"];
+const BESIDE = [...APART, "message.summarise"];
+
+/** What the chat has as buttons of a message, and what needs the whole tree. */
+const HERE = [
+  "message.branchHere",
+  "message.makeCurrent",
+  "message.compareHere",
+  "message.mergeHere",
+  "message.leaveOut",
+  "message.putBack",
+  "message.copy",
+  "message.why",
+];
+
+function Reading({ tree, back }: { tree: Drawn; back: () => void }) {
+  const node = nodeOf(reading.value);
+  const n = tree.outline.at.get(reading.value ?? "") ?? -1;
+  const keys = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || document.querySelector(":popover-open")) return;
+    event.preventDefault();
+    back();
+  };
+  if (!node || n < 0) return <Waiting rows={3} />;
+  const flags = tree.outline.flags[n] ?? 0;
+  const card = tree.cards.cardOf[n] ?? -1;
+  const isTrunk = tree.cards.trunk[card] === 1;
+  const isFolded = (tree.cards.hidden[card] ?? 0) > 0;
+  return (
+    <article
+      class="tree-message"
+      tabindex={-1}
+      aria-label={t("message.by", { name: nameOf(node), time: clock(node.timestamp) })}
+      onKeyDown={keys}
+    >
+      <header>
+        <b>{nameOf(node)}</b>
+        <time datetime={node.timestamp} title={moment(node.timestamp)}>
+          {clock(node.timestamp)}
+        </time>
+        <button
+          type="button"
+          class="round"
+          aria-label={t("tree.close")}
+          title={`${t("tree.close")} (Esc)`}
+          onClick={back}
+        >
+          {icon("close")}
+        </button>
+      </header>
+      <p class="tree-states">
+        <Labels nid={node.id} />
+        {n === tree.head && <span class="chip on">{t("tree.isHere")}</span>}
+        {STATES.filter(([flag]) => (flags & flag) !== 0).map(([, key]) => (
+          <span key={key} class="chip">
+            {t(key)}
+          </span>
+        ))}
+      </p>
+      <div class="tree-text" tabindex={0} role="group" aria-label={t("tree.text")}>
+        <Body node={node} />
+      </div>
+      <footer class="actions">
+        {n !== tree.head && node.status === "complete" && (
+          <button type="button" class="primary" onClick={() => goThere(n)}>
+            {icon("right")}
+            <span>{t("branches.go")}</span>
+          </button>
+        )}
+        {tree.cards.foldable[card] === 1 && (
+          <button type="button" onClick={() => turnFold(n)}>
+            {icon(isFolded ? "branches" : "sides")}
+            <span>{t(isFolded ? "tree.unfold" : "tree.fold")}</span>
+          </button>
+        )}
+        <span class="tree-more">
+          <CommandButton id="message.why" node={node} />
+          {node.status !== "generating" && <MessageMenu node={node} without={isTrunk ? APART : BESIDE} first={HERE} />}
+        </span>
+      </footer>
+    </article>
+  );
+}
+
+/** How each thing looks. */
+const SIGNS: [string, Key][] = [
+  ["head", "tree.sign.head"],
+  ["trunk", "tree.sign.trunk"],
+  ["side", "tree.sign.side"],
+  ["out", "tree.sign.out"],
+  ["writing", "tree.sign.writing"],
+  ["failed", "tree.sign.failed"],
+  ["unread", "tree.sign.unread"],
+  ["folded", "tree.sign.folded"],
+  ["run", "tree.sign.run"],
+];
+const WORDS = { folded: "+3", run: "···", failed: "!" } as Record<string, string>;
+
+const Legend = () => (
+  <div class="tree-legend">
+    <p>{t("tree.choose")}</p>
+    <h2>{t("tree.legend")}</h2>
+    <ul>
+      {SIGNS.map(([sign, key]) => (
+        <li key={sign}>
+          <span class={`sign sign-${sign}`} aria-hidden="true">
+            {WORDS[sign] ?? ""}
+          </span>
+          <span>{t(key)}</span>
+        </li>
+      ))}
+    </ul>
+  </div>
+);

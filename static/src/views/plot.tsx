@@ -1,0 +1,167 @@
+// How a value went along several timelines: a line each, told apart by colour, dashes and signs, and the same as a
+// table. Loaded when first opened.
+import { Fragment, h, useLayoutEffect, useSignal } from "../../vendor/preact.js";
+import { readBranches } from "../actions/branches.ts";
+import { attempt } from "../actions/failure.ts";
+import { drawable, readSeries } from "../actions/plot.ts";
+import { turningPoints, valueOn } from "../lib/chart.ts";
+import { t } from "../lib/i18n.ts";
+import { brief } from "../lib/text.ts";
+import { head, purges } from "../model/story.ts";
+import { namesOf } from "../tree/branches.ts";
+import { Chart, SHAPES } from "./chart.tsx";
+import { Modal, Waiting } from "./parts.tsx";
+import { useLatest } from "./reading.tsx";
+import type { Point } from "../lib/chart.ts";
+import type { Id } from "../lib/wire.d.ts";
+
+/** `n`: counted from 1 */
+export interface Drawn {
+  leafId: Id;
+  name: string;
+  n: number;
+  points: Point[];
+}
+
+/** So many characters of its newest words name a line. */
+const BEGINNING = 60;
+/** As many lines as there are signs to tell them apart. */
+const MOST = 6;
+
+export function Plot() {
+  const values = drawable();
+  const path = useSignal(values[0]?.path ?? "");
+  const lines = useSignal<Drawn[] | null>(null);
+  const hidden = useSignal<Id[]>([]);
+  useLayoutEffect(() => void (lines.value = null), [purges.value]);
+  useLatest(
+    () => attempt(() => readLines(path.value)),
+    (found) => found && (lines.value = found),
+    [path.value, purges.value],
+  );
+  const row = values.find((one) => one.path === path.value);
+  const drawn = (lines.value ?? []).filter(({ leafId }) => !hidden.value.includes(leafId));
+  const turn = (id: Id) =>
+    (hidden.value = hidden.peek().includes(id) ? hidden.peek().filter((one) => one !== id) : [...hidden.peek(), id]);
+  const choose = (event: Event) => {
+    lines.value = null;
+    path.value = (event.target as HTMLSelectElement).value;
+  };
+  return (
+    <Modal title={t("command.plot")} class="wide">
+      <div class="plot">
+        <label>
+          {t("compare.value")}
+          <select value={path.value} onChange={choose}>
+            {values.map((one) => (
+              <option key={one.path} value={one.path}>
+                {one.label}
+              </option>
+            ))}
+          </select>
+        </label>
+        {lines.value === null || !row ? (
+          <Waiting rows={5} />
+        ) : (
+          <>
+            <Chart lines={drawn} row={row} />
+            <fieldset>
+              <legend>{t("plot.lines")}</legend>
+              <ul class="legend">
+                {lines.value.map((line) => (
+                  <li key={line.leafId}>
+                    <label class="check">
+                      <input
+                        type="checkbox"
+                        checked={!hidden.value.includes(line.leafId)}
+                        onChange={() => turn(line.leafId)}
+                      />
+                      <Sample n={line.n} />
+                      <span>
+                        {line.n}. {line.name}
+                        {line.leafId === head.value && (
+                          <>
+                            {" "}
+                            <span class="chip">{t("branches.current")}</span>
+                          </>
+                        )}
+                      </span>
+                    </label>
+                  </li>
+                ))}
+              </ul>
+            </fieldset>
+            <Table lines={drawn} />
+          </>
+        )}
+      </div>
+    </Modal>
+  );
+}
+
+/** The line that the story is on, and the newest others. */
+async function readLines(path: string): Promise<Drawn[]> {
+  const here = head.peek() ?? "";
+  const { items } = await readBranches();
+  const others = items.filter(({ leafId, status }) => leafId !== here && status === "complete").slice(0, MOST - 1);
+  const own = items.find(({ leafId }) => leafId === here);
+  const names = namesOf(own ? [own, ...others] : others, BEGINNING);
+  const named = [here, ...others.map(({ leafId }) => leafId)].map((leafId) => ({
+    leafId,
+    name: names.get(leafId) ?? t("plot.here"),
+  }));
+  const series = await readSeries(
+    path,
+    named.map(({ leafId }) => leafId),
+  );
+  const number = (value: unknown) => (typeof value === "number" ? value : null);
+  return named.map((one, i) => ({
+    ...one,
+    n: i + 1,
+    points: (series[i] ?? []).map(({ turn, value }) => ({ turn, value: number(value) })),
+  }));
+}
+
+/** How a line looks. */
+const Sample = ({ n }: { n: number }) => (
+  <svg class="sample" viewBox="0 0 36 14" aria-hidden="true">
+    <g class={`series series-${n}`}>
+      <path d="M1 7H35" />
+      <path class="sign" d={SHAPES[n - 1]} transform="translate(18 7)" />
+    </g>
+  </svg>
+);
+
+/** The same in words: the turns at which a value became another. */
+function Table({ lines }: { lines: Drawn[] }) {
+  const turns = turningPoints(lines.map(({ points }) => points));
+  return (
+    <details>
+      <summary>{t("plot.table")}</summary>
+      <div class="table" tabindex={0}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">{t("plot.turnHead")}</th>
+              {lines.map(({ n, name }) => (
+                <th key={n} scope="col">
+                  {n}. {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {turns.map((turn) => (
+              <tr key={turn}>
+                <th scope="row">{turn}</th>
+                {lines.map(({ n, points }) => (
+                  <td key={n}>{brief(valueOn(points, turn))}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,166 @@
+// One preset that makes prompts, being edited: its prompts in their order, its other texts, what it asks of the model.
+// Loaded when first opened.
+import { Fragment, h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { usePreset } from "../actions/presets.ts";
+import { copyPreset, editing } from "../actions/preset-edit.ts";
+import { addEnglish, t } from "../lib/i18n.ts";
+import { whenLookedAt } from "../lib/looked.ts";
+import { keyring } from "../lib/once.ts";
+import words from "../lib/strings/en-preset-edit.ts";
+import { forgetUnder } from "../model/begun.ts";
+import { session } from "../model/story.ts";
+import { Held, useHeld } from "./held.tsx";
+import { Blank, Waiting, icon, isBegun } from "./parts.tsx";
+import { begunIn } from "./preset-part.tsx";
+import { Preview } from "./preset-preview.tsx";
+import { Prompts } from "./preset-prompts.tsx";
+import { Models, Sampling, Texts } from "./preset-settings.tsx";
+import { Sure, takeFocus } from "./sure.tsx";
+import type { ComponentChildren } from "../../vendor/preact.js";
+import type { Key } from "../lib/i18n.ts";
+import type { Id } from "../lib/wire.d.ts";
+
+addEnglish(words);
+
+/** @param props `goTo`: another preset to edit */
+export function PresetEditor({ id, back, goTo }: { id: Id; back: () => void; goTo: (id: Id) => void }) {
+  const edit = useRef(editing(id)).current;
+  const keyFor = useRef(keyring()).current;
+  useEffect(() => {
+    void edit.load();
+    return whenLookedAt(() => edit.trouble.peek() === null && void edit.load());
+  }, []);
+  const box = useRef<HTMLDivElement | null>(null);
+  /** What is done once it is certain that what was typed may go. */
+  const asking = useSignal<(() => unknown) | null>(null);
+  const ask = (within: Element | null, act: () => unknown) => void (isBegun(within) ? (asking.value = act) : act());
+  const surely = (act: () => unknown) => () => ask(box.current, act);
+  const preset = edit.preset.value;
+  const serves = session.value?.presetId === id;
+  const held = useHeld(preset?.updatedAt);
+  const copy = async () => {
+    const made = await copyPreset(id, t("presetEdit.copyOf", { name: preset?.name ?? "" }).slice(0, 200), keyFor);
+    if (made) goTo(made.id);
+  };
+  const drop = () => {
+    const act = asking.peek();
+    asking.value = null;
+    forgetUnder(begunIn(edit));
+    void act?.();
+  };
+  const head = (
+    <>
+      <div class="actions start">
+        <button type="button" ref={takeFocus} onClick={surely(back)}>
+          {icon("back")}
+          <span>{t("presetEdit.back")}</span>
+        </button>
+        {preset && (
+          <>
+            {session.value && (
+              <button type="button" aria-pressed={serves} onClick={() => usePreset(serves ? null : id)}>
+                {icon("play")}
+                <span>{t(serves ? "preset.unuse" : "preset.use")}</span>
+              </button>
+            )}
+            <button type="button" onClick={surely(copy)}>
+              {icon("copy")}
+              <span>{t("presetEdit.copy")}</span>
+            </button>
+            <button
+              type="button"
+              aria-disabled={edit.back.value.length === 0 ? "true" : undefined}
+              onClick={surely(() => edit.back.peek().length > 0 && edit.undo())}
+            >
+              {icon("undo")}
+              <span>{t("presetEdit.undo")}</span>
+            </button>
+          </>
+        )}
+      </div>
+      {held?.id === id && <Held model={held.model} />}
+      {asking.value && (
+        <Sure
+          text={t("typed.text")}
+          yes={t("typed.drop")}
+          no={t("typed.keep")}
+          act={drop}
+          keep={() => (asking.value = null)}
+        />
+      )}
+    </>
+  );
+  if (edit.trouble.value === "gone")
+    return (
+      <>
+        {head}
+        <Blank symbol="warning" title={t("presetEdit.gone")} hint={t("presetEdit.goneHint")} />
+      </>
+    );
+  if (edit.trouble.value === "unread")
+    return (
+      <>
+        {head}
+        <Blank symbol="warning" title={t("preset.unread")}>
+          <button type="button" class="primary" onClick={edit.load}>
+            {t("retry")}
+          </button>
+        </Blank>
+      </>
+    );
+  if (!preset)
+    return (
+      <>
+        {head}
+        <Waiting rows={5} />
+      </>
+    );
+  if (!preset.effective)
+    return (
+      <>
+        {head}
+        <Blank symbol="warning" title={t("presetEdit.none")} hint={t("presetEdit.noneHint")} />
+      </>
+    );
+  const version = edit.version.value;
+  return (
+    <div class="stash preset-editor" ref={box}>
+      {head}
+      <section aria-label={t("presetEdit.prompts")}>
+        <h3>{t("presetEdit.prompts")}</h3>
+        <p class="aside">{t("presetEdit.promptsText")}</p>
+        <Prompts edit={edit} preset={preset} ask={ask} />
+      </section>
+      <Fold title="presetEdit.sampling">
+        <Sampling key={version} edit={edit} preset={preset} />
+      </Fold>
+      <Fold title="presetEdit.texts">
+        <Texts key={version} edit={edit} preset={preset} />
+      </Fold>
+      <Fold title="presetEdit.models">
+        <Models key={version} edit={edit} preset={preset} />
+      </Fold>
+      {session.value && (
+        <Fold title="presetEdit.preview">
+          <Preview preset={preset} />
+        </Fold>
+      )}
+    </div>
+  );
+}
+
+/** A part of the page that is drawn once it is opened. */
+function Fold({ title, children }: { title: Key; children?: ComponentChildren }) {
+  const met = useSignal(false);
+  const isOpen = useSignal(false);
+  const turn = (event: Event) => {
+    isOpen.value = (event.target as HTMLDetailsElement).open;
+    met.value ||= isOpen.peek();
+  };
+  return (
+    <details class="section-fold" onToggle={turn}>
+      <summary>{t(title)}</summary>
+      {met.value && <div>{children}</div>}
+    </details>
+  );
+}

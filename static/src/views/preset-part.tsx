@@ -1,0 +1,235 @@
+// One prompt of a preset, being written.
+import { h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { t } from "../lib/i18n.ts";
+import { REPLACED, freshIdentifier, hasPlace, orderOf, partsOf } from "../lib/preset.ts";
+import { keepBegun } from "../model/begun.ts";
+import { fieldsOf, fillIn, useBegun } from "./begun.ts";
+import { icon } from "./parts.tsx";
+import { Meanwhile } from "./preset-settings.tsx";
+import { takeFocus } from "./sure.tsx";
+import type { PresetChange, PresetPart } from "../lib/wire.d.ts";
+import type { Editing } from "../actions/preset-edit.ts";
+
+const ROLES = ["system", "user", "assistant"] as const;
+const TRIGGERS = ["normal", "continue", "impersonate", "swipe", "regenerate", "quiet"] as const;
+/** What a prompt says that says nothing of its place. */
+const PLACE = { injection_position: 0, injection_depth: 4, injection_order: 100 };
+
+/** The name under which is kept what was begun of the parts of a preset. */
+export const begunIn = ({ id }: Editing) => `preset.${id}.`;
+
+interface PartFormProps {
+  edit: Editing;
+  part: PresetPart | null;
+  isGone?: boolean;
+  title: string;
+  done: () => void;
+}
+
+/** @param props without a part a new one; `isGone`: somebody has deleted it meanwhile */
+export function PartForm({ edit, part, isGone = false, title, done }: PartFormProps) {
+  const key = begunIn(edit) + (part?.identifier ?? "");
+  const begun = useBegun(key);
+  // A field has line breaks of one kind: those of a file are no change.
+  const start = useRef<Partial<PresetPart>>(
+    part
+      ? { ...part, ...(part.content !== undefined && { content: part.content.replaceAll("\r\n", "\n") }) }
+      : { role: "system" },
+  ).current;
+  const isMarker = start.marker === true;
+  const isInChat = useSignal(begun?.place ? begun.place === "1" : start.injection_position === 1);
+  const meanwhile = useSignal<PresetChange | null>(null);
+  const busy = useRef(false);
+  const form = useRef<HTMLFormElement | null>(null);
+  /** The identifier of a new one stays the same if it has to be sent again. */
+  const fresh = useRef("");
+
+  const typedIn = () => {
+    const typed = new FormData(form.current as HTMLFormElement);
+    const number = (key: keyof typeof PLACE) =>
+      typed.get(key) === null || typed.get(key) === "" ? (start[key] ?? PLACE[key]) : Number(typed.get(key));
+    return {
+      name: String(typed.get("name") ?? "").trim(),
+      role: String(typed.get("role")) as NonNullable<PresetPart["role"]>,
+      ...(!isMarker && { content: String(typed.get("content") ?? "").replaceAll("\r\n", "\n") }),
+      ...(hasPlace({ identifier: part?.identifier ?? "" }) && {
+        injection_position: Number(isInChat.peek()),
+        injection_depth: number("injection_depth"),
+        injection_order: number("injection_order"),
+      }),
+      injection_trigger: TRIGGERS.filter((word) => typed.has(`on-${word}`)),
+      ...(REPLACED.has(part?.identifier ?? "") && { forbid_overrides: typed.has("forbid") }),
+    };
+  };
+  /** What differs from what was there when the form was opened. */
+  const written = (): Partial<PresetPart> => {
+    const before = {
+      role: "system",
+      content: "",
+      injection_trigger: [],
+      forbid_overrides: false,
+      ...PLACE,
+      ...start,
+      name: part ? title : "",
+    };
+    const isOther = ([key, value] = ["", ""] as [string, unknown]) =>
+      JSON.stringify(value) !== JSON.stringify((before as Record<string, unknown>)[key]);
+    return Object.fromEntries(Object.entries(typedIn()).filter(isOther));
+  };
+  const keep = () => form.current && keepBegun(key, Object.keys(written()).length > 0 ? fieldsOf(form.current) : null);
+  useLayoutEffect(() => {
+    if (begun && form.current) fillIn(form.current, begun);
+  }, []);
+  const save = async (event: Event) => {
+    event.preventDefault();
+    if (busy.current) return;
+    const isNew = part === null || isGone;
+    const fields = isGone ? typedIn() : written();
+    if (!isNew && Object.keys(fields).length === 0) return done();
+    busy.current = true;
+    const came = await edit.change((now) => {
+      if (!isNew) return { prompts: [{ identifier: part.identifier, ...fields }] };
+      const identifier = (fresh.current ||= freshIdentifier(now));
+      return {
+        prompts: [{ identifier, role: "system", ...fields, name: fields.name || t("presetEdit.nameless") }],
+        order: [...orderOf(now), { identifier, enabled: true }],
+      };
+    });
+    busy.current = false;
+    if (came?.is === "written") done();
+    // Of what is gone by now the list tells.
+    const isThere = isNew || partsOf(edit.preset.peek() ?? {}).some(({ identifier }) => identifier === part.identifier);
+    if (came?.is === "changed" && isThere) meanwhile.value = came.now;
+  };
+  const takeTheirs = () => (done(), (edit.version.value += 1));
+  return (
+    <form ref={form} onSubmit={save} onInput={keep} onChange={keep} aria-label={title}>
+      {begun && (
+        <p class="aside" role="status">
+          {t("lore.begunHere")}
+        </p>
+      )}
+      <label>
+        {t("lore.fieldName")}
+        <input name="name" required={part === null} maxlength={200} ref={takeFocus} defaultValue={part ? title : ""} />
+      </label>
+      {!isMarker && (
+        <label>
+          {t("presetEdit.content")}
+          <textarea name="content" rows={8} spellcheck={false} defaultValue={start.content ?? ""} />
+          <small>{t("presetEdit.contentHint")}</small>
+        </label>
+      )}
+      <div class="pair">
+        <label>
+          {t("presetEdit.role")}
+          <select name="role" defaultValue={start.role ?? "system"}>
+            {ROLES.map((role) => (
+              <option key={role} value={role} selected={role === (start.role ?? "system")}>
+                {t(`presetEdit.role.${role}`)}
+              </option>
+            ))}
+          </select>
+        </label>
+        {hasPlace({ identifier: part?.identifier ?? "" }) && (
+          <label>
+            {t("presetEdit.place")}
+            <select
+              name="place"
+              onChange={(e: Event) => (isInChat.value = (e.target as HTMLSelectElement).value === "1")}
+            >
+              <option value="0" selected={!isInChat.peek()}>
+                {t("presetEdit.inOrder")}
+              </option>
+              <option value="1" selected={isInChat.peek()}>
+                {t("presetEdit.inChat")}
+              </option>
+            </select>
+          </label>
+        )}
+      </div>
+      {isInChat.value && (
+        <div class="pair">
+          <label>
+            {t("presetEdit.depth")}
+            <input
+              type="number"
+              name="injection_depth"
+              min="0"
+              max="10000"
+              step="1"
+              required
+              defaultValue={String(start.injection_depth ?? 4)}
+            />
+            <small>{t("presetEdit.depthHint")}</small>
+          </label>
+          <label>
+            {t("presetEdit.order")}
+            <input
+              type="number"
+              name="injection_order"
+              min="-10000"
+              max="10000"
+              step="1"
+              required
+              defaultValue={String(start.injection_order ?? 100)}
+            />
+            <small>{t("presetEdit.orderHint")}</small>
+          </label>
+        </div>
+      )}
+      {REPLACED.has(part?.identifier ?? "") && (
+        <label class="check">
+          <input type="checkbox" name="forbid" defaultChecked={start.forbid_overrides === true} />
+          <span>
+            {t("presetEdit.forbid")}
+            <small>{t("presetEdit.forbidHint")}</small>
+          </span>
+        </label>
+      )}
+      <details>
+        <summary>{t("presetEdit.triggers")}</summary>
+        <p class="aside">{t("presetEdit.triggersText")}</p>
+        <div class="pair">
+          {TRIGGERS.map((word) => (
+            <label key={word} class="check">
+              <input
+                type="checkbox"
+                name={`on-${word}`}
+                defaultChecked={(start.injection_trigger ?? []).includes(word)}
+              />
+              <span>{t(`presetEdit.trigger.${word}`)}</span>
+            </label>
+          ))}
+        </div>
+      </details>
+      {isGone ? (
+        <div class="failure" role="alert">
+          {icon("warning")}
+          <div>
+            <p>{t("presetEdit.partGone")}</p>
+            <p class="hint">{t("presetEdit.partGoneHint")}</p>
+          </div>
+        </div>
+      ) : (
+        meanwhile.value && (
+          <Meanwhile
+            now={meanwhile.value}
+            keepMine={() => ((meanwhile.value = null), form.current?.requestSubmit())}
+            takeTheirs={takeTheirs}
+          />
+        )
+      )}
+      <div class="actions">
+        <button type="button" onClick={done}>
+          {t("cancel")}
+        </button>
+        {(isGone || !meanwhile.value) && (
+          <button type="submit" class="primary">
+            {t(isGone ? "presetEdit.saveNew" : "save")}
+          </button>
+        )}
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,88 @@
+// The prompt that the open story would send by a preset: made anew after each change.
+import { Fragment, h, useSignal } from "../../vendor/preact.js";
+import { promptBy } from "../actions/preset-edit.ts";
+import { wordsFor } from "../actions/failure.ts";
+import { excerpt } from "../lib/excerpt.ts";
+import { t, wordFor } from "../lib/i18n.ts";
+import { partsOf } from "../lib/preset.ts";
+import { plain, sentence } from "../lib/text.ts";
+import { ApiError } from "../net/api.ts";
+import { Waiting } from "./parts.tsx";
+import { useLatest } from "./reading.tsx";
+import { slotName } from "./slots.ts";
+import type { Trace, WholePreset } from "../lib/wire.d.ts";
+
+/** So much of a text is looked at for how it begins. */
+const MOST_TEXT = 1000;
+
+export function Preview({ preset }: { preset: WholePreset }) {
+  const known = useSignal<Trace | ApiError | null>(null);
+  useLatest(
+    () => promptBy(preset.id),
+    (came) => came && (known.value = came),
+    [preset.id, preset.updatedAt],
+  );
+  const found = known.value;
+  if (!found) return <Waiting rows={4} />;
+  if (found instanceof ApiError) {
+    const { text, hint } = wordsFor(found);
+    return (
+      <p class="aside bad">
+        {text} {hint}
+      </p>
+    );
+  }
+  const { messages = [], blueprint = [], tokens, error } = found;
+  const left = blueprint.filter((block) => block.kept === false);
+  return (
+    <>
+      <p class="aside">
+        {t("presetEdit.previewText")}
+        {tokens && (
+          <>
+            {" "}
+            {tokens.by === "estimate" ? "≈ " : ""}
+            {t("why.tokens", { n: tokens.count })}.
+          </>
+        )}
+      </p>
+      {error && (
+        <p class="aside bad">
+          {sentence(error.message)} {sentence(error.hint ?? "")}
+        </p>
+      )}
+      <ol class="preview">
+        {messages.map((message, i) => (
+          <li key={i}>
+            <details>
+              <summary>
+                <span class="chip">{wordFor(`presetEdit.role.${message.role}`) || message.role}</span>{" "}
+                {message.name ? (
+                  <>
+                    <b>{message.name}</b>{" "}
+                  </>
+                ) : (
+                  ""
+                )}
+                {excerpt(plain(message.content.slice(0, MOST_TEXT)), 140)}
+              </summary>
+              <pre tabindex={0}>{message.content}</pre>
+            </details>
+          </li>
+        ))}
+      </ol>
+      {left.length > 0 && (
+        <>
+          <p>{t("presetEdit.left")}</p>
+          <ul class="blocks">
+            {left.map((block, i) => (
+              <li key={i} class="dropped">
+                <b>{slotName(block, partsOf(preset))}</b> <small>{wordFor(`why.left.${block.why}`) || block.why}</small>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </>
+  );
+}

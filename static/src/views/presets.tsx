@@ -1,0 +1,403 @@
+// Presets: by kind, found, looked into, edited, named, taken along, deleted, brought in. Loaded when first opened.
+import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { doneWithErrors } from "../actions/done-with.ts";
+import {
+  bringPreset,
+  readPreset,
+  readPresets,
+  removePreset,
+  renamePreset,
+  takePreset,
+  usePreset,
+} from "../actions/presets.ts";
+import { chooser } from "../lib/chooser.ts";
+import { addEnglish, ago, moment, t, wordFor } from "../lib/i18n.ts";
+import cards from "../lib/strings/en-cards.ts";
+import words from "../lib/strings/en-presets.ts";
+import editWords from "../lib/strings/en-preset-edit.ts";
+import { keyring } from "../lib/once.ts";
+import { session } from "../model/story.ts";
+import { copyPreset } from "../actions/preset-edit.ts";
+import { Held, useHeld } from "./held.tsx";
+import { Parts } from "./json.tsx";
+import { Blank, Modal, Waiting, icon, later } from "./parts.tsx";
+import { DropPlace, NameForm } from "./shelf.tsx";
+import { ScriptForm, StoryScripts } from "./scripts.tsx";
+import { takeFocus } from "./sure.tsx";
+import type { Id, Preset, WholePreset } from "../lib/wire.d.ts";
+
+addEnglish(words);
+addEnglish(cards);
+addEnglish(editWords);
+
+const PresetEditor = later(() => import("./preset-editor.tsx").then((module) => module.PresetEditor));
+
+/** In the order in which they are shown. */
+const KINDS = [
+  "openai",
+  "textgen",
+  "kobold",
+  "novel",
+  "instruct",
+  "context",
+  "sysprompt",
+  "reasoning",
+  "regex",
+  "quickReplies",
+  "group",
+  "variables",
+  "theme",
+];
+
+const kindName = (kind: string) => wordFor(`preset.kind.${kind}`) || kind;
+
+/** @param props the one that is looked into at once */
+export function Presets({ presetId }: { presetId: Id | null }) {
+  const all = useSignal<Preset[] | null>(null);
+  const isUnread = useSignal(false);
+  const coming = useSignal(0);
+  /** Files of which nobody knows yet what they are for. */
+  const unsure = useSignal<File[]>([]);
+  const read = async () => {
+    isUnread.value = false;
+    const found = await readPresets();
+    if (found) all.value = found;
+    isUnread.value = !found;
+  };
+  useEffect(() => void read(), []);
+  const bring = async (files: File[], kind: string | undefined) => {
+    doneWithErrors();
+    coming.value += 1;
+    const known = new Set(all.peek()?.map(({ id }) => id));
+    for (const file of files) {
+      if ((await bringPreset(file, kind, known)) === "unsure") unsure.value = [...unsure.peek(), file];
+    }
+    coming.value -= 1;
+    await read();
+  };
+  const answered = (file: File, kind: string | null) => {
+    unsure.value = unsure.peek().filter((one) => one !== file);
+    if (kind) void bring([file], kind);
+  };
+  const choose = useRef(chooser((files) => bring(files, undefined), { accept: ".json" })).current;
+  const isWriting = useSignal(false);
+  const written = async (isSaved: boolean) => {
+    if (isSaved) await read();
+    isWriting.value = false;
+    first.current?.focus();
+  };
+  const first = useRef<HTMLButtonElement | null>(null);
+  const drop = async (preset: Preset) => {
+    // What was pressed goes with its row.
+    if (await removePreset(preset, read)) first.current?.focus();
+  };
+  /** The one that is being edited, and the one that was, where the keyboard comes back to. */
+  const editing = useSignal<Id | null>(null);
+  const last = useSignal<Id | null>(null);
+  const back = () => {
+    last.value = editing.peek();
+    editing.value = null;
+    void read();
+  };
+  const open = (id: Id) => {
+    editing.value = id;
+    // It is called what the list calls it.
+    if (!all.peek()?.some((preset) => preset.id === id)) void read();
+  };
+  const keyFor = useRef(keyring()).current;
+  const begin = async () => {
+    const made = await copyPreset("own", freeName(all.peek() ?? []), keyFor);
+    if (made) open(made.id);
+  };
+  const list = all.value;
+  const at = editing.value;
+  const title = list?.find(({ id }) => id === at)?.name ?? t("command.presets");
+  if (at)
+    return (
+      <Modal title={title} class="wide lore presets" keeps>
+        <PresetEditor key={at} id={at} back={back} goTo={open} />
+      </Modal>
+    );
+  return (
+    <Modal title={t("command.presets")} class="wide lore presets" keeps>
+      <DropPlace text="preset.drop" bring={(files) => bring(files, undefined)}>
+        <p class="aside">{t("preset.text")}</p>
+        <div class="actions start">
+          <button type="button" onClick={begin}>
+            {icon("plus")}
+            <span>{t("presetEdit.begin")}</span>
+          </button>
+          <button type="button" ref={first} onClick={choose}>
+            {icon("upload")}
+            <span>{t("preset.bring")}</span>
+          </button>
+          <button type="button" aria-expanded={isWriting.value} onClick={() => (isWriting.value = !isWriting.peek())}>
+            {icon("edit")}
+            <span>{t("script.new")}</span>
+          </button>
+        </div>
+        {isWriting.value && <ScriptForm id={null} done={written} />}
+        <StoryScripts />
+        {coming.value > 0 && (
+          <p class="aside" role="status">
+            {t("preset.coming")}
+          </p>
+        )}
+        {unsure.value.map((file) => (
+          <Unsure key={file} file={file} answer={(kind) => answered(file, kind)} />
+        ))}
+        {isUnread.value && (
+          <Blank symbol="warning" title={t("preset.unread")}>
+            <button type="button" class="primary" onClick={read}>
+              {t("retry")}
+            </button>
+          </Blank>
+        )}
+        {list === null ? (
+          !isUnread.value && <Waiting rows={3} />
+        ) : list.length === 0 ? (
+          <Blank symbol="preset" title={t("preset.empty")} hint={t("preset.emptyHint")} />
+        ) : (
+          <Shelf list={list} presetId={presetId} last={last.value} read={read} drop={drop} edit={open} />
+        )}
+      </DropPlace>
+    </Modal>
+  );
+}
+
+function Unsure({ file, answer }: { file: File; answer: (kind: string | null) => void }) {
+  const keep = (event: Event) => {
+    event.preventDefault();
+    answer(String(new FormData(event.target as HTMLFormElement).get("kind")));
+  };
+  return (
+    <form class="elsewhere unsure" onSubmit={keep}>
+      <label>
+        {t("preset.unsure", { name: file.name })}
+        <select name="kind" ref={takeFocus}>
+          {KINDS.map((kind) => (
+            <option key={kind} value={kind}>
+              {kindName(kind)}
+            </option>
+          ))}
+        </select>
+      </label>
+      <div class="actions">
+        <button type="button" onClick={() => answer(null)}>
+          {t("cancel")}
+        </button>
+        <button type="submit" class="primary">
+          {t("preset.keep")}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** A name that no preset has. */
+function freeName(all: Preset[]) {
+  const taken = new Set(all.map(({ name }) => name));
+  const name = (n: number) => (n === 1 ? t("presetEdit.own") : `${t("presetEdit.own")} ${n}`);
+  let n = 1;
+  while (taken.has(name(n))) n += 1;
+  return name(n);
+}
+
+interface ShelfProps {
+  list: Preset[];
+  presetId: Id | null;
+  last: Id | null;
+  read: () => unknown;
+  drop: (preset: Preset) => unknown;
+  edit: (id: Id) => void;
+}
+
+function Shelf({ list, presetId, last, read, drop, edit }: ShelfProps) {
+  const query = useSignal("");
+  const wanted = useSignal("");
+  const words = query.value.toLocaleLowerCase().split(/\s+/).filter(Boolean);
+  const found = list.filter(
+    ({ kind, name }) =>
+      (!wanted.value || kind === wanted.value) && words.every((word) => name.toLocaleLowerCase().includes(word)),
+  );
+  const kinds = KINDS.filter((kind) => list.some((preset) => preset.kind === kind));
+  const seek = (event: Event) => {
+    const field = event.target as HTMLInputElement;
+    // What is looked for is no text that could be lost.
+    field.defaultValue = field.value;
+    query.value = field.value;
+  };
+  const choose = (event: Event) => (wanted.value = (event.target as HTMLSelectElement).value);
+  const held = useHeld(list);
+  const row = (preset: Preset) => (
+    <Row
+      key={preset.id}
+      preset={preset}
+      heldBy={held?.id === preset.id ? held.model : null}
+      isOpened={preset.id === presetId}
+      isLast={preset.id === last}
+      read={read}
+      drop={() => drop(preset)}
+      edit={() => edit(preset.id)}
+    />
+  );
+  return (
+    <>
+      <search class="sieve">
+        <div class="row">
+          <input
+            type="search"
+            aria-label={t("preset.find")}
+            placeholder={t("preset.find")}
+            value={query.value}
+            onInput={seek}
+          />
+          <select aria-label={t("preset.kind")} value={wanted.value} onChange={choose}>
+            <option value="">{t("preset.all")}</option>
+            {kinds.map((kind) => (
+              <option key={kind} value={kind}>
+                {kindName(kind)}
+              </option>
+            ))}
+          </select>
+        </div>
+      </search>
+      <p class="aside" role="status">
+        {found.length === 0 ? t("preset.none") : t("preset.count", { n: found.length })}
+      </p>
+      {kinds.map((kind) => {
+        const some = found.filter((preset) => preset.kind === kind);
+        return (
+          some.length > 0 && (
+            <section key={kind} aria-label={kindName(kind)}>
+              <h3>
+                {kindName(kind)} <small>{some.length}</small>
+              </h3>
+              <ul>{some.map(row)}</ul>
+            </section>
+          )
+        );
+      })}
+    </>
+  );
+}
+
+interface RowProps {
+  preset: Preset;
+  heldBy: string | null;
+  isOpened: boolean;
+  isLast: boolean;
+  read: () => unknown;
+  drop: () => unknown;
+  edit: () => void;
+}
+
+function Row({
+  preset: { id, kind, name, file, models = [], updatedAt },
+  heldBy,
+  isOpened,
+  isLast,
+  read,
+  drop,
+  edit,
+}: RowProps) {
+  const naming = useSignal(false);
+  const looking = useSignal(isOpened);
+  const rename = useRef<HTMLButtonElement | null>(null);
+  const box = useRef<HTMLLIElement | null>(null);
+  useLayoutEffect(() => {
+    if (isOpened) box.current?.scrollIntoView({ block: "nearest" });
+  }, []);
+  const done = () => {
+    naming.value = false;
+    rename.current?.focus();
+  };
+  const written = async (isSaved: boolean) => {
+    if (isSaved) await read();
+    done();
+  };
+  const save = async (next: string) => {
+    if (next !== name && !(await renamePreset(id, next))) return;
+    await read();
+    done();
+  };
+  // Only these make prompts.
+  const mayServe = kind === "openai" && session.value !== null;
+  const isScript = kind === "regex";
+  const serves = session.value?.presetId === id;
+  return (
+    <li class="fragment" ref={box}>
+      <article aria-label={name}>
+        <h4>
+          {name}
+          {(serves || heldBy !== null) && (
+            <>
+              {" "}
+              <span class="chip on">{t("preset.used")}</span>
+            </>
+          )}
+        </h4>
+        <p class="aside">
+          {file && <>{file} · </>}
+          <time datetime={updatedAt} title={moment(updatedAt)}>
+            {ago(updatedAt, Date.now())}
+          </time>
+        </p>
+        {models.length > 0 && <p class="aside">{t("presetEdit.for", { models: models.join(", ") })}</p>}
+        {heldBy !== null && <Held model={heldBy} />}
+        <div class="actions">
+          {mayServe && (
+            <button type="button" aria-pressed={serves} onClick={() => usePreset(serves ? null : id)}>
+              {icon("play")}
+              <span>{t(serves ? "preset.unuse" : "preset.use")}</span>
+            </button>
+          )}
+          {kind === "openai" && (
+            <button type="button" ref={isLast ? takeFocus : null} onClick={edit}>
+              {icon("edit")}
+              <span>{t("presetEdit.edit")}</span>
+            </button>
+          )}
+          <button
+            type="button"
+            ref={isOpened ? takeFocus : null}
+            aria-expanded={looking.value}
+            onClick={() => (looking.value = !looking.peek())}
+          >
+            {icon("eye")}
+            <span>{t("preset.look")}</span>
+          </button>
+          <button
+            type="button"
+            ref={rename}
+            aria-expanded={naming.value}
+            onClick={() => (naming.value = !naming.peek())}
+          >
+            {icon("edit")}
+            <span>{t(isScript ? "script.edit" : "preset.rename")}</span>
+          </button>
+          <button type="button" onClick={() => takePreset(id)}>
+            {icon("download")}
+            <span>{t("preset.take")}</span>
+          </button>
+          <button type="button" onClick={drop}>
+            {icon("trash")}
+            <span>{t("preset.delete")}</span>
+          </button>
+        </div>
+        {naming.value &&
+          (isScript ? <ScriptForm id={id} done={written} /> : <NameForm name={name} save={save} done={done} />)}
+        {looking.value && <Contents id={id} close={() => (looking.value = false)} />}
+      </article>
+    </li>
+  );
+}
+
+/** All that one says. */
+function Contents({ id, close }: { id: Id; close: () => void }) {
+  const whole = useSignal<WholePreset | null>(null);
+  useEffect(() => void readPreset(id).then((found) => (found ? (whole.value = found) : close())), []);
+  if (!whole.value) return <Waiting rows={2} />;
+  const { body } = whole.value;
+  return Object.keys(body).length > 0 ? <Parts value={body} /> : <p class="aside">{t("preset.nothing")}</p>;
+}

@@ -1,0 +1,69 @@
+// The question before something is thrown away for good: what would go, what stays, what is out of reach. Loaded when
+// first asked.
+import { h, useEffect, useSignal } from "../../vendor/preact.js";
+import { lossesOf, purge } from "../actions/purge.ts";
+import { t } from "../lib/i18n.ts";
+import { excerpt } from "../lib/excerpt.ts";
+import { plain } from "../lib/text.ts";
+import { openDialog } from "../model/page.ts";
+import { peekNode, purges } from "../model/story.ts";
+import { Modal, Waiting, icon } from "./parts.tsx";
+import { takeFocus } from "./sure.tsx";
+import type { Id, Losses, Piece } from "../lib/wire.d.ts";
+
+export function PurgeMessage({ nid }: { nid: Id }) {
+  const close = () => openDialog(null);
+  void purges.value;
+  const words = excerpt(plain(peekNode(nid)?.content ?? ""));
+  return (
+    <Modal title={t("command.purge")}>
+      {words && <q>{words}</q>}
+      <Purge piece={{ nodeId: nid }} keep={close} />
+    </Modal>
+  );
+}
+
+/** Two steps: one says that it is meant, the other does it. */
+export function Purge({ piece, keep }: { piece: Piece; keep: () => unknown }) {
+  const told = useSignal<{ losses: Losses; op: number } | null>(null);
+  const isMeant = useSignal(false);
+  const ask = async () => {
+    told.value = null;
+    isMeant.value = false;
+    const found = await lossesOf(piece);
+    if (found) told.value = found;
+    else keep();
+  };
+  useEffect(() => void ask(), []);
+  const known = told.value;
+  if (known === null) return <Waiting rows={2} />;
+  const { nodes, branches, keptFragments } = known.losses;
+  const act = async () => {
+    // Where the story has changed meanwhile, so may have what would go.
+    if (isMeant.peek() && !(await purge(piece, known.op))) await ask();
+  };
+  return (
+    <div class="grave" role="group" aria-label={t("command.purge")}>
+      {icon("warning")}
+      <div>
+        <p>{t("purge.nodes", { n: nodes })}</p>
+        {branches > 1 && <p>{t("purge.branches", { n: branches })}</p>}
+        {keptFragments > 0 && <p>{t("purge.kept", { n: keptFragments })}</p>}
+        <p>{t("purge.forGood")}</p>
+        <p class="aside">{t("purge.beyond")}</p>
+      </div>
+      <label class="check">
+        <input type="checkbox" checked={isMeant.value} onChange={() => (isMeant.value = !isMeant.peek())} />
+        <span>{t("purge.meant")}</span>
+      </label>
+      <div class="actions">
+        <button type="button" ref={takeFocus} onClick={keep}>
+          {t("stash.keep")}
+        </button>
+        <button type="button" class="primary danger" disabled={!isMeant.value} onClick={act}>
+          {t("command.purge")}
+        </button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,218 @@
+// What the open story recalls of what its prompts do not hold any more: whether, and which documents. Loaded when first
+// opened.
+import { h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { doneWithErrors } from "../actions/done-with.ts";
+import { addDocument, changeRecall, readCollections, readDocuments, removeDocument } from "../actions/recall.ts";
+import { addEnglish, t } from "../lib/i18n.ts";
+import { keyring } from "../lib/once.ts";
+import words from "../lib/strings/en-recall.ts";
+import { tell } from "../model/page.ts";
+import { session } from "../model/story.ts";
+import { Blank, Modal, Waiting, icon } from "./parts.tsx";
+import { SummariesOf } from "./summaries.tsx";
+import { Sure } from "./sure.tsx";
+import type { Collection, Document } from "../lib/wire.d.ts";
+
+addEnglish(words);
+
+const OFF = { enabled: false, collections: [] as string[] };
+
+export function RecallOf() {
+  const all = useSignal<Collection[] | null>(null);
+  const isUnread = useSignal(false);
+  const read = async () => {
+    isUnread.value = false;
+    const found = await readCollections();
+    if (found) all.value = found;
+    isUnread.value = !found;
+  };
+  useEffect(() => void read(), []);
+  const recall = session.value?.recall ?? OFF;
+  const turn = (event: Event) => void changeRecall({ ...recall, enabled: (event.target as HTMLInputElement).checked });
+  // What is chosen stays to be seen when its last document is gone.
+  const names = [...new Set([...(all.value ?? []).map(({ name }) => name), ...recall.collections])];
+  const choose = (name: string, isOn: boolean) =>
+    void changeRecall({
+      ...recall,
+      collections: isOn ? [...recall.collections, name] : recall.collections.filter((one) => one !== name),
+    });
+  const count = (name: string) => all.value?.find((one) => one.name === name)?.count ?? 0;
+  return (
+    <Modal title={t("command.recall")} class="wide lore memory" keeps>
+      <p class="aside">{t("recall.text")}</p>
+      <label class="check">
+        <input type="checkbox" checked={recall.enabled} onChange={turn} autofocus />
+        <span>
+          {t("recall.on")}
+          <small>{t("recall.onHint")}</small>
+        </span>
+      </label>
+      <SummariesOf />
+      <h3>{t("recall.documents")}</h3>
+      <p class="aside">{t("recall.documentsHint")}</p>
+      {isUnread.value && (
+        <Blank symbol="warning" title={t("recall.unread")}>
+          <button type="button" class="primary" onClick={read}>
+            {t("retry")}
+          </button>
+        </Blank>
+      )}
+      {all.value === null ? (
+        !isUnread.value && <Waiting rows={2} />
+      ) : (
+        <ul>
+          {names.map((name) => (
+            <Row
+              key={name}
+              name={name}
+              count={count(name)}
+              isChosen={recall.collections.includes(name)}
+              choose={(isOn) => choose(name, isOn)}
+              read={read}
+            />
+          ))}
+        </ul>
+      )}
+      <NewDocument names={names} read={read} />
+    </Modal>
+  );
+}
+
+interface RowProps {
+  name: string;
+  count: number;
+  isChosen: boolean;
+  choose: (isOn: boolean) => void;
+  read: () => unknown;
+}
+
+function Row({ name, count, isChosen, choose, read }: RowProps) {
+  const looking = useSignal(false);
+  const look = useRef<HTMLButtonElement | null>(null);
+  return (
+    <li class="fragment">
+      <article aria-label={name}>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={isChosen}
+            onChange={(event: Event) => choose((event.target as HTMLInputElement).checked)}
+          />
+          <span>
+            {name}
+            <small>{t("recall.count", { n: count })}</small>
+          </span>
+        </label>
+        <div class="actions">
+          <button
+            type="button"
+            ref={look}
+            aria-expanded={looking.value}
+            onClick={() => (looking.value = !looking.peek())}
+          >
+            {icon("eye")}
+            <span>{t("recall.look")}</span>
+          </button>
+        </div>
+        {looking.value && <Documents key={count} name={name} read={read} gone={() => look.current?.focus()} />}
+      </article>
+    </li>
+  );
+}
+
+/** @param props `gone`: what was pressed went with its document */
+function Documents({ name, read, gone }: { name: string; read: () => unknown; gone: () => void }) {
+  const all = useSignal<Document[] | null>(null);
+  useEffect(() => void readDocuments(name).then((found) => (all.value = found ?? [])), []);
+  const remove = async ({ id }: Document) => {
+    if (!(await removeDocument(id))) return;
+    all.value = (all.peek() ?? []).filter((one) => one.id !== id);
+    gone();
+    await read();
+  };
+  if (all.value === null) return <Waiting rows={2} />;
+  return (
+    <ul>
+      {all.value.map((one) => (
+        <Doc key={one.id} one={one} remove={() => remove(one)} />
+      ))}
+    </ul>
+  );
+}
+
+function Doc({ one, remove }: { one: Document; remove: () => unknown }) {
+  const asking = useSignal(false);
+  const button = useRef<HTMLButtonElement | null>(null);
+  const keep = () => {
+    asking.value = false;
+    button.current?.focus();
+  };
+  return (
+    <li class="fragment">
+      <p class="long">{one.content}</p>
+      <div class="actions">
+        <button type="button" ref={button} aria-expanded={asking.value} onClick={() => (asking.value = !asking.peek())}>
+          {icon("shred")}
+          <span>{t("recall.remove")}</span>
+        </button>
+      </div>
+      {asking.value && (
+        <Sure
+          text={t("recall.removeText")}
+          yes={t("recall.removeYes")}
+          no={t("recall.removeNo")}
+          act={remove}
+          keep={keep}
+        />
+      )}
+    </li>
+  );
+}
+
+function NewDocument({ names, read }: { names: string[]; read: () => unknown }) {
+  /** The same text sent twice by mistake is kept once; what was kept may be written again. */
+  const keys = useRef(keyring());
+  const busy = useRef(false);
+  const save = async (event: Event) => {
+    event.preventDefault();
+    const form = event.target as HTMLFormElement;
+    const [collection, content] = ["collection", "content"].map((name) =>
+      String(new FormData(form).get(name) ?? "").trim(),
+    );
+    if (busy.current) return;
+    doneWithErrors();
+    if (!collection || !content) return tell({ tone: "error", text: t("recall.blank") });
+    busy.current = true;
+    if (await addDocument(collection, content, keys.current([collection, content]))) {
+      (form.elements.namedItem("content") as HTMLTextAreaElement).value = "";
+      // The name stays for the next one; it is in no danger of being lost.
+      (form.elements.namedItem("collection") as HTMLInputElement).defaultValue = collection;
+      keys.current = keyring();
+      await read();
+    }
+    busy.current = false;
+  };
+  return (
+    <form onSubmit={save}>
+      <h3>{t("recall.new")}</h3>
+      <label>
+        {t("recall.collection")}
+        <input name="collection" required maxlength={100} list="collections" />
+      </label>
+      <datalist id="collections">
+        {names.map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      <label>
+        {t("recall.content")}
+        <textarea name="content" rows={4} required />
+      </label>
+      <div class="actions">
+        <button type="submit" class="primary">
+          {t("recall.add")}
+        </button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,352 @@
+// What an import says of what came in: what works, what was translated, what is kept and does nothing here, what was
+// left out. A long one is counted, sifted, read by file or by what is said, and drawn piece by piece.
+import { Fragment, h, useMemo, useRef, useSignal } from "../../vendor/preact.js";
+import { bringAfterLook } from "../actions/transfers.ts";
+import { navigate } from "../actions/travel.ts";
+import { copyText } from "../lib/clipboard.ts";
+import { FATES, besides, folded, grouped, kindsOf, sifted, tally } from "../lib/findings.ts";
+import { addEnglish, locale, t, wordFor } from "../lib/i18n.ts";
+import { number } from "../lib/measure.ts";
+import words from "../lib/strings/en-cards.ts";
+import findings from "../lib/strings/en-findings.ts";
+import { humanise, sentence } from "../lib/text.ts";
+import { openDialog, tell } from "../model/page.ts";
+import { incoming } from "../model/transfers.ts";
+import { Modal, icon } from "./parts.tsx";
+import type { Folded, Group, Wanted } from "../lib/findings.ts";
+import type { Arrived, Fate, Finding, Report as Told, ReportItem } from "../lib/wire.d.ts";
+import type { ComponentType } from "../../vendor/preact.js";
+
+addEnglish(words);
+addEnglish(findings);
+
+/** So many pieces are drawn at first, and more by as many. */
+const PIECE = 100;
+/** A report of so many items is read as it is. */
+const SHORT = 5;
+
+export function Report({ report, characterId, n }: { report: Told; characterId: string | null; n: number | null }) {
+  const row = incoming.value.find((one) => one.n === n) ?? null;
+  // A report does not change its tense when its row is put away.
+  const isDry = useRef(row?.isDry === true).current;
+  const wanted = useSignal<Wanted>({ fate: null, kind: "", text: "" });
+  const byFile = useSignal(true);
+  const items = useMemo(() => sifted(report.items, wanted.value, wordsOf), [report, wanted.value]);
+  const copy = async () => {
+    const totals = row?.arrived ? [totalsOf(row.arrived, isDry)] : [];
+    if (await copyText([...totals, ...report.items.map(asText)].join("\n")))
+      tell({ tone: "quiet", text: t("notice.copied") });
+  };
+  const isLong = report.items.length > SHORT;
+  return (
+    <Modal title={t(isDry ? "report.dryTitle" : "report.title")} class={isLong ? "report wide" : "report"}>
+      {row?.arrived && <p class="totals">{totalsOf(row.arrived, isDry)}</p>}
+      {isLong && (
+        <Sieve
+          report={report}
+          wanted={wanted.value}
+          want={(next) => (wanted.value = { ...wanted.peek(), ...next })}
+          byFile={byFile.value}
+          read={(by) => (byFile.value = by)}
+        />
+      )}
+      {items.length === 0 ? (
+        <p class="aside">
+          {t(report.items.length > 0 ? "report.none" : isDry ? "report.wouldCome" : "report.nothing")}
+        </p>
+      ) : byFile.value ? (
+        <Pieces key={JSON.stringify(wanted.value)} all={items} piece={isDry ? DryItem : Item} />
+      ) : (
+        <Pieces key={`said ${JSON.stringify(wanted.value)}`} all={grouped(items)} piece={isDry ? DrySaid : Said} />
+      )}
+      <div class="actions foot-actions">
+        <button type="button" onClick={copy}>
+          {icon("copy")}
+          <span>{t("report.copy")}</span>
+        </button>
+        {row?.look && isDry && (
+          <button type="button" class="primary" onClick={() => bringAfterLook(row)}>
+            {icon("upload")}
+            <span>{t("bring.now")}</span>
+          </button>
+        )}
+        {characterId && (
+          <button type="button" class="primary" onClick={() => openDialog({ kind: "start", characterId })}>
+            {icon("play")}
+            <span>{t("notice.play")}</span>
+          </button>
+        )}
+      </div>
+    </Modal>
+  );
+}
+
+interface SieveProps {
+  report: Told;
+  wanted: Wanted;
+  want: (next: Partial<Wanted>) => void;
+  byFile: boolean;
+  read: (byFile: boolean) => void;
+}
+
+function Sieve({ report, wanted, want, byFile, read }: SieveProps) {
+  const counts = useMemo(() => tally(report.items), [report]);
+  const kinds = useMemo(() => kindsOf(report.items), [report]);
+  const chip = (fate: Fate | null, label: string, count: number) => (
+    <button
+      type="button"
+      class={wanted.fate === fate ? "chip on" : "chip"}
+      aria-pressed={wanted.fate === fate}
+      onClick={() => want({ fate })}
+    >
+      {label} <b>{number(count)}</b>
+    </button>
+  );
+  return (
+    <search class="sieve">
+      <div class="filters" role="group" aria-label={t("report.fates")}>
+        {chip(null, t("report.all"), report.items.length)}
+        {FATES.map((fate) => counts[fate] > 0 && chip(fate, t(`report.${fate}`), counts[fate]))}
+      </div>
+      <div class="row">
+        <input
+          type="search"
+          aria-label={t("report.find")}
+          placeholder={t("report.find")}
+          value={wanted.text}
+          onInput={(event: InputEvent) => want({ text: (event.target as HTMLInputElement).value })}
+        />
+        {kinds.length > 1 && (
+          <select
+            aria-label={t("report.kind")}
+            onChange={(event: Event) => want({ kind: (event.target as HTMLSelectElement).value })}
+          >
+            <option value="">{t("report.allKinds")}</option>
+            {kinds.map((kind) => (
+              <option key={kind} value={kind} selected={kind === wanted.kind}>
+                {kindName(kind)}
+              </option>
+            ))}
+          </select>
+        )}
+        <select
+          aria-label={t("report.order")}
+          onChange={(event: Event) => read((event.target as HTMLSelectElement).value === "file")}
+        >
+          <option value="file" selected={byFile}>
+            {t("report.byFile")}
+          </option>
+          <option value="said" selected={!byFile}>
+            {t("report.bySaid")}
+          </option>
+        </select>
+      </div>
+    </search>
+  );
+}
+
+/** A list of any length, of which only a part is drawn. */
+function Pieces<T>({ all, piece }: { all: T[]; piece: ComponentType<{ one: T }> }) {
+  const drawn = useSignal(PIECE);
+  const left = all.length - drawn.value;
+  return (
+    <>
+      {all.slice(0, drawn.value).map((one, n) => h(piece, { key: n, one }))}
+      {left > 0 && (
+        <button type="button" onClick={() => (drawn.value += PIECE)}>
+          {t("report.more", { n: Math.min(left, PIECE), left: number(left) })}
+        </button>
+      )}
+    </>
+  );
+}
+
+/** After a look nothing is there that could be opened. */
+const DryItem = ({ one }: { one: ReportItem }) => <Item one={{ ...one, id: null }} isDry />;
+
+const DrySaid = ({ one }: { one: Group }) => (
+  <Said one={{ ...one, at: one.at.map(({ item, finding }) => ({ item: { ...item, id: null }, finding })) }} />
+);
+
+function Item({ one: { kind, name, file, id, fate, findings }, isDry = false }: { one: ReportItem; isDry?: boolean }) {
+  return (
+    <section aria-label={name}>
+      <h3>
+        {name}
+        {file && (
+          <>
+            {" "}
+            <small>{file}</small>
+          </>
+        )}
+        {id && <Way kind={kind} id={id} name={name} />}
+      </h3>
+      {findings.length === 0 ? (
+        <p>{fate === "works" ? t(isDry ? "report.wouldCome" : "report.nothing") : t(`report.${fate}`)}</p>
+      ) : (
+        <ul>
+          {folded(findings).map((finding, i) => (
+            <li key={i}>
+              {finding.code !== "would_send" && (
+                <span class={`chip ${finding.fate}`}>{t(`report.${finding.fate}`)}</span>
+              )}{" "}
+              <span>{foldedWords(finding)}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+/** Leads to what has come. */
+function Way({ kind, id, name }: { kind: string; id: string; name: string }) {
+  const open = (event: Event) => (event.preventDefault(), navigate(`/s/${id}`));
+  if (kind === "session")
+    return (
+      <>
+        {" "}
+        <a href={`/s/${id}`} aria-label={t("report.openNamed", { name })} onClick={open}>
+          {t("notice.open")}
+        </a>
+      </>
+    );
+  if (kind === "character")
+    return (
+      <>
+        {" "}
+        <button
+          type="button"
+          class="link"
+          aria-label={t("report.playNamed", { name })}
+          onClick={() => openDialog({ kind: "start", characterId: id })}
+        >
+          {t("notice.play")}
+        </button>
+      </>
+    );
+  if (kind === "lorebook")
+    return (
+      <>
+        {" "}
+        <button
+          type="button"
+          class="link"
+          aria-label={t("report.openNamed", { name })}
+          onClick={() => openDialog({ kind: "lore", bookId: id, uid: null })}
+        >
+          {t("notice.open")}
+        </button>
+      </>
+    );
+  if (kind === "preset" || kind === "regex")
+    return (
+      <>
+        {" "}
+        <button
+          type="button"
+          class="link"
+          aria-label={t("report.openNamed", { name })}
+          onClick={() => openDialog({ kind: "presets", presetId: id })}
+        >
+          {t("notice.open")}
+        </button>
+      </>
+    );
+  return null;
+}
+
+function Said({ one: { code, fate, count, at } }: { one: Group }) {
+  const first = at[0];
+  if (!first) return null;
+  const isSame = at.every(({ finding }) => finding.message === first.finding.message);
+  // A number in a sentence is that of one file.
+  const isOfAll = at.length === 1 || (isSame && !/\d/.test(first.finding.message));
+  const said = isOfAll ? wordsOf({ ...first.finding, count, line: null }) : ofMany(code, count) || humanise(code);
+  return (
+    <section aria-label={said}>
+      <h3>
+        {code !== "would_send" && <span class={`chip ${fate}`}>{t(`report.${fate}`)}</span>} {said}
+      </h3>
+      <details>
+        <summary>{t("report.files", { n: at.length })}</summary>
+        <Pieces all={at} piece={isSame ? Place : ToldPlace} />
+      </details>
+    </section>
+  );
+}
+
+const Place = ({ one: { item, finding } }: { one: Group["at"][number] }) => (
+  <p class="aside">
+    {item.name}
+    {item.file && (
+      <>
+        {" "}
+        <small>{item.file}</small>
+      </>
+    )}
+    {finding.line ? (
+      <>
+        {" "}
+        <small>{t("report.line", { line: finding.line })}</small>
+      </>
+    ) : (
+      ""
+    )}{" "}
+    {item.id && <Way kind={item.kind} id={item.id} name={item.name} />}
+  </p>
+);
+
+/** The same, where each is told in other words. */
+const ToldPlace = ({ one }: { one: Group["at"][number] }) => (
+  <>
+    <Place one={one} />
+    <p class="told">{wordsOf({ ...one.finding, line: null })}</p>
+  </>
+);
+
+const kindName = (kind: string) => wordFor(`report.kind.${kind}`) || kind;
+
+/** What was left out is counted as the report counts it. */
+const totalsOf = ({ totals, report }: Arrived, isDry: boolean) => {
+  const parts = Object.entries({ ...totals, skipped: tally(report.items).skipped })
+    .map(([key, n]) => (n > 0 ? wordFor(`totals.${key}`, { n, count: number(n) }) : ""))
+    .filter(Boolean);
+  return t(isDry ? "totals.would" : "totals.came", { what: parts.join(t("totals.and")) || t("totals.nothing") });
+};
+
+/** What the page says of so many. */
+const ofMany = (code: string, n: number) => wordFor(`finding.${code}`, { n, count: number(n) });
+
+/**
+ * The server's own sentence, which says more of one thing, for who reads its language; for others behind the page's
+ * words, where these leave something out.
+ */
+function wordsOf(finding: Finding) {
+  const { code, count, line, message, names = [] } = finding;
+  const own = locale.value === "en" && message !== code ? "" : ofMany(code, count);
+  const at = line ? `${t("report.line", { line })} ` : "";
+  const named = own && names.length > 0 ? ` (${names.join(t("totals.and"))})` : "";
+  const more = own && besides(finding);
+  return `${at}${own || sentence(message)}${named}${more ? ` · ${sentence(more)}` : ""}`;
+}
+
+/** The same of what stands in several lines. */
+function foldedWords(finding: Folded) {
+  const { lines, times } = finding;
+  if (times === 1) return wordsOf(finding);
+  const where = t(times > lines.length ? "report.linesMore" : "report.lines", {
+    lines: lines.map(number).join(", "),
+    n: times - lines.length,
+    left: number(times - lines.length),
+  });
+  return `${where} ${wordsOf({ ...finding, line: null })}`;
+}
+
+const asText = (item: ReportItem) =>
+  [
+    `${item.name} ${item.file ?? ""}`.trim(),
+    ...folded(item.findings).map((finding) => `  ${t(`report.${finding.fate}`)}: ${foldedWords(finding)}`),
+  ].join("\n");
+
+export { totalsOf };

@@ -1,0 +1,81 @@
+// A run of messages that follow each other: its first and its last are chosen, the rest is between them.
+import { Fragment, h } from "../../vendor/preact.js";
+import { excerpt } from "../lib/excerpt.ts";
+import { clock, t } from "../lib/i18n.ts";
+import { quoted } from "../lib/tags.ts";
+import { nameOf } from "../tree/speaker.ts";
+import { ReadOnly } from "./message.tsx";
+import { icon } from "./parts.tsx";
+import type { ChatNode, Id } from "../lib/wire.d.ts";
+
+/** So many characters of a message stand in a list of them. */
+const BEGINNING = 60;
+
+/** Messages that say the same differ by their number and their time. */
+const titleOf = (node: ChatNode, i: number) =>
+  `${i + 1}. ${nameOf(node)}, ${clock(node.timestamp)}: ${excerpt(quoted(node.display ?? node.content), BEGINNING)}`;
+
+/** The messages from the first to the last of a run. */
+export function runOf(nodes: ChatNode[], first: Id, last: Id) {
+  const place = (id: Id) => nodes.findIndex((node) => node.id === id);
+  return nodes.slice(Math.max(0, place(first)), place(last) + 1);
+}
+
+interface RunChooserProps {
+  nodes: ChatNode[];
+  first: Id;
+  last: Id;
+  put: (first: Id, last: Id) => void;
+}
+
+export function RunChooser({ nodes, first, last, put }: RunChooserProps) {
+  const at = (id: Id) => nodes.findIndex((node) => node.id === id);
+  const run = runOf(nodes, first, last);
+  const choice = (which: "first" | "last", now: Id) => (
+    <label>
+      {t(`run.${which}`)}
+      <select value={now} onChange={(event: Event) => turn(which, (event.target as HTMLSelectElement).value)}>
+        {nodes.map((node, i) => (
+          <option key={node.id} value={node.id} selected={node.id === now}>
+            {titleOf(node, i)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+  const turn = (which: "first" | "last", id: Id) =>
+    which === "first" ? put(id, at(last) < at(id) ? id : last) : put(at(id) < at(first) ? id : first, id);
+  return (
+    <>
+      <div class="run">
+        {choice("first", first)}
+        {choice("last", last)}
+      </div>
+      <details>
+        <summary>{t("stash.count", { n: run.length })}</summary>
+        <ol class="contents">
+          {run.map((node) => (
+            <Text key={node.id} node={node} />
+          ))}
+        </ol>
+      </details>
+    </>
+  );
+}
+
+/** A message that is only read. */
+export const Text = ({ node }: { node: ChatNode }) => (
+  <li class={node.isEnabled === false ? "disabled" : ""}>
+    <b>{nameOf(node)}</b>
+    {node.isEnabled === false && (
+      <>
+        {" "}
+        <small>
+          {icon("eyeOff")}
+          {t("message.leftOut")}
+        </small>
+      </>
+    )}
+    <ReadOnly node={node} />
+  </li>
+);

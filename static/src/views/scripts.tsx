@@ -1,0 +1,217 @@
+// Regex scripts: those that others brought into the open story, with their switches, and the form of one's own.
+import { Fragment, h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { allowScripts, keepScript, readPreset, readScripts } from "../actions/presets.ts";
+import { t } from "../lib/i18n.ts";
+import { slow } from "../model/scripted.ts";
+import { session } from "../model/story.ts";
+import { Waiting } from "./parts.tsx";
+import { useLatest } from "./reading.tsx";
+import { takeFocus } from "./sure.tsx";
+import type { Key } from "../lib/i18n.ts";
+import type { Id, StoryScript, WholePreset } from "../lib/wire.d.ts";
+
+/** Whose scripts can be switched off. */
+const SCOPES: ["card" | "preset", Key][] = [
+  ["preset", "script.ofPreset"],
+  ["card", "script.ofCard"],
+];
+
+/** The kinds of text by their numbers in a script. */
+const PLACES: [number, Key][] = [
+  [1, "script.user"],
+  [2, "script.reply"],
+  [5, "script.lore"],
+  [6, "script.thoughts"],
+];
+
+/** What is told of one by the page alone: it took too long here. */
+const isSlow = ({ scope, name, find, replace }: StoryScript) =>
+  slow.value.has(JSON.stringify([scope, name, find, replace]));
+
+/** The scripts of others in the open story. Nothing where there are none. */
+export function StoryScripts() {
+  const open = session.value;
+  const all = useSignal<StoryScript[]>([]);
+  useLatest(
+    () => (open ? readScripts(open.id) : null),
+    (found) => (all.value = found ?? []),
+    [open?.id, open?.presetId],
+  );
+  const others = all.value.filter(({ scope }) => scope !== "global");
+  if (!open || others.length === 0) return null;
+  const allowed = open.regexScripts ?? { card: true, preset: true };
+  const turn = (scope: "card" | "preset") => (event: Event) => {
+    const box = event.target as HTMLInputElement;
+    // What is drawn says what holds, not what was pressed.
+    const wanted = box.checked;
+    box.checked = allowed[scope];
+    void allowScripts({ ...allowed, [scope]: wanted });
+  };
+  return (
+    <fieldset class="story-scripts">
+      <legend>{t("script.ofStory")}</legend>
+      <p class="aside">{t("script.ofStoryText")}</p>
+      {SCOPES.map(([scope, label]) => {
+        const some = others.filter((one) => one.scope === scope);
+        const whose = [...new Set(some.map((one) => one.whose))].filter(Boolean).join(", ");
+        return (
+          some.length > 0 && (
+            <label key={scope} class="check">
+              <input type="checkbox" checked={allowed[scope]} onChange={turn(scope)} />
+              <span>
+                {t(label, { n: some.length })}
+                <small>{whose}</small>
+              </span>
+            </label>
+          )
+        );
+      })}
+      {others.some(isSlow) && <p class="aside skipped">{t("script.someSlow")}</p>}
+      <details>
+        <summary>{t("script.look")}</summary>
+        <ul>
+          {others.map((one, i) => (
+            <Shown key={i} one={one} />
+          ))}
+        </ul>
+      </details>
+    </fieldset>
+  );
+}
+
+function Shown({ one }: { one: StoryScript }) {
+  const { name, find, replace, isOn, isForPrompts, isForDisplay } = one;
+  const use = t(isForPrompts ? (isForDisplay ? "script.sentAndShown" : "script.sentOnly") : "script.displayOnly");
+  return (
+    <li>
+      <b>{name || t("script.nameless")}</b>
+      {!isOn && (
+        <>
+          {" "}
+          <span class="chip">{t("script.off")}</span>
+        </>
+      )}{" "}
+      <span class="chip">{use}</span>
+      {isSlow(one) && (
+        <>
+          {" "}
+          <span class="chip">{t("script.slow")}</span>
+        </>
+      )}
+      <p>
+        <code>{find}</code> → {replace ? <code>{replace}</code> : t("script.nothing")}
+      </p>
+    </li>
+  );
+}
+
+/** @param props without an id a new one */
+export function ScriptForm({ id, done }: { id: Id | null; done: (isSaved: boolean) => void }) {
+  const whole = useSignal<Pick<WholePreset, "name" | "body"> | null>(id ? null : { name: "", body: BEGINNING });
+  const busy = useRef(false);
+  useEffect(() => {
+    if (id) void readPreset(id).then((found) => (found ? (whole.value = found) : done(false)));
+  }, []);
+  if (!whole.value) return <Waiting rows={3} />;
+  const { name, body } = whole.value;
+  const text = (key: string) => (typeof body[key] === "string" ? body[key] : "");
+  const uses = {
+    isForPrompts: Boolean(body.promptOnly) || !body.markdownOnly,
+    isForDisplay: Boolean(body.markdownOnly) || !body.promptOnly,
+  };
+  const places = Array.isArray(body.placement) ? body.placement : [1, 2];
+  const save = async (event: Event) => {
+    event.preventDefault();
+    if (busy.current) return;
+    busy.current = true;
+    const typed = new FormData(event.target as HTMLFormElement);
+    const said = (key: string) => String(typed.get(key) ?? "");
+    const shown = PLACES.filter(([place]) => typed.has(`place-${place}`)).map(([place]) => place);
+    const hidden = places.filter((place) => !PLACES.some(([known]) => known === place));
+    const [isForPrompts, isForDisplay] = [typed.has("sent"), typed.has("shown")];
+    // One that says neither does both, and goes out again as it came.
+    const isSame = isForPrompts === uses.isForPrompts && isForDisplay === uses.isForDisplay;
+    const use =
+      isSame || !(isForPrompts || isForDisplay) ? {} : { promptOnly: isForPrompts, markdownOnly: isForDisplay };
+    const next = {
+      ...use,
+      scriptName: said("name").trim(),
+      findRegex: said("find"),
+      replaceString: said("replace"),
+      placement: [...shown, ...hidden],
+      disabled: !typed.has("on"),
+    };
+    const isSaved = await keepScript(id, next.scriptName, { ...(id ? body : BEGINNING), ...next });
+    busy.current = false;
+    if (isSaved) done(true);
+  };
+  return (
+    <form onSubmit={save}>
+      <label>
+        {t("lore.fieldName")}
+        <input name="name" required maxlength={200} ref={takeFocus} defaultValue={name} />
+      </label>
+      <label>
+        {t("script.find")}
+        <textarea name="find" required rows={2} spellcheck={false} defaultValue={text("findRegex")} />
+        <small>{t("script.findHint")}</small>
+      </label>
+      <label>
+        {t("script.replace")}
+        <textarea name="replace" rows={2} spellcheck={false} defaultValue={text("replaceString")} />
+        <small>{t("script.replaceHint")}</small>
+      </label>
+      <fieldset>
+        <legend>{t("script.places")}</legend>
+        {PLACES.map(([place, label]) => (
+          <label key={place} class="check">
+            <input type="checkbox" name={`place-${place}`} defaultChecked={places.includes(place)} />
+            <span>{t(label)}</span>
+          </label>
+        ))}
+      </fieldset>
+      <fieldset>
+        <legend>{t("script.uses")}</legend>
+        <label class="check">
+          <input type="checkbox" name="sent" defaultChecked={uses.isForPrompts} onChange={eitherOf} />
+          <span>{t("script.sent")}</span>
+        </label>
+        <label class="check">
+          <input type="checkbox" name="shown" defaultChecked={uses.isForDisplay} onChange={eitherOf} />
+          <span>{t("script.shown")}</span>
+        </label>
+      </fieldset>
+      <label class="check">
+        <input type="checkbox" name="on" defaultChecked={!body.disabled} />
+        <span>{t("script.on")}</span>
+      </label>
+      <div class="actions">
+        <button type="button" onClick={() => done(false)}>
+          {t("cancel")}
+        </button>
+        <button type="submit" class="primary">
+          {t("save")}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** One of the two stays ticked: a script for nothing is one that is switched off. */
+function eitherOf(event: Event) {
+  const box = event.target as HTMLInputElement;
+  const other = (box.form?.elements.namedItem(box.name === "sent" ? "shown" : "sent") ??
+    null) as HTMLInputElement | null;
+  if (!box.checked && other && !other.checked) other.checked = true;
+}
+
+/** What a new one says, what the form asks for too: it changes what is sent, and only that. */
+const BEGINNING = {
+  trimStrings: [],
+  promptOnly: true,
+  markdownOnly: false,
+  runOnEdit: true,
+  substituteRegex: 0,
+  minDepth: null,
+  maxDepth: null,
+};

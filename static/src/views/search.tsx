@@ -1,0 +1,322 @@
+// One box: words find messages in every story and branch; a leading ">" finds commands.
+import { Fragment, h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { canRun, commandsOf, run } from "../actions/commands.ts";
+import { wordsFor } from "../actions/failure.ts";
+import { search } from "../actions/page.ts";
+import { jump } from "../actions/travel.ts";
+import { moment, t, wordFor } from "../lib/i18n.ts";
+import { spelled } from "../lib/keys.ts";
+import { fits, otherNames } from "../lib/synonyms.ts";
+import { cutAtMarks, unmarked } from "../lib/text.ts";
+import { openDialog } from "../model/page.ts";
+import { peekNode, purges } from "../model/story.ts";
+import { ApiError } from "../net/api.ts";
+import { tail } from "../tree/line.ts";
+import { Filters, fieldsOf, narrows } from "./narrow.tsx";
+import { Blank, Modal, icon } from "./parts.tsx";
+import type { Command } from "../actions/commands.ts";
+import type { ChatNode, Hit, Id, SearchAnswer, SearchNote, SearchQuery } from "../lib/wire.d.ts";
+import type { Filter } from "./narrow.tsx";
+
+type Answer =
+  | { state: "idle" }
+  | { state: "busy" }
+  | { state: "failed"; error: ApiError; asked: string }
+  | { state: "done"; hits: Hit[]; total: string; told: string[] };
+
+const PAUSE = 160;
+
+/** @param props `focused`: the message that had the keyboard when the search was asked for */
+export function Search({ text, focused }: { text: string; focused: Id | null }) {
+  const at = useRef(peekNode(focused) ?? tail.peek()).current;
+  const query = useSignal(text);
+  const filter = useSignal<Filter>({});
+  const answer = useSignal<Answer>({ state: "idle" });
+  const chosen = useSignal(0);
+  const list = useRef<HTMLDivElement | null>(null);
+  const wanted = query.value.trim();
+  const listsCommands = useSignal(text.startsWith(">"));
+  const forCommands = listsCommands.value;
+  const gone = purges.value;
+  const seen = useRef(gone);
+  // Before it is painted: an arrow pressed right after a letter would be taken back.
+  useLayoutEffect(() => {
+    chosen.value = 0;
+    if ((!wanted && !narrows(filter.value)) || forCommands) return void (answer.value = { state: "idle" });
+    const abort = new AbortController();
+    const timer = setTimeout(
+      () =>
+        void look({ q: wanted, ...fieldsOf(filter.peek()) }, abort.signal).then(
+          (next) => next && (answer.value = next),
+        ),
+      PAUSE,
+    );
+    // What was found before stays until there is something newer, unless some of it may be gone for good.
+    answer.value = answer.peek().state === "done" && seen.current === gone ? answer.peek() : { state: "busy" };
+    seen.current = gone;
+    return () => (clearTimeout(timer), abort.abort());
+  }, [wanted, forCommands, filter.value, gone]);
+  const found = answer.value;
+  const asked = forCommands ? wanted.replace(/^>/, "").trim() : "";
+  const commands = forCommands ? commandsFor(asked, at) : [];
+  const options = commands.length > 0 || (!forCommands && found.state === "done" && found.hits.length > 0);
+  const type = (event: InputEvent) => {
+    const { value } = event.target as HTMLInputElement;
+    const isAsked = (words: string) => words.trimStart().startsWith(">");
+    // Who types over all of it still looks for a command; who deletes the ">" does not.
+    const isDeleted = isAsked(query.peek()) && !event.inputType?.startsWith("insert");
+    listsCommands.value = isAsked(value) || (listsCommands.peek() && value !== "" && !isDeleted);
+    query.value = value;
+  };
+  const keys = (event: KeyboardEvent) => {
+    const all = [...(list.current?.querySelectorAll("[role=option]") ?? [])];
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault();
+      const next = chosen.peek() + (event.key === "ArrowDown" ? 1 : -1);
+      chosen.value = Math.max(0, Math.min(all.length - 1, next));
+      all[chosen.peek()]?.scrollIntoView({ block: "nearest" });
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      (all[chosen.peek()] as HTMLElement | undefined)?.click();
+    }
+  };
+  return (
+    <Modal title={t(forCommands ? "command.palette" : "command.search")} class="search">
+      <search>
+        <div class="search-field">
+          {icon("search")}
+          <input
+            type="text"
+            enterkeyhint="search"
+            role="combobox"
+            aria-expanded={options}
+            aria-controls={options ? "hits" : undefined}
+            aria-activedescendant={options ? `hit-${chosen.value}` : undefined}
+            aria-label={t("command.search")}
+            placeholder={t("search.placeholder")}
+            autofocus
+            value={query.value}
+            onInput={type}
+            onKeyDown={keys}
+          />
+        </div>
+        {!forCommands && <Filters filter={filter} />}
+        <div class="hits" ref={list}>
+          {forCommands ? (
+            <Commands filter={asked} found={commands} chosen={chosen.value} node={at} />
+          ) : (
+            <Hits answer={answer.value} chosen={chosen.value} />
+          )}
+        </div>
+      </search>
+    </Modal>
+  );
+}
+
+/**
+ * A search whose last word may be typed on, as one for what begins so; "" where only a letter of an alphabet is there,
+ * null where it ends otherwise.
+ */
+function begunOf(q: string) {
+  if (/^[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}]$/u.test(q)) return "";
+  const isOpen = q.split('"').length % 2 === 0;
+  return /(?:^|[\s"])(?!(?:AND|OR|NOT)$)\p{L}[\p{L}\p{N}]+$/u.test(q) ? `${q}${isOpen ? '"*' : "*"}` : null;
+}
+
+/**
+ * Looks for the words as they stand, and where nothing has them, for what begins as the last one does.
+ * @returns null: no longer asked
+ */
+async function look(wanted: SearchQuery, signal: AbortSignal): Promise<Answer | null> {
+  try {
+    const whole = await search(wanted, signal);
+    const longer = whole.items.length === 0 ? begunOf(wanted.q) : null;
+    // Of one letter nobody expects to find anything; one character of Chinese is a word.
+    if (longer === "") return { state: "idle" };
+    const begun = longer ? await search({ ...wanted, q: longer }, signal) : null;
+    const isBetter = begun !== null && begun.items.length > 0;
+    const found = isBetter ? begun : whole;
+    const n = found.total?.value ?? found.items.length;
+    return {
+      state: "done",
+      hits: found.items,
+      total: t("search.total", { n }),
+      told: [...(isBetter ? [t("search.begun")] : []), ...toldOf(found)],
+    };
+  } catch (error) {
+    if (signal.aborted) return null;
+    if (!(error instanceof ApiError)) throw error;
+    return { state: "failed", error, asked: wanted.q };
+  }
+}
+
+/** What is worth knowing about an answer, in sentences. */
+function toldOf({ rebuilding, notes = [] }: SearchAnswer): string[] {
+  const said = ({ code, name }: SearchNote) => t(`search.note.${code}`, { name: name ?? "" });
+  return [...(typeof rebuilding === "number" ? [t("search.rebuilding", { n: rebuilding })] : []), ...notes.map(said)];
+}
+
+/** A search that is none, with the place. */
+function Refused({ error, asked }: { error: ApiError; asked: string }) {
+  const { at, length, reason, what, known = [] } = error.details;
+  const { text, hint } = wordsFor(error);
+  const own = reason && wordFor(`search.bad.${reason}`, { what });
+  // Where something to look for is missing, the place is all that was typed: it stands in the field.
+  const hasPlace = typeof at === "number" && reason !== "empty";
+  return (
+    <Blank
+      symbol="warning"
+      title={own || text}
+      hint={
+        own
+          ? [t("search.possible"), known.length > 0 && t("search.known", { names: known.join(", ") })]
+              .filter(Boolean)
+              .join(" ")
+          : hint
+      }
+    >
+      {hasPlace && (
+        <p class="asked">
+          {cutAtMarks(asked, [[at, at + Math.max(1, length)]]).map((part, j) =>
+            part.marked ? <mark key={j}>{part.text}</mark> : part.text,
+          )}
+        </p>
+      )}
+    </Blank>
+  );
+}
+
+function Hits({ answer, chosen }: { answer: Answer; chosen: number }) {
+  if (answer.state === "idle") return <p class="aside">{t("search.help")}</p>;
+  if (answer.state === "busy")
+    return (
+      <p class="aside" role="status">
+        {t("loading")}
+      </p>
+    );
+  if (answer.state === "failed") return <Refused error={answer.error} asked={answer.asked} />;
+  if (answer.hits.length === 0)
+    return <Blank symbol="search" title={t("search.none")} hint={answer.told.join(" ") || t("search.noneHint")} />;
+  return (
+    <>
+      <p class="aside" role="status">
+        {[answer.total, ...answer.told].join(" · ")}
+      </p>
+      <ul id="hits" role="listbox" aria-label={t("search.hits")}>
+        {answer.hits.map((hit, i) => (
+          <li
+            key={hit.nodeId}
+            id={`hit-${i}`}
+            role="option"
+            aria-selected={i === chosen}
+            onClick={() => void jump(hit)}
+          >
+            <small>
+              <b>{hit.sessionTitle}</b> ·{" "}
+              {hit.role === "user" && (hit.name ?? "You") === "You" ? t("you") : (hit.name ?? hit.role)}
+              {hit.timestamp && ` · ${moment(hit.timestamp)}`}
+              {hit.stashed && (
+                <>
+                  {" "}
+                  <span class="chip">
+                    {icon("stash")}
+                    {t("search.stashed")}
+                  </span>
+                </>
+              )}
+              {!hit.stashed && hit.onTrunk === false && (
+                <>
+                  {" "}
+                  <span class="chip">
+                    {icon("branch")}
+                    {hit.branch ?? t("search.otherBranch")}
+                  </span>
+                </>
+              )}
+            </small>
+            <span>
+              {cutAtMarks(hit.snippet.text, hit.snippet.marks).map((part, j) =>
+                part.marked ? <mark key={j}>{unmarked(part.text)}</mark> : unmarked(part.text),
+              )}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+/** The commands that fit what is typed, those by their names first. */
+function commandsFor(filter: string, node: ChatNode | null): Command[] {
+  const page = commandsOf("page").filter(({ id }) => canRun(id));
+  if (!filter) return page;
+  // What is for a message is offered to who looks for it, for the message that had the keyboard.
+  const all = [
+    ...page,
+    ...commandsOf("message").filter(({ id }) => canRun(id, node) && id !== "message.menu" && id !== "message.rate"),
+  ];
+  const named = all.filter(({ label }) => fits(t(label), filter));
+  return [...named, ...all.filter((one) => !named.includes(one) && otherNames(one.id, filter).length > 0)];
+}
+
+interface CommandsProps {
+  filter: string;
+  found: Command[];
+  chosen: number;
+  node: ChatNode | null;
+}
+
+function Commands({ filter, found, chosen, node }: CommandsProps) {
+  if (found.length === 0)
+    return (
+      <div role="status">
+        <Blank symbol="search" title={t("search.none")} />
+      </div>
+    );
+  const choose = ({ id, scope }: Command) => {
+    openDialog(null);
+    run(id, scope === "message" ? node : null);
+  };
+  // Why it is there, where its name does not say it.
+  const other = ({ id, label }: Command) =>
+    filter && !fits(t(label), filter) ? otherNames(id, filter).slice(0, 3).join(", ") : "";
+  return (
+    <>
+      <ul id="hits" role="listbox" aria-label={t("command.palette")}>
+        {found.map((one, i) => (
+          <li
+            key={one.id}
+            id={`hit-${i}`}
+            role="option"
+            aria-selected={i === chosen}
+            class="command"
+            onClick={() => choose(one)}
+          >
+            {icon(one.icon)}
+            <span>{t(one.label)}</span>
+            {other(one) && <small>{other(one)}</small>}
+            {one.keys?.[0] && <kbd>{spelled(one.keys[0])}</kbd>}
+          </li>
+        ))}
+      </ul>
+      {!filter && <MessageKeys />}
+    </>
+  );
+}
+
+/** What can be done with a focused message, for the keyboard. */
+const MessageKeys = () => (
+  <>
+    <h3>{t("search.messageKeys")}</h3>
+    <ul class="keys">
+      {commandsOf("message")
+        .filter(({ keys }) => keys?.length)
+        .map(({ id, label, keys }) => (
+          <li key={id}>
+            <span>{t(label)}</span>
+            <kbd>{spelled(keys?.[0] ?? "")}</kbd>
+          </li>
+        ))}
+    </ul>
+  </>
+);

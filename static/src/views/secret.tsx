@@ -1,0 +1,30 @@
+// What a world hides from those who play in it: how it is marked where it is shown, and that there is more where it is
+// not.
+import { h } from "../../vendor/preact.js";
+import { run } from "../actions/commands.ts";
+import "../actions/creator.ts";
+import { t } from "../lib/i18n.ts";
+import { isSecret } from "../model/world.ts";
+import { icon } from "./parts.tsx";
+
+/** Beside a value that players do not see. */
+export const SecretMark = ({ path }: { path: string }) =>
+  isSecret(path) && (
+    <span class="secret" title={t("secret.mark")}>
+      {icon("eyeOff")}
+      <span class="hidden">{t("secret.mark")}</span>
+    </span>
+  );
+
+/** Something is not shown here; who makes worlds can have it shown. */
+export const Withheld = () => (
+  <p class="aside withheld">
+    {icon("eyeOff")}
+    <span>{t("secret.withheld")}</span>{" "}
+    <button type="button" class="link" onClick={() => run("page.creator")}>
+      {t("command.creator")}
+    </button>
+  </p>
+);
+
+export const secretMark = (path: string) => <SecretMark path={path} />;

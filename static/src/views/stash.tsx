@@ -1,0 +1,166 @@
+// The stash: what was taken out of the story, to be read, put back, moved, named or thrown away for good. Loaded when
+// first opened.
+import { Fragment, h, useEffect, useSignal } from "../../vendor/preact.js";
+import { place } from "../actions/move.ts";
+import { putBack, readFragment, renameFragment } from "../actions/stash.ts";
+import { attempt } from "../actions/failure.ts";
+import { ago, moment, t } from "../lib/i18n.ts";
+import { excerpt } from "../lib/excerpt.ts";
+import { plain } from "../lib/text.ts";
+import { fragments } from "../model/arrangement.ts";
+import { mayRearrange, openDialog } from "../model/page.ts";
+import { purges } from "../model/story.ts";
+import { inOrder } from "../tree/fragment.ts";
+import { nameOf } from "../tree/speaker.ts";
+import { handleOfFragment } from "./drag.ts";
+import { ReadOnly } from "./message.tsx";
+import { Blank, Modal, Waiting, icon } from "./parts.tsx";
+import { Purge } from "./purge.tsx";
+import { takeFocus } from "./sure.tsx";
+import type { Key } from "../lib/i18n.ts";
+import type { ChatNode, Fragment as StashFragment, Id } from "../lib/wire.d.ts";
+
+/** @param props the fragment that is read at once */
+export function Stash({ opened }: { opened: Id | null }) {
+  const list = fragments.value;
+  return (
+    <Modal title={t("command.stash")} class="wide">
+      <div class="stash">
+        {list === null ? (
+          <Waiting rows={3} />
+        ) : list.length === 0 ? (
+          <Blank symbol="stash" title={t("stash.empty")} hint={t("stash.emptyHint")} />
+        ) : (
+          <ul>
+            {list.map((fragment) => (
+              <Row key={fragment.id} fragment={fragment} isOpened={fragment.id === opened} />
+            ))}
+          </ul>
+        )}
+      </div>
+    </Modal>
+  );
+}
+
+type Doing = "" | "read" | "rename" | "purge";
+
+/** What a fragment is called: its own name, or how it begins. */
+export const titleOf = ({ name, firstLine }: StashFragment) => name || excerpt(firstLine) || t("stash.nameless");
+
+function Row({ fragment, isOpened }: { fragment: StashFragment; isOpened: boolean }) {
+  const doing = useSignal<Doing>(isOpened ? "read" : "");
+  const name = titleOf(fragment);
+  const turn = (to: Doing) => (doing.value = doing.peek() === to ? "" : to);
+  const button = (label: Key, symbol: string, act: () => unknown, open?: boolean) => (
+    <button type="button" aria-expanded={open} onClick={act}>
+      {icon(symbol)}
+      <span>{t(label)}</span>
+    </button>
+  );
+  return (
+    <li class="fragment">
+      <article aria-label={name}>
+        <h3 {...(mayRearrange.value ? handleOfFragment(fragment.id, name) : {})}>{name}</h3>
+        <p class="aside">
+          {fragment.name && fragment.firstLine && (
+            <>
+              <q>{excerpt(plain(fragment.firstLine))}</q> ·{" "}
+            </>
+          )}
+          {t("stash.count", { n: fragment.count })} ·{" "}
+          <time datetime={fragment.createdAt} title={moment(fragment.createdAt)}>
+            {ago(fragment.createdAt, Date.now())}
+          </time>
+        </p>
+        {!fragment.canReturn && (
+          <p class="aside no-return">
+            {icon("warning")}
+            <span>{t(fragment.originId ? "stash.originOut" : "stash.originGone")}</span>
+          </p>
+        )}
+        <div class="actions">
+          {mayRearrange.value && (
+            <>
+              {fragment.canReturn && button("stash.putBack", "undo", () => putBack(fragment.id))}
+              {button("stash.putBelow", "move", () => place(fragment.id, name, false))}
+              {button("stash.copyBelow", "copyTo", () => place(fragment.id, name, true))}
+            </>
+          )}
+          {button("stash.read", "eye", () => turn("read"), doing.value === "read")}
+          {button("command.keepLore", "lore", () =>
+            openDialog({ kind: "keepLore", passage: { fragmentId: fragment.id } }),
+          )}
+          {button("stash.rename", "edit", () => turn("rename"), doing.value === "rename")}
+          {mayRearrange.value && button("command.purge", "shred", () => turn("purge"), doing.value === "purge")}
+        </div>
+        {doing.value === "read" && <Contents id={fragment.id} />}
+        {doing.value === "rename" && <Rename fragment={fragment} done={() => (doing.value = "")} />}
+        {doing.value === "purge" && <Purge piece={{ fragmentId: fragment.id }} keep={() => (doing.value = "")} />}
+      </article>
+    </li>
+  );
+}
+
+export function Rename({ fragment, done }: { fragment: StashFragment; done: () => void }) {
+  const save = async (event: Event) => {
+    event.preventDefault();
+    const name = String(new FormData(event.target as HTMLFormElement).get("name") ?? "").trim();
+    if (await renameFragment(fragment.id, name)) done();
+  };
+  return (
+    <form onSubmit={save}>
+      <label>
+        {t("stash.name")}
+        <input name="name" maxlength={100} ref={takeFocus} defaultValue={fragment.name ?? ""} />
+      </label>
+      <div class="actions">
+        <button type="button" onClick={done}>
+          {t("cancel")}
+        </button>
+        <button type="submit" class="primary">
+          {t("save")}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+// Reading
+
+/** So many steps to the right are shown at most; what branches further stays there. */
+const DEEPEST = 6;
+
+/** The messages of a fragment; where it branches, the later branches stand further to the right. */
+export function Contents({ id }: { id: Id }) {
+  const nodes = useSignal<ChatNode[]>([]);
+  const next = useSignal<string | null | undefined>(undefined);
+  const more = async () => {
+    const page = await attempt(() => readFragment(id, next.peek() ?? undefined));
+    if (!page) return;
+    nodes.value = [...nodes.peek(), ...page.items];
+    next.value = page.next;
+  };
+  useEffect(() => {
+    nodes.value = [];
+    next.value = undefined;
+    void more();
+  }, [id, purges.value]);
+  if (next.value === undefined) return <Waiting rows={2} />;
+  return (
+    <>
+      <ol class="contents" aria-label={t("stash.contents")}>
+        {inOrder(nodes.value).map(({ node, steps }) => (
+          <li key={node.id} class={`steps-${Math.min(steps, DEEPEST)}`}>
+            <b>{nameOf(node)}</b>
+            <ReadOnly node={node} />
+          </li>
+        ))}
+      </ol>
+      {next.value && (
+        <button type="button" onClick={more}>
+          {t("stash.more")}
+        </button>
+      )}
+    </>
+  );
+}

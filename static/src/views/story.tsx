@@ -1,0 +1,67 @@
+// The page of a story: the chat and the world beside it. Loaded apart from the first page.
+import { Fragment, h, useEffect } from "../../vendor/preact.js";
+import { askForMore } from "../actions/rules.ts";
+import { followScripts } from "../actions/scripted.ts";
+import { addEnglish } from "../lib/i18n.ts";
+import edits from "../lib/strings/en-edit.ts";
+import words from "../lib/strings/en-story.ts";
+import { deltaOf } from "../model/deltas.ts";
+import { inTree, route } from "../model/page.ts";
+import { age } from "../model/scripted.ts";
+import { head, loading, session } from "../model/story.ts";
+import { Chat } from "./chat.tsx";
+import { MessageItems } from "./message-menu.tsx";
+import { later } from "./parts.tsx";
+import { StoryTools, TreeTab } from "./story-tools.tsx";
+
+addEnglish(words);
+addEnglish(edits);
+
+const World = later(() => import("./world.tsx").then((module) => module.World), 0);
+const Overview = later(() => import("./overview.tsx").then((module) => module.Overview), 0);
+
+/** A story that cannot be read has no world either. */
+export const Story = () =>
+  loading.value.state === "failed" ? (
+    <Chat />
+  ) : (
+    <>
+      <Chat />
+      <World />
+      <Asking />
+      <Scripts />
+      {inTree.value && <Overview />}
+    </>
+  );
+
+/**
+ * Asks where new code of a plugin wants more than the story allows it: when the story is opened, and when something was
+ * not allowed.
+ */
+function Asking() {
+  const id = loading.value.state === "ready" ? session.value?.id : null;
+  const denied = (deltaOf(head.value ?? "")?.problems ?? []).some(({ code }) => code === "plugin_permission")
+    ? head.value
+    : null;
+  useEffect(() => {
+    if (id) void askForMore();
+  }, [id, denied]);
+  return null;
+}
+
+/** Learns which scripts change what is shown here, while the story is still being read. */
+function Scripts() {
+  const sid = route.value.page === "story" ? route.value.sid : null;
+  const open = session.value?.id === sid ? session.value : null;
+  const on =
+    open &&
+    JSON.stringify([open.presetId, open.model, open.regexScripts, open.characterIds, open.personaId, age.value]);
+  useEffect(() => void followScripts(sid, on), [sid, on]);
+  useEffect(() => () => void followScripts(null, null), []);
+  return null;
+}
+
+/** What stands beside a story, and its menus. */
+export const bringRest = () => Promise.all([World.bring(), MessageItems.bring()]);
+
+export { StoryTools, TreeTab };

@@ -1,0 +1,292 @@
+// What of the open story is summed up: whether, and the summaries of the line on screen, chapters around their parts,
+// each with the way to its messages.
+import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { goTo } from "../actions/branches.ts";
+import { anew, changeSummaries, correct, readEnd, readSummaries, readTold } from "../actions/recall.ts";
+import { has, nested } from "../lib/chapters.ts";
+import { excerpt } from "../lib/excerpt.ts";
+import { t } from "../lib/i18n.ts";
+import { served } from "../lib/served.ts";
+import { plain } from "../lib/text.ts";
+import { begunUnder, keepBegun } from "../model/begun.ts";
+import { session } from "../model/story.ts";
+import { fieldsOf, fillIn, useBegun } from "./begun.ts";
+import { Blank, Waiting, icon } from "./parts.tsx";
+import { useLatest } from "./reading.tsx";
+import { Sure, takeFocus } from "./sure.tsx";
+import type { Chapter } from "../lib/chapters.ts";
+import type { Id, Summaries, Summary } from "../lib/wire.d.ts";
+
+const OFF = { enabled: false };
+/** How often it is looked again while something is being summed up, in milliseconds. */
+const AGAIN = 1500;
+/** So many are shown at once; a longer list is folded, for there is more below it. */
+const FEW = 3;
+/** So much is told of a message that a summary begins or ends with, in letters. */
+const ENDS = 60;
+
+/** The name under which is kept what was begun of a summary. */
+const BEGUN = "summary.";
+
+export function SummariesOf() {
+  const found = useSignal<Summaries | null>(null);
+  const isUnread = useSignal(false);
+  /** Those that the prompt of the newest reply told. */
+  const told = useSignal<Set<Id>>(new Set());
+  const settings = session.value?.summaries ?? OFF;
+  const read = async () => {
+    const answer = await readSummaries();
+    if (answer) found.value = answer;
+    isUnread.value = !answer;
+  };
+  useEffect(() => void read(), [settings.enabled]);
+  useEffect(() => void readTold().then((ids) => (told.value = new Set(ids))), []);
+  const isWorking = found.value?.isWorking ?? false;
+  useEffect(() => {
+    if (!isWorking) return;
+    const again = setTimeout(read, AGAIN);
+    return () => clearTimeout(again);
+  }, [found.value]);
+  // The setting may be told before the work begins, but is answered after that.
+  const turn = (event: Event) =>
+    void changeSummaries({ ...settings, enabled: (event.target as HTMLInputElement).checked }).then(read);
+  const items = found.value?.items ?? [];
+  return (
+    <>
+      <label class="check">
+        <input type="checkbox" checked={settings.enabled} onChange={turn} />
+        <span>
+          {t("summaries.on")}
+          <small>{t("summaries.onHint")}</small>
+        </span>
+      </label>
+      {isUnread.value && (
+        <Blank symbol="warning" title={t("recall.unread")}>
+          <button type="button" class="primary" onClick={read}>
+            {t("retry")}
+          </button>
+        </Blank>
+      )}
+      {found.value === null && !isUnread.value && <Waiting rows={2} />}
+      {found.value?.problem && (
+        <p class="aside" role="status">
+          {icon("warning")} {t("summaries.problem", { why: served(found.value.problem) })}
+        </p>
+      )}
+      {isWorking && !found.value?.problem && (
+        <p class="aside" role="status">
+          {t("summaries.working")}
+        </p>
+      )}
+      {found.value !== null && settings.enabled && !isWorking && items.length === 0 && (
+        <p class="aside">{t("summaries.none")}</p>
+      )}
+      {items.length > 0 && <List items={items} told={told.value} read={read} />}
+    </>
+  );
+}
+
+function List({ items, told, read }: { items: Summary[]; told: Set<Id>; read: () => unknown }) {
+  const tops = nested(items);
+  const begun = useRef(begunUnder(BEGUN)).current;
+  // How it was found it stays: what grows while it is looked at does not fold itself.
+  const isOpen = useRef(tops.length <= FEW || items.some(({ id }) => begun.includes(id))).current;
+  return (
+    <details class="section-fold" open={isOpen}>
+      <summary>
+        <h3>
+          {t("summaries.title")} <small>{items.length}</small>
+        </h3>
+      </summary>
+      <div>
+        <p class="aside">
+          {told.size > 0
+            ? t("summaries.toldOf", { n: items.filter(({ id }) => told.has(id)).length })
+            : t("summaries.toldNone")}
+        </p>
+        <ul>
+          {tops.map((chapter) => (
+            <One key={chapter.one.id} chapter={chapter} told={told} begun={begun} read={read} />
+          ))}
+        </ul>
+      </div>
+    </details>
+  );
+}
+
+interface OneProps {
+  chapter: Chapter;
+  told: Set<Id>;
+  begun: Id[];
+  read: () => unknown;
+}
+
+function One({ chapter, told, begun, read }: OneProps) {
+  const { one, parts } = chapter;
+  const writing = useSignal(begun.includes(one.id));
+  const button = useRef<HTMLButtonElement | null>(null);
+  const isOpen = useSignal(parts.some((part) => has(part, (id) => begun.includes(id))));
+  const name = t(one.level > 1 ? "summaries.chapter" : "summaries.piece", { n: one.nodeIds.length });
+  const done = async (isSaved: boolean) => {
+    writing.value = false;
+    if (isSaved) await read();
+    button.current?.focus();
+  };
+  const asking = useSignal(false);
+  const first = useRef<HTMLButtonElement | null>(null);
+  const keep = () => {
+    asking.value = false;
+    first.current?.focus();
+  };
+  const again = async () => {
+    asking.value = false;
+    if (await anew(one.id)) await read();
+    first.current?.focus();
+  };
+  const marks = [
+    one.plugin && t("summaries.by", { plugin: one.plugin }),
+    one.isStale && t("summaries.stale"),
+    one.isEdited && t("summaries.edited"),
+  ]
+    .filter(Boolean)
+    .join(" · ");
+  const turn = (event: Event) => (isOpen.value = (event.currentTarget as HTMLDetailsElement).open);
+  return (
+    <li class="fragment">
+      <article aria-label={name}>
+        <h4>
+          {name}
+          {told.has(one.id) && (
+            <>
+              {" "}
+              <span class="chip on">{t("summaries.told")}</span>
+            </>
+          )}
+        </h4>
+        <Ends one={one} />
+        {marks && <p class="aside">{marks}</p>}
+        {writing.value ? (
+          <Correction one={one} done={done} />
+        ) : (
+          <p class="long">{one.content || t("summaries.empty")}</p>
+        )}
+        <div class="actions">
+          {one.firstId && (
+            <button type="button" onClick={() => goTo(one.firstId as string, false)}>
+              {icon("eye")}
+              <span>{t("summaries.first")}</span>
+            </button>
+          )}
+          {one.lastId && (
+            <button type="button" onClick={() => goTo(one.lastId as string, false)}>
+              {icon("eye")}
+              <span>{t("summaries.last")}</span>
+            </button>
+          )}
+          {!writing.value && (
+            <button type="button" ref={button} onClick={() => (writing.value = true)}>
+              {icon("edit")}
+              <span>{t("summaries.correct")}</span>
+            </button>
+          )}
+          {!writing.value && (
+            <button
+              type="button"
+              ref={first}
+              aria-expanded={asking.value}
+              onClick={() => (asking.value = !asking.peek())}
+            >
+              {icon(one.plugin ? "shred" : "reroll")}
+              <span>{t(one.plugin ? "summaries.destroy" : "summaries.anew")}</span>
+            </button>
+          )}
+        </div>
+        {asking.value && !writing.value && (
+          <Sure
+            text={t(one.plugin ? "summaries.destroyText" : one.isEdited ? "summaries.anewOwn" : "summaries.anewText")}
+            yes={t("summaries.anewYes")}
+            no={t("recall.removeNo")}
+            act={again}
+            keep={keep}
+          />
+        )}
+        {parts.length > 0 && (
+          <details class="section-fold" open={isOpen.value} onToggle={turn}>
+            <summary>{t("summaries.parts", { n: parts.length })}</summary>
+            {isOpen.value && (
+              <ul>
+                {parts.map((part) => (
+                  <One key={part.one.id} chapter={part} told={told} begun={begun} read={read} />
+                ))}
+              </ul>
+            )}
+          </details>
+        )}
+      </article>
+    </li>
+  );
+}
+
+/** How the first and the last of its messages begin. */
+function Ends({ one: { firstId, lastId } }: { one: Summary }) {
+  const ends = useSignal<string[]>([]);
+  const ids = [...new Set([firstId, lastId])].filter((id) => id !== null);
+  useLatest(
+    () => Promise.all(ids.map(readEnd)),
+    (texts) => (ends.value = texts.map((text) => excerpt(plain(text), ENDS)).filter(Boolean)),
+    [firstId, lastId],
+  );
+  const [first, last] = ends.value;
+  return first && <p class="aside">{last ? t("summaries.from", { first, last }) : t("summaries.of", { first })}</p>;
+}
+
+/** What is being written in its place, which outlasts a reload. */
+function Correction({ one: { id, content }, done }: { one: Summary; done: (isSaved: boolean) => unknown }) {
+  const begun = useBegun(BEGUN + id);
+  const form = useRef<HTMLFormElement | null>(null);
+  /** What stood there when it was begun: what comes meanwhile is not written over what is typed. */
+  const start = useRef(content).current;
+  useLayoutEffect(() => {
+    if (begun && form.current) fillIn(form.current, begun);
+  }, []);
+  const text = () => fieldsOf(form.current as HTMLFormElement).content?.replaceAll("\r\n", "\n") ?? "";
+  const keep = () => keepBegun(BEGUN + id, text() === start ? null : fieldsOf(form.current as HTMLFormElement));
+  /** What somebody else wrote there meanwhile. */
+  const theirs = useSignal<string | null>(null);
+  const write = async (isSure: boolean) => {
+    const kept = await correct(id, text(), isSure ? null : start);
+    theirs.value = kept && kept !== true ? kept.theirs : null;
+    if (kept === true) await done(true);
+  };
+  const save = (event: Event) => {
+    event.preventDefault();
+    void write(false);
+  };
+  return (
+    <form ref={form} onSubmit={save} onInput={keep}>
+      <label>
+        {t("summaries.text")}
+        <textarea name="content" rows={5} defaultValue={start} ref={takeFocus} />
+      </label>
+      {theirs.value !== null && (
+        <div class="theirs" role="alert">
+          <p>{t("summaries.changed")}</p>
+          <p class="long">{theirs.value || t("summaries.empty")}</p>
+          <div class="actions start">
+            <button type="button" onClick={() => write(true)}>
+              {t("summaries.over")}
+            </button>
+          </div>
+        </div>
+      )}
+      <div class="actions">
+        <button type="submit" class="primary">
+          {t("summaries.save")}
+        </button>
+        <button type="button" onClick={() => done(false)}>
+          {t("cancel")}
+        </button>
+      </div>
+    </form>
+  );
+}

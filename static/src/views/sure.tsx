@@ -1,0 +1,33 @@
+// The second question before something is destroyed. It opens beside what asked it, and takes the keyboard.
+import { h } from "../../vendor/preact.js";
+import { icon } from "./parts.tsx";
+
+interface SureProps {
+  text: string;
+  yes: string;
+  no: string;
+  act: () => unknown;
+  keep: () => unknown;
+}
+
+export const Sure = ({ text, yes, no, act, keep }: SureProps) => (
+  <div class="grave" role="group" aria-label={yes}>
+    {icon("warning")}
+    <p>{text}</p>
+    <div class="actions">
+      <button type="button" ref={takeFocus} onClick={keep}>
+        {no}
+      </button>
+      <button type="button" class="primary danger" onClick={act}>
+        {yes}
+      </button>
+    </div>
+  </div>
+);
+
+/** What has just opened takes the keyboard, once. */
+export function takeFocus(element: HTMLElement | null) {
+  if (!element || element.dataset.met) return;
+  element.dataset.met = "yes";
+  element.focus();
+}

@@ -1,0 +1,172 @@
+// What comes in from files on the first page: the ways to bring it, how far each is, what is wrong with those that
+// cannot come, and where the report is. Loaded apart from the page.
+import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { run } from "../actions/commands.ts";
+import { openReport, putAllAway, putAway } from "../actions/foreign.ts";
+import "../actions/lore.ts";
+import "../actions/personas.ts";
+import "../actions/presets.ts";
+import "../actions/takeout.ts";
+import { bringDropped, goOn } from "../actions/transfers.ts";
+import "../actions/workshop.ts";
+import { addEnglish, t } from "../lib/i18n.ts";
+import { bytes, rate, span } from "../lib/measure.ts";
+import cards from "../lib/strings/en-cards.ts";
+import words from "../lib/strings/en-edit.ts";
+import lore from "../lib/strings/en-lore.ts";
+import presets from "../lib/strings/en-presets.ts";
+import workshop from "../lib/strings/en-workshop.ts";
+import { dialog } from "../model/page.ts";
+import { incoming } from "../model/transfers.ts";
+import { CommandButton, icon } from "./parts.tsx";
+import { totalsOf } from "./report.tsx";
+import type { Key } from "../lib/i18n.ts";
+import type { Incoming, Way } from "../model/transfers.ts";
+
+addEnglish(words);
+addEnglish(cards);
+addEnglish(lore);
+addEnglish(presets);
+addEnglish(workshop);
+
+/** What else is kept here, how more of it comes in, and how it goes out. */
+const SHELVES: [Key, string[]][] = [
+  ["foot.rooms", ["page.lore", "page.personas", "page.presets", "page.workshop", "page.trash"]],
+  ["foot.in", ["page.importFolder", "page.importForeign", "page.importCard", "page.import"]],
+  ["foot.out", ["page.exportAll"]],
+];
+
+export function Transfers() {
+  const list = useRef<HTMLUListElement | null>(null);
+  const rows = incoming.value.filter(({ isUnasked }) => !isUnasked);
+  const newest = rows.at(-1)?.n;
+  useEffect(goOn, []);
+  // It may have been asked for from the top of a long page.
+  useLayoutEffect(() => list.current?.lastElementChild?.scrollIntoView({ block: "nearest" }), [newest]);
+  return (
+    <>
+      {rows.length > 0 && (
+        <ul ref={list} class="incoming" aria-label={t("import.list")}>
+          {rows.map((one) => (
+            <Row key={one.n} one={one} />
+          ))}
+        </ul>
+      )}
+      {rows.filter(({ arrived }) => arrived).length > 1 && (
+        <button type="button" onClick={putAllAway}>
+          {icon("close")}
+          <span>{t("bring.closeAll")}</span>
+        </button>
+      )}
+      <nav class="foot" aria-label={t("foot.label")}>
+        {SHELVES.map(([name, ids]) => (
+          <section key={name}>
+            <h2>{t(name)}</h2>
+            {ids.map((id) => (
+              <CommandButton key={id} id={id} wide />
+            ))}
+          </section>
+        ))}
+      </nav>
+      <DropPlace />
+    </>
+  );
+}
+
+/** For who has just come, and brings years along. */
+export const Years = () => (
+  <button type="button" class="card new" onClick={() => run("page.importFolder")}>
+    {icon("upload")}
+    <strong>{t("bring.years")}</strong>
+    <span>{t("bring.yearsHint")}</span>
+  </button>
+);
+
+function Row({ one }: { one: Incoming }) {
+  const { n, name, phase, way, fault, arrived, end, isDry = false } = one;
+  const close = (
+    <button type="button" onClick={() => putAway(n)}>
+      {t("close")}
+    </button>
+  );
+  if (fault)
+    return (
+      <li>
+        <div class="failure" role="alert">
+          {icon("warning")}
+          <div>
+            <p>
+              <strong>{name}</strong>
+            </p>
+            <p>{fault.text}</p>
+            {fault.hint && <p class="hint">{fault.hint}</p>}
+            <p class="hint">{t(fault.isEmpty ? "import.nothing" : "bring.stays")}</p>
+            <div class="actions">{close}</div>
+          </div>
+        </div>
+      </li>
+    );
+  if (arrived)
+    return (
+      <li class="coming">
+        <span>{name}</span>
+        <small>{t(isDry ? "bring.looked" : "bring.in")}</small>
+        <p class="aside" role="status">
+          {totalsOf(arrived, isDry)}
+        </p>
+        <div class="actions">
+          <button type="button" onClick={() => openReport(n)}>
+            {icon("book")}
+            <span>{t("report.open")}</span>
+          </button>
+          {close}
+        </div>
+      </li>
+    );
+  return (
+    <li class="coming">
+      <span>{name}</span>
+      <small>{t(`import.${phase}`)}</small>
+      <progress aria-label={name} max="1" value={way ? way.done / Math.max(1, way.total) : 0} />
+      <small>{way && paceOf(way)}</small>
+      {end && (
+        <button type="button" class="link" aria-label={t("bring.cancelNamed", { name })} onClick={end}>
+          {t("cancel")}
+        </button>
+      )}
+    </li>
+  );
+}
+
+/** How much, how fast, and how long still. */
+function paceOf({ done, total, from, since }: Way) {
+  const much = t("bring.of", { done: bytes(done), total: bytes(total) });
+  const seconds = (performance.now() - since) / 1000;
+  const speed = (done - from) / seconds;
+  return seconds < 1 || speed <= 0
+    ? much
+    : [much, rate(speed), t("bring.rest", { time: span((total - done) / speed) })].join(" · ");
+}
+
+/** What is dropped anywhere on the page comes in. */
+function DropPlace() {
+  const isOver = useSignal(false);
+  useEffect(() => {
+    const hear = (event: DragEvent) => {
+      if (!event.dataTransfer?.types.includes("Files")) return;
+      event.preventDefault();
+      if (dialog.peek()) return;
+      isOver.value = event.type === "dragover" || (event.type === "dragleave" && event.relatedTarget !== null);
+      if (event.type === "drop") void bringDropped(event.dataTransfer);
+    };
+    const kinds = ["dragover", "dragleave", "drop"] as const;
+    kinds.forEach((kind) => addEventListener(kind, hear));
+    return () => kinds.forEach((kind) => removeEventListener(kind, hear));
+  }, []);
+  return isOver.value ? (
+    <p class="drop" role="status">
+      {icon("upload")}
+      {t("import.drop")}
+    </p>
+  ) : null;
+}

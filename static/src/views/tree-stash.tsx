@@ -1,0 +1,258 @@
+// The stash beside the whole tree: a drawer that fragments are drawn out of, and cards into.
+import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { run } from "../actions/commands.ts";
+import { movedHere, place } from "../actions/move.ts";
+import { moveTo, takeOut } from "../actions/overview.ts";
+import { putBack, readArrangement } from "../actions/stash.ts";
+import { excerpt } from "../lib/excerpt.ts";
+import { isFocusLost } from "../lib/focus.ts";
+import { ago, moment, t } from "../lib/i18n.ts";
+import { plain } from "../lib/text.ts";
+import { fragments, moving } from "../model/arrangement.ts";
+import { isOverStash } from "../model/overview.ts";
+import { mayRearrange, openDialog } from "../model/page.ts";
+import { beginningOf } from "../tree/overview.ts";
+import { Blank, Menu, Waiting, icon } from "./parts.tsx";
+import { Purge } from "./purge.tsx";
+import { Contents, Rename, titleOf } from "./stash.tsx";
+import { RESTS, SLIP } from "./tree-pointers.ts";
+import type { Key } from "../lib/i18n.ts";
+import type { Fragment as StashFragment } from "../lib/wire.d.ts";
+import type { Drawn } from "../tree/overview.ts";
+import type { TreeCanvas } from "./tree-canvas.ts";
+
+interface Around {
+  tree: Drawn;
+  canvas: () => TreeCanvas | null;
+  focusTree: () => void;
+}
+
+const close = () => run("session.stash");
+
+/** @param props `isCovered`: on a narrow screen something else has its place; `takesKeys`: it was opened just now */
+export function Drawer({
+  tree,
+  canvas,
+  focusTree,
+  isCovered,
+  takesKeys,
+}: Around & { isCovered: boolean; takesKeys: boolean }) {
+  const box = useRef<HTMLElement | null>(null);
+  const list = fragments.value;
+  useEffect(() => void readArrangement(), []);
+  // Who opened it goes on in it by keys; who closes it finds the tree.
+  useLayoutEffect(() => {
+    if (takesKeys) box.current?.focus({ preventScroll: true });
+    return () => void (box.current?.contains(document.activeElement) && focusTree());
+  }, []);
+  useEffect(() => {
+    if (isFocusLost()) box.current?.focus({ preventScroll: true });
+  }, [list]);
+  const keys = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || event.defaultPrevented || moving.peek() || document.querySelector(":popover-open"))
+      return;
+    event.preventDefault();
+    close();
+  };
+  const takes = movedHere() !== null;
+  const isOver = takes && isOverStash.value;
+  return (
+    <section
+      ref={box}
+      class={`tree-drawer ${isCovered ? "is-covered" : ""} ${takes ? "takes" : ""} ${isOver ? "is-over" : ""}`}
+      tabindex={-1}
+      data-takes="stash"
+      aria-label={t("command.stash")}
+      onKeyDown={keys}
+    >
+      <header>
+        {icon("stash")}
+        <h2>{t("command.stash")}</h2>
+        {list && list.length > 0 && <span class="chip">{list.length}</span>}
+        <button
+          type="button"
+          class="round"
+          aria-label={t("tree.closeStash")}
+          title={`${t("tree.closeStash")} (D)`}
+          onClick={close}
+        >
+          {icon("close")}
+        </button>
+      </header>
+      {takes && (
+        <p class="takes-here">
+          {icon("down")}
+          <span>{t("tree.takesHere")}</span>
+        </p>
+      )}
+      {list === null ? (
+        <Waiting rows={3} />
+      ) : list.length === 0 ? (
+        <Blank symbol="stash" title={t("stash.empty")} hint={t("tree.stashHint")} />
+      ) : (
+        <ul>
+          {list.map((fragment) => (
+            <Piece key={fragment.id} fragment={fragment} tree={tree} canvas={canvas} focusTree={focusTree} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+type Doing = "" | "read" | "rename" | "purge";
+
+function Piece({ fragment, tree, canvas, focusTree }: Around & { fragment: StashFragment }) {
+  const doing = useSignal<Doing>("");
+  const name = titleOf(fragment);
+  const turn = (to: Doing) => (doing.value = doing.peek() === to ? "" : to);
+  const button = (label: Key, symbol: string, act: () => unknown) => (
+    <button type="button" onClick={act}>
+      {icon(symbol)}
+      <span>{t(label)}</span>
+    </button>
+  );
+  const { piece } = moving.value ?? {};
+  const isTaken = piece && "fragmentId" in piece && piece.fragmentId === fragment.id;
+  return (
+    <li class={`piece ${isTaken ? "is-taken" : ""}`}>
+      <article aria-label={name}>
+        <Handle fragment={fragment} name={name} canvas={canvas} />
+        <Origin fragment={fragment} tree={tree} focusTree={focusTree} />
+        <div class="actions">
+          {mayRearrange.value && (
+            <>
+              {fragment.canReturn && button("tree.return", "undo", () => putBack(fragment.id))}
+              {button("tree.putBelow", "move", () => place(fragment.id, name, false))}
+            </>
+          )}
+          <Menu label={t("tree.more", { name })} symbol="more" class="more">
+            {button(doing.value === "read" ? "tree.close" : "stash.read", "eye", () => turn("read"))}
+            {button("stash.rename", "edit", () => turn("rename"))}
+            {mayRearrange.value && button("stash.copyBelow", "copyTo", () => place(fragment.id, name, true))}
+            {button("command.keepLore", "lore", () =>
+              openDialog({ kind: "keepLore", passage: { fragmentId: fragment.id } }),
+            )}
+            {mayRearrange.value && (
+              <>
+                <hr />
+                {button("command.purge", "shred", () => turn("purge"))}
+              </>
+            )}
+          </Menu>
+        </div>
+        {doing.value === "read" && <Contents id={fragment.id} />}
+        {doing.value === "rename" && <Rename fragment={fragment} done={() => (doing.value = "")} />}
+        {doing.value === "purge" && <Purge piece={{ fragmentId: fragment.id }} keep={() => (doing.value = "")} />}
+      </article>
+    </li>
+  );
+}
+
+/** Where it would come back to: the message it followed, which is a click away; or why it cannot. */
+function Origin({
+  fragment: { originId, canReturn },
+  tree: { outline },
+  focusTree,
+}: Pick<Around, "tree" | "focusTree"> & { fragment: StashFragment }) {
+  if (!canReturn)
+    return (
+      <p class="aside no-return">
+        {icon("warning")}
+        <span>{t(originId ? "stash.originOut" : "stash.originGone")}</span>
+      </p>
+    );
+  const n = outline.at.get(originId ?? "");
+  if (n === undefined) return null;
+  const words = n === 0 ? t("tree.beginning") : excerpt(beginningOf(outline, n), 40) || t("tree.wordless");
+  return (
+    <button type="button" class="origin" title={t("tree.showOrigin")} onClick={() => (moveTo(n), focusTree())}>
+      {icon("branch")}
+      <span>{t("tree.origin", { text: words })}</span>
+    </button>
+  );
+}
+
+interface HandleProps {
+  fragment: StashFragment;
+  name: string;
+  canvas: () => TreeCanvas | null;
+}
+
+/** What a fragment is drawn by: with the mouse at once, with a finger after it has rested. */
+function Handle({ fragment, name, canvas }: HandleProps) {
+  const held = useRef(false);
+  const press = (event: PointerEvent) =>
+    mayRearrange.peek() && drawOut(event, { fragment, name, canvas: canvas(), hold: (is) => (held.current = is) });
+  // A finger that took it up does not scroll the list as well.
+  const stay = (event: TouchEvent) => held.current && event.cancelable && event.preventDefault();
+  return (
+    <div
+      class={mayRearrange.value ? "piece-handle" : ""}
+      onPointerDown={press}
+      onTouchMove={stay}
+      onContextMenu={(event: Event) => held.current && event.preventDefault()}
+    >
+      <h3>{name}</h3>
+      <p class="aside">
+        {fragment.name && fragment.firstLine && (
+          <>
+            <q>{excerpt(plain(fragment.firstLine), 80)}</q> ·{" "}
+          </>
+        )}
+        {t("stash.count", { n: fragment.count })} ·{" "}
+        <time datetime={fragment.createdAt} title={moment(fragment.createdAt)}>
+          {ago(fragment.createdAt, Date.now())}
+        </time>
+      </p>
+    </div>
+  );
+}
+
+/** Follows one press of a fragment, from there over the tree. */
+function drawOut(
+  event: PointerEvent,
+  {
+    fragment,
+    name,
+    canvas,
+    hold,
+  }: { fragment: StashFragment; name: string; canvas: TreeCanvas | null; hold: (is: boolean) => void },
+) {
+  const handle = event.currentTarget;
+  if (event.button > 0 || !event.isPrimary || !canvas || !(handle instanceof HTMLElement)) return;
+  const isMouse = event.pointerType === "mouse";
+  const [x, y] = [event.clientX, event.clientY];
+  const ends = new AbortController();
+  let doing = "press" as "press" | "held" | "carry";
+  const rest = () => {
+    doing = "held";
+    hold(true);
+    handle.classList.add("is-held");
+    navigator.vibrate?.(10);
+  };
+  const timer = isMouse ? 0 : window.setTimeout(rest, RESTS);
+  const end = (isMeant: boolean) => {
+    clearTimeout(timer);
+    ends.abort();
+    hold(false);
+    handle.classList.remove("is-held");
+    if (doing === "carry" && moving.peek()) canvas.hands.letGo(isMeant);
+  };
+  const move = (now: PointerEvent) => {
+    if (doing !== "carry") {
+      if (Math.hypot(now.clientX - x, now.clientY - y) < SLIP[isMouse ? "mouse" : "touch"]) return;
+      // A finger that did not rest scrolls.
+      if ((doing === "press" && !isMouse) || !takeOut(fragment.id, name)) return end(false);
+      doing = "carry";
+      handle.setPointerCapture(now.pointerId);
+    }
+    // Left, or put down by a key.
+    if (!moving.peek()) return end(false);
+    canvas.hands.bring(canvas.at(now), name);
+  };
+  const { signal } = ends;
+  handle.addEventListener("pointermove", move, { signal });
+  handle.addEventListener("pointerup", () => end(true), { signal });
+  handle.addEventListener("pointercancel", () => end(false), { signal });
+}

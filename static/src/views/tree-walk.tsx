@@ -1,0 +1,203 @@
+// The tree of the page for those who walk it by keys or hear it read: one element that has the keyboard, and in it the
+// message it is at with those one step away, however many there are in all.
+import { h } from "../../vendor/preact.js";
+import { canRun, run } from "../actions/commands.ts";
+import { leaveThere } from "../actions/move.ts";
+import { compareHere, goThere, moveTo, putHere, stopComparing, stopReading, turnFold } from "../actions/overview.ts";
+import { leaveTree } from "../actions/tree-page.ts";
+import { markAlso, markAll, markNone, turnMark } from "../actions/tree-chosen.ts";
+import { t } from "../lib/i18n.ts";
+import { moving } from "../model/arrangement.ts";
+import { compared, marked, reading } from "../model/overview.ts";
+import { FLAG } from "../tree/outline.ts";
+import { around, beginningOf, placeName, placeOf, shownFor } from "../tree/overview.ts";
+import type { Key } from "../lib/i18n.ts";
+import type { Drawn } from "../tree/overview.ts";
+import type { TreeCanvas } from "./tree-canvas.ts";
+
+/** `enter`: reads it, and goes there with the keyboard */
+interface Props {
+  tree: Drawn;
+  canvas: () => TreeCanvas | null;
+  enter: (n: number) => void;
+  menu: (n: number) => void;
+}
+
+export function Walk({ tree, canvas, enter, menu }: Props) {
+  const at = placeOf(tree);
+  const { above, beside, below } = around(tree, at);
+  const level = (tree.layout.row[tree.cards.cardOf[at] ?? 0] ?? 0) + 1;
+  const item = (n: number, depth: number, family: number[]) => (
+    <Item key={n} tree={tree} n={n} level={depth} place={family.indexOf(n) + 1} count={family.length} />
+  );
+  const keys = (event: KeyboardEvent) => {
+    const act = keyed(event, { tree, at, above, beside, below, canvas: canvas(), enter, menu });
+    if (!act) return;
+    event.preventDefault();
+    act();
+  };
+  return (
+    <div
+      class="tree-walk"
+      role="tree"
+      tabindex={0}
+      aria-label={t("tree.label")}
+      aria-description={t("tree.about")}
+      aria-activedescendant={`tree-item-${at}`}
+      onKeyDown={keys}
+      onContextMenu={(event: Event) => event.preventDefault()}
+    >
+      {above !== null && item(above, level - 1, [above])}
+      {beside.map((n) => item(n, level, beside))}
+      {below.map((n) => item(n, level + 1, below))}
+    </div>
+  );
+}
+
+/** What a key does. */
+function keyed(
+  event: KeyboardEvent,
+  {
+    tree,
+    at,
+    above,
+    beside,
+    below,
+    canvas,
+    enter,
+    menu,
+  }: Omit<Props, "canvas"> & {
+    at: number;
+    above: number | null;
+    beside: number[];
+    below: number[];
+    canvas: TreeCanvas | null;
+  },
+): (() => unknown) | null {
+  // With Shift what is walked over is chosen.
+  const step = (n: number | null | undefined) => () => n != null && (event.shiftKey && markAlso([at, n]), moveTo(n));
+  const isMod = event.ctrlKey || event.metaKey;
+  if (isMod && event.key === "a") return markAll;
+  if (event.altKey || (isMod && event.key !== "Enter")) return null;
+  const place = beside.indexOf(at);
+  const isRun = (tree.cards.count[tree.cards.cardOf[at] ?? 0] ?? 1) > 1;
+  switch (event.key) {
+    case "ArrowUp":
+      return step(above);
+    case "ArrowDown":
+      return step(below[0]);
+    case "ArrowLeft":
+      return step(beside[place - 1]);
+    case "ArrowRight":
+      return step(beside[place + 1]);
+    case "Home":
+      return step(0);
+    case "End":
+      return step(shownFor(tree, tree.head));
+    case "Enter":
+      return () => (moving.peek() ? putHere() : isMod ? goThere(at) : isRun ? turnFold(at) : enter(at));
+    case "s":
+      return () => turnMark(at);
+    case "c":
+      return canRun("tree.compare") ? () => run("tree.compare") : () => compareHere(tree.head, at);
+    case "p":
+      return moving.peek() ? putHere : null;
+    case " ":
+      return () => turnFold(at);
+    case "+":
+    case "=":
+      return () => canvas?.closer();
+    case "-":
+      return () => canvas?.farther();
+    case "0":
+      return () => canvas?.fit();
+    case "m":
+    case "ContextMenu":
+      return () => menu(at);
+    case "F10":
+      return event.shiftKey ? () => menu(at) : null;
+    case "Escape":
+      return () =>
+        moving.peek()
+          ? leaveThere()
+          : marked.peek().size > 0
+            ? markNone()
+            : reading.peek() !== null
+              ? stopReading()
+              : compared.peek() !== null
+                ? stopComparing()
+                : leaveTree();
+    default:
+      return null;
+  }
+}
+
+/** What is known of a message, in words. */
+export const STATES: [number, Key][] = [
+  [FLAG.writing, "tree.isWriting"],
+  [FLAG.failed, "tree.hasFailed"],
+  [FLAG.disabled, "tree.isOut"],
+  [FLAG.muted, "tree.isMuted"],
+  [FLAG.unread, "tree.isUnread"],
+  [FLAG.summary, "tree.isSummary"],
+  [FLAG.merge, "tree.isMerge"],
+];
+
+/** A message as it is read aloud. */
+function spoken({ outline, cards, head }: Drawn, n: number) {
+  const card = cards.cardOf[n] ?? 0;
+  const count = cards.count[card] ?? 1;
+  const words = beginningOf(outline, n) || t("tree.wordless");
+  const flags = outline.flags[n] ?? 0;
+  const what =
+    n === 0
+      ? t("tree.beginning")
+      : count > 1
+        ? t("tree.run", { n: count })
+        : flags & FLAG.mine
+          ? t("tree.mine", { text: words })
+          : words;
+  const states = count > 1 ? [] : STATES.flatMap(([flag, key]) => (flags & flag ? [t(key)] : []));
+  const isMarked = marked.value.has(outline.ids[n] ?? "") ? [t("tree.isMarked")] : [];
+  const trunk = n === head ? [t("tree.isHere")] : cards.trunk[card] === 1 ? [t("tree.onTrunk")] : [];
+  const hidden = cards.hidden[card] ?? 0;
+  return [
+    what,
+    placeName(outline, n),
+    ...isMarked,
+    ...trunk,
+    ...states,
+    hidden > 0 ? t("tree.hides", { n: hidden }) : "",
+  ]
+    .filter(Boolean)
+    .join(", ");
+}
+
+interface ItemProps {
+  tree: Drawn;
+  n: number;
+  level: number;
+  place: number;
+  count: number;
+}
+
+function Item({ tree, n, level, place, count }: ItemProps) {
+  const { cards, outline, head } = tree;
+  const card = cards.cardOf[n] ?? 0;
+  const isRun = (cards.count[card] ?? 1) > 1;
+  const expanded = isRun ? false : cards.foldable[card] === 1 ? (cards.hidden[card] ?? 0) === 0 : undefined;
+  return (
+    <div
+      id={`tree-item-${n}`}
+      role="treeitem"
+      aria-level={level}
+      aria-posinset={place}
+      aria-setsize={count}
+      aria-expanded={expanded}
+      aria-selected={marked.value.has(outline.ids[n] ?? "") || outline.ids[n] === reading.value}
+      aria-current={n === head ? "true" : undefined}
+    >
+      {spoken(tree, n)}
+    </div>
+  );
+}

@@ -1,0 +1,62 @@
+// The versions of a message side by side. Loaded when first asked for.
+import { h, useEffect, useLayoutEffect, useRef } from "../../vendor/preact.js";
+import { readVersions, toVersion } from "../actions/travel.ts";
+import { putVersionsAway } from "../actions/way.ts";
+import { t } from "../lib/i18n.ts";
+import { quoted } from "../lib/tags.ts";
+import { plain } from "../lib/text.ts";
+import { familyOf, nodeOf } from "../model/story.ts";
+import { icon } from "./parts.tsx";
+import type { ChatNode, Id } from "../lib/wire.d.ts";
+
+export function Versions({ node }: { node: ChatNode }) {
+  const ids = familyOf(node).value;
+  const list = useRef<HTMLOListElement | null>(null);
+  useEffect(() => void readVersions(node), [ids]);
+  useLayoutEffect(() => {
+    const card = list.current?.querySelector("[aria-current]") as HTMLElement | null;
+    if (list.current && card)
+      list.current.scrollLeft = card.offsetLeft - (list.current.clientWidth - card.offsetWidth) / 2;
+  }, [node.id]);
+  return (
+    <section class="fan" aria-label={t("versions.title", { n: ids.length })}>
+      <header>
+        <h2>{t("versions.title", { n: ids.length })}</h2>
+        <button
+          type="button"
+          class="round"
+          aria-label={t("versions.close")}
+          title={t("versions.close")}
+          onClick={() => putVersionsAway(node.id)}
+        >
+          {icon("close")}
+        </button>
+      </header>
+      <ol ref={list}>
+        {ids.map((id, i) => (
+          <li key={id}>
+            <button
+              type="button"
+              class="option"
+              aria-current={id === node.id ? "true" : undefined}
+              onClick={() => id !== node.id && toVersion(node, id)}
+            >
+              <strong>{t("versions.option", { i: i + 1 })}</strong>
+              <span>{previewOf(id)}</span>
+            </button>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function previewOf(id: Id) {
+  const node = nodeOf(id);
+  if (!node) return t("loading");
+  if (node.status === "generating") return t("phase.waiting");
+  return (
+    (node.role === "user" ? plain(node.content) : quoted(node.display ?? node.content)) ||
+    t(node.status === "error" ? "message.failed" : "stash.nameless")
+  );
+}

@@ -1,0 +1,618 @@
+// "Why?": what a turn changed and by which rule, its dice, the prompt that made it. Loaded when first asked for.
+import { Fragment, h, useSignal } from "../../vendor/preact.js";
+import { readWhy } from "../actions/page.ts";
+import { readParts } from "../actions/preset-edit.ts";
+import { addEnglish, clock, t, wordFor } from "../lib/i18n.ts";
+import { causesOf, inputsOf } from "../lib/causes.ts";
+import { changesOf } from "../lib/schema.ts";
+import { served } from "../lib/served.ts";
+import words from "../lib/strings/en-preset-edit.ts";
+import { brief, escapeStep, humanise, sentence } from "../lib/text.ts";
+import { maySee, seenIn, seenProblems } from "../model/secrets.ts";
+import { nodeOf, session } from "../model/story.ts";
+import { isWithheld, placeName, rows, seenDelta } from "../model/world.ts";
+import { ApiError } from "../net/api.ts";
+import { askedFor, handsAfter } from "../tree/line.ts";
+import { deedOf, isTool } from "./causes.tsx";
+import { RollChip, besideTitle, differenceOf, isByHand, toneOf } from "./changes.tsx";
+import { Modal, ProblemLine, Waiting } from "./parts.tsx";
+import { Failed, useLatest, useReading } from "./reading.tsx";
+import { Withheld, secretMark } from "./secret.tsx";
+import { slotName, sourceName } from "./slots.ts";
+import type {
+  Block,
+  ChatNode,
+  Delta,
+  Id,
+  Json,
+  LoreTold,
+  LoreVerdict,
+  Operation,
+  PresetPart,
+  RuleRun,
+  ScriptRun,
+  Trace,
+} from "../lib/wire.d.ts";
+
+addEnglish(words);
+
+export function Why({ nid }: { nid: Id }) {
+  const asked = askedFor(nid);
+  const hands = handsAfter(nid);
+  const known = useReading(
+    () => readWhy(session.peek()?.id ?? "", nid, Boolean(nodeOf(nid)?.metadata?.model), [asked, ...hands]),
+    nid,
+  );
+  return (
+    <Modal title={t("command.why")} class="wide">
+      <div class="why-view">
+        {known === null ? (
+          <Waiting rows={3} />
+        ) : known instanceof ApiError ? (
+          <Failed error={known} />
+        ) : (
+          <Contents nid={nid} {...known} hands={hands} />
+        )}
+      </div>
+    </Modal>
+  );
+}
+
+interface ContentsProps {
+  nid: Id;
+  trace: Trace;
+  delta: Delta;
+  others: (Delta | null)[];
+  hands: Id[];
+}
+
+function Contents({ nid, trace, delta: all, others, hands }: ContentsProps) {
+  const node = nodeOf(nid);
+  const delta = toldOf(all);
+  const [asked = null, ...after] = others.map((one) => one && toldOf(one));
+  const title = node?.kind === "change" ? handTitle(node, delta) : t("why.changes");
+  const isLess =
+    !mayRead(trace.messages ?? []) ||
+    [all, ...others].some((one, i) => one && isCut(one, [delta, asked, ...after][i] ?? one));
+  return (
+    <>
+      {isLess && <Withheld />}
+      <section>
+        <h3>{title}</h3>
+        <Changes delta={delta} />
+      </section>
+      <Rules rules={[...(trace.plan ?? []), ...(trace.rules?.length ? trace.rules : (delta.rules ?? []))]} />
+      {asked && !isNothing(asked) && (
+        <section>
+          <h3>{t("why.asked")}</h3>
+          <Changes delta={asked} />
+          <Rules rules={asked.rules ?? []} />
+        </section>
+      )}
+      {hands.map(
+        (id, i) =>
+          after[i] && (
+            <section key={id}>
+              <h3>{handTitle(nodeOf(id), after[i])}</h3>
+              <Changes delta={after[i]} />
+            </section>
+          ),
+      )}
+      <Origin node={node} />
+      {trace.tools && <Offered tools={trace.tools} />}
+      {trace.lore && <Lore lore={trace.lore} />}
+      <Prompt trace={trace} />
+      {trace.values && <ValuesKept values={trace.values} />}
+    </>
+  );
+}
+
+/** How another model was asked to keep the values, and what it said. */
+function ValuesKept({
+  values: { model, text = "", error, tries = 1, messages = [] },
+}: {
+  values: NonNullable<Trace["values"]>;
+}) {
+  return (
+    <section>
+      <h3>{t("why.kept")}</h3>
+      <dl>
+        <div>
+          <dt>{t("why.model")}</dt>
+          <dd>{model}</dd>
+        </div>
+        {tries > 1 && (
+          <div>
+            <dt>{t("why.keptTries")}</dt>
+            <dd>{tries}</dd>
+          </div>
+        )}
+      </dl>
+      {error ? (
+        <p class="aside bad">{served(error)}</p>
+      ) : maySee(text) ? (
+        <div class="sent">
+          <b>{t("why.keptAnswer")}</b>
+          <pre tabindex={0}>{text || "–"}</pre>
+        </div>
+      ) : (
+        <Withheld />
+      )}
+      {messages.length > 0 && mayRead(messages) && (
+        <details>
+          <summary>{t("why.messages", { n: messages.length })}</summary>
+          {messages.map((m, i) => (
+            <div key={i} class="sent">
+              <b>{m.role}</b>
+              <pre tabindex={0}>{m.content}</pre>
+            </div>
+          ))}
+        </details>
+      )}
+    </section>
+  );
+}
+
+/** Whether nothing that is hidden stands in what the model was sent. */
+const mayRead = (messages: NonNullable<Trace["messages"]>) => messages.every(({ content }) => maySee(content));
+
+/** What a reader may be told of what was done. */
+function toldOf(delta: Delta): Delta {
+  const seen = seenDelta(delta);
+  return { ...seen, ...(seen.problems && { problems: seenProblems(seen.problems) }) };
+}
+
+const isCut = (all: Delta, told: Delta) =>
+  (["changes", "operations", "problems"] as const).some((part) => (told[part]?.length ?? 0) < (all[part]?.length ?? 0));
+
+/** Which tools the model could have called; what it called is among the rules. */
+const Offered = ({ tools: { offered, used } }: { tools: NonNullable<Trace["tools"]> }) => (
+  <section>
+    <h3>{t("why.tools")}</h3>
+    <p>{t(used.length > 0 ? "why.toolsUsed" : "why.toolsUnused", { names: offered.join(", "), n: used.length })}</p>
+  </section>
+);
+
+/** The file of another program that a message came in from. */
+function Origin({ node }: { node: ChatNode | null }) {
+  const { file, line } = fileOf(node);
+  if (!file) return null;
+  return (
+    <section>
+      <h3>{t("why.origin")}</h3>
+      <p>{t(line ? "why.fromLine" : "why.fromFile", { file, line: line ?? "" })}</p>
+    </section>
+  );
+}
+
+const fileOf = (node: ChatNode | null): { file?: string; line?: number | null } =>
+  node?.metadata?.provenance?.file ? node.metadata.provenance : {};
+
+function handTitle(node: ChatNode | null, delta: Delta) {
+  const title = isByHand(delta) ? t("why.byHand") : besideTitle(node, delta);
+  return node ? `${title}, ${clock(node.timestamp)}` : title;
+}
+
+/** Whether nothing can be told of a message. */
+const isNothing = ({ operations = [], rolls = [], problems = [], rules = [] }: Delta) =>
+  operations.length + rolls.length + problems.length === 0 &&
+  !rules.some((rule) => rule.error || rule.warnings?.length);
+
+/** What a delta came to, by which operations, and what went wrong. */
+function Changes({ delta }: { delta: Delta }) {
+  const rows = [...changesOf([delta]).values()];
+  const { rolls = [], problems = [] } = delta;
+  const all = delta.operations ?? [];
+  // What lore leaves in the world is told where lore is told of, and a summary is a text to be read.
+  const operations = all.filter((one) => one.in !== "lore" && one.in !== "summary");
+  const summaries = all.filter((one) => one.in === "summary");
+  return (
+    <>
+      {rows.length + all.length - all.filter((one) => one.in === "lore").length + rolls.length === 0 && (
+        <p class="aside">{t("why.noChanges")}</p>
+      )}
+      {rows.length > 0 && (
+        <ul class="changes">
+          {rows.map((row) => (
+            <li key={row.path} class={`chip ${toneOf(row)}`}>
+              <span title={row.path}>{placeName(row.path)}</span>
+              {secretMark(row.path)}
+              <b>{differenceOf(row)}</b>
+              <small>
+                {brief(row.before)} → {brief(row.after)}
+                <Computed delta={delta} path={row.path} />
+              </small>
+            </li>
+          ))}
+        </ul>
+      )}
+      {rolls.length > 0 && (
+        <ul class="changes">
+          {rolls.map((roll, i) => (
+            <RollChip key={i} roll={roll} />
+          ))}
+        </ul>
+      )}
+      {operations.length > 0 && <Operations operations={operations} />}
+      {summaries.map((one, i) => (
+        <Summarised key={i} text={typeof one.value === "string" ? one.value : ""} />
+      ))}
+      {problems.map((problem, i) => (
+        <ProblemLine key={i} problem={problem} />
+      ))}
+    </>
+  );
+}
+
+/** Of a value that nobody writes: from which others it follows. */
+function Computed({ delta, path }: { delta: Delta; path: string }) {
+  const schema = rows.value.get(path)?.schema;
+  if (schema?.["x-computed"] === undefined || causesOf(delta, path).length > 0) return null;
+  const names = inputsOf(schema, path)
+    .filter((input) => !isWithheld(input))
+    .map(placeName);
+  return names.length > 0 ? <> · {t("why.follows", { names: names.join(", ") })}</> : null;
+}
+
+/** The world has another summary of what the prompt does not hold any more. */
+const Summarised = ({ text }: { text: string }) =>
+  text.trim() ? (
+    <div class="summarised">
+      <p>{t("why.summarised")}</p>
+      <p class="long">{text}</p>
+    </div>
+  ) : (
+    <p>{t("why.unsummarised")}</p>
+  );
+
+function Rules({ rules }: { rules: RuleRun[] }) {
+  if (rules.length === 0) return null;
+  return (
+    <section>
+      <h3>{t("why.rules")}</h3>
+      <table>
+        <thead>
+          <tr>
+            <th>{t("why.rule")}</th>
+            <th>{t("why.operations")}</th>
+            <th>{t("why.time")}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rules.map((rule, i) => (
+            <tr key={i}>
+              <td>
+                {rule.plugin === "server" ? t("why.server") : rule.plugin} ·{" "}
+                {isTool(rule) ? (
+                  ""
+                ) : (
+                  <>
+                    <code>{rule.hook}</code>{" "}
+                  </>
+                )}
+                <small>{deedOf(maySee(rule.because ?? "") ? rule : { ...rule, because: "" })}</small>
+                <Called call={rule} />
+                {rule.error && (
+                  <p class="aside bad">
+                    {maySee(rule.error.message) ? sentence(rule.error.message) : ""} {placeOf(rule.error)}
+                  </p>
+                )}
+                {rule.warnings
+                  ?.map(brief)
+                  .filter(maySee)
+                  .map((warning, j) => (
+                    <p key={j} class="aside">
+                      {warning}
+                    </p>
+                  ))}
+              </td>
+              <td>{count(rule.ops)}</td>
+              <td>{rule.micros === undefined ? "–" : `${(rule.micros / 1000).toFixed(1)} ms`}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+/** What a call had a model asked, what it heard, or with what a tool was called and what it answered. */
+function Called({ call: { plugin, hook, arguments: args, answer, refused, asks = [] } }: { call: RuleRun }) {
+  if (asks.length > 0)
+    return (
+      <dl class="called">
+        <div>
+          <dt>{t("why.asks")}</dt>
+          <dd>{asks.map(({ name }) => name).join(", ")}</dd>
+        </div>
+      </dl>
+    );
+  if (hook === "on_answer" && answer !== null && typeof answer === "object" && !Array.isArray(answer)) {
+    const { name, text, error } = answer;
+    return (
+      <dl class="called">
+        <div>
+          <dt>{t(error ? "why.noAnswer" : "why.heard", { name: brief(name) })}</dt>
+          <dd>{error ? served(brief(error)) : brief(seenIn(plugin, text ?? ""))}</dd>
+        </div>
+      </dl>
+    );
+  }
+  if (args === undefined) return null;
+  return (
+    <dl class="called">
+      <div>
+        <dt>{t("why.calledWith")}</dt>
+        <dd>
+          <code>{JSON.stringify(seenIn(plugin, args))}</code>
+        </dd>
+      </div>
+      <div>
+        <dt>{t(refused === undefined ? "why.answered" : "why.refusedIt")}</dt>
+        <dd>
+          {refused === undefined ? (
+            <code>{JSON.stringify(seenIn(plugin, answer ?? null))}</code>
+          ) : maySee(refused) ? (
+            sentence(refused)
+          ) : (
+            "…"
+          )}
+        </dd>
+      </div>
+    </dl>
+  );
+}
+
+/** "main.rhai:4" */
+const placeOf = ({ file, line }: NonNullable<RuleRun["error"]>) =>
+  file ? <code>{line ? `${file}:${line}` : file}</code> : "";
+
+/** @param ops a list, or how many */
+const count = (ops: unknown) => (Array.isArray(ops) ? ops.length : typeof ops === "number" ? ops : "–");
+
+/** A path, which may go on in the next line between its steps and nowhere else. */
+const stepwise = (path: string) =>
+  path.split("/").map((step, i) =>
+    i === 0 ? (
+      step
+    ) : (
+      <>
+        <wbr />/{step}
+      </>
+    ),
+  );
+
+const Operations = ({ operations }: { operations: Operation[] }) => (
+  <div class="table" tabindex={0}>
+    <table>
+      <thead>
+        <tr>
+          <th>{t("why.operation")}</th>
+          <th>{t("why.value")}</th>
+          <th>{t("why.reason")}</th>
+          <th>{t("why.by")}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {operations.map((o, i) => (
+          <tr key={i}>
+            <td>
+              <code>
+                {o.op} {stepwise(o.path)}
+                {o.key ? ` · ${o.key}` : ""}
+                {o.from ? <> ← {stepwise(o.from)}</> : ""}
+              </code>
+              {(o.in ?? "vars") === "vars" &&
+                secretMark(o.key === undefined ? o.path : `${o.path}/${escapeStep(o.key)}`)}
+            </td>
+            <td>{o.value === undefined ? "" : brief(o.value)}</td>
+            <td>{o.why}</td>
+            <td>{o.by === "user" ? t("you") : o.by === "server" ? t("why.server") : o.by}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
+
+/** Which entries of lorebooks were called up, which were stopped, and why. */
+function Lore({ lore: { books, fired, stopped, silent, overflowed, similar, notes } }: { lore: LoreTold }) {
+  const bookOf = ({ book }: LoreVerdict) => books.find(({ id }) => id === book)?.name ?? "";
+  const reasonOf = ({ why, key, problem, score, plugin }: LoreVerdict) =>
+    [wordFor(`why.lore.${why}`) || why, key, problem, score, plugin].filter(Boolean).join(": ");
+  const row = (one: LoreVerdict, isIn: boolean) => (
+    <li key={`${one.book}.${one.uid}`} class={isIn ? "" : "dropped"}>
+      <b>{one.title || t("lore.nameless", { uid: one.uid })}</b>{" "}
+      <small>
+        {[bookOf(one), one.tokens === undefined ? "" : t("why.tokens", { n: one.tokens })].filter(Boolean).join(" · ")}
+      </small>{" "}
+      <small>{reasonOf(one)}</small>
+    </li>
+  );
+  return (
+    <section>
+      <h3>{t("why.lore")}</h3>
+      {fired.length === 0 && <p class="aside">{t("why.noLore")}</p>}
+      {fired.length + stopped.length > 0 && (
+        <ol class="blocks">
+          {fired.map((one) => row(one, true))}
+          {stopped.map((one) => row(one, false))}
+        </ol>
+      )}
+      {silent > 0 && <p class="aside">{t("why.loreSilent", { n: silent })}</p>}
+      {overflowed && <p class="aside">{t("why.loreFull")}</p>}
+      {similar?.problem && (
+        <p class="aside bad">
+          {t("why.loreNoVectors")} {served(similar.problem)}
+        </p>
+      )}
+      {notes.map((note) => (
+        <p key={note} class="aside bad">
+          {sentence(note)}
+        </p>
+      ))}
+    </section>
+  );
+}
+
+function Prompt({ trace }: { trace: Trace }) {
+  const {
+    blueprint = [],
+    messages = [],
+    scripts = [],
+    usage,
+    timings,
+    params,
+    model,
+    historyCut,
+    alias,
+    passedOver = [],
+    cachedTokens,
+    tokens,
+    template,
+    cost,
+    saved,
+    preset,
+  } = trace;
+  /** What the parts of the preset are called by now; where it is gone, their ids stand for them. */
+  const parts = useSignal<PresetPart[]>([]);
+  useLatest(
+    () => (preset?.id ? readParts(preset.id) : null),
+    (found) => (parts.value = found),
+    [preset?.id],
+  );
+  const isCounted = /^(tiktoken|file) /.test(tokens?.by ?? "");
+  const facts = [
+    [t("why.model"), alias ? `${model} (${alias})` : model],
+    [t("why.passedOver"), passedOver.map((one) => `${one.model}: ${served(one.message, one.code)}`).join(" ")],
+    [t("why.firstToken"), timings?.firstToken == null ? null : `${timings.firstToken} ms`],
+    [t("why.total"), timings?.total == null ? null : `${timings.total} ms`],
+    [t("why.size"), tokens ? sizeOf(tokens) : null],
+    [
+      t("why.template"),
+      template
+        ? [wordFor(`why.template.${template.name}`) || template.name, template.problem].filter(Boolean).join(": ")
+        : null,
+    ],
+    [
+      t("why.preset"),
+      preset?.by ? t(`why.presetBy.${preset.by}`, { name: preset.name ?? "", model: preset.model ?? "" }) : null,
+    ],
+    [t("why.usage"), usage && Object.keys(usage).length ? named(usage, "why.usage") : null],
+    [t("why.cached"), cachedTokens ? String(cachedTokens) : null],
+    [t("why.cost"), cost == null ? null : String(cost)],
+    [t("why.saved"), saved == null ? null : String(saved)],
+    [t("why.params"), params && Object.keys(params).length ? named(params, "why.param") : null],
+  ].filter(([, value]) => value);
+  return (
+    <>
+      {facts.length > 0 && (
+        <section>
+          <h3>{t("why.call")}</h3>
+          <dl>
+            {facts.map(([name, value]) => (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      )}
+      {blueprint.length > 0 && (
+        <section>
+          <h3>{t("why.prompt")}</h3>
+          <ol class="blocks">
+            {blueprint.map((block, i) => (
+              <PromptBlock key={i} block={block} parts={parts.value} isCounted={isCounted} />
+            ))}
+          </ol>
+          {historyCut && <p class="aside">{t("why.historyCut")}</p>}
+        </section>
+      )}
+      {scripts.length > 0 && (
+        <section>
+          <h3>{t("why.scripts")}</h3>
+          <ul>
+            {scripts.map((one, i) => (
+              <ScriptLine key={i} one={one} />
+            ))}
+          </ul>
+        </section>
+      )}
+      {messages.length > 0 && mayRead(messages) && (
+        <details>
+          <summary>{t("why.messages", { n: messages.length })}</summary>
+          {messages.map((m, i) => (
+            <div key={i} class="sent">
+              <b>
+                {m.role}
+                {m.name ? ` · ${m.name}` : ""}
+              </b>
+              <pre tabindex={0}>{m.content}</pre>
+            </div>
+          ))}
+        </details>
+      )}
+    </>
+  );
+}
+
+/** What a regex script did, or why it did not. */
+function ScriptLine({ one: { name, scope, changed, why, message } }: { one: ScriptRun }) {
+  const reason = why && (wordFor(`why.script.${why}`) || sentence(message ?? why));
+  return (
+    <li>
+      {name ? (
+        <>
+          <b>{name}</b>{" "}
+        </>
+      ) : (
+        ""
+      )}
+      <small>{wordFor(`why.scope.${scope}`) || scope}</small> {changed > 0 && t("why.changed", { n: changed })}
+      {reason && (
+        <>
+          {" "}
+          <span class="aside bad">{reason}</span>
+        </>
+      )}
+    </li>
+  );
+}
+
+/** Values by their names, in the reader's words where the page has some. */
+const named = (values: { [key: string]: Json }, of: string) =>
+  Object.entries(values)
+    .map(([key, value]) => `${wordFor(`${of}.${key}`) || humanise(key)}: ${brief(value)}`)
+    .join(", ");
+
+/** Who counted stands beside it; a number that nobody counted is marked. */
+const sizeOf = ({ count, by }: { count: number; by: string }) =>
+  `${by === "estimate" ? "≈ " : ""}${t("why.tokens", { n: count })} (${wordFor(`why.by.${by}`) || by})`;
+
+function PromptBlock({ block, parts, isCounted }: { block: Block; parts: PresetPart[]; isCounted: boolean }) {
+  const size = block.tokens === undefined ? "" : `${isCounted ? "" : "≈ "}${t("why.tokens", { n: block.tokens })}`;
+  const dropped = block.kept === false;
+  const reason = wordFor(`why.left.${block.why}`) || block.why;
+  const about = [wordFor(`presetEdit.role.${block.role}`) || block.role, size, sourceName(block)]
+    .filter(Boolean)
+    .join(" · ");
+  return (
+    <li class={dropped ? "dropped" : ""}>
+      <b>{slotName(block, parts)}</b> <small>{about}</small>
+      {dropped && (
+        <>
+          {" "}
+          <span class="chip">{t("why.dropped")}</span>
+        </>
+      )}
+      {reason && (
+        <>
+          {" "}
+          <small>{reason}</small>
+        </>
+      )}
+    </li>
+  );
+}

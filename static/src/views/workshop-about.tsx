@@ -1,0 +1,110 @@
+// What a plugin says of itself: what it may do, what it listens to, what can be set.
+import { h } from "../../vendor/preact.js";
+import { readFile } from "../actions/workshop.ts";
+import { t, wordFor } from "../lib/i18n.ts";
+import { rulesOf } from "../lib/manifest.ts";
+import { brief } from "../lib/text.ts";
+import { Parts } from "./json.tsx";
+import { useReading } from "./reading.tsx";
+import type { ConfigField, PluginDetail, Texts } from "../lib/wire.d.ts";
+
+/** Where the rules without code stand. */
+const MANIFEST = "plugin.toml";
+
+export function About({ plugin, texts }: { plugin: PluginDetail; texts: Texts }) {
+  const saved = useReading(() => readFile(plugin.id, MANIFEST), `${plugin.id} ${plugin.codeHash}`);
+  const rules = rulesOf(texts[MANIFEST] ?? (typeof saved === "string" ? saved : ""));
+  const { description, version, manifest, permissions = [], hooks = [], config = [], schema, codeHash } = plugin;
+  const facts = [
+    [t("workshop.version"), version],
+    [t("workshop.authors"), manifest?.authors?.join(", ")],
+    [t("workshop.license"), manifest?.license],
+    [t("workshop.root"), manifest?.state?.root],
+    [
+      t("workshop.requires"),
+      Object.entries(manifest?.requires ?? {})
+        .map(([id, needed]) => `${id} ${needed}`)
+        .join(", "),
+    ],
+    [t("workshop.hash"), codeHash?.slice(0, 12)],
+  ].filter(([, value]) => value);
+  const commands = manifest?.commands ?? [];
+  const tools = manifest?.tools ?? [];
+  return (
+    <div class="about">
+      {description && <p>{description}</p>}
+      <dl>
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{name === t("workshop.root") || name === t("workshop.hash") ? <code>{value}</code> : value}</dd>
+          </div>
+        ))}
+      </dl>
+      <Listed
+        title={t("workshop.may")}
+        items={permissions.map(({ name, words }) => [name, words])}
+        none={t("workshop.mayNothing")}
+      />
+      <Listed
+        title={t("workshop.hooks")}
+        items={hooks.map((hook) => [hook, hookWords(hook)])}
+        none={t("workshop.noHooks")}
+      />
+      {tools.length > 0 && (
+        <Listed title={t("workshop.tools")} items={tools.map((tool) => [tool.name, tool.description])} />
+      )}
+      {commands.length > 0 && (
+        <Listed
+          title={t("workshop.commands")}
+          items={commands.map((one) => [`/${one.name}${one.args ? ` ${one.args}` : ""}`, one.help])}
+        />
+      )}
+      {config.length > 0 && (
+        <Listed title={t("workshop.settings")} items={config.map((field) => [field.name, settingWords(field)])} />
+      )}
+      {rules.length > 0 ? (
+        <Listed title={t("workshop.rules")} items={rules.map((rule) => [rule.name || "–", rule.when])} />
+      ) : (
+        <p class="aside">{t("workshop.rulesHint")}</p>
+      )}
+      {schema && (
+        <details>
+          <summary>{t("workshop.schema")}</summary>
+          <Parts value={schema} />
+        </details>
+      )}
+    </div>
+  );
+}
+
+/** When a hook runs, in words. */
+export const hookWords = (hook: string) => wordFor(`workshop.hook.${hook}`);
+
+function settingWords({ label, type, min, max, choices = [], default: begins }: ConfigField) {
+  const range =
+    choices.length > 0
+      ? choices.join(", ")
+      : [min, max].some((end) => end !== undefined)
+        ? `${min ?? ""} – ${max ?? ""}`
+        : "";
+  const parts = [wordFor(`workshop.type.${type}`) || type, range, t("workshop.default", { value: brief(begins) })];
+  return `${label} (${parts.filter(Boolean).join("; ")})`;
+}
+
+const Listed = ({ title, items, none = "" }: { title: string; items: string[][]; none?: string }) => (
+  <section>
+    <h3>{title}</h3>
+    {items.length === 0 ? (
+      <p class="aside">{none}</p>
+    ) : (
+      <ul>
+        {items.map(([name, words], i) => (
+          <li key={i}>
+            <code>{name}</code> {words}
+          </li>
+        ))}
+      </ul>
+    )}
+  </section>
+);

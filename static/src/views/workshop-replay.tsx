@@ -1,0 +1,207 @@
+// The rules run again along the line on screen: what they did beside what they would do. Nothing of it is written,
+// until the reader lets the story follow.
+import { Fragment, h, useSignal } from "../../vendor/preact.js";
+import { goTo } from "../actions/branches.ts";
+import { doneWithErrors } from "../actions/done-with.ts";
+import { acceptReplay, replay } from "../actions/workshop.ts";
+import { t } from "../lib/i18n.ts";
+import { maySee } from "../model/secrets.ts";
+import { head, peek, session } from "../model/story.ts";
+import { isThere, seenOf, seenOperation } from "../model/world.ts";
+import { Deeds, Differences, spelledOut } from "./deeds.tsx";
+import { Fault } from "./fault.tsx";
+import { Blank, icon } from "./parts.tsx";
+import { Withheld } from "./secret.tsx";
+import { titleOf } from "./workshop-try.tsx";
+import type { ChatNode, Id, PluginDetail, PluginReplayed, ReplayedRow, ScriptError, Texts } from "../lib/wire.d.ts";
+
+type Told = PluginReplayed & { nodes: Map<Id, ChatNode> };
+
+const saidOf = ({ old, new: next }: ReplayedRow) =>
+  [old, next].map((list) => list.map((one) => `${spelledOut(one)} ${one.why ?? ""}`).join("\n"));
+
+/** Whether the rules would propose something else. */
+function isOther(row: ReplayedRow) {
+  const [was, is] = saidOf(row);
+  return was !== is || Boolean(row.error);
+}
+
+/** Whether anything would be otherwise there. */
+const differs = (row: ReplayedRow) => isOther(row) || row.world.length > 0;
+
+/** What of a message's rules is to be seen. */
+const seenRow = (row: ReplayedRow): ReplayedRow => ({
+  ...row,
+  old: row.old.map(seenOperation).filter(isThere),
+  new: row.new.map(seenOperation).filter(isThere),
+  world: row.world.map(seenOf).filter(isThere),
+  notes: row.notes.filter(maySee),
+});
+
+interface ReplayProps {
+  plugin: PluginDetail;
+  texts: Texts;
+  jump: (fault: ScriptError) => void;
+}
+
+export function Replay({ plugin, texts, jump }: ReplayProps) {
+  const open = session.value;
+  const told = useSignal<{ answer: Told; texts: Texts } | null>(null);
+  const isBusy = useSignal(false);
+  const every = useSignal(false);
+  const follows = useSignal(false);
+  if (!open) return <Blank symbol="book" title={t("workshop.noStory")} hint={t("workshop.noStoryHint")} />;
+  const ask = async () => {
+    if (isBusy.peek()) return;
+    doneWithErrors();
+    isBusy.value = true;
+    follows.value = false;
+    const leaf = peek.peek() ?? head.peek();
+    const answer = await replay(plugin.id, { sessionId: open.id, files: texts, ...(leaf && { leafId: leaf }) });
+    isBusy.value = false;
+    if (answer) told.value = { answer, texts };
+  };
+  const accept = async () => {
+    if (isBusy.peek()) return;
+    doneWithErrors();
+    isBusy.value = true;
+    const leaf = peek.peek() ?? head.peek();
+    const answer = await acceptReplay(plugin.id, { sessionId: open.id, files: {}, ...(leaf && { leafId: leaf }) });
+    isBusy.value = false;
+    if (!answer) return;
+    told.value = null;
+    follows.value = true;
+  };
+  const isSaved = Object.keys(texts).length === 0;
+  const mayFollow = told.value?.texts === texts && (told.value?.answer.rows ?? []).every((row) => !row.error);
+  const all = told.value?.answer.rows ?? [];
+  const rows = all.map(seenRow);
+  const isLess = JSON.stringify(rows) !== JSON.stringify(all);
+  const other = rows.filter(differs);
+  const shown = every.value ? rows : other;
+  return (
+    <>
+      <p class="aside">{t("workshop.replayText")}</p>
+      <div class="actions start">
+        <button type="button" class="primary" aria-disabled={isBusy.value ? "true" : undefined} onClick={ask}>
+          {icon("rewind")}
+          <span>{t("workshop.replayIt")}</span>
+        </button>
+        {isBusy.value && (
+          <p class="aside" role="status">
+            {t("workshop.running")}
+          </p>
+        )}
+      </div>
+      {follows.value && <p role="status">{t("workshop.follows")}</p>}
+      {told.value?.answer.error && (
+        <ul>
+          <Fault fault={told.value.answer.error} jump={jump} />
+        </ul>
+      )}
+      {told.value && !told.value.answer.error && (
+        <>
+          <p role="status">
+            {rows.length === 0
+              ? t("workshop.noRows")
+              : t(other.length === 0 ? "workshop.allSame" : "workshop.someOther", { n: rows.length, m: other.length })}
+          </p>
+          {told.value.texts !== texts && <p class="aside">{t("workshop.old")}</p>}
+          {isLess && <Withheld />}
+          {other.length > 0 && other.length < rows.length && (
+            <label class="check">
+              <input
+                type="checkbox"
+                checked={every.value}
+                onChange={(event: Event) => (every.value = (event.target as HTMLInputElement).checked)}
+              />
+              <span>{t("workshop.showAll")}</span>
+            </label>
+          )}
+          {shown.length > 0 && (
+            <table class="replay">
+              <caption class="hidden">{t("workshop.replay")}</caption>
+              <thead>
+                <tr>
+                  <th scope="col">{t("workshop.message")}</th>
+                  <th scope="col">{t("workshop.before")}</th>
+                  <th scope="col">{t("workshop.after")}</th>
+                  <th scope="col">{t("workshop.worldThen")}</th>
+                </tr>
+              </thead>
+              <tbody>
+                {shown.map((row) => (
+                  <Row
+                    key={`${row.nodeId} ${row.hook}`}
+                    row={row}
+                    node={told.value?.answer.nodes.get(row.nodeId) ?? null}
+                    jump={jump}
+                  />
+                ))}
+              </tbody>
+            </table>
+          )}
+          {all.some(differs) &&
+            mayFollow &&
+            (isSaved ? (
+              <div class="actions start">
+                <button type="button" aria-disabled={isBusy.value ? "true" : undefined} onClick={accept}>
+                  {icon("check")}
+                  <span>{t("workshop.follow")}</span>
+                </button>
+                <p class="aside">{t("workshop.followText")}</p>
+              </div>
+            ) : (
+              <p class="aside">{t("workshop.followSaved")}</p>
+            ))}
+        </>
+      )}
+    </>
+  );
+}
+
+interface RowProps {
+  row: ReplayedRow;
+  node: ChatNode | null;
+  jump: (fault: ScriptError) => void;
+}
+
+function Row({ row, node, jump }: RowProps) {
+  const { nodeId, hook, old, new: next, notes, error, world } = row;
+  const differs = isOther(row);
+  const name = node ? titleOf(node) : nodeId;
+  return (
+    <tr class={differs ? "differs" : ""}>
+      <th scope="row">
+        <button type="button" class="link" title={t("workshop.goTo")} onClick={() => goTo(nodeId, false)}>
+          {name}
+        </button>{" "}
+        <small>
+          <code>{hook}</code>
+        </small>
+      </th>
+      <td data-label={t("workshop.before")}>
+        <Deeds operations={old} />
+      </td>
+      <td data-label={t("workshop.after")}>
+        {error ? (
+          <ul>
+            <Fault fault={error} jump={jump} />
+          </ul>
+        ) : differs ? (
+          <Deeds operations={next} />
+        ) : (
+          <p class="aside">{t("workshop.same")}</p>
+        )}
+        {notes.map((note, i) => (
+          <p key={i} class="aside">
+            {note}
+          </p>
+        ))}
+      </td>
+      <td data-label={t("workshop.worldThen")}>
+        {world.length > 0 ? <Differences changes={world} /> : <p class="aside">{t("workshop.same")}</p>}
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,131 @@
+// The tests of a plugin, run with what is written here: each case with what it expected and what came. Nothing of it is
+// written.
+import { Fragment, h, useSignal } from "../../vendor/preact.js";
+import { doneWithErrors } from "../actions/done-with.ts";
+import { runTests } from "../actions/workshop.ts";
+import { t } from "../lib/i18n.ts";
+import { sentence } from "../lib/text.ts";
+import { Fault } from "./fault.tsx";
+import { icon } from "./parts.tsx";
+import type { PluginDetail, PluginTested, TestedCase, Texts } from "../lib/wire.d.ts";
+
+type Jump = (fault: { file?: string | null; line?: number | null; column?: number | null }) => void;
+
+export function Tests({ plugin, texts, jump }: { plugin: PluginDetail; texts: Texts; jump: Jump }) {
+  const told = useSignal<{ answer: PluginTested; texts: Texts } | null>(null);
+  const isBusy = useSignal(false);
+  const ask = async () => {
+    if (isBusy.peek()) return;
+    doneWithErrors();
+    isBusy.value = true;
+    const answer = await runTests(plugin.id, texts);
+    isBusy.value = false;
+    if (answer) told.value = { answer, texts };
+  };
+  const { cases = [], left = 0, error = null, warnings = [] } = told.value?.answer ?? {};
+  const bad = cases.filter((one) => !one.isPassed).length;
+  const said =
+    cases.length === 0
+      ? t("workshop.noCases")
+      : t(bad === 0 ? "workshop.allPassed" : "workshop.someFailed", { n: cases.length, m: bad });
+  return (
+    <>
+      <p class="aside">{t("workshop.testsText")}</p>
+      <div class="actions start">
+        <button type="button" class="primary" aria-disabled={isBusy.value ? "true" : undefined} onClick={ask}>
+          {icon("play")}
+          <span>{t("workshop.testIt")}</span>
+        </button>
+        {isBusy.value && (
+          <p class="aside" role="status">
+            {t("workshop.running")}
+          </p>
+        )}
+      </div>
+      {error && (
+        <ul>
+          <Fault fault={error} jump={jump} />
+        </ul>
+      )}
+      {told.value && !error && (
+        <>
+          <p role="status" class={bad > 0 ? "bad" : ""}>
+            {said}
+            {left > 0 && ` ${t("workshop.left", { n: left })}`}
+          </p>
+          {told.value.texts !== texts && <p class="aside">{t("workshop.old")}</p>}
+          {warnings.length > 0 && (
+            <ul>
+              {warnings.map((fault, i) => (
+                <Fault key={i} fault={fault} isBad={false} jump={jump} />
+              ))}
+            </ul>
+          )}
+          <ul class="cases">
+            {cases.map((one) => (
+              <Case key={`${one.file} ${one.isPassed}`} one={one} jump={jump} />
+            ))}
+          </ul>
+        </>
+      )}
+    </>
+  );
+}
+
+function Case({ one, jump }: { one: TestedCase; jump: Jump }) {
+  const { file, isPassed, expects, failures, warnings } = one;
+  const state = isPassed
+    ? t("workshop.casePassed")
+    : t(failures.length > 0 || expects ? "workshop.caseFailed" : "workshop.caseMute");
+  const to = (line: number | null) => (
+    <button type="button" class="link place" onClick={() => jump({ file, line: line ?? 1 })}>
+      <code>{[file, line].filter(Boolean).join(":")}</code>
+    </button>
+  );
+  if (isPassed && warnings.length === 0)
+    return (
+      <li>
+        {icon("check")} {to(null)} {state}
+      </li>
+    );
+  return (
+    <li>
+      <details open>
+        <summary>
+          <code>{file}</code> <span class={isPassed ? "" : "bad"}>{state}</span>
+        </summary>
+        {failures.map((failure, i) =>
+          failure.error ? (
+            <ul key={i}>
+              <Fault fault={failure.error} jump={jump} />
+            </ul>
+          ) : (
+            <div key={i} class="failure">
+              <p>
+                <strong>{failure.expected === null ? sentence(failure.what) : failure.what}</strong> {to(failure.line)}
+              </p>
+              {failure.expected !== null && (
+                <div class="sides">
+                  <Told name={t("workshop.expected")} text={failure.expected} />
+                  <Told name={t("workshop.found")} text={failure.found ?? ""} />
+                </div>
+              )}
+            </div>
+          ),
+        )}
+        {warnings.map((words, i) => (
+          <p key={i} class="aside">
+            {sentence(words)}
+          </p>
+        ))}
+      </details>
+    </li>
+  );
+}
+
+const Told = ({ name, text }: { name: string; text: string }) => (
+  <div>
+    <p class="aside">{name}</p>
+    <pre tabindex={0}>{text || t("workshop.nothingProposed")}</pre>
+  </div>
+);

@@ -1,0 +1,450 @@
+// The workshop of those who write rules: a plugin, its files, what is wrong with them, and what they would do in the
+// open story. Nothing is written before a file is saved. Loaded when first opened.
+import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { doneWithErrors } from "../actions/done-with.ts";
+import { check, readFile, readPlugin, readPlugins, readReference, saveFile } from "../actions/workshop.ts";
+import { addEnglish, t } from "../lib/i18n.ts";
+import words from "../lib/strings/en-workshop.ts";
+import { sentence } from "../lib/text.ts";
+import { begunAs, keepBegun } from "../model/begun.ts";
+import { tell } from "../model/page.ts";
+import { ApiError } from "../net/api.ts";
+import { Code } from "./code.tsx";
+import { Fault } from "./fault.tsx";
+import { Blank, Modal, Waiting, icon } from "./parts.tsx";
+import { Failed, useReading } from "./reading.tsx";
+import { Sure } from "./sure.tsx";
+import { About, hookWords } from "./workshop-about.tsx";
+import { Replay } from "./workshop-replay.tsx";
+import { Tests } from "./workshop-tests.tsx";
+import { Try } from "./workshop-try.tsx";
+import type { PluginChecked, PluginDetail, PluginInfo, ScriptError, Texts } from "../lib/wire.d.ts";
+import type { Place } from "./code.tsx";
+import type { ComponentChildren } from "../../vendor/preact.js";
+
+addEnglish(words);
+
+/** So long nothing is typed before the text is checked, in milliseconds. */
+const PAUSE = 700;
+/** The names under which is kept what was begun. */
+const BEGUN = "workshop.";
+/** Of a plugin that cannot be read nobody knows the files; most have these. */
+const USUAL = ["main.rhai", "plugin.toml", "state.schema.json"];
+
+export function Workshop({ pluginId }: { pluginId: string | null }) {
+  const found = useReading(readPlugins, "plugins");
+  const wanted = useSignal(pluginId);
+  const modal = (inside: ComponentChildren) => (
+    <Modal title={t("command.workshop")} class="widest workshop">
+      {inside}
+    </Modal>
+  );
+  if (found === null) return modal(<Waiting rows={4} />);
+  if (found instanceof ApiError) return modal(<Failed error={found} />);
+  // What can be changed comes first.
+  const all = [...found].sort((one, two) => Number(isOwn(two)) - Number(isOwn(one)));
+  const id = all.find((one) => one.id === wanted.value)?.id ?? all[0]?.id;
+  if (id === undefined) return modal(<Blank symbol="plug" title={t("workshop.none")} hint={t("workshop.noneHint")} />);
+  const pick = (event: Event) => (wanted.value = (event.target as HTMLSelectElement).value);
+  return modal(
+    <>
+      <p class="aside">{t("workshop.text")}</p>
+      <label class="of-plugin">
+        {t("workshop.plugin")}
+        <select value={id} onChange={pick}>
+          {all.map((one) => (
+            <option key={one.id} value={one.id} selected={one.id === id}>
+              {nameOf(one)}
+            </option>
+          ))}
+        </select>
+      </label>
+      <Bench key={id} id={id} />
+    </>,
+  );
+}
+
+const isOwn = (plugin: PluginInfo) => (plugin as PluginDetail).origin === "folder";
+
+const nameOf = (plugin: PluginInfo) =>
+  [
+    plugin.title || plugin.id,
+    plugin.title && plugin.title.toLowerCase() !== plugin.id ? `(${plugin.id})` : "",
+    plugin.isOk === false ? t("workshop.broken") : "",
+    isOwn(plugin) ? "" : t("workshop.bundled"),
+  ]
+    .filter(Boolean)
+    .join(" ");
+
+function Bench({ id }: { id: string }) {
+  /** Grows when the plugin is another one: a file of it was saved. */
+  const age = useSignal(0);
+  const last = useRef<PluginDetail | null>(null);
+  const found = useReading(() => readPlugin(id), `${id} ${age.value}`);
+  if (found instanceof ApiError) return <Failed error={found} />;
+  if (found) last.current = found;
+  return last.current ? <Table plugin={last.current} renew={() => (age.value += 1)} /> : <Waiting rows={6} />;
+}
+
+type Side = "about" | "try" | "tests" | "replay";
+const SIDES: Side[] = ["about", "try", "tests", "replay"];
+
+function Table({ plugin, renew }: { plugin: PluginDetail; renew: () => void }) {
+  const { id } = plugin;
+  /** Those that are not as they are saved. It outlasts a reload. */
+  const texts = useSignal<Texts>(begunAs(BEGUN + id) ?? {});
+  const checked = useSignal<PluginChecked | null>(null);
+  const isChecking = useSignal(false);
+  const side = useSignal<Side>(SIDES[0] ?? "about");
+  const at = useSignal<(Place & { path: string }) | null>(null);
+  const put = (next: Texts) => {
+    texts.value = next;
+    keepBegun(BEGUN + id, Object.keys(next).length ? next : null);
+  };
+  const look = async () => {
+    const asked = texts.peek();
+    isChecking.value = true;
+    const answer = await check(id, asked);
+    // Of what was typed meanwhile it says nothing.
+    if (asked !== texts.peek()) return;
+    isChecking.value = false;
+    checked.value = answer ?? null;
+  };
+  useEffect(() => {
+    if (checked.peek() === null) return void look();
+    const later = setTimeout(look, PAUSE);
+    return () => clearTimeout(later);
+  }, [texts.value, plugin.codeHash]);
+  const faults = checked.value
+    ? [...(checked.value.error ? [checked.value.error] : []), ...checked.value.warnings]
+    : [];
+  const jump = ({
+    file,
+    line,
+    column,
+  }: ScriptError | { file?: string | null; line?: number | null; column?: number | null }) => {
+    if (file) at.value = { path: file, line: line ?? 1, column: column ?? 0, n: (at.peek()?.n ?? 0) + 1 };
+  };
+  const hooks = checked.value?.isOk ? checked.value.hooks : (plugin.hooks ?? []);
+  const turn = (event: KeyboardEvent) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    side.value = SIDES[(SIDES.indexOf(side.peek()) + step + SIDES.length) % SIDES.length] ?? "about";
+    document.getElementById(`workshop-${side.peek()}`)?.focus();
+  };
+  return (
+    <div class="bench">
+      <section class="bench-code" aria-label={t("workshop.code")}>
+        <Files
+          plugin={plugin}
+          texts={texts.value}
+          put={put}
+          faults={faults}
+          bad={checked.value?.error ?? null}
+          at={at.value}
+          renew={renew}
+        />
+        <Findings
+          checked={checked.value}
+          isChecking={isChecking.value}
+          isChanged={Object.keys(texts.value).length > 0}
+          faults={faults}
+          jump={jump}
+          look={look}
+        />
+      </section>
+      <section class="bench-side">
+        <div class="tabs" role="tablist" aria-label={t("workshop.sides")} onKeyDown={turn}>
+          {SIDES.map((one) => (
+            <button
+              key={one}
+              type="button"
+              role="tab"
+              id={`workshop-${one}`}
+              aria-selected={side.value === one}
+              aria-controls="workshop-side"
+              tabindex={side.value === one ? 0 : -1}
+              onClick={() => (side.value = one)}
+            >
+              {t(`workshop.${one}`)}
+            </button>
+          ))}
+        </div>
+        <div
+          id="workshop-side"
+          class="tabpanel"
+          role="tabpanel"
+          aria-labelledby={`workshop-${side.value}`}
+          tabindex={0}
+        >
+          {side.value === "about" && <About plugin={plugin} texts={texts.value} />}
+          {side.value === "try" && <Try plugin={plugin} hooks={hooks} texts={texts.value} jump={jump} />}
+          {side.value === "tests" && <Tests plugin={plugin} texts={texts.value} jump={jump} />}
+          {side.value === "replay" && <Replay plugin={plugin} texts={texts.value} jump={jump} />}
+        </div>
+      </section>
+    </div>
+  );
+}
+
+interface FindingsProps {
+  checked: PluginChecked | null;
+  isChecking: boolean;
+  isChanged: boolean;
+  faults: ScriptError[];
+  jump: (fault: ScriptError) => void;
+  look: () => unknown;
+}
+
+/** What a look at the code found. */
+function Findings({ checked, isChecking, isChanged, faults, jump, look }: FindingsProps) {
+  const said = isChecking
+    ? t("workshop.checking")
+    : !checked
+      ? ""
+      : faults.length > 0
+        ? t(checked.isOk ? "workshop.odd" : "workshop.bad", { n: faults.length })
+        : t(isChanged ? "workshop.goodUnsaved" : "workshop.good");
+  return (
+    <div class="findings">
+      <div class="actions start">
+        <button type="button" onClick={look}>
+          {icon("check")}
+          <span>{t("workshop.check")}</span>
+        </button>
+        <p role="status" class={!isChecking && checked && !checked.isOk ? "bad" : "aside"}>
+          {said}
+        </p>
+      </div>
+      {faults.length > 0 && (
+        <ul aria-label={t("workshop.faults")}>
+          {faults.map((fault, i) => (
+            <Fault key={i} fault={fault} isBad={fault === checked?.error} jump={jump} />
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+interface FilesProps {
+  plugin: PluginDetail;
+  texts: Texts;
+  put: (next: Texts) => void;
+  faults: ScriptError[];
+  bad: ScriptError | null;
+  at: (Place & { path: string }) | null;
+  renew: () => void;
+}
+
+function Files({ plugin, texts, put, faults, bad, at, renew }: FilesProps) {
+  const { id } = plugin;
+  const known = plugin.files?.length ? plugin.files : USUAL;
+  const paths = [
+    ...new Set([
+      ...known,
+      ...(plugin.error?.file ? [plugin.error.file] : []),
+      ...Object.keys(texts),
+      ...(at ? [at.path] : []),
+    ]),
+  ].sort(inOrder);
+  const open = useSignal(paths[0] ?? "main.rhai");
+  const path = open.value;
+  useLayoutEffect(() => {
+    if (at) open.value = at.path;
+  }, [at?.n]);
+  const age = useSignal(0);
+  const found = useReading(
+    async () => ({ path, of: age.peek(), was: await readFile(id, path) }),
+    `${path} ${age.value}`,
+  );
+  const naming = useSignal(false);
+  const add = (event: Event) => {
+    event.preventDefault();
+    const name = String(new FormData(event.target as HTMLFormElement).get("path") ?? "").trim();
+    if (!name) return;
+    naming.value = false;
+    if (!(name in texts) && !known.includes(name)) put({ ...texts, [name]: "" });
+    open.value = name;
+  };
+  /** What was saved and is not read again yet. */
+  const saved = useRef("");
+  const was =
+    found && !(found instanceof ApiError) && found.path === path
+      ? found.of < age.value
+        ? saved.current
+        : (found.was ?? "")
+      : null;
+  const text = texts[path] ?? was;
+  const told = useReading(readReference, "reference");
+  const settings = (plugin.config ?? []).map(({ name }) => name);
+  const knows =
+    told && !(told instanceof ApiError)
+      ? { reference: told, settings, values: Object.keys(plugin.schema?.properties ?? {}), words: hookWords }
+      : null;
+  const states = useRef(new Map());
+  const saving = useRef(() => {});
+  const change = (of: string, next: string) => {
+    if (of === path) put(next === was ? without(texts, path) : { ...texts, [path]: next });
+  };
+  const pick = (event: Event) => (open.value = (event.target as HTMLSelectElement).value);
+  const isOwn = plugin.origin === "folder";
+  const own = faults.filter((fault) => fault.file === path && fault.line);
+  const isClosed = found instanceof ApiError && found.code === "forbidden";
+  return (
+    <>
+      <div class="file-row">
+        <label>
+          {t("workshop.file")}
+          <select value={path} onChange={pick}>
+            {paths.map((one) => (
+              <option key={one} value={one} selected={one === path}>
+                {one in texts ? t("workshop.changedFile", { path: one }) : one}
+              </option>
+            ))}
+          </select>
+        </label>
+        {isOwn && (
+          <button
+            type="button"
+            class="round"
+            aria-label={t("workshop.newFile")}
+            title={t("workshop.newFile")}
+            aria-expanded={naming.value}
+            onClick={() => (naming.value = !naming.peek())}
+          >
+            {icon("plus")}
+          </button>
+        )}
+      </div>
+      {naming.value && (
+        <form class="file-row" onSubmit={add}>
+          <label>
+            {t("workshop.newPath")}
+            <input name="path" required maxlength={120} placeholder="lib/words.rhai" autofocus />
+          </label>
+          <button type="submit" class="primary">
+            {t("workshop.begin")}
+          </button>
+        </form>
+      )}
+      {!isOwn && <p class="aside">{t("workshop.insideHint")}</p>}
+      {text !== null && (was !== null || path in texts) && !isClosed ? (
+        <Code
+          states={states.current}
+          path={path}
+          label={t("workshop.textOf", { path })}
+          text={text}
+          put={change}
+          save={() => saving.current()}
+          faults={own}
+          bad={bad}
+          known={knows}
+          at={at?.path === path ? at : null}
+        />
+      ) : isClosed ? (
+        <Blank symbol="plug" title={t("workshop.notYours")} hint={t("workshop.notYoursHint")} />
+      ) : found instanceof ApiError ? (
+        <Failed error={found} />
+      ) : (
+        <Waiting rows={6} />
+      )}
+      {path in texts && was !== null && (
+        <Unsaved
+          key={path}
+          saving={saving}
+          plugin={plugin}
+          path={path}
+          was={was}
+          text={texts[path] ?? ""}
+          keep={() => put(texts)}
+          drop={() => put(without(texts, path))}
+          renew={(of) => ((saved.current = of), (age.value += 1), put(without(texts, path)), renew())}
+        />
+      )}
+    </>
+  );
+}
+
+/** Rules first, then who it is, then the rest by name. */
+const inOrder = (one: string, two: string) => weight(one) - weight(two) || one.localeCompare(two);
+const weight = (path: string) =>
+  path === "main.rhai"
+    ? 0
+    : path === "plugin.toml"
+      ? 1
+      : path.endsWith(".rhai")
+        ? 2
+        : path.endsWith(".json") && !path.includes("/")
+          ? 3
+          : 4;
+
+const without = (texts: Texts, path: string): Texts =>
+  Object.fromEntries(Object.entries(texts).filter(([one]) => one !== path));
+
+interface UnsavedProps {
+  saving: { current: () => void };
+  plugin: PluginDetail;
+  path: string;
+  was: string;
+  text: string;
+  keep: () => void;
+  drop: () => void;
+  renew: (text: string) => void;
+}
+
+/** What can become of a text that is not saved. */
+function Unsaved({ saving, plugin, path, was, text, keep, drop, renew }: UnsavedProps) {
+  const isOther = useSignal(false);
+  const busy = useRef(false);
+  const save = async (isSure: boolean) => {
+    if (busy.current) return;
+    busy.current = true;
+    doneWithErrors();
+    const kept = await saveFile(plugin.id, path, text, isSure ? null : was);
+    busy.current = false;
+    isOther.value = kept === "changed";
+    if (!kept || kept === "changed") return;
+    renew(text);
+    tell(
+      kept.isInForce
+        ? { tone: "quiet", text: t("workshop.saved", { path }) }
+        : { tone: "error", text: t("workshop.savedBroken", { path }), hint: sentence(kept.error?.message) },
+    );
+  };
+  useLayoutEffect(() => {
+    if (plugin.origin !== "folder") return;
+    saving.current = () => void save(false);
+    return () => (saving.current = () => {});
+  });
+  const back = () => {
+    drop();
+    tell({ tone: "quiet", text: t("workshop.dropped.text", { path }), act: { label: "command.undo", run: keep } });
+  };
+  return (
+    <>
+      <div class="actions">
+        <p class="aside">{t(plugin.origin === "folder" ? "workshop.unsaved" : "workshop.unsavedInside")}</p>
+        <button type="button" onClick={back}>
+          {icon("undo")}
+          <span>{t("workshop.back")}</span>
+        </button>
+        {plugin.origin === "folder" && (
+          <button type="button" class="primary" onClick={() => save(false)}>
+            {t("workshop.save")}
+          </button>
+        )}
+      </div>
+      {isOther.value && (
+        <Sure
+          text={t("workshop.otherText", { path })}
+          yes={t("workshop.otherYes")}
+          no={t("workshop.otherNo")}
+          act={() => save(true)}
+          keep={() => (isOther.value = false)}
+        />
+      )}
+    </>
+  );
+}

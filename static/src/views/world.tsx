@@ -1,0 +1,292 @@
+// The world panel: every variable drawn from its schema, this turn's changes marked, each value editable by hand.
+import { Fragment, h, useRef, useSignal } from "../../vendor/preact.js";
+import { wordsFor } from "../actions/failure.ts";
+import "../actions/plot.ts";
+import { GLANCE, findRows, valuesIn, wordsOf } from "../lib/find-rows.ts";
+import { t } from "../lib/i18n.ts";
+import { MVU, changeAt, fullness, isChip, isDanger, isOpen, isUndeclared, placeOf } from "../lib/schema.ts";
+import { brief } from "../lib/text.ts";
+import { openDialog } from "../model/page.ts";
+import { peek, session } from "../model/story.ts";
+import { failed, groups, known, nameOf, rolls, turn } from "../model/world.ts";
+import { writing } from "../tree/line.ts";
+import { RollChip, differenceOf, toneOf } from "./changes.tsx";
+import { EditValue } from "./edit-value.tsx";
+import { Blank, CommandButton, Waiting, icon } from "./parts.tsx";
+import { secretMark } from "./secret.tsx";
+import type { Row, Turn } from "../lib/schema.ts";
+import type { Json } from "../lib/wire.d.ts";
+
+export function World() {
+  return (
+    <aside class="world" aria-label={t("world.title")}>
+      <div class="world-inner">
+        <header>
+          <h2>{t("world.title")}</h2>
+          <CommandButton id="session.plot" />
+        </header>
+        <Contents key={session.value?.id} />
+      </div>
+    </aside>
+  );
+}
+
+function Contents() {
+  const sought = useSignal("");
+  if (failed.value)
+    return <Blank symbol="warning" title={wordsFor(failed.value).text} hint={wordsFor(failed.value).hint} />;
+  if (!known.value) return <Waiting rows={5} />;
+  if (groups.value.length === 0) return <Blank symbol="world" title={t("world.empty")} hint={t("world.emptyHint")} />;
+  const all = valuesIn(groups.value);
+  const words = wordsOf(sought.value);
+  const shown = words.length > 0 ? findRows(groups.value, words, shownAs) : { groups: groups.value, found: all };
+  return (
+    <>
+      {(all > GLANCE || sought.value !== "") && (
+        <Search
+          sought={sought.value}
+          put={(text) => (sought.value = text)}
+          said={words.length > 0 ? t("world.found", { n: shown.found, all }) : ""}
+        />
+      )}
+      {shown.groups.map((group) => (
+        <section key={group.plugin}>
+          {groups.value.length > 1 && <h3>{group.title || t(group.plugin === MVU ? "world.card" : "world.free")}</h3>}
+          <ul class="variables">
+            {group.rows.map((row) => (
+              <Variable key={row.path} row={row} />
+            ))}
+          </ul>
+        </section>
+      ))}
+      {words.length === 0 && rolls.value.length > 0 && (
+        <section>
+          <h3>{t("world.dice")}</h3>
+          <ul class="changes">
+            {rolls.value.map((roll, i) => (
+              <RollChip key={i} roll={roll} />
+            ))}
+          </ul>
+        </section>
+      )}
+    </>
+  );
+}
+
+/** What a row shows where that is not what is stored. */
+function shownAs(row: Row) {
+  if (row.kind === "flag") return t(row.value ? "yes" : "no");
+  if (row.kind === "list") return Array.isArray(row.seen) ? row.seen.map((item) => nameOf(row, item)).join("\n") : "";
+  if (row.kind === "map")
+    return Object.keys(isObject(row.seen) ? row.seen : {})
+      .map((key) => nameOf(row, key))
+      .join("\n");
+  return nameOf(row, row.seen);
+}
+
+function Search({ sought, put, said }: { sought: string; put: (text: string) => void; said: string }) {
+  const keys = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || sought === "") return;
+    event.preventDefault();
+    put("");
+  };
+  return (
+    <search>
+      <div class="search-field">
+        {icon("search")}
+        <input
+          type="search"
+          aria-label={t("world.find")}
+          placeholder={t("world.find")}
+          value={sought}
+          onInput={(event: InputEvent) => put((event.target as HTMLInputElement).value)}
+          onKeyDown={keys}
+        />
+      </div>
+      <p class="aside" role="status">
+        {said}
+      </p>
+    </search>
+  );
+}
+
+function Variable({ row }: { row: Row }) {
+  const editing = useSignal(false);
+  const button = useRef<HTMLButtonElement | null>(null);
+  const close = () => {
+    editing.value = false;
+    button.current?.focus();
+  };
+  const change = changeAt(turn.value, placeOf(row));
+  // A group that nobody declared may get what its maker would put in.
+  const isFree = row.kind === "group" && isUndeclared(row.schema);
+  const edit = t("world.edit", { name: row.label });
+  // What is not to be seen would be seen in a field, or lost by one.
+  const isWhole = row.kind === "bar" || isFree || JSON.stringify(row.seen) === JSON.stringify(row.value);
+  const mayEdit =
+    isWhole && peek.value === null && !writing.value && !row.schema.readOnly && row.schema["x-computed"] === undefined;
+  const pencil = mayEdit && (
+    <button
+      ref={button}
+      type="button"
+      class="round small"
+      aria-label={edit}
+      title={edit}
+      aria-expanded={editing.value}
+      onClick={() => (editing.value = !editing.value)}
+    >
+      {icon("edit")}
+    </button>
+  );
+  if (row.kind === "group") {
+    if (row.rows.length === 0 && !isOpen(row.schema) && !isFree) return null;
+    return (
+      <li class="group variable" data-path={row.path}>
+        <div class="variable-head">
+          <h3 title={row.about}>{row.label}</h3>
+          {row.isSecret && secretMark(row.path)}
+          {(isOpen(row.schema) || isFree) && pencil}
+        </div>
+        {editing.value && <EditValue row={row} close={close} />}
+        <ul class="variables">
+          {row.rows.map((inner) => (
+            <Variable key={inner.path} row={inner} />
+          ))}
+        </ul>
+      </li>
+    );
+  }
+  return (
+    <li class={`variable ${change ? "changed" : ""}`} data-path={row.path}>
+      <div class="variable-head">
+        <span class="label" title={row.about}>
+          {row.label}
+        </span>
+        {row.isSecret && secretMark(row.path)}
+        {pencil}
+        <Now row={row} change={change} isEdited={editing.value} />
+      </div>
+      {editing.value ? <EditValue row={row} close={close} /> : <Long row={row} change={change} />}
+      {row.isPair && typeof row.value === "string" && <p class="aside">{row.about}</p>}
+      {change?.why && <p class="why">{change.why}</p>}
+    </li>
+  );
+}
+
+/** The value as a button that tells how it came to be. */
+function Now({ row, change, isEdited }: { row: Row; change: Turn | null; isEdited: boolean }) {
+  const ask = t("world.ask", { name: row.label });
+  const isShort = !isEdited && Short({ row }) !== null;
+  return (
+    <button
+      type="button"
+      class="now"
+      title={ask}
+      aria-haspopup="dialog"
+      onClick={() => openDialog({ kind: "history", path: placeOf(row) })}
+    >
+      {change && <Mark row={row} change={change} />}
+      {isShort ? (
+        <Short row={row} />
+      ) : (
+        <>
+          {icon("why")}
+          <span class="hidden">{ask}</span>
+        </>
+      )}
+    </button>
+  );
+}
+
+const Mark = ({ row, change }: { row: Row; change: Turn }) => (
+  <b class={`mark ${toneOf(change)}`}>{markOf(row, change)}</b>
+);
+
+function markOf(row: Row, change: Turn) {
+  if (typeof change.before === "number" || Array.isArray(change.before)) return differenceOf(change);
+  const named = row.kind === "choice" && change.before !== undefined;
+  return named ? t("change.was", { value: nameOf(row, change.before) }) : t("change.changed");
+}
+
+// Values
+
+/** The part beside the label. */
+function Short({ row }: { row: Row }) {
+  const { kind, value, schema } = row;
+  if (kind === "bar")
+    return (
+      <span class="value">
+        <b>{brief(value)}</b>
+        <small> / {schema.maximum}</small>
+      </span>
+    );
+  const chip = isChip(schema) ? "chip" : "";
+  if (kind === "number")
+    return (
+      <span class={`value ${chip}`}>
+        <b>{brief(value)}</b>
+      </span>
+    );
+  if (kind === "choice") return <span class="value chip">{nameOf(row, value)}</span>;
+  if (kind === "flag") return <span class={`value chip ${value ? "on" : ""}`}>{t(value ? "yes" : "no")}</span>;
+  if (kind === "text" && !isLong(value)) return <span class={`value ${chip}`}>{nameOf(row, value)}</span>;
+  return null;
+}
+
+/** The part below it. */
+function Long({ row, change }: { row: Row; change: Turn | null }) {
+  const { kind, seen: value } = row;
+  if (kind === "bar") return <Bar row={row} change={change} />;
+  if (kind === "list") return <Items items={Array.isArray(value) ? value.map((item) => nameOf(row, item)) : []} />;
+  if (kind === "map")
+    return (
+      <Items
+        items={Object.entries(isObject(value) ? value : {})
+          .filter(([, inner]) => inner !== 0)
+          .map(([key, inner]) => pair(nameOf(row, key), inner))}
+      />
+    );
+  if (kind === "text" && isLong(value)) return <p class="long">{brief(value)}</p>;
+  return null;
+}
+
+const isLong = (value: Json | undefined) => brief(value).length > 24;
+const isObject = (value: Json | undefined): value is { [key: string]: Json } =>
+  value !== null && typeof value === "object" && !Array.isArray(value);
+
+/** "Rope × 2", "Affinity: 5" */
+function pair(name: string, value: Json) {
+  if (value === true || value === 1) return name;
+  return typeof value === "number" ? `${name} × ${value}` : `${name}: ${brief(value)}`;
+}
+
+/** A bar drains at once and its loss fades after it. */
+function Bar({ row, change }: { row: Row; change: Turn | null }) {
+  const full = fullness(row);
+  const before = typeof change?.before === "number" ? fullness({ ...row, value: change.before }) : full;
+  return (
+    <div
+      class={`meter ${isDanger(row) ? "danger" : ""}`}
+      role="meter"
+      aria-label={row.label}
+      aria-valuenow={Number(row.value ?? 0)}
+      aria-valuemin={row.schema.minimum}
+      aria-valuemax={row.schema.maximum}
+      style={{ "--full": full, "--before": Math.max(full, before) }}
+    >
+      <span class="lost" />
+      <span class="fill" />
+    </div>
+  );
+}
+
+function Items({ items }: { items: string[] }) {
+  if (items.length === 0) return <p class="nothing">{t("world.nothing")}</p>;
+  return (
+    <ul class="items">
+      {items.map((item, i) => (
+        <li key={i}>{item}</li>
+      ))}
+    </ul>
+  );
+}
