@@ -3,7 +3,33 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { HP, REFUSED, bar, bleed, browser, chat, check, choose, chooseFromPage, clotho, composer, focused, grown, last, line, messageOf, model, newStory, open, openGrown, replyIsThere, say, session, texts, use } from "./support/stage.mjs";
+import {
+  HP,
+  REFUSED,
+  bar,
+  bleed,
+  browser,
+  chat,
+  check,
+  choose,
+  chooseFromPage,
+  clotho,
+  composer,
+  focused,
+  grown,
+  last,
+  line,
+  messageOf,
+  model,
+  newStory,
+  open,
+  openGrown,
+  replyIsThere,
+  say,
+  session,
+  texts,
+  use,
+} from "./support/stage.mjs";
 
 const nodeOf = (path, id) => clotho.api("GET", `${chat(path)}/node/${id}`);
 
@@ -17,7 +43,8 @@ describe("the menu of a message", () => {
     await page.keyboard.press("2");
     await messageOf(page, ids[1]).getByRole("img", { name: "2 of 5 stars" }).waitFor();
     await page.keyboard.press("m");
-    const button = () => page.evaluate(() => document.activeElement?.textContent || document.activeElement?.getAttribute("aria-label"));
+    const button = () =>
+      page.evaluate(() => document.activeElement?.textContent || document.activeElement?.getAttribute("aria-label"));
     await page.keyboard.press("End");
     assert.equal(await button(), "Delete permanently");
     await page.keyboard.press("ArrowDown");
@@ -37,7 +64,10 @@ describe("the menu of a message", () => {
     await messageOf(phone.page, ids[0]).getByRole("button", { name: "More" }).tap();
     const menu = phone.page.locator(".menu:popover-open");
     const box = await menu.boundingBox();
-    assert.ok(box && box.x >= 0 && box.y >= 0 && box.x + box.width <= 390 && box.y + box.height <= 844, "the menu is on the screen");
+    assert.ok(
+      box && box.x >= 0 && box.y >= 0 && box.x + box.width <= 390 && box.y + box.height <= 844,
+      "the menu is on the screen",
+    );
     await menu.getByRole("button", { name: "5 stars" }).tap();
     await messageOf(phone.page, ids[0]).getByRole("img", { name: "5 of 5 stars" }).waitFor();
     await phone.close();
@@ -65,7 +95,7 @@ describe("the menu of a message", () => {
 
   test("S4-21: a message left out is translucent and carries a struck eye, and everybody can still read it", async () => {
     for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
-      const { path, ids, page, close } = await openGrown({ colorScheme });
+      const { ids, page, close } = await openGrown({ colorScheme });
       await use(messageOf(page, ids[1]), "Exclude from prompt");
       const off = page.locator(`.message.disabled:has([data-node="${ids[1]}"])`);
       await off.locator(".left-out svg").waitFor();
@@ -83,7 +113,9 @@ describe("the menu of a message", () => {
     const { path, ids, page, close } = await openGrown();
     await choose(page, messageOf(page, ids[0]), "Select messages");
     await page.getByText("One message is selected.").waitFor();
-    await messageOf(page, ids[2]).getByRole("checkbox").click({ modifiers: ["Shift"] });
+    await messageOf(page, ids[2])
+      .getByRole("checkbox")
+      .click({ modifiers: ["Shift"] });
     await page.getByText("3 messages are selected.").waitFor();
     await check(page, "choosing");
     await messageOf(page, ids[1]).getByRole("checkbox").click();
@@ -91,7 +123,12 @@ describe("the menu of a message", () => {
     await page.locator(".peek").getByRole("button", { name: "Exclude from prompt" }).click();
     await until(async () => (await page.locator(".message.disabled").count()) === 2, "both are left out");
     await composer(page).waitFor();
-    assert.deepEqual(await Promise.all(ids.map(async (id) => (await nodeOf(path, id)).isEnabled)), [false, true, false, true]);
+    assert.deepEqual(await Promise.all(ids.map(async (id) => (await nodeOf(path, id)).isEnabled)), [
+      false,
+      true,
+      false,
+      true,
+    ]);
     model.say(["Far."]);
     await say(page, "How far?");
     await until(async () => (await texts(page)).at(-1) === "Far.", "the reply came");
@@ -159,8 +196,13 @@ describe("one line only", () => {
     assert.equal((await texts(page)).length, 5, "what was left out is shown like the rest");
     for (const id of [ids[0], ids[1]]) {
       await messageOf(page, id).locator("article").focus();
-      const names = await messageOf(page, id).locator(".tools > button").evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")));
-      assert.deepEqual(names.filter((name) => /Rewind|Regenerate|swipe|version|Exclude|Include/.test(name ?? "")), []);
+      const names = await messageOf(page, id)
+        .locator(".tools > button")
+        .evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")));
+      assert.deepEqual(
+        names.filter((name) => /Rewind|Regenerate|swipe|version|Exclude|Include/.test(name ?? "")),
+        [],
+      );
     }
     await messageOf(page, ids[1]).locator("article").focus();
     for (const key of ["Alt+ArrowLeft", "b", "x", "r", "n", "s", "Delete"]) {
@@ -182,7 +224,9 @@ describe("one line only", () => {
     await page.keyboard.press("b");
     await page.locator(".notice").getByRole("button", { name: "Show all branches" }).click();
     await last(page).getByText("2/2").waitFor();
-    await messageOf(page, (await line(path)).find((node) => node.content === "Deep snow.")?.id ?? "").getByText("2/2").waitFor();
+    await messageOf(page, (await line(path)).find((node) => node.content === "Deep snow.")?.id ?? "")
+      .getByText("2/2")
+      .waitFor();
     assert.equal((await nodeOf(path, ids[1])).isEnabled, false, "the flags are as before");
     await close();
   });
@@ -297,7 +341,10 @@ describe("the stash", () => {
   test("S4-18 S4-58: what lies in the stash is found by its words, and read there", async () => {
     const { path, ids } = await grown("Masts, celadon in the dusk.");
     await clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "prune", nodeId: ids[2] }] });
-    await until(async () => (await clotho.api("GET", "/api/search?q=celadon")).items[0]?.stashed === true, "the index knows where it lies");
+    await until(
+      async () => (await clotho.api("GET", "/api/search?q=celadon")).items[0]?.stashed === true,
+      "the index knows where it lies",
+    );
     const { page, close } = await reader(browser);
     await page.goto(clotho.base);
     await page.keyboard.press("Control+k");
@@ -316,7 +363,10 @@ describe("the stash", () => {
     await page.getByText("Choose the message to place it below:").waitFor();
     await page.keyboard.press("Escape");
     await composer(page).waitFor();
-    const offered = () => page.locator(".message").evaluateAll((all) => all.map((one) => one.querySelector('[data-command="message.placeHere"]') !== null));
+    const offered = () =>
+      page
+        .locator(".message")
+        .evaluateAll((all) => all.map((one) => one.querySelector('[data-command="message.placeHere"]') !== null));
     await choose(page, messageOf(page, ids[0]), "Move, with everything after it");
     assert.deepEqual(await offered(), [false, false, false, false], "all but the one it follows hang below it");
     await messageOf(page, other.node.id).locator("article").focus();
@@ -335,10 +385,13 @@ describe("the stash", () => {
 
 describe("names", () => {
   test("S4-09: a place gets a name that stays, or one that moves on, and loses it again", async () => {
-    const { path, ids, page, close } = await openGrown();
+    const { ids, page, close } = await openGrown();
     await choose(page, messageOf(page, ids[1]), "Bookmark");
     await page.getByRole("textbox", { name: "Name" }).fill("Before the snow");
-    assert.ok(await page.getByRole("radio", { name: /Bookmark/ }).isChecked(), "in the middle of a line it is a bookmark");
+    assert.ok(
+      await page.getByRole("radio", { name: /Bookmark/ }).isChecked(),
+      "in the middle of a line it is a bookmark",
+    );
     await check(page, "a name");
     await page.keyboard.press("Enter");
     await messageOf(page, ids[1]).getByRole("button", { name: "Before the snow" }).waitFor();
@@ -348,10 +401,16 @@ describe("names", () => {
     await page.keyboard.press("n");
     await page.getByRole("textbox", { name: "Name" }).fill("Before the snow");
     await page.keyboard.press("Enter");
-    assert.equal((await page.getByRole("alert").innerText()).replace(/\s+/g, " "), "Another message already has the name “Before the snow”. Choose another name, or remove it there first. Go to branch");
+    assert.equal(
+      (await page.getByRole("alert").innerText()).replace(/\s+/g, " "),
+      "Another message already has the name “Before the snow”. Choose another name, or remove it there first. Go to branch",
+    );
     await check(page, "a name that is taken");
     await page.getByRole("textbox", { name: "Name" }).fill("The sea");
-    assert.ok(await page.getByRole("radio", { name: /Branch name/ }).isChecked(), "at its end it is the name of the branch");
+    assert.ok(
+      await page.getByRole("radio", { name: /Branch name/ }).isChecked(),
+      "at its end it is the name of the branch",
+    );
     await page.keyboard.press("Enter");
     await messageOf(page, ids[3]).getByRole("button", { name: "The sea" }).waitFor();
     model.say(["Ships."]);
@@ -382,7 +441,11 @@ describe("the trash", () => {
     await composer(page).waitFor();
     await clotho.api("DELETE", path.replace("/s/", "/api/sessions/"));
     await page.locator(".blank").getByRole("button", { name: "Trash" }).click();
-    await page.getByRole("dialog", { name: "Trash" }).getByRole("article", { name: "Under the ice" }).getByRole("button", { name: "Restore" }).click();
+    await page
+      .getByRole("dialog", { name: "Trash" })
+      .getByRole("article", { name: "Under the ice" })
+      .getByRole("button", { name: "Restore" })
+      .click();
     await page.keyboard.press("Escape");
     await replyIsThere(page);
     model.say(["Still here."]);

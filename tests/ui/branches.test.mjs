@@ -3,7 +3,31 @@ import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
 import { startClotho } from "./support/server.mjs";
-import { HP, bleed, browser, chat, check, choose, chooseFromPage, clotho, composer, focused, grown, last, messageOf, model, newStory, open, openGrown, own, say, session, texts, tool, use } from "./support/stage.mjs";
+import {
+  HP,
+  bleed,
+  browser,
+  chat,
+  check,
+  choose,
+  chooseFromPage,
+  clotho,
+  composer,
+  focused,
+  grown,
+  last,
+  messageOf,
+  model,
+  newStory,
+  open,
+  openGrown,
+  own,
+  say,
+  session,
+  texts,
+  tool,
+  use,
+} from "./support/stage.mjs";
 
 describe("branches", () => {
   /** A story with a second line from its first reply. */
@@ -15,7 +39,9 @@ describe("branches", () => {
 
   test("S0-41 S4-09: every line is listed by its name or its newest words, gets a name there, is renamed, and is gone to", async () => {
     const { path, ids, other } = await forked();
-    await clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "label", nodeId: ids[3], name: "The sea", following: true }] });
+    await clotho.api("PUT", `${chat(path)}/tree/edit`, {
+      operations: [{ op: "label", nodeId: ids[3], name: "The sea", following: true }],
+    });
     const { page, close } = await open(path);
     await chooseFromPage(page, "Branches");
     const dialog = page.getByRole("dialog", { name: "Branches" });
@@ -40,7 +66,7 @@ describe("branches", () => {
 
   test("S4-09: newest words that are too long end with a sign that they go on, and short ones without", async () => {
     const long = `The ferry ${"sways and ".repeat(30)}lands.`;
-    const { path, page, close } = await openGrown({}, long);
+    const { page, close } = await openGrown({}, long);
     await chooseFromPage(page, "Branches");
     const name = await page.getByRole("dialog", { name: "Branches" }).locator(".branch h3").innerText();
     assert.match(name, /^The ferry sways and .* (sways|and)…$/);
@@ -62,7 +88,11 @@ describe("branches", () => {
     const { path, ids } = await forked();
     for (const below of [ids[0], ids[1]]) {
       const { node } = await clotho.api("POST", `${chat(path)}/message`, { parentId: below, content: "I wait." });
-      await clotho.api("POST", `${chat(path)}/message`, { parentId: node.id, role: "assistant", content: "Masts in the dusk." });
+      await clotho.api("POST", `${chat(path)}/message`, {
+        parentId: node.id,
+        role: "assistant",
+        content: "Masts in the dusk.",
+      });
     }
     const { page, close } = await open(path);
     await chooseFromPage(page, "Branches");
@@ -84,7 +114,10 @@ describe("branches", () => {
     const merging = page.getByRole("dialog", { name: "Merge" });
     await merging.getByText("branched off after “Snow.”").waitFor();
     const offered = await merging.getByRole("combobox", { name: "From" }).locator("option").allInnerTexts();
-    assert.deepEqual(offered.map((text) => text.replace(/\d\d:\d\d/, "TIME")), ["1. You, TIME: To the harbour.", "2. Rin, TIME: Masts in the dusk."]);
+    assert.deepEqual(
+      offered.map((text) => text.replace(/\d\d:\d\d/, "TIME")),
+      ["1. You, TIME: To the harbour.", "2. Rin, TIME: Masts in the dusk."],
+    );
     await close();
   });
 
@@ -129,7 +162,9 @@ describe("branches", () => {
 
   test("S4-06: what only one of two worlds has stands under a name too, and is called added or removed", async () => {
     const { path, ids } = await grown();
-    await clotho.api("POST", `${chat(path)}/node/${ids[3]}/world`, { operations: [{ op: "set", path: "/oldLamp/oilLeft", value: 3 }] });
+    await clotho.api("POST", `${chat(path)}/node/${ids[3]}/world`, {
+      operations: [{ op: "set", path: "/oldLamp/oilLeft", value: 3 }],
+    });
     const lit = (await session(path)).activeLeafId;
     const { node } = await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "To the hills." });
     const { page, close } = await reader(browser);
@@ -139,7 +174,10 @@ describe("branches", () => {
       await page.locator(".peek").getByRole("button", { name: "Compare" }).click();
       const row = page.getByRole("row", { name: /Old lamp/ });
       await row.waitFor();
-      return [await row.getByRole("rowheader").getAttribute("title"), ...(await row.getByRole("cell").allInnerTexts()).slice(0, 3)];
+      return [
+        await row.getByRole("rowheader").getAttribute("title"),
+        ...(await row.getByRole("cell").allInnerTexts()).slice(0, 3),
+      ];
     };
     const [path1, ...removed] = await compare(lit);
     assert.match(path1, /^\/oldLamp/);
@@ -175,12 +213,18 @@ describe("the words of Git", () => {
     await page.keyboard.press("Control+Shift+p");
     await page.getByRole("combobox").fill(">checkout");
     await page.getByRole("option", { name: /Rewind to here/ }).click();
-    await until(async () => (await session(path)).activeLeafId === ids[1], "it is done with the message that had the keyboard");
+    await until(
+      async () => (await session(path)).activeLeafId === ids[1],
+      "it is done with the message that had the keyboard",
+    );
     await until(async () => (await texts(page)).length === 3, "the page has arrived there");
     await page.keyboard.press("Control+Shift+p");
     await page.getByRole("combobox").fill(">git");
     await page.getByRole("option", { name: "Git terms" }).click();
-    await page.getByRole("row", { name: /cherry-pick, rebase/ }).getByText("Move, with everything after it").waitFor();
+    await page
+      .getByRole("row", { name: /cherry-pick, rebase/ })
+      .getByText("Move, with everything after it")
+      .waitFor();
     await check(page, "the words of Git");
     await close();
   });
@@ -287,10 +331,18 @@ base_url = "${model.url}"
 models = ["m"]
 `);
     own.push(server);
-    const character = await server.api("POST", "/api/characters", { name: "Rin", description: "A cartographer.", firstMessage: "The map is not finished." });
+    const character = await server.api("POST", "/api/characters", {
+      name: "Rin",
+      description: "A cartographer.",
+      firstMessage: "The map is not finished.",
+    });
     const paths = [];
     for (let i = 0; i < 2; i += 1) {
-      const { id } = await server.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [] });
+      const { id } = await server.api("POST", "/api/sessions", {
+        characterIds: [character.id],
+        model: "mock/m",
+        plugins: [],
+      });
       paths.push(`/s/${id}`);
     }
     const { page, close } = await reader(browser);

@@ -5,7 +5,23 @@ import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
 import { isAt, tree } from "./support/overview.mjs";
 import { startClotho } from "./support/server.mjs";
-import { bar, browser, clotho, grown, last, line, messageOf, model, open, openGrown, own, replyIsThere, say, texts, tool } from "./support/stage.mjs";
+import {
+  bar,
+  browser,
+  clotho,
+  grown,
+  last,
+  line,
+  messageOf,
+  model,
+  open,
+  openGrown,
+  own,
+  replyIsThere,
+  say,
+  texts,
+  tool,
+} from "./support/stage.mjs";
 
 /** @typedef {import("playwright-core").Page} Page */
 
@@ -17,7 +33,8 @@ const wrongAbout = (page) =>
     const what = `${at.tagName}.${at.className} “${(at.getAttribute("aria-label") ?? at.textContent ?? "").trim().slice(0, 40)}”`;
     if (!at.checkVisibility({ opacityProperty: true, visibilityProperty: true })) return `${what} is not to be seen`;
     const { left, right, top, bottom, width, height } = at.getBoundingClientRect();
-    if (width < 1 || height < 1 || right <= 0 || bottom <= 0 || left >= innerWidth || top >= innerHeight) return `${what} is out of sight`;
+    if (width < 1 || height < 1 || right <= 0 || bottom <= 0 || left >= innerWidth || top >= innerHeight)
+      return `${what} is out of sight`;
     // A field may have its ring around the box that it stands in.
     const ringed = [at, at.closest(".composer, .search-field")].some((box) => {
       if (!box || (box !== at && !box.matches(":focus-within"))) return false;
@@ -38,7 +55,9 @@ async function seen(page, after) {
 const namesOfFocus = (page) =>
   page.evaluate(() => {
     const at = /** @type {HTMLElement & {labels?: NodeListOf<HTMLElement>}} */ (document.activeElement);
-    return [at.getAttribute("aria-label") ?? (at.labels?.[0]?.innerText || at.innerText), at.title].map((name) => name.replace(/\s+/g, " ").trim());
+    return [at.getAttribute("aria-label") ?? (at.labels?.[0]?.innerText || at.innerText), at.title].map((name) =>
+      name.replace(/\s+/g, " ").trim(),
+    );
   });
 
 /** Walks with a key until it is at what has this name; it is seen at every step. @param {Page} page @param {RegExp} name */
@@ -64,7 +83,11 @@ async function command(page, words) {
   await page.getByRole("dialog").getByRole("combobox").waitFor();
   await seen(page, "opening the commands");
   await page.keyboard.type(words);
-  await page.locator("dialog [role=option]").filter({ hasText: new RegExp(words, "i") }).first().waitFor();
+  await page
+    .locator("dialog [role=option]")
+    .filter({ hasText: new RegExp(words, "i") })
+    .first()
+    .waitFor();
   await page.keyboard.press("Enter");
 }
 
@@ -79,7 +102,8 @@ describe("by keys alone", () => {
     const sid = () => page.url().split("/")[4];
     const projection = async () => (await server.api("GET", `/api/chat/${sid()}/projection`)).items;
     const shown = () => page.locator(".message").count();
-    const isLast = (/** @type {string} */ id) => async () => (await page.locator(".message.last article").getAttribute("data-node")) === id;
+    const isLast = (/** @type {string} */ id) => async () =>
+      (await page.locator(".message.last article").getAttribute("data-node")) === id;
 
     // Begin, and play.
     await page.goto(server.base);
@@ -114,7 +138,9 @@ describe("by keys alone", () => {
     await seen(page, "the other reply");
     const rolled = (await projection()).at(-1);
     assert.equal(rolled.siblings.count, 2);
-    await press(page, "Alt+ArrowLeft", "going to the version before", async () => (await projection()).some(({ id }) => id === before.at(-1).id));
+    await press(page, "Alt+ArrowLeft", "going to the version before", async () =>
+      (await projection()).some(({ id }) => id === before.at(-1).id),
+    );
     await until(async () => (await shown()) === 5, "the line that went on from it");
     await seen(page, "another branch");
     await press(page, "Alt+ArrowRight", "going to the newer version", isLast(rolled.id));
@@ -148,14 +174,21 @@ describe("by keys alone", () => {
     await press(page, "Home", "going to the beginning of the tree");
     await isAt(page, "Beginning");
     await press(page, "ArrowDown", "going down the tree");
-    await press(page, "Enter", "reading a message of the tree", async () => (await page.locator(".tree-message:focus").count()) === 1);
+    await press(
+      page,
+      "Enter",
+      "reading a message of the tree",
+      async () => (await page.locator(".tree-message:focus").count()) === 1,
+    );
     await press(page, "Escape", "having read it", async () => (await page.locator(".tree-message").count()) === 0);
     await press(page, "Control+Enter", "going there from the tree", async () => (await tree(page).count()) === 0);
     await until(async () => (await projection()).at(-1).id !== song, "the story is somewhere else");
     await seen(page, "coming out of the tree");
 
     // A search, and what it finds on another timeline.
-    await press(page, "Control+k", "opening the search", () => page.getByRole("dialog").getByRole("combobox").isVisible());
+    await press(page, "Control+k", "opening the search", () =>
+      page.getByRole("dialog").getByRole("combobox").isVisible(),
+    );
     await page.keyboard.type("whales");
     await page.locator("dialog [role=option]").first().waitFor();
     await page.keyboard.press("ArrowDown");
@@ -164,11 +197,16 @@ describe("by keys alone", () => {
     await until(async () => (await texts(page)).includes("I sing of whales."), "it is on screen");
     await seen(page, "looking at another timeline");
     await walkTo(page, /^Switch to this branch$/);
-    await press(page, "Enter", "going on from there", async () => (await page.locator(".peek").count()) === 0 && new URL(page.url()).pathname === `/s/${sid()}`);
+    await press(
+      page,
+      "Enter",
+      "going on from there",
+      async () => (await page.locator(".peek").count()) === 0 && new URL(page.url()).pathname === `/s/${sid()}`,
+    );
 
     // Looks, language, a model.
     await command(page, "Switch light and dark");
-    await until(() => page.evaluate(() => document.documentElement.dataset["theme"] === "dark"), "it is dark");
+    await until(() => page.evaluate(() => document.documentElement.dataset.theme === "dark"), "it is dark");
     await seen(page, "switching the light");
     await command(page, "切换到中文");
     await until(() => page.evaluate(() => document.documentElement.lang.startsWith("zh")), "it speaks Chinese");
@@ -192,7 +230,9 @@ describe("by keys alone", () => {
     await page.getByRole("button", { name: /New character/ }).waitFor();
     await page.keyboard.press("Tab");
     await walkTo(page, /^New character/);
-    await press(page, "Enter", "beginning a character", () => page.getByRole("dialog", { name: "New character" }).isVisible());
+    await press(page, "Enter", "beginning a character", () =>
+      page.getByRole("dialog", { name: "New character" }).isVisible(),
+    );
     await walkTo(page, /^Name/);
     await page.keyboard.type("Rin");
     await walkTo(page, /^Save$/);
@@ -215,8 +255,18 @@ describe("by keys alone", () => {
     await replyIsThere(page);
     await seen(page, "its answer");
     await walkTo(page, /, \d{1,2}:\d\d$/, "Shift+Tab");
-    await press(page, "x", "leaving a message out", async () => (await page.locator(".message.disabled").count()) === 1);
-    await press(page, "Control+z", "letting the model read it again", async () => (await page.locator(".message.disabled").count()) === 0);
+    await press(
+      page,
+      "x",
+      "leaving a message out",
+      async () => (await page.locator(".message.disabled").count()) === 1,
+    );
+    await press(
+      page,
+      "Control+z",
+      "letting the model read it again",
+      async () => (await page.locator(".message.disabled").count()) === 0,
+    );
     await close();
   }, 180_000);
 });
@@ -225,15 +275,18 @@ describe("motion", () => {
   /** What moves longer than one can see. @param {Page} page */
   const moving = (page) =>
     page.evaluate(() =>
-      document.getAnimations().filter((one) => Number(one.effect?.getComputedTiming().endTime) > 2).map((one) => {
-        const { target } = /** @type {KeyframeEffect} */ (one.effect);
-        return `${target?.className ?? ""} ${/** @type {any} */ (one).animationName ?? /** @type {any} */ (one).transitionProperty ?? ""}`;
-      }),
+      document
+        .getAnimations()
+        .filter((one) => Number(one.effect?.getComputedTiming().endTime) > 2)
+        .map((one) => {
+          const { target } = /** @type {KeyframeEffect} */ (one.effect);
+          return `${target?.className ?? ""} ${/** @type {any} */ (one).animationName ?? /** @type {any} */ (one).transitionProperty ?? ""}`;
+        }),
     );
   /** Writes down what begins to move, from now on. @param {Page} page */
   const watch = (page) =>
     page.evaluate(() => {
-      const seen = (/** @type {any} */ (window).slides = []);
+      const seen = /** @type {any} */ ((window.slides = []));
       const own = Element.prototype.animate;
       Element.prototype.animate = function (frames, options) {
         seen.push([this.getAttribute("data-node"), /** @type {any} */ (frames)[0].transform]);
@@ -255,7 +308,10 @@ describe("motion", () => {
     assert.deepEqual(await slides(page), [[gulls, "translateX(1.5rem)"]], "the newer one comes from the right");
     await tool(last(page), "Previous swipe").click();
     await messageOf(page, ids[3]).waitFor();
-    await until(async () => (await slides(page)).join() === `${ids[3]},translateX(-1.5rem)`, "the older one from the left");
+    await until(
+      async () => (await slides(page)).join() === `${ids[3]},translateX(-1.5rem)`,
+      "the older one from the left",
+    );
     model.say(["On they go."]);
     await say(page, "On.");
     await until(async () => (await texts(page)).at(-1) === "On they go.", "the story grows");
@@ -279,22 +335,32 @@ describe("motion", () => {
       /** Whether something of this kind moved at any time from now on. @param {RegExp} what @param {() => Promise<unknown>} act */
       const moves = async (what, act) => {
         await page.evaluate(() => {
-          const all = (/** @type {any} */ (window).moved = new Set());
+          const all = /** @type {any} */ ((window.moved = new Set()));
           const look = () => {
             for (const one of document.getAnimations()) {
               const { target } = /** @type {KeyframeEffect} */ (one.effect);
-              if (Number(one.effect?.getComputedTiming().endTime) > 2) all.add(`${/** @type {Element} */ (target).className} ${/** @type {any} */ (one).animationName ?? /** @type {any} */ (one).transitionProperty ?? ""}`);
+              if (Number(one.effect?.getComputedTiming().endTime) > 2)
+                all.add(
+                  `${/** @type {Element} */ (target).className} ${/** @type {any} */ (one).animationName ?? /** @type {any} */ (one).transitionProperty ?? ""}`,
+                );
             }
             requestAnimationFrame(look);
           };
           look();
         });
         await act();
-        const seen = async () => (await page.evaluate(() => [...(/** @type {any} */ (window).moved)])).some((one) => what.test(one));
+        const seen = async () =>
+          (await page.evaluate(() => [.../** @type {any} */ (window).moved])).some((one) => what.test(one));
         if (!isStill) return until(seen, `${what} moves`);
-        await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+        await page.evaluate(
+          () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
+        );
         assert.deepEqual(await moving(page), []);
-        assert.deepEqual(await page.evaluate(() => [...(/** @type {any} */ (window).moved)]), [], "nothing moved meanwhile");
+        assert.deepEqual(
+          await page.evaluate(() => [.../** @type {any} */ (window).moved]),
+          [],
+          "nothing moved meanwhile",
+        );
       };
       const held = model.hold(["The blade finds you.", "\n\n[HP -17]"]);
       await moves(/live|blink|phase/, async () => {

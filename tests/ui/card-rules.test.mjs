@@ -5,14 +5,22 @@ import { reader, test, until } from "./support/browser.mjs";
 import { pluginFolder, purseStory } from "./support/purse.mjs";
 import { browser, check, model, own } from "./support/stage.mjs";
 
-const MANIFEST = 'id = "tide"\ntitle = { en = "Tide", zh = "潮汐" }\ndescription = { en = "Rises and falls", zh = "涨落" }\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["notes"]\n';
+const MANIFEST =
+  'id = "tide"\ntitle = { en = "Tide", zh = "潮汐" }\ndescription = { en = "Rises and falls", zh = "涨落" }\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["notes"]\n';
 
 /** The form of a character, of a server that plays the purse. @param {object} fields @param {(top: string, server: any) => Promise<void>} [prepare] puts more into its folder of plugins */
-async function form(fields, prepare = async (/** @type {string} */ _top, /** @type {import("./support/server.mjs").Clotho} */ _server) => {}) {
+async function form(
+  fields,
+  prepare = async (/** @type {string} */ _top, /** @type {import("./support/server.mjs").Clotho} */ _server) => {},
+) {
   const story = await purseStory(model, { replies: [] });
   own.push(story.server);
   await prepare(story.folder, story.server);
-  const { name } = await story.server.api("POST", "/api/characters", { name: "Ilse", firstMessage: "Hello.", ...fields });
+  const { name } = await story.server.api("POST", "/api/characters", {
+    name: "Ilse",
+    firstMessage: "Hello.",
+    ...fields,
+  });
   const opened = await reader(browser);
   const { page } = opened;
   await page.goto(story.server.base);
@@ -28,14 +36,19 @@ describe("rules in a card", () => {
     const files = { "plugin.toml": MANIFEST, "main.rhai": 'fn on_reply(ctx) { ctx.note("The tide."); }\n' };
     const { page, close, dialog, server } = await form({ metadata: { clotho: { rules: { files } } } });
     await dialog.getByText("The card’s plugin is not installed here. It has not run.").waitFor();
-    for (const words of ["Tide 1.0.0", "Rises and falls", "show lines under a message"]) await dialog.getByText(words).first().waitFor();
+    for (const words of ["Tide 1.0.0", "Rises and falls", "show lines under a message"])
+      await dialog.getByText(words).first().waitFor();
     await dialog.getByText("main.rhai").click();
     await dialog.getByText('ctx.note("The tide.")').waitFor();
     await check(page, "rules in a card");
-    assert.ok(!(await server.api("GET", "/api/plugins")).items.some((/** @type {{id: string}} */ one) => one.id === "tide"));
+    assert.ok(
+      !(await server.api("GET", "/api/plugins")).items.some((/** @type {{id: string}} */ one) => one.id === "tide"),
+    );
     await dialog.getByRole("button", { name: "Install the card’s plugin" }).click();
     await dialog.getByText("The plugin is installed. Turn it on in the plugins of a story.").waitFor();
-    assert.ok((await server.api("GET", "/api/plugins")).items.some((/** @type {{id: string}} */ one) => one.id === "tide"));
+    assert.ok(
+      (await server.api("GET", "/api/plugins")).items.some((/** @type {{id: string}} */ one) => one.id === "tide"),
+    );
     // A story that begins has them on, unless somebody switches them off.
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
@@ -47,7 +60,10 @@ describe("rules in a card", () => {
     await start.getByRole("button", { name: "Start" }).click();
     await page.waitForURL(/\/s\//);
     const { plugins } = await server.api("GET", new URL(page.url()).pathname.replace("/s/", "/api/sessions/"));
-    assert.deepEqual(plugins.map((/** @type {{id: string}} */ one) => one.id), ["tide"]);
+    assert.deepEqual(
+      plugins.map((/** @type {{id: string}} */ one) => one.id),
+      ["tide"],
+    );
     await close();
   });
 
@@ -55,7 +71,11 @@ describe("rules in a card", () => {
     const files = { "plugin.toml": MANIFEST, "main.rhai": 'fn on_reply(ctx) { ctx.note("The tide."); }\n' };
     const { page, close, dialog } = await form({ metadata: { clotho: { rules: { files } } } }, async (top, server) => {
       await pluginFolder({ ...files, "main.rhai": "fn on_reply(ctx) { }\n" }, "tide", top);
-      await until(async () => (await server.api("GET", "/api/plugins")).items.some((/** @type {{id: string}} */ one) => one.id === "tide"), "other rules of this name are here");
+      await until(
+        async () =>
+          (await server.api("GET", "/api/plugins")).items.some((/** @type {{id: string}} */ one) => one.id === "tide"),
+        "other rules of this name are here",
+      );
     });
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
@@ -81,18 +101,36 @@ describe("rules in a card", () => {
   });
 
   test("an update shows what is different line by line, with the signs that nobody sees, and its title without them", async () => {
-    const files = { "plugin.toml": MANIFEST.replace("1.0.0", "1.1.0").replace('"Tide"', '"Ti\\u202Ede"'), "main.rhai": `fn on_reply(ctx) {\n    // \u202e${"long ".repeat(60)}\n    ctx.note("The tide.");\n}\n` };
+    const files = {
+      "plugin.toml": MANIFEST.replace("1.0.0", "1.1.0").replace('"Tide"', '"Ti\\u202Ede"'),
+      "main.rhai": `fn on_reply(ctx) {\n    // \u202e${"long ".repeat(60)}\n    ctx.note("The tide.");\n}\n`,
+    };
     const old = { "plugin.toml": MANIFEST, "main.rhai": 'fn on_reply(ctx) {\n    ctx.note("The sea.");\n}\n' };
     const { page, close, dialog } = await form({ metadata: { clotho: { rules: { files } } } }, async (top, server) => {
       await pluginFolder(old, "tide", top);
-      await until(async () => (await server.api("GET", "/api/plugins")).items.some((/** @type {{id: string}} */ one) => one.id === "tide"), "the old rules are here");
+      await until(
+        async () =>
+          (await server.api("GET", "/api/plugins")).items.some((/** @type {{id: string}} */ one) => one.id === "tide"),
+        "the old rules are here",
+      );
     });
-    await dialog.getByText("The card has a newer version of an installed plugin (1.0.0 here, 1.1.0 in the card).").waitFor();
+    await dialog
+      .getByText("The card has a newer version of an installed plugin (1.0.0 here, 1.1.0 in the card).")
+      .waitFor();
     assert.equal(await dialog.getByRole("heading", { name: "1.1.0" }).innerText(), "Tide 1.1.0");
     await dialog.getByText("main.rhai").click();
-    assert.match((await dialog.locator("pre.lines:visible del").allInnerTexts()).join(""), /^− {5}ctx\.note\("The sea\."\);\s*$/);
-    assert.match((await dialog.locator("pre.lines:visible ins").allInnerTexts()).join(""), /^\+ {5}\/\/ ⟨U\+202E⟩long[^]*\+ {5}ctx\.note\("The tide\."\);\s*$/);
-    assert.ok(await dialog.locator("pre.lines:visible").evaluate((box) => box.scrollWidth <= box.clientWidth), "no sideways scroll");
+    assert.match(
+      (await dialog.locator("pre.lines:visible del").allInnerTexts()).join(""),
+      /^− {5}ctx\.note\("The sea\."\);\s*$/,
+    );
+    assert.match(
+      (await dialog.locator("pre.lines:visible ins").allInnerTexts()).join(""),
+      /^\+ {5}\/\/ ⟨U\+202E⟩long[\s\S]*\+ {5}ctx\.note\("The tide\."\);\s*$/,
+    );
+    assert.ok(
+      await dialog.locator("pre.lines:visible").evaluate((box) => box.scrollWidth <= box.clientWidth),
+      "no sideways scroll",
+    );
     await check(page, "an update of rules");
     await close();
   });

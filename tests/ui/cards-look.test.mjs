@@ -48,28 +48,44 @@ async function rich(options, pieces = [CARD]) {
 }
 
 /** The colours of an element as they are painted. */
-const look = (page, text, name) => last(page).getByText(text, { exact: true }).evaluate((e, property) => getComputedStyle(e)[property], name);
+const look = (page, text, name) =>
+  last(page)
+    .getByText(text, { exact: true })
+    .evaluate((e, property) => getComputedStyle(e)[property], name);
 
 /** How well a text can be read on what lies behind it. */
 const contrast = (page, text) =>
-  last(page).getByText(text, { exact: true }).evaluate((element) => {
-    const bright = (colour) => {
-      const [r, g, b] = colour.match(/[\d.]+/g).map((n) => (n / 255 <= 0.04 ? n / 255 / 12.92 : ((n / 255 + 0.055) / 1.055) ** 2.4));
-      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-    };
-    let behind = element;
-    while (/rgba\(0, 0, 0, 0\)|transparent/.test(getComputedStyle(behind).backgroundColor)) behind = behind.parentElement;
-    const [high, low] = [bright(getComputedStyle(element).color), bright(getComputedStyle(behind).backgroundColor)].sort((a, b) => b - a);
-    return (high + 0.05) / (low + 0.05);
-  });
+  last(page)
+    .getByText(text, { exact: true })
+    .evaluate((element) => {
+      const bright = (colour) => {
+        const [r, g, b] = colour
+          .match(/[\d.]+/g)
+          .map((n) => (n / 255 <= 0.04 ? n / 255 / 12.92 : ((n / 255 + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+      };
+      let behind = element;
+      while (/rgba\(0, 0, 0, 0\)|transparent/.test(getComputedStyle(behind).backgroundColor))
+        behind = behind.parentElement;
+      const [high, low] = [
+        bright(getComputedStyle(element).color),
+        bright(getComputedStyle(behind).backgroundColor),
+      ].sort((a, b) => b - a);
+      return (high + 0.05) / (low + 0.05);
+    });
 
 /** What stands outside of the message it is in, or makes the page wider than it is. */
 const outside = (page) =>
   page.evaluate(() => {
     const prose = document.querySelector(".message.last .prose");
     const at = prose.getBoundingClientRect();
-    const out = [...prose.querySelectorAll("*")].filter((e) => !e.closest("table, ul, rp")).filter((e) => e.getBoundingClientRect().left < at.left - 1 || e.getBoundingClientRect().right > at.right + 1);
-    return [...out.map((e) => e.outerHTML.slice(0, 80)), ...(document.documentElement.scrollWidth > innerWidth ? ["the page is wider than the window"] : [])];
+    const out = [...prose.querySelectorAll("*")]
+      .filter((e) => !e.closest("table, ul, rp"))
+      .filter((e) => e.getBoundingClientRect().left < at.left - 1 || e.getBoundingClientRect().right > at.right + 1);
+    return [
+      ...out.map((e) => e.outerHTML.slice(0, 80)),
+      ...(document.documentElement.scrollWidth > innerWidth ? ["the page is wider than the window"] : []),
+    ];
   });
 
 const LOOKS = {
@@ -88,27 +104,40 @@ describe("S0-57: the look of a card", () => {
       assert.equal(await look(page, "Calm", "color"), "rgb(159, 227, 180)");
       assert.equal(await look(page, "The harbour at dusk", "textTransform"), "uppercase");
       const box = last(page).locator(".prose > div").first();
-      assert.match(await box.evaluate((e) => getComputedStyle(e).backgroundImage), /^linear-gradient\(135deg, rgb\(29, 43, 79\), rgb\(58, 36, 88\)\)$/);
+      assert.match(
+        await box.evaluate((e) => getComputedStyle(e).backgroundImage),
+        /^linear-gradient\(135deg, rgb\(29, 43, 79\), rgb\(58, 36, 88\)\)$/,
+      );
       assert.equal(await box.evaluate((e) => getComputedStyle(e).borderTopLeftRadius), "12px");
       // What has no colour of its own takes ours for that ground.
       assert.equal(await box.evaluate((e) => getComputedStyle(e).color), "rgb(230, 225, 214)");
       assert.equal(await box.locator("q").evaluate((e) => getComputedStyle(e).color), "rgb(239, 211, 160)");
-      for (const text of ["a yellow word", "a dark word", '"said"']) assert.ok((await contrast(page, text)) >= 4.5, `${text}: ${await contrast(page, text)}`);
+      for (const text of ["a yellow word", "a dark word", '"said"'])
+        assert.ok((await contrast(page, text)) >= 4.5, `${text}: ${await contrast(page, text)}`);
       assert.equal(await look(page, "Loud", "position"), "static");
       assert.equal(await look(page, "Loud", "fontSize"), "40px");
       assert.deepEqual(await outside(page), []);
       await last(page).getByText("What she").click();
       await last(page).getByText("one", { exact: true }).waitFor();
       await check(page, `the look of a card ${when}`);
-      if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/look-${when.replaceAll(" ", "-")}.png` });
-      if (process.env.SHOTS) await last(page).locator(".prose").screenshot({ path: `${process.env.SHOTS}/look-whole-${when.replaceAll(" ", "-")}.png` });
+      if (process.env.SHOTS)
+        await page.screenshot({ path: `${process.env.SHOTS}/look-${when.replaceAll(" ", "-")}.png` });
+      if (process.env.SHOTS)
+        await last(page)
+          .locator(".prose")
+          .screenshot({ path: `${process.env.SHOTS}/look-whole-${when.replaceAll(" ", "-")}.png` });
       await close();
     });
   }
 
   test("what a reader unfolds stays so while the reply grows, and when it is complete", async () => {
     const at = CARD.indexOf("- one");
-    const { page, close, held } = await rich({}, [CARD.slice(0, at), CARD.slice(at, at + 6), CARD.slice(at + 6, at + 40), CARD.slice(at + 40)]);
+    const { page, close, held } = await rich({}, [
+      CARD.slice(0, at),
+      CARD.slice(at, at + 6),
+      CARD.slice(at + 6, at + 40),
+      CARD.slice(at + 40),
+    ]);
     held.next();
     await last(page).getByText("What she").click();
     await last(page).getByText("again").waitFor();
@@ -128,17 +157,33 @@ describe("S0-57: the look of a card", () => {
 
   test("a picture that a text brings along is shown, one from elsewhere is only told of", async () => {
     const dot = "R0lGODlhAQABAIAAAP8AAP8AACH5BAAAAAAALAAAAAABAAEAAAICRAEAOw==";
-    const { page, close, held } = await rich({}, [`![A dot](data:image/gif;base64,${dot}) <img src="https://example.org/a.png" width=900> ![the quay](https://example.org/b.png) ![nothing](x.png)\n\nThe end.`]);
+    const { page, close, held } = await rich({}, [
+      `![A dot](data:image/gif;base64,${dot}) <img src="https://example.org/a.png" width=900> ![the quay](https://example.org/b.png) ![nothing](x.png)\n\nThe end.`,
+    ]);
     const asked = [];
     page.on("request", (request) => asked.push(request.url()));
     held.open();
     await last(page).getByText("The end.", { exact: true }).waitFor();
     await replyIsThere(page);
-    assert.equal(await last(page).getByRole("img", { name: "A dot" }).evaluate(async (e) => (await e.decode(), e.naturalWidth)), 1);
-    assert.equal((await last(page).locator(".prose p").first().innerText()).trim(), "Image from example.org Image from example.org: the quay nothing");
-    assert.deepEqual(asked.filter((url) => url.includes("example.org")), []);
+    assert.equal(
+      await last(page)
+        .getByRole("img", { name: "A dot" })
+        .evaluate(async (e) => (await e.decode(), e.naturalWidth)),
+      1,
+    );
+    assert.equal(
+      (await last(page).locator(".prose p").first().innerText()).trim(),
+      "Image from example.org Image from example.org: the quay nothing",
+    );
+    assert.deepEqual(
+      asked.filter((url) => url.includes("example.org")),
+      [],
+    );
     await check(page, "a message with pictures");
-    if (process.env.SHOTS) await last(page).locator(".prose").screenshot({ path: `${process.env.SHOTS}/pictures.png` });
+    if (process.env.SHOTS)
+      await last(page)
+        .locator(".prose")
+        .screenshot({ path: `${process.env.SHOTS}/pictures.png` });
     await close();
   });
 });

@@ -11,13 +11,16 @@ const golden = (/** @type {string} */ name) => readFile(new URL(`../fixtures/gol
 const bringIn = (page, label, files) => giveFiles(page, page.getByRole("button", { name: label }), files);
 
 /** The characters of this name. @returns {Promise<any[]>} */
-const named = async (/** @type {string} */ name) => (await clotho.api("GET", "/api/characters?limit=500")).items.filter((one) => one.name === name);
+const named = async (/** @type {string} */ name) =>
+  (await clotho.api("GET", "/api/characters?limit=500")).items.filter((one) => one.name === name);
 
 describe("cards of other programs", () => {
   test("S0-05: a card comes in with its picture and its report, is changed, and goes out again", async () => {
     const { page, close } = await reader(browser);
     await page.goto(clotho.base);
-    await bringIn(page, "Import character card", [{ name: "keeper.png", buffer: await golden("png-unicode-book.png") }]);
+    await bringIn(page, "Import character card", [
+      { name: "keeper.png", buffer: await golden("png-unicode-book.png") },
+    ]);
     await page.getByText("灯塔守 🦦 is imported.").waitFor();
     await page.getByRole("button", { name: "Import report" }).click();
     const report = page.getByRole("dialog", { name: "Import report" });
@@ -29,7 +32,10 @@ describe("cards of other programs", () => {
     const [{ id, avatar }] = await named("灯塔守 🦦");
     const shown = page.locator("button.card", { hasText: "灯塔守" }).locator("img");
     await shown.scrollIntoViewIfNeeded();
-    await until(() => shown.evaluate((img) => /** @type {HTMLImageElement} */ (img).naturalWidth > 0), "its picture is drawn");
+    await until(
+      () => shown.evaluate((img) => /** @type {HTMLImageElement} */ (img).naturalWidth > 0),
+      "its picture is drawn",
+    );
     assert.equal(await shown.getAttribute("src"), `${avatar}&size=96`);
 
     await page.getByRole("button", { name: "Manage “灯塔守 🦦”" }).click();
@@ -38,7 +44,9 @@ describe("cards of other programs", () => {
     await form.getByRole("button", { name: "Add greeting" }).click();
     await form.getByRole("textbox", { name: "Greeting 2" }).fill("Fog again.");
     await form.getByRole("textbox", { name: "Tags" }).fill("sea, 灯塔");
-    await form.getByLabel("Picture: PNG, JPEG, WebP or GIF").setInputFiles({ name: "a.png", mimeType: "image/png", buffer: await golden("png-chara-v1.png") });
+    await form
+      .getByLabel("Picture: PNG, JPEG, WebP or GIF")
+      .setInputFiles({ name: "a.png", mimeType: "image/png", buffer: await golden("png-chara-v1.png") });
     await check(page, "changing a character");
     await form.getByRole("button", { name: "Save" }).click();
     await form.waitFor({ state: "detached" });
@@ -51,7 +59,10 @@ describe("cards of other programs", () => {
     const coming = page.waitForEvent("download");
     await page.locator(".menu:popover-open").getByRole("button", { name: "Export as JSON" }).click();
     const card = JSON.parse(await readFile(await (await coming).path(), "utf8"));
-    assert.deepEqual([card.spec, card.data.alternate_greetings, card.data.creator], ["chara_card_v3", ["Fog again."], "Zoë"]);
+    assert.deepEqual(
+      [card.spec, card.data.alternate_greetings, card.data.creator],
+      ["chara_card_v3", ["Fog again."], "Zoë"],
+    );
     await close();
   });
 

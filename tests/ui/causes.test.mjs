@@ -46,7 +46,11 @@ fn on_reply(ctx) { if ctx.text.contains("smile") { ctx.add("affinity", 1, "she s
     properties: {
       affinity: { title: "Affinity", type: "integer", minimum: 0, maximum: 100 },
       met: { title: "Met", type: "boolean" },
-      stage: { title: "Stage", type: "string", "x-computed": [{ when: "affinity >= 20", is: "friend" }, { is: "stranger" }] },
+      stage: {
+        title: "Stage",
+        type: "string",
+        "x-computed": [{ when: "affinity >= 20", is: "friend" }, { is: "stranger" }],
+      },
     },
   }),
 };
@@ -58,7 +62,10 @@ async function given(options) {
   const { page, close } = await reader(browser, options);
   await page.goto(story.server.base + story.path);
   await page.locator(".message.last.complete").waitFor();
-  model.say([{ call: { name: "give_gift", arguments: { item: "ring" } } }, { call: { name: "give_gift", arguments: { item: "stone" } } }]);
+  model.say([
+    { call: { name: "give_gift", arguments: { item: "ring" } } },
+    { call: { name: "give_gift", arguments: { item: "stone" } } },
+  ]);
   model.say(["A smile."]);
   await page.locator("main textarea").first().fill("For you.");
   await page.keyboard.press("Enter");
@@ -70,7 +77,9 @@ describe("why", () => {
   test("S3-20: a value in the world panel says which plugin, rule, tool or person made it so, at which message, from what to what", async () => {
     const { page, close, server, sid } = await given();
     const { activeLeafId } = await server.api("GET", `/api/sessions/${sid}`);
-    await server.api("POST", `/api/chat/${sid}/node/${activeLeafId}/world`, { operations: [{ op: "set", path: "/gifts/affinity", value: 40, why: "I say so" }] });
+    await server.api("POST", `/api/chat/${sid}/node/${activeLeafId}/world`, {
+      operations: [{ op: "set", path: "/gifts/affinity", value: 40, why: "I say so" }],
+    });
     const affinity = page.locator('[data-path="/gifts/affinity"]');
     await affinity.getByText("40", { exact: true }).waitFor();
     await affinity.getByTitle("Why is Affinity so?").click();
@@ -78,9 +87,20 @@ describe("why", () => {
     const events = dialog.locator(".events > li");
     await events.nth(2).waitFor();
     const [hand, gift, begun] = await events.allInnerTexts();
-    for (const part of ["26 → 40", "You, manually", "I say so", "Between two messages"]) assert.ok(hand?.includes(part), `${part} in ${hand}`);
-    for (const part of ["5 → 26", "A smile.", "the model called its tool “give_gift”", "gift: ring", "read the reply", "she smiles", "on_reply"]) assert.ok(gift?.includes(part), `${part} in ${gift}`);
-    for (const part of ["none → 5", "Start of the story", "set up the state"]) assert.ok(begun?.includes(part), `${part} in ${begun}`);
+    for (const part of ["26 → 40", "You, manually", "I say so", "Between two messages"])
+      assert.ok(hand?.includes(part), `${part} in ${hand}`);
+    for (const part of [
+      "5 → 26",
+      "A smile.",
+      "the model called its tool “give_gift”",
+      "gift: ring",
+      "read the reply",
+      "she smiles",
+      "on_reply",
+    ])
+      assert.ok(gift?.includes(part), `${part} in ${gift}`);
+    for (const part of ["none → 5", "Start of the story", "set up the state"])
+      assert.ok(begun?.includes(part), `${part} in ${begun}`);
     await check(page, "why a value is so");
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
@@ -116,8 +136,10 @@ describe("why", () => {
 
   test("what a plugin had a model asked and what came of it is told where it counts", async () => {
     const files = {
-      "plugin.toml": 'id = "moods"\ntitle = "Moods"\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["model.call"]\n',
-      "main.rhai": 'fn on_reply(ctx) { ctx.ask("mood", #{ messages: "In one word: how does she feel?" }); }\nfn on_answer(ctx) { ctx.set("mood", ctx.answer.text, "asked"); }\n',
+      "plugin.toml":
+        'id = "moods"\ntitle = "Moods"\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["model.call"]\n',
+      "main.rhai":
+        'fn on_reply(ctx) { ctx.ask("mood", #{ messages: "In one word: how does she feel?" }); }\nfn on_answer(ctx) { ctx.set("mood", ctx.answer.text, "asked"); }\n',
     };
     const story = await purseStory(model, { replies: [], plugins: [{ id: "moods" }], files, id: "moods" });
     own.push(story.server);
@@ -161,8 +183,12 @@ describe("causes", () => {
       { op: "add", path: "/a/hp", value: 2, by: "a" },
       { op: "insert", path: "/a/pack", key: "rope/x", value: 1, by: "a" },
     ];
-    const rules = [{ plugin: "a", hook: "on_input", ops: 1 }, { plugin: "a", hook: "on_reply", ops: 2 }];
-    const hooks = (/** @type {object} */ delta, /** @type {string} */ path) => causesOf(/** @type {any} */ (delta), path).map(({ run }) => run?.hook ?? null);
+    const rules = [
+      { plugin: "a", hook: "on_input", ops: 1 },
+      { plugin: "a", hook: "on_reply", ops: 2 },
+    ];
+    const hooks = (/** @type {object} */ delta, /** @type {string} */ path) =>
+      causesOf(/** @type {any} */ (delta), path).map(({ run }) => run?.hook ?? null);
     assert.deepEqual(hooks({ operations: ops, rules }, "/a/hp"), ["on_input", "on_reply"]);
     assert.deepEqual(hooks({ operations: ops, rules }, "/a/pack/rope~1x"), ["on_reply"]);
     assert.deepEqual(hooks({ operations: ops, rules }, "/a/pack/lamp"), []);
@@ -171,7 +197,10 @@ describe("causes", () => {
 
   test("a computed value names what stands beside it, or what its root leads to", async () => {
     const of = (/** @type {any} */ computed) => inputsOf({ "x-computed": computed }, "/a/people/rin/stage");
-    assert.deepEqual(of([{ when: 'affinity >= 20 and mood == "calm"', is: "friend" }, { is: "stranger" }]), ["/a/people/rin/affinity", "/a/people/rin/mood"]);
+    assert.deepEqual(of([{ when: 'affinity >= 20 and mood == "calm"', is: "friend" }, { is: "stranger" }]), [
+      "/a/people/rin/affinity",
+      "/a/people/rin/mood",
+    ]);
     assert.deepEqual(of("min(/combat.hp, 100) - wounds.deep"), ["/a/combat/hp", "/a/people/rin/wounds/deep"]);
   });
 });

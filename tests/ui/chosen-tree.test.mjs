@@ -6,7 +6,8 @@ import { forked, openTree, seen, tree } from "./support/overview.mjs";
 import { chat, check, clotho, open, session } from "./support/stage.mjs";
 
 const node = (path, id) => clotho.api("GET", `${chat(path)}/node/${id}`);
-const bar = (page, n) => page.getByRole("status").filter({ hasText: n === 1 ? "One message is selected." : `${n} messages are selected.` });
+const bar = (page, n) =>
+  page.getByRole("status").filter({ hasText: n === 1 ? "One message is selected." : `${n} messages are selected.` });
 const unfold = (page) => page.getByRole("button", { name: "Fold other branches" }).click();
 
 async function shiftClick(page, id) {
@@ -32,12 +33,18 @@ describe("several messages of the tree", () => {
     await check(page, "chosen messages of a tree");
     const { op } = await session(path);
     await bar(page, 2).getByRole("button", { name: "Exclude from prompt" }).click();
-    await until(async () => (await node(path, side[1])).isEnabled === false && (await node(path, ids[1])).isEnabled === false, "both are left out");
+    await until(
+      async () => (await node(path, side[1])).isEnabled === false && (await node(path, ids[1])).isEnabled === false,
+      "both are left out",
+    );
     assert.equal((await node(path, ids[2])).isEnabled, true);
     assert.equal((await session(path)).op, op + 1, "in one step");
     await bar(page, 2).waitFor({ state: "detached" });
     await page.keyboard.press("Control+z");
-    await until(async () => (await node(path, side[1])).isEnabled === true && (await node(path, ids[1])).isEnabled === true, "one undo puts both back");
+    await until(
+      async () => (await node(path, side[1])).isEnabled === true && (await node(path, ids[1])).isEnabled === true,
+      "one undo puts both back",
+    );
     await close();
   });
 
@@ -64,7 +71,11 @@ describe("several messages of the tree", () => {
     await bar(page, 2).getByRole("button", { name: "Delete, with everything after it" }).click();
     await page.getByText("Moved to the stash").waitFor();
     const { items } = await clotho.api("GET", `${chat(path)}/stash`);
-    assert.deepEqual(items.map(({ nodeId, count }) => [nodeId, count]), [[side[0], 2]], "what follows another one goes with it");
+    assert.deepEqual(
+      items.map(({ nodeId, count }) => [nodeId, count]),
+      [[side[0], 2]],
+      "what follows another one goes with it",
+    );
     assert.equal((await node(path, ids[3])).parentId, ids[2]);
     await close();
   });
@@ -77,7 +88,12 @@ describe("several messages of the tree", () => {
     await tree(page).focus();
     await page.keyboard.press("s");
     await bar(page, 1).waitFor();
-    assert.match(await tree(page).getByRole("treeitem", { name: /Masts in the dusk/ }).textContent(), /selected/);
+    assert.match(
+      await tree(page)
+        .getByRole("treeitem", { name: /Masts in the dusk/ })
+        .textContent(),
+      /selected/,
+    );
     await page.keyboard.press("Shift+ArrowUp");
     await bar(page, 2).waitFor();
     await page.keyboard.press("Control+a");

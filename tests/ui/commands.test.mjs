@@ -34,7 +34,10 @@ const WORDS = [
 ];
 
 describe("the list of commands", () => {
-  for (const [language, locale, none] of /** @type {const} */ ([["English", "en-GB", "Nothing found."], ["Chinese", "zh-CN", "没有找到。"]])) {
+  for (const [language, locale, none] of /** @type {const} */ ([
+    ["English", "en-GB", "Nothing found."],
+    ["Chinese", "zh-CN", "没有找到。"],
+  ])) {
     test(`in ${language} it finds by the words of other programs and of Git, in both languages, and says where there is nothing`, async () => {
       const { ids, page, close } = await openGrown({ locale });
       await messageOf(page, ids[1]).locator("article").focus();
@@ -61,10 +64,17 @@ describe("the list of commands", () => {
     await page.keyboard.press("Control+Shift+p");
     const field = page.getByRole("combobox");
     await field.fill(">continue");
-    await until(async () => (await page.getByRole("option").first().locator("span").innerText()) === "Continue", "its own name comes first");
+    await until(
+      async () => (await page.getByRole("option").first().locator("span").innerText()) === "Continue",
+      "its own name comes first",
+    );
     assert.equal(await page.getByRole("option").first().locator("small").count(), 0);
     await field.fill(">jailbreak");
-    await page.getByRole("option", { name: "Presets" }).locator("small").getByText("jailbreak", { exact: true }).waitFor();
+    await page
+      .getByRole("option", { name: "Presets" })
+      .locator("small")
+      .getByText("jailbreak", { exact: true })
+      .waitFor();
     await check(page, "commands with their other names");
     await page.keyboard.press("Enter");
     await page.getByRole("dialog", { name: "Presets" }).waitFor();

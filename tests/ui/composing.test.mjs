@@ -10,20 +10,47 @@ import { bleed, browser, chat, clotho, composer, messageOf, openGrown, session }
 /** Begins a word in the field that has the keyboard, presses what ends one, and takes it. @param {Page} page */
 async function compose(page) {
   const tools = await page.context().newCDPSession(page);
-  const ime = (/** @type {string} */ text) => tools.send("Input.imeSetComposition", { text, selectionStart: text.length, selectionEnd: text.length });
+  const ime = (/** @type {string} */ text) =>
+    tools.send("Input.imeSetComposition", { text, selectionStart: text.length, selectionEnd: text.length });
   const field = page.locator(":focus");
   const before = await field.inputValue();
   await field.press("End");
   await ime("deng");
   assert.equal(await field.inputValue(), `${before}deng`);
-  for (const [key, code] of [["Enter", 13], ["Escape", 27], ["Tab", 9], ["ArrowDown", 40]]) {
+  for (const [key, code] of [
+    ["Enter", 13],
+    ["Escape", 27],
+    ["Tab", 9],
+    ["ArrowDown", 40],
+  ]) {
     // As a browser tells of a key that the input method takes, and as some of them do after it.
     for (const windowsVirtualKeyCode of [229, Number(code)]) {
-      const press = { key: windowsVirtualKeyCode === 229 ? "Process" : String(key), code: String(key), windowsVirtualKeyCode };
+      const press = {
+        key: windowsVirtualKeyCode === 229 ? "Process" : String(key),
+        code: String(key),
+        windowsVirtualKeyCode,
+      };
       if (windowsVirtualKeyCode === 229) await tools.send("Input.dispatchKeyEvent", { type: "rawKeyDown", ...press });
-      else await field.evaluate((target, { key, code }) => target.dispatchEvent(new KeyboardEvent("keydown", { key: String(key), keyCode: Number(code), isComposing: true, bubbles: true, cancelable: true })), { key, code });
+      else
+        await field.evaluate(
+          (target, { key, code }) =>
+            target.dispatchEvent(
+              new KeyboardEvent("keydown", {
+                key: String(key),
+                keyCode: Number(code),
+                isComposing: true,
+                bubbles: true,
+                cancelable: true,
+              }),
+            ),
+          { key, code },
+        );
     }
-    assert.equal(await page.locator(":focus").inputValue(), `${before}deng`, `${key} leaves the field and what is in it`);
+    assert.equal(
+      await page.locator(":focus").inputValue(),
+      `${before}deng`,
+      `${key} leaves the field and what is in it`,
+    );
   }
   await tools.send("Input.insertText", { text: "灯" });
   await until(async () => (await page.locator(":focus").inputValue()) === `${before}灯`, "the word is taken");

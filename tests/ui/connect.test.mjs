@@ -16,12 +16,16 @@ const form = (page) => page.getByRole("dialog", { name: "Connect a model" });
 const servers = async (server) => (await server.api("GET", "/api/providers")).items;
 
 /** Connects the mock without the page's help. */
-const connected = (server, id = "house") => server.api("POST", "/api/providers", { id, kind: "openai", baseUrl: model.url, key: "sk-kept" });
+const connected = (server, id = "house") =>
+  server.api("POST", "/api/providers", { id, kind: "openai", baseUrl: model.url, key: "sk-kept" });
 
 describe("connecting a model", () => {
   test("S0-39: who comes for the first time fills one form and plays", async () => {
     const server = await fresh();
-    const character = await server.api("POST", "/api/characters", { name: "Rin", firstMessage: "The map is not finished." });
+    const character = await server.api("POST", "/api/characters", {
+      name: "Rin",
+      firstMessage: "The map is not finished.",
+    });
     const { page, close } = await reader(browser);
     await page.goto(server.base);
     await page.getByRole("button", { name: /Connect a model/ }).waitFor();
@@ -37,7 +41,9 @@ describe("connecting a model", () => {
     assert.equal(await form(page).locator("[name=model]").inputValue(), "m");
     model.say(["Hello there."]);
     await form(page).getByRole("button", { name: "Test" }).click();
-    await form(page).getByText(/Reply after [\d.]+ s: “Hello there\.”/).waitFor();
+    await form(page)
+      .getByText(/Reply after [\d.]+ s: “Hello there\.”/)
+      .waitFor();
     await check(page, "a model that answered");
     await form(page).getByRole("button", { name: "Connect", exact: true }).click();
     const chosen = start.getByRole("combobox", { name: "Model" });
@@ -78,19 +84,29 @@ describe("connecting a model", () => {
     const server = await fresh();
     const { page, close } = await reader(browser);
     await page.goto(server.base);
-    await page.getByRole("button", { name: "Commands and shortcuts" }).or(page.getByRole("button", { name: "Search" })).first().waitFor();
+    await page
+      .getByRole("button", { name: "Commands and shortcuts" })
+      .or(page.getByRole("button", { name: "Search" }))
+      .first()
+      .waitFor();
     await page.keyboard.press("?");
     await page.getByRole("dialog").getByRole("combobox").waitFor();
     await page.keyboard.type("connect a model");
     await page.keyboard.press("Enter");
     await form(page).waitFor();
-    await until(() => page.evaluate(() => document.activeElement?.getAttribute("name") === "usual"), "the first field has the keyboard");
+    await until(
+      () => page.evaluate(() => document.activeElement?.getAttribute("name") === "usual"),
+      "the first field has the keyboard",
+    );
     await page.keyboard.press("Tab");
     await page.keyboard.press("Control+a");
     await page.keyboard.type(model.url);
     await page.keyboard.press("Enter");
     await form(page).waitFor({ state: "detached" });
-    assert.deepEqual((await servers(server)).map(({ id, baseUrl, hasKey }) => [id, baseUrl, hasKey]), [["local", model.url, false]]);
+    assert.deepEqual(
+      (await servers(server)).map(({ id, baseUrl, hasKey }) => [id, baseUrl, hasKey]),
+      [["local", model.url, false]],
+    );
     await close();
   });
 });
@@ -117,7 +133,10 @@ describe("the settings", () => {
     assert.equal(await change.locator("[name=key]").inputValue(), "", "the key is not shown");
     await change.getByLabel("Base URL").fill("http://127.0.0.1:9/v1");
     await change.getByRole("button", { name: "Save" }).click();
-    await change.getByRole("alert").getByText(/type the one for the new address/).waitFor();
+    await change
+      .getByRole("alert")
+      .getByText(/type the one for the new address/)
+      .waitFor();
     await change.getByLabel("Delete the saved key").check();
     await change.getByRole("button", { name: "Save" }).click();
     await change.waitFor({ state: "detached" });
@@ -142,7 +161,10 @@ describe("the settings", () => {
     await page.getByRole("heading", { name: "关于这台服务器" }).waitFor();
     await page.getByText("数据库").waitFor();
     await check(page, "the settings on a phone, in Chinese");
-    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing hangs over the edge");
+    assert.ok(
+      await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+      "nothing hangs over the edge",
+    );
     await close();
   });
 });

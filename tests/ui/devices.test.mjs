@@ -13,7 +13,8 @@ const CLOSED = /Failed to load resource|WebSocket/;
 const dialog = (page) => page.getByRole("dialog", { name: "Pair a device" });
 const door = (page) => page.getByRole("heading", { name: "This device is not paired" });
 const devices = (page) => page.getByRole("region", { name: "Devices" });
-const shot = async (page, name) => process.env.SHOTS && (await page.screenshot({ path: `${process.env.SHOTS}/${name}.png` }));
+const shot = async (page, name) =>
+  process.env.SHOTS && (await page.screenshot({ path: `${process.env.SHOTS}/${name}.png` }));
 
 /** The owner at the machine, who has asked for a code. */
 async function pairing(house, options) {
@@ -44,28 +45,38 @@ const offered = async (house) => (await house.api("POST", "/api/devices/pairing"
 /** What a camera sees of a code: the middle of each square of a picture of it, 1 where it is dark. @param {import("playwright-core").Page} page @param {number} side in squares, with the light ones around it */
 async function scanned(page, side) {
   const png = (await page.locator(".qr").screenshot()).toString("base64");
-  return page.evaluate(async ([data, n]) => {
-    const image = new Image();
-    image.src = `data:image/png;base64,${data}`;
-    await image.decode();
-    const canvas = document.createElement("canvas");
-    [canvas.width, canvas.height] = [image.width, image.height];
-    const context = canvas.getContext("2d");
-    context.drawImage(image, 0, 0);
-    const pixels = context.getImageData(0, 0, image.width, image.height).data;
-    const bright = (x, y) => pixels[4 * (y * image.width + x)] + pixels[4 * (y * image.width + x) + 1] + pixels[4 * (y * image.width + x) + 2];
-    return Array.from({ length: n }, (_, row) =>
-      Array.from({ length: n }, (_, column) => {
-        const seen = bright(Math.floor(((column + 0.5) * image.width) / n), Math.floor(((row + 0.5) * image.height) / n));
-        return seen < 120 ? "1" : seen > 720 ? "0" : "?";
-      }).join(""),
-    );
-  }, [png, side]);
+  return page.evaluate(
+    async ([data, n]) => {
+      const image = new Image();
+      image.src = `data:image/png;base64,${data}`;
+      await image.decode();
+      const canvas = document.createElement("canvas");
+      [canvas.width, canvas.height] = [image.width, image.height];
+      const context = canvas.getContext("2d");
+      context.drawImage(image, 0, 0);
+      const pixels = context.getImageData(0, 0, image.width, image.height).data;
+      const bright = (x, y) =>
+        pixels[4 * (y * image.width + x)] +
+        pixels[4 * (y * image.width + x) + 1] +
+        pixels[4 * (y * image.width + x) + 2];
+      return Array.from({ length: n }, (_, row) =>
+        Array.from({ length: n }, (_, column) => {
+          const seen = bright(
+            Math.floor(((column + 0.5) * image.width) / n),
+            Math.floor(((row + 0.5) * image.height) / n),
+          );
+          return seen < 120 ? "1" : seen > 720 ? "0" : "?";
+        }).join(""),
+      );
+    },
+    [png, side],
+  );
 }
 
 describe("codes", () => {
   plain("are taken out of what somebody typed or pasted", () => {
-    for (const typed of ["k7qdm2xp", " K7QD-M2XP ", "http://192.168.0.7:7317/pair#k7qdm2xp"]) assert.equal(codeOf(typed).toLowerCase(), "k7qdm2xp", typed);
+    for (const typed of ["k7qdm2xp", " K7QD-M2XP ", "http://192.168.0.7:7317/pair#k7qdm2xp"])
+      assert.equal(codeOf(typed).toLowerCase(), "k7qdm2xp", typed);
     assert.equal(spelledCode("k7qdm2xp"), "K7QD-M2XP");
     assert.equal(minutes(300), "5:00");
     assert.equal(minutes(9), "0:09");
@@ -87,7 +98,11 @@ describe("devices of the house", () => {
     await shot(owner.page, "pair-light");
     const visitor = await phone(house, `/pair#${await offered(house)}`);
     await visitor.page.getByText("This device is paired as “Chrome · ").waitFor();
-    assert.equal(await visitor.page.evaluate(() => location.href), `${house.elsewhere}/`, "the code stays in no address");
+    assert.equal(
+      await visitor.page.evaluate(() => location.href),
+      `${house.elsewhere}/`,
+      "the code stays in no address",
+    );
     await visitor.page.getByRole("heading", { name: "Every message is a save point." }).waitFor();
     await dialog(owner.page).getByText("is paired.").waitFor();
     await check(owner.page, "a device was paired");
@@ -111,8 +126,16 @@ describe("devices of the house", () => {
 
   test("a phone that nobody paired sees the door, and comes in by the code that its owner reads out", async () => {
     const house = await startHouse();
-    const character = await house.api("POST", "/api/characters", { name: "Rin", firstMessage: "The map is not finished." });
-    const story = await house.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [], title: "Secret" });
+    const character = await house.api("POST", "/api/characters", {
+      name: "Rin",
+      firstMessage: "The map is not finished.",
+    });
+    const story = await house.api("POST", "/api/sessions", {
+      characterIds: [character.id],
+      model: "mock/m",
+      plugins: [],
+      title: "Secret",
+    });
     const owner = await pairing(house);
     const visitor = await phone(house, `/s/${story.id}`);
     await door(visitor.page).waitFor();
@@ -145,8 +168,15 @@ describe("devices of the house", () => {
 
   test("a phone that is removed is before the door at once, with its story open, and asks for no line any more", async () => {
     const house = await startHouse();
-    const character = await house.api("POST", "/api/characters", { name: "Rin", firstMessage: "The map is not finished." });
-    const story = await house.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [] });
+    const character = await house.api("POST", "/api/characters", {
+      name: "Rin",
+      firstMessage: "The map is not finished.",
+    });
+    const story = await house.api("POST", "/api/sessions", {
+      characterIds: [character.id],
+      model: "mock/m",
+      plugins: [],
+    });
     const visitor = await phone(house, `/pair#${await offered(house)}`);
     await visitor.page.getByText("This device is paired as").waitFor();
     const lines = [];
@@ -157,7 +187,9 @@ describe("devices of the house", () => {
     const owner = await reader(browser);
     await owner.page.goto(`${house.base}/settings`);
     const [{ name }] = await house.api("GET", "/api/devices");
-    await devices(owner.page).getByRole("button", { name: `Remove “${name}”` }).click();
+    await devices(owner.page)
+      .getByRole("button", { name: `Remove “${name}”` })
+      .click();
     const question = owner.page.getByRole("dialog");
     await question.getByText("loses access at once").waitFor();
     await check(owner.page, "the question before a device is removed");
@@ -198,7 +230,9 @@ describe("devices of the house", () => {
     const visitor = await phone(house, `/pair#${await offered(house)}`);
     await visitor.page.getByText("This device is paired as").waitFor();
     await visitor.page.getByRole("button", { name: "Rename" }).click();
-    await devices(visitor.page).getByRole("button", { name: /^Remove/ }).click();
+    await devices(visitor.page)
+      .getByRole("button", { name: /^Remove/ })
+      .click();
     await visitor.page.getByRole("dialog").getByText("You are using this device now").waitFor();
     await visitor.page.getByRole("dialog").getByRole("button", { name: "Remove", exact: true }).click();
     await visitor.page.getByRole("heading", { name: "This device was removed" }).waitFor();
@@ -207,7 +241,11 @@ describe("devices of the house", () => {
     await visitor.close();
   });
 
-  for (const [when, options] of Object.entries({ "by day": { colorScheme: "light" }, "by night": { colorScheme: "dark" }, "on a phone in Chinese": { colorScheme: "dark", locale: "zh-CN", ...PHONE, viewport: { width: 360, height: 740 } } })) {
+  for (const [when, options] of Object.entries({
+    "by day": { colorScheme: "light" },
+    "by night": { colorScheme: "dark" },
+    "on a phone in Chinese": { colorScheme: "dark", locale: "zh-CN", ...PHONE, viewport: { width: 360, height: 740 } },
+  })) {
     test(`the code can be scanned ${when}: dark on light, with light around it`, async () => {
       const house = await startHouse();
       const owner = await reader(browser, options);
@@ -224,7 +262,10 @@ describe("devices of the house", () => {
         const rows = modules.map((row) => `0000${row}0000`);
         // The outermost light squares lie below the round edge of the paper.
         const around = Array(4).fill(light);
-        assert.deepEqual((await scanned(owner.page, modules.length + 8)).slice(1, -1).map((row) => row.slice(1, -1)), [...around, ...rows, ...around].slice(1, -1).map((row) => row.slice(1, -1)));
+        assert.deepEqual(
+          (await scanned(owner.page, modules.length + 8)).slice(1, -1).map((row) => row.slice(1, -1)),
+          [...around, ...rows, ...around].slice(1, -1).map((row) => row.slice(1, -1)),
+        );
       }
       assert.equal(await owner.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
       await check(owner.page, `a code ${when}`);
@@ -249,7 +290,11 @@ describe("devices of the house", () => {
     assert.equal(await dialog(owner.page).getByRole("button", { name: "Copy link" }).count(), 0);
     await shot(owner.page, "pair-ended");
     await dialog(owner.page).getByRole("button", { name: "New code" }).click();
-    await dialog(owner.page).getByText("Valid once, for 5:00").or(dialog(owner.page).getByText(/Valid once, for 4:5\d/)).first().waitFor();
+    await dialog(owner.page)
+      .getByText("Valid once, for 5:00")
+      .or(dialog(owner.page).getByText(/Valid once, for 4:5\d/))
+      .first()
+      .waitFor();
     await owner.close();
   });
 
@@ -268,7 +313,10 @@ describe("devices of the house", () => {
 
   test("a link whose code is used leads to the door, which says what to do; the door speaks Chinese", async () => {
     const house = await startHouse();
-    const visitor = await phone(house, `/pair#${"0".repeat(32)}`, { colorScheme: "dark", viewport: { width: 360, height: 740 } });
+    const visitor = await phone(house, `/pair#${"0".repeat(32)}`, {
+      colorScheme: "dark",
+      viewport: { width: 360, height: 740 },
+    });
     await visitor.page.getByText("This code is not valid.").waitFor();
     await visitor.page.getByRole("button", { name: "中文" }).click();
     await visitor.page.getByRole("heading", { name: "这台设备还没有配对" }).waitFor();

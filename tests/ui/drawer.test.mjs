@@ -81,10 +81,15 @@ describe("the stash beside the tree", () => {
   test("S4-19: where a fragment cannot come is crossed out and said", async () => {
     const { path, ids, page, close } = await withStash({ expected: /Failed to load resource/ });
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { model: "down/m" });
-    const failed = (await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[3], content: "I listen.", generate: true })).generations[0].id;
+    const failed = (
+      await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[3], content: "I listen.", generate: true })
+    ).generations[0].id;
     await unfold(page);
     await seen(page, failed);
-    await until(async () => (await clotho.api("GET", `${chat(path)}/node/${failed}`)).status === "error", "it has failed");
+    await until(
+      async () => (await clotho.api("GET", `${chat(path)}/node/${failed}`)).status === "error",
+      "it has failed",
+    );
     const { op } = await session(path);
     await tree(page).focus();
     await page.keyboard.press("End");
@@ -132,7 +137,8 @@ describe("the stash beside the tree", () => {
     await clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "prune", nodeId: side[0] }] });
     const { page, close } = await open(path);
     await openTree(page);
-    const hasKeys = (locator) => until(() => locator.evaluate((box) => box.contains(document.activeElement)), "it has the keyboard");
+    const hasKeys = (locator) =>
+      until(() => locator.evaluate((box) => box.contains(document.activeElement)), "it has the keyboard");
     await page.keyboard.press("d");
     await piece(page, "To the hills.").waitFor();
     await hasKeys(drawer(page));
@@ -141,7 +147,9 @@ describe("the stash beside the tree", () => {
     await hasKeys(tree(page));
     await page.keyboard.press("d");
     const more = async (name, label) => {
-      await piece(page, name).getByRole("button", { name: `More actions for “${name}”` }).press("Enter");
+      await piece(page, name)
+        .getByRole("button", { name: `More actions for “${name}”` })
+        .press("Enter");
       await page.locator(".menu:popover-open").getByRole("button", { name: label, exact: true }).press("Enter");
     };
     await more("To the hills.", "Rename");
@@ -185,7 +193,8 @@ describe("the stash beside the tree", () => {
     const to = await seen(page, ids[3]);
     await touch("touchStart", from);
     await page.locator(".piece-handle.is-held").waitFor();
-    for (const part of [0.2, 0.5, 0.8, 1]) await touch("touchMove", { x: from.x + (to.x - from.x) * part, y: from.y + (to.y - from.y) * part });
+    for (const part of [0.2, 0.5, 0.8, 1])
+      await touch("touchMove", { x: from.x + (to.x - from.x) * part, y: from.y + (to.y - from.y) * part });
     await bar(page).getByText("Below “Masts in the dusk.”").waitFor();
     await touch("touchEnd");
     await isPut(page);
@@ -194,7 +203,8 @@ describe("the stash beside the tree", () => {
     const [here, there] = [await seen(page, ids[3]), await middle(drawer(page))];
     await touch("touchStart", here);
     await page.locator('tree-canvas canvas[data-doing="held"]').waitFor();
-    for (const part of [0.2, 0.5, 0.8, 1]) await touch("touchMove", { x: here.x + (there.x - here.x) * part, y: here.y + (there.y - here.y) * part });
+    for (const part of [0.2, 0.5, 0.8, 1])
+      await touch("touchMove", { x: here.x + (there.x - here.x) * part, y: here.y + (there.y - here.y) * part });
     await page.locator(".tree-drawer.is-over").waitFor();
     await touch("touchEnd");
     await until(async () => (await stashed(path))[0]?.nodeId === ids[3], "it is in the stash");
@@ -210,18 +220,22 @@ describe("the stash beside the tree", () => {
     const at = `/api/chat/${id}`;
     let parentId = (await server.api("GET", `/api/sessions/${id}`)).activeLeafId;
     const ids = [];
-    for (const content of ["One.", "Two.", "Three."]) ids.push((parentId = (await server.api("POST", `${at}/message`, { parentId, content })).node.id));
+    for (const content of ["One.", "Two.", "Three."])
+      ids.push((parentId = (await server.api("POST", `${at}/message`, { parentId, content })).node.id));
     const { page, close } = await reader(browser, { expected: /Failed to load resource|WebSocket|ERR_CONNECTION/ });
     await page.goto(`${server.base}/s/${id}/tree`);
     await tree(page).waitFor();
     await page.keyboard.press("d");
     await drawer(page).getByText("The stash is empty.").waitFor();
-    for (const nodeId of [ids[2], ids[1]]) await server.api("PUT", `${at}/tree/edit`, { operations: [{ op: "prune", nodeId }] });
+    for (const nodeId of [ids[2], ids[1]])
+      await server.api("PUT", `${at}/tree/edit`, { operations: [{ op: "prune", nodeId }] });
     await piece(page, "Three.").waitFor();
     await piece(page, "Two.").waitFor();
     await piece(page, "Three.").getByText("The message before it is not in the story now").waitFor();
     const [fragment] = (await server.api("GET", `${at}/stash`)).items;
-    await server.api("PUT", `${at}/tree/edit`, { operations: [{ op: "rename", fragmentId: fragment.id, name: "Second" }] });
+    await server.api("PUT", `${at}/tree/edit`, {
+      operations: [{ op: "rename", fragmentId: fragment.id, name: "Second" }],
+    });
     await server.stop();
     await server.start();
     await page.reload();
@@ -247,7 +261,8 @@ describe("two lines beside the tree", () => {
 
   test("S4-06: two that are chosen are compared beside the tree, their words and worlds, and the tree stays in use", async () => {
     const { path, ids, side } = await forked();
-    const other = (await clotho.api("POST", `${chat(path)}/node/${ids[3]}/edit`, { content: "Masts in the dawn." })).node.id;
+    const other = (await clotho.api("POST", `${chat(path)}/node/${ids[3]}/edit`, { content: "Masts in the dawn." }))
+      .node.id;
     await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[3], exact: true });
     await clotho.api("PUT", `${chat(path)}/node/${ids[3]}/state`, { rating: 3 });
     const { page, close } = await open(path);
@@ -258,7 +273,11 @@ describe("two lines beside the tree", () => {
     await page.keyboard.press("ArrowRight");
     await isAt(page, "Masts in the dawn.");
     await page.keyboard.press("s");
-    await page.getByRole("status").filter({ hasText: "2 messages are selected." }).getByRole("button", { name: "Compare" }).click();
+    await page
+      .getByRole("status")
+      .filter({ hasText: "2 messages are selected." })
+      .getByRole("button", { name: "Compare" })
+      .click();
     await comparison(page).getByRole("region", { name: "Branch 1" }).getByText("Masts in the dusk.").waitFor();
     await comparison(page).getByRole("region", { name: "Branch 2" }).getByText("Masts in the dawn.").waitFor();
     await comparison(page).getByText("Branched off after “To the harbour.”").waitFor();
@@ -266,7 +285,10 @@ describe("two lines beside the tree", () => {
     const marked = () => page.evaluate(() => [...(CSS.highlights.get("differs") ?? [])].map(String));
     await until(async () => (await marked()).join() === "dusk,dawn", "the words that differ are marked");
     await check(page, "two lines beside the tree");
-    const compared = () => page.locator("tree-canvas").evaluate(({ scene }) => scene.compared.map((card) => scene.outline.ids[scene.cards.node[card]]));
+    const compared = () =>
+      page
+        .locator("tree-canvas")
+        .evaluate(({ scene }) => scene.compared.map((card) => scene.outline.ids[scene.cards.node[card]]));
     assert.deepEqual(await compared(), [ids[3], other], "the tree says which they are");
     await comparison(page).getByRole("button", { name: "Swap sides" }).click();
     await until(async () => (await compared()).join() === [other, ids[3]].join(), "turned round");
@@ -296,7 +318,9 @@ describe("two lines beside the tree", () => {
 
   test("S4-06: on a phone it is a sheet below the tree, with the world since the common ancestor", async () => {
     const { path, ids, side } = await forked();
-    await clotho.api("POST", `${chat(path)}/node/${side[1]}/world`, { operations: [{ op: "set", path: "/gold", value: 7 }] });
+    await clotho.api("POST", `${chat(path)}/node/${side[1]}/world`, {
+      operations: [{ op: "set", path: "/gold", value: 7 }],
+    });
     await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[3], exact: true });
     const { page, close } = await open(path, PHONE);
     await openTree(page);
@@ -307,7 +331,9 @@ describe("two lines beside the tree", () => {
     await page.locator(".tree-message .more").click();
     await page.locator(".menu:popover-open").getByRole("button", { name: "Compare with current branch" }).click();
     await comparison(page).getByRole("region", { name: "Branch 2" }).getByText("A path through thorns.").waitFor();
-    await comparison(page).getByRole("row", { name: /Gold missing 7 added/ }).waitFor();
+    await comparison(page)
+      .getByRole("row", { name: /Gold missing 7 added/ })
+      .waitFor();
     await check(page, "a comparison on a phone");
     const field = await page.locator(".tree-field").boundingBox();
     assert.ok(field.height > 180, "the tree is still seen");

@@ -3,12 +3,38 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { HP, REFUSED, bar, bleed, browser, chat, check, choose, chooseFromPage, clotho, composer, focused, grown, line, messageOf, model, newStory, open, openGrown, say, session, texts, tool } from "./support/stage.mjs";
+import {
+  HP,
+  REFUSED,
+  bar,
+  bleed,
+  browser,
+  chat,
+  check,
+  choose,
+  chooseFromPage,
+  clotho,
+  composer,
+  focused,
+  grown,
+  line,
+  messageOf,
+  model,
+  newStory,
+  open,
+  openGrown,
+  say,
+  session,
+  texts,
+  tool,
+} from "./support/stage.mjs";
 
 const nodeOf = (path, id) => clotho.api("GET", `${chat(path)}/node/${id}`);
 const edit = (path, ...operations) => clotho.api("PUT", `${chat(path)}/tree/edit`, { operations });
-const set = (path, id, at, value) => clotho.api("POST", `${chat(path)}/node/${id}/world`, { operations: [{ op: "set", path: at, value }] });
-const write = async (path, parentId, content, role = "user") => (await clotho.api("POST", `${chat(path)}/message`, { parentId, role, content })).node.id;
+const set = (path, id, at, value) =>
+  clotho.api("POST", `${chat(path)}/node/${id}/world`, { operations: [{ op: "set", path: at, value }] });
+const write = async (path, parentId, content, role = "user") =>
+  (await clotho.api("POST", `${chat(path)}/message`, { parentId, role, content })).node.id;
 
 describe("copies", () => {
   test("domain 2.10: a message with what follows it is copied elsewhere in the story; the original stays, and the copy says what it is", async () => {
@@ -19,7 +45,10 @@ describe("copies", () => {
     await messageOf(page, ids[0]).getByRole("button", { name: "Place below this message" }).click();
     await page.getByText("Copied, with everything after it.").waitFor();
     await page.locator(".notice").getByRole("button", { name: "Go to branch" }).click();
-    await until(async () => (await texts(page)).join("|").endsWith("To the north.|To the harbour.|Masts in the dusk."), "the copy is read");
+    await until(
+      async () => (await texts(page)).join("|").endsWith("To the north.|To the harbour.|Masts in the dusk."),
+      "the copy is read",
+    );
     const copied = (await line(path)).find((node) => node.content === "To the harbour.");
     assert.equal(copied.parentId, ids[0]);
     assert.equal(copied.metadata.provenance.nodeId, ids[2]);
@@ -39,7 +68,10 @@ describe("copies", () => {
     const other = await newStory({ title: "Over the ice" });
     const { page, close } = await open(path);
     await chooseFromPage(page, "Stash");
-    await page.getByRole("dialog", { name: "Stash" }).getByRole("button", { name: "Put a copy below a message…" }).click();
+    await page
+      .getByRole("dialog", { name: "Stash" })
+      .getByRole("button", { name: "Put a copy below a message…" })
+      .click();
     await page.getByText("Choose the message to place the copy below:").waitFor();
     await page.getByRole("button", { name: "In another story…" }).click();
     const dialog = page.getByRole("dialog", { name: "In another story…" });
@@ -53,7 +85,10 @@ describe("copies", () => {
     await page.keyboard.press("p");
     await page.getByText("Copied, with everything after it.").waitFor();
     await page.locator(".notice").getByRole("button", { name: "Go to branch" }).click();
-    await until(async () => (await texts(page)).join("|") === "The map is not finished.|To the harbour.|Masts in the dusk.", "it is read there");
+    await until(
+      async () => (await texts(page)).join("|") === "The map is not finished.|To the harbour.|Masts in the dusk.",
+      "it is read there",
+    );
     const there = await line(other);
     assert.equal(there[1].metadata.provenance.nodeId, ids[2]);
     await page.getByText("Copied from another story.").waitFor();
@@ -74,12 +109,20 @@ describe("copies between rules", () => {
     await page.goto(clotho.base + path);
     await choose(page, messageOf(page, ids[3]), "Copy, with everything after it");
     await page.getByRole("button", { name: "In another story…" }).click();
-    await page.getByRole("dialog", { name: "In another story…" }).getByRole("article", { name: "The Lantern Keep" }).first().getByRole("button", { name: "Choose" }).click();
+    await page
+      .getByRole("dialog", { name: "In another story…" })
+      .getByRole("article", { name: "The Lantern Keep" })
+      .first()
+      .getByRole("button", { name: "Choose" })
+      .click();
     await page.waitForURL(clotho.base + there);
     await page.locator("[data-path='/keep/hp']").waitFor();
     await page.locator(".message.last article").focus();
     await page.keyboard.press("p");
-    await page.locator(".notice").getByText(/The plugins of this story rejected one of its state changes:/).waitFor();
+    await page
+      .locator(".notice")
+      .getByText(/The plugins of this story rejected one of its state changes:/)
+      .waitFor();
     await close();
   });
 });
@@ -105,7 +148,12 @@ describe("summaries", () => {
     await page.getByText("The summary is saved.").waitFor();
     const summary = (await line(path)).find((node) => node.kind === "summary");
     assert.deepEqual(summary.metadata.summarizedFrom, ids.slice(0, 2));
-    assert.deepEqual(await Promise.all(ids.map(async (id) => (await nodeOf(path, id)).isEnabled)), [false, false, true, true]);
+    assert.deepEqual(await Promise.all(ids.map(async (id) => (await nodeOf(path, id)).isEnabled)), [
+      false,
+      false,
+      true,
+      true,
+    ]);
     const shown = messageOf(page, summary.id);
     await shown.getByText("It summarises 2 messages above it.").waitFor();
     await check(page, "a summary in its place");
@@ -116,7 +164,10 @@ describe("summaries", () => {
     assert.match(sent, /They went north, into the snow/);
     assert.doesNotMatch(sent, /To the north\./);
     await shown.getByRole("button", { name: "Show the original" }).click();
-    await until(async () => page.evaluate((id) => document.activeElement?.getAttribute("data-node") === id, ids[0]), "the first original has the keyboard, and is folded away no longer");
+    await until(
+      async () => page.evaluate((id) => document.activeElement?.getAttribute("data-node") === id, ids[0]),
+      "the first original has the keyboard, and is folded away no longer",
+    );
     await page.locator(".topbar").getByRole("button", { name: "Undo" }).click();
     await until(async () => (await texts(page)).at(-1) === "Masts in the dusk.", "the message is taken back");
     await page.locator(".topbar").getByRole("button", { name: "Undo" }).click();
@@ -129,10 +180,13 @@ describe("summaries", () => {
 describe("what a summary stands for", () => {
   test("S4-23 domain 2.12: it is one line that opens, by keys and for screen readers; what is looked for in it is found; another summary folds the first", async () => {
     const { path, ids } = await grown();
-    const { nodeIds: [summary] } = await edit(path, { op: "summarise", nodeIds: ids.slice(0, 2), content: "They went north." });
+    const {
+      nodeIds: [summary],
+    } = await edit(path, { op: "summarise", nodeIds: ids.slice(0, 2), content: "They went north." });
     const { page, close } = await open(path);
     const fold = (n) => page.getByRole("button", { name: `${n} messages, summarised` });
-    const shown = (...wanted) => until(async () => (await texts(page)).slice(1).join("|") === wanted.join("|"), `the line is ${wanted.join("|")}`);
+    const shown = (...wanted) =>
+      until(async () => (await texts(page)).slice(1).join("|") === wanted.join("|"), `the line is ${wanted.join("|")}`);
     await fold(2).waitFor();
     await shown("They went north.", "To the harbour.", "Masts in the dusk.");
     assert.equal(await fold(2).getAttribute("aria-expanded"), "false");
@@ -168,11 +222,15 @@ describe("what a summary stands for", () => {
     const path = await newStory();
     let parent = (await session(path)).activeLeafId;
     const ids = [];
-    for (let i = 0; i < 70; i += 1) ids.push((parent = await write(path, parent, `Step ${i + 1}.`, i % 2 === 0 ? "user" : "assistant")));
+    for (let i = 0; i < 70; i += 1)
+      ids.push((parent = await write(path, parent, `Step ${i + 1}.`, i % 2 === 0 ? "user" : "assistant")));
     await edit(path, { op: "summarise", nodeIds: ids.slice(2), content: "Many steps." });
     const { page, close } = await open(path);
     await page.getByRole("button", { name: "68 messages, summarised" }).waitFor();
-    await until(async () => (await texts(page)).join("|") === "The map is not finished.|Step 1.|Step 2.|Many steps.", "the story is read from its beginning");
+    await until(
+      async () => (await texts(page)).join("|") === "The map is not finished.|Step 1.|Step 2.|Many steps.",
+      "the story is read from its beginning",
+    );
     await close();
   });
 });
@@ -189,7 +247,10 @@ describe("many messages at once", () => {
     await page.getByText("4 messages are selected.").waitFor();
     await page.getByRole("button", { name: "Copy text" }).click();
     await page.getByText("Copied.").waitFor();
-    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "You: To the north.\n\nRin: Snow.\n\nYou: To the harbour.\n\nRin: Masts in the dusk.");
+    assert.equal(
+      await page.evaluate(() => navigator.clipboard.readText()),
+      "You: To the north.\n\nRin: Snow.\n\nYou: To the harbour.\n\nRin: Masts in the dusk.",
+    );
     await messageOf(page, ids[1]).locator("article").focus();
     await page.keyboard.press("s");
     await messageOf(page, ids[2]).locator("article").focus();
@@ -203,7 +264,12 @@ describe("many messages at once", () => {
     await page.getByRole("button", { name: "2 messages, summarised" }).waitFor();
     await composer(page).waitFor();
     await close();
-    const phone = await reader(browser, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, colorScheme: "dark" });
+    const phone = await reader(browser, {
+      viewport: { width: 390, height: 844 },
+      hasTouch: true,
+      isMobile: true,
+      colorScheme: "dark",
+    });
     await phone.page.goto(clotho.base + path);
     const touch = async (id) => {
       await messageOf(phone.page, id).locator("article").tap();
@@ -230,7 +296,10 @@ describe("many messages at once", () => {
     await page.keyboard.press("s");
     await page.getByRole("button", { name: "Ignore their state changes" }).click();
     await page.getByText("Applied to all of them.").waitFor();
-    await page.locator(".notice").getByText(/Hit points/).waitFor();
+    await page
+      .locator(".notice")
+      .getByText(/Hit points/)
+      .waitFor();
     await until(async () => (await bar(page, HP)) === 20, "the wound is gone");
     await page.locator(".notice").getByRole("button", { name: "Undo" }).click();
     await until(async () => (await bar(page, HP)) === hurt, "the wound is back");
@@ -285,7 +354,10 @@ describe("merges", () => {
     await lamp.getByRole("radio", { name: /Other branch/ }).check();
     await take.click();
     await page.getByText("The branch is merged.").waitFor();
-    await page.locator(".notice").getByText(/Lamp Lit → Broken/).waitFor();
+    await page
+      .locator(".notice")
+      .getByText(/Lamp Lit → Broken/)
+      .waitFor();
     const head = await nodeOf(path, (await session(path)).activeLeafId);
     assert.equal(head.kind, "merge");
     assert.equal(head.metadata.mergedFrom, theirs);
@@ -309,7 +381,10 @@ describe("merges", () => {
     await take.click();
     await dialog.getByRole("group", { name: "Lamp" }).waitFor();
     await take.click();
-    await until(async () => (await texts(page)).at(-1) === "Masts in the dusk." && (await texts(page)).includes("To the hills."), "the copy ends the line");
+    await until(
+      async () => (await texts(page)).at(-1) === "Masts in the dusk." && (await texts(page)).includes("To the hills."),
+      "the copy ends the line",
+    );
     const nodes = await line(path);
     assert.equal(nodes.at(-1).metadata.provenance.nodeId, ids[3]);
     const end = (await session(path)).activeLeafId;
@@ -336,7 +411,8 @@ describe("merges", () => {
 
 describe("what both timelines changed", () => {
   const HIT_POINTS = "/combat/hp";
-  const add = (path, id, value, why) => clotho.api("POST", `${chat(path)}/node/${id}/world`, { operations: [{ op: "add", path: HIT_POINTS, value, why }] });
+  const add = (path, id, value, why) =>
+    clotho.api("POST", `${chat(path)}/node/${id}/world`, { operations: [{ op: "add", path: HIT_POINTS, value, why }] });
 
   test("S4-59: a value of one's own is held to the schema as in the world, and a value that was set by hand says so", async () => {
     const path = await newStory({ plugins: [{ id: "combat" }] });
@@ -377,15 +453,26 @@ describe("what both timelines changed", () => {
 
 describe("values over timelines", () => {
   test("domain 3.1: a timeline that begins with many words is named by whole ones, and a sign says that they go on", async () => {
-    const { path, ids } = await grown("Masts in the dusk, and beyond them the breakwater where nobody had lit a lamp for years.");
+    const { path, ids } = await grown(
+      "Masts in the dusk, and beyond them the breakwater where nobody had lit a lamp for years.",
+    );
     await set(path, ids[3], "/rope", 5);
     const { page, close } = await open(path);
     await page.getByRole("button", { name: "Menu", exact: true }).click();
-    const aligned = await page.locator(".menu:popover-open button").evaluateAll((all) => all.map((one) => getComputedStyle(one).textAlign));
-    assert.ok(aligned.length > 0 && aligned.every((one) => one === "start"), "labels that wrap begin where the others do");
+    const aligned = await page
+      .locator(".menu:popover-open button")
+      .evaluateAll((all) => all.map((one) => getComputedStyle(one).textAlign));
+    assert.ok(
+      aligned.length > 0 && aligned.every((one) => one === "start"),
+      "labels that wrap begin where the others do",
+    );
     await page.keyboard.press("Escape");
     await page.getByRole("complementary").getByRole("button", { name: "Variable chart" }).click();
-    await page.getByRole("dialog", { name: "Variable chart" }).locator(".legend").getByText("1. Masts in the dusk, and beyond them the breakwater where…").waitFor();
+    await page
+      .getByRole("dialog", { name: "Variable chart" })
+      .locator(".legend")
+      .getByText("1. Masts in the dusk, and beyond them the breakwater where…")
+      .waitFor();
     await close();
   });
 
@@ -405,7 +492,10 @@ describe("values over timelines", () => {
       await page.getByRole("complementary").getByRole("button", { name: "Variable chart" }).click();
       const dialog = page.getByRole("dialog", { name: "Variable chart" });
       await dialog.getByRole("img", { name: /Rope/ }).waitFor();
-      assert.match((await dialog.getByRole("img").getAttribute("aria-label")) ?? "", /Branch 1: from – to 9\. Branch 2: from – to 2/);
+      assert.match(
+        (await dialog.getByRole("img").getAttribute("aria-label")) ?? "",
+        /Branch 1: from – to 9\. Branch 2: from – to 2/,
+      );
       const samples = dialog.locator("svg.sample g.series");
       const dashes = await samples.evaluateAll((all) => all.map((one) => getComputedStyle(one).strokeDasharray));
       assert.ok(dashes.length > 1 && new Set(dashes).size === dashes.length, "each has dashes of its own");
@@ -414,7 +504,9 @@ describe("values over timelines", () => {
       const tones = await samples.evaluateAll((all) => all.map((one) => getComputedStyle(one).stroke));
       for (const tone of tones) assert.ok(await inks(dialog.locator(".chart canvas"), tone), `${tone} is drawn`);
       // A turn that is pointed at says what the lines are there; a stretch that is drawn over is seen closer.
-      const { x, y, width, height } = /** @type {{x: number, y: number, width: number, height: number}} */ (await dialog.locator(".u-over").boundingBox());
+      const { x, y, width, height } = /** @type {{x: number, y: number, width: number, height: number}} */ (
+        await dialog.locator(".u-over").boundingBox()
+      );
       await page.mouse.move(x + width - 2, y + height / 2);
       await dialog.locator(".chart-line").getByText("1. 9").waitFor();
       await page.mouse.move(x + width / 2, y + height / 2);
@@ -428,7 +520,10 @@ describe("values over timelines", () => {
       assert.match(rows.at(-1) ?? "", /9\s+2/);
       await check(page, `a plot, ${colorScheme}`);
       await dialog.getByRole("checkbox", { name: /To the hills/ }).uncheck();
-      await until(async () => !(await dialog.getByRole("img").getAttribute("aria-label"))?.includes("Branch 2"), "it is taken out");
+      await until(
+        async () => !(await dialog.getByRole("img").getAttribute("aria-label"))?.includes("Branch 2"),
+        "it is taken out",
+      );
       await close();
     }
   });
@@ -440,7 +535,8 @@ const inks = (canvas, tone) =>
     const pen = /** @type {CanvasRenderingContext2D} */ (board.getContext("2d"));
     const { data } = pen.getImageData(0, 0, board.width, board.height);
     const wanted = (tone.match(/\d+/g) ?? []).slice(0, 3).map(Number);
-    for (let i = 0; i < data.length; i += 4) if (wanted.every((value, c) => Math.abs(value - (data[i + c] ?? 0)) < 3)) return true;
+    for (let i = 0; i < data.length; i += 4)
+      if (wanted.every((value, c) => Math.abs(value - (data[i + c] ?? 0)) < 3)) return true;
     return false;
   }, tone);
 

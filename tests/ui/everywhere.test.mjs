@@ -5,7 +5,21 @@ import { readFile } from "node:fs/promises";
 import { describe, test as plainTest } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
 import { openTree, put, seen, tree } from "./support/overview.mjs";
-import { bleed, browser, chat, check, choose, clotho, last, messageOf, model, newStory, say, session, use } from "./support/stage.mjs";
+import {
+  bleed,
+  browser,
+  chat,
+  check,
+  choose,
+  clotho,
+  last,
+  messageOf,
+  model,
+  newStory,
+  say,
+  session,
+  use,
+} from "./support/stage.mjs";
 import { pageOfModules } from "./support/typescript.mjs";
 
 // What opens here is called by the page's own modules, which the program has put together: they are served one by one.
@@ -19,19 +33,30 @@ const NARROW = { width: 360, height: 780 };
 /** What belongs to the states that are looked at: no connection, no answer, no such story. */
 const EXPECTED = /Failed to load resource|WebSocket|ERR_/;
 /** What is wider than its place on purpose, and scrolls there. */
-const SCROLLS = ".way > div, .replies, .fan ol, .prose pre, .prose table, pre, textarea, input, code-editor, .scroll-x, .tree-map";
+const SCROLLS =
+  ".way > div, .replies, .fan ol, .prose pre, .prose table, pre, textarea, input, code-editor, .scroll-x, .tree-map";
 
 /** One that nobody has paired. */
-const DEVICE = { id: "d", name: "Mara’s phone", createdAt: "2026-11-20T10:00:00Z", lastSeenAt: "2026-11-21T10:00:00Z", isThis: false };
+const DEVICE = {
+  id: "d",
+  name: "Mara’s phone",
+  createdAt: "2026-11-20T10:00:00Z",
+  lastSeenAt: "2026-11-21T10:00:00Z",
+  isThis: false,
+};
 
 /** Loads a module of the page again, which is the one that runs. @param {Page} page @param {string} path @param {string} name @param {unknown} given */
 const call = (page, path, name, given) =>
-  page.evaluate(async ([path, name, given]) => {
-    const main = /** @type {HTMLScriptElement} */ (document.querySelector("script[type=module]")).src;
-    await (await import(new URL(path, main).href))[name](given);
-  }, /** @type {[string, string, any]} */ ([path, name, given]));
+  page.evaluate(
+    async ([path, name, given]) => {
+      const main = /** @type {HTMLScriptElement} */ (document.querySelector("script[type=module]")).src;
+      await (await import(new URL(path, main).href))[name](given);
+    },
+    /** @type {[string, string, any]} */ ([path, name, given]),
+  );
 
-const speak = (/** @type {Page} */ page, /** @type {string} */ locale) => call(page, "actions/page.js", "speakIn", locale);
+const speak = (/** @type {Page} */ page, /** @type {string} */ locale) =>
+  call(page, "actions/page.js", "speakIn", locale);
 
 /** What stands over the edge of a narrow screen, or is to be scrolled sideways without having been meant to. @param {Page} page */
 const overTheEdge = (page) =>
@@ -39,14 +64,26 @@ const overTheEdge = (page) =>
     const scope = document.querySelector("dialog[open]") ?? document.body;
     const clips = (/** @type {Element} */ element) => getComputedStyle(element).overflowX !== "visible";
     const isHeld = (/** @type {Element} */ element) => {
-      for (let box = element.parentElement; box && box !== document.body; box = box.parentElement) if (clips(box) && box.getBoundingClientRect().right <= innerWidth + 1) return true;
+      for (let box = element.parentElement; box && box !== document.body; box = box.parentElement)
+        if (clips(box) && box.getBoundingClientRect().right <= innerWidth + 1) return true;
       return false;
     };
-    const name = (/** @type {Element} */ { tagName, className, textContent }) => `${tagName}.${className} “${textContent?.trim().slice(0, 40)}”`;
-    const all = [...scope.querySelectorAll("*")].filter((element) => element.checkVisibility() && !element.closest(".hidden, svg"));
-    const slides = all.filter((one) => one.scrollWidth > one.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(one).overflowX) && !one.matches(allowed));
+    const name = (/** @type {Element} */ { tagName, className, textContent }) =>
+      `${tagName}.${className} “${textContent?.trim().slice(0, 40)}”`;
+    const all = [...scope.querySelectorAll("*")].filter(
+      (element) => element.checkVisibility() && !element.closest(".hidden, svg"),
+    );
+    const slides = all.filter(
+      (one) =>
+        one.scrollWidth > one.clientWidth + 1 &&
+        /auto|scroll/.test(getComputedStyle(one).overflowX) &&
+        !one.matches(allowed),
+    );
     const hangs = all.filter((one) => one.getBoundingClientRect().right > innerWidth + 1 && !isHeld(one));
-    return [...slides.map((one) => `slides: ${name(one)}`), ...hangs.map((one) => `hangs over: ${name(one)}`)].slice(0, 4);
+    return [...slides.map((one) => `slides: ${name(one)}`), ...hangs.map((one) => `hangs over: ${name(one)}`)].slice(
+      0,
+      4,
+    );
   }, SCROLLS);
 
 /**
@@ -56,8 +93,12 @@ const overTheEdge = (page) =>
 async function look(page, where, within) {
   /** @type {string[]} */
   const wrong = [];
-  const axe = (/** @type {string} */ how, /** @type {string[] | undefined} */ rules = undefined) => check(page, `${where}, ${how}`, { within, rules }).catch((error) => wrong.push(...(error.actual ?? [String(error)])));
-  const edge = async (/** @type {string} */ how) => wrong.push(...(await overTheEdge(page)).map((one) => `${where}, ${how}: ${one}`));
+  const axe = (/** @type {string} */ how, /** @type {string[] | undefined} */ rules = undefined) =>
+    check(page, `${where}, ${how}`, { within, rules }).catch((error) =>
+      wrong.push(...(error.actual ?? [String(error)])),
+    );
+  const edge = async (/** @type {string} */ how) =>
+    wrong.push(...(await overTheEdge(page)).map((one) => `${where}, ${how}: ${one}`));
   await axe("by day");
   await page.emulateMedia({ colorScheme: "dark" });
   // A dialog has the same in it wherever it stands; by night it is looked at on the narrow screen.
@@ -80,34 +121,110 @@ async function furnish() {
   const path = await newStory({ plugins: [{ id: "combat" }] });
   const sid = path.replace("/s/", "");
   const ids = [(await session(path)).activeLeafId];
-  for (const text of ["To the north.", "Snow.", "To the harbour.", "She says, “**Masts** in the dusk.”\n\n* rope\n* oil\n\n> Nobody came."]) ids.push(await put(path, ids.at(-1), ids.length % 2 ? "user" : "assistant", text));
+  for (const text of [
+    "To the north.",
+    "Snow.",
+    "To the harbour.",
+    "She says, “**Masts** in the dusk.”\n\n* rope\n* oil\n\n> Nobody came.",
+  ])
+    ids.push(await put(path, ids.at(-1), ids.length % 2 ? "user" : "assistant", text));
   ids.shift();
   const side = await put(path, ids[1], "user", "To the hills.");
   const hills = await put(path, side, "assistant", "A path through thorns.");
   const gulls = await put(path, ids[2], "assistant", "Gulls.");
   model.say(["The blade finds you.\n\n[HP -7]"]);
-  const { generations } = await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[3], content: "I lower my guard.", generate: true });
+  const { generations } = await clotho.api("POST", `${chat(path)}/message`, {
+    parentId: ids[3],
+    content: "I lower my guard.",
+    generate: true,
+  });
   const reply = generations[0].id;
   await until(async () => (await clotho.api("GET", `${chat(path)}/node/${reply}`)).status === "complete", "the reply");
   const lost = await put(path, ids[1], "user", "Home again.");
-  await clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "prune", nodeId: lost, name: "Home" }, { op: "label", nodeId: hills, name: "The hills", following: true }] });
+  await clotho.api("PUT", `${chat(path)}/tree/edit`, {
+    operations: [
+      { op: "prune", nodeId: lost, name: "Home" },
+      { op: "label", nodeId: hills, name: "The hills", following: true },
+    ],
+  });
   await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: reply, exact: true });
   const { characterIds } = await session(path);
-  const lore = await clotho.api("POST", "/api/lorebooks", { name: "Tides", entries: [{ comment: "Ebb", key: ["tide"], content: "It turns at six." }] });
+  const lore = await clotho.api("POST", "/api/lorebooks", {
+    name: "Tides",
+    entries: [{ comment: "Ebb", key: ["tide"], content: "It turns at six." }],
+  });
   const entries = await clotho.api("GET", `/api/lorebooks/${lore.id}/entries`);
-  const preset = await clotho.api("POST", "/api/presets", { kind: "openai", name: "Calm sea", body: { temperature: 0.5, prompts: [{ identifier: "main", name: "Main", content: "Write slowly." }], prompt_order: [{ character_id: 100001, order: [{ identifier: "main", enabled: true }] }] } });
-  await clotho.api("POST", "/api/presets", { kind: "regex", name: "No stars", body: { scriptName: "No stars", findRegex: "/\\*/g", replaceString: "", placement: [2] } });
+  const preset = await clotho.api("POST", "/api/presets", {
+    kind: "openai",
+    name: "Calm sea",
+    body: {
+      temperature: 0.5,
+      prompts: [{ identifier: "main", name: "Main", content: "Write slowly." }],
+      prompt_order: [{ character_id: 100001, order: [{ identifier: "main", enabled: true }] }],
+    },
+  });
+  await clotho.api("POST", "/api/presets", {
+    kind: "regex",
+    name: "No stars",
+    body: { scriptName: "No stars", findRegex: "/\\*/g", replaceString: "", placement: [2] },
+  });
   await clotho.api("POST", "/api/personas", { name: "Mara", description: "A smuggler." });
-  const [server = await clotho.api("POST", "/api/providers", { id: "house", kind: "openai", baseUrl: model.url, key: "k", models: ["m"] })] = (await clotho.api("GET", "/api/providers")).items.filter(({ id }) => id === "house");
+  const [
+    server = await clotho.api("POST", "/api/providers", {
+      id: "house",
+      kind: "openai",
+      baseUrl: model.url,
+      key: "k",
+      models: ["m"],
+    }),
+  ] = (await clotho.api("GET", "/api/providers")).items.filter(({ id }) => id === "house");
   const gone = await newStory({ title: "Gone" });
   await clotho.api("DELETE", gone.replace("/s/", "/api/sessions/"));
-  const said = (/** @type {string} */ fate, /** @type {string} */ code, /** @type {string} */ message) => ({ fate, code, line: null, count: 1, message });
+  const said = (/** @type {string} */ fate, /** @type {string} */ code, /** @type {string} */ message) => ({
+    fate,
+    code,
+    line: null,
+    count: 1,
+    message,
+  });
   const item = { file: "keeper.png", id: null };
-  const report = { items: [
-    { ...item, kind: "character", name: "Rin", fate: "works", findings: [said("translated", "macro_translated", "a macro was put in our words")] },
-    { ...item, kind: "script", name: "one_word_that_somebody_made_for_a_script_and_that_never_ends.js", fate: "kept", findings: [said("kept", "script_kept", "it does nothing here"), said("skipped", "left_out", "a part was left out")] },
-  ] };
-  return { path, sid, ids, side, hills, gulls, reply, gone, report, characterId: characterIds[0], bookId: lore.id, uid: entries.items?.[0]?.uid ?? null, presetId: preset.id, providerId: server.id };
+  const report = {
+    items: [
+      {
+        ...item,
+        kind: "character",
+        name: "Rin",
+        fate: "works",
+        findings: [said("translated", "macro_translated", "a macro was put in our words")],
+      },
+      {
+        ...item,
+        kind: "script",
+        name: "one_word_that_somebody_made_for_a_script_and_that_never_ends.js",
+        fate: "kept",
+        findings: [
+          said("kept", "script_kept", "it does nothing here"),
+          said("skipped", "left_out", "a part was left out"),
+        ],
+      },
+    ],
+  };
+  return {
+    path,
+    sid,
+    ids,
+    side,
+    hills,
+    gulls,
+    reply,
+    gone,
+    report,
+    characterId: characterIds[0],
+    bookId: lore.id,
+    uid: entries.items?.[0]?.uid ?? null,
+    presetId: preset.id,
+    providerId: server.id,
+  };
 }
 
 // What there is to see
@@ -116,25 +233,49 @@ async function furnish() {
  * Every dialog with what it is opened for. How a reader comes to it is seen where it is used; `then` goes on in it.
  * @type {(house: Partial<House>) => {dialog: {kind: string, [name: string]: unknown}, where?: string, then?: (page: Page) => Promise<unknown>}[]}
  */
-const DIALOGS = ({ sid = "", ids = [], hills, gulls, reply, report, characterId, bookId, uid, presetId, providerId } = {}) => {
-  const search = (/** @type {string} */ text, /** @type {string} */ where, /** @type {string} */ sign) => ({ dialog: { kind: "search", text, at: null }, where, then: (/** @type {Page} */ page) => page.locator(`dialog ${sign}`).first().waitFor() });
-  const press = (/** @type {string} */ name) => (/** @type {Page} */ page) => page.getByRole("dialog").getByRole("button", { name, exact: true }).first().click();
-  const tab = (/** @type {string} */ name) => (/** @type {Page} */ page) => page.getByRole("dialog").getByRole("tab", { name }).click();
+const DIALOGS = ({
+  sid = "",
+  ids = [],
+  hills,
+  gulls,
+  reply,
+  report,
+  characterId,
+  bookId,
+  uid,
+  presetId,
+  providerId,
+} = {}) => {
+  const search = (/** @type {string} */ text, /** @type {string} */ where, /** @type {string} */ sign) => ({
+    dialog: { kind: "search", text, at: null },
+    where,
+    then: (/** @type {Page} */ page) => page.locator(`dialog ${sign}`).first().waitFor(),
+  });
+  const press = (/** @type {string} */ name) => (/** @type {Page} */ page) =>
+    page.getByRole("dialog").getByRole("button", { name, exact: true }).first().click();
+  const tab = (/** @type {string} */ name) => (/** @type {Page} */ page) =>
+    page.getByRole("dialog").getByRole("tab", { name }).click();
   return [
     search("", "an empty search", "[role=combobox]"),
     search("masts", "a search with hits", "[role=option]"),
     search("zzzz", "a search without hits", ".blank"),
     search("hp:<", "a search that is none", ".asked, .blank"),
     search(">", "the commands", ".keys"),
-    { ...search("snow", "a narrowed search", "[role=combobox]"), then: async (page) => {
-      await press("Stash")(page);
-      await press("Last 7 days")(page);
-      await page.locator("dialog .blank").waitFor();
-    } },
-    { dialog: { kind: "why", nid: reply }, then: async (page) => {
-      await page.locator(".why-view table").first().waitFor();
-      for (const summary of await page.locator("dialog summary").all()) await summary.click();
-    } },
+    {
+      ...search("snow", "a narrowed search", "[role=combobox]"),
+      then: async (page) => {
+        await press("Stash")(page);
+        await press("Last 7 days")(page);
+        await page.locator("dialog .blank").waitFor();
+      },
+    },
+    {
+      dialog: { kind: "why", nid: reply },
+      then: async (page) => {
+        await page.locator(".why-view table").first().waitFor();
+        for (const summary of await page.locator("dialog summary").all()) await summary.click();
+      },
+    },
     { dialog: { kind: "rename", sid, title: "The map" } },
     { dialog: { kind: "model", sid, model: "mock/m" } },
     { dialog: { kind: "otherModel", nid: reply } },
@@ -185,154 +326,283 @@ const DIALOGS = ({ sid = "", ids = [], hills, gulls, reply, report, characterId,
 /** Every page, and the states it can be in. @type {{page: string, where: string, go: (page: Page, house: House) => Promise<unknown>}[]} */
 const PAGES = [
   { page: "library", where: "the library, filled", go: (page) => at(page, "/", ".session") },
-  { page: "library", where: "the menu of the page", go: (page) => page.getByRole("button", { name: "Menu", exact: true }).click() },
-  { page: "library", where: "a library that cannot be read", go: async (page) => {
-    await page.route("**/api/sessions*", (route) => route.fulfill({ status: 500, json: { error: { code: "internal", message: "out of order" } } }));
-    await at(page, "/", ".blank");
-    await page.unroute("**/api/sessions*");
-  } },
-  { page: "settings", where: "the settings", go: async (page) => {
-    await at(page, "/settings", ".server");
-    await page.getByRole("heading", { name: "About this server" }).waitFor();
-  } },
-  { page: "story", where: "a story without a word", go: async (page) => {
-    const { id } = await clotho.api("POST", "/api/characters", { name: "Nobody" });
-    const made = await clotho.api("POST", "/api/sessions", { characterIds: [id], model: "mock/m", plugins: [] });
-    await at(page, `/s/${made.id}`, ".chat .blank");
-  } },
-  { page: "story", where: "the tree of a story without a word", go: async (page) => {
-    await page.keyboard.press("Control+b");
-    await page.locator(".overview .blank").waitFor();
-  } },
-  { page: "story", where: "a long story", go: async (page) => {
-    const path = await newStory();
-    let parent = (await session(path)).activeLeafId;
-    for (let i = 0; i < 40; i += 1) parent = await put(path, parent, i % 2 ? "assistant" : "user", `Line ${i}. ${"Of the sea and what is beneath it. ".repeat(i % 5)}`);
-    await at(page, path, ".message.last");
-    await page.locator(".scroller").evaluate((box) => (box.scrollTop = 600));
-    await page.locator(".to-end").waitFor();
-  } },
-  { page: "story", where: "a reply that is waited for", go: async (page) => {
-    model.hold(["Far away ", "there is a light."]);
-    await at(page, await newStory(), ".message.last");
-    await say(page, "What is there?");
-    await last(page).getByText("Waiting for the model").waitFor();
-  } },
-  { page: "story", where: "a reply that is being written", go: async (page) => {
-    const held = model.hold([{ reasoning: "A light, or none?" }, "Far away ", "there is a light."]);
-    await at(page, await newStory(), ".message.last");
-    await say(page, "What is there?");
-    held.next(2);
-    await last(page).locator(".live", { hasText: "Far away" }).waitFor();
-  } },
-  { page: "story", where: "a reply that failed", go: async (page) => {
-    await at(page, await newStory({ model: "locked/m" }), ".message.last");
-    await say(page, "What is there?");
-    await last(page).locator(".failure").waitFor();
-  } },
-  { page: "story", where: "a lost connection", go: async (page, { path }) => {
-    await at(page, path, ".message.last");
-    // What the other language needs is there before.
-    await speak(page, "zh");
-    await speak(page, "en");
-    await page.context().setOffline(true);
-    await page.locator(".offline").waitFor({ timeout: 60_000 });
-  } },
-  { page: "story", where: "the story and its world", go: async (page, { path }) => {
-    await page.context().setOffline(false);
-    await at(page, path, ".world [role=meter]");
-    await page.locator(".message.last .changes").waitFor();
-  } },
-  { page: "story", where: "marked messages", go: async (page, { path, ids: [deed, snow] }) => {
-    const state = (/** @type {string} */ id, /** @type {object} */ change) => clotho.api("PUT", `${chat(path)}/node/${id}/state`, change);
-    await state(deed, { isEnabled: false });
-    await state(snow, { effects: "muted", rating: 4 });
-    await messageOf(page, deed).locator(".left-out").waitFor();
-    await messageOf(page, snow).locator(".given-stars").waitFor();
-  } },
-  { page: "story", where: "the menu of a message", go: async (page) => {
-    await last(page).locator("article").focus();
-    await page.keyboard.press("m");
-    await page.locator(".menu:popover-open").waitFor();
-  } },
-  { page: "story", where: "a message that is edited", go: async (page) => {
-    await page.keyboard.press("Escape");
-    await use(last(page), "Edit");
-    await page.locator(".edit textarea").waitFor();
-  } },
-  { page: "story", where: "versions side by side", go: async (page, { ids }) => {
-    await page.keyboard.press("Escape");
-    await page.locator(".edit").waitFor({ state: "detached" });
-    await messageOf(page, ids[3]).locator(".count").click();
-    await page.locator(".fan .option").nth(1).waitFor();
-  } },
-  { page: "story", where: "a value that is changed", go: async (page) => {
-    await page.keyboard.press("Escape");
-    await page.getByRole("button", { name: "Edit Hit points" }).focus();
-    await page.keyboard.press("Enter");
-    await page.locator(".edit-value").first().waitFor();
-    await page.getByRole("button", { name: "Edit Pack" }).focus();
-    await page.keyboard.press("Enter");
-    await page.getByRole("button", { name: "Add item" }).click();
-    await page.getByRole("button", { name: "Set" }).last().click();
-    await page.getByRole("alert").waitFor();
-  } },
-  { page: "story", where: "the world on a narrow screen", go: async (page, { path }) => {
-    await at(page, path, ".world [role=meter]");
-    await call(page, "model/page.js", "showPane", "world");
-  } },
-  { page: "story", where: "several messages that are chosen", go: async (page, { path }) => {
-    await at(page, path, ".message.last");
-    await last(page).locator("article").focus();
-    await page.keyboard.press("s");
-    await page.locator(".chosen").waitFor();
-  } },
-  { page: "story", where: "a place to move a message to", go: async (page, { path }) => {
-    await at(page, path, ".message.last");
-    await choose(page, last(page), "Copy, with everything after it");
-    await page.locator(".is-moving .place").first().waitFor();
-  } },
-  { page: "story", where: "another timeline that is looked at", go: (page, { path, hills }) => at(page, `${path}/${hills}`, ".peek") },
-  { page: "story", where: "one line only", go: async (page, { path }) => {
-    await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { mode: "linear" });
-    await at(page, path, ".message.last");
-    await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { mode: "tree" });
-    await page.locator(".siblings").first().waitFor();
-  } },
-  { page: "story", where: "what the page says", go: async (page) => {
-    await call(page, "model/page.js", "tell", { tone: "error", text: "That did not work.", hint: "Try again in a little while.", act: { label: "retry", run: null } });
-    await call(page, "model/page.js", "tell", { tone: "quiet", stays: true, text: "Something passed.", act: { label: "command.undo", run: null } });
-    await page.locator(".notice").nth(1).waitFor();
-  } },
-  { page: "story", where: "the tree", go: async (page, { path, reply }) => {
-    await at(page, path, ".message.last");
-    await openTree(page);
-    await seen(page, reply);
-  } },
-  { page: "story", where: "the tree, all of it, and a message that is read", go: async (page) => {
-    await page.getByRole("button", { name: "Fold other branches" }).click();
-    await tree(page).focus();
-    await page.keyboard.press("Enter");
-    await page.locator(".tree-message .prose").waitFor();
-  } },
-  { page: "story", where: "the menu of the tree", go: async (page) => {
-    await tree(page).focus();
-    await page.keyboard.press("m");
-    await page.locator(".menu:popover-open").waitFor();
-  } },
-  { page: "story", where: "what is chosen on the tree", go: async (page) => {
-    await page.keyboard.press("Escape");
-    await tree(page).focus();
-    await page.keyboard.press("s");
-    await page.locator(".tree-bar").waitFor();
-  } },
+  {
+    page: "library",
+    where: "the menu of the page",
+    go: (page) => page.getByRole("button", { name: "Menu", exact: true }).click(),
+  },
+  {
+    page: "library",
+    where: "a library that cannot be read",
+    go: async (page) => {
+      await page.route("**/api/sessions*", (route) =>
+        route.fulfill({ status: 500, json: { error: { code: "internal", message: "out of order" } } }),
+      );
+      await at(page, "/", ".blank");
+      await page.unroute("**/api/sessions*");
+    },
+  },
+  {
+    page: "settings",
+    where: "the settings",
+    go: async (page) => {
+      await at(page, "/settings", ".server");
+      await page.getByRole("heading", { name: "About this server" }).waitFor();
+    },
+  },
+  {
+    page: "story",
+    where: "a story without a word",
+    go: async (page) => {
+      const { id } = await clotho.api("POST", "/api/characters", { name: "Nobody" });
+      const made = await clotho.api("POST", "/api/sessions", { characterIds: [id], model: "mock/m", plugins: [] });
+      await at(page, `/s/${made.id}`, ".chat .blank");
+    },
+  },
+  {
+    page: "story",
+    where: "the tree of a story without a word",
+    go: async (page) => {
+      await page.keyboard.press("Control+b");
+      await page.locator(".overview .blank").waitFor();
+    },
+  },
+  {
+    page: "story",
+    where: "a long story",
+    go: async (page) => {
+      const path = await newStory();
+      let parent = (await session(path)).activeLeafId;
+      for (let i = 0; i < 40; i += 1)
+        parent = await put(
+          path,
+          parent,
+          i % 2 ? "assistant" : "user",
+          `Line ${i}. ${"Of the sea and what is beneath it. ".repeat(i % 5)}`,
+        );
+      await at(page, path, ".message.last");
+      await page.locator(".scroller").evaluate((box) => (box.scrollTop = 600));
+      await page.locator(".to-end").waitFor();
+    },
+  },
+  {
+    page: "story",
+    where: "a reply that is waited for",
+    go: async (page) => {
+      model.hold(["Far away ", "there is a light."]);
+      await at(page, await newStory(), ".message.last");
+      await say(page, "What is there?");
+      await last(page).getByText("Waiting for the model").waitFor();
+    },
+  },
+  {
+    page: "story",
+    where: "a reply that is being written",
+    go: async (page) => {
+      const held = model.hold([{ reasoning: "A light, or none?" }, "Far away ", "there is a light."]);
+      await at(page, await newStory(), ".message.last");
+      await say(page, "What is there?");
+      held.next(2);
+      await last(page).locator(".live", { hasText: "Far away" }).waitFor();
+    },
+  },
+  {
+    page: "story",
+    where: "a reply that failed",
+    go: async (page) => {
+      await at(page, await newStory({ model: "locked/m" }), ".message.last");
+      await say(page, "What is there?");
+      await last(page).locator(".failure").waitFor();
+    },
+  },
+  {
+    page: "story",
+    where: "a lost connection",
+    go: async (page, { path }) => {
+      await at(page, path, ".message.last");
+      // What the other language needs is there before.
+      await speak(page, "zh");
+      await speak(page, "en");
+      await page.context().setOffline(true);
+      await page.locator(".offline").waitFor({ timeout: 60_000 });
+    },
+  },
+  {
+    page: "story",
+    where: "the story and its world",
+    go: async (page, { path }) => {
+      await page.context().setOffline(false);
+      await at(page, path, ".world [role=meter]");
+      await page.locator(".message.last .changes").waitFor();
+    },
+  },
+  {
+    page: "story",
+    where: "marked messages",
+    go: async (page, { path, ids: [deed, snow] }) => {
+      const state = (/** @type {string} */ id, /** @type {object} */ change) =>
+        clotho.api("PUT", `${chat(path)}/node/${id}/state`, change);
+      await state(deed, { isEnabled: false });
+      await state(snow, { effects: "muted", rating: 4 });
+      await messageOf(page, deed).locator(".left-out").waitFor();
+      await messageOf(page, snow).locator(".given-stars").waitFor();
+    },
+  },
+  {
+    page: "story",
+    where: "the menu of a message",
+    go: async (page) => {
+      await last(page).locator("article").focus();
+      await page.keyboard.press("m");
+      await page.locator(".menu:popover-open").waitFor();
+    },
+  },
+  {
+    page: "story",
+    where: "a message that is edited",
+    go: async (page) => {
+      await page.keyboard.press("Escape");
+      await use(last(page), "Edit");
+      await page.locator(".edit textarea").waitFor();
+    },
+  },
+  {
+    page: "story",
+    where: "versions side by side",
+    go: async (page, { ids }) => {
+      await page.keyboard.press("Escape");
+      await page.locator(".edit").waitFor({ state: "detached" });
+      await messageOf(page, ids[3]).locator(".count").click();
+      await page.locator(".fan .option").nth(1).waitFor();
+    },
+  },
+  {
+    page: "story",
+    where: "a value that is changed",
+    go: async (page) => {
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "Edit Hit points" }).focus();
+      await page.keyboard.press("Enter");
+      await page.locator(".edit-value").first().waitFor();
+      await page.getByRole("button", { name: "Edit Pack" }).focus();
+      await page.keyboard.press("Enter");
+      await page.getByRole("button", { name: "Add item" }).click();
+      await page.getByRole("button", { name: "Set" }).last().click();
+      await page.getByRole("alert").waitFor();
+    },
+  },
+  {
+    page: "story",
+    where: "the world on a narrow screen",
+    go: async (page, { path }) => {
+      await at(page, path, ".world [role=meter]");
+      await call(page, "model/page.js", "showPane", "world");
+    },
+  },
+  {
+    page: "story",
+    where: "several messages that are chosen",
+    go: async (page, { path }) => {
+      await at(page, path, ".message.last");
+      await last(page).locator("article").focus();
+      await page.keyboard.press("s");
+      await page.locator(".chosen").waitFor();
+    },
+  },
+  {
+    page: "story",
+    where: "a place to move a message to",
+    go: async (page, { path }) => {
+      await at(page, path, ".message.last");
+      await choose(page, last(page), "Copy, with everything after it");
+      await page.locator(".is-moving .place").first().waitFor();
+    },
+  },
+  {
+    page: "story",
+    where: "another timeline that is looked at",
+    go: (page, { path, hills }) => at(page, `${path}/${hills}`, ".peek"),
+  },
+  {
+    page: "story",
+    where: "one line only",
+    go: async (page, { path }) => {
+      await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { mode: "linear" });
+      await at(page, path, ".message.last");
+      await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { mode: "tree" });
+      await page.locator(".siblings").first().waitFor();
+    },
+  },
+  {
+    page: "story",
+    where: "what the page says",
+    go: async (page) => {
+      await call(page, "model/page.js", "tell", {
+        tone: "error",
+        text: "That did not work.",
+        hint: "Try again in a little while.",
+        act: { label: "retry", run: null },
+      });
+      await call(page, "model/page.js", "tell", {
+        tone: "quiet",
+        stays: true,
+        text: "Something passed.",
+        act: { label: "command.undo", run: null },
+      });
+      await page.locator(".notice").nth(1).waitFor();
+    },
+  },
+  {
+    page: "story",
+    where: "the tree",
+    go: async (page, { path, reply }) => {
+      await at(page, path, ".message.last");
+      await openTree(page);
+      await seen(page, reply);
+    },
+  },
+  {
+    page: "story",
+    where: "the tree, all of it, and a message that is read",
+    go: async (page) => {
+      await page.getByRole("button", { name: "Fold other branches" }).click();
+      await tree(page).focus();
+      await page.keyboard.press("Enter");
+      await page.locator(".tree-message .prose").waitFor();
+    },
+  },
+  {
+    page: "story",
+    where: "the menu of the tree",
+    go: async (page) => {
+      await tree(page).focus();
+      await page.keyboard.press("m");
+      await page.locator(".menu:popover-open").waitFor();
+    },
+  },
+  {
+    page: "story",
+    where: "what is chosen on the tree",
+    go: async (page) => {
+      await page.keyboard.press("Escape");
+      await tree(page).focus();
+      await page.keyboard.press("s");
+      await page.locator(".tree-bar").waitFor();
+    },
+  },
   { page: "story", where: "a story in the trash", go: (page, { gone }) => at(page, gone, ".chat .blank") },
   { page: "story", where: "an address where no story is", go: (page) => at(page, "/s/nothing-here", ".chat .blank") },
-  { page: "story", where: "a story that cannot be read", go: async (page, { path }) => {
-    await page.route("**/api/sessions/*", (route) => route.fulfill({ status: 500, json: { error: { code: "internal", message: "out of order" } } }));
-    await at(page, path, ".chat .blank");
-    await page.unroute("**/api/sessions/*");
-  } },
+  {
+    page: "story",
+    where: "a story that cannot be read",
+    go: async (page, { path }) => {
+      await page.route("**/api/sessions/*", (route) =>
+        route.fulfill({ status: 500, json: { error: { code: "internal", message: "out of order" } } }),
+      );
+      await at(page, path, ".chat .blank");
+      await page.unroute("**/api/sessions/*");
+    },
+  },
 ];
 
 /** Goes to an address, and sees what is to be there. @param {Page} page @param {string} path @param {string} sign */
@@ -351,7 +621,10 @@ describe("everywhere", () => {
     assert.ok(kinds.length > 30);
     assert.deepEqual(namesIn(await source("views/dialogs.tsx"), /case "(\w+)":/g), kinds, "each is drawn");
     assert.deepEqual([...new Set(DIALOGS({}).map(({ dialog }) => dialog.kind))].sort(), kinds, "each is looked at");
-    const pages = namesIn(/type Route =([^;]*(?:;[^;\n]*)*?);\n/.exec(await source("model/page.ts"))?.[1] ?? "", /page: "(\w+)"/g);
+    const pages = namesIn(
+      /type Route =([^;]*(?:;[^;\n]*)*?);\n/.exec(await source("model/page.ts"))?.[1] ?? "",
+      /page: "(\w+)"/g,
+    );
     assert.ok(pages.length >= 3);
     assert.deepEqual([...new Set(PAGES.map(({ page }) => page))].sort(), pages);
   });
@@ -387,7 +660,10 @@ describe("everywhere", () => {
         await page.locator("dialog[open]").waitFor();
         await page.locator("dialog[open] .waiting").first().waitFor({ state: "detached" });
       };
-      await isThere().then(() => then?.(page)).then(isThere).catch((error) => assert.fail(`${where}: ${error}`));
+      await isThere()
+        .then(() => then?.(page))
+        .then(isThere)
+        .catch((error) => assert.fail(`${where}: ${error}`));
       wrong.push(...(await look(page, where, "dialog[open]")));
       await call(page, "model/page.js", "openDialog", null);
       await page.locator("dialog").waitFor({ state: "detached" });

@@ -14,10 +14,18 @@ const part = (path, text = path) => ({ path, file: new File([text], path.split("
 
 describe("where a file belongs", () => {
   test("S0-05: every recorded card and lorebook is known for what it is", async () => {
-    for (const [folder, wanted] of [["cards", "card"], ["books", "book"]]) {
+    for (const [folder, wanted] of [
+      ["cards", "card"],
+      ["books", "book"],
+    ]) {
       const names = (await readdir(new URL(`${folder}/`, golden))).filter((name) => !name.endsWith(".expect.json"));
       assert.ok(names.length > 3);
-      for (const name of names) assert.equal(await belongs(new File([await readFile(new URL(`${folder}/${name}`, golden))], name)), wanted, name);
+      for (const name of names)
+        assert.equal(
+          await belongs(new File([await readFile(new URL(`${folder}/${name}`, golden))], name)),
+          wanted,
+          name,
+        );
     }
   });
 
@@ -30,7 +38,8 @@ describe("where a file belongs", () => {
       ["a.yaml", "name: Rin", "card"],
       ["broken.json", "{", "card"],
       ["big.json", " ".repeat((16 << 20) + 1), "foreign"],
-    ]) assert.equal(await belongs(new File([text], name)), wanted, name);
+    ])
+      assert.equal(await belongs(new File([text], name)), wanted, name);
   });
 
   test("JSON by its keys", () => {
@@ -51,7 +60,8 @@ describe("where a file belongs", () => {
       [{ name: "Think", prefix: "<think>", suffix: "</think>", separator: "" }, "preset"],
       [{ name: "Calm", content: "Write calmly." }, "preset"],
       [null, "foreign"],
-    ]) assert.equal(belongsJson(JSON.stringify(value)), wanted, JSON.stringify(value));
+    ])
+      assert.equal(belongsJson(JSON.stringify(value)), wanted, JSON.stringify(value));
     for (const [text, wanted] of [
       ['{"entries": {"0": {"key": ["a"],}}}', "book"],
       ['{"lorebookVersion": 5, "entr', "book"],
@@ -60,7 +70,8 @@ describe("where a file belongs", () => {
       ['[{"mapping": {"a": ', "foreign"],
       ['{"temperature": 1, "prompts": [', "preset"],
       ['{"name": "Rin", ', "card"],
-    ]) assert.equal(belongsJson(text), wanted, `what is broken goes where it was to go: ${text}`);
+    ])
+      assert.equal(belongsJson(text), wanted, `what is broken goes where it was to go: ${text}`);
     assert.equal(belongsJson('\uFEFF{"entries": {}}'), "book", "a mark of the byte order is no part of it");
   });
 
@@ -72,10 +83,26 @@ describe("where a file belongs", () => {
       head.write(kind, 4, "latin1");
       return Buffer.concat([head, data, Buffer.alloc(4)]);
     };
-    const picture = (...texts) => new File([Buffer.concat([Buffer.from("\x89PNG\r\n\x1A\n", "latin1"), chunk("IHDR", "x".repeat(13)), chunk("IDAT", "x".repeat(9000)), ...texts.map((text) => chunk("tEXt", text)), chunk("IEND", "")])], "a.png");
+    const picture = (...texts) =>
+      new File(
+        [
+          Buffer.concat([
+            Buffer.from("\x89PNG\r\n\x1A\n", "latin1"),
+            chunk("IHDR", "x".repeat(13)),
+            chunk("IDAT", "x".repeat(9000)),
+            ...texts.map((text) => chunk("tEXt", text)),
+            chunk("IEND", ""),
+          ]),
+        ],
+        "a.png",
+      );
     assert.equal(await belongs(picture("Software\0x", "naidata\0e30=")), "book");
     assert.equal(await belongs(picture("chara\0e30=")), "card");
-    const lying = Buffer.concat([Buffer.from("\x89PNG\r\n\x1A\n", "latin1"), Buffer.from([255, 255, 255, 255]), Buffer.from("tEXtnaidata", "latin1")]);
+    const lying = Buffer.concat([
+      Buffer.from("\x89PNG\r\n\x1A\n", "latin1"),
+      Buffer.from([255, 255, 255, 255]),
+      Buffer.from("tEXtnaidata", "latin1"),
+    ]);
     assert.equal(await belongs(new File([lying], "lying.png")), "card", "a length that lies ends the reading");
   });
 });
@@ -84,12 +111,21 @@ describe("an archive of files", () => {
   /** Reads a list at the end of an archive, and each file where it says that it lies. */
   function unpacked(bytes) {
     const end = bytes.lastIndexOf("PK\x05\x06", undefined, "latin1");
-    const [count, length, start] = [bytes.readUInt16LE(end + 10), bytes.readUInt32LE(end + 12), bytes.readUInt32LE(end + 16)];
+    const [count, length, start] = [
+      bytes.readUInt16LE(end + 10),
+      bytes.readUInt32LE(end + 12),
+      bytes.readUInt32LE(end + 16),
+    ];
     assert.equal(start + length, end);
     const found = {};
     for (let at = start, n = 0; n < count; n += 1) {
       assert.equal(bytes.readUInt32LE(at), 0x02014b50);
-      const [sum, size, nameLength, where] = [bytes.readUInt32LE(at + 16), bytes.readUInt32LE(at + 24), bytes.readUInt16LE(at + 28), bytes.readUInt32LE(at + 42)];
+      const [sum, size, nameLength, where] = [
+        bytes.readUInt32LE(at + 16),
+        bytes.readUInt32LE(at + 24),
+        bytes.readUInt16LE(at + 28),
+        bytes.readUInt32LE(at + 42),
+      ];
       const name = bytes.subarray(at + 46, at + 46 + nameLength).toString();
       assert.equal(bytes.readUInt32LE(where), 0x04034b50);
       const data = bytes.subarray(where + 30 + nameLength, where + 30 + nameLength + size);
@@ -106,9 +142,16 @@ describe("an archive of files", () => {
       throw new DOMException("it is gone", "NotReadableError");
     };
     const seen = [];
-    const parts = [part("chats/Ivo/夜.jsonl", "{}\n{}"), { path: "chats/Ivo/gone.jsonl", file: broken }, part("characters/Ivo.json", "")];
+    const parts = [
+      part("chats/Ivo/夜.jsonl", "{}\n{}"),
+      { path: "chats/Ivo/gone.jsonl", file: broken },
+      part("characters/Ivo.json", ""),
+    ];
     const { archive, unread } = await pack(parts, (n) => seen.push(n), new AbortController().signal);
-    assert.deepEqual(unpacked(Buffer.from(await archive.arrayBuffer())), { "chats/Ivo/夜.jsonl": "{}\n{}", "characters/Ivo.json": "" });
+    assert.deepEqual(unpacked(Buffer.from(await archive.arrayBuffer())), {
+      "chats/Ivo/夜.jsonl": "{}\n{}",
+      "characters/Ivo.json": "",
+    });
     assert.deepEqual(unread, ["chats/Ivo/gone.jsonl"]);
     assert.equal(seen.at(-1), 5);
   });
@@ -126,26 +169,56 @@ describe("an archive of files", () => {
 
   test("ends when nobody wants it any more", async () => {
     const stop = new AbortController();
-    await assert.rejects(pack([part("a"), part("b")], () => stop.abort(), stop.signal), { name: "AbortError" });
+    await assert.rejects(
+      pack([part("a"), part("b")], () => stop.abort(), stop.signal),
+      { name: "AbortError" },
+    );
   });
 });
 
 describe("a folder of data", () => {
   test("S4-53: is found wherever it lies; what no story needs and every key stays where it is", () => {
-    const paths = ["st/config.yaml", "st/data/ann/characters/Ivo.png", "st/data/ann/characters/Ivo/joy.png", "st/data/ann/chats/backups/a.jsonl", "st/data/ann/secrets.json", "st/data/ann/backups/a.jsonl", "st/data/ann/settings.json", "st/data/ann/.DS_Store", "st/data/bob/chats/Ivo/a.jsonl"];
+    const paths = [
+      "st/config.yaml",
+      "st/data/ann/characters/Ivo.png",
+      "st/data/ann/characters/Ivo/joy.png",
+      "st/data/ann/chats/backups/a.jsonl",
+      "st/data/ann/secrets.json",
+      "st/data/ann/backups/a.jsonl",
+      "st/data/ann/settings.json",
+      "st/data/ann/.DS_Store",
+      "st/data/bob/chats/Ivo/a.jsonl",
+    ];
     const [ann, bob] = dataIn(paths.map((path) => part(path)));
     assert.equal(ann.home, "st/data/ann/");
-    assert.deepEqual(ann.parts.map(({ path }) => path.slice(ann.home.length)), ["characters/Ivo.png", "chats/backups/a.jsonl", "settings.json"]);
+    assert.deepEqual(
+      ann.parts.map(({ path }) => path.slice(ann.home.length)),
+      ["characters/Ivo.png", "chats/backups/a.jsonl", "settings.json"],
+    );
     assert.equal(ann.aside.length, 4);
-    assert.equal(ann.bytes, ann.parts.reduce((sum, { path }) => sum + path.length, 0));
+    assert.equal(
+      ann.bytes,
+      ann.parts.reduce((sum, { path }) => sum + path.length, 0),
+    );
     assert.deepEqual([bob.home, bob.parts.length], ["st/data/bob/", 1]);
-    assert.deepEqual(dataIn([part("chats/Ivo/a.jsonl")]).map(({ home }) => home), [""]);
-    assert.deepEqual(dataIn([part("x/y.txt")]).map(({ home, parts }) => [home, parts.length]), [["", 1]], "the server says what it is");
+    assert.deepEqual(
+      dataIn([part("chats/Ivo/a.jsonl")]).map(({ home }) => home),
+      [""],
+    );
+    assert.deepEqual(
+      dataIn([part("x/y.txt")]).map(({ home, parts }) => [home, parts.length]),
+      [["", 1]],
+      "the server says what it is",
+    );
   });
 
   test("is walked whole, though a browser lists it in portions", async () => {
     const file = (fullPath) => ({ isDirectory: false, fullPath, file: (done) => done(new File(["x"], fullPath)) });
-    const folder = (fullPath, portions) => ({ isDirectory: true, fullPath, createReader: () => ({ readEntries: (done) => done(portions.shift() ?? []) }) });
+    const folder = (fullPath, portions) => ({
+      isDirectory: true,
+      fullPath,
+      createReader: () => ({ readEntries: (done) => done(portions.shift() ?? []) }),
+    });
     const top = folder("/d", [[file("/d/a"), folder("/d/e", [[file("/d/e/b")]])], [file("/d/c")]]);
     assert.deepEqual((await filesIn([top])).map(({ path }) => path).sort(), ["d/a", "d/c", "d/e/b"]);
   });
@@ -156,30 +229,71 @@ describe("a report", () => {
   const item = (kind, name, fate, ...findings) => ({ kind, name, file: `${name}.json`, id: null, fate, findings });
   const items = [
     item("character", "Ivo", "works", finding("kept", "scripts", 3)),
-    item("session", "Night", "works", finding("skipped", "bad_line", 1, "line 812 is not JSON"), finding("translated", "mvu", 40)),
+    item(
+      "session",
+      "Night",
+      "works",
+      finding("skipped", "bad_line", 1, "line 812 is not JSON"),
+      finding("translated", "mvu", 40),
+    ),
     item("session", "Morning", "works", finding("translated", "mvu", 2)),
     item("file", "x", "skipped", finding("skipped", "unread")),
   ];
   const words = ({ message }) => message;
-  const names = (wanted) => sifted(items, { fate: null, kind: "", text: "", ...wanted }, words).map(({ name, findings }) => [name, findings.length]);
+  const names = (wanted) =>
+    sifted(items, { fate: null, kind: "", text: "", ...wanted }, words).map(({ name, findings }) => [
+      name,
+      findings.length,
+    ]);
 
   test("S4-53: is counted, and sifted by what became of it, by kind and by word", () => {
     assert.deepEqual(tally(items), { works: 3, translated: 2, kept: 1, skipped: 2 });
     assert.deepEqual(kindsOf(items), ["character", "session", "file"]);
-    assert.deepEqual(names({ fate: "skipped" }), [["Night", 1], ["x", 1]]);
-    assert.deepEqual(names({ kind: "session" }), [["Night", 2], ["Morning", 1]]);
+    assert.deepEqual(names({ fate: "skipped" }), [
+      ["Night", 1],
+      ["x", 1],
+    ]);
+    assert.deepEqual(names({ kind: "session" }), [
+      ["Night", 2],
+      ["Morning", 1],
+    ]);
     assert.deepEqual(names({ text: "812" }), [["Night", 1]]);
     assert.deepEqual(names({ text: "IVO" }), [["Ivo", 1]]);
-    assert.deepEqual(names({ fate: "works" }), [["Ivo", 0], ["Night", 0], ["Morning", 0]]);
+    assert.deepEqual(names({ fate: "works" }), [
+      ["Ivo", 0],
+      ["Night", 0],
+      ["Morning", 0],
+    ]);
   });
 
   test("the same said of many stands once, what is said most often first", () => {
-    assert.deepEqual(grouped(items).map(({ code, count, at }) => [code, count, at.map(({ item }) => item.name).join()]), [["mvu", 42, "Night,Morning"], ["scripts", 3, "Ivo"], ["bad_line", 1, "Night"], ["unread", 1, "x"]]);
+    assert.deepEqual(
+      grouped(items).map(({ code, count, at }) => [code, count, at.map(({ item }) => item.name).join()]),
+      [
+        ["mvu", 42, "Night,Morning"],
+        ["scripts", 3, "Ivo"],
+        ["bad_line", 1, "Night"],
+        ["unread", 1, "x"],
+      ],
+    );
   });
 
   test("what one file says of line after line stands once, with the first lines", () => {
-    const bad = (line, message = `line ${line}: it is not UTF-8`) => ({ fate: "skipped", code: "bad_line", count: 1, line, message });
-    const [one, two, other] = folded([bad(2), bad(3), finding("kept", "scripts"), bad(7), bad(9), bad(11, "it is no JSON")]);
+    const bad = (line, message = `line ${line}: it is not UTF-8`) => ({
+      fate: "skipped",
+      code: "bad_line",
+      count: 1,
+      line,
+      message,
+    });
+    const [one, two, other] = folded([
+      bad(2),
+      bad(3),
+      finding("kept", "scripts"),
+      bad(7),
+      bad(9),
+      bad(11, "it is no JSON"),
+    ]);
     assert.deepEqual([one.lines, one.times, one.count], [[2, 3, 7], 4, 4]);
     assert.deepEqual([two.code, two.times], ["scripts", 1]);
     assert.deepEqual([other.lines, other.line], [[11], 11]);

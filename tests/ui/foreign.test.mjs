@@ -27,11 +27,15 @@ async function chooses(page, label, what) {
 
 /** Drops files on the page. @param {{name: string, bytes: Buffer | string}[]} all */
 const drops = (page, all) =>
-  page.evaluate((all) => {
-    const data = new DataTransfer();
-    for (const { name, base64 } of all) data.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], name));
-    dispatchEvent(new DragEvent("drop", { dataTransfer: data, cancelable: true }));
-  }, all.map(({ name, bytes }) => ({ name, base64: Buffer.from(bytes).toString("base64") })));
+  page.evaluate(
+    (all) => {
+      const data = new DataTransfer();
+      for (const { name, base64 } of all)
+        data.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], name));
+      dispatchEvent(new DragEvent("drop", { dataTransfer: data, cancelable: true }));
+    },
+    all.map(({ name, bytes }) => ({ name, base64: Buffer.from(bytes).toString("base64") })),
+  );
 
 const sessions = async (server) => (await server.api("GET", "/api/sessions?limit=500")).items;
 const reportOf = (page, name = "Import report") => page.getByRole("dialog", { name });
@@ -58,12 +62,24 @@ describe("years of another program", () => {
     assert.equal((await sessions(server)).length, 0);
     const places = (await look.locator(".totals").innerText()).match(/(\d+) parts skipped/)?.[1];
     await look.getByRole("button", { name: `skipped ${places}` }).waitFor();
-    assert.equal(await look.getByRole("link", { name: /^Open/ }).count() + (await look.getByRole("button", { name: /^(Play|Open)/ }).count()), 0, "nothing of it is there yet");
-    assert.equal(await look.getByText("works.", { exact: false }).filter({ hasText: "Everything was imported" }).count(), 0);
+    assert.equal(
+      (await look.getByRole("link", { name: /^Open/ }).count()) +
+        (await look.getByRole("button", { name: /^(Play|Open)/ }).count()),
+      0,
+      "nothing of it is there yet",
+    );
+    assert.equal(
+      await look.getByText("works.", { exact: false }).filter({ hasText: "Everything was imported" }).count(),
+      0,
+    );
     await look.getByRole("button", { name: "Import now" }).click();
     const report = reportOf(page);
     await report.getByText(/^Imported: one character, .*32 stories/).waitFor();
-    assert.equal((await sessions(server)).length, 32, "a story and its branch are one tree, a greeting in common makes none");
+    assert.equal(
+      (await sessions(server)).length,
+      32,
+      "a story and its branch are one tree, a greeting in common makes none",
+    );
     assert.ok(!(await server.hasOnDisk("never sent")), "keys stay where they are");
     await report.getByRole("button", { name: /^skipped/ }).click();
     await report.getByRole("region", { name: "Torn" }).getByText("Line 3:").waitFor();
@@ -77,14 +93,20 @@ describe("years of another program", () => {
     await report.getByRole("combobox", { name: "Sort" }).selectOption({ label: "By file" });
     await report.getByRole("button", { name: "Copy the report" }).click();
     await report.getByText("Copied").first().waitFor();
-    assert.match(await page.evaluate(() => navigator.clipboard.readText()), /Imported: .*\n[^]*Torn chats\/Ivo\/Torn\.jsonl\n {2}works: .*\n {2}skipped: Line 3:/);
+    assert.match(
+      await page.evaluate(() => navigator.clipboard.readText()),
+      /Imported: .*\n[\s\S]*Torn chats\/Ivo\/Torn\.jsonl\n {2}works: .*\n {2}skipped: Line 3:/,
+    );
     await report.getByRole("searchbox").fill("Night");
     await report.getByRole("link", { name: "Open “Night”" }).click();
     await page.locator(".message.last").waitFor();
     assert.equal(await page.locator(".provenance").count(), 0, "what came from a file is no copy of another story");
     await page.locator(".message.last article").focus();
     await page.keyboard.press("w");
-    await page.getByRole("dialog", { name: "Prompt inspector" }).getByText("Imported from the file “chats/Ivo/Night.jsonl”, line 6.").waitFor();
+    await page
+      .getByRole("dialog", { name: "Prompt inspector" })
+      .getByText("Imported from the file “chats/Ivo/Night.jsonl”, line 6.")
+      .waitFor();
     await page.goto(server.base);
     await page.getByRole("listitem").filter({ hasText: "default-user" }).getByRole("button", { name: "Close" }).click();
     await chooses(page, "Import SillyTavern folder", root);
@@ -103,18 +125,25 @@ describe("years of another program", () => {
     await page.getByRole("button", { name: /^Import from SillyTavern/ }).waitFor();
     const running = { kind: "import", state: "running", done: 10, total: 100, result: null, error: null };
     let isSlow = true;
-    await page.route("**/api/jobs/*", (route) => (isSlow ? route.fulfill({ json: { id: route.request().url().split("/").at(-1), ...running } }) : route.continue()));
+    await page.route("**/api/jobs/*", (route) =>
+      isSlow ? route.fulfill({ json: { id: route.request().url().split("/").at(-1), ...running } }) : route.continue(),
+    );
     await drops(page, [{ name: "all.zip", bytes: archive }]);
     await page.getByRole("dialog").getByRole("button", { name: "Import" }).click();
     const row = page.getByRole("list", { name: "Story imports" }).getByRole("listitem").filter({ hasText: "all.zip" });
     await row.getByText("reading").waitFor();
     await row.getByText("10 bytes of 100 bytes").waitFor();
-    await until(() => row.evaluate((li) => li.getBoundingClientRect().bottom <= innerHeight), "it is in view, wherever on the page it was dropped");
+    await until(
+      () => row.evaluate((li) => li.getBoundingClientRect().bottom <= innerHeight),
+      "it is in view, wherever on the page it was dropped",
+    );
     await check(page, "an archive that is being read");
     await page.reload();
     await row.getByText("reading").waitFor();
     isSlow = false;
-    await reportOf(page).getByText(/^Imported: one character, .*5 stories/).waitFor();
+    await reportOf(page)
+      .getByText(/^Imported: one character, .*5 stories/)
+      .waitFor();
     let answers = () => {};
     const answered = new Promise((resolve) => (answers = resolve));
     await page.route("**/api/jobs/*", (route) => answered.then(() => route.continue()));
@@ -143,7 +172,13 @@ describe("years of another program", () => {
     await drops(page, [
       { name: "private.json", bytes: await golden("cards/v2-private.json") },
       { name: "atlas.json", bytes: await golden("books/native.json") },
-      { name: "personas.json", bytes: JSON.stringify({ personas: { "a.png": "Wren" }, persona_descriptions: { "a.png": { description: "Walks at night." } } }) },
+      {
+        name: "personas.json",
+        bytes: JSON.stringify({
+          personas: { "a.png": "Wren" },
+          persona_descriptions: { "a.png": { description: "Walks at night." } },
+        }),
+      },
       { name: "Alone.jsonl", bytes: lines(header(), greeting, said("Who is there?", 1)) },
       { name: "noise.zip", bytes: "This is no archive." },
     ]);
@@ -157,20 +192,38 @@ describe("years of another program", () => {
     await look.getByRole("region", { name: "Private" }).waitFor();
     assert.deepEqual([...new Set(sent)], ["/api/import"], "only what can be looked at was sent");
     await look.getByRole("button", { name: "Import now" }).click();
-    await reportOf(page).getByText(/^Imported: .*one story, 2 messages/).waitFor();
+    await reportOf(page)
+      .getByText(/^Imported: .*one story, 2 messages/)
+      .waitFor();
     await reportOf(page).getByRole("region", { name: "Private" }).waitFor();
-    await reportOf(page).getByRole("region", { name: "noise.zip" }).getByText(/no archive/).waitFor();
+    await reportOf(page)
+      .getByRole("region", { name: "noise.zip" })
+      .getByText(/no archive/)
+      .waitFor();
     await until(async () => (await sessions(server)).some(({ title }) => title === "Alone"), "the chat is there");
     const names = async (path) => (await server.api("GET", path)).items.map(({ name }) => name);
-    await until(async () => (await names("/api/lorebooks")).length > 0 && (await names("/api/personas")).includes("Wren") && (await names("/api/characters?limit=500")).includes("Private"), "the others are there");
+    await until(
+      async () =>
+        (await names("/api/lorebooks")).length > 0 &&
+        (await names("/api/personas")).includes("Wren") &&
+        (await names("/api/characters?limit=500")).includes("Private"),
+      "the others are there",
+    );
     await page.keyboard.press("Escape");
     await reportOf(page).waitFor({ state: "detached" });
     const before = [await names("/api/characters?limit=500"), await names("/api/lorebooks")];
-    await drops(page, [{ name: "private.json", bytes: await golden("cards/v2-private.json") }, { name: "atlas.json", bytes: await golden("books/native.json") }]);
+    await drops(page, [
+      { name: "private.json", bytes: await golden("cards/v2-private.json") },
+      { name: "atlas.json", bytes: await golden("books/native.json") },
+    ]);
     await page.getByRole("dialog").getByText("not changed or duplicated").waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Import" }).click();
     await reportOf(page).waitFor();
-    assert.deepEqual([await names("/api/characters?limit=500"), await names("/api/lorebooks")], before, "what is here is not added twice");
+    assert.deepEqual(
+      [await names("/api/characters?limit=500"), await names("/api/lorebooks")],
+      before,
+      "what is here is not added twice",
+    );
     await close();
   });
 
@@ -178,7 +231,11 @@ describe("years of another program", () => {
     const server = await house();
     const { page, close } = await reader(browser, { expected: REFUSED });
     await page.goto(server.base);
-    const chat = { name: "Alone.jsonl", mimeType: "application/octet-stream", buffer: Buffer.from(lines(header(), greeting, said("Hello?", 1))) };
+    const chat = {
+      name: "Alone.jsonl",
+      mimeType: "application/octet-stream",
+      buffer: Buffer.from(lines(header(), greeting, said("Hello?", 1))),
+    };
     const begin = async () => {
       await chooses(page, "Import chats and archives", chat);
       await page.getByRole("dialog").getByRole("button", { name: "Import" }).click();
@@ -191,8 +248,14 @@ describe("years of another program", () => {
     let isCancelled = false;
     await page.route("**/api/jobs/*", (route) => {
       if (route.request().method() === "DELETE") isCancelled = true;
-      const [state, error] = isCancelled ? ["cancelled", { code: "conflict", message: "it was cancelled" }] : ["running", null];
-      return route.fulfill(route.request().method() === "DELETE" ? { status: 204 } : { json: { id: "x", state, done: 1, total: 2, result: null, error } });
+      const [state, error] = isCancelled
+        ? ["cancelled", { code: "conflict", message: "it was cancelled" }]
+        : ["running", null];
+      return route.fulfill(
+        route.request().method() === "DELETE"
+          ? { status: 204 }
+          : { json: { id: "x", state, done: 1, total: 2, result: null, error } },
+      );
     });
     await begin();
     // While it is being sent nothing of it is there, and it just goes.
@@ -203,28 +266,58 @@ describe("years of another program", () => {
     await failed.getByText("The items imported so far are kept.", { exact: false }).waitFor();
     await failed.getByRole("button", { name: "Close" }).click();
     await page.unroute("**/api/jobs/*");
-    await chooses(page, "Import chats and archives", { name: "noise.zip", mimeType: "application/zip", buffer: Buffer.from("This is no archive.") });
+    await chooses(page, "Import chats and archives", {
+      name: "noise.zip",
+      mimeType: "application/zip",
+      buffer: Buffer.from("This is no archive."),
+    });
     await page.getByRole("dialog").getByRole("button", { name: "Import" }).click();
-    await page.getByRole("alert").filter({ hasText: "noise.zip" }).getByText(/no archive/).waitFor();
+    await page
+      .getByRole("alert")
+      .filter({ hasText: "noise.zip" })
+      .getByText(/no archive/)
+      .waitFor();
     await page.getByRole("alert").getByText("Nothing was imported.").waitFor();
     await close();
   });
 
   test("S4-53: in Chinese a report names, counts and gives reasons as the English one does", async () => {
     const server = await house();
-    const of = (kind, name, code, message, more = {}) => ({ kind, name, file: null, id: null, fate: "kept", findings: [{ fate: "kept", code, line: null, count: 1, message, ...more }] });
+    const of = (kind, name, code, message, more = {}) => ({
+      kind,
+      name,
+      file: null,
+      id: null,
+      fate: "kept",
+      findings: [{ fate: "kept", code, line: null, count: 1, message, ...more }],
+    });
     const items = [
       of("preset", "Calm", "edited_here", "it has changed there, but so has the preset here, which stays as it is"),
       of("session", "Night", "bad_line", "expected a comma", { line: 7 }),
       of("session", "Dawn", "messages", "12 messages; with all alternatives 3 are new"),
-      of("character", "Ivo", "lorebook_missing", "the lorebook \"Coast\" that belongs to it is not there"),
+      of("character", "Ivo", "lorebook_missing", 'the lorebook "Coast" that belongs to it is not there'),
       of("session", "Two", "joined", "2 files are one story", { count: 2, names: ["a.jsonl", "b.jsonl"] }),
     ];
     const totals = { characters: 0, personas: 0, sessions: 3, messages: 12, chats: 3, unchanged: 0, skipped: 0 };
     const { page, close } = await reader(browser, { locale: "zh-CN" });
-    await page.route("**/api/jobs/*", (route) => route.fulfill({ json: { id: "x", state: "done", done: 2, total: 2, result: { sessionId: null, report: { totals, report: { items } } }, error: null } }));
+    await page.route("**/api/jobs/*", (route) =>
+      route.fulfill({
+        json: {
+          id: "x",
+          state: "done",
+          done: 2,
+          total: 2,
+          result: { sessionId: null, report: { totals, report: { items } } },
+          error: null,
+        },
+      }),
+    );
     await page.goto(server.base);
-    await chooses(page, "导入聊天和压缩包", { name: "all.jsonl", mimeType: "application/octet-stream", buffer: Buffer.from(lines(header(), greeting)) });
+    await chooses(page, "导入聊天和压缩包", {
+      name: "all.jsonl",
+      mimeType: "application/octet-stream",
+      buffer: Buffer.from(lines(header(), greeting)),
+    });
     await page.getByRole("dialog").getByRole("button", { name: "导入" }).click();
     const report = page.getByRole("dialog", { name: "导入报告" });
     const said = (name) => report.getByRole("region", { name, exact: true }).getByRole("listitem").innerText();
@@ -239,12 +332,47 @@ describe("years of another program", () => {
 
   test("thousands of findings are drawn piece by piece, on a phone and in Chinese too", async () => {
     const server = await house();
-    const items = Array.from({ length: 5_000 }, (_, n) => ({ kind: "session", name: `Chat ${n}`, file: `chats/Ivo/Chat ${n}.jsonl`, id: null, fate: "works", findings: [{ fate: "skipped", code: "bad_line", line: n + 2, count: 1, message: "not JSON" }] }));
-    const totals = { characters: 0, personas: 0, sessions: 5_000, messages: 10_000, chats: 5_000, unchanged: 0, skipped: 5_000 };
-    const { page, close } = await reader(browser, { locale: "zh-CN", viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
-    await page.route("**/api/jobs/*", (route) => route.fulfill({ json: { id: "x", state: "done", done: 2, total: 2, result: { sessionId: null, report: { totals, report: { items } } }, error: null } }));
+    const items = Array.from({ length: 5_000 }, (_, n) => ({
+      kind: "session",
+      name: `Chat ${n}`,
+      file: `chats/Ivo/Chat ${n}.jsonl`,
+      id: null,
+      fate: "works",
+      findings: [{ fate: "skipped", code: "bad_line", line: n + 2, count: 1, message: "not JSON" }],
+    }));
+    const totals = {
+      characters: 0,
+      personas: 0,
+      sessions: 5_000,
+      messages: 10_000,
+      chats: 5_000,
+      unchanged: 0,
+      skipped: 5_000,
+    };
+    const { page, close } = await reader(browser, {
+      locale: "zh-CN",
+      viewport: { width: 390, height: 844 },
+      hasTouch: true,
+      isMobile: true,
+    });
+    await page.route("**/api/jobs/*", (route) =>
+      route.fulfill({
+        json: {
+          id: "x",
+          state: "done",
+          done: 2,
+          total: 2,
+          result: { sessionId: null, report: { totals, report: { items } } },
+          error: null,
+        },
+      }),
+    );
     await page.goto(server.base);
-    await chooses(page, "导入聊天和压缩包", { name: "all.jsonl", mimeType: "application/octet-stream", buffer: Buffer.from(lines(header(), greeting)) });
+    await chooses(page, "导入聊天和压缩包", {
+      name: "all.jsonl",
+      mimeType: "application/octet-stream",
+      buffer: Buffer.from(lines(header(), greeting)),
+    });
     await page.getByRole("dialog").getByRole("button", { name: "导入" }).tap();
     const report = page.getByRole("dialog", { name: "导入报告" });
     await report.getByText("5,000 个故事").waitFor();
@@ -255,7 +383,10 @@ describe("years of another program", () => {
     await report.getByText("第 5001 行").waitFor();
     assert.equal(await report.getByRole("region").count(), 1);
     await check(page, "a report on a phone");
-    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing leads beyond the screen");
+    assert.ok(
+      await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+      "nothing leads beyond the screen",
+    );
     await close();
   });
 });

@@ -3,7 +3,21 @@ import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
 import { at, forked, isAt, openTree, placeOf, put, seen, tree } from "./support/overview.mjs";
-import { REFUSED, browser, chat, check, clotho, composer, last, messageOf, model, newStory, open, session, texts } from "./support/stage.mjs";
+import {
+  REFUSED,
+  browser,
+  chat,
+  check,
+  clotho,
+  composer,
+  last,
+  messageOf,
+  model,
+  newStory,
+  open,
+  session,
+  texts,
+} from "./support/stage.mjs";
 
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 
@@ -18,7 +32,10 @@ describe("the tree of a story", () => {
     page.on("request", (request) => asked.push(request.url()));
     await page.getByRole("button", { name: /^Story tree/ }).click();
     await tree(page).waitFor();
-    assert.ok(asked.some((url) => /\/overview\w*\.js$/.test(url)), "what draws it comes with the first use");
+    assert.ok(
+      asked.some((url) => /\/overview\w*\.js$/.test(url)),
+      "what draws it comes with the first use",
+    );
     assert.ok(page.url().endsWith(`${path}/tree`));
     await page.getByText("7 messages · 2 folded").waitFor();
     assert.equal(await placeOf(page, side[0]), null);
@@ -69,7 +86,11 @@ describe("the tree of a story", () => {
     await until(() => tree(page).evaluate((box) => box === document.activeElement), "the tree has the keyboard");
     await page.keyboard.press("Home");
     await isAt(page, "Beginning");
-    for (const words of ["The map is not finished.", "You: To the north.", "Snow., current branch, 2 messages folded"]) {
+    for (const words of [
+      "The map is not finished.",
+      "You: To the north.",
+      "Snow., current branch, 2 messages folded",
+    ]) {
       await page.keyboard.press("ArrowDown");
       await isAt(page, words);
     }
@@ -81,10 +102,23 @@ describe("the tree of a story", () => {
     await isAt(page, "You: To the harbour.");
     await page.keyboard.press("ArrowRight");
     await isAt(page, "You: To the hills.");
-    assert.deepEqual(await tree(page).getByRole("treeitem").evaluateAll((all) => all.map((one) => `${one.getAttribute("aria-level")}: ${one.textContent}`)), ["4: Snow., current branch", "5: You: To the harbour., current branch", "5: You: To the hills.", "6: A path through thorns."]);
+    assert.deepEqual(
+      await tree(page)
+        .getByRole("treeitem")
+        .evaluateAll((all) => all.map((one) => `${one.getAttribute("aria-level")}: ${one.textContent}`)),
+      [
+        "4: Snow., current branch",
+        "5: You: To the harbour., current branch",
+        "5: You: To the hills.",
+        "6: A path through thorns.",
+      ],
+    );
     await page.keyboard.press("Enter");
     await reads(page, "To the hills.");
-    await until(() => page.locator(".tree-message").evaluate((box) => box === document.activeElement), "what is read has the keyboard");
+    await until(
+      () => page.locator(".tree-message").evaluate((box) => box === document.activeElement),
+      "what is read has the keyboard",
+    );
     await page.keyboard.press("Escape");
     await until(() => tree(page).evaluate((box) => box === document.activeElement), "the tree has it again");
     await page.keyboard.press("Shift+F10");
@@ -105,7 +139,8 @@ describe("the tree of a story", () => {
   test("S4-15: back leaves the chat as it was: what is typed, where it is scrolled to, and the keyboard in the field", async () => {
     const path = await newStory();
     let parentId = (await session(path)).activeLeafId;
-    for (let i = 0; i < 30; i += 1) parentId = await put(path, parentId, i % 2 ? "assistant" : "user", `Step ${i}. ${"On and on. ".repeat(20)}`);
+    for (let i = 0; i < 30; i += 1)
+      parentId = await put(path, parentId, i % 2 ? "assistant" : "user", `Step ${i}. ${"On and on. ".repeat(20)}`);
     const { page, close } = await open(path);
     await composer(page).fill("A thought that is not sent");
     await messageOf(page, parentId).waitFor();
@@ -134,7 +169,8 @@ describe("the tree of a story", () => {
     const path = await newStory();
     let parentId = (await session(path)).activeLeafId;
     const ids = [];
-    for (let i = 0; i < 12; i += 1) ids.push((parentId = await put(path, parentId, i % 2 ? "assistant" : "user", `Step ${i}.`)));
+    for (let i = 0; i < 12; i += 1)
+      ids.push((parentId = await put(path, parentId, i % 2 ? "assistant" : "user", `Step ${i}.`)));
     const { page, close } = await open(path);
     await openTree(page);
     await page.getByRole("button", { name: "Fold straight sections" }).click();
@@ -144,7 +180,13 @@ describe("the tree of a story", () => {
     await isAt(page, "12 messages");
     await page.reload();
     await tree(page).waitFor();
-    await until(async () => page.getByRole("button", { name: "Fold straight sections" }).evaluate((one) => one.getAttribute("aria-pressed") === "true"), "it is as it was");
+    await until(
+      async () =>
+        page
+          .getByRole("button", { name: "Fold straight sections" })
+          .evaluate((one) => one.getAttribute("aria-pressed") === "true"),
+      "it is as it was",
+    );
     const run = await seen(page, ids[4]);
     await page.mouse.click(run.x, run.y);
     await tree(page).focus();
@@ -159,10 +201,16 @@ describe("the tree of a story", () => {
     const { page, close } = await open(path, { reducedMotion: "no-preference" });
     await openTree(page);
     const held = model.hold(["A gull.", " It cries."]);
-    const { generations } = await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[3], content: "I listen.", generate: true });
+    const { generations } = await clotho.api("POST", `${chat(path)}/message`, {
+      parentId: ids[3],
+      content: "I listen.",
+      generate: true,
+    });
     await isAt(page, "You: I listen., current message");
     await fold(page).click();
-    await tree(page).getByRole("treeitem", { name: /being written/ }).waitFor();
+    await tree(page)
+      .getByRole("treeitem", { name: /being written/ })
+      .waitFor();
     await tree(page).focus();
     await page.keyboard.press("ArrowDown");
     await isAt(page, "being written");
@@ -177,8 +225,19 @@ describe("the tree of a story", () => {
     await isAt(page, "excluded from prompt");
     assert.ok(generations.length > 0);
     // Nothing changes now: nothing is drawn.
-    const still = () => page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(document.querySelector("tree-canvas").frames)))));
-    await until(async () => (await still()) === (await still()), "it is quiet");
+    const still = () =>
+      page.evaluate(
+        () =>
+          new Promise((resolve) =>
+            requestAnimationFrame(() =>
+              requestAnimationFrame(() => resolve(document.querySelector("tree-canvas").frames)),
+            ),
+          ),
+      );
+    await until(async () => {
+      const before = await still();
+      return before === (await still());
+    }, "it is quiet");
     await close();
   });
 
@@ -191,14 +250,32 @@ describe("the tree of a story", () => {
       await page.locator('.message.generating article[aria-busy="true"]').waitFor();
       await openTree(page);
       await fold(page).click();
-      await tree(page).getByRole("treeitem", { name: /being written/ }).waitFor();
+      await tree(page)
+        .getByRole("treeitem", { name: /being written/ })
+        .waitFor();
       // Two pictures of the same card, of which the second is drawn because something wants it, or never.
-      const frames = () => page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(document.querySelector("tree-canvas").frames)))));
-      if (reducedMotion === "reduce") await until(async () => (await frames()) === (await frames()), "it is still");
+      const frames = () =>
+        page.evaluate(
+          () =>
+            new Promise((resolve) =>
+              requestAnimationFrame(() =>
+                requestAnimationFrame(() => resolve(document.querySelector("tree-canvas").frames)),
+              ),
+            ),
+        );
+      const isStill = async () => {
+        const before = await frames();
+        return before === (await frames());
+      };
+      if (reducedMotion === "reduce") await until(isStill, "it is still");
       else {
         const some = await frames();
         await until(async () => (await frames()) > some + 5, "it breathes");
-        const picture = () => page.locator("tree-canvas canvas").first().evaluate((canvas) => canvas.toDataURL());
+        const picture = () =>
+          page
+            .locator("tree-canvas canvas")
+            .first()
+            .evaluate((canvas) => canvas.toDataURL());
         const one = await picture();
         await until(async () => (await picture()) !== one, "and is seen to");
       }

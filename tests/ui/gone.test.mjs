@@ -2,14 +2,33 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { test, until } from "./support/browser.mjs";
-import { REFUSED, chat, choose, clotho, composer, last, line, messageOf, model, newStory, open, openGrown, say, replyIsThere, session, texts, use } from "./support/stage.mjs";
+import {
+  REFUSED,
+  chat,
+  choose,
+  clotho,
+  composer,
+  last,
+  line,
+  messageOf,
+  model,
+  newStory,
+  open,
+  openGrown,
+  say,
+  replyIsThere,
+  session,
+  texts,
+  use,
+} from "./support/stage.mjs";
 
 const edit = (path, ...operations) => clotho.api("PUT", `${chat(path)}/tree/edit`, { operations });
 const purge = (path, nodeId) => edit(path, { op: "purge", nodeId, confirm: true });
 const stored = (page) => page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]));
 /** All that the page holds, folded or hidden as it may be. @param {import("playwright-core").Page} page */
 const held = (page) => page.evaluate(() => document.body.innerHTML);
-const isFree = (page, word) => until(async () => !(await held(page)).includes(word), `nothing on the page says ${word}`);
+const isFree = (page, word) =>
+  until(async () => !(await held(page)).includes(word), `nothing on the page says ${word}`);
 
 describe("what was thrown away for good", () => {
   test("S0-56 domain 2.16: an open search and an open comparison let go of it at once", async () => {
@@ -28,7 +47,8 @@ describe("what was thrown away for good", () => {
     await page.getByRole("button", { name: "Menu", exact: true }).click();
     await page.locator(".menu:popover-open").getByRole("button", { name: "Branches", exact: true }).click();
     const dialog = page.getByRole("dialog");
-    for (const name of ["To the harbour.", "To the hills."]) await dialog.getByRole("checkbox", { name: `Compare “${name}”` }).check();
+    for (const name of ["To the harbour.", "To the hills."])
+      await dialog.getByRole("checkbox", { name: `Compare “${name}”` }).check();
     await dialog.getByRole("button", { name: "Compare", exact: true }).click();
     await dialog.locator(".contents").getByText("To the harbour.").waitFor();
     await purge(path, ids[2]);
@@ -43,7 +63,10 @@ describe("what was thrown away for good", () => {
     model.say(["A secret marzipan."]);
     await say(page, "Tell me of truffles.");
     await replyIsThere(page);
-    await until(async () => ((await page.locator("p[aria-live]").textContent()) ?? "").includes("marzipan"), "the reply is read out");
+    await until(
+      async () => ((await page.locator("p[aria-live]").textContent()) ?? "").includes("marzipan"),
+      "the reply is read out",
+    );
     model.say(["As you wish."]);
     await say(page, "Go on.");
     await last(page).getByText("As you wish.").waitFor();
@@ -95,7 +118,10 @@ describe("an edit of a message that was thrown away for good", () => {
 
   test("S4-17 domain 2.16: where the page was elsewhere meanwhile, it goes when the story is opened; what only lies in the stash stays", async () => {
     const { path, ids, page, close } = await openGrown({ expected: REFUSED }, "Masts with marzipan.");
-    for (const [i, text] of [[1, "Snow and truffles."], [3, "Masts with marzipan, twice."]]) {
+    for (const [i, text] of [
+      [1, "Snow and truffles."],
+      [3, "Masts with marzipan, twice."],
+    ]) {
       await use(messageOf(page, ids[i]), "Edit");
       await field(page).fill(text);
     }

@@ -61,7 +61,8 @@ describe("grafting on the tree", () => {
     const [here, there] = [await seen(page, side[1]), await seen(page, ids[3])];
     await touch("touchStart", here);
     await page.locator('tree-canvas canvas[data-doing="held"]').waitFor();
-    for (const part of [0.3, 0.6, 1]) await touch("touchMove", { x: here.x + (there.x - here.x) * part, y: here.y + (there.y - here.y) * part });
+    for (const part of [0.3, 0.6, 1])
+      await touch("touchMove", { x: here.x + (there.x - here.x) * part, y: here.y + (there.y - here.y) * part });
     await bar(page).getByText("Below “Masts in the dusk.”").waitFor();
     await touch("touchEnd");
     await isPut(page);
@@ -70,7 +71,10 @@ describe("grafting on the tree", () => {
     await touch("touchStart", rested);
     await page.locator('tree-canvas canvas[data-doing="held"]').waitFor();
     await touch("touchEnd");
-    await page.locator(".menu:popover-open").getByRole("button", { name: "Delete, with everything after it" }).waitFor();
+    await page
+      .locator(".menu:popover-open")
+      .getByRole("button", { name: "Delete, with everything after it" })
+      .waitFor();
     await close();
   });
 
@@ -89,7 +93,11 @@ describe("grafting on the tree", () => {
     const before = (await session(path)).op;
     await page.keyboard.press("Control+z");
     await bar(page).waitFor({ state: "detached" });
-    assert.equal((await session(path)).op, before, "what was only taken up is laid down again, and nothing of the story is taken back");
+    assert.equal(
+      (await session(path)).op,
+      before,
+      "what was only taken up is laid down again, and nothing of the story is taken back",
+    );
     await takeUp();
     await page.keyboard.press("ArrowUp");
     await isAt(page, "You: To the hills.");

@@ -5,7 +5,13 @@ import { reader, test, until } from "./support/browser.mjs";
 import { purseStory } from "./support/purse.mjs";
 import { browser, check, model, own } from "./support/stage.mjs";
 
-const bar = (/** @type {string} */ title, /** @type {object} */ hint) => ({ title, type: "integer", minimum: 0, maximum: 10, "x-ui": hint });
+const bar = (/** @type {string} */ title, /** @type {object} */ hint) => ({
+  title,
+  type: "integer",
+  minimum: 0,
+  maximum: 10,
+  "x-ui": hint,
+});
 const SCHEMA = {
   title: "Signs",
   type: "object",
@@ -15,7 +21,13 @@ const SCHEMA = {
     counted: { title: "Counted", type: "integer" },
     coins: bar("Coins", "chip"),
     mood: { title: "Mood", type: "string", "x-ui": "chip" },
-    place: { title: "Place", description: "Where you are", type: "string", enum: ["gate", "hall"], "x-ui": { as: "chip", title: { zh: "所在" }, description: { zh: "你在哪里" }, values: { zh: { gate: "城门" } } } },
+    place: {
+      title: "Place",
+      description: "Where you are",
+      type: "string",
+      enum: ["gate", "hall"],
+      "x-ui": { as: "chip", title: { zh: "所在" }, description: { zh: "你在哪里" }, values: { zh: { gate: "城门" } } },
+    },
     open: { title: "Open", type: "boolean" },
     pack: { title: "Pack", type: "object", additionalProperties: { type: "integer" }, "x-ui": "list" },
     seen: { title: "Seen", type: "array", items: { type: "string" } },
@@ -28,7 +40,14 @@ const SCHEMA = {
     people: {
       title: "People",
       type: "object",
-      additionalProperties: { title: "A person", type: "object", properties: { love: { title: "Love", type: "integer", minimum: 0, maximum: 10, default: 2 }, plan: { title: "Plan", type: "string", "x-visible": false } } },
+      additionalProperties: {
+        title: "A person",
+        type: "object",
+        properties: {
+          love: { title: "Love", type: "integer", minimum: 0, maximum: 10, default: 2 },
+          plan: { title: "Plan", type: "string", "x-visible": false },
+        },
+      },
       "x-prototype": true,
     },
   },
@@ -64,17 +83,38 @@ const panel = (page) => page.locator(".world").innerText();
 describe("hints of a schema", () => {
   test("S3-19: a bar, a bar in danger, a number, chips, a switch, lists, a text: each is drawn as what it is", async () => {
     const { page, close, row } = await signs();
-    assert.equal(await row("plain").getByRole("meter").getAttribute("aria-valuenow"), "4", "a range is a bar by itself");
+    assert.equal(
+      await row("plain").getByRole("meter").getAttribute("aria-valuenow"),
+      "4",
+      "a range is a bar by itself",
+    );
     assert.ok(!(await row("plain").locator(".danger").count()), "a low bar is only low");
     assert.equal(await row("low").locator(".danger").count(), 1);
-    assert.deepEqual([await row("counted").getByRole("meter").count(), await row("counted").locator(".chip").count(), await row("counted").locator(".value").innerText()], [0, 0, "7"]);
-    for (const [name, value] of [["coins", "6"], ["mood", "Calm"], ["place", "Gate"], ["open", "yes"]]) assert.equal(await row(name).locator(".value.chip").innerText(), value);
+    assert.deepEqual(
+      [
+        await row("counted").getByRole("meter").count(),
+        await row("counted").locator(".chip").count(),
+        await row("counted").locator(".value").innerText(),
+      ],
+      [0, 0, "7"],
+    );
+    for (const [name, value] of [
+      ["coins", "6"],
+      ["mood", "Calm"],
+      ["place", "Gate"],
+      ["open", "yes"],
+    ])
+      assert.equal(await row(name).locator(".value.chip").innerText(), value);
     assert.equal(await row("coins").getByRole("meter").count(), 0);
     assert.deepEqual(await row("pack").locator(".items li").allInnerTexts(), ["Lamp", "Rope × 2"]);
     assert.deepEqual(await row("seen").locator(".items li").allInnerTexts(), ["The gate", "The hall"]);
-    assert.deepEqual([await row("year").getByRole("meter").count(), await row("year").locator(".value").innerText()], [0, "1203"]);
+    assert.deepEqual(
+      [await row("year").getByRole("meter").count(), await row("year").locator(".value").innerText()],
+      [0, "1203"],
+    );
     assert.equal(await row("twice").locator(".value").innerText(), "8");
-    for (const name of ["fixed", "twice"]) assert.equal(await row(name).getByRole("button", { name: /^Edit/ }).count(), 0, `${name} is not changed by hand`);
+    for (const name of ["fixed", "twice"])
+      assert.equal(await row(name).getByRole("button", { name: /^Edit/ }).count(), 0, `${name} is not changed by hand`);
     assert.equal(await row("place").locator(".label").getAttribute("title"), "Where you are");
     await check(page, "every hint");
     // What is only shown as a text is still a number.
@@ -117,7 +157,13 @@ describe("hints of a schema", () => {
   });
 
   test("S3-19: titles, descriptions and names of values are in the reader's language, on a narrow screen too", async () => {
-    const { page, close, row } = await signs({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, locale: "zh-CN", colorScheme: "dark" });
+    const { page, close, row } = await signs({
+      viewport: { width: 390, height: 844 },
+      hasTouch: true,
+      isMobile: true,
+      locale: "zh-CN",
+      colorScheme: "dark",
+    });
     await page.getByRole("navigation").getByRole("button", { name: "状态" }).click();
     await row("place").getByText("所在").waitFor();
     assert.equal(await row("place").locator(".value.chip").innerText(), "城门");

@@ -6,7 +6,7 @@ import { launch } from "./support/browser.mjs";
 
 const STATIC = new URL("../../static/", import.meta.url);
 /** A mask may cut off all but the middle: there the ground reaches to the edge, and the sign is small enough. */
-const SIZES = { "192": [192, 1, "8"], "512": [512, 1, "8"], "maskable-512": [512, 0.72, "0"] };
+const SIZES = { 192: [192, 1, "8"], 512: [512, 1, "8"], "maskable-512": [512, 0.72, "0"] };
 
 const svg = await readFile(new URL("icon.svg", STATIC), "utf8");
 const ground = /fill="(#\w+)"/.exec(svg)?.[1] ?? "";
@@ -16,7 +16,9 @@ for (const [name, [size, part, corner]] of Object.entries(SIZES)) {
   const page = await browser.newPage({ viewport: { width: Number(size), height: Number(size) } });
   const side = Number(size) * Number(part);
   const drawn = svg.replace('rx="8"', `rx="${corner}"`).replace("<svg ", `<svg width="${side}" height="${side}" `);
-  await page.setContent(`<body style="margin:0;display:grid;place-items:center;height:100vh;background:${part === 1 ? "transparent" : ground}">${drawn}</body>`);
+  await page.setContent(
+    `<body style="margin:0;display:grid;place-items:center;height:100vh;background:${part === 1 ? "transparent" : ground}">${drawn}</body>`,
+  );
   await writeFile(fileURLToPath(new URL(`icons/${name}.png`, STATIC)), await page.screenshot({ omitBackground: true }));
   await page.close();
 }

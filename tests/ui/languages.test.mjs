@@ -26,23 +26,40 @@ const ALIKE = /^[^a-z]*$|^(?:[\w.+-]*[A-Z/_.\d`{}][\w.+-]*|\{\w+\}|[^\w]|(?:px|m
 describe("the languages of the page", () => {
   test("every text is there in both, with the same places to fill in", () => {
     assert.ok(pairs.length > 1_000, `${pairs.length} texts`);
-    const wrong = pairs.filter(([key, english, other]) => !english.trim() || !other?.trim() || placesOf(english, key).join() !== placesOf(other, key).join());
+    const wrong = pairs.filter(
+      ([key, english, other]) =>
+        !english.trim() || !other?.trim() || placesOf(english, key).join() !== placesOf(other, key).join(),
+    );
     assert.deepEqual(wrong, []);
   });
 
   test("none is in the other language", () => {
     // A switch is written in the language that it leads to.
     const plain = pairs.filter(([key]) => key !== "command.language");
-    assert.deepEqual(plain.filter(([, english]) => isChinese(english.replace(/中文/g, ""))), []);
+    assert.deepEqual(
+      plain.filter(([, english]) => isChinese(english.replace(/中文/g, ""))),
+      [],
+    );
     const left = plain.filter(([, , other]) => !isChinese(other) && !ALIKE.test(other));
-    assert.deepEqual(left.map(([key, , other]) => `${key}: ${other}`), []);
+    assert.deepEqual(
+      left.map(([key, , other]) => `${key}: ${other}`),
+      [],
+    );
   });
 
   test("a counted text has the forms that its language has: two in English, one in Chinese", () => {
     const forms = (/** @type {string} */ text) => text.split("|").length;
-    assert.deepEqual(pairs.filter(([, english, other]) => forms(english) > 2 || forms(other) > 1), []);
+    assert.deepEqual(
+      pairs.filter(([, english, other]) => forms(english) > 2 || forms(other) > 1),
+      [],
+    );
     // Nobody reads "1 messages": a number before a word in English has both forms.
-    const counted = pairs.filter(([key, english]) => /\{n\} [a-z]+s\b/.test(english) && forms(english) === 1 && !key.endsWith(".several"));
-    assert.deepEqual(counted.map(([key, english]) => `${key}: ${english}`), []);
+    const counted = pairs.filter(
+      ([key, english]) => /\{n\} [a-z]+s\b/.test(english) && forms(english) === 1 && !key.endsWith(".several"),
+    );
+    assert.deepEqual(
+      counted.map(([key, english]) => `${key}: ${english}`),
+      [],
+    );
   });
 });

@@ -101,7 +101,13 @@ describe("on a slow machine", () => {
   });
 
   test("an entry that was deleted while its book was read again does not come back", async () => {
-    const { id } = await clotho.api("POST", "/api/lorebooks", { name: "Late", entries: [{ uid: 1, comment: "Gull", content: "White." }, { uid: 2, comment: "Tern", content: "Grey." }] });
+    const { id } = await clotho.api("POST", "/api/lorebooks", {
+      name: "Late",
+      entries: [
+        { uid: 1, comment: "Gull", content: "White." },
+        { uid: 2, comment: "Tern", content: "Grey." },
+      ],
+    });
     const { page, close } = await reader(browser);
     await page.goto(clotho.base);
     await page.getByRole("button", { name: "Lorebooks" }).click();
@@ -112,17 +118,23 @@ describe("on a slow machine", () => {
     let letGo = () => {};
     const held = new Promise((resolve) => (letGo = () => resolve(undefined)));
     let isAsked = false;
-    await page.route(`**/api/lorebooks/${id}/entries?**`, async (route) => {
-      const old = await route.fetch();
-      isAsked = true;
-      await held;
-      await route.fulfill({ response: old });
-    }, { times: 1 });
+    await page.route(
+      `**/api/lorebooks/${id}/entries?**`,
+      async (route) => {
+        const old = await route.fetch();
+        isAsked = true;
+        await held;
+        await route.fulfill({ response: old });
+      },
+      { times: 1 },
+    );
     await page.evaluate(() => dispatchEvent(new Event("focus")));
     await until(async () => isAsked, "the book is read again");
     await dialog.getByRole("button", { name: "Delete “Tern”" }).click();
     await dialog.getByRole("article", { name: "Tern" }).waitFor({ state: "detached" });
-    const again = page.waitForResponse((answer) => answer.url().includes(`/api/lorebooks/${id}`) && answer.request().method() === "GET");
+    const again = page.waitForResponse(
+      (answer) => answer.url().includes(`/api/lorebooks/${id}`) && answer.request().method() === "GET",
+    );
     letGo();
     await again;
     await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));

@@ -5,12 +5,29 @@ import { describe, test } from "node:test";
 import { cardAt, cardsOf, isFolded, layOut } from "../../static/src/tree/layout.ts";
 import { FLAG, countsBelow, outlineOf, restated, trunkTo } from "../../static/src/tree/outline.ts";
 
-const LEGEND = { roles: ["system", "user", "assistant"], kinds: ["root", "message", "greeting", "change", "summary", "merge"], statuses: ["generating", "complete", "error"], flags: ["disabled", "muted", "keyframe", "unread"] };
+const LEGEND = {
+  roles: ["system", "user", "assistant"],
+  kinds: ["root", "message", "greeting", "change", "summary", "merge"],
+  statuses: ["generating", "complete", "error"],
+  flags: ["disabled", "muted", "keyframe", "unread"],
+};
 
 /** An outline as the server sends it. @param {number[]} parents @param {Partial<Record<"kinds" | "flags" | "statuses", number[]>>} [more] */
 function skeleton(parents, more = {}) {
   const all = (n) => parents.map((_, i) => (i === 0 ? 0 : n));
-  return { activeLeafId: "", op: 1, ids: parents.map((_, i) => `n${i}`), parents, roles: parents.map((_, i) => 1 + (i % 2)), kinds: all(1), statuses: parents.map(() => 1), flags: parents.map(() => 0), previews: parents.map((_, i) => `text ${i}`), legend: LEGEND, ...more };
+  return {
+    activeLeafId: "",
+    op: 1,
+    ids: parents.map((_, i) => `n${i}`),
+    parents,
+    roles: parents.map((_, i) => 1 + (i % 2)),
+    kinds: all(1),
+    statuses: parents.map(() => 1),
+    flags: parents.map(() => 0),
+    previews: parents.map((_, i) => `text ${i}`),
+    legend: LEGEND,
+    ...more,
+  };
 }
 
 /** Numbers that look random and are the same each time. @param {number} seed */
@@ -26,18 +43,27 @@ function dice(seed) {
 function story(size, seed) {
   const roll = dice(seed);
   const parents = [-1];
-  for (let i = 1; i < size; i += 1) parents.push(i === 1 || roll(100) < 55 ? i - 1 : roll(3) > 0 ? parents[i - 1] < 0 ? 0 : parents[i - 1] : roll(i));
+  for (let i = 1; i < size; i += 1)
+    parents.push(i === 1 || roll(100) < 55 ? i - 1 : roll(3) > 0 ? Math.max(parents[i - 1], 0) : roll(i));
   return parents;
 }
 
-const open = (outline, end, more = {}) => ({ trunk: trunkTo(outline, end), sides: false, flipped: new Set(), runs: false, openRuns: new Set(), ...more });
+const open = (outline, end, more = {}) => ({
+  trunk: trunkTo(outline, end),
+  sides: false,
+  flipped: new Set(),
+  runs: false,
+  openRuns: new Set(),
+  ...more,
+});
 
 /** The same rules, taken literally: recursion, and sets of all places that are taken or that a line passes over. */
 function slowly({ size, parent, trunk }) {
   const below = Array.from({ length: size }, () => []);
   for (let i = 1; i < size; i += 1) below[parent[i]].push(i);
   const tall = (i) => 1 + Math.max(0, ...below[i].map(tall));
-  const heirOf = (i) => below[i].find((child) => trunk[child] === 1) ?? below[i].toSorted((a, b) => tall(b) - tall(a) || a - b)[0];
+  const heirOf = (i) =>
+    below[i].find((child) => trunk[child] === 1) ?? below[i].toSorted((a, b) => tall(b) - tall(a) || a - b)[0];
   const taken = new Set();
   const passed = new Set();
   const column = [];
@@ -45,7 +71,8 @@ function slowly({ size, parent, trunk }) {
     const chain = [];
     for (let i = start; i !== undefined; i = heirOf(i)) chain.push(i);
     let at = from;
-    const isBlocked = (_, step) => taken.has(`${at}/${top + step}`) || (step > 0 && passed.has(`${at}/${top + step - 1}`));
+    const isBlocked = (_, step) =>
+      taken.has(`${at}/${top + step}`) || (step > 0 && passed.has(`${at}/${top + step - 1}`));
     while (chain.some(isBlocked)) at += 1;
     for (let over = from; over < at; over += 1) passed.add(`${over}/${top - 1}`);
     chain.forEach((i, step) => (taken.add(`${at}/${top + step}`), (column[i] = at)));
@@ -80,29 +107,64 @@ describe("the outline of a tree", () => {
   test("changes by hand are no messages: what follows one follows the message before it", () => {
     const outline = outlineOf(skeleton([-1, 0, 1, 2, 2, 1], { kinds: [0, 1, 3, 1, 3, 3] }));
     assert.deepEqual([outline.size, outline.ids, [...outline.parent]], [3, ["n0", "n1", "n3"], [-1, 0, 1]]);
-    assert.deepEqual(["n2", "n4", "n5"].map((id) => outline.at.get(id)), [1, 1, 1]);
+    assert.deepEqual(
+      ["n2", "n4", "n5"].map((id) => outline.at.get(id)),
+      [1, 1, 1],
+    );
     assert.equal(outline.ends.size, 0, "a message follows");
     const end = outlineOf(skeleton([-1, 0, 1, 2], { kinds: [0, 1, 3, 3] }));
     assert.deepEqual([...end.ends], [[1, "n3"]]);
   });
 
   test("parents come before children, the eldest child right behind its parent, and what is known of each stays with it", () => {
-    const outline = outlineOf(skeleton([-1, 0, 0, 1, 2, 1], { flags: [0, 1, 2, 8, 4, 0], statuses: [1, 1, 1, 0, 2, 1], kinds: [0, 1, 4, 1, 5, 1] }));
+    const outline = outlineOf(
+      skeleton([-1, 0, 0, 1, 2, 1], {
+        flags: [0, 1, 2, 8, 4, 0],
+        statuses: [1, 1, 1, 0, 2, 1],
+        kinds: [0, 1, 4, 1, 5, 1],
+      }),
+    );
     assert.deepEqual(outline.ids, ["n0", "n1", "n3", "n5", "n2", "n4"]);
     assert.deepEqual([...outline.parent], [-1, 0, 1, 1, 0, 4]);
     const has = (id) => outline.flags[outline.at.get(id)] & ~FLAG.mine;
-    assert.deepEqual(["n1", "n2", "n3", "n4", "n5"].map(has), [FLAG.disabled, FLAG.muted | FLAG.summary, FLAG.unread | FLAG.writing, FLAG.failed | FLAG.merge, 0]);
+    assert.deepEqual(["n1", "n2", "n3", "n4", "n5"].map(has), [
+      FLAG.disabled,
+      FLAG.muted | FLAG.summary,
+      FLAG.unread | FLAG.writing,
+      FLAG.failed | FLAG.merge,
+      0,
+    ]);
     assert.deepEqual([...countsBelow(outline)], [5, 2, 0, 0, 1, 0]);
     assert.deepEqual([...trunkTo(outline, 3)], [1, 1, 0, 1, 0, 0]);
   });
 
   test("takes a new state of messages without being read again, and tells when it does not know one of them", () => {
     const outline = outlineOf(skeleton([-1, 0, 1, 2], { kinds: [0, 1, 1, 3], flags: [0, 1, 8, 0] }));
-    const next = restated(outline, [{ id: "n1", isEnabled: true, effects: "muted" }, { id: "n2", isEnabled: false, isUnread: false }]);
-    assert.deepEqual(["n1", "n2"].map((id) => next.flags[next.at.get(id)] & ~FLAG.mine), [FLAG.muted, FLAG.disabled]);
-    assert.deepEqual(["n1", "n2"].map((id) => outline.flags[outline.at.get(id)] & ~FLAG.mine), [FLAG.disabled, FLAG.unread], "what was drawn stays as it was");
-    assert.deepEqual([...restated(outline, [{ id: "n3", isEnabled: false }]).flags], [...outline.flags], "a change by hand is not its message");
-    assert.equal(restated(outline, [{ id: "n1", isEnabled: true }, { id: "elsewhere", isEnabled: true }]), null);
+    const next = restated(outline, [
+      { id: "n1", isEnabled: true, effects: "muted" },
+      { id: "n2", isEnabled: false, isUnread: false },
+    ]);
+    assert.deepEqual(
+      ["n1", "n2"].map((id) => next.flags[next.at.get(id)] & ~FLAG.mine),
+      [FLAG.muted, FLAG.disabled],
+    );
+    assert.deepEqual(
+      ["n1", "n2"].map((id) => outline.flags[outline.at.get(id)] & ~FLAG.mine),
+      [FLAG.disabled, FLAG.unread],
+      "what was drawn stays as it was",
+    );
+    assert.deepEqual(
+      [...restated(outline, [{ id: "n3", isEnabled: false }]).flags],
+      [...outline.flags],
+      "a change by hand is not its message",
+    );
+    assert.equal(
+      restated(outline, [
+        { id: "n1", isEnabled: true },
+        { id: "elsewhere", isEnabled: true },
+      ]),
+      null,
+    );
   });
 
   test("nothing at all is no tree", () => {
@@ -117,7 +179,10 @@ describe("a layout", () => {
     for (let seed = 1; seed <= 150; seed += 1) {
       const roll = dice(seed * 7919);
       const outline = outlineOf(skeleton(story(1 + roll(60), seed)));
-      const cards = cardsOf(outline, open(outline, roll(outline.size), { sides: seed % 3 === 0, flipped: new Set([roll(outline.size)]) }));
+      const cards = cardsOf(
+        outline,
+        open(outline, roll(outline.size), { sides: seed % 3 === 0, flipped: new Set([roll(outline.size)]) }),
+      );
       const layout = layOut(cards);
       sound(cards, layout);
       assert.deepEqual([...layout.column], slowly(cards), `seed ${seed}`);
@@ -128,7 +193,10 @@ describe("a layout", () => {
     const outline = outlineOf(skeleton([-1, 0, 1, 1, 1, 1]));
     const cards = cardsOf(outline, open(outline, outline.at.get("n3")));
     const { column } = layOut(cards);
-    assert.deepEqual(["n2", "n3", "n4", "n5"].map((id) => column[outline.at.get(id)]), [1, 0, 2, 3]);
+    assert.deepEqual(
+      ["n2", "n3", "n4", "n5"].map((id) => column[outline.at.get(id)]),
+      [1, 0, 2, 3],
+    );
   });
 
   test("holds for ten thousand messages of a story, folded or not", () => {
@@ -162,8 +230,14 @@ describe("folding", () => {
     const folding = open(outline, at(8), { sides: true });
     const cards = cardsOf(outline, folding);
     assert.equal(cards.size, 9);
-    assert.deepEqual([1, 6, 2].map((id) => cards.hidden[cards.cardOf[at(id)]]), [3, 1, 0]);
-    assert.deepEqual([1, 6, 2].map((id) => cards.foldable[cards.cardOf[at(id)]]), [1, 1, 0]);
+    assert.deepEqual(
+      [1, 6, 2].map((id) => cards.hidden[cards.cardOf[at(id)]]),
+      [3, 1, 0],
+    );
+    assert.deepEqual(
+      [1, 6, 2].map((id) => cards.foldable[cards.cardOf[at(id)]]),
+      [1, 1, 0],
+    );
     assert.equal(cards.cardOf[at(11)], -1);
     const one = cardsOf(outline, { ...folding, flipped: new Set([at(1)]) });
     assert.deepEqual([one.size, one.hidden[one.cardOf[at(1)]], one.foldable[one.cardOf[at(1)]]], [12, 0, 1]);

@@ -79,9 +79,14 @@ describe("work in rounds", () => {
 });
 
 describe("words that a passage could be looked up by", () => {
-  const check = (/** @type {string} */ text, /** @type {string[]} */ names, /** @type {string[]} */ expected) => test(`S4-61: ${text.slice(0, 60)}`, () => assert.deepEqual(keywordsOf(text, names), expected));
+  const check = (/** @type {string} */ text, /** @type {string[]} */ names, /** @type {string[]} */ expected) =>
+    test(`S4-61: ${text.slice(0, 60)}`, () => assert.deepEqual(keywordsOf(text, names), expected));
 
-  check("Rin: Wait. The Keeper of Saint Orme lights “the Grey Lamp”. Nobody saw the Grey Lamp.", ["Rin", "Ann"], ["Rin", "Grey Lamp", "Keeper of Saint Orme"]);
+  check(
+    "Rin: Wait. The Keeper of Saint Orme lights “the Grey Lamp”. Nobody saw the Grey Lamp.",
+    ["Rin", "Ann"],
+    ["Rin", "Grey Lamp", "Keeper of Saint Orme"],
+  );
   check("Snow fell. He liked Snow. I’m cold, said Mara’s brother.", [], ["Snow", "Mara"]);
   check("“Wait for the tide,” she says. “What a night it is” is all. nothing else", [], []);
   check("林澈举起「灰灯」，说：“要么跳，要么走。”《潮汐录》里写过。", ["林澈", "我"], ["林澈", "灰灯", "潮汐录"]);
@@ -96,12 +101,27 @@ describe("words that a passage could be looked up by", () => {
 });
 
 describe("summaries", () => {
-  const of = (id, level, nodeIds, isStale = false) => ({ id, level, nodeIds, isStale, content: id, firstId: nodeIds[0], lastId: nodeIds.at(-1), isEdited: false });
+  const of = (id, level, nodeIds, isStale = false) => ({
+    id,
+    level,
+    nodeIds,
+    isStale,
+    content: id,
+    firstId: nodeIds[0],
+    lastId: nodeIds.at(-1),
+    isEdited: false,
+  });
   const shape = (chapters) => chapters.map(({ one, parts }) => (parts.length > 0 ? [one.id, ...shape(parts)] : one.id));
 
   test("S3-09: a chapter is around what it was made of, the nearest one first, and what holds is in none that does not", () => {
     const pieces = [of("a", 1, ["1", "2"]), of("b", 1, ["3", "4"]), of("c", 1, ["5"]), of("d", 1, ["6"])];
-    const all = [...pieces.slice(0, 2), of("ab", 2, ["1", "2", "3", "4"]), pieces[2], of("abc", 3, ["1", "2", "3", "4", "5"]), pieces[3]];
+    const all = [
+      ...pieces.slice(0, 2),
+      of("ab", 2, ["1", "2", "3", "4"]),
+      pieces[2],
+      of("abc", 3, ["1", "2", "3", "4", "5"]),
+      pieces[3],
+    ];
     assert.deepEqual(shape(nested(all)), [["abc", ["ab", "a", "b"], "c"], "d"]);
     assert.deepEqual(shape(nested([pieces[0], pieces[1], of("old", 2, ["1", "2", "3"], true)])), ["a", "b", "old"]);
     assert.deepEqual(shape(nested([of("a", 1, ["1"], true), of("old", 2, ["1", "2"], true)])), [["old", "a"]]);
@@ -110,10 +130,17 @@ describe("summaries", () => {
 });
 
 describe("the rows of a world", () => {
-  const properties = { love: { type: "integer" }, secret: { type: "string", "x-visible": "love >= 20" }, place: { properties: { room: {}, trap: { "x-visible": "love >= 5" } } } };
+  const properties = {
+    love: { type: "integer" },
+    secret: { type: "string", "x-visible": "love >= 20" },
+    place: { properties: { room: {}, trap: { "x-visible": "love >= 5" } } },
+  };
   const rowsOf = (hidden) => {
     const vars = { mine: { love: 9, secret: "a spy", place: { room: "hall", trap: true } } };
-    const [group] = groupsOf({ world: { vars }, schemas: [{ plugin: "mine", root: "/mine", schema: { properties }, hidden }] }, "en");
+    const [group] = groupsOf(
+      { world: { vars }, schemas: [{ plugin: "mine", root: "/mine", schema: { properties }, hidden }] },
+      "en",
+    );
     return group.rows.flatMap(({ path, rows }) => [path, ...rows.map((row) => row.path)]);
   };
 
@@ -125,21 +152,56 @@ describe("the rows of a world", () => {
   });
 
   test("of maps and lists of things that have parts, hidden parts are seen nowhere: not in a row, not as a text, not by name", () => {
-    const person = { title: "A person", properties: { love: { type: "integer", minimum: 0, maximum: 9 }, plan: { type: "string", "x-visible": false }, diary: { type: "string" } } };
-    const properties = { people: { type: "object", additionalProperties: { $ref: "#/$defs/person" } }, listed: { type: "object", "x-ui": "list", additionalProperties: person }, met: { type: "array", items: person } };
+    const person = {
+      title: "A person",
+      properties: {
+        love: { type: "integer", minimum: 0, maximum: 9 },
+        plan: { type: "string", "x-visible": false },
+        diary: { type: "string" },
+      },
+    };
+    const properties = {
+      people: { type: "object", additionalProperties: { $ref: "#/$defs/person" } },
+      listed: { type: "object", "x-ui": "list", additionalProperties: person },
+      met: { type: "array", items: person },
+    };
     const one = { love: 3, plan: "poison", diary: "dear" };
-    const at = { world: { vars: { mine: { people: { rin: one }, listed: { rin: one }, met: [one] } } }, schemas: [{ plugin: "mine", root: "/mine", schema: { properties, $defs: { person } }, hidden: ["/mine/people/rin/diary", "/mine/listed/rin/diary"] }] };
+    const at = {
+      world: { vars: { mine: { people: { rin: one }, listed: { rin: one }, met: [one] } } },
+      schemas: [
+        {
+          plugin: "mine",
+          root: "/mine",
+          schema: { properties, $defs: { person } },
+          hidden: ["/mine/people/rin/diary", "/mine/listed/rin/diary"],
+        },
+      ],
+    };
     const [group] = groupsOf(at, "en");
     const [people, listed, met] = group.rows;
-    assert.deepEqual([people.kind, people.rows.map(({ label, kind, rows }) => [label, kind, rows.map((row) => [row.path, row.kind])])], ["group", [["Rin", "group", [["/mine/people/rin/love", "bar"]]]]]);
-    assert.deepEqual([listed.kind, listed.seen, met.kind, met.seen], ["map", { rin: { love: 3 } }, "list", [{ love: 3, diary: "dear" }]]);
-    for (const path of ["/mine/people/rin/plan", "/mine/people/tomas/plan", "/mine/people/rin/diary", "/mine/met/0/plan"]) assert.ok(isConcealed(at, path), path);
-    for (const path of ["/mine/people/rin/love", "/mine/people/tomas", "/mine/met/0/diary", "/other/plan"]) assert.ok(!isConcealed(at, path), path);
+    assert.deepEqual(
+      [people.kind, people.rows.map(({ label, kind, rows }) => [label, kind, rows.map((row) => [row.path, row.kind])])],
+      ["group", [["Rin", "group", [["/mine/people/rin/love", "bar"]]]]],
+    );
+    assert.deepEqual(
+      [listed.kind, listed.seen, met.kind, met.seen],
+      ["map", { rin: { love: 3 } }, "list", [{ love: 3, diary: "dear" }]],
+    );
+    for (const path of [
+      "/mine/people/rin/plan",
+      "/mine/people/tomas/plan",
+      "/mine/people/rin/diary",
+      "/mine/met/0/plan",
+    ])
+      assert.ok(isConcealed(at, path), path);
+    for (const path of ["/mine/people/rin/love", "/mine/people/tomas", "/mine/met/0/diary", "/other/plan"])
+      assert.ok(!isConcealed(at, path), path);
   });
 });
 
 describe("what is written for machines", () => {
-  const whole = 'Snow <b>falls</b>, 3 < 4.\n\n<think>a secret</THINK>\n\nShe nods. <thinker>\n<updatevariable a=1>\n_.set("hp", 1);\n</UpdateVariable>\n<StatusPlaceHolderImpl/>\nThe end';
+  const whole =
+    'Snow <b>falls</b>, 3 < 4.\n\n<think>a secret</THINK>\n\nShe nods. <thinker>\n<updatevariable a=1>\n_.set("hp", 1);\n</UpdateVariable>\n<StatusPlaceHolderImpl/>\nThe end';
 
   test("S3-18: nothing of it is shown while a text grows, however it is cut, and what is shown stays", () => {
     let before = "";
@@ -150,7 +212,15 @@ describe("what is written for machines", () => {
       before = now;
     }
     assert.equal(before, "Snow <b>falls</b>, 3 < 4.\n\n\n\nShe nods. <thinker>\n\n\nThe end");
-    for (const [text, shown] of [["<think>hm", ""], ["<think>hm</think>\n\nHello", "Hello"], ["Hello <initvar>\nnever closed", "Hello "], ["a < b", "a < b"], ["天<think>x</THINK>地", "天地"], ["  plain", "  plain"]]) assert.equal(growing(text), shown);
+    for (const [text, shown] of [
+      ["<think>hm", ""],
+      ["<think>hm</think>\n\nHello", "Hello"],
+      ["Hello <initvar>\nnever closed", "Hello "],
+      ["a < b", "a < b"],
+      ["天<think>x</THINK>地", "天地"],
+      ["  plain", "  plain"],
+    ])
+      assert.equal(growing(text), shown);
   });
 
   test("a quotation has nothing of it either, also where it was cut within", () => {
@@ -164,11 +234,24 @@ describe("what a stranger wrote", () => {
     assert.equal(bare("Tide\u202e\u0007 gnp\u200b.exe"), "Tide gnp.exe");
     assert.equal(visible("a\u202eb\tc\r\n\u200b"), "a⟨U+202E⟩b\tc\n⟨U+200B⟩");
     assert.equal(visible("人物 👩\u200d🚀"), "人物 👩\u200d🚀");
-    assert.deepEqual([...titlesOf([{ id: "a", title: "Tide" }, { id: "b", title: "Ti\u202ede" }, { id: "c", title: "Sun" }, { id: "d" }]).values()], ["Tide (a)", "Tide (b)", "Sun", "d"]);
+    assert.deepEqual(
+      [
+        ...titlesOf([
+          { id: "a", title: "Tide" },
+          { id: "b", title: "Ti\u202ede" },
+          { id: "c", title: "Sun" },
+          { id: "d" },
+        ]).values(),
+      ],
+      ["Tide (a)", "Tide (b)", "Sun", "d"],
+    );
   });
 
   test("two texts are told line by line", () => {
-    const told = (before, after) => linesBetween(before, after).map(({ sign, text }) => `${sign}${text}`).join("|");
+    const told = (before, after) =>
+      linesBetween(before, after)
+        .map(({ sign, text }) => `${sign}${text}`)
+        .join("|");
     assert.equal(told("a\nb\nc\nd", "a\nx\nc\ny\nd"), "a|-b|+x|c|+y|d");
     assert.equal(told("a", "a"), "a");
     assert.equal(told("a\nb", "b"), "-a|b");
@@ -180,19 +263,33 @@ describe("what a stranger wrote", () => {
 
 describe("the rules of a manifest", () => {
   test("are listed with what makes them fire", () => {
-    const text = 'id = "a"\n[[rule]]\nname = "friends" # unique\nwhen = "affinity >= 20" # once\nonce = true\ndo = [\n  { op = "set", path = "met", value = true },\n]\n[[rule]]\nname = \'wages\'\nevery = 10\n[permissions]\nwhen = "no"\n';
-    assert.deepEqual(rulesOf(text), [{ name: "friends", when: "when affinity >= 20, once true" }, { name: "wages", when: "every 10" }]);
+    const text =
+      'id = "a"\n[[rule]]\nname = "friends" # unique\nwhen = "affinity >= 20" # once\nonce = true\ndo = [\n  { op = "set", path = "met", value = true },\n]\n[[rule]]\nname = \'wages\'\nevery = 10\n[permissions]\nwhen = "no"\n';
+    assert.deepEqual(rulesOf(text), [
+      { name: "friends", when: "when affinity >= 20, once true" },
+      { name: "wages", when: "every 10" },
+    ]);
     assert.deepEqual(rulesOf(""), []);
   });
 });
 
 describe("words in which two versions differ", () => {
-  const told = (one, two) => differing(one, two)?.map((parts, i) => parts.map(({ start, end }) => [one, two][i].slice(start, end)).join("|"));
+  const told = (one, two) =>
+    differing(one, two)?.map((parts, i) => parts.map(({ start, end }) => [one, two][i].slice(start, end)).join("|"));
 
   test("are found by words, of the West and of the East, in as few parts as there are", () => {
-    assert.deepEqual(told("The old gate stands open tonight.", "The new gate stands wide open."), ["old|open tonight", "new|wide open"]);
-    assert.deepEqual(told("He waits here.", "He waits."), [" here", ""].map((part) => part.trim()));
-    assert.deepEqual(told("七盏灯，第八盏刚刚熄灭。", "六盏灯，第七盏刚刚熄灭。").map((parts) => parts.length > 0), [true, true]);
+    assert.deepEqual(told("The old gate stands open tonight.", "The new gate stands wide open."), [
+      "old|open tonight",
+      "new|wide open",
+    ]);
+    assert.deepEqual(
+      told("He waits here.", "He waits."),
+      [" here", ""].map((part) => part.trim()),
+    );
+    assert.deepEqual(
+      told("七盏灯，第八盏刚刚熄灭。", "六盏灯，第七盏刚刚熄灭。").map((parts) => parts.length > 0),
+      [true, true],
+    );
     assert.deepEqual(told("同样的话。", "同样的话。"), ["", ""]);
   });
 
@@ -205,15 +302,42 @@ describe("words in which two versions differ", () => {
 
 describe("what a chart is drawn from", () => {
   test("it reaches as far as the value may and did, and never nowhere", () => {
-    assert.deepEqual(reachOf([[{ turn: 0, value: 5 }, { turn: 1, value: null }]], { minimum: 0, maximum: 20 }), [0, 20]);
-    assert.deepEqual(reachOf([[{ turn: 0, value: 25 }], [{ turn: 0, value: -3 }]], { minimum: 0, maximum: 20 }), [-3, 25]);
+    assert.deepEqual(
+      reachOf(
+        [
+          [
+            { turn: 0, value: 5 },
+            { turn: 1, value: null },
+          ],
+        ],
+        { minimum: 0, maximum: 20 },
+      ),
+      [0, 20],
+    );
+    assert.deepEqual(
+      reachOf([[{ turn: 0, value: 25 }], [{ turn: 0, value: -3 }]], { minimum: 0, maximum: 20 }),
+      [-3, 25],
+    );
     assert.deepEqual(reachOf([[{ turn: 0, value: 4 }]], {}), [3, 5]);
     assert.deepEqual(reachOf([], {}), [0, 1]);
   });
 
   test("lines share their turns; one that is not there at a turn has no value, one that has none there has a gap", () => {
-    const lines = [[{ turn: 0, value: 1 }, { turn: 2, value: null }], [{ turn: 1, value: 7 }, { turn: 2, value: 8 }]];
-    assert.deepEqual(columnsOf(lines), [[0, 1, 2], [1, undefined, null], [undefined, 7, 8]]);
+    const lines = [
+      [
+        { turn: 0, value: 1 },
+        { turn: 2, value: null },
+      ],
+      [
+        { turn: 1, value: 7 },
+        { turn: 2, value: 8 },
+      ],
+    ];
+    assert.deepEqual(columnsOf(lines), [
+      [0, 1, 2],
+      [1, undefined, null],
+      [undefined, 7, 8],
+    ]);
     assert.deepEqual(columnsOf([]), [[]]);
   });
 });
@@ -240,6 +364,7 @@ describe("other names of the commands", () => {
   });
 
   test("what there is no command for has no name of one", () => {
-    for (const word of ["group", "image", "voice", "background", "tts", "群聊", "图片", "语音", "背景", "qwertz"]) assert.deepEqual(finds(word), [], word);
+    for (const word of ["group", "image", "voice", "background", "tts", "群聊", "图片", "语音", "背景", "qwertz"])
+      assert.deepEqual(finds(word), [], word);
   });
 });

@@ -2,7 +2,23 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { REFUSED, browser, chat, clotho, grown, last, line, messageOf, model, newStory, open, replyIsThere, say, session, texts } from "./support/stage.mjs";
+import {
+  REFUSED,
+  browser,
+  chat,
+  clotho,
+  grown,
+  last,
+  line,
+  messageOf,
+  model,
+  newStory,
+  open,
+  replyIsThere,
+  say,
+  session,
+  texts,
+} from "./support/stage.mjs";
 
 /** Numbers that look like chance and are the same each time. @param {number} seed */
 const chance = (seed) => (/** @type {number} */ below) => {
@@ -18,7 +34,11 @@ async function randomTree(seed, messages) {
   for (let n = 1; n <= messages; n += 1) {
     const parent = nodes[draw(nodes.length)];
     const role = parent.role === "user" ? "assistant" : "user";
-    const { node } = await clotho.api("POST", `${chat(path)}/message`, { parentId: parent.id, role, content: `Tree ${seed}, message ${n}.` });
+    const { node } = await clotho.api("POST", `${chat(path)}/message`, {
+      parentId: parent.id,
+      role,
+      content: `Tree ${seed}, message ${n}.`,
+    });
     nodes.push({ id: node.id, role });
   }
   await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: nodes[draw(nodes.length)].id, exact: true });
@@ -49,7 +69,10 @@ describe("the line", () => {
       if (!isFirst) return route.continue();
       isFirst = false;
       await held;
-      await route.fulfill({ status: 500, json: { error: { code: "internal", message: "something broke", hint: "", details: {} } } });
+      await route.fulfill({
+        status: 500,
+        json: { error: { code: "internal", message: "something broke", hint: "", details: {} } },
+      });
     });
     await page.goto(clotho.base + path);
     await page.locator(".chat .waiting").waitFor();
@@ -87,6 +110,8 @@ describe("the line", () => {
 });
 
 async function openHostile() {
-  const story = await grown("Wait for the **tide**. <script>window.hacked = 1</script><img src=x onerror=\"window.hacked=1\">");
+  const story = await grown(
+    'Wait for the **tide**. <script>window.hacked = 1</script><img src=x onerror="window.hacked=1">',
+  );
   return { ...story, ...(await open(story.path, { expected: /Content Security Policy|content policy/ })) };
 }

@@ -35,16 +35,20 @@ async function drawnBy(page, act) {
   await page.evaluate(() => Object.assign(/** @type {any} */ (window).drawing, { texts: 0, bars: 0 }));
   await act();
   await until(async () => (await frames()) > before, "a frame is drawn");
-  const [{ texts, bars }, n] = [await page.evaluate(() => /** @type {any} */ (window).drawing), (await frames()) - before];
+  const [{ texts, bars }, n] = [
+    await page.evaluate(() => /** @type {any} */ (window).drawing),
+    (await frames()) - before,
+  ];
   return { texts: texts / n, bars: bars / n };
 }
 
-const layout = (page) => page.locator("tree-canvas").evaluate((canvas) => {
-  const win = /** @type {any} */ (window);
-  if (win.seenLayout !== canvas.scene.layout) win.layouts = (win.layouts ?? 0) + 1;
-  win.seenLayout = canvas.scene.layout;
-  return win.layouts;
-});
+const layout = (page) =>
+  page.locator("tree-canvas").evaluate((canvas) => {
+    const win = /** @type {any} */ (window);
+    if (win.seenLayout !== canvas.scene.layout) win.layouts = (win.layouts ?? 0) + 1;
+    win.seenLayout = canvas.scene.layout;
+    return win.layouts;
+  });
 const elements = (page, of) => page.evaluate((query) => document.querySelectorAll(query).length, of);
 const zoomOf = (page) => page.locator("tree-canvas").evaluate((canvas) => canvas.camera.zoom);
 
@@ -68,7 +72,9 @@ describe("ten thousand messages on the tree", () => {
     assert.ok(near.texts > 4 && near.texts < 150, `cards in sight alone are drawn: ${JSON.stringify(near)}`);
     assert.equal(near.bars, 0, "nor is the small map drawn anew");
     await page.getByRole("button", { name: "Fold other branches" }).click();
-    await page.getByText(`${(ids.length - 1).toLocaleString("en")} messages`.replace(",", ""), { exact: true }).waitFor();
+    await page
+      .getByText(`${(ids.length - 1).toLocaleString("en")} messages`.replace(",", ""), { exact: true })
+      .waitFor();
     const shown = await page.locator("tree-canvas").evaluate(({ scene }) => scene.cards.size);
     assert.equal(shown, ids.length, "S4-13: all of them are on cards");
     const unfolded = await layout(page);
@@ -79,7 +85,10 @@ describe("ten thousand messages on the tree", () => {
     await until(async () => (await zoomOf(page)) < 0.05, "all of it is in sight");
     await page.mouse.move(x, y);
     const far = await drawnBy(page, () => page.mouse.wheel(0, -10));
-    assert.ok(far.bars < 4_000 && far.texts < 10, `of rows that fall on one line of the screen one is drawn: ${JSON.stringify(far)}`);
+    assert.ok(
+      far.bars < 4_000 && far.texts < 10,
+      `of rows that fall on one line of the screen one is drawn: ${JSON.stringify(far)}`,
+    );
     await page.keyboard.down("Control");
     for (let i = 0; i < 6; i += 1) await page.mouse.wheel(0, -60);
     await page.keyboard.up("Control");
@@ -87,7 +96,10 @@ describe("ten thousand messages on the tree", () => {
     assert.ok((await elements(page, ".overview *")) < 200);
     await page.getByRole("button", { name: "Fold other branches" }).click();
     await page.getByRole("button", { name: "Fold straight sections" }).click();
-    await until(() => page.locator("tree-canvas").evaluate(({ scene }, size) => scene.cards.size < size / 8, ids.length), "runs are one card each");
+    await until(
+      () => page.locator("tree-canvas").evaluate(({ scene }, size) => scene.cards.size < size / 8, ids.length),
+      "runs are one card each",
+    );
     await close();
   }, 400_000);
 
@@ -97,26 +109,33 @@ describe("ten thousand messages on the tree", () => {
     await isAt(page, "current message");
     const map = page.locator(".tree-map");
     /** Where the dark frame is on the map, as parts of its height. */
-    const frame = () => page.locator("tree-canvas").evaluate(({ camera, tall, scene }) => {
-      const whole = scene.layout.rows * 80 * camera.zoom;
-      return { top: -camera.y / whole, end: (tall - camera.y) / whole };
-    });
+    const frame = () =>
+      page.locator("tree-canvas").evaluate(({ camera, tall, scene }) => {
+        const whole = scene.layout.rows * 80 * camera.zoom;
+        return { top: -camera.y / whole, end: (tall - camera.y) / whole };
+      });
     /** The rows of the map that its frame crosses: a line as wide as the map, in the colour of the text. */
-    const crossed = () => map.evaluate((canvas) => {
-      const ctx = canvas.getContext("2d");
-      const x = Math.floor(canvas.width / 2);
-      const { data } = ctx.getImageData(x, 0, 1, canvas.height);
-      const dark = [];
-      for (let row = 0; row < canvas.height; row += 1) if (data[row * 4] < 90 && data[row * 4 + 1] < 90 && data[row * 4 + 2] < 90 && data[row * 4 + 3] > 200) dark.push(row / canvas.height);
-      return dark;
-    });
+    const crossed = () =>
+      map.evaluate((canvas) => {
+        const ctx = canvas.getContext("2d");
+        const x = Math.floor(canvas.width / 2);
+        const { data } = ctx.getImageData(x, 0, 1, canvas.height);
+        const dark = [];
+        for (let row = 0; row < canvas.height; row += 1)
+          if (data[row * 4] < 90 && data[row * 4 + 1] < 90 && data[row * 4 + 2] < 90 && data[row * 4 + 3] > 200)
+            dark.push(row / canvas.height);
+        return dark;
+      });
     const box = await map.boundingBox();
     assert.ok((await frame()).end > 0.99, "the story is at its end");
     await until(async () => (await crossed()).some((row) => row > 0.95), "the frame is at the end");
     for (const part of [0.25, 0.7]) {
       await page.mouse.click(box.x + box.width / 2, box.y + 6 + (box.height - 12) * part);
       await until(async () => Math.abs((await frame()).top - part) < 0.02, "it is there");
-      await until(async () => (await crossed()).every((row) => Math.abs(row - part) < 0.03) && (await crossed()).length > 0, "and the frame with it");
+      await until(
+        async () => (await crossed()).every((row) => Math.abs(row - part) < 0.03) && (await crossed()).length > 0,
+        "and the frame with it",
+      );
     }
     const before = await frame();
     const field = await page.locator(".tree-field").boundingBox();
@@ -128,7 +147,11 @@ describe("ten thousand messages on the tree", () => {
 
   test("S4-05: a message that is folded away is found, gone to on the tree and read; keys go on from there", async () => {
     const path = await story();
-    await until(async () => (await clotho.api("GET", '/api/search?q="another step 4321"')).items.length > 0, "the index has it", 120_000);
+    await until(
+      async () => (await clotho.api("GET", '/api/search?q="another step 4321"')).items.length > 0,
+      "the index has it",
+      120_000,
+    );
     const { page, close } = await open(path);
     await openTree(page);
     await isAt(page, "current message");
@@ -159,7 +182,9 @@ describe("ten thousand messages on the tree", () => {
     await page.locator(".scroller").evaluate((box) => (box.scrollTop -= 500));
     await until(async () => page.locator(".to-end").isVisible(), "it is scrolled up");
     const top = await page.locator(".scroller").evaluate((box) => ((box.isTheSame = true), box.scrollTop));
-    const messages = await page.locator(".message article").evaluateAll((all) => all.map((one) => ((one.isTheSame = true), one.dataset.node)));
+    const messages = await page
+      .locator(".message article")
+      .evaluateAll((all) => all.map((one) => ((one.isTheSame = true), one.dataset.node)));
     const asked = [];
     page.on("request", (request) => request.url().includes("/api/") && asked.push(request.url()));
     for (let turn = 0; turn < 2; turn += 1) {
@@ -170,12 +195,21 @@ describe("ten thousand messages on the tree", () => {
     }
     assert.deepEqual(asked, [], "nothing is asked of the server");
     assert.ok(await page.locator(".scroller").evaluate((box) => box.isTheSame));
-    assert.deepEqual(await page.locator(".message article").evaluateAll((all) => all.filter((one) => one.isTheSame).map((one) => one.dataset.node)), messages, "each message is the same element");
+    assert.deepEqual(
+      await page
+        .locator(".message article")
+        .evaluateAll((all) => all.filter((one) => one.isTheSame).map((one) => one.dataset.node)),
+      messages,
+      "each message is the same element",
+    );
     assert.ok(Math.abs((await page.locator(".scroller").evaluate((box) => box.scrollTop)) - top) < 3);
     assert.equal(await composer(page).inputValue(), "A thought that is not sent");
     // What has changed meanwhile is read.
     const head = (await session(path)).activeLeafId;
-    const { node } = await clotho.api("POST", `${chat(path)}/message`, { parentId: head, content: "And one more step." });
+    const { node } = await clotho.api("POST", `${chat(path)}/message`, {
+      parentId: head,
+      content: "And one more step.",
+    });
     await page.getByText("And one more step.").waitFor();
     await openTree(page);
     await isAt(page, "You: And one more step., current message");
@@ -194,11 +228,15 @@ describe("ten thousand messages in the chat", () => {
     assert.ok(await scroller.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight < 50), "at its end");
     const few = async () => assert.ok((await elements(page, ".message")) <= 80, "a window of it");
     await few();
-    await until(async () => {
-      await scroller.evaluate((box) => (box.scrollTop = 0));
-      await few();
-      return page.getByText("Step 9700 of a long way.", { exact: true }).isVisible();
-    }, "it scrolls up", 60_000);
+    await until(
+      async () => {
+        await scroller.evaluate((box) => (box.scrollTop = 0));
+        await few();
+        return page.getByText("Step 9700 of a long way.", { exact: true }).isVisible();
+      },
+      "it scrolls up",
+      60_000,
+    );
     const { ids, previews } = await clotho.api("GET", `${chat(path)}/tree?shape=skeleton`);
     const early = ids[previews.findIndex((text) => text.startsWith("Step 101 "))];
     await page.goto(`${clotho.base}${path}/${early}`);

@@ -5,16 +5,23 @@ import { describe } from "node:test";
 import { test, until } from "./support/browser.mjs";
 import { chat, check, chooseFromPage, clotho, open, replyIsThere, say, session, newStory } from "./support/stage.mjs";
 
-const shelf = (/** @type {import("playwright-core").Page} */ page) => page.getByRole("dialog", { name: "Lorebooks", exact: true });
+const shelf = (/** @type {import("playwright-core").Page} */ page) =>
+  page.getByRole("dialog", { name: "Lorebooks", exact: true });
 /** Which entries the next prompt of a story has. @param {string} path @param {string} content */
 const called = async (path, content) => {
-  const { lore } = await clotho.api("POST", `${chat(path)}/prompt`, { parentId: (await session(path)).activeLeafId, content });
+  const { lore } = await clotho.api("POST", `${chat(path)}/prompt`, {
+    parentId: (await session(path)).activeLeafId,
+    content,
+  });
   return (lore?.fired ?? []).map(({ title }) => title).sort();
 };
 
 describe("what lorebooks do", () => {
   test("S3-16: what a book holds for is chosen on the page, and the next prompt has its entries or has them not", async () => {
-    const { id } = await clotho.api("POST", "/api/lorebooks", { name: "Tides", entries: [{ comment: "Ebb", key: ["tide"], content: "It turns at six." }] });
+    const { id } = await clotho.api("POST", "/api/lorebooks", {
+      name: "Tides",
+      entries: [{ comment: "Ebb", key: ["tide"], content: "It turns at six." }],
+    });
     const [path, other] = [await newStory({ title: "The quay" }), await newStory({ title: "Inland" })];
     const { page, close } = await open(path);
     await chooseFromPage(page, "Lorebooks");
@@ -27,10 +34,16 @@ describe("what lorebooks do", () => {
     await book.getByRole("button", { name: "Unlink “The quay”" }).waitFor();
     assert.deepEqual([await called(path, "The tide!"), await called(other, "The tide!")], [["Ebb"], []]);
     await book.getByRole("checkbox", { name: /^all stories/ }).check();
-    await until(async () => (await clotho.api("GET", `/api/lorebooks/${id}/holds`)).everything, "it holds for everything");
+    await until(
+      async () => (await clotho.api("GET", `/api/lorebooks/${id}/holds`)).everything,
+      "it holds for everything",
+    );
     assert.deepEqual(await called(other, "The tide!"), ["Ebb"]);
     await book.getByRole("checkbox", { name: /^all stories/ }).uncheck();
-    await until(async () => !(await clotho.api("GET", `/api/lorebooks/${id}/holds`)).everything, "it does not any more");
+    await until(
+      async () => !(await clotho.api("GET", `/api/lorebooks/${id}/holds`)).everything,
+      "it does not any more",
+    );
     assert.deepEqual([await called(path, "The tide!"), await called(other, "The tide!")], [["Ebb"], []]);
     await page.keyboard.press("Escape");
     await book.waitFor({ state: "detached" });
@@ -38,7 +51,10 @@ describe("what lorebooks do", () => {
     await replyIsThere(page);
     const { activeLeafId } = await session(path);
     const { lore, messages } = await clotho.api("GET", `${chat(path)}/node/${activeLeafId}/trace`);
-    assert.deepEqual(lore.fired.map(({ title }) => title), ["Ebb"]);
+    assert.deepEqual(
+      lore.fired.map(({ title }) => title),
+      ["Ebb"],
+    );
     assert.ok(JSON.stringify(messages).includes("It turns at six."), "it reached the model");
     await chooseFromPage(page, "Lorebooks");
     await shelf(page).getByRole("article", { name: "Tides" }).getByRole("button", { name: "Open" }).click();
@@ -50,10 +66,13 @@ describe("what lorebooks do", () => {
   });
 
   test("how lorebooks are read is changed on the page, holds for the next prompt, and goes back to what is usual", async () => {
-    const { id } = await clotho.api("POST", "/api/lorebooks", { name: "Kings", entries: [
-      { comment: "King", key: ["king"], content: "He is old." },
-      { comment: "Road", key: ["zzz"], content: "The old road to the northern harbour." },
-    ] });
+    const { id } = await clotho.api("POST", "/api/lorebooks", {
+      name: "Kings",
+      entries: [
+        { comment: "King", key: ["king"], content: "He is old." },
+        { comment: "Road", key: ["zzz"], content: "The old road to the northern harbour." },
+      ],
+    });
     const path = await newStory();
     const { activeLeafId: _, ...sid } = await session(path);
     await clotho.api("PUT", `/api/lorebooks/${id}/holds`, { sessionIds: [sid.id] });
@@ -86,9 +105,17 @@ describe("what lorebooks do", () => {
     await clotho.api("PUT", "/api/lorebooks/settings", { scanDepth: 8 });
     await form.getByRole("button", { name: "Save" }).click();
     await shelf(page).getByRole("button", { name: "Load the saved settings" }).click();
-    await until(async () => (await form.getByRole("spinbutton", { name: /^Scan depth The number of recent messages/ }).inputValue()) === "8", "theirs are shown");
+    await until(
+      async () =>
+        (await form.getByRole("spinbutton", { name: /^Scan depth The number of recent messages/ }).inputValue()) ===
+        "8",
+      "theirs are shown",
+    );
     await form.getByRole("button", { name: "Reset to defaults" }).click();
-    await until(async () => (await clotho.api("GET", "/api/lorebooks/settings")).scanDepth === 2, "it is as usual again");
+    await until(
+      async () => (await clotho.api("GET", "/api/lorebooks/settings")).scanDepth === 2,
+      "it is as usual again",
+    );
     // An entry that is marked comes without its key.
     await shelf(page).getByRole("article", { name: "Kings" }).getByRole("button", { name: "Open" }).click();
     const book = page.getByRole("dialog", { name: "Kings" });

@@ -3,30 +3,50 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { REFUSED, browser, chat, check, choose, chooseFromPage, clotho, giveFiles, messageOf, openGrown } from "./support/stage.mjs";
+import {
+  REFUSED,
+  browser,
+  chat,
+  check,
+  choose,
+  chooseFromPage,
+  clotho,
+  giveFiles,
+  messageOf,
+  openGrown,
+} from "./support/stage.mjs";
 
-const book = (/** @type {string} */ name, /** @type {object[]} */ entries = []) => clotho.api("POST", "/api/lorebooks", { name, entries });
+const book = (/** @type {string} */ name, /** @type {object[]} */ entries = []) =>
+  clotho.api("POST", "/api/lorebooks", { name, entries });
 /** The lorebooks of this name, with their entries. @returns {Promise<any[]>} */
 const named = async (/** @type {string} */ name) => {
   const books = (await clotho.api("GET", "/api/lorebooks?limit=500")).items.filter((one) => one.name === name);
   return Promise.all(books.map(({ id }) => clotho.api("GET", `/api/lorebooks/${id}`)));
 };
-const keepLore = (/** @type {import("playwright-core").Page} */ page) => page.getByRole("dialog", { name: "Save as lorebook entry" });
+const keepLore = (/** @type {import("playwright-core").Page} */ page) =>
+  page.getByRole("dialog", { name: "Save as lorebook entry" });
 
 describe("saving as lore", () => {
   test("S4-61: a part of the stash becomes an entry of a new lorebook, stays in the stash, and the entry is opened from there", async () => {
     const { path, ids, page, close } = await openGrown({}, "The Keeper of Saint Orme lights “the Grey Lamp” again.");
     await choose(page, messageOf(page, ids[2]), "Delete, with everything after it");
     await chooseFromPage(page, "Stash");
-    await page.getByRole("article", { name: "To the harbour." }).getByRole("button", { name: "Save as lorebook entry" }).click();
+    await page
+      .getByRole("article", { name: "To the harbour." })
+      .getByRole("button", { name: "Save as lorebook entry" })
+      .click();
     const dialog = keepLore(page);
     const text = dialog.getByRole("textbox", { name: "Content" });
     await text.waitFor();
-    assert.match(await text.inputValue(), /^You: To the harbour\.\n\n.+: The Keeper of Saint Orme lights “the Grey Lamp” again\.$/);
-    assert.deepEqual(
-      await dialog.getByRole("list", { name: "Suggested keys" }).getByRole("button").allInnerTexts(),
-      ["Rin", "Grey Lamp", "Keeper of Saint Orme"],
+    assert.match(
+      await text.inputValue(),
+      /^You: To the harbour\.\n\n.+: The Keeper of Saint Orme lights “the Grey Lamp” again\.$/,
     );
+    assert.deepEqual(await dialog.getByRole("list", { name: "Suggested keys" }).getByRole("button").allInnerTexts(), [
+      "Rin",
+      "Grey Lamp",
+      "Keeper of Saint Orme",
+    ]);
     await dialog.getByRole("button", { name: "Add the key “Keeper of Saint Orme”" }).click();
     await dialog.getByRole("textbox", { name: "Add key" }).fill("lamp, 灯");
     await dialog.getByRole("textbox", { name: "Add key" }).press("Enter");
@@ -40,7 +60,10 @@ describe("saving as lore", () => {
     await page.getByText("Saved as a lorebook entry.").waitFor();
     const [kept] = await named("Coast of lamps");
     const [entry] = kept.entries;
-    assert.deepEqual([kept.entryCount, entry.comment, entry.key, entry.constant, entry.disable, entry.addMemo], [1, "The lamp", ["Keeper of Saint Orme", "灯"], true, false, true]);
+    assert.deepEqual(
+      [kept.entryCount, entry.comment, entry.key, entry.constant, entry.disable, entry.addMemo],
+      [1, "The lamp", ["Keeper of Saint Orme", "灯"], true, false, true],
+    );
     assert.match(entry.content, /^You: To the harbour\./);
     assert.equal((await clotho.api("GET", `${chat(path)}/stash`)).items.length, 1, "the part itself stays");
     await page.locator(".notice").getByRole("button", { name: "Open" }).click();
@@ -64,7 +87,10 @@ describe("saving as lore", () => {
     await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
     await page.mouse.up();
     await page.getByText("Saved as a lorebook entry.").waitFor();
-    assert.deepEqual((await named("Keys"))[0].entries.map(({ key }) => key), [["ebb"]]);
+    assert.deepEqual(
+      (await named("Keys"))[0].entries.map(({ key }) => key),
+      [["ebb"]],
+    );
     await close();
   });
 
@@ -98,11 +124,18 @@ describe("saving as lore", () => {
     await page.keyboard.press("k");
     await text.waitFor();
     assert.equal(await text.inputValue(), "You: To the north.");
-    assert.equal(await dialog.getByRole("combobox").locator("option:checked").innerText(), "Weather", "the last one is chosen already");
+    assert.equal(
+      await dialog.getByRole("combobox").locator("option:checked").innerText(),
+      "Weather",
+      "the last one is chosen already",
+    );
     await dialog.getByRole("button", { name: "Save", exact: true }).click();
     await dialog.waitFor({ state: "detached" });
     const [{ entries }] = await named("Weather");
-    assert.deepEqual(entries.map(({ comment, key, content }) => [comment, key, content]).slice(0, 2), [["Rain", ["rain"], "It rains."], ["Snow", ["snow"], "Snow, then masts."]]);
+    assert.deepEqual(entries.map(({ comment, key, content }) => [comment, key, content]).slice(0, 2), [
+      ["Rain", ["rain"], "It rains."],
+      ["Snow", ["snow"], "Snow, then masts."],
+    ]);
     assert.equal(entries.length, 3);
     await close();
   });
@@ -131,7 +164,8 @@ describe("saving as lore", () => {
 
 describe("lorebooks", () => {
   const golden = (/** @type {string} */ name) => readFile(new URL(`../fixtures/golden/books/${name}`, import.meta.url));
-  const shelf = (/** @type {import("playwright-core").Page} */ page) => page.getByRole("dialog", { name: "Lorebooks", exact: true });
+  const shelf = (/** @type {import("playwright-core").Page} */ page) =>
+    page.getByRole("dialog", { name: "Lorebooks", exact: true });
 
   /** A reader who has the lorebooks open. @param {Parameters<typeof reader>[1]} [options] */
   async function atShelf(options) {
@@ -152,7 +186,12 @@ describe("lorebooks", () => {
     await open.getByRole("button", { name: "All lorebooks" }).click();
     const row = (name) => shelf(page).getByRole("article", { name, exact: true });
     await row("Harbours").getByText("0 entries").waitFor();
-    assert.ok(await row("Harbours").getByRole("button", { name: "Open" }).evaluate((button) => button === document.activeElement), "the keyboard is where it was");
+    assert.ok(
+      await row("Harbours")
+        .getByRole("button", { name: "Open" })
+        .evaluate((button) => button === document.activeElement),
+      "the keyboard is where it was",
+    );
     await row("Harbours").getByRole("button", { name: "Rename" }).click();
     await row("Harbours").getByRole("textbox", { name: "Name" }).fill("Harbours of the north");
     await page.keyboard.press("Enter");
@@ -160,22 +199,38 @@ describe("lorebooks", () => {
     await check(page, "the lorebooks");
     const coming = page.waitForEvent("download");
     await row("Harbours of the north").getByRole("button", { name: "Export as World Info" }).click();
-    assert.deepEqual(JSON.parse(await readFile(await (await coming).path(), "utf8")), { name: "Harbours of the north", entries: {} });
+    assert.deepEqual(JSON.parse(await readFile(await (await coming).path(), "utf8")), {
+      name: "Harbours of the north",
+      entries: {},
+    });
     await row("Harbours of the north").getByRole("button", { name: "Delete" }).click();
     await row("Harbours of the north").waitFor({ state: "detached" });
-    assert.ok(await shelf(page).evaluate((box) => box.contains(document.activeElement)), "the keyboard stays in the dialog");
+    assert.ok(
+      await shelf(page).evaluate((box) => box.contains(document.activeElement)),
+      "the keyboard stays in the dialog",
+    );
     await page.locator(".notice").getByRole("button", { name: "Restore" }).click();
     await row("Harbours of the north").waitFor();
     await row("Harbours of the north").getByRole("button", { name: "Delete" }).click();
     await row("Harbours of the north").waitFor({ state: "detached" });
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Trash" }).click();
-    await page.getByRole("article", { name: "Harbours of the north" }).getByText(/^Lorebook · /).waitFor();
+    await page
+      .getByRole("article", { name: "Harbours of the north" })
+      .getByText(/^Lorebook · /)
+      .waitFor();
     await close();
   });
 
   test("S4-61: entries are found among a thousand, written, switched off, taken out and brought back; nothing else about them changes", async () => {
-    const many = Array.from({ length: 1000 }, (_, n) => ({ uid: n, comment: `Place ${n}`, key: [`place ${n}`], content: n === 777 ? "Here stands the 灯塔." : "Nothing is known.", order: n, odd: { n } }));
+    const many = Array.from({ length: 1000 }, (_, n) => ({
+      uid: n,
+      comment: `Place ${n}`,
+      key: [`place ${n}`],
+      content: n === 777 ? "Here stands the 灯塔." : "Nothing is known.",
+      order: n,
+      odd: { n },
+    }));
     const { id } = await book("Gazetteer", many);
     const { page, close } = await atShelf();
     await shelf(page).getByRole("article", { name: "Gazetteer" }).getByRole("button", { name: "Open" }).click();
@@ -187,7 +242,10 @@ describe("lorebooks", () => {
     await dialog.getByRole("searchbox").fill("灯塔");
     await dialog.getByText("1 of 1000 entries").waitFor();
     await dialog.getByRole("checkbox", { name: "“Place 777” is enabled" }).uncheck();
-    await until(async () => (await clotho.api("GET", `/api/lorebooks/${id}`)).entries[777].disable === true, "it is switched off");
+    await until(
+      async () => (await clotho.api("GET", `/api/lorebooks/${id}`)).entries[777].disable === true,
+      "it is switched off",
+    );
     await dialog.getByRole("button", { name: "Edit “Place 777”" }).click();
     await dialog.getByRole("textbox", { name: "Content" }).fill("Here stood the 灯塔.");
     await dialog.getByRole("button", { name: "Remove the key “place 777”" }).click();
@@ -202,11 +260,18 @@ describe("lorebooks", () => {
     const row = dialog.getByRole("article", { name: "Place 777" });
     await row.getByText("Here stood the 灯塔.").waitFor();
     assert.equal(await dialog.getByRole("searchbox").inputValue(), "灯塔", "what was looked for is still there");
-    assert.ok(await row.getByRole("button", { name: "Edit “Place 777”" }).evaluate((button) => button === document.activeElement));
+    assert.ok(
+      await row
+        .getByRole("button", { name: "Edit “Place 777”" })
+        .evaluate((button) => button === document.activeElement),
+    );
     await check(page, "the entries of a book");
     const now = async () => (await clotho.api("GET", `/api/lorebooks/${id}`)).entries;
     const { content, key, constant, disable, order, odd } = (await now())[777];
-    assert.deepEqual([content, key, constant, disable, order, odd], ["Here stood the 灯塔.", ["/灯{1,2}塔/i"], true, true, 777, { n: 777 }]);
+    assert.deepEqual(
+      [content, key, constant, disable, order, odd],
+      ["Here stood the 灯塔.", ["/灯{1,2}塔/i"], true, true, 777, { n: 777 }],
+    );
 
     await dialog.getByRole("button", { name: "Delete “Place 777”" }).click();
     await dialog.getByText("0 of 999 entries").waitFor();
@@ -228,7 +293,10 @@ describe("lorebooks", () => {
   });
 
   test("S4-61: nobody's text in an entry is written over without a word, also where the entry is gone by then; lists are read again when looked at", async () => {
-    const { id } = await book("Two hands", [{ uid: 1, comment: "Harbour", key: ["harbour"], content: "Quiet.", order: 7 }, { uid: 2, comment: "Wall", content: "Old." }]);
+    const { id } = await book("Two hands", [
+      { uid: 1, comment: "Harbour", key: ["harbour"], content: "Quiet.", order: 7 },
+      { uid: 2, comment: "Wall", content: "Old." },
+    ]);
     const elsewhere = (content) => clotho.api("PATCH", `/api/lorebooks/${id}/entries/1`, { entry: { content } });
     const entries = async () => (await clotho.api("GET", `/api/lorebooks/${id}`)).entries;
     const { page, close } = await atShelf({ expected: REFUSED });
@@ -268,7 +336,13 @@ describe("lorebooks", () => {
     assert.equal(await page.locator(".notice").count(), 0, "it is said once");
     await dialog.getByRole("button", { name: "Save as a new entry" }).click();
     await dialog.getByRole("article", { name: "Harbour" }).getByText("Not lost.").waitFor();
-    assert.deepEqual((await entries()).map(({ comment, content, order }) => [comment, content, order]), [["Wall", "Old.", 100], ["Harbour", "Not lost.", 7]]);
+    assert.deepEqual(
+      (await entries()).map(({ comment, content, order }) => [comment, content, order]),
+      [
+        ["Wall", "Old.", 100],
+        ["Harbour", "Not lost.", 7],
+      ],
+    );
     await close();
   });
 
@@ -287,11 +361,15 @@ describe("lorebooks", () => {
     await first.dialog.getByRole("textbox", { name: "Content" }).fill("Quick.");
     await second.dialog.getByRole("textbox", { name: "Content" }).fill("Sunk.");
     // Nothing lies between looking and writing: the answer to the other tab's request comes after the first has saved.
-    await second.page.route("**/entries/1", async (route) => {
-      await save(first);
-      await first.dialog.getByRole("article", { name: "Ferry" }).getByText("Quick.").waitFor();
-      await route.continue();
-    }, { times: 1 });
+    await second.page.route(
+      "**/entries/1",
+      async (route) => {
+        await save(first);
+        await first.dialog.getByRole("article", { name: "Ferry" }).getByText("Quick.").waitFor();
+        await route.continue();
+      },
+      { times: 1 },
+    );
     await save(second);
     await second.dialog.getByRole("group", { name: "Saved entry" }).getByText("Quick.").waitFor();
     assert.deepEqual(await now(), ["Quick."]);
@@ -353,17 +431,25 @@ describe("lorebooks", () => {
     await page.locator(".notice").getByText("is imported.").waitFor();
     await page.locator(".notice").getByRole("button", { name: "Import report" }).click();
     const report = page.getByRole("dialog", { name: "Import report" });
-    await report.getByText(/entr(y|ies)/).first().waitFor();
+    await report
+      .getByText(/entr(y|ies)/)
+      .first()
+      .waitFor();
     await report.getByRole("button", { name: "Close" }).click();
     await page.getByRole("button", { name: "Lorebooks" }).click();
     // Counted once the shelf is there.
     await shelf(page).getByRole("article", { name: "Old tales" }).waitFor();
     const before = await shelf(page).getByRole("article").count();
-    await page.evaluate((text) => {
-      const data = new DataTransfer();
-      data.items.add(new File([text], "Dropped.json"));
-      document.querySelector("dialog .stash")?.dispatchEvent(new DragEvent("drop", { dataTransfer: data, cancelable: true, bubbles: true }));
-    }, JSON.stringify({ entries: { 0: { uid: 0, key: ["a"], content: "b" } } }));
+    await page.evaluate(
+      (text) => {
+        const data = new DataTransfer();
+        data.items.add(new File([text], "Dropped.json"));
+        document
+          .querySelector("dialog .stash")
+          ?.dispatchEvent(new DragEvent("drop", { dataTransfer: data, cancelable: true, bubbles: true }));
+      },
+      JSON.stringify({ entries: { 0: { uid: 0, key: ["a"], content: "b" } } }),
+    );
     await shelf(page).getByRole("article", { name: "Dropped" }).waitFor();
     assert.equal(await shelf(page).getByRole("article").count(), before + 1);
     await bring({ name: "none.json", buffer: Buffer.from("{}") });
@@ -394,14 +480,26 @@ describe("lorebooks", () => {
 
   test("S4-61: on a phone and in Chinese, by touch, in the dark", async () => {
     const endless = "0123456789".repeat(60);
-    await book("潮汐", [{ comment: "灯塔", key: ["灯塔", "灯"], content: "灯塔在最北边的岬角上。".repeat(40), constant: true }, { comment: endless, key: [endless], content: endless }]);
-    const { page, close } = await reader(browser, { locale: "zh-CN", viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, colorScheme: "dark" });
+    await book("潮汐", [
+      { comment: "灯塔", key: ["灯塔", "灯"], content: "灯塔在最北边的岬角上。".repeat(40), constant: true },
+      { comment: endless, key: [endless], content: endless },
+    ]);
+    const { page, close } = await reader(browser, {
+      locale: "zh-CN",
+      viewport: { width: 390, height: 844 },
+      hasTouch: true,
+      isMobile: true,
+      colorScheme: "dark",
+    });
     await page.goto(clotho.base);
     await page.getByRole("button", { name: "世界书" }).tap();
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("article", { name: "潮汐" }).getByRole("button", { name: "打开" }).tap();
     await dialog.getByRole("article", { name: endless }).waitFor();
-    const fits = () => dialog.evaluate((box) => box.scrollWidth <= box.clientWidth && document.documentElement.scrollWidth <= innerWidth);
+    const fits = () =>
+      dialog.evaluate(
+        (box) => box.scrollWidth <= box.clientWidth && document.documentElement.scrollWidth <= innerWidth,
+      );
     assert.ok(await fits(), "nothing in the list is wider than the screen");
     await dialog.getByRole("button", { name: `编辑“${endless}”` }).tap();
     await dialog.getByRole("textbox", { name: "内容" }).waitFor();

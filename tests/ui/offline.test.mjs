@@ -5,11 +5,28 @@ import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
 import { startHouse } from "./support/house.mjs";
 import { startClotho } from "./support/server.mjs";
-import { bar, bleed, browser, check, clotho, composer, HP, last, openGrown, own, replyIsThere, say, texts } from "./support/stage.mjs";
+import {
+  bar,
+  bleed,
+  browser,
+  check,
+  clotho,
+  composer,
+  HP,
+  last,
+  openGrown,
+  own,
+  replyIsThere,
+  say,
+  texts,
+} from "./support/stage.mjs";
 
 /** With its keyboard open. */
 const PHONE = { viewport: { width: 360, height: 400 }, hasTouch: true, isMobile: true };
-const KEEPS = { serviceWorkers: /** @type {const} */ ("allow"), expected: /Failed to load resource|WebSocket connection|ERR_/ };
+const KEEPS = {
+  serviceWorkers: /** @type {const} */ ("allow"),
+  expected: /Failed to load resource|WebSocket connection|ERR_/,
+};
 
 /** A server that can be stopped. */
 async function fresh() {
@@ -19,10 +36,16 @@ async function fresh() {
 }
 
 /** The addresses that the browser keeps. @param {import("playwright-core").Page} page @param {string} name @returns {Promise<string[]>} */
-const kept = (page, name) => page.evaluate(async (name) => ((await caches.has(name)) ? (await (await caches.open(name)).keys()).map(({ url }) => new URL(url).pathname) : []), name);
+const kept = (page, name) =>
+  page.evaluate(
+    async (name) =>
+      (await caches.has(name)) ? (await (await caches.open(name)).keys()).map(({ url }) => new URL(url).pathname) : [],
+    name,
+  );
 
 /** @param {import("playwright-core").Page} page @param {string} address what the browser is to have kept */
-const keeps = (page, address) => until(async () => (await kept(page, "clotho-story")).includes(address), `${address} is kept`);
+const keeps = (page, address) =>
+  until(async () => (await kept(page, "clotho-story")).includes(address), `${address} is kept`);
 
 /** The worker answers for the page. @param {import("playwright-core").Page} page */
 const isHeld = (page) => page.waitForFunction(() => navigator.serviceWorker.controller !== null);
@@ -41,7 +64,10 @@ describe("without a server", () => {
     assert.ok(icons.some(({ sizes }) => sizes === "512x512"));
     const { installabilityErrors } = await tools.send("Page.getInstallabilityErrors");
     // Every page of a test is a private one.
-    assert.deepEqual(installabilityErrors.filter(({ errorId }) => errorId !== "in-incognito"), []);
+    assert.deepEqual(
+      installabilityErrors.filter(({ errorId }) => errorId !== "in-incognito"),
+      [],
+    );
     await close();
   });
 
@@ -72,7 +98,10 @@ describe("without a server", () => {
     await page.locator(".session").first().waitFor();
     await page.goto(server.base + address);
     await replyIsThere(page);
-    await until(async () => (await composer(page).inputValue()) === "I wait for the light.", "what was written is there");
+    await until(
+      async () => (await composer(page).inputValue()) === "I wait for the light.",
+      "what was written is there",
+    );
     await server.start();
     await page.getByText("This story is from").waitFor({ state: "detached" });
     await say(page, "I wait for the light.");
@@ -92,16 +121,27 @@ describe("without a server", () => {
     await last(page).getByText("I am Rin.").waitFor();
     await isHeld(page);
     await keeps(page, `/api/sessions/${rin}`);
-    await page.evaluate(async () => (await caches.open("clotho-page")).put("/assets/0123456789ab/js/main.js", new Response("old")));
+    await page.evaluate(async () =>
+      (await caches.open("clotho-page")).put("/assets/0123456789ab/js/main.js", new Response("old")),
+    );
     await page.goto(`${clotho.base}/s/${tam}`);
     await last(page).getByText("I am Tam.").waitFor();
     await keeps(page, `/api/sessions/${tam}`);
-    await until(async () => !(await kept(page, "clotho-story")).some((path) => path.includes(rin)), "the other story is gone");
+    await until(
+      async () => !(await kept(page, "clotho-story")).some((path) => path.includes(rin)),
+      "the other story is gone",
+    );
     // Whichever of its parts was answered first.
     await keeps(page, `/api/chat/${tam}/projection`);
-    await until(async () => !(await kept(page, "clotho-page")).some((path) => path.includes("0123456789ab")), "the other version is gone");
+    await until(
+      async () => !(await kept(page, "clotho-page")).some((path) => path.includes("0123456789ab")),
+      "the other version is gone",
+    );
     await clotho.api("DELETE", `/api/sessions/${tam}`);
-    await until(async () => !(await kept(page, "clotho-story")).some((path) => path.includes(tam)), "what was deleted is not kept");
+    await until(
+      async () => !(await kept(page, "clotho-story")).some((path) => path.includes(tam)),
+      "what was deleted is not kept",
+    );
     await close();
   });
 
@@ -141,7 +181,10 @@ describe("without a server", () => {
 
   test("a device that is shut out keeps nothing", async () => {
     const house = await startHouse();
-    const { id } = await house.api("POST", "/api/characters", { name: "Rin", firstMessage: "The map is not finished." });
+    const { id } = await house.api("POST", "/api/characters", {
+      name: "Rin",
+      firstMessage: "The map is not finished.",
+    });
     const story = await house.api("POST", "/api/sessions", { characterIds: [id], model: "mock/m", plugins: [] });
     const { code } = await house.api("POST", "/api/devices/pairing", {});
     const { page, close } = await reader(browser, KEEPS);
@@ -172,7 +215,10 @@ describe("on a phone", () => {
     const send = await page.getByRole("button", { name: "Send" }).boundingBox();
     const bar = await bottom.boundingBox();
     assert.ok(field && send && bar);
-    assert.ok(field.y >= 0 && field.y + field.height <= bar.y + 1, `the field ends at ${field.y + field.height}, the bar begins at ${bar.y}`);
+    assert.ok(
+      field.y >= 0 && field.y + field.height <= bar.y + 1,
+      `the field ends at ${field.y + field.height}, the bar begins at ${bar.y}`,
+    );
     assert.ok(send.y + send.height <= bar.y + 1, "it can be sent");
     await close();
   });

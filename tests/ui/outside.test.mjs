@@ -28,11 +28,26 @@ async function elsewhere() {
 
 /** A server of stories that may ask 127.0.0.1 for pictures, with a story whose greeting is the text. */
 async function told(firstMessage, allowed = ["127.0.0.1"]) {
-  const server = await startClotho(`[[providers]]\nid = "mock"\nbase_url = "${model.url}"\nmodels = ["m"]\n[pictures]\nallowed_hosts = ${JSON.stringify(allowed)}\n`);
+  const server = await startClotho(
+    `[[providers]]\nid = "mock"\nbase_url = "${model.url}"\nmodels = ["m"]\n[pictures]\nallowed_hosts = ${JSON.stringify(allowed)}\n`,
+  );
   own.push(server);
-  const character = await server.api("POST", "/api/characters", { name: "Rin", description: "A cartographer.", firstMessage });
-  const session = await server.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [] });
-  return { server, cid: character.id, path: `/s/${session.id}`, answer: () => server.api("GET", `/api/characters/${character.id}/outside`) };
+  const character = await server.api("POST", "/api/characters", {
+    name: "Rin",
+    description: "A cartographer.",
+    firstMessage,
+  });
+  const session = await server.api("POST", "/api/sessions", {
+    characterIds: [character.id],
+    model: "mock/m",
+    plugins: [],
+  });
+  return {
+    server,
+    cid: character.id,
+    path: `/s/${session.id}`,
+    answer: () => server.api("GET", `/api/characters/${character.id}/outside`),
+  };
 }
 
 /** A reader of it; `away` are the requests that went past our server. */
@@ -52,24 +67,34 @@ async function open({ server, path }, options = {}) {
 
 const question = (page) => page.getByRole("group", { name: "Show images from other servers for Rin?" });
 const isLoaded = (image) => image.evaluate((e) => e.complete && e.naturalWidth > 0);
-const shot = async (page, name) => process.env.SHOTS && (await page.screenshot({ path: `${process.env.SHOTS}/${name}.png` }));
+const shot = async (page, name) =>
+  process.env.SHOTS && (await page.screenshot({ path: `${process.env.SHOTS}/${name}.png` }));
 
 describe("pictures of other servers", () => {
-  for (const [when, options] of Object.entries({ "by day": { colorScheme: "light" }, "by night": { colorScheme: "dark" }, "on a phone": { colorScheme: "light", viewport: { width: 360, height: 740 } } })) {
+  for (const [when, options] of Object.entries({
+    "by day": { colorScheme: "light" },
+    "by night": { colorScheme: "dark" },
+    "on a phone": { colorScheme: "light", viewport: { width: 360, height: 740 } },
+  })) {
     test(`are asked about once for a card, and then come by way of the reader's own server, ${when}`, async () => {
       const there = await elsewhere();
       const story = await told(`The quay lies still.\n\n![The quay](${there.at}/quay.png)\n\nShe waits.`);
       const { page, close, away, pictures } = await open(story, options);
       await question(page).waitFor();
       assert.equal(await question(page).count(), 1);
-      assert.match(await question(page).innerText(), new RegExp(`see the address of your server.*words of this story`, "s"));
+      assert.match(await question(page).innerText(), /see the address of your server.*words of this story/s);
       await check(page, `the question ${when}`);
       await shot(page, `outside-question-${when.replaceAll(" ", "-")}`);
       // A second message with pictures asks no second time.
       model.say([`Look: ![A boat](${there.at}/boat.png)`]);
       await say(page, `I paint ![mine](${there.at}/mine.png)`);
       await replyIsThere(page);
-      await until(async () => (await question(page).count()) === 1 && (await last(page).getByRole("group", { name: "Show images from other servers" }).count()) === 1, "the last message asks, and no other");
+      await until(
+        async () =>
+          (await question(page).count()) === 1 &&
+          (await last(page).getByRole("group", { name: "Show images from other servers" }).count()) === 1,
+        "the last message asks, and no other",
+      );
       assert.deepEqual([there.asked, pictures, away], [[], [], []], "nothing was asked before the answer");
       assert.deepEqual(await story.answer(), { allowed: null });
       await question(page).getByRole("button", { name: "Show images" }).click();
@@ -80,8 +105,13 @@ describe("pictures of other servers", () => {
       }
       assert.equal(await question(page).count(), 0);
       assert.deepEqual(await story.answer(), { allowed: true });
-      assert.deepEqual(there.asked.map(({ path }) => path).sort(), ["/boat.png", "/quay.png"], "what the reader wrote is asked of nobody");
-      for (const { headers } of there.asked) assert.deepEqual([headers.cookie, headers.referer], [undefined, undefined]);
+      assert.deepEqual(
+        there.asked.map(({ path }) => path).sort(),
+        ["/boat.png", "/quay.png"],
+        "what the reader wrote is asked of nobody",
+      );
+      for (const { headers } of there.asked)
+        assert.deepEqual([headers.cookie, headers.referer], [undefined, undefined]);
       assert.deepEqual(away, []);
       assert.ok(new URL(await quay.evaluate((e) => e.src)).pathname.startsWith("/api/characters/"));
       await check(page, `pictures ${when}`);
@@ -144,7 +174,17 @@ describe("pictures of other servers", () => {
     const story = await told("Well?");
     await story.server.api("PUT", `/api/characters/${story.cid}/outside`, { allowed: true });
     const { page, close, pictures } = await open(story);
-    const held = model.hold(["Look: ", `![A bo`, `at](${there.at}/boat.png)`, " there", ", and <i>on", "</i>.\n\nMore", ".\n\nAnd ![again](", `${there.at}/boat.png) more.`, "\n\nThe end."]);
+    const held = model.hold([
+      "Look: ",
+      `![A bo`,
+      `at](${there.at}/boat.png)`,
+      " there",
+      ", and <i>on",
+      "</i>.\n\nMore",
+      ".\n\nAnd ![again](",
+      `${there.at}/boat.png) more.`,
+      "\n\nThe end.",
+    ]);
     await say(page, "Go on.");
     held.next(3);
     const boat = last(page).getByRole("img", { name: "A boat" });
@@ -164,7 +204,10 @@ describe("pictures of other servers", () => {
     }
     held.open();
     await replyIsThere(page);
-    assert.deepEqual(await boat.evaluate((e) => [e === /** @type {any} */ (window).boat, /** @type {any} */ (window).gone]), [true, 0]);
+    assert.deepEqual(
+      await boat.evaluate((e) => [e === /** @type {any} */ (window).boat, /** @type {any} */ (window).gone]),
+      [true, 0],
+    );
     const again = last(page).getByRole("img", { name: "again" });
     await again.scrollIntoViewIfNeeded();
     await until(() => isLoaded(again), "the second is there");
@@ -195,7 +238,8 @@ describe("pictures of other servers", () => {
     const { page, close } = await open(story);
     const quay = page.getByRole("img", { name: "The quay" });
     await until(() => isLoaded(quay), "it is there");
-    const size = () => quay.evaluate((e) => [e.getBoundingClientRect().width, e.getBoundingClientRect().height].map(Math.round));
+    const size = () =>
+      quay.evaluate((e) => [e.getBoundingClientRect().width, e.getBoundingClientRect().height].map(Math.round));
     const seen = await size();
     await page.route("**/outside/picture*", () => {});
     // Another language draws every text anew.
@@ -209,8 +253,27 @@ describe("pictures of other servers", () => {
 
   test("S0-57: hostile addresses lead nowhere inside, and no browser asks anybody else", async () => {
     const there = await elsewhere();
-    const inside = [`${there.at}/inside.png`, "http://localhost:1/a.png", "http://169.254.169.254/latest/meta-data", "http://[::1]/a.png", `http://user:word@${there.host}/a.png`, "http://10.0.0.1/a.png", "//evil.example/a.png", "https:evil.example/a.png", "file:///etc/passwd", "/api/auth/me", "javascript:window.hacked=1", `http://${there.host}/"onerror="window.hacked=1`];
-    const story = await told(`${inside.map((address, i) => `<img src='${address}' alt="p${i}" onerror="window.hacked=1">`).join("\n\n")}\n\n${ATTACKS.filter((one) => one.length < 400).join("\n\n")}\n\nThe end.`.replaceAll("\0", ""), []);
+    const inside = [
+      `${there.at}/inside.png`,
+      "http://localhost:1/a.png",
+      "http://169.254.169.254/latest/meta-data",
+      "http://[::1]/a.png",
+      `http://user:word@${there.host}/a.png`,
+      "http://10.0.0.1/a.png",
+      "//evil.example/a.png",
+      "https:evil.example/a.png",
+      "file:///etc/passwd",
+      "/api/auth/me",
+      "javascript:window.hacked=1",
+      `http://${there.host}/"onerror="window.hacked=1`,
+    ];
+    const story = await told(
+      `${inside.map((address, i) => `<img src='${address}' alt="p${i}" onerror="window.hacked=1">`).join("\n\n")}\n\n${ATTACKS.filter((one) => one.length < 400).join("\n\n")}\n\nThe end.`.replaceAll(
+        "\0",
+        "",
+      ),
+      [],
+    );
     await story.server.api("PUT", `/api/characters/${story.cid}/outside`, { allowed: true });
     const { page, close, away, pictures } = await open(story);
     await until(async () => pictures.length > 0, "our server is asked");

@@ -21,7 +21,10 @@ async function stays(page, id, what, act) {
 
 /** Two fingers around a place, that go from so far apart to so far apart. */
 async function pinch(touch, { x, y }, from, to) {
-  const apart = (far) => [{ x: x - far / 2, y }, { x: x + far / 2, y }];
+  const apart = (far) => [
+    { x: x - far / 2, y },
+    { x: x + far / 2, y },
+  ];
   await touch("touchStart", ...apart(from));
   for (const part of [0.25, 0.5, 0.75, 1]) await touch("touchMove", ...apart(from + (to - from) * part));
   await touch("touchEnd");
@@ -40,7 +43,10 @@ describe("the tree on its canvas", () => {
     assert.ok(farther > 0.45 && farther < 0.55, `and back: ${farther}`);
     assert.equal(await page.locator(".tree-message").count(), 0, "no finger reads anything");
     const zoom = await zoomOf(page);
-    const both = (by) => [{ x: place.x - 60, y: place.y + by }, { x: place.x + 60, y: place.y + by }];
+    const both = (by) => [
+      { x: place.x - 60, y: place.y + by },
+      { x: place.x + 60, y: place.y + by },
+    ];
     await touch("touchStart", ...both(0));
     for (const by of [20, 40]) await touch("touchMove", ...both(by));
     await touch("touchEnd");
@@ -68,7 +74,10 @@ describe("the tree on its canvas", () => {
     assert.ok((await stays(page, side[0], "the wheel", wheel(-50))) > 1.2);
     assert.ok((await stays(page, side[0], "the wheel back", wheel(50))) < 0.8);
     await tree(page).focus();
-    const middle = () => page.locator("tree-canvas").evaluate(({ camera: { x, y, zoom }, wide, tall }) => [(wide / 2 - x) / zoom, (tall / 2 - y) / zoom]);
+    const middle = () =>
+      page
+        .locator("tree-canvas")
+        .evaluate(({ camera: { x, y, zoom }, wide, tall }) => [(wide / 2 - x) / zoom, (tall / 2 - y) / zoom]);
     const [before, zoom] = [await middle(), await zoomOf(page)];
     await page.keyboard.press("+");
     assert.ok((await zoomOf(page)) > zoom);
@@ -92,11 +101,15 @@ describe("the tree on its canvas", () => {
     await openTree(page);
     const trunk = (await line(path)).map(({ id }) => id);
     sameIds((await drawnIds(page)).slice(1), trunk);
-    const badge = (id) => page.locator("tree-canvas").evaluate(({ scene }, nid) => scene.cards.hidden[scene.cards.cardOf[scene.outline.at.get(nid)]], id);
+    const badge = (id) =>
+      page
+        .locator("tree-canvas")
+        .evaluate(({ scene }, nid) => scene.cards.hidden[scene.cards.cardOf[scene.outline.at.get(nid)]], id);
     assert.equal(await badge(ids[1]), 2);
     await page.getByText("13 messages · 2 folded").waitFor();
     await page.getByRole("button", { name: "Fold straight sections" }).click();
-    const runs = () => page.locator("tree-canvas").evaluate(({ scene }) => [...scene.cards.count].filter((count) => count > 1));
+    const runs = () =>
+      page.locator("tree-canvas").evaluate(({ scene }) => [...scene.cards.count].filter((count) => count > 1));
     await until(async () => (await runs()).join() === "7", "one run, with how many it has");
     await page.getByRole("button", { name: "Fold straight sections" }).click();
     await sides(page).click();
@@ -112,7 +125,12 @@ describe("the tree on its canvas", () => {
     await openTree(page);
     await sides(page).click();
     await seen(page, side[1]);
-    const standsOut = () => page.locator("tree-canvas").evaluate(({ scene: { cards, outline } }) => [...cards.node].filter((_, card) => cards.trunk[card] === 1).map((n) => outline.ids[n]));
+    const standsOut = () =>
+      page
+        .locator("tree-canvas")
+        .evaluate(({ scene: { cards, outline } }) =>
+          [...cards.node].filter((_, card) => cards.trunk[card] === 1).map((n) => outline.ids[n]),
+        );
     const isTold = async () => {
       const [root, ...shown] = await standsOut();
       return root !== undefined && shown.join() === (await line(path)).map(({ id }) => id).join();
@@ -132,7 +150,8 @@ describe("the tree on its canvas", () => {
     const { page, close } = await open(path);
     const told = (await line(path)).map(({ id }) => id);
     assert.ok(!told.includes(ids[1]));
-    const read = (which) => page.locator(`.message${which} [data-node]`).evaluateAll((all) => all.map((one) => one.dataset.node));
+    const read = (which) =>
+      page.locator(`.message${which} [data-node]`).evaluateAll((all) => all.map((one) => one.dataset.node));
     assert.deepEqual(await read(":not(.disabled)"), told);
     assert.deepEqual(await read(".disabled"), [ids[1]], "and what is left out says so");
     assert.ok(!(await read("")).some((id) => side.includes(id)), "nothing of another line");
@@ -146,7 +165,12 @@ describe("the tree on its canvas", () => {
     assert.ok(ids.length >= 1_000, `${ids.length}`);
     const { page, close } = await open(path);
     await openTree(page);
-    const counted = () => page.locator("tree-canvas").evaluate(({ scene: { cards } }) => [...cards.count].reduce((sum, count, card) => sum + count + cards.hidden[card], 0));
+    const counted = () =>
+      page
+        .locator("tree-canvas")
+        .evaluate(({ scene: { cards } }) =>
+          [...cards.count].reduce((sum, count, card) => sum + count + cards.hidden[card], 0),
+        );
     assert.equal(await counted(), ids.length, "folded away and drawn");
     assert.ok((await drawnIds(page)).length < ids.length / 2);
     await page.getByText(new RegExp(`^${ids.length - 1} messages · `)).waitFor();

@@ -3,10 +3,23 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { browser, check, chooseFromPage, clotho, open, newStory, say, session, line, replyIsThere, model } from "./support/stage.mjs";
+import {
+  browser,
+  check,
+  chooseFromPage,
+  clotho,
+  open,
+  newStory,
+  say,
+  session,
+  line,
+  replyIsThere,
+  model,
+} from "./support/stage.mjs";
 
 const picture = new URL("../fixtures/golden/cards/png-chara-v1.png", import.meta.url);
-const named = async (name) => (await clotho.api("GET", "/api/personas?limit=500")).items.filter((one) => one.name === name);
+const named = async (name) =>
+  (await clotho.api("GET", "/api/personas?limit=500")).items.filter((one) => one.name === name);
 
 describe("who a reader plays", () => {
   test("S0-05: a persona is made with its picture, plays a story from its beginning, is changed and deleted", async () => {
@@ -18,12 +31,17 @@ describe("who a reader plays", () => {
     await dialog.getByRole("button", { name: "New persona" }).click();
     await dialog.getByRole("textbox", { name: "Name" }).fill("Wren");
     await dialog.getByRole("textbox", { name: "Description" }).fill("Walks at night.");
-    await dialog.getByLabel("Picture: PNG, JPEG, WebP or GIF").setInputFiles({ name: "a.png", mimeType: "image/png", buffer: await readFile(picture) });
+    await dialog
+      .getByLabel("Picture: PNG, JPEG, WebP or GIF")
+      .setInputFiles({ name: "a.png", mimeType: "image/png", buffer: await readFile(picture) });
     await check(page, "a new persona");
     await dialog.getByRole("button", { name: "Save" }).click();
     const row = dialog.getByRole("article", { name: "Wren" });
     await row.getByText("Walks at night.").waitFor();
-    await until(() => row.locator("img").evaluate((img) => /** @type {HTMLImageElement} */ (img).naturalWidth > 0), "its picture is drawn");
+    await until(
+      () => row.locator("img").evaluate((img) => /** @type {HTMLImageElement} */ (img).naturalWidth > 0),
+      "its picture is drawn",
+    );
     await check(page, "the personas");
     await dialog.getByRole("button", { name: "Close" }).click();
     await page.locator("button.card", { hasText: "Rin" }).first().click();
@@ -65,7 +83,10 @@ describe("who a reader plays", () => {
     await twice();
     await page.getByRole("dialog", { name: "Only One" }).waitFor();
     await page.reload();
-    assert.equal((await clotho.api("GET", "/api/characters?limit=200")).items.filter(({ name }) => name === "Only One").length, 1);
+    assert.equal(
+      (await clotho.api("GET", "/api/characters?limit=200")).items.filter(({ name }) => name === "Only One").length,
+      1,
+    );
     await close();
   });
 
@@ -83,7 +104,12 @@ describe("who a reader plays", () => {
     await replyIsThere(page);
     assert.equal((await line(path)).find(({ content }) => content === "Who is there?").personaId, persona.id);
     await close();
-    const chinese = await open(path, { locale: "zh-CN", viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+    const chinese = await open(path, {
+      locale: "zh-CN",
+      viewport: { width: 390, height: 844 },
+      hasTouch: true,
+      isMobile: true,
+    });
     await chinese.page.getByRole("button", { name: "菜单", exact: true }).tap();
     await chinese.page.locator(".menu:popover-open").getByRole("button", { name: "用户角色" }).tap();
     await chinese.page.getByRole("dialog").getByRole("article", { name: "Mara" }).getByText("这个故事里").waitFor();

@@ -20,7 +20,8 @@ try {
   for (const [look, { language, ...options }] of Object.entries(LOOKS)) {
     const wanted = Object.entries(PAGES).filter(([page]) => isWanted(`${page}-${look}`));
     const house = wanted.length > 0 ? await furnish(language) : null;
-    for (const [page, { path, sign, open }] of house ? wanted : []) await picture(`${page}-${look}`, path(house), options, sign, (shown) => open?.(shown, house));
+    for (const [page, { path, sign, open }] of house ? wanted : [])
+      await picture(`${page}-${look}`, path(house), options, sign, (shown) => open?.(shown, house));
   }
 } finally {
   await close();
@@ -38,7 +39,8 @@ async function inStory(name, path, options, open) {
 async function branch(path) {
   const chat = chatOf(path);
   const { items, leafId } = await clotho.api("GET", `${chat}/projection`);
-  const say = (parentId, role, content, generate = false) => clotho.api("POST", `${chat}/message`, { parentId, role, content, generate });
+  const say = (parentId, role, content, generate = false) =>
+    clotho.api("POST", `${chat}/message`, { parentId, role, content, generate });
   const look = await say(items[0].id, "user", "look around", true);
   const seen = look.generations[0].id;
   await written(chat, seen);
@@ -89,7 +91,8 @@ async function openStash(page) {
 async function openBranches(page) {
   await choose(page, "Branches");
   await page.locator(".parting").first().waitFor();
-  for (const name of ["Over the gap", "A good look first"]) await page.getByRole("checkbox", { name: `Compare “${name}”` }).check();
+  for (const name of ["Over the gap", "A good look first"])
+    await page.getByRole("checkbox", { name: `Compare “${name}”` }).check();
 }
 
 /** @param {import("playwright-core").Page} page */

@@ -2,22 +2,49 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { REFUSED, browser, check, chooseFromPage, clotho, last, model, newStory, open, replyIsThere, say, session, use } from "./support/stage.mjs";
+import {
+  REFUSED,
+  browser,
+  check,
+  chooseFromPage,
+  clotho,
+  last,
+  model,
+  newStory,
+  open,
+  replyIsThere,
+  say,
+  session,
+  use,
+} from "./support/stage.mjs";
 
-const KEPT = '{"temperature":0.70,"big":12345678901234567890,"odd":{"a":[null,1.50]},"prompts":[{"identifier":"main","name":"Main","content":"Tell it slowly.","odd":1.0},{"identifier":"tide","name":"Tide","content":"Mind the tide.","role":"user"}],"prompt_order":[{"character_id":100000,"order":[]},{"character_id":100001,"order":[{"identifier":"main","enabled":true},{"identifier":"charDescription","enabled":true},{"identifier":"chatHistory","enabled":true},{"identifier":"tide","enabled":true,"kept":7.0}]}]}';
+const KEPT =
+  '{"temperature":0.70,"big":12345678901234567890,"odd":{"a":[null,1.50]},"prompts":[{"identifier":"main","name":"Main","content":"Tell it slowly.","odd":1.0},{"identifier":"tide","name":"Tide","content":"Mind the tide.","role":"user"}],"prompt_order":[{"character_id":100000,"order":[]},{"character_id":100001,"order":[{"identifier":"main","enabled":true},{"identifier":"charDescription","enabled":true},{"identifier":"chatHistory","enabled":true},{"identifier":"tide","enabled":true,"kept":7.0}]}]}';
 
 const raw = async (id) => (await fetch(`${clotho.base}/api/presets/${id}`)).text();
 const body = async (id) => (await clotho.api("GET", `/api/presets/${id}`)).body;
-const order = async (id) => (await body(id)).prompt_order.find((list) => list.character_id === 100001).order.map((row) => (row.enabled ? row.identifier : `-${row.identifier}`)).join(" ");
+const order = async (id) =>
+  (await body(id)).prompt_order
+    .find((list) => list.character_id === 100001)
+    .order.map((row) => (row.enabled ? row.identifier : `-${row.identifier}`))
+    .join(" ");
 
 async function preset(name, text = KEPT) {
-  const answer = await fetch(`${clotho.base}/api/presets`, { method: "POST", headers: { "content-type": "application/json" }, body: `{"kind":"openai","name":${JSON.stringify(name)},"body":${text}}` });
+  const answer = await fetch(`${clotho.base}/api/presets`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: `{"kind":"openai","name":${JSON.stringify(name)},"body":${text}}`,
+  });
   return (await answer.json()).id;
 }
 const dialog = (page) => page.getByRole("dialog");
-const row = (page, name) => dialog(page).getByRole("listitem").filter({ has: page.getByRole("article", { name, exact: true }) });
+const row = (page, name) =>
+  dialog(page)
+    .getByRole("listitem")
+    .filter({ has: page.getByRole("article", { name, exact: true }) });
 const button = (page, name) => dialog(page).getByRole("button", { name, exact: true });
-const isFocused = (one) => until(() => one.evaluate((element) => element === document.activeElement), "the keyboard is there");
+const isFocused = (one) =>
+  until(() => one.evaluate((element) => element === document.activeElement), "the keyboard is there");
 
 /** A reader who edits a preset. */
 async function editing(name, path = null, options = {}) {
@@ -28,7 +55,10 @@ async function editing(name, path = null, options = {}) {
     await page.goto(clotho.base);
     await page.getByRole("button", { name: "Presets", exact: true }).click();
   }
-  await dialog(page).getByRole("article", { name, exact: true }).getByRole("button", { name: "Edit", exact: true }).click();
+  await dialog(page)
+    .getByRole("article", { name, exact: true })
+    .getByRole("button", { name: "Edit", exact: true })
+    .click();
   await dialog(page).getByRole("heading", { name: "Prompts" }).waitFor();
   return opened;
 }
@@ -53,7 +83,13 @@ describe("editing presets", () => {
       await until(async () => (await order(id)) === before, `back to ${before}`);
     }
     const text = await raw(id);
-    for (const kept of ['"temperature":0.70,"big":12345678901234567890,"odd":{"a":[null,1.50]}', '"content":"Tell it slowly.","odd":1.0', '"kept":7.0', '{"character_id":100000,"order":[]}']) assert.ok(text.includes(kept), kept);
+    for (const kept of [
+      '"temperature":0.70,"big":12345678901234567890,"odd":{"a":[null,1.50]}',
+      '"content":"Tell it slowly.","odd":1.0',
+      '"kept":7.0',
+      '{"character_id":100000,"order":[]}',
+    ])
+      assert.ok(text.includes(kept), kept);
     await close();
   });
 
@@ -72,7 +108,14 @@ describe("editing presets", () => {
     await form.getByRole("button", { name: "Save" }).click();
     await row(page, "Tide").getByText("in chat, depth 1").waitFor();
     await isFocused(button(page, "Edit “Tide”"));
-    assert.deepEqual((await body(id)).prompts[1], { identifier: "tide", name: "Tide", content: "Mind the ebb.", role: "system", injection_position: 1, injection_depth: 1 });
+    assert.deepEqual((await body(id)).prompts[1], {
+      identifier: "tide",
+      name: "Tide",
+      content: "Mind the ebb.",
+      role: "system",
+      injection_position: 1,
+      injection_depth: 1,
+    });
 
     await button(page, "New prompt").click();
     const fresh = dialog(page).getByRole("form", { name: "New prompt" });
@@ -90,7 +133,11 @@ describe("editing presets", () => {
     await preview.getByText("There is fog.").first().waitFor({ state: "detached" });
     await dialog(page).locator(".notice").getByRole("button", { name: "Restore" }).click();
     await row(page, "Fog").waitFor();
-    assert.equal(await button(page, "Delete “Main prompt”").count(), 0, "what every preset has can be switched off, not deleted");
+    assert.equal(
+      await button(page, "Delete “Main prompt”").count(),
+      0,
+      "what every preset has can be switched off, not deleted",
+    );
     await page.keyboard.press("Escape");
     model.say(["Yes."]);
     await say(page, "Who is there?");
@@ -103,7 +150,13 @@ describe("editing presets", () => {
   test("our own is what a new one begins as: used in a story it makes the same prompt; samplers, texts and stop strings are set", async () => {
     const path = await newStory();
     const { page, close } = await open(path);
-    const preview = async () => (await clotho.api("POST", `${path.replace("/s/", "/api/chat/")}/prompt`, { parentId: (await session(path)).activeLeafId, content: "Hello." })).messages;
+    const preview = async () =>
+      (
+        await clotho.api("POST", `${path.replace("/s/", "/api/chat/")}/prompt`, {
+          parentId: (await session(path)).activeLeafId,
+          content: "Hello.",
+        })
+      ).messages;
     const before = await preview();
     await chooseFromPage(page, "Presets");
     await button(page, "New preset from the built-in one").click();
@@ -129,7 +182,10 @@ describe("editing presets", () => {
     assert.deepEqual([temperature, new_chat_prompt, extensions.clotho.stop], [0.4, "It begins.", ["###", "\nRin:"]]);
     await button(page, "Undo").click();
     await until(async () => (await body(id)).new_chat_prompt === "", "the text is as it was");
-    await until(async () => (await texts.getByRole("textbox", { name: "New chat" }).inputValue()) === "", "and the form shows it");
+    await until(
+      async () => (await texts.getByRole("textbox", { name: "New chat" }).inputValue()) === "",
+      "and the form shows it",
+    );
     await page.keyboard.press("Escape");
     model.say(["Yes."]);
     await say(page, "Who is there?");
@@ -160,12 +216,17 @@ describe("editing presets", () => {
     await check(page, "shares");
     await sampling.getByRole("button", { name: "Save" }).click();
     await sampling.getByText("Saved.").waitFor();
-    assert.deepEqual((await body(id)).extensions.clotho, { models: ["another", "mock/*"], shares: { lore: 20, history: 40 } });
+    assert.deepEqual((await body(id)).extensions.clotho, {
+      models: ["another", "mock/*"],
+      shares: { lore: 20, history: 40 },
+    });
     await button(page, "All presets").click();
     const shown = dialog(page).getByRole("article", { name: "For m" });
     await shown.getByText("Used automatically with another, mock/*").waitFor();
     await shown.getByText("in this story", { exact: true }).waitFor();
-    await shown.getByText("This story has no preset of its own. This one is used automatically with the model mock/*.").waitFor();
+    await shown
+      .getByText("This story has no preset of its own. This one is used automatically with the model mock/*.")
+      .waitFor();
     await shown.getByRole("button", { name: "Use in this story" }).click();
     await shown.getByRole("button", { name: "Stop using in this story" }).click();
     await shown.getByText("This story has no preset of its own.").waitFor();
@@ -178,7 +239,10 @@ describe("editing presets", () => {
     await replyIsThere(page);
     assert.match(JSON.stringify(model.requests.at(-1).messages), /Tell it slowly/);
     await use(last(page), "Prompt inspector");
-    await page.getByRole("dialog", { name: "Prompt inspector" }).getByText("For m, used automatically with mock/*").waitFor();
+    await page
+      .getByRole("dialog", { name: "Prompt inspector" })
+      .getByText("For m, used automatically with mock/*")
+      .waitFor();
     const read = page.getByRole("dialog", { name: "Prompt inspector" }).locator(".blocks").last();
     await read.getByText("Character description").waitFor();
     await read.getByText("Tide", { exact: true }).waitFor();
@@ -193,7 +257,9 @@ describe("editing presets", () => {
     await button(page, "Edit “Tide”").click();
     const form = dialog(page).getByRole("form", { name: "Tide" });
     await form.getByRole("textbox", { name: "Text" }).fill("Mine.");
-    await clotho.api("PATCH", `/api/presets/${id}`, { change: { prompts: [{ identifier: "tide", content: "Theirs." }] } });
+    await clotho.api("PATCH", `/api/presets/${id}`, {
+      change: { prompts: [{ identifier: "tide", content: "Theirs." }] },
+    });
     await form.getByRole("button", { name: "Save" }).click();
     await dialog(page).getByRole("alert").getByText("Theirs.").waitFor();
     await check(page, "changed meanwhile");
@@ -208,7 +274,14 @@ describe("editing presets", () => {
     await button(page, "Keep editing").click();
     assert.equal(await form.getByRole("textbox", { name: "Text" }).inputValue(), "Not yet saved.");
     await form.getByRole("button", { name: "Cancel" }).click();
-    await clotho.api("PATCH", `/api/presets/${id}`, { change: { order: [{ identifier: "tide", enabled: true }, { identifier: "main", enabled: true }] } });
+    await clotho.api("PATCH", `/api/presets/${id}`, {
+      change: {
+        order: [
+          { identifier: "tide", enabled: true },
+          { identifier: "main", enabled: true },
+        ],
+      },
+    });
     await button(page, "Move “Tide” up").click();
     await dialog(page).getByRole("alert").getByText("This preset was changed elsewhere.").waitFor();
     assert.equal(await order(id), "tide main");
@@ -234,7 +307,10 @@ describe("editing presets", () => {
     }
     const again = async () => {
       await page.getByRole("button", { name: "Presets", exact: true }).click();
-      await dialog(page).getByRole("article", { name: "Typed", exact: true }).getByRole("button", { name: "Edit", exact: true }).click();
+      await dialog(page)
+        .getByRole("article", { name: "Typed", exact: true })
+        .getByRole("button", { name: "Edit", exact: true })
+        .click();
       await form.getByText("Your unsaved draft is in the fields again.").waitFor();
       assert.equal(await text.inputValue(), "Half a thought");
     };
@@ -260,7 +336,15 @@ describe("editing presets", () => {
     await button(page, "Edit “Tide”").click();
     const form = dialog(page).getByRole("form", { name: "Tide" });
     await form.getByRole("textbox", { name: "Text" }).fill("Mind the ebb.");
-    await clotho.api("PATCH", `/api/presets/${id}`, { change: { removed: ["tide"], order: [{ identifier: "main", enabled: true }, { identifier: "chatHistory", enabled: true }] } });
+    await clotho.api("PATCH", `/api/presets/${id}`, {
+      change: {
+        removed: ["tide"],
+        order: [
+          { identifier: "main", enabled: true },
+          { identifier: "chatHistory", enabled: true },
+        ],
+      },
+    });
     await form.getByRole("button", { name: "Save" }).click();
     await form.getByText("This prompt was deleted elsewhere.").waitFor();
     assert.equal(await form.getByRole("textbox", { name: "Text" }).inputValue(), "Mind the ebb.");
@@ -269,7 +353,10 @@ describe("editing presets", () => {
     await form.waitFor({ state: "detached" });
     await row(page, "Tide").waitFor();
     const { prompts } = await body(id);
-    assert.deepEqual([prompts.at(-1).name, prompts.at(-1).content, prompts.at(-1).role], ["Tide", "Mind the ebb.", "user"]);
+    assert.deepEqual(
+      [prompts.at(-1).name, prompts.at(-1).content, prompts.at(-1).role],
+      ["Tide", "Mind the ebb.", "user"],
+    );
     assert.notEqual(prompts.at(-1).identifier, "tide");
     await close();
   });
@@ -284,7 +371,13 @@ describe("editing presets", () => {
 
   test("on a phone, in Chinese, in the dark: nothing is wider than the screen", async () => {
     await preset("潮汐", KEPT.replaceAll("Mind the tide.", "0123456789".repeat(60)));
-    const { page, close } = await reader(browser, { locale: "zh-CN", viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, colorScheme: "dark" });
+    const { page, close } = await reader(browser, {
+      locale: "zh-CN",
+      viewport: { width: 390, height: 844 },
+      hasTouch: true,
+      isMobile: true,
+      colorScheme: "dark",
+    });
     await page.goto(clotho.base);
     await page.getByRole("button", { name: "预设", exact: true }).tap();
     await dialog(page).getByRole("article", { name: "潮汐" }).getByRole("button", { name: "编辑" }).tap();
@@ -292,7 +385,12 @@ describe("editing presets", () => {
     await dialog(page).getByText("Tide现在是第 3 个，共 4 个").waitFor({ state: "attached" });
     await button(page, "编辑“Tide”").tap();
     await dialog(page).getByText("生成设置").tap();
-    assert.ok(await dialog(page).evaluate((box) => box.scrollWidth <= box.clientWidth && document.documentElement.scrollWidth <= innerWidth), "nothing is wider than the screen");
+    assert.ok(
+      await dialog(page).evaluate(
+        (box) => box.scrollWidth <= box.clientWidth && document.documentElement.scrollWidth <= innerWidth,
+      ),
+      "nothing is wider than the screen",
+    );
     await check(page, "a preset edited on a phone");
     await close();
   });

@@ -3,7 +3,23 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { REFUSED, browser, check, chooseFromPage, clotho, giveFiles, last, model, newStory, open, own, replyIsThere, say, session, use } from "./support/stage.mjs";
+import {
+  REFUSED,
+  browser,
+  check,
+  chooseFromPage,
+  clotho,
+  giveFiles,
+  last,
+  model,
+  newStory,
+  open,
+  own,
+  replyIsThere,
+  say,
+  session,
+  use,
+} from "./support/stage.mjs";
 import { startClotho } from "./support/server.mjs";
 
 /** The presets of this name, with all that they say. @returns {Promise<any[]>} */
@@ -17,11 +33,16 @@ const row = (page, name) => shelf(page).getByRole("article", { name, exact: true
 const file = (name, text) => ({ name, buffer: Buffer.from(text) });
 /** Lets files fall on something. */
 const drop = (page, selector, files) =>
-  page.evaluate(([selector, files]) => {
-    const data = new DataTransfer();
-    for (const { name, text } of files) data.items.add(new File([text], name));
-    (selector ? document.querySelector(selector) : window)?.dispatchEvent(new DragEvent("drop", { dataTransfer: data, cancelable: true, bubbles: true }));
-  }, [selector, files]);
+  page.evaluate(
+    ([selector, files]) => {
+      const data = new DataTransfer();
+      for (const { name, text } of files) data.items.add(new File([text], name));
+      (selector ? document.querySelector(selector) : window)?.dispatchEvent(
+        new DragEvent("drop", { dataTransfer: data, cancelable: true, bubbles: true }),
+      );
+    },
+    [selector, files],
+  );
 
 /** A reader who has the presets open. @param {Parameters<typeof reader>[1]} [options] */
 async function atShelf(options) {
@@ -33,7 +54,10 @@ async function atShelf(options) {
 }
 
 describe("presets", () => {
-  for (const [where, options] of Object.entries({ "a window": {}, "a phone": { viewport: { width: 390, height: 780 } } })) {
+  for (const [where, options] of Object.entries({
+    "a window": {},
+    "a phone": { viewport: { width: 390, height: 780 } },
+  })) {
     test(`S4-61: in ${where}, what is said in a long list is in sight wherever the list stands, and covers nothing of it`, async () => {
       for (let n = 0; n < 15; n += 1) await keep("sysprompt", `Long ${where} ${n}`, {});
       const { page, close } = await atShelf(options);
@@ -44,7 +68,13 @@ describe("presets", () => {
       for (const top of [0, 300, 1e6]) {
         await sheet.evaluate((box, top) => (box.scrollTop = top), top);
         const [button, list] = [await back.boundingBox(), await sheet.boundingBox()];
-        assert.ok(list && button && button.y >= list.y + list.height && button.y + button.height <= (page.viewportSize()?.height ?? 0), `${top}: ${JSON.stringify([button, list])}`);
+        assert.ok(
+          list &&
+            button &&
+            button.y >= list.y + list.height &&
+            button.y + button.height <= (page.viewportSize()?.height ?? 0),
+          `${top}: ${JSON.stringify([button, list])}`,
+        );
       }
       assert.ok(await sheet.evaluate((box) => box.scrollHeight > 2 * box.clientHeight), "the list is a long one");
       await check(page, "a notice in a long list");
@@ -55,13 +85,22 @@ describe("presets", () => {
   }
 
   test("S4-61: are listed by their kind, found, looked into, named, taken along, thrown away and brought back", async () => {
-    const prompts = [{ identifier: "main", name: "Main prompt", content: "Write as {{char}}.\nNever as {{user}}." }, { identifier: "nsfw", name: "Aside", content: "" }];
+    const prompts = [
+      { identifier: "main", name: "Main prompt", content: "Write as {{char}}.\nNever as {{user}}." },
+      { identifier: "nsfw", name: "Aside", content: "" },
+    ];
     await keep("openai", "Calm sea", { temperature: 0.5, prompts, prompt_order: [], odd: null });
     await keep("regex", "No stars", { scriptName: "No stars", findRegex: "/\\*/g" });
     await keep("theme", "Dusk", {});
     const { page, close } = await atShelf();
-    await shelf(page).getByRole("region", { name: "Chat completion" }).getByRole("article", { name: "Calm sea" }).waitFor();
-    await shelf(page).getByRole("region", { name: "Regex scripts" }).getByRole("article", { name: "No stars" }).waitFor();
+    await shelf(page)
+      .getByRole("region", { name: "Chat completion" })
+      .getByRole("article", { name: "Calm sea" })
+      .waitFor();
+    await shelf(page)
+      .getByRole("region", { name: "Regex scripts" })
+      .getByRole("article", { name: "No stars" })
+      .waitFor();
     await shelf(page).getByRole("searchbox", { name: "Find a preset" }).fill("SEA");
     await shelf(page).getByText("1 preset", { exact: true }).waitFor();
     assert.equal(await row(page, "Dusk").count(), 0);
@@ -86,7 +125,10 @@ describe("presets", () => {
     await page.keyboard.press("Enter");
     const calm = row(page, "Calm harbour");
     await calm.waitFor();
-    await until(() => calm.getByRole("button", { name: "Rename" }).evaluate((button) => button === document.activeElement), "the keyboard is where it was");
+    await until(
+      () => calm.getByRole("button", { name: "Rename" }).evaluate((button) => button === document.activeElement),
+      "the keyboard is where it was",
+    );
     assert.deepEqual((await named("Calm harbour"))[0].body.prompts, prompts);
     const coming = page.waitForEvent("download");
     await calm.getByRole("button", { name: "Export" }).click();
@@ -95,14 +137,20 @@ describe("presets", () => {
     assert.deepEqual(JSON.parse(await readFile(await download.path(), "utf8")).prompts, prompts);
     await calm.getByRole("button", { name: "Delete" }).click();
     await calm.waitFor({ state: "detached" });
-    assert.ok(await shelf(page).evaluate((box) => box.contains(document.activeElement)), "the keyboard stays in the dialog");
+    assert.ok(
+      await shelf(page).evaluate((box) => box.contains(document.activeElement)),
+      "the keyboard stays in the dialog",
+    );
     await page.locator(".notice").getByRole("button", { name: "Restore" }).click();
     await calm.waitFor();
     await calm.getByRole("button", { name: "Delete" }).click();
     await calm.waitFor({ state: "detached" });
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Trash" }).click();
-    await page.getByRole("article", { name: "Calm harbour" }).getByText(/^Preset · /).waitFor();
+    await page
+      .getByRole("article", { name: "Calm harbour" })
+      .getByText(/^Preset · /)
+      .waitFor();
     await close();
   });
 
@@ -116,11 +164,19 @@ describe("presets", () => {
     assert.ok((await raw.text()).includes(text), "not even a number is written in another way");
     await shelf(page).getByText("The type of “Odd.json” is unknown.").waitFor();
     await check(page, "a preset without a kind");
-    await shelf(page).getByRole("combobox", { name: /Odd\.json/ }).selectOption({ label: "System prompts" });
+    await shelf(page)
+      .getByRole("combobox", { name: /Odd\.json/ })
+      .selectOption({ label: "System prompts" });
     await shelf(page).getByRole("button", { name: "Import as this type" }).click();
     await shelf(page).getByRole("region", { name: "System prompts" }).getByRole("article", { name: "Odd" }).waitFor();
-    await drop(page, "dialog .stash", [{ name: "Tide.json", text }, { name: "Think.json", text: '{"name": "Think", "prefix": "<think>", "suffix": "</think>", "separator": ""}' }]);
-    await shelf(page).getByRole("region", { name: "Reasoning templates" }).getByRole("article", { name: "Think" }).waitFor();
+    await drop(page, "dialog .stash", [
+      { name: "Tide.json", text },
+      { name: "Think.json", text: '{"name": "Think", "prefix": "<think>", "suffix": "</think>", "separator": ""}' },
+    ]);
+    await shelf(page)
+      .getByRole("region", { name: "Reasoning templates" })
+      .getByRole("article", { name: "Think" })
+      .waitFor();
     assert.equal((await named("Tide")).length, 1, "the same one does not come twice");
     await bring(file("none.json", "[1]"));
     await page.getByRole("alert").getByText("This JSON file is not a preset.", { exact: false }).waitFor();
@@ -143,12 +199,19 @@ describe("presets", () => {
     await report.getByText("it changes what models are sent in every story").waitFor();
     await report.getByRole("button", { name: "Open “Trim”" }).click();
     await row(other.page, "Trim").getByText("findRegex").waitFor();
-    assert.ok(await row(other.page, "Trim").getByRole("button", { name: "Show contents" }).evaluate((button) => button === document.activeElement));
+    assert.ok(
+      await row(other.page, "Trim")
+        .getByRole("button", { name: "Show contents" })
+        .evaluate((button) => button === document.activeElement),
+    );
     await other.close();
   });
 
   test("S4-34: one for chat completion makes the prompts of a story from the next message on, until it is let go", async () => {
-    const preset = await keep("openai", "Own order", { prompts: [{ identifier: "main", content: "Tell it in my order." }], prompt_order: [] });
+    const preset = await keep("openai", "Own order", {
+      prompts: [{ identifier: "main", content: "Tell it in my order." }],
+      prompt_order: [],
+    });
     await keep("theme", "Only looks", {});
     const path = await newStory();
     const { page, close } = await open(path);
@@ -173,7 +236,11 @@ describe("presets", () => {
 
   test("S4-52: regex scripts of one's own are written here, those of others are shown in a story and switched off there", async () => {
     const regex_scripts = [{ scriptName: "Quiet", findRegex: "/harbour/g", replaceString: "pier", placement: [1] }];
-    const character = await clotho.api("POST", "/api/characters", { name: "Rin", firstMessage: "Hello.", metadata: { extensions: { regex_scripts } } });
+    const character = await clotho.api("POST", "/api/characters", {
+      name: "Rin",
+      firstMessage: "Hello.",
+      metadata: { extensions: { regex_scripts } },
+    });
     const preset = await keep("openai", "Plain order", { prompts: [], prompt_order: [] });
     const path = await newStory({ characterIds: [character.id] });
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { presetId: preset.id });
@@ -187,7 +254,10 @@ describe("presets", () => {
     await shelf(page).getByRole("button", { name: "Save" }).click();
     await row(page, "No ships").waitFor();
     const [kept] = await named("No ships");
-    assert.deepEqual([kept.kind, kept.body.findRegex, kept.body.placement, kept.body.promptOnly], ["regex", "/ships?/g", [1], true]);
+    assert.deepEqual(
+      [kept.kind, kept.body.findRegex, kept.body.placement, kept.body.promptOnly],
+      ["regex", "/ships?/g", [1], true],
+    );
 
     const others = shelf(page).getByRole("group", { name: "Scripts of the card and the preset" });
     await others.getByText("Show scripts").click();
@@ -245,7 +315,13 @@ describe("presets", () => {
   test("S4-61: on a phone and in Chinese, by touch, in the dark; long names and a thousand parts fit", async () => {
     const endless = "0123456789".repeat(19);
     await keep("context", endless, { [endless]: endless.repeat(5), list: Array.from({ length: 1000 }, (_, n) => n) });
-    const { page, close } = await reader(browser, { locale: "zh-CN", viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, colorScheme: "dark" });
+    const { page, close } = await reader(browser, {
+      locale: "zh-CN",
+      viewport: { width: 390, height: 844 },
+      hasTouch: true,
+      isMobile: true,
+      colorScheme: "dark",
+    });
     await page.goto(clotho.base);
     await page.getByRole("button", { name: "预设", exact: true }).tap();
     const dialog = shelf(page, "预设");
@@ -254,7 +330,12 @@ describe("presets", () => {
     await one.getByText("1000 项").tap();
     await one.getByRole("button", { name: "再显示一些，还有 900 项" }).tap();
     await one.getByRole("button", { name: "再显示一些，还有 800 项" }).waitFor();
-    assert.ok(await dialog.evaluate((box) => box.scrollWidth <= box.clientWidth && document.documentElement.scrollWidth <= innerWidth), "nothing is wider than the screen");
+    assert.ok(
+      await dialog.evaluate(
+        (box) => box.scrollWidth <= box.clientWidth && document.documentElement.scrollWidth <= innerWidth,
+      ),
+      "nothing is wider than the screen",
+    );
     await check(page, "the presets on a phone");
     await close();
   });

@@ -3,7 +3,24 @@ import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
 import { startClotho } from "./support/server.mjs";
-import { browser, chat, check, chooseFromPage, clotho, line, messageOf, model, newStory, open, own, say, session, texts, tool, use } from "./support/stage.mjs";
+import {
+  browser,
+  chat,
+  check,
+  chooseFromPage,
+  clotho,
+  line,
+  messageOf,
+  model,
+  newStory,
+  open,
+  own,
+  say,
+  session,
+  texts,
+  tool,
+  use,
+} from "./support/stage.mjs";
 
 /** A story of so many messages below its greeting. @returns {Promise<{path: string, ids: string[]}>} the greeting first */
 async function long(messages) {
@@ -22,7 +39,8 @@ describe("from anywhere", () => {
     const { page, close } = await open(path);
     await until(async () => (await texts(page)).at(-1) === "Message 40.", "the end of the story is shown");
     const third = messageOf(page, ids[3]);
-    for (let tries = 0; (await third.count()) === 0 && tries < 20; tries += 1) await page.locator(".message").first().scrollIntoViewIfNeeded();
+    for (let tries = 0; (await third.count()) === 0 && tries < 20; tries += 1)
+      await page.locator(".message").first().scrollIntoViewIfNeeded();
     await use(third, "Rewind to here");
     await until(async () => (await session(path)).activeLeafId === ids[3], "the story stands at the third message");
     model.say(["A bridge."]);
@@ -33,7 +51,10 @@ describe("from anywhere", () => {
     assert.deepEqual(now.map((node) => node.content).slice(4), ["Another way.", "A bridge."], "and what is new");
     assert.equal((await texts(page)).length, 6);
     const old = await clotho.api("GET", `${chat(path)}/projection?leaf=${ids[40]}`);
-    assert.deepEqual(old.items.map((node) => node.id), ids);
+    assert.deepEqual(
+      old.items.map((node) => node.id),
+      ids,
+    );
     await close();
   });
 });
@@ -54,7 +75,11 @@ describe("what it took", () => {
     const replies = (await line(path)).filter((node) => node.metadata?.latencyMs !== undefined);
     const sum = (pick) => String(replies.reduce((all, node) => all + (pick(node.metadata) ?? 0), 0));
     assert.equal(shown[0], "2");
-    assert.deepEqual(shown.slice(0, 3), [String(replies.length), sum((known) => known.tokenCount?.prompt), sum((known) => known.tokenCount?.completion)]);
+    assert.deepEqual(shown.slice(0, 3), [
+      String(replies.length),
+      sum((known) => known.tokenCount?.prompt),
+      sum((known) => known.tokenCount?.completion),
+    ]);
     assert.equal(shown[4], "no price is known");
     await check(page, "what it took");
     await close();
@@ -66,8 +91,16 @@ describe("the rows of the library", () => {
     const server = await startClotho(`[[providers]]\nid = "mock"\nbase_url = "${model.url}"\nmodels = ["m"]\n`);
     own.push(server);
     const { page, close } = await reader(browser);
-    const character = await server.api("POST", "/api/characters", { name: "Rin", firstMessage: "The map is not finished." });
-    const made = await server.api("POST", "/api/sessions", { characterIds: [character.id], title: "Over the pass", model: "mock/m", plugins: [] });
+    const character = await server.api("POST", "/api/characters", {
+      name: "Rin",
+      firstMessage: "The map is not finished.",
+    });
+    const made = await server.api("POST", "/api/sessions", {
+      characterIds: [character.id],
+      title: "Over the pass",
+      model: "mock/m",
+      plugins: [],
+    });
     model.say(["Snow."]);
     model.say(["Fog."]);
     await page.goto(`${server.base}/s/${made.id}`);
@@ -92,11 +125,18 @@ describe("the rows of the library", () => {
     await row("Over the pass (copy)").getByText("2 branches").waitFor();
     await check(page, "a library with a copy");
     await page.getByRole("button", { name: "Open", exact: true }).click();
-    await until(async () => (await texts(page)).join() === "The map is not finished.,To the north.,Fog.", "it is there");
+    await until(
+      async () => (await texts(page)).join() === "The map is not finished.,To the north.,Fog.",
+      "it is there",
+    );
     model.say(["A bridge."]);
     await say(page, "Over it.");
     await until(async () => (await texts(page)).at(-1) === "A bridge.", "and goes on");
-    assert.equal((await server.api("GET", `/api/sessions/${made.id}`)).counts.nodes, 4, "the other one stays as it was");
+    assert.equal(
+      (await server.api("GET", `/api/sessions/${made.id}`)).counts.nodes,
+      4,
+      "the other one stays as it was",
+    );
     await close();
   });
 });
@@ -106,10 +146,21 @@ describe("a server that rearranges nothing", () => {
     const server = await startClotho("[tree]\nedits = false\n");
     own.push(server);
     const { page, close } = await reader(browser);
-    const character = await server.api("POST", "/api/characters", { name: "Rin", firstMessage: "The map is not finished." });
+    const character = await server.api("POST", "/api/characters", {
+      name: "Rin",
+      firstMessage: "The map is not finished.",
+    });
     const made = await server.api("POST", "/api/sessions", { characterIds: [character.id], plugins: [] });
-    const { node } = await server.api("POST", `/api/chat/${made.id}/message`, { parentId: made.activeLeafId, role: "user", content: "To the north." });
-    await server.api("POST", `/api/chat/${made.id}/message`, { parentId: node.id, role: "assistant", content: "Snow." });
+    const { node } = await server.api("POST", `/api/chat/${made.id}/message`, {
+      parentId: made.activeLeafId,
+      role: "user",
+      content: "To the north.",
+    });
+    await server.api("POST", `/api/chat/${made.id}/message`, {
+      parentId: node.id,
+      role: "assistant",
+      content: "Snow.",
+    });
     await page.goto(`${server.base}/s/${made.id}`);
     const message = messageOf(page, node.id);
     await message.locator("article").focus();
@@ -118,7 +169,10 @@ describe("a server that rearranges nothing", () => {
     const menu = page.locator(".menu:popover-open");
     await menu.getByRole("button", { name: "Bookmark", exact: true }).waitFor();
     const offered = await menu.getByRole("button").allInnerTexts();
-    assert.ok(offered.length > 0 && offered.every((words) => !/delete|everything after|summar|merge/i.test(words)), offered.join(" | "));
+    assert.ok(
+      offered.length > 0 && offered.every((words) => !/delete|everything after|summar|merge/i.test(words)),
+      offered.join(" | "),
+    );
     await page.keyboard.press("Escape");
     await use(message, "Rewind to here");
     await until(async () => (await texts(page)).length === 2, "going back is there");
@@ -130,8 +184,11 @@ describe("a server that rearranges nothing", () => {
 
 describe("how models are told of tools", () => {
   test("stands beside those that are not told in their own way", async () => {
-    const provider = (/** @type {string} */ id, /** @type {string} */ how) => `[[providers]]\nid = "${id}"\nbase_url = "${model.url}"\nmodels = ["m"]\n${how}\n`;
-    const server = await startClotho([provider("own", ""), provider("told", 'tools = "words"'), provider("bare", 'tools = "none"')].join("\n"));
+    const provider = (/** @type {string} */ id, /** @type {string} */ how) =>
+      `[[providers]]\nid = "${id}"\nbase_url = "${model.url}"\nmodels = ["m"]\n${how}\n`;
+    const server = await startClotho(
+      [provider("own", ""), provider("told", 'tools = "words"'), provider("bare", 'tools = "none"')].join("\n"),
+    );
     own.push(server);
     const { page, close } = await reader(browser);
     await page.goto(server.base);

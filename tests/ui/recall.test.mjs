@@ -4,7 +4,21 @@ import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
 import { purseStory } from "./support/purse.mjs";
 import { startClotho } from "./support/server.mjs";
-import { browser, check, chooseFromPage, clotho, last, model, newStory, open, own, replyIsThere, say, session, use } from "./support/stage.mjs";
+import {
+  browser,
+  check,
+  chooseFromPage,
+  clotho,
+  last,
+  model,
+  newStory,
+  open,
+  own,
+  replyIsThere,
+  say,
+  session,
+  use,
+} from "./support/stage.mjs";
 
 /** A story of long miles, most of which its prompts do not hold any more. @param {string} [more] of the settings of summaries */
 async function walked(more = "", miles = 8) {
@@ -30,13 +44,24 @@ models = ["m"]
 `);
   own.push(server);
   const character = await server.api("POST", "/api/characters", { name: "Rin", firstMessage: "Hello." });
-  const made = await server.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [] });
+  const made = await server.api("POST", "/api/sessions", {
+    characterIds: [character.id],
+    model: "mock/m",
+    plugins: [],
+  });
   let { activeLeafId: parentId } = made;
   const newest = async () => (await server.api("GET", `/api/sessions/${made.id}`)).activeLeafId;
   for (let mile = 0; mile < miles; mile += 1) {
     const content = `Mile ${mile}, ${"past dull hedges and grey fields ".repeat(8)}`;
-    const { generations } = await server.api("POST", `/api/chat/${made.id}/message`, { parentId, content, generate: true });
-    await until(async () => (await server.api("GET", `/api/chat/${made.id}/node/${generations[0].id}`)).status === "complete", "the reply");
+    const { generations } = await server.api("POST", `/api/chat/${made.id}/message`, {
+      parentId,
+      content,
+      generate: true,
+    });
+    await until(
+      async () => (await server.api("GET", `/api/chat/${made.id}/node/${generations[0].id}`)).status === "complete",
+      "the reply",
+    );
     parentId = await newest();
   }
   return { server, made };
@@ -62,7 +87,10 @@ describe("memory", () => {
     await row.getByText("1 document").waitFor();
     assert.equal(await blank.count(), 0, "what was said of the try before is done with");
     await row.getByRole("checkbox").check();
-    await until(async () => (await session(path)).recall.collections.join() === "Maps", "the collection is looked through");
+    await until(
+      async () => (await session(path)).recall.collections.join() === "Maps",
+      "the collection is looked through",
+    );
     await row.getByRole("button", { name: "Show documents" }).click();
     await row.getByText("The harbour lies north of the ferry.").waitFor();
     await check(page, "the memory of a story");
@@ -78,7 +106,11 @@ describe("memory", () => {
     await row.getByText("You cannot restore this document.").waitFor();
     await check(page, "the question before a document is destroyed");
     await row.getByRole("button", { name: "Cancel" }).click();
-    assert.equal((await clotho.api("GET", "/api/documents?collection=Maps")).items.length, 1, "it is asked about first");
+    assert.equal(
+      (await clotho.api("GET", "/api/documents?collection=Maps")).items.length,
+      1,
+      "it is asked about first",
+    );
     await destroy.click();
     await row.getByRole("button", { name: "Delete permanently", exact: true }).click();
     await row.getByText("0 documents").waitFor();
@@ -108,7 +140,9 @@ describe("memory", () => {
     // What somebody else wrote meanwhile is not written over unasked.
     await first.getByRole("button", { name: "Edit" }).click();
     await first.getByLabel("Text").fill("They set out early.");
-    const id = (await server.api("GET", `/api/sessions/${made.id}/summaries`)).items.find(({ content }) => content === "They set out.").id;
+    const id = (await server.api("GET", `/api/sessions/${made.id}/summaries`)).items.find(
+      ({ content }) => content === "They set out.",
+    ).id;
     await server.api("PATCH", `/api/sessions/${made.id}/summaries/${id}`, { content: "They set out late." });
     await first.getByRole("button", { name: "Save" }).click();
     await first.getByText("This summary was changed elsewhere.").waitFor();
@@ -134,12 +168,22 @@ describe("memory", () => {
     await say(page, "And then?");
     await replyIsThere(page);
     await use(last(page), "Prompt inspector");
-    const block = page.getByRole("dialog", { name: "Prompt inspector" }).locator(".blocks li").filter({ has: page.locator("b", { hasText: /^Summary$/ }) });
-    await block.first().getByText(/from memory$/).waitFor();
+    const block = page
+      .getByRole("dialog", { name: "Prompt inspector" })
+      .locator(".blocks li")
+      .filter({ has: page.locator("b", { hasText: /^Summary$/ }) });
+    await block
+      .first()
+      .getByText(/from memory$/)
+      .waitFor();
     const why = page.getByRole("dialog", { name: "Prompt inspector" });
     await why.getByText("Summary from the state").waitFor();
     await why.locator(".summarised .long").getByText("Yes.").waitFor();
-    assert.equal(await why.locator("section").first().getByRole("table").count(), 0, "a summary is no row of raw words");
+    assert.equal(
+      await why.locator("section").first().getByRole("table").count(),
+      0,
+      "a summary is no row of raw words",
+    );
     await close();
   });
 
@@ -164,7 +208,11 @@ describe("memory", () => {
     await chooseFromPage(page, "Memory");
     const dialog = page.getByRole("dialog", { name: "Memory", exact: true });
     await dialog.getByRole("checkbox", { name: /^Summarise automatically/ }).check();
-    await dialog.getByRole("article", { name: /messages$/ }).first().getByText("Yes.", { exact: true }).waitFor();
+    await dialog
+      .getByRole("article", { name: /messages$/ })
+      .first()
+      .getByText("Yes.", { exact: true })
+      .waitFor();
     await close();
   });
 
@@ -172,10 +220,20 @@ describe("memory", () => {
     const { server, made } = await walked("chapter = 2", 14);
     const at = `/api/sessions/${made.id}`;
     await server.api("PATCH", at, { summaries: { enabled: true } });
-    const { generations } = await server.api("POST", `/api/chat/${made.id}/message`, { parentId: (await server.api("GET", at)).activeLeafId, content: "On.", generate: true });
-    await until(async () => (await server.api("GET", `/api/chat/${made.id}/node/${generations[0].id}`)).status === "complete", "the reply");
+    const { generations } = await server.api("POST", `/api/chat/${made.id}/message`, {
+      parentId: (await server.api("GET", at)).activeLeafId,
+      content: "On.",
+      generate: true,
+    });
+    await until(
+      async () => (await server.api("GET", `/api/chat/${made.id}/node/${generations[0].id}`)).status === "complete",
+      "the reply",
+    );
     const summed = () => server.api("GET", `${at}/summaries`);
-    await until(async () => (await summed()).items.some(({ level }) => level > 1) && !(await summed()).isWorking, "a chapter is there");
+    await until(
+      async () => (await summed()).items.some(({ level }) => level > 1) && !(await summed()).isWorking,
+      "a chapter is there",
+    );
     const { page, close } = await reader(browser);
     await page.goto(`${server.base}/s/${made.id}`);
     await say(page, "Further.");
@@ -186,7 +244,8 @@ describe("memory", () => {
     const dialog = page.getByRole("dialog", { name: "Memory", exact: true });
     const list = dialog.locator("details.section-fold").filter({ hasText: "Summaries of this branch" }).first();
     await list.waitFor();
-    if (!(await list.evaluate((box) => /** @type {HTMLDetailsElement} */ (box).open))) await list.locator("summary").first().click();
+    if (!(await list.evaluate((box) => /** @type {HTMLDetailsElement} */ (box).open)))
+      await list.locator("summary").first().click();
     const chapter = dialog.getByRole("article", { name: /^Chapter of/ }).first();
     await chapter.waitFor();
     const outside = await dialog.getByRole("article", { name: /messages?$/ }).count();
@@ -207,17 +266,27 @@ describe("memory", () => {
     await dialog.getByRole("button", { name: "Keep editing" }).click();
     await part.getByRole("button", { name: "Save" }).click();
     // The chapter is made anew of what its parts say now.
-    await until(async () => (await summed()).items.some(({ content, isEdited }) => isEdited && content === "Two lines,\nhalf written"), "it is kept");
+    await until(
+      async () =>
+        (await summed()).items.some(({ content, isEdited }) => isEdited && content === "Two lines,\nhalf written"),
+      "it is kept",
+    );
     await dialog.getByText("half written").first().waitFor({ state: "attached" });
     await close();
   });
 
   test("S3-09: a summary that a plugin proposed names it, and is destroyed after a question", async () => {
     const files = {
-      "plugin.toml": 'id = "scribe"\ntitle = "Scribe"\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["tree.summarise"]\n',
-      "main.rhai": 'fn on_reply(ctx) { ctx.propose_summary(`Seen: ${ctx.text}`, 1); }\n',
+      "plugin.toml":
+        'id = "scribe"\ntitle = "Scribe"\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["tree.summarise"]\n',
+      "main.rhai": "fn on_reply(ctx) { ctx.propose_summary(`Seen: ${ctx.text}`, 1); }\n",
     };
-    const { server, path } = await purseStory(model, { replies: ["She finds a gate."], plugins: [{ id: "scribe" }], files, id: "scribe" });
+    const { server, path } = await purseStory(model, {
+      replies: ["She finds a gate."],
+      plugins: [{ id: "scribe" }],
+      files,
+      id: "scribe",
+    });
     own.push(server);
     const { page, close } = await reader(browser);
     await page.goto(`${server.base}${path}`);
@@ -239,7 +308,10 @@ describe("memory", () => {
     await server.api("PATCH", `/api/sessions/${made.id}`, { summaries: { enabled: true, model: "down/m" } });
     const { page, close } = await reader(browser, { locale: "zh-CN" });
     await page.goto(`${server.base}/s/${made.id}`);
-    await until(async () => Boolean((await server.api("GET", `/api/sessions/${made.id}/summaries`)).problem), "it has failed");
+    await until(
+      async () => Boolean((await server.api("GET", `/api/sessions/${made.id}/summaries`)).problem),
+      "it has failed",
+    );
     await page.getByRole("button", { name: "菜单", exact: true }).click();
     await page.locator(".menu:popover-open").getByRole("button", { name: "记忆", exact: true }).click();
     await page.getByText(/上一次总结失败.*连不上模型服务器：连接被拒绝.*。/).waitFor();

@@ -6,15 +6,34 @@ import { reader, test, until } from "./support/browser.mjs";
 import { tree } from "./support/overview.mjs";
 import { pluginFolder } from "./support/purse.mjs";
 import { startClotho } from "./support/server.mjs";
-import { browser, clotho, last, messageOf, model, newStory, open, own, replyIsThere, say, texts, tool, use } from "./support/stage.mjs";
+import {
+  browser,
+  clotho,
+  last,
+  messageOf,
+  model,
+  newStory,
+  open,
+  own,
+  replyIsThere,
+  say,
+  texts,
+  tool,
+  use,
+} from "./support/stage.mjs";
 
 /** Rules that count gold and keep what happened. */
 const CHRONICLE = {
-  "plugin.toml": 'id = "chronicle"\ntitle = "Chronicle"\ndescription = "Keeps what happened"\nversion = "1.0.0"\napi = "1"\n\n[state]\nschema = "state.schema.json"\n',
-  "main.rhai": 'const FOUND = "(?i)finds? (?<n>\\\\d+) gold";\n\nfn init(ctx) { ctx.set("gold", 10); ctx.set("happened", []); }\n\nfn on_reply(ctx) {\n    for found in ctx.find_all(global::FOUND) {\n        ctx.add("gold", parse_int(found.n), "found");\n        ctx.append("happened", `found ${found.n} gold`);\n    }\n}\n',
+  "plugin.toml":
+    'id = "chronicle"\ntitle = "Chronicle"\ndescription = "Keeps what happened"\nversion = "1.0.0"\napi = "1"\n\n[state]\nschema = "state.schema.json"\n',
+  "main.rhai":
+    'const FOUND = "(?i)finds? (?<n>\\\\d+) gold";\n\nfn init(ctx) { ctx.set("gold", 10); ctx.set("happened", []); }\n\nfn on_reply(ctx) {\n    for found in ctx.find_all(global::FOUND) {\n        ctx.add("gold", parse_int(found.n), "found");\n        ctx.append("happened", `found ${found.n} gold`);\n    }\n}\n',
   "state.schema.json": JSON.stringify({
     type: "object",
-    properties: { gold: { title: "Gold", type: "integer", minimum: 0, default: 0 }, happened: { title: "What happened", type: "array", items: { type: "string" }, default: [] } },
+    properties: {
+      gold: { title: "Gold", type: "integer", minimum: 0, default: 0 },
+      happened: { title: "What happened", type: "array", items: { type: "string" }, default: [] },
+    },
     additionalProperties: false,
   }),
 };
@@ -22,7 +41,10 @@ const CHRONICLE = {
 const on = (/** @type {string} */ id) => ({ identifier: id, enabled: true });
 /** So little room that what was said long ago is not in the prompt any more. */
 const NARROW = {
-  openai_max_context: 700, openai_max_tokens: 60, new_chat_prompt: "", new_example_chat_prompt: "",
+  openai_max_context: 700,
+  openai_max_tokens: 60,
+  new_chat_prompt: "",
+  new_example_chat_prompt: "",
   prompts: [{ identifier: "main", role: "system", content: "Tell it." }],
   prompt_order: [{ character_id: 100001, order: [on("main"), on("chatHistory")] }],
 };
@@ -45,8 +67,15 @@ models = ["m"]
   own.push(server);
   const preset = await server.api("POST", "/api/presets", { kind: "openai", name: "Narrow", body: NARROW });
   const character = await server.api("POST", "/api/characters", { name: "Rin", firstMessage: "Hello." });
-  const { id: sid } = await server.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [{ id: "chronicle" }] });
-  await server.api("PATCH", `/api/sessions/${sid}`, { presetId: preset.id, recall: { enabled: true, collections: [] } });
+  const { id: sid } = await server.api("POST", "/api/sessions", {
+    characterIds: [character.id],
+    model: "mock/m",
+    plugins: [{ id: "chronicle" }],
+  });
+  await server.api("PATCH", `/api/sessions/${sid}`, {
+    presetId: preset.id,
+    recall: { enabled: true, collections: [] },
+  });
   const at = `/api/chat/${sid}`;
   const whole = async (/** @type {string} */ id) => {
     await until(async () => (await server.api("GET", `${at}/node/${id}`)).status === "complete", "the reply");
@@ -55,11 +84,19 @@ models = ["m"]
   const leaf = async () => (await server.api("GET", `/api/sessions/${sid}`)).activeLeafId;
   const told = async (/** @type {string} */ content, /** @type {string} */ reply) => {
     model.say([reply]);
-    const { node, generations } = await server.api("POST", `${at}/message`, { parentId: await leaf(), content, generate: true });
+    const { node, generations } = await server.api("POST", `${at}/message`, {
+      parentId: await leaf(),
+      content,
+      generate: true,
+    });
     return { user: node.id, reply: await whole(generations[0].id) };
   };
   const walk = async () => {
-    for (let mile = 0; mile < 6; mile += 1) await told(`We walk on, mile ${mile}, ${"past dull hedges and grey fields ".repeat(8)}`, "Night falls over the empty road and nobody speaks for a long while.");
+    for (let mile = 0; mile < 6; mile += 1)
+      await told(
+        `We walk on, mile ${mile}, ${"past dull hedges and grey fields ".repeat(8)}`,
+        "Night falls over the empty road and nobody speaks for a long while.",
+      );
   };
   return { server, sid, at, whole, leaf, told, walk };
 }
@@ -83,7 +120,10 @@ describe("one line and no other", () => {
     await until(async () => (await gold.innerText()) === "37", "the gold of the newer line");
     await messageOf(page, other).locator("article").focus();
     await tool(messageOf(page, other), "Previous swipe").click();
-    await until(async () => (await texts(page)).at(-1) === "She finds 5 gold.", "the old record is on screen, with nothing below it");
+    await until(
+      async () => (await texts(page)).at(-1) === "She finds 5 gold.",
+      "the old record is on screen, with nothing below it",
+    );
     await until(async () => (await gold.innerText()) === "15", "its state with it");
     assert.deepEqual(await happened.allInnerTexts(), ["found 5 gold"]);
 
@@ -93,7 +133,11 @@ describe("one line and no other", () => {
     await until(async () => (await texts(page)).at(-1) === "She finds 1 gold there.", "the reply came");
     await replyIsThere(page);
     await until(async () => (await gold.innerText()) === "16", "the state goes on from the old record");
-    assert.deepEqual(await happened.allInnerTexts(), ["found 5 gold", "found 1 gold"], "what happened on this line, and nothing of the other one");
+    assert.deepEqual(
+      await happened.allInnerTexts(),
+      ["found 5 gold", "found 1 gold"],
+      "what happened on this line, and nothing of the other one",
+    );
     const sent = JSON.stringify(model.requests);
     assert.match(sent, /What was said or written[^"]*third willow/, "what this line said long ago is recalled");
     assert.doesNotMatch(sent, /chapel|7 gold|20 gold/, "what only the other line said is not");
@@ -110,12 +154,26 @@ describe("one line and no other", () => {
 
 describe("what was sent", () => {
   test("S3-13: Why? shows the prompt of a reply to the letter: every message with its role, as the model server got it", async () => {
-    const persona = await clotho.api("POST", "/api/personas", { name: "Mara", description: "A smuggler.\n  She limps." });
-    const book = await clotho.api("POST", "/api/lorebooks", { name: "Tides", entries: [{ key: ["tide"], content: "It turns at six —\n\n\tor “thereabouts”. 六点退潮 <b>&amp;</b>" }] });
-    await clotho.api("PUT", `/api/lorebooks/${book.id}/holds`, { everything: true, sessionIds: [], personaIds: [], characterIds: [] });
+    const persona = await clotho.api("POST", "/api/personas", {
+      name: "Mara",
+      description: "A smuggler.\n  She limps.",
+    });
+    const book = await clotho.api("POST", "/api/lorebooks", {
+      name: "Tides",
+      entries: [{ key: ["tide"], content: "It turns at six —\n\n\tor “thereabouts”. 六点退潮 <b>&amp;</b>" }],
+    });
+    await clotho.api("PUT", `/api/lorebooks/${book.id}/holds`, {
+      everything: true,
+      sessionIds: [],
+      personaIds: [],
+      characterIds: [],
+    });
     const path = await newStory({ plugins: [{ id: "combat" }], personaId: persona.id });
     const { page, close } = await open(path);
-    for (const [text, reply] of [["  When does the **tide** turn?\n\n- now\n- later  ", "Soon.\n\n[HP -3]"], ["我等。", "She waits, too."]]) {
+    for (const [text, reply] of [
+      ["  When does the **tide** turn?\n\n- now\n- later  ", "Soon.\n\n[HP -3]"],
+      ["我等。", "She waits, too."],
+    ]) {
       model.say([reply]);
       await say(page, text);
       await until(async () => (await texts(page)).at(-1)?.startsWith(reply.split("\n")[0]) ?? false, "the reply came");
@@ -124,11 +182,22 @@ describe("what was sent", () => {
     const [first, second] = model.requests;
     assert.match(JSON.stringify(first), /六点退潮/, "lore and all");
     const why = page.getByRole("dialog", { name: "Prompt inspector" });
-    for (const [message, { messages }] of [[page.locator(".message.assistant").nth(1), first], [last(page), second]]) {
+    for (const [message, { messages }] of [
+      [page.locator(".message.assistant").nth(1), first],
+      [last(page), second],
+    ]) {
       await use(message, "Prompt inspector");
       await why.locator("summary", { hasText: "messages" }).click();
-      const shown = await why.locator(".sent").evaluateAll((all) => all.map((one) => ({ role: one.querySelector("b")?.textContent?.split(" · ")[0], content: one.querySelector("pre")?.textContent })));
-      assert.deepEqual(shown, messages.map(({ role, content }) => ({ role, content })));
+      const shown = await why.locator(".sent").evaluateAll((all) =>
+        all.map((one) => ({
+          role: one.querySelector("b")?.textContent?.split(" · ")[0],
+          content: one.querySelector("pre")?.textContent,
+        })),
+      );
+      assert.deepEqual(
+        shown,
+        messages.map(({ role, content }) => ({ role, content })),
+      );
       await page.keyboard.press("Escape");
       await why.waitFor({ state: "detached" });
     }

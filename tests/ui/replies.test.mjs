@@ -6,7 +6,8 @@ import { purseStory } from "./support/purse.mjs";
 import { browser, check, model, own, texts } from "./support/stage.mjs";
 
 const FILES = {
-  "plugin.toml": 'id = "guide"\ntitle = "Guide"\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["input.stop"]\n[[command]]\nname = "look"\nhelp = { en = "Looks around", zh = "看看四周" }\n',
+  "plugin.toml":
+    'id = "guide"\ntitle = "Guide"\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["input.stop"]\n[[command]]\nname = "look"\nhelp = { en = "Looks around", zh = "看看四周" }\n',
   "main.rhai": `fn on_input(ctx) { if ctx.command == "look" { return #{ reply: "A square, a well." }; } }
 fn quick_replies(ctx) { [#{ label: "Follow", send: "I follow her." }, #{ label: "跟上", send: "我跟上去。" }, #{ label: "Look", send: "/look" }] }
 `,

@@ -2,7 +2,24 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { REFUSED, browser, chat, check, clotho, composer, focused, grown, last, line, messageOf, openGrown, replyIsThere, session, texts, use } from "./support/stage.mjs";
+import {
+  REFUSED,
+  browser,
+  chat,
+  check,
+  clotho,
+  composer,
+  focused,
+  grown,
+  last,
+  line,
+  messageOf,
+  openGrown,
+  replyIsThere,
+  session,
+  texts,
+  use,
+} from "./support/stage.mjs";
 
 const field = (page) => page.getByRole("textbox", { name: "Edit", exact: true });
 const edit = (path, ...operations) => clotho.api("PUT", `${chat(path)}/tree/edit`, { operations });
@@ -45,7 +62,7 @@ describe("an edit that was not saved", () => {
   });
 
   test("S4-17: who gives it up gets the message's own words the next time", async () => {
-    const { path, ids, page, close } = await openGrown();
+    const { ids, page, close } = await openGrown();
     await begin(page, ids[2], "Nowhere.");
     await page.keyboard.press("Escape");
     await until(async () => (await focused(page)) === ids[2], "the keyboard is at the message");
@@ -80,10 +97,16 @@ describe("an edit that was not saved", () => {
       await composer(page).fill("And then?");
       await begin(page, ids[2], "To the harbour, by night.");
       await edit(path, { op: gone, nodeId: ids[2], ...(gone === "purge" && { confirm: true }) });
-      await (gone === "prune" ? kept(page) : page.locator(".notice").getByText("Your text is no longer kept.")).waitFor();
+      await (gone === "prune"
+        ? kept(page)
+        : page.locator(".notice").getByText("Your text is no longer kept.")
+      ).waitFor();
       assert.equal((await session(path)).activeLeafId, ids[1]);
       await page.locator(".notice").getByRole("button", { name: "Put it into the field" }).click();
-      await until(async () => (await composer(page).inputValue()) === "And then?\n\nTo the harbour, by night.", "both are in the field");
+      await until(
+        async () => (await composer(page).inputValue()) === "And then?\n\nTo the harbour, by night.",
+        "both are in the field",
+      );
       await close();
     }
   });
@@ -101,7 +124,10 @@ describe("an edit that was not saved", () => {
     await use(messageOf(other, ids[2]), "Edit");
     assert.equal(await field(other).inputValue(), "To the harbour.", "the second tab begins with the message");
     await field(other).fill("To the mill.");
-    for (const [tab, text] of [[page, "To the harbour, by night."], [other, "To the mill."]]) {
+    for (const [tab, text] of [
+      [page, "To the harbour, by night."],
+      [other, "To the mill."],
+    ]) {
       await tab.reload();
       await replyIsThere(tab);
       await use(messageOf(tab, ids[2]), "Edit");

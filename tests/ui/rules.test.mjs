@@ -15,7 +15,11 @@ describe("the rules of a story", () => {
     const dialog = page.getByRole("dialog");
     const combat = dialog.getByRole("checkbox", { name: /^Combat/ });
     await combat.waitFor();
-    assert.equal(await dialog.getByRole("checkbox", { name: /Lantern Keep/ }).count(), 0, "what tells a story of its own is no rule for this one");
+    assert.equal(
+      await dialog.getByRole("checkbox", { name: /Lantern Keep/ }).count(),
+      0,
+      "what tells a story of its own is no rule for this one",
+    );
     await combat.check();
     await dialog.getByRole("group", { name: "Permissions" }).waitFor();
     await dialog.getByRole("checkbox", { name: "show lines under a message" }).uncheck();
@@ -26,7 +30,10 @@ describe("the rules of a story", () => {
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.waitFor({ state: "detached" });
     const { plugins } = await session(path);
-    assert.deepEqual(plugins.map(({ id, enabled, config }) => ({ id, enabled, config })), [{ id: "combat", enabled: true, config: { start_hp: 12, also_called: ["knight", "fox"] } }]);
+    assert.deepEqual(
+      plugins.map(({ id, enabled, config }) => ({ id, enabled, config })),
+      [{ id: "combat", enabled: true, config: { start_hp: 12, also_called: ["knight", "fox"] } }],
+    );
     assert.ok(!plugins[0].grants.includes("notes") && plugins[0].grants.includes("input.stop"));
     assert.deepEqual(plugins[0].refused, ["notes"]);
     await page.locator('[data-path="/combat/hp"]').getByText("12").waitFor();
@@ -39,24 +46,46 @@ describe("the rules of a story", () => {
     const other = await open(path);
     await other.page.locator('[data-path="/combat/hp"]').waitFor();
     await other.page.waitForLoadState("networkidle");
-    assert.equal(await other.page.getByText("need more permissions in this story").count(), 0, "another browser knows it, too");
+    assert.equal(
+      await other.page.getByText("need more permissions in this story").count(),
+      0,
+      "another browser knows it, too",
+    );
     await other.close();
     assert.equal(await dialog.getByRole("spinbutton", { name: /^Hit points at the beginning/ }).inputValue(), "12");
     await dialog.getByRole("button", { name: "Reset to defaults" }).click();
     await combat.uncheck();
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.waitFor({ state: "detached" });
-    assert.deepEqual((await session(path)).plugins.map(({ enabled, config }) => ({ enabled, config })), [{ enabled: false, config: {} }]);
+    assert.deepEqual(
+      (await session(path)).plugins.map(({ enabled, config }) => ({ enabled, config })),
+      [{ enabled: false, config: {} }],
+    );
     await close();
   });
 
   test("two that have one command: saving says who gets it, in the reader's language", async () => {
-    const manifest = (/** @type {string} */ id) => `id = "${id}"\ntitle = "${id}"\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["input.stop"]\n[[command]]\nname = "look"\nhelp = "Looks around"\n`;
-    const files = { "plugin.toml": manifest("aunt"), "main.rhai": 'fn on_input(ctx) { if ctx.command == "look" { #{ reply: "A square." } } }\n' };
-    const { server, path, folder } = await purseStory(model, { replies: ["Hm."], plugins: [{ id: "aunt" }], files, id: "aunt" });
+    const manifest = (/** @type {string} */ id) =>
+      `id = "${id}"\ntitle = "${id}"\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["input.stop"]\n[[command]]\nname = "look"\nhelp = "Looks around"\n`;
+    const files = {
+      "plugin.toml": manifest("aunt"),
+      "main.rhai": 'fn on_input(ctx) { if ctx.command == "look" { #{ reply: "A square." } } }\n',
+    };
+    const { server, path, folder } = await purseStory(model, {
+      replies: ["Hm."],
+      plugins: [{ id: "aunt" }],
+      files,
+      id: "aunt",
+    });
     own.push(server);
     await pluginFolder({ ...files, "plugin.toml": manifest("bard") }, "bard", folder);
-    await until(async () => (await server.api("GET", "/api/plugins?limit=200")).items.some((/** @type {{id: string}} */ { id }) => id === "bard"), "the other plugin is taken in");
+    await until(
+      async () =>
+        (await server.api("GET", "/api/plugins?limit=200")).items.some(
+          (/** @type {{id: string}} */ { id }) => id === "bard",
+        ),
+      "the other plugin is taken in",
+    );
     const { page, close } = await reader(browser, { locale: "zh-CN" });
     await page.goto(server.base + path);
     await page.locator(".message.last").waitFor();
@@ -81,11 +110,18 @@ describe("the rules of a story", () => {
     const language = mvu.locator("select:has(option[value=zh])");
     await until(async () => (await language.inputValue()) === "zh", "the reader's language");
     assert.deepEqual(await language.locator("option").allInnerTexts(), ["English", "中文"]);
-    assert.deepEqual(await mvu.locator("select:has(option[value=never]) option").allInnerTexts(), ["占位符处", "总是", "从不"]);
+    assert.deepEqual(await mvu.locator("select:has(option[value=never]) option").allInnerTexts(), [
+      "占位符处",
+      "总是",
+      "从不",
+    ]);
     await check(page, "the rules in Chinese");
     await dialog.locator("button.primary").click();
     await dialog.waitFor({ state: "detached" });
-    assert.deepEqual((await session(path)).plugins.map(({ id, config }) => ({ id, config })), [{ id: "mvu", config: { language: "zh" } }]);
+    assert.deepEqual(
+      (await session(path)).plugins.map(({ id, config }) => ({ id, config })),
+      [{ id: "mvu", config: { language: "zh" } }],
+    );
     await close();
   });
 
@@ -95,7 +131,9 @@ describe("the rules of a story", () => {
     await chooseFromPage(page, "Plugins of this story");
     const keeps = page.getByRole("dialog").getByRole("combobox", { name: /Model that updates the state/ });
     await keeps.waitFor();
-    const [other = ""] = await keeps.locator("option").evaluateAll((all) => all.map((one) => /** @type {HTMLOptionElement} */ (one).value).filter(Boolean));
+    const [other = ""] = await keeps
+      .locator("option")
+      .evaluateAll((all) => all.map((one) => /** @type {HTMLOptionElement} */ (one).value).filter(Boolean));
     await keeps.selectOption(other);
     await until(async () => (await session(path)).valuesModel === other, "it is kept");
     await keeps.selectOption("");
@@ -110,7 +148,10 @@ describe("the rules of a story", () => {
     await page.goto(server.base + path);
     await page.locator(".message.last.complete").waitFor();
     const manifest = join(folder, "purse", "plugin.toml");
-    await writeFile(manifest, (await readFile(manifest, "utf8")).replace('["notes"]', '["notes", "input.stop"]').replace("1.0.0", "1.1.0"));
+    await writeFile(
+      manifest,
+      (await readFile(manifest, "utf8")).replace('["notes"]', '["notes", "input.stop"]').replace("1.0.0", "1.1.0"),
+    );
     await page.getByText("Plugins need more permissions in this story: Purse.").waitFor();
     await page.getByRole("button", { name: "Review", exact: true }).click();
     const dialog = page.getByRole("dialog");
@@ -121,7 +162,10 @@ describe("the rules of a story", () => {
     await more.check();
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.waitFor({ state: "detached" });
-    assert.deepEqual((await server.api("GET", `/api/sessions/${sid}`)).plugins[0].grants.sort(), ["input.stop", "notes"]);
+    assert.deepEqual((await server.api("GET", `/api/sessions/${sid}`)).plugins[0].grants.sort(), [
+      "input.stop",
+      "notes",
+    ]);
     await page.reload();
     await page.locator(".message.last.complete").waitFor();
     await close();
@@ -129,10 +173,17 @@ describe("the rules of a story", () => {
 
   test("S3-18: what a plugin shows of replies follows the world on a page that is open, also where it is changed elsewhere", async () => {
     const files = {
-      "plugin.toml": 'id = "shown"\ntitle = "Shown"\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["display.rewrite"]\n',
-      "main.rhai": 'fn on_reply(ctx) { ctx.add("n", 1); }\nfn on_display(ctx) { `${ctx.text} So far ${ctx.get("n", 0)}.` }\n',
+      "plugin.toml":
+        'id = "shown"\ntitle = "Shown"\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["display.rewrite"]\n',
+      "main.rhai":
+        'fn on_reply(ctx) { ctx.add("n", 1); }\nfn on_display(ctx) { `${ctx.text} So far ${ctx.get("n", 0)}.` }\n',
     };
-    const { server, path, sid, ids } = await purseStory(model, { replies: ["One.", "Two."], plugins: [{ id: "shown" }], files, id: "shown" });
+    const { server, path, sid, ids } = await purseStory(model, {
+      replies: ["One.", "Two."],
+      plugins: [{ id: "shown" }],
+      files,
+      id: "shown",
+    });
     own.push(server);
     const { page, close } = await reader(browser);
     await page.goto(server.base + path);
@@ -148,17 +199,31 @@ describe("the rules of a story", () => {
   test("S3-12: new code shows the replies of a page that is open, however far up they are", async () => {
     const show = (/** @type {string} */ word) => `fn on_display(ctx) { \`\${ctx.text} ${word}\` }\n`;
     const files = {
-      "plugin.toml": 'id = "shown"\ntitle = "Shown"\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["display.rewrite"]\n',
+      "plugin.toml":
+        'id = "shown"\ntitle = "Shown"\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["display.rewrite"]\n',
       "main.rhai": show("First."),
     };
-    const { server, path, sid, folder } = await purseStory(model, { replies: ["One."], plugins: [{ id: "shown" }], files, id: "shown" });
+    const { server, path, sid, folder } = await purseStory(model, {
+      replies: ["One."],
+      plugins: [{ id: "shown" }],
+      files,
+      id: "shown",
+    });
     own.push(server);
     let { activeLeafId: parentId } = await server.api("GET", `/api/sessions/${sid}`);
     for (let i = 0; i < 70; i += 1) {
-      parentId = (await server.api("POST", `/api/chat/${sid}/message`, { parentId, role: i % 2 ? "assistant" : "user", content: `m${i}` })).node.id;
+      parentId = (
+        await server.api("POST", `/api/chat/${sid}/message`, {
+          parentId,
+          role: i % 2 ? "assistant" : "user",
+          content: `m${i}`,
+        })
+      ).node.id;
       if (i % 9 > 0) continue;
       // What is no message stands on the line too.
-      await server.api("POST", `/api/chat/${sid}/node/${parentId}/world`, { operations: [{ op: "set", path: "/n", value: i }] });
+      await server.api("POST", `/api/chat/${sid}/node/${parentId}/world`, {
+        operations: [{ op: "set", path: "/n", value: i }],
+      });
       parentId = (await server.api("GET", `/api/sessions/${sid}`)).activeLeafId;
     }
     const { page, close } = await reader(browser);
@@ -180,11 +245,20 @@ describe("the rules of a story", () => {
     await chooseFromPage(page, "Plugins of this story");
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("spinbutton", { name: /^Hit points/ }).fill("9");
-    await clotho.api("PUT", `${path.replace("/s/", "/api/sessions/")}/plugins`, [{ id: "combat", config: { start_hp: 30 } }]);
+    await clotho.api("PUT", `${path.replace("/s/", "/api/sessions/")}/plugins`, [
+      { id: "combat", config: { start_hp: 30 } },
+    ]);
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.getByText("The plugins of this story were changed elsewhere.").waitFor();
     await dialog.getByRole("button", { name: "Reload" }).click();
-    await until(async () => (await dialog.getByRole("spinbutton", { name: /^Hit points/ }).inputValue().catch(() => "")) === "30", "theirs");
+    await until(
+      async () =>
+        (await dialog
+          .getByRole("spinbutton", { name: /^Hit points/ })
+          .inputValue()
+          .catch(() => "")) === "30",
+      "theirs",
+    );
     await close();
   });
 
@@ -193,7 +267,10 @@ describe("the rules of a story", () => {
     await clotho.api("POST", "/api/characters", { name, firstMessage: "Hello." });
     const { page, close } = await reader(browser, { viewport: { width: 390, height: 844 }, locale: "zh-CN" });
     await page.goto(clotho.base);
-    await page.getByRole("button", { name: new RegExp(name) }).first().click();
+    await page
+      .getByRole("button", { name: new RegExp(name) })
+      .first()
+      .click();
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("checkbox", { name: /^好感/ }).or(dialog.locator('input[value="affinity"]')).first().check();
     await dialog.getByRole("group", { name: "权限" }).waitFor();
@@ -205,7 +282,10 @@ describe("the rules of a story", () => {
     await page.waitForURL(/\/s\//);
     await page.locator('[data-path^="/affinity/"]').first().waitFor({ state: "attached" });
     const { plugins } = await session(new URL(page.url()).pathname);
-    assert.deepEqual(plugins.map(({ id, config }) => ({ id, config })), [{ id: "affinity", config: { language: "zh", start: 40 } }]);
+    assert.deepEqual(
+      plugins.map(({ id, config }) => ({ id, config })),
+      [{ id: "affinity", config: { language: "zh", start: 40 } }],
+    );
     await close();
   });
 });

@@ -6,7 +6,19 @@ import { describe } from "node:test";
 import { fileURLToPath } from "node:url";
 import { ATTACKS, MAY, PARSED, unwanted } from "./support/attacks.mjs";
 import { reader, test, until } from "./support/browser.mjs";
-import { browser, chat, choose, chooseFromPage, clotho, last, line, model, newStory, replyIsThere, say } from "./support/stage.mjs";
+import {
+  browser,
+  chat,
+  choose,
+  chooseFromPage,
+  clotho,
+  last,
+  line,
+  model,
+  newStory,
+  replyIsThere,
+  say,
+} from "./support/stage.mjs";
 
 const js = join(resolve(dirname(fileURLToPath(import.meta.url)), "../../static"), "js");
 const read = (path) => readFileSync(join(js, path), "utf8");
@@ -25,8 +37,14 @@ describe("ways from text to markup or code", () => {
   };
 
   test("each of them is known", async () => {
-    const scripts = readdirSync(js, { recursive: true }).filter((path) => path.endsWith(".js")).sort();
-    const found = Object.fromEntries(scripts.map((path) => [path, [...new Set(read(path).match(SINKS) ?? [])].sort()]).filter(([, sinks]) => sinks.length > 0));
+    const scripts = readdirSync(js, { recursive: true })
+      .filter((path) => path.endsWith(".js"))
+      .sort();
+    const found = Object.fromEntries(
+      scripts
+        .map((path) => [path, [...new Set(read(path).match(SINKS) ?? [])].sort()])
+        .filter(([, sinks]) => sinks.length > 0),
+    );
     assert.deepEqual(found, KNOWN);
   });
 });
@@ -37,7 +55,11 @@ async function watched(options = {}) {
   const asked = [];
   const opened = [];
   const refused = [];
-  await page.addInitScript(() => addEventListener("securitypolicyviolation", ({ violatedDirective, sample, sourceFile }) => console.debug(`refused: ${violatedDirective} ${/purify\.js$/.test(sourceFile) ? "sanitising" : ""} ${sample}`)));
+  await page.addInitScript(() =>
+    addEventListener("securitypolicyviolation", ({ violatedDirective, sample, sourceFile }) =>
+      console.debug(`refused: ${violatedDirective} ${/purify\.js$/.test(sourceFile) ? "sanitising" : ""} ${sample}`),
+    ),
+  );
   page.on("console", (message) => message.text().startsWith("refused: ") && refused.push(message.text().slice(9)));
   page.on("request", (request) => asked.push(request.url()));
   page.on("dialog", (dialog) => (opened.push(dialog.message()), void dialog.dismiss()));
@@ -47,12 +69,33 @@ async function watched(options = {}) {
   /** Nothing has come of any text. @param {string} where */
   const isSafe = async (where) => {
     assert.deepEqual(await page.evaluate(unwanted, MAY), [], where);
-    assert.deepEqual(asked.filter((url) => !/^(data|blob):/.test(url) && new URL(url).origin !== clotho.base), [], `${where}: requests`);
+    assert.deepEqual(
+      asked.filter((url) => !/^(data|blob):/.test(url) && new URL(url).origin !== clotho.base),
+      [],
+      `${where}: requests`,
+    );
     assert.deepEqual(opened, [], `${where}: dialogs`);
     const globals = await page.evaluate(() => Object.keys(window));
-    assert.deepEqual(globals.filter((name) => !before.includes(name) && !/^(__playwright|axe)/.test(name)), [], `${where}: globals`);
-    assert.deepEqual(refused.filter((what) => !PARSED.test(what)), [], `${where}: content policy`);
-    assert.deepEqual(wrong.filter((text) => !/Content Security Policy|content policy|^This document requires 'TrustedScript' assignment.*\/vendor\/purify\.js$/.test(text)), [], `${where}: errors`);
+    assert.deepEqual(
+      globals.filter((name) => !before.includes(name) && !/^(__playwright|axe)/.test(name)),
+      [],
+      `${where}: globals`,
+    );
+    assert.deepEqual(
+      refused.filter((what) => !PARSED.test(what)),
+      [],
+      `${where}: content policy`,
+    );
+    assert.deepEqual(
+      wrong.filter(
+        (text) =>
+          !/Content Security Policy|content policy|^This document requires 'TrustedScript' assignment.*\/vendor\/purify\.js$/.test(
+            text,
+          ),
+      ),
+      [],
+      `${where}: errors`,
+    );
   };
   return { page, isSafe };
 }
@@ -70,12 +113,18 @@ describe("S0-57: what is hostile stays text", () => {
       await replyIsThere(page);
       for (const [n, attack] of some.entries()) {
         const cut = Math.ceil(attack.length / 3);
-        const held = model.hold([attack.slice(0, cut), attack.slice(cut, 2 * cut), `${attack.slice(2 * cut)}\n\nThe end.`]);
+        const held = model.hold([
+          attack.slice(0, cut),
+          attack.slice(cut, 2 * cut),
+          `${attack.slice(2 * cut)}\n\nThe end.`,
+        ]);
         const count = await page.locator(".message").count();
         await say(page, attack.slice(0, 2_000).replaceAll("\0", ""));
         for (let piece = 0; piece < 3; piece += 1) {
           held.next();
-          await page.waitForFunction(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(true)))));
+          await page.waitForFunction(
+            () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(true)))),
+          );
         }
         if (n % 6 === 0) await isSafe(`${attack.slice(0, 60)}, while it is written`);
         held.open();
@@ -95,8 +144,15 @@ describe("S0-57: what is hostile stays text", () => {
     const path = await newStory();
     for (let turn = 0; turn < 4; turn += 1) {
       model.say(["Yes."]);
-      await clotho.api("POST", `${chat(path)}/message`, { parentId: (await line(path)).at(-1).id, content: "Go on.", generate: true });
-      await until(async () => (await line(path)).length === 3 + 2 * turn && (await line(path)).at(-1).status === "complete", "it is written");
+      await clotho.api("POST", `${chat(path)}/message`, {
+        parentId: (await line(path)).at(-1).id,
+        content: "Go on.",
+        generate: true,
+      });
+      await until(
+        async () => (await line(path)).length === 3 + 2 * turn && (await line(path)).at(-1).status === "complete",
+        "it is written",
+      );
     }
     const seen = new Set();
     await page.route(/\/projection/, async (route) => {
@@ -105,7 +161,12 @@ describe("S0-57: what is hostile stays text", () => {
       for (const [i, item] of json.items.filter(({ role }) => role === "assistant").entries()) {
         const some = ATTACKS.slice(i * 12, (i + 1) * 12);
         for (const one of some) seen.add(one);
-        Object.assign(item, { display: `${some.join("\n\n")}\n\nshown`, reasoning: some.join("\n"), notes: some.map((text) => ({ plugin: text, text })), problems: some.map((message) => ({ code: "x", message, plugin: message, hint: message })) });
+        Object.assign(item, {
+          display: `${some.join("\n\n")}\n\nshown`,
+          reasoning: some.join("\n"),
+          notes: some.map((text) => ({ plugin: text, text })),
+          problems: some.map((message) => ({ code: "x", message, plugin: message, hint: message })),
+        });
       }
       await route.fulfill({ response: answer, json });
     });
@@ -117,16 +178,41 @@ describe("S0-57: what is hostile stays text", () => {
 
   test("in names, cards, greetings, lore, titles, labels, the stash, personas and what a search finds", async () => {
     const { page, isSafe } = await watched();
-    const short = ATTACKS.filter((attack) => attack.length <= 95).concat(ATTACKS.map((attack) => attack.slice(0, 95))).map((text) => text.replaceAll(/[\0-\x1f]/g, "").trim());
-    const all = ATTACKS.filter((attack) => attack.length < 1_000).join("\n\n").replaceAll("\0", "");
-    const character = await clotho.api("POST", "/api/characters", { name: short[0], description: all, firstMessage: `needle ${all}`, creatorNotes: all, scenario: all, tags: short.slice(0, 8).map((tag) => tag.slice(0, 30)) });
+    const short = ATTACKS.filter((attack) => attack.length <= 95)
+      .concat(ATTACKS.map((attack) => attack.slice(0, 95)))
+      .map((text) => text.replaceAll(/[\0-\x1f]/g, "").trim());
+    const all = ATTACKS.filter((attack) => attack.length < 1_000)
+      .join("\n\n")
+      .replaceAll("\0", "");
+    const character = await clotho.api("POST", "/api/characters", {
+      name: short[0],
+      description: all,
+      firstMessage: `needle ${all}`,
+      creatorNotes: all,
+      scenario: all,
+      tags: short.slice(0, 8).map((tag) => tag.slice(0, 30)),
+    });
     for (const name of short.slice(1, 9)) await clotho.api("POST", "/api/personas", { name, description: all });
-    const entries = ATTACKS.map((text) => text.replaceAll("\0", "")).map((content, i) => ({ comment: content.slice(0, 200), key: [content.slice(0, 80)], content, order: i }));
+    const entries = ATTACKS.map((text) => text.replaceAll("\0", "")).map((content, i) => ({
+      comment: content.slice(0, 200),
+      key: [content.slice(0, 80)],
+      content,
+      order: i,
+    }));
     await clotho.api("POST", "/api/lorebooks", { name: short[2], entries });
-    const made = await clotho.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [], title: short[3] });
+    const made = await clotho.api("POST", "/api/sessions", {
+      characterIds: [character.id],
+      model: "mock/m",
+      plugins: [],
+      title: short[3],
+    });
     const path = `/s/${made.id}`;
     model.say([`needle ${all}`]);
-    await clotho.api("POST", `${chat(path)}/message`, { parentId: (await line(path)).at(-1).id, content: `needle ${all}`, generate: true });
+    await clotho.api("POST", `${chat(path)}/message`, {
+      parentId: (await line(path)).at(-1).id,
+      content: `needle ${all}`,
+      generate: true,
+    });
     await until(async () => (await line(path)).at(-1).status === "complete", "it is written");
     await page.goto(clotho.base + path);
     await replyIsThere(page);
@@ -152,7 +238,12 @@ describe("S0-57: what is hostile stays text", () => {
     await page.keyboard.press("Escape");
 
     await page.keyboard.press("Control+k");
-    await page.getByRole("dialog").getByRole("combobox").or(page.getByRole("dialog").getByRole("searchbox")).first().fill("needle");
+    await page
+      .getByRole("dialog")
+      .getByRole("combobox")
+      .or(page.getByRole("dialog").getByRole("searchbox"))
+      .first()
+      .fill("needle");
     await page.getByRole("dialog").getByRole("option").first().waitFor();
     await isSafe("what a search finds");
     await page.keyboard.press("Escape");

@@ -3,14 +3,45 @@ import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { ATTACKS, MAY, PARSED, unwanted } from "./support/attacks.mjs";
 import { test, until } from "./support/browser.mjs";
-import { POLICY, browser, chat, check, chooseFromPage, clotho, composer, last, line, messageOf, model, newStory, open, replyIsThere, say, session, use } from "./support/stage.mjs";
+import {
+  POLICY,
+  browser,
+  chat,
+  check,
+  chooseFromPage,
+  clotho,
+  composer,
+  last,
+  line,
+  messageOf,
+  model,
+  newStory,
+  open,
+  replyIsThere,
+  say,
+  session,
+  use,
+} from "./support/stage.mjs";
 
 /** A script for what is shown. */
-const display = (scriptName, findRegex, replaceString, more = {}) => ({ scriptName, findRegex, replaceString, placement: [2], trimStrings: [], markdownOnly: true, ...more });
+const display = (scriptName, findRegex, replaceString, more = {}) => ({
+  scriptName,
+  findRegex,
+  replaceString,
+  placement: [2],
+  trimStrings: [],
+  markdownOnly: true,
+  ...more,
+});
 
 /** A story whose card brings scripts along. @returns {Promise<string>} its address */
 async function scriptedStory(regex_scripts, card = {}) {
-  const character = await clotho.api("POST", "/api/characters", { name: "Rin", firstMessage: "The map is not finished.", ...card, metadata: { extensions: { regex_scripts } } });
+  const character = await clotho.api("POST", "/api/characters", {
+    name: "Rin",
+    firstMessage: "The map is not finished.",
+    ...card,
+    metadata: { extensions: { regex_scripts } },
+  });
   return newStory({ characterIds: [character.id] });
 }
 
@@ -33,7 +64,11 @@ const presets = (page) => page.getByRole("dialog", { name: "Presets", exact: tru
 describe("S4-52: scripts for what is shown", () => {
   test("show texts as they are meant, and change none: what is copied, edited and kept is the original", async () => {
     const path = await scriptedStory([
-      display("bar", "/<hp>(\\d+)<\\/hp>/g", '<div style="color:#9fe3b4;position:fixed">{{char}} has <b>$1</b> of {{getvar::most}} for {{user}}</div>'),
+      display(
+        "bar",
+        "/<hp>(\\d+)<\\/hp>/g",
+        '<div style="color:#9fe3b4;position:fixed">{{char}} has <b>$1</b> of {{getvar::most}} for {{user}}</div>',
+      ),
       display("mine", "/^> /", "", { placement: [1] }),
       display("kept", "/fog/g", "mist", { markdownOnly: false }),
       display("sent", "/mist/g", "rain", { markdownOnly: false, promptOnly: true }),
@@ -46,9 +81,15 @@ describe("S4-52: scripts for what is shown", () => {
     const bar = messageOf(page, reply).locator(".prose div").first();
     assert.deepEqual(await bar.evaluate((e) => [e.style.position, e.dataset.ink]), ["", ""]);
     await becomes(page, asked, "I wait.");
-    assert.deepEqual((await line(path)).map(({ content }) => content), ["The map is not finished.", "> I <b>wait</b>.", "The fog lifts. <hp>7</hp>"]);
+    assert.deepEqual(
+      (await line(path)).map(({ content }) => content),
+      ["The map is not finished.", "> I <b>wait</b>.", "The fog lifts. <hp>7</hp>"],
+    );
     await use(messageOf(page, reply), "Copy");
-    await until(async () => (await page.evaluate(() => navigator.clipboard.readText())) === "The fog lifts. <hp>7</hp>", "the original is copied");
+    await until(
+      async () => (await page.evaluate(() => navigator.clipboard.readText())) === "The fog lifts. <hp>7</hp>",
+      "the original is copied",
+    );
     await use(messageOf(page, reply), "Edit");
     assert.equal(await messageOf(page, reply).getByRole("textbox").inputValue(), "The fog lifts. <hp>7</hp>");
     await page.keyboard.press("Escape");
@@ -58,7 +99,10 @@ describe("S4-52: scripts for what is shown", () => {
   });
 
   test("depths are counted from the newest message that counts, and anew with each one", async () => {
-    const path = await scriptedStory([display("new", "/$/", " (new)", { maxDepth: 0 }), display("old", "/$/", " (old)", { minDepth: 2 })]);
+    const path = await scriptedStory([
+      display("new", "/$/", " (new)", { maxDepth: 0 }),
+      display("old", "/$/", " (old)", { minDepth: 2 }),
+    ]);
     const [asked, first, , second] = await told(path, "One.", "Snow.", "Two.", "Rain.");
     const { page, close } = await open(path);
     await becomes(page, second, "Rain. (new)");
@@ -71,7 +115,10 @@ describe("S4-52: scripts for what is shown", () => {
     model.say(["Hail."]);
     await say(page, "Three.");
     await replyIsThere(page);
-    await until(async () => (await last(page).locator(".prose").innerText()) === "Hail. (new)", "the newest is another one");
+    await until(
+      async () => (await last(page).locator(".prose").innerText()) === "Hail. (new)",
+      "the newest is another one",
+    );
     await becomes(page, second, "Rain. (old)");
     await close();
   });
@@ -96,9 +143,16 @@ describe("S4-52: scripts for what is shown", () => {
     await page.reload();
     await last(page).waitFor();
     await page.waitForLoadState("networkidle");
-    assert.ok(asked.some((url) => url.endsWith("/scripts/shown")), "the page asked whether there are any");
-    assert.deepEqual(asked.filter((url) => /scripting\.js|apart\.js|script-worker\.js|lib\/scripts\.js|macros\.js/.test(url)), []);
-    const go = (to) => page.evaluate((to) => (history.pushState(null, "", to), dispatchEvent(new PopStateEvent("popstate"))), to);
+    assert.ok(
+      asked.some((url) => url.endsWith("/scripts/shown")),
+      "the page asked whether there are any",
+    );
+    assert.deepEqual(
+      asked.filter((url) => /scripting\.js|apart\.js|script-worker\.js|lib\/scripts\.js|macros\.js/.test(url)),
+      [],
+    );
+    const go = (to) =>
+      page.evaluate((to) => (history.pushState(null, "", to), dispatchEvent(new PopStateEvent("popstate"))), to);
     await go(other);
     await last(page).getByText("The chart is not finished.").waitFor();
     assert.equal(page.workers().length, 1);
@@ -109,17 +163,29 @@ describe("S4-52: scripts for what is shown", () => {
   });
 
   test("a reply is shown as they have it while it grows, block by block, and nothing of what they hide is seen", async () => {
-    const path = await scriptedStory([display("hide", "/<hidden>[^]*?(<\\/hidden>|$)/g", ""), display("name", "/keeper/g", "**warden**")]);
+    const path = await scriptedStory([
+      display("hide", "/<hidden>[^]*?(<\\/hidden>|$)/g", ""),
+      display("name", "/keeper/g", "**warden**"),
+    ]);
     const { page, close } = await open(path);
-    const pieces = ["The keeper waits.\n\nSecond ", "block.\n\n<hidden>Nobody", " reads this.</hidden>Third block.\n\nThe keep", "er goes.", "\n\nLast."];
+    const pieces = [
+      "The keeper waits.\n\nSecond ",
+      "block.\n\n<hidden>Nobody",
+      " reads this.</hidden>Third block.\n\nThe keep",
+      "er goes.",
+      "\n\nLast.",
+    ];
     const held = model.hold(pieces);
     await say(page, "Well?");
     held.next();
     await last(page).locator(".prose strong").getByText("warden").waitFor();
     const first = await last(page).locator(".prose p").first().elementHandle();
     await page.evaluate(() => {
-      const seen = (/** @type {any} */ (window).seen = []);
-      new MutationObserver(() => seen.push(document.querySelector(".message.last .prose")?.textContent ?? "")).observe(document.querySelector(".line"), { subtree: true, childList: true, characterData: true });
+      const seen = /** @type {any} */ ((window.seen = []));
+      new MutationObserver(() => seen.push(document.querySelector(".message.last .prose")?.textContent ?? "")).observe(
+        document.querySelector(".line"),
+        { subtree: true, childList: true, characterData: true },
+      );
     });
     for (const text of ["Second block.", "Third block.", "The warden goes."]) {
       held.next();
@@ -129,7 +195,12 @@ describe("S4-52: scripts for what is shown", () => {
     held.open();
     await last(page).getByText("Last.").waitFor();
     await replyIsThere(page);
-    await until(async () => (await last(page).locator(".prose").innerText()) === "The warden waits.\n\nSecond block.\n\nThird block.\n\nThe warden goes.\n\nLast.", "all of it is there");
+    await until(
+      async () =>
+        (await last(page).locator(".prose").innerText()) ===
+        "The warden waits.\n\nSecond block.\n\nThird block.\n\nThe warden goes.\n\nLast.",
+      "all of it is there",
+    );
     const seen = await page.evaluate(() => /** @type {any} */ (window).seen.join(" | "));
     assert.doesNotMatch(seen, /hidden|Nobody|keeper/);
     await close();
@@ -143,10 +214,16 @@ describe("S4-52: scripts for what is shown", () => {
     held.next();
     await last(page).getByText("Four.").waitFor();
     held.next();
-    await until(async () => (await last(page).locator(".prose").innerText()) === "All other.\n\nWords.", "it is another text");
+    await until(
+      async () => (await last(page).locator(".prose").innerText()) === "All other.\n\nWords.",
+      "it is another text",
+    );
     held.open();
     await replyIsThere(page);
-    await until(async () => (await last(page).locator(".prose").innerText()).endsWith("Five.END!"), "it is the first one again");
+    await until(
+      async () => (await last(page).locator(".prose").innerText()).endsWith("Five.END!"),
+      "it is the first one again",
+    );
     await close();
   });
 
@@ -169,7 +246,9 @@ describe("S4-52: scripts for what is shown", () => {
     await check(page, "a script for what is shown");
     await box.getByRole("button", { name: "Save" }).click();
     await last(page).getByText("The map is done.").waitFor();
-    const kept = (await clotho.api("GET", "/api/presets?limit=500&kind=regex")).items.find(({ name }) => name === "Done");
+    const kept = (await clotho.api("GET", "/api/presets?limit=500&kind=regex")).items.find(
+      ({ name }) => name === "Done",
+    );
     const { body } = await clotho.api("GET", `/api/presets/${kept.id}`);
     assert.deepEqual([body.promptOnly, body.markdownOnly], [false, true]);
     await box.getByRole("article", { name: "Done" }).getByRole("button", { name: "Delete" }).click();
@@ -187,7 +266,7 @@ describe("S4-52: scripts that mean harm", () => {
     const { page, close } = await open(path);
     // A click that comes while the script runs is answered by the page, not by its end.
     await page.evaluate(() => {
-      const late = (/** @type {any} */ (window).late = []);
+      const late = /** @type {any} */ ((window.late = []));
       let before = performance.now();
       setInterval(() => (late.push(performance.now() - before), (before = performance.now())), 10);
     });
@@ -197,7 +276,10 @@ describe("S4-52: scripts that mean harm", () => {
     const newest = ids.at(-1);
     const note = page.getByText("A card script took too long and was skipped: endless");
     await note.waitFor();
-    await until(async () => (await words(page, newest)).startsWith("29: A plan of aaa"), "the scripts around it have done their work");
+    await until(
+      async () => (await words(page, newest)).startsWith("29: A plan of aaa"),
+      "the scripts around it have done their work",
+    );
     await until(async () => (await words(page, ids[1])).startsWith("1: A plan of aaa"), "the oldest too");
     assert.equal(await page.getByText("A card script took too long").count(), 1, "it is tried on one message only");
     const late = await page.evaluate(() => Math.max(.../** @type {any} */ (window).late));
@@ -211,7 +293,11 @@ describe("S4-52: scripts that mean harm", () => {
     assert.equal(await last(page).getByText("took too long").count(), 0);
     await chooseFromPage(page, "Presets");
     await presets(page).getByText("Show scripts").click();
-    await presets(page).getByRole("listitem").filter({ hasText: "endless" }).getByText("took too long, skipped").waitFor();
+    await presets(page)
+      .getByRole("listitem")
+      .filter({ hasText: "endless" })
+      .getByText("took too long, skipped")
+      .waitFor();
     await page.keyboard.press("Escape");
     await composer(page).waitFor();
     await close();
@@ -219,16 +305,29 @@ describe("S4-52: scripts that mean harm", () => {
 
   test("what they make stays text that one sanitiser sees: nothing of it runs, asks or leaves its message", async () => {
     // The server takes no text with U+0000.
-    const attacks = [...ATTACKS.filter((attack) => !attack.includes("\u0000")), "```html\n<style>body{display:none}</style><script>window.hacked=1</script><div onclick=window.hacked=1>x</div>\n```", "<style>.bar{display:none}</style><script>window.hacked=1</script>{{trim}}<img src=x onerror=window.hacked=1>"];
+    const attacks = [
+      ...ATTACKS.filter((attack) => !attack.includes("\u0000")),
+      "```html\n<style>body{display:none}</style><script>window.hacked=1</script><div onclick=window.hacked=1>x</div>\n```",
+      "<style>.bar{display:none}</style><script>window.hacked=1</script>{{trim}}<img src=x onerror=window.hacked=1>",
+    ];
     const path = await scriptedStory(attacks.map((attack, i) => display(`attack ${i}`, `/\\[${i}\\]/`, attack)));
     const texts = attacks.map((_, i) => `[${i}] attack`);
     await told(path, ...texts.flatMap((text) => ["Go on.", text]).slice(0, 78));
     const { page, close } = await open(path, { expected: new RegExp(`${POLICY.source}|${PARSED.source}`) });
     const asked = [];
     page.on("request", (request) => asked.push(request.url()));
-    await until(async () => !(await page.locator(".message.assistant .prose").allInnerTexts()).some((text) => /^\[\d+\] attack$/.test(text)), "all of them have been made");
+    await until(
+      async () =>
+        !(await page.locator(".message.assistant .prose").allInnerTexts()).some((text) =>
+          /^\[\d+\] attack$/.test(text),
+        ),
+      "all of them have been made",
+    );
     assert.deepEqual(await page.evaluate(unwanted, MAY), []);
-    assert.deepEqual(asked.filter((url) => !url.startsWith(clotho.base)), []);
+    assert.deepEqual(
+      asked.filter((url) => !url.startsWith(clotho.base)),
+      [],
+    );
     await close();
   });
 
@@ -246,7 +345,11 @@ describe("S4-52: scripts that mean harm", () => {
         }
       };
       const types = /** @type {any} */ (window).trustedTypes;
-      return [outcome(() => new Worker("/assets/dev/built/js/script-worker.js")), outcome(() => types.createPolicy("clotho-worker", {})), outcome(() => types.createPolicy("mine", {}))];
+      return [
+        outcome(() => new Worker("/assets/dev/built/js/script-worker.js")),
+        outcome(() => types.createPolicy("clotho-worker", {})),
+        outcome(() => types.createPolicy("mine", {})),
+      ];
     });
     assert.deepEqual(tried, ["TypeError", "TypeError", "TypeError"]);
     await close();

@@ -11,7 +11,10 @@ import { made, piecesOf } from "../../static/src/lib/scripts.ts";
 
 const golden = join(resolve(dirname(fileURLToPath(import.meta.url)), "../fixtures/golden"), "regex");
 const context = JSON.parse(readFileSync(join(golden, "context.json"), "utf8"));
-const cases = readFileSync(join(golden, "regex.jsonl"), "utf8").trim().split("\n").map((line) => JSON.parse(line));
+const cases = readFileSync(join(golden, "regex.jsonl"), "utf8")
+  .trim()
+  .split("\n")
+  .map((line) => JSON.parse(line));
 
 /** A script as the server tells the page of it; `null`: it does not. What its numbers mean is read and tested there (`crates/compat/src/prompt/scripts/read.rs`). */
 function told(scope, raw) {
@@ -35,7 +38,12 @@ function told(scope, raw) {
 }
 
 const VALUES = { user: context.user, char: context.char };
-const setupOf = (items, local = context.local) => ({ items: items.filter((one) => one && one.find), casts: [{ characterId: "c", values: VALUES }], local, globals: {} });
+const setupOf = (items, local = context.local) => ({
+  items: items.filter((one) => one?.find),
+  casts: [{ characterId: "c", values: VALUES }],
+  local,
+  globals: {},
+});
 const REPLY = { placement: 2, came: "written", depth: 0, character: "c", speaker: null };
 const one = (raw) => setupOf([told("global", { placement: [2], trimStrings: [], ...raw })]);
 const shown = (raw, text, place = REPLY) => made(one(raw), text, place).text;
@@ -49,7 +57,8 @@ describe("what scripts make of what is shown", () => {
     let count = 0;
     for (const { id, text, placement, depth, name, scripts, expect } of cases) {
       if (!("display" in expect)) continue;
-      const of = (scope) => (scripts[`${scope}_allowed`] === false ? [] : (scripts[scope] ?? []).map((raw) => told(scope, raw)));
+      const of = (scope) =>
+        scripts[`${scope}_allowed`] === false ? [] : (scripts[scope] ?? []).map((raw) => told(scope, raw));
       const setup = setupOf([...of("global"), ...of("preset"), ...of("card")]);
       const got = made(setup, text, { placement, came: "written", depth, character: "c", speaker: name }).text;
       const expected = DECIDED[id] ?? expect.display;
@@ -63,7 +72,10 @@ describe("what scripts make of what is shown", () => {
   test("what is to be done when a text comes is done once, and what an edit takes only on an edit", () => {
     const kept = { findRegex: "/a/", replaceString: "b" };
     const display = { findRegex: "/b/", replaceString: "c", markdownOnly: true };
-    const setup = setupOf([told("global", { placement: [2], ...kept }), told("global", { placement: [2], ...display })]);
+    const setup = setupOf([
+      told("global", { placement: [2], ...kept }),
+      told("global", { placement: [2], ...display }),
+    ]);
     const as = (came) => made(setup, "a", { ...REPLY, came }).text;
     assert.deepEqual([as("written"), as("edited"), as("done")], ["c", "a", "a"]);
     assert.equal(shown({ ...kept, runOnEdit: true }, "a", { ...REPLY, came: "edited" }), "b");
@@ -78,8 +90,19 @@ describe("what scripts make of what is shown", () => {
   });
 
   test("what a dollar means", () => {
-    assert.deepEqual(piecesOf("[$1]{{MATCH}}{{ match}}$& $$ $<名>$<>$<a"), ["[", { group: 1 }, "]", { group: 0 }, "{{ match}}$& $$ ", { name: "名" }, "$<>$<a"]);
-    assert.equal(shown({ findRegex: "/(?<who>\\w+) says (\\w+)/", replaceString: "$2, $<who>$<x>$9$01" }, "Rin says hi"), "hi, RinRin");
+    assert.deepEqual(piecesOf("[$1]{{MATCH}}{{ match}}$& $$ $<名>$<>$<a"), [
+      "[",
+      { group: 1 },
+      "]",
+      { group: 0 },
+      "{{ match}}$& $$ ",
+      { name: "名" },
+      "$<>$<a",
+    ]);
+    assert.equal(
+      shown({ findRegex: "/(?<who>\\w+) says (\\w+)/", replaceString: "$2, $<who>$<x>$9$01" }, "Rin says hi"),
+      "hi, RinRin",
+    );
     assert.equal(shown({ findRegex: "/(a)(b)?/g", replaceString: "<$2$1>", trimStrings: ["a"] }, "aba"), "<b><>");
     assert.equal(shown({ findRegex: "/us/", replaceString: "{{$0er}}" }, "us"), "Wren");
     assert.equal(shown({ findRegex: "/{{nothing}}|a{{2}/", substituteRegex: 2, replaceString: "X" }, "a{{"), "X");
@@ -88,15 +111,25 @@ describe("what scripts make of what is shown", () => {
 
   test("a text that grows without an end stays as it was, and the script is named", () => {
     const long = "a".repeat(100_000);
-    for (const raw of [{ findRegex: "/./g", replaceString: "x".repeat(1_000) }, { findRegex: "/.*/", replaceString: "$0".repeat(1_000) }]) {
+    for (const raw of [
+      { findRegex: "/./g", replaceString: "x".repeat(1_000) },
+      { findRegex: "/.*/", replaceString: "$0".repeat(1_000) },
+    ]) {
       assert.deepEqual(made(one(raw), long, REPLY), { text: long, left: [0] });
     }
   });
 });
 
 describe("macros of scripts", () => {
-  const fill = (text, speaker = null, local = { hp: 3, text: "007", bag: '["rope"]', stat: { Rin: { mood: ["calm", "how"], $seen: 1 } }, "a b": 1 }) =>
-    new Macros({ values: { ...VALUES, description: "A cartographer." }, local, global: { gold: "7" } }, text).fill(text, speaker);
+  const fill = (
+    text,
+    speaker = null,
+    local = { hp: 3, text: "007", bag: '["rope"]', stat: { Rin: { mood: ["calm", "how"], $seen: 1 } }, "a b": 1 },
+  ) =>
+    new Macros({ values: { ...VALUES, description: "A cartographer." }, local, global: { gold: "7" } }, text).fill(
+      text,
+      speaker,
+    );
 
   test("say what those of the server say", () => {
     for (const [text, expected] of [
@@ -107,11 +140,15 @@ describe("macros of scripts", () => {
       ["{{getvar::hp}}{{.hp}}{{$gold}}{{getglobalvar::gold}}{{getvar::text}}", "33777"],
       ["{{setvar::x::1}}{{addvar::x::2}}{{getvar::x}} {{incvar::hp}} {{decvar::hp}} {{hasvar::none}}", "3 4 3 false"],
       ["{{addvar::bag::oil}}{{getvarkey::bag::1}} {{deletevar::hp}}{{varexists::hp}}", "oil false"],
-      ["{{get_message_variable::stat.Rin.mood[0]}} {{get_message_variable::stat.Rin}} {{get_chat_variable::none.x}}", 'calm {"mood":["calm","how"]} '],
+      [
+        "{{get_message_variable::stat.Rin.mood[0]}} {{get_message_variable::stat.Rin}} {{get_chat_variable::none.x}}",
+        'calm {"mood":["calm","how"]} ',
+      ],
       ["a\n\n{{trim}}\nb{{newline::2}}c{{space}}{{noop}}{{// words {{user}} }}{{reverse::abc}}", "ab\n\nc cba"],
       ["{{roll:1d1+4}} {{roll::nothing}} {{roll 1d1}} {{random::x}} {{pick:y,y}} {{random::x\\,y}}", "5  1 x y x,y"],
       ["{{constructor}} {{__proto__}} {{getvar::constructor}}", "{{constructor}} {{__proto__}} "],
-    ]) assert.equal(fill(text), expected, text);
+    ])
+      assert.equal(fill(text), expected, text);
     assert.equal(fill("{{char}}", "Odo"), "Odo");
     assert.match(fill("{{isodate}} {{isotime}} {{weekday}}"), /^\d{4}-\d\d-\d\d \d\d:\d\d [A-Z]\w+day$/);
   });
@@ -119,7 +156,9 @@ describe("macros of scripts", () => {
   test("end, whatever stands in them, and chance is the same for the same text", () => {
     const deep = `${"{{reverse::".repeat(5_000)}x${"}}".repeat(5_000)}`;
     assert.ok(fill(deep).length < 3 * deep.length);
-    assert.ok(fill("{{setvar::x::xxxxxxxxxxxxxxxx}}" + "{{setvar::x::{{getvar::x}}{{getvar::x}}}}".repeat(60)).length < 1e7);
+    assert.ok(
+      fill(`{{setvar::x::xxxxxxxxxxxxxxxx}}${"{{setvar::x::{{getvar::x}}{{getvar::x}}}}".repeat(60)}`).length < 1e7,
+    );
     assert.equal(fill("{{random::a::b::c::d}}{{roll::1d1000}}"), fill("{{random::a::b::c::d}}{{roll::1d1000}}"));
     assert.equal(fill("{{roll::999999d6}}{{space::99999999}}"), "{{roll::999999d6}}{{space::99999999}}");
   });
@@ -168,7 +207,13 @@ describe("the watch over scripts", () => {
     const apart = new Apart({ start, limit: 5, lose: (step) => lost.push(step) });
     apart.setUp(setup(3), []);
     const [first, second] = await Promise.all([asked(apart, "a", "x"), asked(apart, "b", "y")]);
-    assert.deepEqual([first, second], [{ text: "x02", slow: [1], large: [] }, { text: "y02", slow: [], large: [] }]);
+    assert.deepEqual(
+      [first, second],
+      [
+        { text: "x02", slow: [1], large: [] },
+        { text: "y02", slow: [], large: [] },
+      ],
+    );
     assert.deepEqual([lost, all.length, all.map(({ isEnded }) => isEnded)], [[1], 3, [true, true, false]]);
     for (let n = 0; n < 1_000; n += 1) await asked(apart, "c", `z${n}`);
     assert.equal(all.length, 3, "it costs nobody anything any more");
@@ -202,11 +247,19 @@ describe("the watch over scripts", () => {
     const told = [];
     for (let n = 0; n < 20; n += 1) apart.want("a", `${n}`, place, ({ text }) => told.push(text));
     await asked(apart, "b", "end");
-    assert.deepEqual(told, ["00", "10", "20", "30", "40", "50", "60", "70", "190"], "eight are in the worker, and then the newest");
+    assert.deepEqual(
+      told,
+      ["00", "10", "20", "30", "40", "50", "60", "70", "190"],
+      "eight are in the worker, and then the newest",
+    );
     apart.want("a", "old", place, () => assert.fail("that is of scripts that are none any more"));
     apart.setUp(setup(2), []);
     assert.equal((await asked(apart, "b", "new")).text, "new01");
-    const broken = new Apart({ start: () => { throw new TypeError("no worker"); } });
+    const broken = new Apart({
+      start: () => {
+        throw new TypeError("no worker");
+      },
+    });
     broken.setUp(setup(1), []);
     assert.deepEqual(await asked(broken, "a", "x"), { text: "x", slow: [], large: [] });
     assert.deepEqual(await asked(broken, "a", "y"), { text: "y", slow: [], large: [] });

@@ -14,7 +14,8 @@ async function searching(path, options = {}) {
   await page.keyboard.press("Control+k");
   const box = page.getByRole("combobox", { name: "Search all stories" });
   const shown = () => page.getByRole("option").locator(":scope > span").allInnerTexts();
-  const finds = (expected) => until(async () => JSON.stringify(await shown()) === JSON.stringify(expected), `it finds ${expected}`);
+  const finds = (expected) =>
+    until(async () => JSON.stringify(await shown()) === JSON.stringify(expected), `it finds ${expected}`);
   return { page, close, box, finds };
 }
 

@@ -14,7 +14,12 @@ async function crowded() {
   const server = await startClotho();
   own.push(server);
   const add = (/** @type {number} */ n) =>
-    server.api("POST", "/api/characters", { name: `Traveller ${n}`, description: `{{char}} carries the letter ${n} over the pass. `.repeat(1 + (n % 9)), firstMessage: "Well met.", tags: [n % 2 ? "odd" : "even", ...(n % 100 === 7 ? ["Rare"] : [])] });
+    server.api("POST", "/api/characters", {
+      name: `Traveller ${n}`,
+      description: `{{char}} carries the letter ${n} over the pass. `.repeat(1 + (n % 9)),
+      firstMessage: "Well met.",
+      tags: [n % 2 ? "odd" : "even", ...(n % 100 === 7 ? ["Rare"] : [])],
+    });
   let seventh;
   for (let n = 1; n <= MANY; n += 20) {
     const made = await Promise.all(Array.from({ length: 20 }, (_, i) => add(n + i)));
@@ -27,7 +32,10 @@ async function crowded() {
 describe("a full library", () => {
   test("of four hundred characters those in sight are in the page; all are found by words, tags and order", async () => {
     const server = await crowded();
-    for (const [where, options] of /** @type {const} */ ([["a desk", {}], ["a phone", PHONE]])) {
+    for (const [where, options] of /** @type {const} */ ([
+      ["a desk", {}],
+      ["a phone", PHONE],
+    ])) {
       const { page, close } = await reader(browser, options);
       await page.goto(server.base);
       const cards = page.locator(".windowed > li");
@@ -48,13 +56,23 @@ describe("a full library", () => {
         return (await names()).at(-1) === "Traveller 400";
       }, "the last one is reached");
       assert.ok(!(await names()).includes("Traveller 1"));
-      assert.ok(Math.abs((await page.locator(".library").evaluate((box) => box.scrollHeight)) - before) < 2, "the page keeps its length");
+      assert.ok(
+        Math.abs((await page.locator(".library").evaluate((box) => box.scrollHeight)) - before) < 2,
+        "the page keeps its length",
+      );
       await field.fill("letter 399");
       await until(async () => (await names()).join() === "Traveller 399", "found by the words of its text");
-      assert.match(await cards.first().innerText(), /Traveller 399 carries the letter 399 over the pass\./, "and reads as it will be played");
+      assert.match(
+        await cards.first().innerText(),
+        /Traveller 399 carries the letter 399 over the pass\./,
+        "and reads as it will be played",
+      );
       await field.fill("");
       await page.getByRole("button", { name: "Rare", exact: true }).click();
-      await until(async () => (await names()).join() === "Traveller 7,Traveller 107,Traveller 207,Traveller 307", "found by a tag");
+      await until(
+        async () => (await names()).join() === "Traveller 7,Traveller 107,Traveller 207,Traveller 307",
+        "found by a tag",
+      );
       await page.getByRole("button", { name: "even", exact: true }).click();
       await page.getByText("No matching characters.").waitFor();
       await check(page, `nobody found on ${where}`);
@@ -77,26 +95,46 @@ describe("a full library", () => {
     const headers = { Origin: server.base, "Content-Type": "image/png", "X-CSRF-Token": csrf };
     for (let n = 0; n < PICTURES; n += 1) {
       const { id } = await server.api("POST", "/api/characters", { name: `Painter ${n}` });
-      const answer = await fetch(`${server.base}/api/characters/${id}/avatar`, { method: "PUT", body: painted(n), headers });
+      const answer = await fetch(`${server.base}/api/characters/${id}/avatar`, {
+        method: "PUT",
+        body: painted(n),
+        headers,
+      });
       assert.equal(answer.status, 200, await answer.clone().text());
       paths.push(`/api/characters/${id}/avatar`);
     }
     // Each has an address of its own, so that the browser fetches each.
-    const add = (/** @type {number} */ n) => server.api("POST", "/api/characters", { name: `Traveller ${n}`, firstMessage: "Well met.", avatar: `${paths[n % PICTURES]}?v=${n}` });
+    const add = (/** @type {number} */ n) =>
+      server.api("POST", "/api/characters", {
+        name: `Traveller ${n}`,
+        firstMessage: "Well met.",
+        avatar: `${paths[n % PICTURES]}?v=${n}`,
+      });
     for (let n = 1; n <= MANY; n += 20) await Promise.all(Array.from({ length: 20 }, (_, i) => add(n + i)));
     const { page, close } = await reader(browser);
     /** @type {Map<string, number>} */
     const bytes = new Map();
-    page.on("response", async (response) => response.url().includes("/avatar?v=") && bytes.set(response.url(), (await response.body()).length));
+    page.on(
+      "response",
+      async (response) =>
+        response.url().includes("/avatar?v=") && bytes.set(response.url(), (await response.body()).length),
+    );
     await page.goto(server.base);
     const told = page.locator(".shelf [role=status]");
     await until(async () => Number.parseInt(await told.innerText(), 10) >= MANY, "all are known");
     await page.getByRole("combobox", { name: "Sort" }).selectOption("By name");
-    const down = () => page.locator(".library").evaluate((box) => (box.scrollBy(0, innerHeight / 2), box.scrollTop + box.clientHeight >= box.scrollHeight - 2));
+    const down = () =>
+      page
+        .locator(".library")
+        .evaluate(
+          (box) => (box.scrollBy(0, innerHeight / 2), box.scrollTop + box.clientHeight >= box.scrollHeight - 2),
+        );
     // What is not near yet may wait: that is what it is for.
     const isDrawn = () =>
       page.evaluate(() => {
-        const near = [...document.images].filter((image) => image.getBoundingClientRect().bottom > 0 && image.getBoundingClientRect().top < innerHeight);
+        const near = [...document.images].filter(
+          (image) => image.getBoundingClientRect().bottom > 0 && image.getBoundingClientRect().top < innerHeight,
+        );
         return near.every((image) => image.complete && image.naturalWidth > 0);
       });
     do await until(isDrawn, "what is in sight is drawn");
@@ -122,9 +160,15 @@ describe("a full library", () => {
     await page.locator('.star[aria-pressed="true"]').waitFor();
     await field.fill("Traveller 20");
     await star("Traveller 20").click();
-    await until(async () => (await names())[0] === "Traveller 20" && (await names()).length > 1, "it stands before the others");
+    await until(
+      async () => (await names())[0] === "Traveller 20" && (await names()).length > 1,
+      "it stands before the others",
+    );
     await page.reload();
-    await until(async () => (await names()).slice(0, 2).join() === "Traveller 107,Traveller 20", "both do, after a reload");
+    await until(
+      async () => (await names()).slice(0, 2).join() === "Traveller 107,Traveller 20",
+      "both do, after a reload",
+    );
     await check(page, "favourites");
     await page.getByRole("button", { name: "Favourites", exact: true }).click();
     await until(async () => (await names()).length === 2, "only they are there");
@@ -149,7 +193,8 @@ function painted(seed) {
   const grain = () => (random = (random * 48271) % 2147483647) % 40;
   for (let y = 0; y < height; y += 1)
     for (let x = 0; x < width; x += 1)
-      for (let c = 0; c < 3; c += 1) rows[y * (1 + width * 3) + 1 + x * 3 + c] = 90 + 60 * Math.sin((x * (c + 1) + y * (seed + 1)) / 37) + grain();
+      for (let c = 0; c < 3; c += 1)
+        rows[y * (1 + width * 3) + 1 + x * 3 + c] = 90 + 60 * Math.sin((x * (c + 1) + y * (seed + 1)) / 37) + grain();
   const chunk = (/** @type {string} */ kind, /** @type {Buffer} */ data) => {
     const body = Buffer.concat([Buffer.from(kind), data]);
     const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
@@ -161,7 +206,12 @@ function painted(seed) {
   head.writeUInt32BE(width, 0);
   head.writeUInt32BE(height, 4);
   head.set([8, 2, 0, 0, 0], 8);
-  return Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), chunk("IHDR", head), chunk("IDAT", deflateSync(rows)), chunk("IEND", Buffer.alloc(0))]);
+  return Buffer.concat([
+    Buffer.from("\x89PNG\r\n\x1a\n", "latin1"),
+    chunk("IHDR", head),
+    chunk("IDAT", deflateSync(rows)),
+    chunk("IEND", Buffer.alloc(0)),
+  ]);
 }
 
 /** The sum that each part of a PNG ends with; Node has one of its own from 22 on. @param {Buffer} bytes */

@@ -2,7 +2,20 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { test, until } from "./support/browser.mjs";
-import { chat, check, choose, chooseFromPage, clotho, composer, grown, messageOf, open, openGrown, session, texts } from "./support/stage.mjs";
+import {
+  chat,
+  check,
+  choose,
+  chooseFromPage,
+  clotho,
+  composer,
+  grown,
+  messageOf,
+  open,
+  openGrown,
+  session,
+  texts,
+} from "./support/stage.mjs";
 
 describe("what comes out of the stash", () => {
   test("S4-19: who puts it back or puts it elsewhere is led there, also when the story has gone on another way", async () => {
@@ -21,7 +34,10 @@ describe("what comes out of the stash", () => {
     await messageOf(page, ids[0]).getByRole("button", { name: "Place below this message" }).click();
     await page.getByText("Moved, with everything after it.").waitFor();
     await page.locator(".notice").getByRole("button", { name: "Go to branch" }).click();
-    await until(async () => (await texts(page)).slice(1).join("|") === "To the north.|Masts in the dusk.", "it is on screen");
+    await until(
+      async () => (await texts(page)).slice(1).join("|") === "To the north.|Masts in the dusk.",
+      "it is on screen",
+    );
     await close();
   });
 
@@ -37,11 +53,18 @@ describe("what comes out of the stash", () => {
     await masts.getByText("The message before it is not in the story now.").waitFor();
     assert.equal(await masts.getByRole("button", { name: "Put back in place" }).count(), 0);
     await check(page, "a fragment that cannot go back");
-    await dialog.getByRole("article", { name: "To the harbour." }).getByRole("button", { name: "Put back in place" }).click();
+    await dialog
+      .getByRole("article", { name: "To the harbour." })
+      .getByRole("button", { name: "Put back in place" })
+      .click();
     await dialog.waitFor({ state: "detached" });
     await chooseFromPage(page, "Stash");
     await masts.getByRole("button", { name: "Put back in place" }).click();
-    await until(async () => (await texts(page)).length === 5 || (await clotho.api("GET", `${chat(path)}/stash`)).items.length === 0, "both are back");
+    await until(
+      async () =>
+        (await texts(page)).length === 5 || (await clotho.api("GET", `${chat(path)}/stash`)).items.length === 0,
+      "both are back",
+    );
     await close();
   });
 });
@@ -63,7 +86,11 @@ describe("what lies in the stash", () => {
 describe("searching", () => {
   test("S4-55: without words, what narrows the search lists all that fits, the newest first", async () => {
     const { path, ids } = await grown("Indigo masts.");
-    for (const [id, rating] of [[ids[1], 5], [ids[3], 4]]) await clotho.api("PUT", `${chat(path)}/node/${id}/state`, { rating });
+    for (const [id, rating] of [
+      [ids[1], 5],
+      [ids[3], 4],
+    ])
+      await clotho.api("PUT", `${chat(path)}/node/${id}/state`, { rating });
     await until(async () => (await clotho.api("GET", "/api/search?q=indigo")).items.length === 1, "the index has it");
     const { page, close } = await open(path);
     await composer(page).waitFor();
@@ -74,23 +101,36 @@ describe("searching", () => {
     await until(async () => (await page.getByRole("option").count()) === 5, "all of this story");
     await dialog.getByRole("button", { name: "4 stars or more" }).click();
     await until(async () => (await page.getByRole("option").count()) === 2, "two have stars");
-    assert.deepEqual(await page.getByRole("option").locator(":scope > span").allInnerTexts(), ["Indigo masts.", "Snow."]);
+    assert.deepEqual(await page.getByRole("option").locator(":scope > span").allInnerTexts(), [
+      "Indigo masts.",
+      "Snow.",
+    ]);
     await check(page, "a search without words");
     await close();
   });
-
 
   test("S1-14 S4-55: a search is narrowed to stars, to a place in the tree and to one story", async () => {
     const { path, ids } = await grown("Cinnabar masts.");
     await clotho.api("PUT", `${chat(path)}/node/${ids[3]}/state`, { rating: 4 });
     await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "Cinnabar hills." });
     const other = await grown("Cinnabar elsewhere.");
-    await until(async () => (await clotho.api("GET", "/api/search?q=cinnabar")).items.length === 3, "the index has them");
+    await until(
+      async () => (await clotho.api("GET", "/api/search?q=cinnabar")).items.length === 3,
+      "the index has them",
+    );
     const { page, close } = await open(path);
     await composer(page).waitFor();
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox", { name: "Search all stories" }).fill("cinnabar");
-    const found = (n) => until(async () => (await page.getByRole("option").filter({ hasText: /cinnabar/i }).count()) === n, `${n} were found`);
+    const found = (n) =>
+      until(
+        async () =>
+          (await page
+            .getByRole("option")
+            .filter({ hasText: /cinnabar/i })
+            .count()) === n,
+        `${n} were found`,
+      );
     await found(3);
     const press = (name) => page.getByRole("dialog").getByRole("button", { name, exact: true }).click();
     await press("4 stars or more");
@@ -108,7 +148,11 @@ describe("searching", () => {
     await page.goto(clotho.base + other.path);
     await composer(page).waitFor();
     await page.keyboard.press("Control+k");
-    assert.equal(await page.getByRole("button", { name: "Only this story" }).getAttribute("aria-pressed"), "false", "the next search begins anew");
+    assert.equal(
+      await page.getByRole("button", { name: "Only this story" }).getAttribute("aria-pressed"),
+      "false",
+      "the next search begins anew",
+    );
     await close();
   });
 });
@@ -142,7 +186,10 @@ describe("throwing away for good", () => {
     await until(async () => (await search("vermilion")) === 0, "the search has forgotten it");
     await messageOf(page, ids[1]).locator("article").focus();
     await page.keyboard.press("Control+z");
-    await page.locator(".notice").getByText(/undone|nothing/i).waitFor();
+    await page
+      .locator(".notice")
+      .getByText(/undone|nothing/i)
+      .waitFor();
     assert.equal((await texts(page)).length, 3, "undo does not bring it back");
     await close();
   });

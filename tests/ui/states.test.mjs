@@ -3,7 +3,26 @@ import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
 import { startClotho } from "./support/server.mjs";
-import { REFUSED, browser, chat, check, clotho, grown, last, messageOf, model, newStory, open, openGrown, own, replyIsThere, say, session, texts, use } from "./support/stage.mjs";
+import {
+  REFUSED,
+  browser,
+  chat,
+  check,
+  clotho,
+  grown,
+  last,
+  messageOf,
+  model,
+  newStory,
+  open,
+  openGrown,
+  own,
+  replyIsThere,
+  say,
+  session,
+  texts,
+  use,
+} from "./support/stage.mjs";
 
 /** Whether a message has these words, beside a sign where there is one. */
 async function isCalled(message, words, { sign = "" } = {}) {
@@ -41,7 +60,15 @@ describe("the states of a reply", () => {
   test("S3-18: thoughts and commands in the text are not to be read while they come", async () => {
     const { page, close } = await open(await newStory());
     const shown = async () => (await last(page).locator(".prose").innerText()).trim();
-    const held = model.hold(["<thi", "nk>A plan.", "</think>\n\nShe no", "ds. <Upd", "ateVariable>\n_.set('hp', 1, 2);", "\n</UpdateVariable>", " Done."]);
+    const held = model.hold([
+      "<thi",
+      "nk>A plan.",
+      "</think>\n\nShe no",
+      "ds. <Upd",
+      "ateVariable>\n_.set('hp', 1, 2);",
+      "\n</UpdateVariable>",
+      " Done.",
+    ]);
     await say(page, "And?");
     held.next(2);
     await isCalled(last(page), "Thinking");
@@ -72,10 +99,18 @@ base_url = "${model.url}"
 models = ["m"]
 `);
     own.push(server);
-    const character = await server.api("POST", "/api/characters", { name: "Rin", description: "A cartographer.", firstMessage: "The map is not finished." });
+    const character = await server.api("POST", "/api/characters", {
+      name: "Rin",
+      description: "A cartographer.",
+      firstMessage: "The map is not finished.",
+    });
     const paths = [];
     for (let i = 0; i < 2; i += 1) {
-      const { id } = await server.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [] });
+      const { id } = await server.api("POST", "/api/sessions", {
+        characterIds: [character.id],
+        model: "mock/m",
+        plugins: [],
+      });
       paths.push(`/s/${id}`);
     }
     const { page, close } = await reader(browser, { expected: /WebSocket|Failed to load resource/ });
@@ -94,7 +129,8 @@ models = ["m"]
     await server.stop("SIGKILL");
     await page.getByText("Connection lost.").waitFor();
     await server.start();
-    for (const tab of [page, other]) await isCalled(last(tab), "Clotho was stopped during this reply.", { sign: ".failure" });
+    for (const tab of [page, other])
+      await isCalled(last(tab), "Clotho was stopped during this reply.", { sign: ".failure" });
     await last(page).getByText("Far off, the first").waitFor();
     await close();
   });
@@ -119,12 +155,21 @@ describe("the states of a message", () => {
 
   test("S4-11 S4-48: left out, not counted, edited, with stars, one of several: in words, with a sign, in both languages", async () => {
     const { path, ids } = await grown();
-    const { node: edited } = await clotho.api("POST", `${chat(path)}/node/${ids[3]}/edit`, { content: "Masts at dawn.", carry: true });
+    const { node: edited } = await clotho.api("POST", `${chat(path)}/node/${ids[3]}/edit`, {
+      content: "Masts at dawn.",
+      carry: true,
+    });
     await state(path, ids[0], { isEnabled: false });
     await state(path, ids[1], { effects: "muted" });
     await state(path, edited.id, { rating: 4 });
     const looks = {
-      "en-GB": ["Excluded from the prompt.", "Its state changes are ignored.", "Edited", "4 of 5 stars", "Swipe 2 of 2"],
+      "en-GB": [
+        "Excluded from the prompt.",
+        "Its state changes are ignored.",
+        "Edited",
+        "4 of 5 stars",
+        "Swipe 2 of 2",
+      ],
       "zh-CN": ["已从提示词中排除。", "它的状态变化已忽略。", "已编辑", "4 颗星", "备选回复 2"],
     };
     for (const [locale, [leftOut, muted, anew, stars, version]] of Object.entries(looks)) {
@@ -144,7 +189,10 @@ describe("the states of a message", () => {
 describe("letters", () => {
   test("Chinese and English everywhere: on the Chinese page the apostrophes of an English text are narrow, and those of a Chinese one are wide", async () => {
     const { ids, page, close } = await openGrown({ locale: "zh-CN" }, "It’s the captain’s.");
-    const width = (id) => messageOf(page, id).locator(".prose").evaluate((prose) => getComputedStyle(prose).fontVariantEastAsian);
+    const width = (id) =>
+      messageOf(page, id)
+        .locator(".prose")
+        .evaluate((prose) => getComputedStyle(prose).fontVariantEastAsian);
     assert.equal(await width(ids[3]), "proportional-width");
     model.say(["他说：‘等潮水。’"]);
     await page.getByRole("textbox").last().fill("等多久？");

@@ -19,7 +19,12 @@ function imports(path) {
 }
 
 /** What a file of static/built imports at once; the vendored ones import nothing. */
-const needs = (path) => (path.startsWith("vendor") ? [] : [...read(path).matchAll(/(?:from|import)\s*"(\.[^"]+)"/g)].map(([, to]) => relative(root, resolve(root, dirname(path), to))));
+const needs = (path) =>
+  path.startsWith("vendor")
+    ? []
+    : [...read(path).matchAll(/(?:from|import)\s*"(\.[^"]+)"/g)].map(([, to]) =>
+        relative(root, resolve(root, dirname(path), to)),
+      );
 
 /** All that comes with some files. */
 function withAll(paths, seen = new Set()) {
@@ -28,7 +33,10 @@ function withAll(paths, seen = new Set()) {
 }
 
 // The numbers are what they were when this was written, with some room: who adds to a first load says why here.
-for (const [page, begins, most] of [["the library", ["main"], 40], ["a story", ["main", "story"], 106]]) {
+for (const [page, begins, most] of [
+  ["the library", ["main"], 40],
+  ["a story", ["main", "story"], 106],
+]) {
   test(`the first load of ${page} is at most ${most} KB of script in few files, compressed`, () => {
     const files = [...withAll(begins.map((name) => `built/js/${name}.js`))];
     const bytes = files.reduce((sum, path) => sum + gzipSync(read(path)).length, 0);
@@ -42,13 +50,17 @@ test("imports go one way: lib <- net, model <- tree <- actions <- views <- main"
   for (const path of scripts) {
     for (const to of imports(path)) {
       assert.ok(floorOf(to) <= floorOf(path), `${path} imports ${to}, which stands above it`);
-      assert.ok(!(floorOf(path) === 3 && floorOf(to) === 2) || /ApiError/.test(read(path)), `${path} talks to the network`);
+      assert.ok(
+        !(floorOf(path) === 3 && floorOf(to) === 2) || /ApiError/.test(read(path)),
+        `${path} talks to the network`,
+      );
     }
   }
 });
 
 test("text becomes markup in lib/markdown.js only, and there through the sanitiser only", () => {
-  const sinks = /innerHTML|outerHTML|insertAdjacentHTML|document\.write|srcdoc|createContextualFragment|DOMParser|setHTML|\beval\(|new Function/;
+  const sinks =
+    /innerHTML|outerHTML|insertAdjacentHTML|document\.write|srcdoc|createContextualFragment|DOMParser|setHTML|\beval\(|new Function/;
   for (const path of scripts) assert.doesNotMatch(read(path), sinks, path);
   const users = scripts.filter((path) => read(path).includes("purify.js"));
   assert.deepEqual(users, ["src/lib/markdown.ts"]);
@@ -57,9 +69,14 @@ test("text becomes markup in lib/markdown.js only, and there through the sanitis
 test("state changes in model/ only", () => {
   for (const path of scripts.filter((p) => /^src\/(actions|views|tree|net)\//.test(p) || p === "src/main.tsx")) {
     const source = read(path);
-    const imported = [...source.matchAll(/^import (?:\* as (\w+)|\{([^}]*)\}) from "\.\.?\/(?:\.\.\/)?model\/[^"]+"/gm)];
-    const names = imported.flatMap(([, space, list]) => (space ? [`${space}\\.\\w+`] : list.split(",").map((name) => name.trim())));
-    for (const name of names.filter(Boolean)) assert.doesNotMatch(source, new RegExp(`\\b${name}\\.value\\s*[-+*/|&?]*=[^=>]`), `${path} sets ${name}`);
+    const imported = [
+      ...source.matchAll(/^import (?:\* as (\w+)|\{([^}]*)\}) from "\.\.?\/(?:\.\.\/)?model\/[^"]+"/gm),
+    ];
+    const names = imported.flatMap(([, space, list]) =>
+      space ? [`${space}\\.\\w+`] : list.split(",").map((name) => name.trim()),
+    );
+    for (const name of names.filter(Boolean))
+      assert.doesNotMatch(source, new RegExp(`\\b${name}\\.value\\s*[-+*/|&?]*=[^=>]`), `${path} sets ${name}`);
   }
 });
 

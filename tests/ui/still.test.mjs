@@ -2,24 +2,50 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { test, until } from "./support/browser.mjs";
-import { chat, clotho, composer, last, model, newStory, open, openGrown, replyIsThere, say, session } from "./support/stage.mjs";
+import {
+  chat,
+  clotho,
+  composer,
+  last,
+  model,
+  newStory,
+  open,
+  openGrown,
+  replyIsThere,
+  say,
+  session,
+} from "./support/stage.mjs";
 
 /** In the page: notes from now on which messages anything changes in, by their place in the line. */
 const watch = (page) =>
   page.evaluate(() => {
     const seen = /** @type {any} */ (window);
     seen.changed = [];
-    const messageOf = (/** @type {Node} */ node) => (node instanceof Element ? node : node.parentElement)?.closest(".message") ?? null;
+    const messageOf = (/** @type {Node} */ node) =>
+      (node instanceof Element ? node : node.parentElement)?.closest(".message") ?? null;
     const note = (/** @type {MutationRecord[]} */ records) =>
-      seen.changed.push(...records.map(({ target, type, attributeName }) => ({ at: [...document.querySelectorAll(".message")].indexOf(/** @type {any} */ (messageOf(target))), what: attributeName ?? type })));
-    new MutationObserver(note).observe(document.querySelector(".scroller"), { subtree: true, childList: true, characterData: true, attributes: true });
+      seen.changed.push(
+        ...records.map(({ target, type, attributeName }) => ({
+          at: [...document.querySelectorAll(".message")].indexOf(/** @type {any} */ (messageOf(target))),
+          what: attributeName ?? type,
+        })),
+      );
+    new MutationObserver(note).observe(document.querySelector(".scroller"), {
+      subtree: true,
+      childList: true,
+      characterData: true,
+      attributes: true,
+    });
   });
 const changed = (page) => page.evaluate(() => /** @type {any} */ (window).changed);
 /** Where the messages in sight are on the screen. */
 const places = (page) =>
   page.evaluate(() => {
     const { top, bottom } = /** @type {Element} */ (document.querySelector(".scroller")).getBoundingClientRect();
-    const all = [...document.querySelectorAll("article[data-node]")].map((article) => ({ id: article.getAttribute("data-node"), box: article.getBoundingClientRect() }));
+    const all = [...document.querySelectorAll("article[data-node]")].map((article) => ({
+      id: article.getAttribute("data-node"),
+      box: article.getBoundingClientRect(),
+    }));
     return all.filter(({ box }) => box.bottom > top && box.top < bottom).map(({ id, box }) => ({ id, top: box.top }));
   });
 
@@ -49,7 +75,10 @@ describe("a page that is still", () => {
     const at = (await page.locator(".message").count()) - 1;
     const records = await changed(page);
     assert.ok(records.length >= pieces.length, "it was seen to grow");
-    assert.deepEqual(records.filter((record) => record.at !== at), []);
+    assert.deepEqual(
+      records.filter((record) => record.at !== at),
+      [],
+    );
     held.open();
     await replyIsThere(page);
     await close();
@@ -60,7 +89,9 @@ describe("a page that is still", () => {
     let parentId = (await session(path)).activeLeafId;
     for (let i = 0; i < 180; i += 1) {
       const content = `Line ${i}. ${"It goes on for a while. ".repeat(1 + (i % 9))}`;
-      parentId = (await clotho.api("POST", `${chat(path)}/message`, { parentId, role: i % 2 ? "assistant" : "user", content })).node.id;
+      parentId = (
+        await clotho.api("POST", `${chat(path)}/message`, { parentId, role: i % 2 ? "assistant" : "user", content })
+      ).node.id;
     }
     const { page, close } = await open(path);
     await page.getByText("Line 179.").waitFor();
@@ -86,10 +117,14 @@ describe("a page that is still", () => {
     const before = await places(page);
     const first = await page.locator(".message article").first().getAttribute("data-node");
     answer();
-    await until(async () => (await page.locator(".message article").first().getAttribute("data-node")) !== first, "they have come");
+    await until(
+      async () => (await page.locator(".message article").first().getAttribute("data-node")) !== first,
+      "they have come",
+    );
     const after = new Map((await places(page)).map(({ id, top }) => [id, top]));
     assert.ok(before.length > 0);
-    for (const { id, top } of before) assert.ok(Math.abs((after.get(id) ?? Infinity) - top) < 2, `it stays: ${top} is ${after.get(id)} now`);
+    for (const { id, top } of before)
+      assert.ok(Math.abs((after.get(id) ?? Infinity) - top) < 2, `it stays: ${top} is ${after.get(id)} now`);
     await close();
   });
 });

@@ -3,7 +3,27 @@ import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
 import { startClotho } from "./support/server.mjs";
-import { HP, POLICY, REFUSED, bar, bleed, browser, chat, clotho, composer, last, line, model, newStory, own, replyIsThere, say, session, texts, use } from "./support/stage.mjs";
+import {
+  HP,
+  POLICY,
+  REFUSED,
+  bar,
+  bleed,
+  browser,
+  chat,
+  clotho,
+  composer,
+  last,
+  line,
+  model,
+  newStory,
+  own,
+  replyIsThere,
+  say,
+  session,
+  texts,
+  use,
+} from "./support/stage.mjs";
 import { ATTACKS, PROSE } from "./support/texts.mjs";
 import { pageOfModules } from "./support/typescript.mjs";
 
@@ -25,12 +45,20 @@ describe("the adventure", () => {
     await page.getByRole("button", { name: "Follow this branch" }).click();
     await until(async () => (await bar(page, HP)) === hurt, "the wound is back with its timeline");
     const path = new URL(page.url()).pathname;
-    assert.deepEqual((await line(path)).map((node) => node.id), await page.locator("[data-node]").evaluateAll((all) => all.map((e) => e.dataset.node)));
+    assert.deepEqual(
+      (await line(path)).map((node) => node.id),
+      await page.locator("[data-node]").evaluateAll((all) => all.map((e) => e.dataset.node)),
+    );
 
-    const [node, old] = [await last(page).locator("article").getAttribute("data-node"), await last(page).locator(".prose").innerText()];
+    const [node, old] = [
+      await last(page).locator("article").getAttribute("data-node"),
+      await last(page).locator(".prose").innerText(),
+    ];
     const count = (await line(path)).at(-1).siblings.count;
     await use(last(page), "Regenerate");
-    await last(page).getByText(`${count + 1}/${count + 1}`).waitFor();
+    await last(page)
+      .getByText(`${count + 1}/${count + 1}`)
+      .waitFor();
     await page.locator(`.message.last.complete article:not([data-node="${node}"])`).waitFor();
     const dice = async (id) => (await clotho.api("GET", `${chat(path)}/node/${id}/delta`)).rolls;
     const other = (await line(path)).at(-1).id;
@@ -38,8 +66,13 @@ describe("the adventure", () => {
     assert.notDeepEqual(await dice(other), await dice(node));
 
     await last(page).getByRole("button", { name: "Previous swipe" }).click();
-    await until(async () => (await last(page).locator("article").getAttribute("data-node")) !== other, "the other timeline is shown");
-    await last(page).getByText(`${count}/${count + 1}`).waitFor();
+    await until(
+      async () => (await last(page).locator("article").getAttribute("data-node")) !== other,
+      "the other timeline is shown",
+    );
+    await last(page)
+      .getByText(`${count}/${count + 1}`)
+      .waitFor();
     await until(async () => (await texts(page)).at(-1) === old, "the old text is one click away");
     await until(async () => (await bar(page, HP)) === hurt, "its wound too");
     await close();
@@ -93,11 +126,17 @@ describe("the adventure", () => {
     await why.getByText("narrate").first().waitFor();
     // On a phone a path goes on in the next line between its steps only.
     await page.setViewportSize({ width: 390, height: 844 });
-    const broken = await why.locator("th, td:first-child code").evaluateAll((all) => all.flatMap((one) => [...one.childNodes].filter((node) => {
-      const range = document.createRange();
-      range.selectNodeContents(node);
-      return !/\s/.test(node.textContent ?? "") && range.getClientRects().length > 1;
-    })).map((node) => node.textContent));
+    const broken = await why.locator("th, td:first-child code").evaluateAll((all) =>
+      all
+        .flatMap((one) =>
+          [...one.childNodes].filter((node) => {
+            const range = document.createRange();
+            range.selectNodeContents(node);
+            return !/\s/.test(node.textContent ?? "") && range.getClientRects().length > 1;
+          }),
+        )
+        .map((node) => node.textContent),
+    );
     assert.deepEqual(broken, []);
     await page.keyboard.press("Escape");
     await why.waitFor({ state: "detached" });
@@ -122,7 +161,11 @@ describe("the adventure", () => {
   test("a slash shows what the rules of the story understand; Tab completes it", async () => {
     const { page, close } = await reader(browser);
     await page.goto(clotho.base);
-    await page.locator(".hero button, button.card").filter({ hasText: /Lantern Keep|Play the adventure/ }).first().click();
+    await page
+      .locator(".hero button, button.card")
+      .filter({ hasText: /Lantern Keep|Play the adventure/ })
+      .first()
+      .click();
     await replyIsThere(page);
     await composer(page).fill("/");
     const list = page.getByRole("list", { name: "Commands" });
@@ -138,7 +181,10 @@ describe("the adventure", () => {
     await list.getByRole("button", { name: /\/look.*Look around/ }).waitFor();
     await page.getByRole("button", { name: "Menu" }).click();
     await page.getByRole("button", { name: "中文" }).click();
-    await page.getByRole("list", { name: "指令" }).getByRole("button", { name: /\/看.*看看四周/ }).waitFor();
+    await page
+      .getByRole("list", { name: "指令" })
+      .getByRole("button", { name: /\/看.*看看四周/ })
+      .waitFor();
     await close();
   });
 
@@ -151,7 +197,9 @@ describe("the adventure", () => {
     assert.doesNotMatch((await meter(HP).getAttribute("class")) ?? "", /danger/);
     const path = new URL(page.url()).pathname;
     const { activeLeafId } = await session(path);
-    await clotho.api("POST", `${chat(path)}/node/${activeLeafId}/world`, { operations: [{ op: "set", path: HP, value: 5 }] });
+    await clotho.api("POST", `${chat(path)}/node/${activeLeafId}/world`, {
+      operations: [{ op: "set", path: HP, value: 5 }],
+    });
     await page.locator(`[data-path="${HP}"] .meter.danger`).waitFor();
     await close();
   });
@@ -178,17 +226,35 @@ describe("the adventure", () => {
     const { page, close } = await reader(browser, { locale: "zh-CN" });
     const check = async (where) => {
       const found = await page.evaluate(() => {
-        const shown = [...document.querySelectorAll("body *")].filter((e) => e instanceof HTMLElement && e.offsetParent !== null && !e.closest("pre, code, kbd, .session"));
+        const shown = [...document.querySelectorAll("body *")].filter(
+          (e) => e instanceof HTMLElement && e.offsetParent !== null && !e.closest("pre, code, kbd, .session"),
+        );
         const own = (e) => [...e.childNodes].filter((n) => n.nodeType === Node.TEXT_NODE).map((n) => n.textContent);
-        const texts = shown.flatMap((e) => [...own(e), e.title, e.getAttribute("aria-label"), e.getAttribute("placeholder")]);
-        return texts.filter((text) => /[A-Za-z]{2,} [A-Za-z]{2,} [A-Za-z]{2,}|^[a-z]+ [|] /.test(text ?? "") && text !== "Switch to English");
+        const texts = shown.flatMap((e) => [
+          ...own(e),
+          e.title,
+          e.getAttribute("aria-label"),
+          e.getAttribute("placeholder"),
+        ]);
+        return texts.filter(
+          (text) =>
+            /[A-Za-z]{2,} [A-Za-z]{2,} [A-Za-z]{2,}|^[a-z]+ [|] /.test(text ?? "") && text !== "Switch to English",
+        );
       });
       assert.deepEqual(found, [], where);
     };
     await page.goto(clotho.base);
-    await page.locator("button.card, .hero button").filter({ hasText: /守灯堡|开始冒险/ }).first().waitFor();
+    await page
+      .locator("button.card, .hero button")
+      .filter({ hasText: /守灯堡|开始冒险/ })
+      .first()
+      .waitFor();
     await check("the first page");
-    await page.locator("button.card, .hero button").filter({ hasText: /守灯堡|开始冒险/ }).first().click();
+    await page
+      .locator("button.card, .hero button")
+      .filter({ hasText: /守灯堡|开始冒险/ })
+      .first()
+      .click();
     await page.locator(".variable", { hasText: "体力" }).waitFor();
     await page.locator(".replies button").first().click();
     await page.locator(".message.last.assistant.complete .changes").waitFor();
@@ -211,7 +277,11 @@ describe("the adventure", () => {
   test("Chinese: from the browser's languages, the Chinese story with it; the switch is live", async () => {
     const { page, close } = await reader(browser, { locale: "zh-CN" });
     await page.goto(clotho.base);
-    await page.locator("button.card, .hero button").filter({ hasText: /守灯堡|开始冒险/ }).first().click();
+    await page
+      .locator("button.card, .hero button")
+      .filter({ hasText: /守灯堡|开始冒险/ })
+      .first()
+      .click();
     await page.getByRole("heading", { name: "状态" }).waitFor();
     await page.locator(".variable", { hasText: "体力" }).waitFor();
     assert.match((await texts(page))[0], /[\u4e00-\u9fff]{5}/);
@@ -258,7 +328,11 @@ describe("a story with a model", () => {
       const body = await response.json();
       const reply = body.items.findLast((node) => node.role === "assistant" && node.kind === "message");
       const problem = (code, message) => ({ code, message, plugin: "combat" });
-      if (reply) reply.problems = [problem("clamped", "hp: -3 is below 0, kept at 0"), problem("error", "line 4: no such function")];
+      if (reply)
+        reply.problems = [
+          problem("clamped", "hp: -3 is below 0, kept at 0"),
+          problem("error", "line 4: no such function"),
+        ];
       await route.fulfill({ response, json: body });
     });
     await page.goto(clotho.base + path);
@@ -307,9 +381,15 @@ describe("a story with a model", () => {
     assert.equal(await fact("Model"), "mock/m");
     const { params } = (await clotho.api("GET", `${chat(path)}/node/${reply.id}`)).metadata;
     assert.deepEqual([params.temperature, params.seed], [model.requests[0].temperature, model.requests[0].seed]);
-    assert.equal(await fact("Parameters"), `Temperature: 0.4, Seed: ${params.seed}, Max tokens: ${model.requests[0].max_tokens}`);
+    assert.equal(
+      await fact("Parameters"),
+      `Temperature: 0.4, Seed: ${params.seed}, Max tokens: ${model.requests[0].max_tokens}`,
+    );
     await why.locator("summary", { hasText: "messages" }).click();
-    assert.deepEqual(await why.locator(".sent pre").allInnerTexts(), model.requests[0].messages.map((message) => message.content));
+    assert.deepEqual(
+      await why.locator(".sent pre").allInnerTexts(),
+      model.requests[0].messages.map((message) => message.content),
+    );
     assert.match((await why.locator(".sent pre").allInnerTexts()).join(), /I lower my guard\./);
     await page.keyboard.press("Escape");
     await close();
@@ -341,13 +421,22 @@ describe("a story with a model", () => {
       await last(page).getByText(`Answer ${i}.`, { exact: true }).waitFor();
       await replyIsThere(page);
     }
-    const expected = ["The map is not finished.", ...Array.from({ length: 20 }, (_, i) => [`Question ${i + 1}?`, `Answer ${i + 1}.`]).flat()];
+    const expected = [
+      "The map is not finished.",
+      ...Array.from({ length: 20 }, (_, i) => [`Question ${i + 1}?`, `Answer ${i + 1}.`]).flat(),
+    ];
     assert.deepEqual(await texts(page), expected);
     const items = await line(path);
-    assert.deepEqual(items.map((node) => node.content), expected);
+    assert.deepEqual(
+      items.map((node) => node.content),
+      expected,
+    );
     assert.equal(items.at(-1).id, (await session(path)).activeLeafId);
     assert.equal(model.requests.length, 20);
-    assert.deepEqual(model.requests[19].messages.slice(-40).map((message) => message.content), expected.slice(0, 40));
+    assert.deepEqual(
+      model.requests[19].messages.slice(-40).map((message) => message.content),
+      expected.slice(0, 40),
+    );
     await close();
   });
 
@@ -364,7 +453,12 @@ describe("a story with a model", () => {
     await page.getByText("这个故事不存在。").waitFor();
     const tooLong = await newStory();
     await page.goto(clotho.base + tooLong);
-    await page.route("**/message", (route) => route.fulfill({ status: 413, json: { error: { code: "too_large", message: "the text is too long", hint: "send less at once" } } }));
+    await page.route("**/message", (route) =>
+      route.fulfill({
+        status: 413,
+        json: { error: { code: "too_large", message: "the text is too long", hint: "send less at once" } },
+      }),
+    );
     await page.getByRole("textbox", { name: "你的消息" }).fill("很长");
     await page.keyboard.press("Enter");
     await page.getByText("内容太长了。").waitFor();
@@ -433,10 +527,16 @@ describe("a story with a model", () => {
     await say(page, "Go on.");
     await until(async () => (await texts(page)).at(-1) === "And on it goes.", "the next message is answered");
     const expected = ["What is there?", "Half a sentence,", "Go on.", "And on it goes."];
-    assert.deepEqual((await texts(page)).slice(-4).map((text) => text.trim()), expected);
+    assert.deepEqual(
+      (await texts(page)).slice(-4).map((text) => text.trim()),
+      expected,
+    );
     await page.reload();
     await until(async () => (await texts(page)).length >= 4, "the line is read anew");
-    assert.deepEqual((await texts(page)).slice(-4).map((text) => text.trim()), expected);
+    assert.deepEqual(
+      (await texts(page)).slice(-4).map((text) => text.trim()),
+      expected,
+    );
     await close();
   });
 
@@ -463,11 +563,17 @@ describe("a story with a model", () => {
   });
 
   test("S0-55: kill -9 in mid-stream: the page says so, catches up, and shows what was said with a retry", async () => {
-    const { page, close } = await reader(browser, { expected: /WebSocket|ERR_CONNECTION_REFUSED|Failed to load resource/ });
+    const { page, close } = await reader(browser, {
+      expected: /WebSocket|ERR_CONNECTION_REFUSED|Failed to load resource/,
+    });
     const server = await startClotho(`[[providers]]\nid = "mock"\nbase_url = "${model.url}"\nmodels = ["m"]\n`);
     own.push(server);
     const character = await server.api("POST", "/api/characters", { name: "Rin", firstMessage: "Yes?" });
-    const made = await server.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [] });
+    const made = await server.api("POST", "/api/sessions", {
+      characterIds: [character.id],
+      model: "mock/m",
+      plugins: [],
+    });
     const held = model.hold(["Said before the crash. ", "Lost."]);
     await page.goto(`${server.base}/s/${made.id}`);
     await say(page, "Go on.");
@@ -501,8 +607,16 @@ describe("a story with a model", () => {
       await replyIsThere(page);
     }
     assert.equal(await page.evaluate(() => /** @type {any} */ (window).hacked), undefined);
-    const found = await page.locator(".prose *").evaluateAll((all) => all.flatMap((e) => [e.localName, ...e.getAttributeNames()]));
-    const unwanted = new Set(found.filter((name) => /^(script|img|iframe|svg|math|style|form|input|base|meta|template|object|embed|link)$|^(on.*|style|id|class|src.*)$/.test(name)));
+    const found = await page
+      .locator(".prose *")
+      .evaluateAll((all) => all.flatMap((e) => [e.localName, ...e.getAttributeNames()]));
+    const unwanted = new Set(
+      found.filter((name) =>
+        /^(script|img|iframe|svg|math|style|form|input|base|meta|template|object|embed|link)$|^(on.*|style|id|class|src.*)$/.test(
+          name,
+        ),
+      ),
+    );
     assert.deepEqual([...unwanted], []);
     const links = await page.locator(".prose a").evaluateAll((all) => all.map((a) => a.getAttribute("href") ?? ""));
     assert.ok(links.length > 0 && links.every((href) => /^$|^https:\/\/example\.org/.test(href)), links.join());
@@ -521,7 +635,10 @@ describe("Markdown", () => {
     await last(page).getByText("She says").waitFor();
     await replyIsThere(page);
     assert.deepEqual(await last(page).locator("q").allInnerTexts(), ['"Wait"', "“wait”", "«wait»", "「等」", "『等』"]);
-    const isTinted = () => last(page).evaluate((e) => getComputedStyle(e.querySelector("q")).color !== getComputedStyle(e.querySelector("p")).color);
+    const isTinted = () =>
+      last(page).evaluate(
+        (e) => getComputedStyle(e.querySelector("q")).color !== getComputedStyle(e.querySelector("p")).color,
+      );
     assert.ok(await isTinted());
     await page.getByRole("button", { name: "Menu", exact: true }).click();
     await page.locator(".menu:popover-open").getByRole("button", { name: "Colour dialogue", exact: true }).click();
@@ -547,7 +664,8 @@ describe("Markdown", () => {
         const writer = new LiveProse(live);
         for (let end = size; end < text.length + size; end += size) writer.show(text.slice(0, end));
         whole.replaceChildren(prose(text));
-        if (live.innerHTML.replace(/\s+/g, " ") !== whole.innerHTML.replace(/\s+/g, " ")) return [size, live.innerHTML, whole.innerHTML];
+        if (live.innerHTML.replace(/\s+/g, " ") !== whole.innerHTML.replace(/\s+/g, " "))
+          return [size, live.innerHTML, whole.innerHTML];
       }
       return null;
     }, PROSE);

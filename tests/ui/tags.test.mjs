@@ -2,7 +2,20 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { test } from "./support/browser.mjs";
-import { bar, check, clotho, composer, last, line, model, newStory, open, replyIsThere, say, use } from "./support/stage.mjs";
+import {
+  bar,
+  check,
+  clotho,
+  composer,
+  last,
+  line,
+  model,
+  newStory,
+  open,
+  replyIsThere,
+  say,
+  use,
+} from "./support/stage.mjs";
 
 describe("tags", () => {
   test("S3-18: tags that combat and affinity have read are not shown; the message, its edit and the next prompt have them", async () => {
@@ -33,8 +46,15 @@ describe("tags", () => {
   });
 
   test("what was not read stays: tags in a greeting, and of rules that are off", async () => {
-    const character = await clotho.api("POST", "/api/characters", { name: "Mira", firstMessage: "Say [HP -5] when I am hurt." });
-    const { id } = await clotho.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [{ id: "combat" }] });
+    const character = await clotho.api("POST", "/api/characters", {
+      name: "Mira",
+      firstMessage: "Say [HP -5] when I am hurt.",
+    });
+    const { id } = await clotho.api("POST", "/api/sessions", {
+      characterIds: [character.id],
+      model: "mock/m",
+      plugins: [{ id: "combat" }],
+    });
     const { page, close } = await open(`/s/${id}`);
     await last(page).getByText("Say [HP -5] when I am hurt.").waitFor();
     model.say(["She smiles. [AFFINITY +2]"]);

@@ -3,7 +3,20 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { REFUSED, browser, chat, check, chooseFromPage, clotho, giveFiles, grown, line, open, session, texts } from "./support/stage.mjs";
+import {
+  REFUSED,
+  browser,
+  chat,
+  check,
+  chooseFromPage,
+  clotho,
+  giveFiles,
+  grown,
+  line,
+  open,
+  session,
+  texts,
+} from "./support/stage.mjs";
 
 const IMPORT = "Import story";
 
@@ -29,14 +42,21 @@ describe("whole stories as files", () => {
     await page.goto(clotho.base);
     await bringIn(page, name, bytes);
     await page.getByText("“Over the ice” is imported. Another story has the same name.").waitFor();
-    assert.equal(await page.locator(".session").filter({ hasText: "Over the ice" }).filter({ hasText: "started" }).count(), 2, "the list tells the two apart");
+    assert.equal(
+      await page.locator(".session").filter({ hasText: "Over the ice" }).filter({ hasText: "started" }).count(),
+      2,
+      "the list tells the two apart",
+    );
     await page.locator(".notice").getByRole("button", { name: "Open" }).click();
     await until(async () => (await texts(page)).join("|").endsWith("To the north.|Snow.|To the hills."), "it is read");
     const copy = new URL(page.url()).pathname;
     assert.notEqual(copy, path);
     assert.equal((await session(copy)).counts.nodes, (await session(path)).counts.nodes);
     await page.goto(clotho.base);
-    await page.getByRole("link", { name: /Over the ice/ }).nth(1).waitFor();
+    await page
+      .getByRole("link", { name: /Over the ice/ })
+      .nth(1)
+      .waitFor();
     assert.equal(await page.getByRole("list", { name: "Story imports" }).count(), 0, "it waits for nothing any more");
     await check(page, "a story that came in");
     assert.equal((await line(copy))[1].metadata.provenance.sessionId, (await session(path)).id);
@@ -60,22 +80,35 @@ describe("whole stories as files", () => {
     await failed.waitFor({ state: "detached" });
     assert.equal((await clotho.api("GET", "/api/sessions?limit=500")).items.length, before);
     const over = (/** @type {string} */ kind) =>
-      page.evaluate(([type, base64]) => {
-        const data = new DataTransfer();
-        data.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], "river.clotho"));
-        dispatchEvent(new DragEvent(type, { dataTransfer: data, cancelable: true }));
-      }, [kind, bytes.toString("base64")]);
+      page.evaluate(
+        ([type, base64]) => {
+          const data = new DataTransfer();
+          data.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], "river.clotho"));
+          dispatchEvent(new DragEvent(type, { dataTransfer: data, cancelable: true }));
+        },
+        [kind, bytes.toString("base64")],
+      );
     await over("dragover");
     await page.getByText("Drop here to import the story.").waitFor();
     await over("drop");
     await page.getByText("“Down the river” is imported. Another story has the same name.").waitFor();
     assert.equal((await clotho.api("GET", "/api/sessions?limit=500")).items.length, before + 1);
     await close();
-    const chinese = await reader(browser, { expected: REFUSED, locale: "zh-CN", viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+    const chinese = await reader(browser, {
+      expected: REFUSED,
+      locale: "zh-CN",
+      viewport: { width: 390, height: 844 },
+      hasTouch: true,
+      isMobile: true,
+    });
     await chinese.page.goto(clotho.base);
     const asked = chinese.page.waitForEvent("filechooser");
     await chinese.page.getByRole("button", { name: "导入故事" }).tap();
-    await (await asked).setFiles({ name: "noise.clotho", mimeType: "application/octet-stream", buffer: Buffer.from("This is no story.") });
+    await (await asked).setFiles({
+      name: "noise.clotho",
+      mimeType: "application/octet-stream",
+      buffer: Buffer.from("This is no story."),
+    });
     await chinese.page.getByRole("alert").getByText("这不是故事文件。").waitFor();
     await chinese.page.getByRole("alert").getByText("什么都没有导入。").waitFor();
     await chinese.close();
@@ -104,7 +137,11 @@ describe("whole stories as files", () => {
     await page.evaluate((job) => localStorage.setItem("clotho.jobs", JSON.stringify([job])), job);
     await page.reload();
     await page.getByRole("button", { name: IMPORT }).waitFor();
-    assert.equal(await page.getByRole("list", { name: "Story imports" }).count(), 0, "nothing is said of it before the server has been asked");
+    assert.equal(
+      await page.getByRole("list", { name: "Story imports" }).count(),
+      0,
+      "nothing is said of it before the server has been asked",
+    );
     answers();
     await page.getByText("reading").waitFor();
     // The server knows nothing of it: the page must not ask on when it is no longer answered here.
@@ -136,16 +173,25 @@ describe("whole stories as files", () => {
     await giveFiles(page, page.getByRole("button", { name: IMPORT }), files);
     await dialog.getByText("Flood.clotho").waitFor();
     await check(page, "the question about several stories");
-    assert.equal(await dialog.getByRole("button", { name: "Preview only" }).count(), 0, "there is nothing that could be looked at");
+    assert.equal(
+      await dialog.getByRole("button", { name: "Preview only" }).count(),
+      0,
+      "there is nothing that could be looked at",
+    );
     await dialog.getByRole("button", { name: "Cancel" }).click();
-    const card = (name) => ({ name: `${name}.json`, buffer: Buffer.from(JSON.stringify({ name, description: "A gull.", first_mes: "Kree." })) });
+    const card = (name) => ({
+      name: `${name}.json`,
+      buffer: Buffer.from(JSON.stringify({ name, description: "A gull.", first_mes: "Kree." })),
+    });
     await giveFiles(page, page.getByRole("button", { name: "Import character card" }), [card("Kree"), card("Kraa")]);
     const known = page.getByRole("dialog", { name: "Import from another program" });
     await known.getByText("Kraa.json").waitFor();
     assert.deepEqual(sent, [], "nothing is sent before it is answered");
     assert.equal(await known.getByRole("button", { name: "Preview only" }).count(), 1, "cards can be looked at");
     await known.getByRole("button", { name: "Import" }).click();
-    const named = async () => (await clotho.api("GET", "/api/characters?limit=500")).items.filter(({ name }) => /^Kr(ee|aa)$/.test(name)).length;
+    const named = async () =>
+      (await clotho.api("GET", "/api/characters?limit=500")).items.filter(({ name }) => /^Kr(ee|aa)$/.test(name))
+        .length;
     await until(async () => (await named()) === 2, "both cards are there");
     await page.getByRole("dialog", { name: "Import report" }).getByRole("button", { name: "Close" }).click();
     await giveFiles(page, page.getByRole("button", { name: IMPORT }), files);

@@ -2,7 +2,26 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { REFUSED, browser, chat, check, clotho, composer, focused, grown, last, line, model, newStory, own, replyIsThere, say, session, texts, use } from "./support/stage.mjs";
+import {
+  REFUSED,
+  browser,
+  chat,
+  check,
+  clotho,
+  composer,
+  focused,
+  grown,
+  last,
+  line,
+  model,
+  newStory,
+  own,
+  replyIsThere,
+  say,
+  session,
+  texts,
+  use,
+} from "./support/stage.mjs";
 import { startClotho } from "./support/server.mjs";
 
 describe("the tree", () => {
@@ -12,7 +31,8 @@ describe("the tree", () => {
     const other = await page.context().newPage();
     other.setDefaultTimeout(20_000);
     for (const tab of [page, other]) await tab.goto(clotho.base + path);
-    for (const tab of [page, other]) await until(async () => (await texts(tab)).length === 5, "both tabs show the story");
+    for (const tab of [page, other])
+      await until(async () => (await texts(tab)).length === 5, "both tabs show the story");
     return { page, other, close };
   }
 
@@ -51,7 +71,10 @@ describe("the tree", () => {
     await say(page, "I walk on it.");
     await until(async () => (await texts(page)).at(-1) === "It cracks.", "the story went on");
     const here = page.locator(`.message:has([data-node="${tried.node.id}"]) .versions i`);
-    await until(async () => (await here.last().getAttribute("class"))?.trim() === "confirmed here", "now it is confirmed as well");
+    await until(
+      async () => (await here.last().getAttribute("class"))?.trim() === "confirmed here",
+      "now it is confirmed as well",
+    );
     await close();
   });
 
@@ -59,7 +82,10 @@ describe("the tree", () => {
     const { path, ids } = await grown();
     const { page, other, close } = await twoTabs(path);
     const snow = (tab) => tab.locator(`.message:has([data-node="${ids[1]}"])`);
-    const colour = () => snow(other).locator(".prose").evaluate((prose) => getComputedStyle(prose).color);
+    const colour = () =>
+      snow(other)
+        .locator(".prose")
+        .evaluate((prose) => getComputedStyle(prose).color);
     const before = await colour();
     await use(snow(page), "Exclude from prompt");
     await other.locator(`.message.disabled:has([data-node="${ids[1]}"])`).waitFor();
@@ -72,7 +98,8 @@ describe("the tree", () => {
     assert.doesNotMatch(JSON.stringify(model.requests.at(-1).messages), /Snow\./);
     assert.match(JSON.stringify(model.requests.at(-1).messages), /To the north\./);
     await use(snow(other), "Include in prompt");
-    for (const tab of [page, other]) await tab.locator(`.message:not(.disabled):has([data-node="${ids[1]}"])`).waitFor();
+    for (const tab of [page, other])
+      await tab.locator(`.message:not(.disabled):has([data-node="${ids[1]}"])`).waitFor();
     assert.equal(await colour(), before);
     await close();
   });
@@ -99,7 +126,10 @@ describe("the tree", () => {
     const { page, close } = await reader(browser);
     const { path, ids } = await grown("Masts, heliotrope in the dusk.");
     await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[1], exact: true });
-    await until(async () => (await clotho.api("GET", "/api/search?q=heliotrope")).items.some((hit) => hit.nodeId === ids[3]), "the index has it");
+    await until(
+      async () => (await clotho.api("GET", "/api/search?q=heliotrope")).items.some((hit) => hit.nodeId === ids[3]),
+      "the index has it",
+    );
     const found = async () => {
       await page.keyboard.press("Control+k");
       await page.getByRole("combobox").fill("heliotrope");
@@ -133,7 +163,10 @@ describe("the tree", () => {
   test("a hit in the story as it stands is only brought into view", async () => {
     const { page, close } = await reader(browser);
     const { path, ids } = await grown("Masts, jacaranda in the dusk.");
-    await until(async () => (await clotho.api("GET", "/api/search?q=jacaranda")).items.some((hit) => hit.nodeId === ids[3]), "the index has it");
+    await until(
+      async () => (await clotho.api("GET", "/api/search?q=jacaranda")).items.some((hit) => hit.nodeId === ids[3]),
+      "the index has it",
+    );
     await page.goto(clotho.base + path);
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox").fill("jacaranda");
@@ -178,18 +211,24 @@ describe("the tree", () => {
   });
 
   test("S2-13: siblings by keys and by swipe", async () => {
-    const { page, close } = await reader(browser, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+    const { page, close } = await reader(browser, {
+      viewport: { width: 390, height: 844 },
+      hasTouch: true,
+      isMobile: true,
+    });
     const { path } = await grown();
     const items = await line(path);
     await clotho.api("POST", `${chat(path)}/node/${items.at(-1).id}/edit`, { content: "No masts." });
     await page.goto(clotho.base + path);
     await last(page).getByText("2/2").waitFor();
     const swipe = (dx) =>
-      last(page).locator("article").evaluate((article, by) => {
-        const touch = (x) => new Touch({ identifier: 1, target: article, clientX: x, clientY: 300 });
-        article.dispatchEvent(new TouchEvent("touchstart", { bubbles: true, changedTouches: [touch(200)] }));
-        article.dispatchEvent(new TouchEvent("touchend", { bubbles: true, changedTouches: [touch(200 + by)] }));
-      }, dx);
+      last(page)
+        .locator("article")
+        .evaluate((article, by) => {
+          const touch = (x) => new Touch({ identifier: 1, target: article, clientX: x, clientY: 300 });
+          article.dispatchEvent(new TouchEvent("touchstart", { bubbles: true, changedTouches: [touch(200)] }));
+          article.dispatchEvent(new TouchEvent("touchend", { bubbles: true, changedTouches: [touch(200 + by)] }));
+        }, dx);
     await swipe(120);
     await last(page).getByText("1/2").waitFor();
     await swipe(-120);
@@ -227,7 +266,9 @@ describe("the tree", () => {
     let parentId = (await session(path)).activeLeafId;
     for (let i = 0; i < 260; i += 1) {
       const role = i % 2 ? "assistant" : "user";
-      parentId = (await clotho.api("POST", `${chat(path)}/message`, { parentId, role, content: `Line ${i}, and a little more.` })).node.id;
+      parentId = (
+        await clotho.api("POST", `${chat(path)}/message`, { parentId, role, content: `Line ${i}, and a little more.` })
+      ).node.id;
     }
     await page.goto(clotho.base + path);
     await page.getByText("Line 259,").waitFor();
@@ -268,7 +309,10 @@ models = ["other", "m"]
     await server.api("POST", "/api/characters", { name: "Old Tam", firstMessage: "The pass is closed." });
     const { page, close } = await reader(browser);
     await page.goto(server.base);
-    await page.getByRole("button", { name: /Old Tam/ }).first().click();
+    await page
+      .getByRole("button", { name: /Old Tam/ })
+      .first()
+      .click();
     const models = page.getByRole("combobox", { name: "Model" });
     await models.waitFor();
     assert.ok((await models.locator("option").allInnerTexts()).indexOf("mock/m") > 0, "others stand before it");
@@ -317,7 +361,11 @@ models = ["other", "m"]
     await page.goto(clotho.base);
     const rows = page.locator(".session", { hasText: "Three of a name" });
     await until(async () => (await rows.count()) === 3, "they are there");
-    assert.deepEqual(await rows.locator(".preview").allInnerTexts(), ["Nowhere at all.", "To the west.", "To the east."]);
+    assert.deepEqual(await rows.locator(".preview").allInnerTexts(), [
+      "Nowhere at all.",
+      "To the west.",
+      "To the east.",
+    ]);
     assert.match(await rows.first().innerText(), /Rin · 1 turn · 2 branches · started .+ · this minute/);
     assert.match(await rows.nth(1).innerText(), /Rin · started .+ · this minute/);
     assert.match(await rows.nth(2).innerText(), /Rin · 1 turn · started .+ · this minute/);

@@ -7,12 +7,35 @@ import { after, describe } from "node:test";
 import { fault } from "../../static/src/lib/fields.ts";
 import { reader, test, until } from "./support/browser.mjs";
 import { startClotho } from "./support/server.mjs";
-import { HP, REFUSED, bar, bleed, browser, chat, clotho, composer, focused, last, line, model, newStory, own, replyIsThere, say, session, texts, tool, use } from "./support/stage.mjs";
+import {
+  HP,
+  REFUSED,
+  bar,
+  bleed,
+  browser,
+  chat,
+  clotho,
+  composer,
+  focused,
+  last,
+  line,
+  model,
+  newStory,
+  own,
+  replyIsThere,
+  say,
+  session,
+  texts,
+  tool,
+  use,
+} from "./support/stage.mjs";
 
-const sibling = (page) => last(page).locator(".siblings span").first().innerText();
 const deltaRequests = (page) => {
   const asked = [];
-  page.on("request", (request) => /^\/api\/.*\/deltas?$/.test(new URL(request.url()).pathname) && asked.push(request.url()));
+  page.on(
+    "request",
+    (request) => /^\/api\/.*\/deltas?$/.test(new URL(request.url()).pathname) && asked.push(request.url()),
+  );
   return asked;
 };
 
@@ -20,15 +43,24 @@ describe("what a turn changed", () => {
   test("stands under every reply that changed something, and all of it is asked for at once", async () => {
     const { page, close } = await reader(browser);
     const path = await newStory({ plugins: [{ id: "combat" }] });
-    for (const [words, reply] of [["One?", "It bites. [HP -7]"], ["Two?", "Nothing stirs."], ["Three?", "It scratches. [HP -2]"]]) {
+    for (const [words, reply] of [
+      ["One?", "It bites. [HP -7]"],
+      ["Two?", "Nothing stirs."],
+      ["Three?", "It scratches. [HP -2]"],
+    ]) {
       model.say([reply]);
       const { activeLeafId } = await session(path);
-      const { generations } = await clotho.api("POST", `${chat(path)}/message`, { parentId: activeLeafId, content: words, generate: true });
+      const { generations } = await clotho.api("POST", `${chat(path)}/message`, {
+        parentId: activeLeafId,
+        content: words,
+        generate: true,
+      });
       await until(async () => (await session(path)).activeLeafId === generations[0].id, "the reply is there");
     }
     const asked = deltaRequests(page);
     await page.goto(clotho.base + path);
-    const changes = (n) => page.locator(".message.assistant").nth(n).locator(".changes .chip", { hasText: "Hit points" });
+    const changes = (n) =>
+      page.locator(".message.assistant").nth(n).locator(".changes .chip", { hasText: "Hit points" });
     await changes(1).getByText("−7").waitFor();
     await changes(3).getByText("−2").waitFor();
     assert.equal(await changes(2).count(), 0, "nothing happened there");
@@ -51,7 +83,9 @@ describe("what a turn changed", () => {
     await replyIsThere(page);
     await until(async () => (await bar(page, "/combat/hp")) === 33, "the bite is felt");
     const { activeLeafId } = await session(path);
-    await clotho.api("POST", `${chat(path)}/node/${activeLeafId}/world`, { operations: [{ op: "set", path: "/combat/hp", value: 12 }] });
+    await clotho.api("POST", `${chat(path)}/node/${activeLeafId}/world`, {
+      operations: [{ op: "set", path: "/combat/hp", value: 12 }],
+    });
     const hand = last(page).locator(".by-hand");
     await hand.getByText("−21").waitFor();
     await last(page).locator(".changes").getByText("−7").waitFor();
@@ -77,7 +111,11 @@ describe("what a turn changed", () => {
   test("the way back is shown after dice that hurt, not after a turn that went well", async () => {
     const { page, close } = await reader(browser);
     await page.goto(clotho.base);
-    await page.locator(".hero button, button.card").filter({ hasText: /Lantern Keep|Play the adventure/ }).first().click();
+    await page
+      .locator(".hero button, button.card")
+      .filter({ hasText: /Lantern Keep|Play the adventure/ })
+      .first()
+      .click();
     await replyIsThere(page);
     const path = new URL(page.url()).pathname;
     // The real turns of the adventure, until one was dry and one was not: what is shown follows what it cost.
@@ -90,9 +128,15 @@ describe("what a turn changed", () => {
       await last(page).locator(".changes .chip", { hasText: "1d20" }).waitFor();
       const { changes, rolls: thrown } = await clotho.api("GET", `${chat(path)}/node/${reply}/delta`);
       const dice = page.locator(".world .changes .chip b");
-      await until(async () => (await dice.allInnerTexts()).join() === thrown.map((roll) => roll.total).join(), "the panel shows these dice");
+      await until(
+        async () => (await dice.allInnerTexts()).join() === thrown.map((roll) => roll.total).join(),
+        "the panel shows these dice",
+      );
       const isHurt = changes.some((change) => change.path === HP);
-      await until(async () => (await bar(page, HP)) === (isHurt ? changes.find((change) => change.path === HP).after : 20), "the panel follows");
+      await until(
+        async () => (await bar(page, HP)) === (isHurt ? changes.find((change) => change.path === HP).after : 20),
+        "the panel follows",
+      );
       const hint = page.getByRole("note").filter({ hasText: "That was a bad roll." });
       if (isHurt) await hint.waitFor();
       else assert.equal(await hint.count(), 0, "nothing was lost");
@@ -107,18 +151,32 @@ describe("what a turn changed", () => {
 
 describe("rules that do not work", () => {
   /** A server with one plugin whose hooks all fail. */
-  const brokenRules = () => playing("grumpy", ["input.rewrite"], 'fn on_input(ctx) {\n  throw "the ear is shut";\n}\n\nfn quick_replies(ctx) {\n  throw "out of ideas";\n}\n');
+  const brokenRules = () =>
+    playing(
+      "grumpy",
+      ["input.rewrite"],
+      'fn on_input(ctx) {\n  throw "the ear is shut";\n}\n\nfn quick_replies(ctx) {\n  throw "out of ideas";\n}\n',
+    );
   /** A story on a server with one plugin. */
   async function playing(id, permissions, script) {
     const plugins = await mkdtemp(join(tmpdir(), "clotho-ui-rules-"));
     folders.push(plugins);
     await mkdir(join(plugins, id));
-    await writeFile(join(plugins, id, "plugin.toml"), `id = "${id}"\ntitle = "${id}"\nversion = "1.0.0"\napi = "1"\n\n[permissions]\nrequest = ${JSON.stringify(permissions)}\n`);
+    await writeFile(
+      join(plugins, id, "plugin.toml"),
+      `id = "${id}"\ntitle = "${id}"\nversion = "1.0.0"\napi = "1"\n\n[permissions]\nrequest = ${JSON.stringify(permissions)}\n`,
+    );
     await writeFile(join(plugins, id, "main.rhai"), script);
-    const server = await startClotho(`[plugins]\ndir = "${plugins}"\n\n[[providers]]\nid = "mock"\nbase_url = "${model.url}"\nmodels = ["m"]\n`);
+    const server = await startClotho(
+      `[plugins]\ndir = "${plugins}"\n\n[[providers]]\nid = "mock"\nbase_url = "${model.url}"\nmodels = ["m"]\n`,
+    );
     own.push(server);
     const character = await server.api("POST", "/api/characters", { name: "Rin", firstMessage: "Yes?" });
-    const made = await server.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [{ id }] });
+    const made = await server.api("POST", "/api/sessions", {
+      characterIds: [character.id],
+      model: "mock/m",
+      plugins: [{ id }],
+    });
     return `${server.base}/s/${made.id}`;
   }
   const folders = [];
@@ -156,13 +214,17 @@ describe("rules that do not work", () => {
 
   test("S3-11 S3-18: what a rule planned and thought stands under Why?, and a reply is shown as a rule says", async () => {
     const { page, close } = await reader(browser);
-    const script = 'fn plan(ctx) {\n  ctx.inject("system", "Be brief.");\n  ctx.warn("the player seems hurried");\n}\n\nfn on_display(ctx) { ctx.text + " \u2665" }\n';
+    const script =
+      'fn plan(ctx) {\n  ctx.inject("system", "Be brief.");\n  ctx.warn("the player seems hurried");\n}\n\nfn on_display(ctx) { ctx.text + " \u2665" }\n';
     await page.goto(await playing("guide", ["prompt.inject:system", "display.rewrite"], script));
     await until(async () => (await texts(page)).at(-1) === "Yes? \u2665", "the greeting is shown so");
     model.say(["All is well."]);
     await say(page, "Quick!");
     await replyIsThere(page);
-    await until(async () => (await texts(page)).at(-1) === "All is well. \u2665", "so is the reply, as soon as it is there");
+    await until(
+      async () => (await texts(page)).at(-1) === "All is well. \u2665",
+      "so is the reply, as soon as it is there",
+    );
     assert.doesNotMatch(JSON.stringify(model.requests.at(-1)), /\u2665|hurried/);
     await use(last(page), "Prompt inspector");
     const why = page.getByRole("dialog", { name: "Prompt inspector" });
@@ -186,7 +248,9 @@ describe("asking again", () => {
     for (let i = 1; i <= 8; i += 1) {
       model.say([`Answer ${i}.`]);
       await ready.click();
-      await last(page).getByText(`${i + 1}/${i + 1}`).waitFor();
+      await last(page)
+        .getByText(`${i + 1}/${i + 1}`)
+        .waitFor();
     }
     await until(async () => (await texts(page)).at(-1) === "Answer 8.", "the last one is shown");
     await replyIsThere(page);
@@ -196,7 +260,11 @@ describe("asking again", () => {
     // The same button eight times before anything can have happened: the first is heard, the others find it dimmed.
     const after = await ready.evaluate((button) => {
       for (let i = 0; i < 8; i += 1) button.click();
-      return new Promise((resolve) => requestAnimationFrame(() => setTimeout(() => resolve(button.isConnected && button.getAttribute("aria-disabled")))));
+      return new Promise((resolve) =>
+        requestAnimationFrame(() =>
+          setTimeout(() => resolve(button.isConnected && button.getAttribute("aria-disabled"))),
+        ),
+      );
     });
     assert.ok(after === "true" || after === false, "while one runs the button is dimmed, or gone with its message");
     await last(page).getByText("10/10").waitFor();
@@ -283,7 +351,11 @@ describe("the keyboard", () => {
     const path = await newStory();
     model.say(["First."]);
     const { activeLeafId } = await session(path);
-    const { generations } = await clotho.api("POST", `${chat(path)}/message`, { parentId: activeLeafId, content: "Who is first?", generate: true });
+    const { generations } = await clotho.api("POST", `${chat(path)}/message`, {
+      parentId: activeLeafId,
+      content: "Who is first?",
+      generate: true,
+    });
     await until(async () => (await session(path)).activeLeafId === generations[0].id, "the reply is there");
     // Opened at its HEAD: a roll that is pressed before HEAD has come to its message goes there first, by a reading.
     await page.goto(clotho.base + path);
@@ -317,7 +389,12 @@ describe("the keyboard", () => {
     await page.clock.install();
     await page.goto(clotho.base + path);
     await replyIsThere(page);
-    await page.route("**/message", (route) => route.fulfill({ status: 413, json: { error: { code: "too_large", message: "the text is too long", hint: "send less at once" } } }));
+    await page.route("**/message", (route) =>
+      route.fulfill({
+        status: 413,
+        json: { error: { code: "too_large", message: "the text is too long", hint: "send less at once" } },
+      }),
+    );
     const error = page.getByRole("alert");
     const fail = async () => {
       await composer(page).fill("Far too long.");
@@ -325,7 +402,9 @@ describe("the keyboard", () => {
       await error.getByText("The text is too long.").waitFor();
     };
     await fail();
-    const [notice, field, message] = await Promise.all([error, composer(page), last(page).locator("article")].map((part) => part.boundingBox()));
+    const [notice, field, message] = await Promise.all(
+      [error, composer(page), last(page).locator("article")].map((part) => part.boundingBox()),
+    );
     assert.ok(notice.y + notice.height <= Math.min(field.y, message.y), "it lies above all it could be about");
     await page.clock.runFor(30_000);
     await error.waitFor({ state: "detached" });
@@ -354,13 +433,23 @@ describe("the keyboard", () => {
     const { page, close } = await reader(browser, { expected: REFUSED });
     const path = await newStory();
     await page.goto(clotho.base + path);
-    await page.route("**/message", (route) => route.fulfill({ status: 413, json: { error: { code: "too_large", message: "the text is too long", hint: "send less at once" } } }));
+    await page.route("**/message", (route) =>
+      route.fulfill({
+        status: 413,
+        json: { error: { code: "too_large", message: "the text is too long", hint: "send less at once" } },
+      }),
+    );
     await composer(page).fill("Far too long.");
     await composer(page).press("Enter");
     await page.getByRole("alert").getByText("The text is too long.").waitFor();
     await page.getByRole("button", { name: "Menu" }).click();
     await page.getByRole("button", { name: "Rename story" }).click();
-    await page.route("**/api/sessions/*", (route) => route.fulfill({ status: 503, json: { error: { code: "unavailable", message: "the server is busy", hint: "try again" } } }));
+    await page.route("**/api/sessions/*", (route) =>
+      route.fulfill({
+        status: 503,
+        json: { error: { code: "unavailable", message: "the server is busy", hint: "try again" } },
+      }),
+    );
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Title").fill("Another");
     await dialog.getByRole("button", { name: "Save" }).click();
@@ -385,7 +474,10 @@ describe("changing the world by hand", () => {
   }
   const value = async (path, of) => {
     const { activeLeafId } = await session(path);
-    return of.split("/").slice(1).reduce((at, step) => at[step], (await clotho.api("GET", `${chat(path)}/node/${activeLeafId}/world`)).world.vars);
+    return of
+      .split("/")
+      .slice(1)
+      .reduce((at, step) => at[step], (await clotho.api("GET", `${chat(path)}/node/${activeLeafId}/world`)).world.vars);
   };
 
   test("a number has its bounds and steps, and a wrong one is told what is expected", async () => {
@@ -404,9 +496,15 @@ describe("changing the world by hand", () => {
     await row.getByRole("button", { name: "Set" }).click();
     await until(async () => (await bar(page, HP)) === 19, "the bar shows it");
     assert.equal(await value(path, HP), 19);
-    await until(async () => (await page.evaluate(() => document.activeElement?.getAttribute("aria-label"))) === "Edit Hit points", "the focus is back where it was");
+    await until(
+      async () => (await page.evaluate(() => document.activeElement?.getAttribute("aria-label"))) === "Edit Hit points",
+      "the focus is back where it was",
+    );
     await page.keyboard.press("Enter");
-    await until(() => row.getByRole("spinbutton").evaluate((field) => field === document.activeElement), "the number can be typed at once");
+    await until(
+      () => row.getByRole("spinbutton").evaluate((field) => field === document.activeElement),
+      "the number can be typed at once",
+    );
     await row.getByRole("spinbutton").fill("1");
     await page.keyboard.press("Escape");
     await row.getByRole("spinbutton").waitFor({ state: "detached" });
@@ -424,7 +522,10 @@ describe("changing the world by hand", () => {
     assert.equal(await row.locator("textarea").count(), 0, "nobody has to write JSON");
     await row.getByRole("button", { name: "Add item" }).click();
     const names = row.getByPlaceholder("Name");
-    await until(() => names.nth(1).evaluate((field) => field === document.activeElement), "the new name can be typed at once");
+    await until(
+      () => names.nth(1).evaluate((field) => field === document.activeElement),
+      "the new name can be typed at once",
+    );
     await row.getByRole("button", { name: "Set" }).click();
     await row.getByRole("alert").getByText("Each item needs a name.").waitFor();
     await names.nth(1).fill("bread");
@@ -476,7 +577,11 @@ describe("what a schema expects", () => {
       [{ type: "object", additionalProperties: { type: "integer", maximum: 9 } }, { rope: 10 }, "integerMost"],
       [{}, { anything: [1] }, null],
     ];
-    const found = table.map(([schema, value]) => [schema, value, fault(/** @type {any} */ (schema), value)?.key ?? null]);
+    const found = table.map(([schema, value]) => [
+      schema,
+      value,
+      fault(/** @type {any} */ (schema), value)?.key ?? null,
+    ]);
     assert.deepEqual(found, table);
   });
 });
@@ -486,13 +591,17 @@ describe("what one writes oneself", () => {
     // No error is expected: a browser that parsed any of this would report what its policy blocked.
     const { page, close } = await reader(browser);
     const path = await newStory();
-    const typed = '<b>Bold</b> & <img src=x onerror="window.hacked=1"> &lt;i&gt;\n<think>hidden?</think>\n<style>*{color:red}</style>\n\n[1]: https://example.org\n![map](https://evil.example/x.png) *leaning*';
+    const typed =
+      '<b>Bold</b> & <img src=x onerror="window.hacked=1"> &lt;i&gt;\n<think>hidden?</think>\n<style>*{color:red}</style>\n\n[1]: https://example.org\n![map](https://evil.example/x.png) *leaning*';
     model.say(["I see."]);
     await page.goto(clotho.base + path);
     await say(page, typed);
     await replyIsThere(page);
     const shown = page.locator(".message.user .prose");
-    assert.equal((await shown.innerText()).replace(/\n+/g, "\n"), typed.replace(/\n+/g, "\n").replace("*leaning*", "leaning"));
+    assert.equal(
+      (await shown.innerText()).replace(/\n+/g, "\n"),
+      typed.replace(/\n+/g, "\n").replace("*leaning*", "leaning"),
+    );
     assert.equal(await shown.locator("em").innerText(), "leaning");
     assert.equal(await shown.locator("b, img, style, i").count(), 0);
     assert.equal(await page.evaluate(() => /** @type {any} */ (window).hacked), undefined);

@@ -27,7 +27,8 @@ function requestsOf(page) {
   return () => open.size;
 }
 
-const idsOf = (page) => page.locator(".message article").evaluateAll((all) => all.map((one) => one.getAttribute("data-node")));
+const idsOf = (page) =>
+  page.locator(".message article").evaluateAll((all) => all.map((one) => one.getAttribute("data-node")));
 
 /** The keyboard goes to a message, if that is still there, and presses a key. */
 async function press(page, id, key) {
@@ -41,7 +42,7 @@ async function press(page, id, key) {
 
 /** What a reader can do, by its name. @type {Record<string, (page: import("playwright-core").Page, pick: (n: number) => number, step: number) => Promise<void>>} */
 const ACTS = {
-  async say(page, pick, step) {
+  async say(page, _pick, step) {
     await composer(page).fill(`Step ${step}.`);
     await composer(page).press("Enter");
   },
@@ -49,7 +50,8 @@ const ACTS = {
   cut: async (page, pick) => press(page, beyondFirst(await idsOf(page), pick), "Delete"),
   leaveOut: async (page, pick) => press(page, oneOf(await idsOf(page), pick), "x"),
   goBack: async (page, pick) => press(page, oneOf(await idsOf(page), pick), "b"),
-  otherVersion: async (page, pick) => press(page, oneOf(await idsOf(page), pick), pick(2) ? "Alt+ArrowLeft" : "Alt+ArrowRight"),
+  otherVersion: async (page, pick) =>
+    press(page, oneOf(await idsOf(page), pick), pick(2) ? "Alt+ArrowLeft" : "Alt+ArrowRight"),
   rate: async (page, pick) => press(page, oneOf(await idsOf(page), pick), String(1 + pick(5))),
   undo: async (page) => press(page, (await idsOf(page)).at(-1), "Control+z"),
   redo: async (page) => press(page, (await idsOf(page)).at(-1), "Control+y"),
@@ -92,15 +94,21 @@ const shownBy = (page) =>
     all.map((one) => {
       const stars = /\d/.exec(one.querySelector(".given-stars")?.getAttribute("aria-label") ?? "");
       return `${one.querySelector("[data-node]")?.getAttribute("data-node")} ${one.classList.contains("disabled")} ${stars?.[0] ?? 0}`;
-    }));
+    }),
+  );
 
 /** The same, as the server tells it. */
 async function toldOf(path) {
   const { items } = await clotho.api("GET", `${chat(path)}/projection?all=true&limit=500`);
-  return items.filter(({ kind }) => kind !== "root" && kind !== "change").map(({ id, isEnabled, metadata }) => `${id} ${!isEnabled} ${metadata?.rating ?? 0}`);
+  return items
+    .filter(({ kind }) => kind !== "root" && kind !== "change")
+    .map(({ id, isEnabled, metadata }) => `${id} ${!isEnabled} ${metadata?.rating ?? 0}`);
 }
 
-const ropeShown = async (page) => ((await page.locator('[data-path="/rope"] .value').count()) ? page.locator('[data-path="/rope"] .value').innerText() : "");
+const ropeShown = async (page) =>
+  (await page.locator('[data-path="/rope"] .value').count())
+    ? page.locator('[data-path="/rope"] .value').innerText()
+    : "";
 
 async function ropeOf(path) {
   const { activeLeafId } = await session(path);
@@ -113,7 +121,9 @@ async function stashShown(page) {
   await chooseFromPage(page, "Stash");
   const dialog = page.getByRole("dialog", { name: "Stash" });
   await dialog.locator(".fragment, .blank").first().waitFor();
-  const names = await dialog.locator(".fragment article").evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")));
+  const names = await dialog
+    .locator(".fragment article")
+    .evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")));
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
   return names;
@@ -122,49 +132,69 @@ async function stashShown(page) {
 /** Leaves what is open, if it has not closed by itself meanwhile. @param {import("playwright-core").Page} page */
 async function leaveAll(page) {
   const cancel = page.locator("form.edit, form.edit-value").getByRole("button", { name: "Cancel" });
-  await until(async () => {
-    if (await page.getByRole("dialog").count()) await page.keyboard.press("Escape");
-    else if (await cancel.count()) await cancel.first().evaluate((button) => button.click(), null, { timeout: 1_000 }).catch(() => null);
-    else return true;
-    return false;
-  }, "nothing is open", 60_000);
+  await until(
+    async () => {
+      if (await page.getByRole("dialog").count()) await page.keyboard.press("Escape");
+      else if (await cancel.count())
+        await cancel
+          .first()
+          .evaluate((button) => button.click(), null, { timeout: 1_000 })
+          .catch(() => null);
+      else return true;
+      return false;
+    },
+    "nothing is open",
+    60_000,
+  );
 }
 
 describe("two tabs of one story", () => {
-  test("S0-56: after sixty acts by chance, in one tab and the other, both show the line, its marks, the values and the stash that the server tells of", async () => {
-    const { path, ids } = await grown();
-    await clotho.api("POST", `${chat(path)}/node/${ids[3]}/world`, { operations: [{ op: "set", path: "/rope", value: 3 }] });
-    const { page, close } = await open(path, { expected: REFUSED });
-    const other = await page.context().newPage();
-    other.setDefaultTimeout(20_000);
-    await other.goto(clotho.base + path);
-    await last(other).waitFor();
-    const tabs = [page, other].map((tab) => ({ tab, waits: requestsOf(tab) }));
-    const pick = chance(SEED);
-    const done = [];
-    const isTold = async (tab) => {
-      const isSame = async () => (await shownBy(tab)).join() === (await toldOf(path)).join();
-      await until(isSame, "the line is the server's", 60_000).catch(async () => assert.deepEqual(await shownBy(tab), await toldOf(path), done.join(", ")));
-    };
-    for (let step = 0; step < STEPS; step += 1) {
-      // Only this tab is waited for: the other one hears of it while it already does something else.
-      const { tab, waits } = tabs[pick(2)];
-      const act = WISHES[pick(WISHES.length)];
-      done.push(act);
-      await ACTS[act](tab, pick, step);
-      await until(async () => waits() === 0, `the tab has its answers to step ${step}: ${act}`, 60_000);
-      await leaveAll(tab);
-      // Now and then both are looked at, so that nothing that was missed is made up for by what comes next.
-      if (pick(2)) for (const { tab } of tabs) await isTold(tab);
-    }
-    assert.ok((await session(path)).op > STEPS / 2, `most acts did something: ${done.join(", ")}`);
-    for (const { tab } of tabs) {
-      await isTold(tab);
-      await until(async () => (await ropeShown(tab)) === (await ropeOf(path)), "the value is the server's", 60_000);
-      const { items } = await clotho.api("GET", `${chat(path)}/stash`);
-      const names = items.map(({ name, firstLine }) => name || firstLine || "A part without text");
-      await until(async () => (await stashShown(tab)).join("|") === names.join("|"), "the stash is the server's", 60_000);
-    }
-    await close();
-  }, LIMIT);
+  test(
+    "S0-56: after sixty acts by chance, in one tab and the other, both show the line, its marks, the values and the stash that the server tells of",
+    async () => {
+      const { path, ids } = await grown();
+      await clotho.api("POST", `${chat(path)}/node/${ids[3]}/world`, {
+        operations: [{ op: "set", path: "/rope", value: 3 }],
+      });
+      const { page, close } = await open(path, { expected: REFUSED });
+      const other = await page.context().newPage();
+      other.setDefaultTimeout(20_000);
+      await other.goto(clotho.base + path);
+      await last(other).waitFor();
+      const tabs = [page, other].map((tab) => ({ tab, waits: requestsOf(tab) }));
+      const pick = chance(SEED);
+      const done = [];
+      const isTold = async (tab) => {
+        const isSame = async () => (await shownBy(tab)).join() === (await toldOf(path)).join();
+        await until(isSame, "the line is the server's", 60_000).catch(async () =>
+          assert.deepEqual(await shownBy(tab), await toldOf(path), done.join(", ")),
+        );
+      };
+      for (let step = 0; step < STEPS; step += 1) {
+        // Only this tab is waited for: the other one hears of it while it already does something else.
+        const { tab, waits } = tabs[pick(2)];
+        const act = WISHES[pick(WISHES.length)];
+        done.push(act);
+        await ACTS[act](tab, pick, step);
+        await until(async () => waits() === 0, `the tab has its answers to step ${step}: ${act}`, 60_000);
+        await leaveAll(tab);
+        // Now and then both are looked at, so that nothing that was missed is made up for by what comes next.
+        if (pick(2)) for (const { tab } of tabs) await isTold(tab);
+      }
+      assert.ok((await session(path)).op > STEPS / 2, `most acts did something: ${done.join(", ")}`);
+      for (const { tab } of tabs) {
+        await isTold(tab);
+        await until(async () => (await ropeShown(tab)) === (await ropeOf(path)), "the value is the server's", 60_000);
+        const { items } = await clotho.api("GET", `${chat(path)}/stash`);
+        const names = items.map(({ name, firstLine }) => name || firstLine || "A part without text");
+        await until(
+          async () => (await stashShown(tab)).join("|") === names.join("|"),
+          "the stash is the server's",
+          60_000,
+        );
+      }
+      await close();
+    },
+    LIMIT,
+  );
 });

@@ -2,7 +2,26 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { browser, chat, choose, chooseFromPage, clotho, composer, focused, grown, last, messageOf, model, newStory, open, openGrown, replyIsThere, say, session, texts } from "./support/stage.mjs";
+import {
+  browser,
+  chat,
+  choose,
+  chooseFromPage,
+  clotho,
+  composer,
+  focused,
+  grown,
+  last,
+  messageOf,
+  model,
+  newStory,
+  open,
+  openGrown,
+  replyIsThere,
+  say,
+  session,
+  texts,
+} from "./support/stage.mjs";
 
 const headOf = async (path) => (await session(path)).activeLeafId;
 
@@ -23,7 +42,11 @@ describe("undo after moving", () => {
     assert.equal(await headOf(path), ids[1]);
     await page.locator(".notice").getByRole("button", { name: "Undo" }).click();
     await until(async () => (await headOf(path)) === ids[3], "the notice leads back too");
-    assert.equal((await clotho.api("GET", `${chat(path)}/branches`)).items.length, 1, "every message stands where it stood");
+    assert.equal(
+      (await clotho.api("GET", `${chat(path)}/branches`)).items.length,
+      1,
+      "every message stands where it stood",
+    );
     await messageOf(page, ids[3]).locator("article").focus();
     await page.keyboard.press("Control+z");
     await page.getByText("Undone: a message.").waitFor();
@@ -136,11 +159,12 @@ describe("undo after moving", () => {
 });
 
 /** Waits until a message ends the line. */
-const replyless = (page, text) => until(async () => (await texts(page)).at(-1) === text, `the line ends with “${text}”`);
+const replyless = (page, text) =>
+  until(async () => (await texts(page)).at(-1) === text, `the line ends with “${text}”`);
 
 describe("the keyboard after a deletion", () => {
   test("S4-17: it is at the message above, so that Ctrl+Z brings back what was deleted", async () => {
-    const { path, ids, page, close } = await openGrown();
+    const { ids, page, close } = await openGrown();
     await choose(page, messageOf(page, ids[2]), "Delete, with everything after it");
     await until(async () => (await texts(page)).length === 3, "it is gone");
     await until(async () => (await focused(page)) === ids[1], "the keyboard is at the message above");
@@ -155,7 +179,7 @@ describe("the keyboard after a deletion", () => {
 
 describe("the keyboard after many messages were marked", () => {
   test("S4-20 S4-17: it is at one of them, and Ctrl+Z takes the marks back, there and in the empty field", async () => {
-    const { path, ids, page, close } = await openGrown();
+    const { ids, page, close } = await openGrown();
     const leaveOut = async () => {
       await choose(page, messageOf(page, ids[0]), "Select messages");
       await messageOf(page, ids[1]).getByRole("checkbox").click();
@@ -164,7 +188,8 @@ describe("the keyboard after many messages were marked", () => {
       await page.getByText("Applied to all of them.").waitFor();
       await until(async () => (await focused(page)) === ids[1], "the keyboard is at the last of them");
     };
-    const back = () => until(async () => (await page.locator(".message.disabled").count()) === 0, "they are read again");
+    const back = () =>
+      until(async () => (await page.locator(".message.disabled").count()) === 0, "they are read again");
     await leaveOut();
     await page.keyboard.press("Control+z");
     await back();
@@ -181,7 +206,10 @@ describe("the keyboard after many messages were marked", () => {
     await composer(page).pressSequentially("Wait");
     for (let i = 0; i < 4; i += 1) await page.keyboard.press("Backspace");
     await page.keyboard.press("Control+z");
-    await until(async () => (await composer(page).inputValue()) !== "", "a field that was emptied by hand has its own words back");
+    await until(
+      async () => (await composer(page).inputValue()) !== "",
+      "a field that was emptied by hand has its own words back",
+    );
     assert.equal(await page.locator(".message.disabled").count(), 2, "and the story stays as it is");
     await close();
   });
@@ -191,10 +219,17 @@ describe("words that undo gives back", () => {
   test("S4-17: of several messages that are taken back the field has the one that comes next, and redo leaves the next one's", async () => {
     const path = await newStory();
     const { page, close } = await open(path);
-    for (const [i, [asked, answer]] of [["First?", "One."], ["Second?", "Two."], ["Third?", "Three."]].entries()) {
+    for (const [i, [asked, answer]] of [
+      ["First?", "One."],
+      ["Second?", "Two."],
+      ["Third?", "Three."],
+    ].entries()) {
       model.say([answer]);
       await say(page, asked);
-      await until(async () => (await texts(page)).length === 3 + 2 * i && (await texts(page)).at(-1) === answer, "the reply came");
+      await until(
+        async () => (await texts(page)).length === 3 + 2 * i && (await texts(page)).at(-1) === answer,
+        "the reply came",
+      );
     }
     const undo = page.locator(".topbar").getByRole("button", { name: "Undo" });
     const redo = page.locator(".topbar").getByRole("button", { name: "Redo" });
@@ -219,7 +254,7 @@ describe("words that undo gives back", () => {
 
 describe("what the page says", () => {
   test("S4-17: a newer word takes the place of the older one for good", async () => {
-    const { path, ids, page, close } = await openGrown({ permissions: ["clipboard-read", "clipboard-write"] });
+    const { ids, page, close } = await openGrown({ permissions: ["clipboard-read", "clipboard-write"] });
     await choose(page, messageOf(page, ids[2]), "Delete, with everything after it");
     await page.getByText("Moved to the stash").waitFor();
     await messageOf(page, ids[1]).locator("article").focus();
@@ -278,7 +313,9 @@ describe("what the page says", () => {
 
   test("S4-17: a copy that is taken back is not called a move", async () => {
     const { path, ids } = await grown();
-    await clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "graft", nodeId: ids[2], targetId: ids[0], mode: "copy" }] });
+    await clotho.api("PUT", `${chat(path)}/tree/edit`, {
+      operations: [{ op: "graft", nodeId: ids[2], targetId: ids[0], mode: "copy" }],
+    });
     const { page, close } = await open(path);
     await page.locator(".topbar").getByRole("button", { name: "Undo" }).click();
     await page.getByText("Undone: a copy or move.").waitFor();

@@ -2,7 +2,29 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { REFUSED, browser, chat, check, chooseFromPage, clotho, composer, focused, grown, last, line, messageOf, model, newStory, open, openGrown, replyIsThere, say, session, texts, use } from "./support/stage.mjs";
+import {
+  REFUSED,
+  browser,
+  chat,
+  check,
+  chooseFromPage,
+  clotho,
+  composer,
+  focused,
+  grown,
+  last,
+  line,
+  messageOf,
+  model,
+  newStory,
+  open,
+  openGrown,
+  replyIsThere,
+  say,
+  session,
+  texts,
+  use,
+} from "./support/stage.mjs";
 
 const way = (page) => page.getByRole("navigation", { name: "Turns" });
 const chips = (page) => way(page).getByRole("listitem").getByRole("button");
@@ -20,7 +42,10 @@ async function fourVersions() {
 }
 
 describe("the way", () => {
-  for (const [where, options] of /** @type {const} */ ([["a desk", {}], ["a phone", PHONE]])) {
+  for (const [where, options] of /** @type {const} */ ([
+    ["a desk", {}],
+    ["a phone", PHONE],
+  ])) {
     test(`S0-43: a chip for each turn, the last one marked; the second leads back there, what lies ahead stays in reach, on ${where}`, async () => {
       const { path, ids, page, close } = await openGrown(options);
       const wanted = (await turnsOf(path)).length;
@@ -78,7 +103,10 @@ describe("the way", () => {
     await chips(page).nth(2).focus();
     await page.keyboard.press("ArrowLeft");
     await page.keyboard.press("ArrowLeft");
-    await until(() => page.evaluate(() => document.activeElement?.getAttribute("aria-label") === "The map is not finished."), "the first chip has the keyboard");
+    await until(
+      () => page.evaluate(() => document.activeElement?.getAttribute("aria-label") === "The map is not finished."),
+      "the first chip has the keyboard",
+    );
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("Enter");
     await until(async () => (await session(path)).activeLeafId === ids[1], "HEAD is there");
@@ -100,7 +128,13 @@ describe("the way", () => {
     const path = await newStory();
     let parentId = (await session(path)).activeLeafId;
     for (let i = 0; i < 160; i += 1) {
-      parentId = (await clotho.api("POST", `${chat(path)}/message`, { parentId, role: i % 2 ? "assistant" : "user", content: `Line ${i}.` })).node.id;
+      parentId = (
+        await clotho.api("POST", `${chat(path)}/message`, {
+          parentId,
+          role: i % 2 ? "assistant" : "user",
+          content: `Line ${i}.`,
+        })
+      ).node.id;
     }
     return path;
   }
@@ -122,7 +156,10 @@ describe("the way", () => {
     await page.keyboard.press("ArrowLeft");
     await until(async () => (await number()) === before - 1, "and goes on from there");
     await page.locator(".scroller").evaluate((box) => (box.scrollTop = 0));
-    await until(() => page.locator(".scroller").evaluate((box) => box.scrollHeight - box.scrollTop > 2 * box.clientHeight), "one reads further up");
+    await until(
+      () => page.locator(".scroller").evaluate((box) => box.scrollHeight - box.scrollTop > 2 * box.clientHeight),
+      "one reads further up",
+    );
     await chips(page).nth(1).waitFor();
     const name = `Turn ${before - 2}: `;
     await page.keyboard.press("ArrowLeft");
@@ -130,7 +167,10 @@ describe("the way", () => {
     await page.keyboard.press("Enter");
     await until(async () => ((await current(page)) ?? "").startsWith(name), "one has gone back once more");
     await until(async () => (await texts(page)).at(-1) === `Line ${2 * (before - 2) - 1}.`, "to the end of that turn");
-    await until(() => last(page).evaluate((message) => message.getBoundingClientRect().top < innerHeight), "which is in view");
+    await until(
+      () => last(page).evaluate((message) => message.getBoundingClientRect().top < innerHeight),
+      "which is in view",
+    );
     await close();
   });
 
@@ -138,11 +178,15 @@ describe("the way", () => {
     const path = await long();
     const { page, close } = await open(path);
     await chips(page).first().waitFor();
-    const inSight = (name) => way(page).getByRole("button", { name }).evaluate((chip) => {
-      const { left, right } = chip.getBoundingClientRect();
-      const row = /** @type {Element} */ (chip.closest("ol")?.parentElement).getBoundingClientRect();
-      return left >= row.left - 1 && right <= row.right + 1;
-    });
+    const inSight = (name) =>
+      way(page)
+        .getByRole("button", { name })
+        .evaluate((chip) => {
+          const { left, right } = chip.getBoundingClientRect();
+          const list = /** @type {Element} */ (chip.closest("ol"));
+          const row = /** @type {Element} */ (list.parentElement).getBoundingClientRect();
+          return left >= row.left - 1 && right <= row.right + 1;
+        });
     const now = "Turn 80: Line 158.";
     await until(() => inSight(now), "one sees where one stands");
     await page.setViewportSize({ width: 420, height: 700 });
@@ -154,13 +198,19 @@ describe("the way", () => {
     await until(async () => (await firstOf()) < before - 20, "who asks for earlier turns is shown them");
     await until(async () => {
       // It may be gone, or wait for what is on its way.
-      await way(page).getByRole("button", { name: "Earlier…" }).evaluateAll((found) => found[0]?.click());
+      await way(page)
+        .getByRole("button", { name: "Earlier…" })
+        .evaluateAll((found) => found[0]?.click());
       assert.ok((await chips(page).count()) <= 30, "few chips at every moment");
       return (await way(page).getByRole("button", { name: "Earlier…" }).count()) === 0;
     }, "the line is known to its beginning");
-    await way(page).locator("div").evaluate((box) => (box.scrollLeft = box.scrollWidth));
+    await way(page)
+      .locator("div")
+      .evaluate((box) => (box.scrollLeft = box.scrollWidth));
     await until(async () => (await current(page)) === "Turn 80: Line 158.", "one stands where one stood");
-    await way(page).locator("div").evaluate((box) => (box.scrollLeft = 0));
+    await way(page)
+      .locator("div")
+      .evaluate((box) => (box.scrollLeft = 0));
     await way(page).getByRole("button", { name: "Turn 1: Line 0." }).waitFor();
     assert.ok((await chips(page).count()) <= 30);
     assert.equal(await way(page).locator('[tabindex="0"]').count(), 1, "keys reach what is drawn");
@@ -171,19 +221,30 @@ describe("the way", () => {
 describe("versions side by side", () => {
   const fan = (page) => page.getByRole("region", { name: /^\d+ swipes of this message$/ });
 
-  for (const [where, options] of /** @type {const} */ ([["a desk", {}], ["a phone", PHONE]])) {
+  for (const [where, options] of /** @type {const} */ ([
+    ["a desk", {}],
+    ["a phone", PHONE],
+  ])) {
     test(`S0-45: four replies are four cards with a title, "option n" and three lines; a tap takes one, and it closes, on ${where}`, async () => {
       const { path, ids } = await fourVersions();
       const { page, close } = await open(path, options);
       const [masts, gulls] = (await line(path)).at(-1).siblings.ids;
       assert.equal(masts, ids[3]);
-      await last(page).getByRole("button", { name: /show all swipes/ }).click();
+      await last(page)
+        .getByRole("button", { name: /show all swipes/ })
+        .click();
       const cards = fan(page).getByRole("button", { name: /^Swipe \d/ });
       await until(async () => (await cards.count()) === 4, "four cards");
       assert.equal(await fan(page).getByRole("heading").innerText(), "4 swipes of this message");
       await fan(page).getByText("Gulls.").waitFor();
       assert.deepEqual(await cards.locator("strong").allInnerTexts(), ["Swipe 1", "Swipe 2", "Swipe 3", "Swipe 4"]);
-      const { lines, wide } = await cards.nth(2).locator("span").evaluate((box) => ({ lines: box.clientHeight / parseFloat(getComputedStyle(box).lineHeight), wide: /** @type {Element} */ (box.parentElement).clientWidth }));
+      const { lines, wide } = await cards
+        .nth(2)
+        .locator("span")
+        .evaluate((box) => ({
+          lines: box.clientHeight / parseFloat(getComputedStyle(box).lineHeight),
+          wide: /** @type {Element} */ (box.parentElement).clientWidth,
+        }));
       assert.ok(Math.round(lines) === 3 && wide >= 196, `${lines} lines, ${wide} wide`);
       await check(page, `versions on ${where}`);
       await cards.nth(1).click();
@@ -222,7 +283,10 @@ describe("the parts of a chat", () => {
 
   test("S0-23: messages, the way, versions, writing, the offer of another reply and a fault: each is on screen as the server has it", async () => {
     const { path, ids, page, close } = await openGrown({ expected: REFUSED });
-    assert.deepEqual(await texts(page), (await line(path)).filter(({ kind }) => kind !== "root").map(({ content }) => content));
+    assert.deepEqual(
+      await texts(page),
+      (await line(path)).filter(({ kind }) => kind !== "root").map(({ content }) => content),
+    );
     await until(async () => (await chips(page).count()) === 3, "the turns");
     await last(page).locator('[data-command="message.reroll"]').waitFor();
     await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[2], role: "assistant", content: "Gulls." });
@@ -230,14 +294,27 @@ describe("the parts of a chat", () => {
     await until(async () => (await texts(page)).at(-1) === "Gulls.", "the other reply");
     const held = model.hold(["Snow again."]);
     const { activeLeafId } = await session(path);
-    await clotho.api("POST", `${chat(path)}/message`, { parentId: activeLeafId, expectedLeafId: activeLeafId, content: "Back.", generate: true });
+    await clotho.api("POST", `${chat(path)}/message`, {
+      parentId: activeLeafId,
+      expectedLeafId: activeLeafId,
+      content: "Back.",
+      generate: true,
+    });
     await page.getByRole("button", { name: "Stop generating" }).waitFor();
     await until(async () => (await chips(page).count()) === 4, "a turn more");
     assert.equal(await last(page).locator('[data-command="message.reroll"]:not([aria-disabled="true"])').count(), 0);
     held.open();
     await replyIsThere(page);
     await page.getByRole("button", { name: "Stop generating" }).waitFor({ state: "detached" });
-    await page.route(/\/message$/, (route) => route.fulfill({ status: 500, json: { error: { code: "internal", message: "something broke", hint: "", details: {} } } }), { times: 1 });
+    await page.route(
+      /\/message$/,
+      (route) =>
+        route.fulfill({
+          status: 500,
+          json: { error: { code: "internal", message: "something broke", hint: "", details: {} } },
+        }),
+      { times: 1 },
+    );
     await composer(page).fill("And now?");
     await composer(page).press("Enter");
     await page.getByRole("alert").waitFor();
@@ -267,7 +344,10 @@ describe("the parts of a chat", () => {
     await until(async () => (await texts(page)).at(-1) === "Hills.", "another way on");
     await replyIsThere(page);
     const { items: others } = await clotho.api("GET", `${chat(path)}/node/${ids[2]}/alternatives`);
-    assert.deepEqual(others.map(({ content }) => content), ["To the harbour.", "To the hills."]);
+    assert.deepEqual(
+      others.map(({ content }) => content),
+      ["To the harbour.", "To the hills."],
+    );
     await close();
   });
 });

@@ -2,10 +2,27 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { reader, test, until } from "./support/browser.mjs";
-import { REFUSED, browser, chat, check, choose, chooseFromPage, clotho, focused, grown, line, messageOf, open, openGrown, texts, tool } from "./support/stage.mjs";
+import {
+  REFUSED,
+  browser,
+  chat,
+  check,
+  choose,
+  chooseFromPage,
+  clotho,
+  focused,
+  grown,
+  line,
+  messageOf,
+  open,
+  openGrown,
+  texts,
+  tool,
+} from "./support/stage.mjs";
 
 const edit = (path, ...operations) => clotho.api("PUT", `${chat(path)}/tree/edit`, { operations });
-const set = (path, id, value) => clotho.api("POST", `${chat(path)}/node/${id}/world`, { operations: [{ op: "set", path: "/rope", value }] });
+const set = (path, id, value) =>
+  clotho.api("POST", `${chat(path)}/node/${id}/world`, { operations: [{ op: "set", path: "/rope", value }] });
 const notice = (page, text) => page.locator(".notice").getByText(text);
 
 describe("an address", () => {
@@ -109,7 +126,11 @@ describe("words for readers", () => {
     await page.locator(".menu:popover-open").waitFor();
     await page.keyboard.press("Escape");
     await page.locator(".menu:popover-open").waitFor({ state: "detached" });
-    assert.equal(await page.getByRole("button", { name: "Cancel copy" }).count(), 1, "the copy still waits for its place");
+    assert.equal(
+      await page.getByRole("button", { name: "Cancel copy" }).count(),
+      1,
+      "the copy still waits for its place",
+    );
     await edit(path, { op: "prune", nodeId: ids[2] });
     await notice(page, "The message to move is no longer in the story.").waitFor();
     assert.equal(await page.getByRole("button", { name: "Cancel copy" }).count(), 0);
@@ -139,7 +160,10 @@ describe("words for readers", () => {
     await page.keyboard.press("b");
     await notice(page, "Neither is in the prompt now.").waitFor();
     await page.locator(".notice").getByRole("button", { name: "Include in prompt" }).click();
-    await until(async () => (await line(path)).filter(({ isEnabled }) => isEnabled === false).length === 0, "the model reads them");
+    await until(
+      async () => (await line(path)).filter(({ isEnabled }) => isEnabled === false).length === 0,
+      "the model reads them",
+    );
     await close();
   });
 

@@ -29,7 +29,13 @@ describe("the workshop", () => {
     const { page, close, dialog, text, disk } = await inWorkshop();
     await dialog.getByText("No errors found.").waitFor();
     const about = dialog.getByRole("tabpanel");
-    for (const words of ["Counts the gold that is found and spent", "show lines under a message", "after each reply", "Gold at the start (a whole number; 0 – 1000; default 10)"]) await about.getByText(words).waitFor();
+    for (const words of [
+      "Counts the gold that is found and spent",
+      "show lines under a message",
+      "after each reply",
+      "Gold at the start (a whole number; 0 – 1000; default 10)",
+    ])
+      await about.getByText(words).waitFor();
     await check(page, "the workshop");
     const source = await text.inputValue();
     await text.fill(source.replace("parse_int", "parse_nt"));
@@ -97,7 +103,8 @@ describe("the workshop", () => {
     const rows = dialog.getByRole("table", { name: "Replay" }).getByRole("row");
     const words = await rows.allInnerTexts();
     assert.equal(words.length, 4);
-    for (const part of ["She finds 5 gold.", "add /purse/gold 5", "add /purse/gold 10", "15 → 20"]) assert.ok(words[1]?.includes(part), `${part} in ${words[1]}`);
+    for (const part of ["She finds 5 gold.", "add /purse/gold 5", "add /purse/gold 10", "15 → 20"])
+      assert.ok(words[1]?.includes(part), `${part} in ${words[1]}`);
     assert.match(words[2] ?? "", /same/);
     assert.match(words[3] ?? "", /22 → 34/);
     await check(page, "a replay");
@@ -136,10 +143,20 @@ describe("the workshop", () => {
     // One message is played without the rules.
     await server.api("PUT", `/api/sessions/${sid}/plugins`, []);
     model.say(["He finds 9 gold."]);
-    const { generations } = await server.api("POST", `/api/chat/${sid}/message`, { parentId: ids[2], content: "Look again.", generate: true });
-    await until(async () => (await server.api("GET", `/api/chat/${sid}/node/${generations[0].id}`)).status === "complete", "the reply");
+    const { generations } = await server.api("POST", `/api/chat/${sid}/message`, {
+      parentId: ids[2],
+      content: "Look again.",
+      generate: true,
+    });
+    await until(
+      async () => (await server.api("GET", `/api/chat/${sid}/node/${generations[0].id}`)).status === "complete",
+      "the reply",
+    );
     await server.api("PUT", `/api/sessions/${sid}/plugins`, [{ id: "purse" }]);
-    await until(async () => (await page.locator(".message.last.complete .prose").innerText()) === "He finds 9 gold.", "the page has it");
+    await until(
+      async () => (await page.locator(".message.last.complete .prose").innerText()) === "He finds 9 gold.",
+      "the page has it",
+    );
     await dialog.getByRole("tab", { name: "Replay" }).click();
     await dialog.getByRole("button", { name: "Run replay" }).click();
     await dialog.getByRole("button", { name: "Apply to the story" }).click();
@@ -151,12 +168,19 @@ describe("the workshop", () => {
   });
 
   test("rank 5: a tool is tried as a model would call it, and says what the model would be told", async () => {
-    const tool = '[[tool]]\nname = "pay"\ndescription = "Pays with gold."\nparameters = { type = "object", required = ["n"], properties = { n = { type = "integer" } } }\n';
+    const tool =
+      '[[tool]]\nname = "pay"\ndescription = "Pays with gold."\nparameters = { type = "object", required = ["n"], properties = { n = { type = "integer" } } }\n';
     const files = {
       "plugin.toml": `id = "till"\ntitle = "Till"\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["tools"]\n${tool}`,
-      "main.rhai": 'fn init(ctx) { ctx.set("gold", 10); }\nfn tool_pay(ctx, args) { ctx.add("gold", -args.n, "paid"); #{ left: ctx.get("gold") } }\n',
+      "main.rhai":
+        'fn init(ctx) { ctx.set("gold", 10); }\nfn tool_pay(ctx, args) { ctx.add("gold", -args.n, "paid"); #{ left: ctx.get("gold") } }\n',
     };
-    const { page, close, dialog } = await inWorkshop(undefined, { replies: ["Hm."], plugins: [{ id: "till" }], files, id: "till" });
+    const { page, close, dialog } = await inWorkshop(undefined, {
+      replies: ["Hm."],
+      plugins: [{ id: "till" }],
+      files,
+      id: "till",
+    });
     await dialog.getByRole("tab", { name: "Try" }).click();
     await dialog.getByRole("combobox", { name: "Hook" }).selectOption({ label: "tool_pay – Pays with gold." });
     const given = dialog.getByRole("textbox", { name: "Arguments" });
@@ -203,7 +227,11 @@ describe("the workshop", () => {
   });
 
   test("on a narrow screen, in the dark, in Chinese and with keys alone", async () => {
-    const { page, close, dialog, text } = await inWorkshop({ viewport: { width: 390, height: 844 }, colorScheme: "dark", locale: "zh-CN" });
+    const { page, close, dialog, text } = await inWorkshop({
+      viewport: { width: 390, height: 844 },
+      colorScheme: "dark",
+      locale: "zh-CN",
+    });
     await dialog.getByText("没有发现错误。").waitFor();
     await text.fill((await text.inputValue()).replace("parse_int(found.n)", "3 * parse_int(found.n)"));
     await dialog.getByRole("tab", { name: "简介" }).focus();
@@ -231,7 +259,10 @@ describe("the workshop", () => {
     await offered.locator("[aria-selected]").filter({ hasText: /^note/ }).waitFor();
     await dialog.locator(".cm-completionInfo").waitFor();
     await check(page, "a completion");
-    await until(async () => (await text.press("Enter"), (await text.inputValue()).includes("ctx.note(")), "it is written");
+    await until(
+      async () => (await text.press("Enter"), (await text.inputValue()).includes("ctx.note(")),
+      "it is written",
+    );
     await text.type('"Edited."); ');
     assert.match(await text.inputValue(), /fn on_edit\(ctx\) \{\n {4}ctx\.note\("Edited\."\); \n?\}/);
     await dialog.getByText("No errors found in the unsaved version.").waitFor();
@@ -258,7 +289,8 @@ describe("the workshop", () => {
     await page.keyboard.press("Enter");
     await dialog.getByText("1 of 1 case failed.").waitFor();
     const panel = dialog.getByRole("tabpanel");
-    for (const words of ["state gold", "Expected", "16", "Actual", "15"]) await panel.getByText(words, { exact: true }).waitFor();
+    for (const words of ["state gold", "Expected", "16", "Actual", "15"])
+      await panel.getByText(words, { exact: true }).waitFor();
     await check(page, "a test that failed");
     await panel.getByRole("button", { name: "tests/first.toml:5" }).click();
     await until(async () => (await text.selected()) === "state.gold = 16", "its line is selected");
@@ -269,7 +301,10 @@ describe("the workshop", () => {
     await dialog.getByRole("combobox", { name: "File" }).selectOption("main.rhai");
     await dialog.getByRole("textbox", { name: "Text of main.rhai" }).waitFor();
     await text.box.focus();
-    await until(async () => (await text.press("Control+z"), (await text.inputValue()) === source), "all of it is taken back");
+    await until(
+      async () => (await text.press("Control+z"), (await text.inputValue()) === source),
+      "all of it is taken back",
+    );
     await text.press("Control+f");
     await dialog.getByRole("textbox", { name: "Find" }).waitFor();
     await check(page, "the search");

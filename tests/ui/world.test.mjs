@@ -7,7 +7,8 @@ import { codeIn } from "./support/code.mjs";
 import { purseStory } from "./support/purse.mjs";
 import { REFUSED, browser, check, chooseFromPage, last, model, own, use } from "./support/stage.mjs";
 
-const MANIFEST = 'id = "town"\ntitle = { en = "Town", zh = "小镇" }\nversion = "1.0.0"\napi = "1"\n[state]\nschema = "state.schema.json"\n';
+const MANIFEST =
+  'id = "town"\ntitle = { en = "Town", zh = "小镇" }\nversion = "1.0.0"\napi = "1"\n[state]\nschema = "state.schema.json"\n';
 
 const PEOPLE = {
   "plugin.toml": MANIFEST,
@@ -30,7 +31,11 @@ const PEOPLE = {
           type: "object",
           properties: {
             affinity: { title: "Affinity", type: "integer", minimum: 0, maximum: 100 },
-            mood: { title: "Mood", enum: ["calm", "angry"], "x-ui": { title: { zh: "心情" }, values: { zh: { calm: "平静", angry: "生气" } } } },
+            mood: {
+              title: "Mood",
+              enum: ["calm", "angry"],
+              "x-ui": { title: { zh: "心情" }, values: { zh: { calm: "平静", angry: "生气" } } },
+            },
             met: { title: "Met", type: "boolean" },
             place: { title: "Place", type: "string" },
             pack: { title: "Pack", type: "array", items: { type: "string" } },
@@ -52,7 +57,8 @@ async function inTown(files, options, replies = [], keeper = "") {
 }
 
 /** The places that the world panel shows. @param {import("playwright-core").Page} page */
-const places = (page) => page.locator(".world [data-path]").evaluateAll((rows) => rows.map((row) => row.getAttribute("data-path")));
+const places = (page) =>
+  page.locator(".world [data-path]").evaluateAll((rows) => rows.map((row) => row.getAttribute("data-path")));
 
 describe("a world of many values", () => {
   test("a value is found by name, path, description or what it is, with what is around it; Escape shows all again", async () => {
@@ -94,7 +100,16 @@ describe("a world of many values", () => {
   });
 
   test("what is not shown of a value is not found by it", () => {
-    const row = /** @type {any} */ ({ path: "/a/rin", label: "Rin", about: "", kind: "map", schema: {}, value: { mood: "calm", secret: "spy" }, seen: { mood: "calm" }, rows: [] });
+    const row = /** @type {any} */ ({
+      path: "/a/rin",
+      label: "Rin",
+      about: "",
+      kind: "map",
+      schema: {},
+      value: { mood: "calm", secret: "spy" },
+      seen: { mood: "calm" },
+      rows: [],
+    });
     const groups = [{ plugin: "a", title: "A", rows: [row] }];
     assert.equal(findRows(groups, wordsOf("spy"), () => "").found, 0);
     assert.equal(findRows(groups, wordsOf("ＣＡＬＭ"), () => "").found, 1);
@@ -120,7 +135,21 @@ describe("the values of a card, which no schema tells of", () => {
     await last(page).locator(".changes", { hasText: "白霜 · 好感度" }).waitFor();
     assert.match(await last(page).locator(".changes").innerText(), /^白霜 · 好感度\s*\+2/);
     await page.locator('[data-path="/stat_data/白霜/好感度"]').waitFor();
-    assert.deepEqual(await places(page), ["主角", "主角/物品", "主角/物品/铜钥匙", "主角/物品/铜钥匙/数量", "主角/背包", "主角/金钱", "白霜", "白霜/好感度", "白霜/心情", "白霜/着装"].map((path) => `/stat_data/${path}`));
+    assert.deepEqual(
+      await places(page),
+      [
+        "主角",
+        "主角/物品",
+        "主角/物品/铜钥匙",
+        "主角/物品/铜钥匙/数量",
+        "主角/背包",
+        "主角/金钱",
+        "白霜",
+        "白霜/好感度",
+        "白霜/心情",
+        "白霜/着装",
+      ].map((path) => `/stat_data/${path}`),
+    );
     const world = page.locator(".world");
     assert.doesNotMatch(await world.innerText(), /nobody sees it|extensible|stat/i);
     const love = page.locator('[data-path="/stat_data/白霜/好感度"]');
@@ -142,14 +171,30 @@ describe("the values of a card, which no schema tells of", () => {
     await me.locator("> .variable-head").getByRole("button", { name: "编辑主角" }).click();
     const form = me.locator("> form");
     await form.getByRole("spinbutton", { name: "金钱的值" }).fill("80");
-    for (const key of await form.locator("input.key").all()) assert.ok((await key.boundingBox()).width > 60, "a name can be read");
-    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth && [...document.querySelectorAll(".world form *")].every((one) => one.getBoundingClientRect().right <= innerWidth)), "nothing sticks out");
+    for (const key of await form.locator("input.key").all())
+      assert.ok((await key.boundingBox()).width > 60, "a name can be read");
+    assert.ok(
+      await page.evaluate(
+        () =>
+          document.documentElement.scrollWidth <= innerWidth &&
+          [...document.querySelectorAll(".world form *")].every(
+            (one) => one.getBoundingClientRect().right <= innerWidth,
+          ),
+      ),
+      "nothing sticks out",
+    );
     await form.locator("> .actions button.primary").click();
     await page.locator('[data-path="/stat_data/主角/金钱"] .now', { hasText: "80" }).waitFor();
     const { activeLeafId } = await server.api("GET", `/api/sessions/${sid}`);
     const { items } = await server.api("GET", `/api/chat/${sid}/deltas?leaf=${activeLeafId}&limit=20&all=true`);
     const hands = items.flatMap((one) => one.operations ?? []).filter(({ by }) => by === "user");
-    assert.deepEqual(hands.map(({ op, path, value }) => [op, path, value]), [["set", "/stat_data/白霜/好感度/0", 15], ["set", "/stat_data/主角/金钱", 80]]);
+    assert.deepEqual(
+      hands.map(({ op, path, value }) => [op, path, value]),
+      [
+        ["set", "/stat_data/白霜/好感度/0", 15],
+        ["set", "/stat_data/主角/金钱", 80],
+      ],
+    );
     await close();
   });
 });
@@ -176,7 +221,15 @@ fn on_reply(ctx) {
     properties: {
       trust: { title: "Trust", type: "integer", minimum: 0, maximum: 100 },
       debt: { title: "Debt", type: "integer", minimum: 0, "x-visible": "trust >= 90" },
-      rin: { title: "Rin", type: "object", "x-ui": "list", properties: { mood: { title: "Mood", type: "string" }, errand: { title: "Errand", type: "string", "x-visible": false } } },
+      rin: {
+        title: "Rin",
+        type: "object",
+        "x-ui": "list",
+        properties: {
+          mood: { title: "Mood", type: "string" },
+          errand: { title: "Errand", type: "string", "x-visible": false },
+        },
+      },
     },
   }),
 };
@@ -198,13 +251,17 @@ async function withSecrets(options) {
 }
 
 /** All that a dialog or a panel says, what opens in it too. @param {import("playwright-core").Locator} box */
-const wordsOfBox = (box) => box.evaluate((one) => [one.textContent, ...[...one.querySelectorAll("[title]")].map((part) => part.getAttribute("title"))].join(" "));
+const wordsOfBox = (box) =>
+  box.evaluate((one) =>
+    [one.textContent, ...[...one.querySelectorAll("[title]")].map((part) => part.getAttribute("title"))].join(" "),
+  );
 
 describe("what a world hides", () => {
   test("rank 13: who plays sees it nowhere: not in the world, under a message, in Why?, in histories, comparisons or tries of rules", async () => {
     const { page, close, server, sid } = await withSecrets();
     const dialog = page.getByRole("dialog");
-    const seesNone = async (/** @type {import("playwright-core").Locator} */ box, /** @type {string} */ where) => assert.doesNotMatch(await wordsOfBox(box), TOLD, where);
+    const seesNone = async (/** @type {import("playwright-core").Locator} */ box, /** @type {string} */ where) =>
+      assert.doesNotMatch(await wordsOfBox(box), TOLD, where);
     await page.locator('.world [data-path="/town/rin"]').getByText("angry").waitFor();
     await seesNone(page.locator(".world"), "the world");
     await seesNone(page.locator(".message.last"), "the message");
@@ -222,7 +279,12 @@ describe("what a world hides", () => {
     await dialog.waitFor({ state: "detached" });
     // Another line, to compare with.
     const { activeLeafId } = await server.api("GET", `/api/sessions/${sid}`);
-    await server.api("POST", `/api/chat/${sid}/node/${activeLeafId}/world`, { operations: [{ op: "set", path: "/town/debt", value: 4 }, { op: "set", path: "/town/trust", value: 8 }] });
+    await server.api("POST", `/api/chat/${sid}/node/${activeLeafId}/world`, {
+      operations: [
+        { op: "set", path: "/town/debt", value: 4 },
+        { op: "set", path: "/town/trust", value: 8 },
+      ],
+    });
     await page.locator('.world [data-path="/town/trust"]').getByText("8").waitFor();
     await seesNone(page.locator(".message.last"), "what was changed by hand");
     await chooseFromPage(page, "Plugin editor");
@@ -234,7 +296,9 @@ describe("what a world hides", () => {
     await seesNone(came, "a try");
     const code = codeIn(dialog);
     await code.waitFor();
-    await code.fill((await code.inputValue()).replace('"trust", 1,', '"trust", 2,').replace('"debt", 20,', '"debt", 30,'));
+    await code.fill(
+      (await code.inputValue()).replace('"trust", 1,', '"trust", 2,').replace('"debt", 20,', '"debt", 30,'),
+    );
     await dialog.getByRole("tab", { name: "Replay" }).click();
     await dialog.getByRole("button", { name: "Run replay" }).click();
     const table = dialog.getByRole("table", { name: "Replay" });
@@ -267,7 +331,8 @@ describe("what a world hides", () => {
     await page.reload();
     await debt.waitFor();
     await use(last(page), "Prompt inspector");
-    for (const words of ["owes for the map", "add /town/debt", "burns the ledger"]) await dialog.getByText(words).first().waitFor();
+    for (const words of ["owes for the map", "add /town/debt", "burns the ledger"])
+      await dialog.getByText(words).first().waitFor();
     await dialog.locator("code").filter({ hasText: "spies for the harbour" }).first().waitFor();
     assert.equal(await dialog.getByText("Some values are hidden here.").count(), 0);
     await dialog.locator(".secret").first().waitFor({ state: "attached" });
@@ -292,8 +357,17 @@ describe("what a world hides, on several timelines", () => {
     const { items } = await server.api("GET", `/api/chat/${sid}/projection`);
     const write = async (/** @type {string} */ content, /** @type {number} */ trust, /** @type {number} */ debt) => {
       const { node } = await server.api("POST", `/api/chat/${sid}/message`, { parentId: items[0].id, content });
-      const set = (/** @type {string} */ path, /** @type {number} */ value) => ({ op: "set", path: `/town/${path}`, value, why: path === "debt" ? "owes for the map" : "kind words" });
-      return (await server.api("POST", `/api/chat/${sid}/node/${node.id}/world`, { operations: [set("trust", trust), set("debt", debt)] })).node.id;
+      const set = (/** @type {string} */ path, /** @type {number} */ value) => ({
+        op: "set",
+        path: `/town/${path}`,
+        value,
+        why: path === "debt" ? "owes for the map" : "kind words",
+      });
+      return (
+        await server.api("POST", `/api/chat/${sid}/node/${node.id}/world`, {
+          operations: [set("trust", trust), set("debt", debt)],
+        })
+      ).node.id;
     };
     // Debts that no clock shows: a dialog may say when something happened.
     const theirs = await write("To the harbour.", 9, 940);
@@ -340,9 +414,13 @@ describe("what a world hides, on several timelines", () => {
     await page.locator('.world [data-path="/town/debt"]').waitFor();
     /** The first reading, held back until another one is here. @type {() => Promise<void>} */
     let release = async () => {};
-    await page.route("**/variables**", (route) => {
-      release = () => route.continue();
-    }, { times: 1 });
+    await page.route(
+      "**/variables**",
+      (route) => {
+        release = () => route.continue();
+      },
+      { times: 1 },
+    );
     await page.getByRole("complementary").getByRole("button", { name: "Variable chart" }).click();
     await page.waitForRequest(/variables/);
     await dialog.getByRole("combobox", { name: "Variable" }).selectOption({ label: "Debt" });
@@ -376,7 +454,11 @@ describe("what a world hides, on several timelines", () => {
 });
 
 /** A world in which nothing happens but what another model says. */
-const KEPT = { ...SECRETS, "plugin.toml": MANIFEST, "main.rhai": `${/** @type {string} */ (SECRETS["main.rhai"].match(/^fn init[^]*?^}\n/m)?.[0])}` };
+const KEPT = {
+  ...SECRETS,
+  "plugin.toml": MANIFEST,
+  "main.rhai": `${/** @type {string} */ (SECRETS["main.rhai"].match(/^fn init[\s\S]*?^}\n/m)?.[0])}`,
+};
 
 /** A reader of a story whose values another model has kept. @param {string} kept what it said @param {Parameters<typeof reader>[1]} [options] */
 async function withKeeper(kept, options) {
@@ -387,7 +469,13 @@ async function withKeeper(kept, options) {
   await page.locator("main textarea").first().fill("Hello.");
   await page.keyboard.press("Enter");
   await page.locator(".message.last.complete").getByText("A smile.").waitFor();
-  return { ...opened, dialog: page.getByRole("dialog"), section: page.getByRole("dialog").locator("section", { has: page.getByRole("heading", { name: "State update by another model" }) }) };
+  return {
+    ...opened,
+    dialog: page.getByRole("dialog"),
+    section: page
+      .getByRole("dialog")
+      .locator("section", { has: page.getByRole("heading", { name: "State update by another model" }) }),
+  };
 }
 
 describe("values that another model keeps", () => {
@@ -405,7 +493,9 @@ describe("values that another model keeps", () => {
   });
 
   test("rank 13: what it said of hidden values is for who makes worlds alone", async () => {
-    const { page, close, section } = await withKeeper("She spies for the harbour.\n_.add('town.trust', 2);//kind words");
+    const { page, close, section } = await withKeeper(
+      "She spies for the harbour.\n_.add('town.trust', 2);//kind words",
+    );
     await page.locator('.world [data-path="/town/trust"]').getByText("7").waitFor();
     await use(last(page), "Prompt inspector");
     await section.getByText("Some values are hidden here.").first().waitFor();
@@ -468,7 +558,15 @@ describe("what the world would not take", () => {
     await last(page).getByText("高于上限，按 100 算。").waitFor();
     const problems = last(page).locator(".problem-line");
     const told = (await problems.evaluateAll((lines) => lines.map((line) => line.textContent ?? ""))).join("\n");
-    for (const words of ["Mood：\"odd\" 不在 \"calm\"、\"angry\" 之中。", "Mood：应当是文字，不是 5。", "Met：应当是“是”或“否”，不是 \"yes\"。", "Pack：它是列表，加不进去。", "Pack：里面没有这一项。", "Pack：里面已经有这一项了。", "Rope：没有可删去的。"]) {
+    for (const words of [
+      'Mood："odd" 不在 "calm"、"angry" 之中。',
+      "Mood：应当是文字，不是 5。",
+      'Met：应当是“是”或“否”，不是 "yes"。',
+      "Pack：它是列表，加不进去。",
+      "Pack：里面没有这一项。",
+      "Pack：里面已经有这一项了。",
+      "Rope：没有可删去的。",
+    ]) {
       assert.ok(told.includes(words), `${words}\n${told}`);
     }
     await close();

@@ -1,7 +1,8 @@
 // Builds static/vendor/*.js, static/vendor/LICENSES.txt and static/icons.svg from the packages pinned in
-// package-lock.json, and static/built from the page's own modules and styles. `node build.mjs` writes them; `node build.mjs
+// package-lock.json, and static/built from the page's own modules and styles. `node build.mjs` writes them; `node
+// build.mjs
 // --check` compares byte for byte with what is committed and fails on a difference. Nothing here runs when the server
-// runs.
+//   runs.
 import { build } from "esbuild";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -19,7 +20,15 @@ const bundles = {
   "uplot.js": ["uplot"],
   "codemirror.js": [
     ...["autocomplete", "commands", "language", "lint", "search", "state", "view"].map((name) => `@codemirror/${name}`),
-    ...["@codemirror/streamparser", "@lezer/common", "@lezer/highlight", "@marijn/find-cluster-break", "crelt", "style-mod", "w3c-keyname"],
+    ...[
+      "@codemirror/streamparser",
+      "@lezer/common",
+      "@lezer/highlight",
+      "@marijn/find-cluster-break",
+      "crelt",
+      "style-mod",
+      "w3c-keyname",
+    ],
   ],
 };
 
@@ -107,7 +116,9 @@ async function bundle(/** @type {string} */ file) {
     write: false,
     metafile: true,
   });
-  const inside = new Set(Object.keys(result.metafile.inputs).flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []));
+  const inside = new Set(
+    Object.keys(result.metafile.inputs).flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []),
+  );
   const unnamed = [...inside].filter((name) => !bundles[file].includes(name));
   const idle = bundles[file].filter((name) => !inside.has(name));
   if (unnamed.length + idle.length > 0) throw new Error(`${file} holds ${unnamed} unnamed, and not ${idle}`);

@@ -1,10 +1,10 @@
-// Puts the modules and styles of static/ together into few files (static/built). Browsers run no TypeScript, and one that
-// asks for a hundred and fifty files waits longer for their number than for their bytes. The files lie as deep as the
-// modules do, so that what a module finds beside itself (icons, the worker of scripts) is where it looks for it.
+// Puts the modules and styles of static/ together into few files (static/built). Browsers run no TypeScript, and one
+// that asks for a hundred and fifty files waits longer for their number than for their bytes. The files lie as deep as
+// the modules do, so that what a module finds beside itself (icons, the worker of scripts) is where it looks for it.
 //
 // - page.css: all styles.
-// - main.js: begins the page. first.js: what the first page shows. story.js: a story and where one writes. tools.js: what
-//   stands beside a story, its menus and dialogs, which come after its first picture.
+// - main.js: begins the page. first.js: what the first page shows. story.js: a story and where one writes. tools.js:
+//   what stands beside a story, its menus and dialogs, which come after its first picture.
 // - shared.js: what several of the others need. Every other file is a part that loads when somebody opens it.
 import { build, transform } from "esbuild";
 import { readdir } from "node:fs/promises";
@@ -18,9 +18,19 @@ const PARTS = {
   tools: ["views/world.tsx", "views/way.tsx", "views/story-menu.tsx", "views/message-items.tsx", "views/dialogs.tsx"],
 };
 
-/** @typedef {{getModuleInfo: (id: string) => {importedIds: readonly string[], dynamicallyImportedIds: readonly string[]} | null, getModuleIds: () => IterableIterator<string>}} Graph */
+/**
+ * What the bundler knows of the modules.
+ * @typedef {object} Graph
+ * @property {(id: string) => {importedIds: readonly string[], dynamicallyImportedIds: readonly string[]} | null} getModuleInfo
+ * @property {() => IterableIterator<string>} getModuleIds
+ */
 
-/** All that a module imports at once, itself among it. @param {string} id @param {Graph} graph @param {Set<string>} [seen] */
+/**
+ * All that a module imports at once, itself among it.
+ * @param {string} id
+ * @param {Graph} graph
+ * @param {Set<string>} [seen]
+ */
 function closure(id, graph, seen = new Set()) {
   if (seen.has(id)) return seen;
   seen.add(id);
@@ -28,7 +38,11 @@ function closure(id, graph, seen = new Set()) {
   return seen;
 }
 
-/** Which file each module goes to; those of one part that loads by itself are left to the bundler. @param {string} root @param {Graph} graph */
+/**
+ * Which file each module goes to; those of one part that loads by itself are left to the bundler.
+ * @param {string} root
+ * @param {Graph} graph
+ */
 function places(root, graph) {
   /** @type {Map<string, string>} */
   const files = new Map();
@@ -38,7 +52,9 @@ function places(root, graph) {
   }
   /** @type {Map<string, number>} */
   const users = new Map();
-  const opened = new Set([...graph.getModuleIds()].flatMap((id) => graph.getModuleInfo(id)?.dynamicallyImportedIds ?? []));
+  const opened = new Set(
+    [...graph.getModuleIds()].flatMap((id) => graph.getModuleInfo(id)?.dynamicallyImportedIds ?? []),
+  );
   for (const part of opened) for (const id of closure(part, graph)) users.set(id, (users.get(id) ?? 0) + 1);
   for (const [id, n] of users) if (n > 1 && !files.has(id) && !opened.has(id)) files.set(id, "shared");
   // What begins the page waits there for answers: nobody else may wait for it.
@@ -50,11 +66,20 @@ const HEAD = "/* Built of static/ by tools/vendor, do not edit. */\n";
 
 /**
  * The files of static/built, by their path below static. `isDraft`: for work on the page, readable and with source maps.
- * @param {string} root static @param {boolean} [isDraft] @returns {Promise<Record<string, string>>}
+ * @param {string} root static
+ * @param {boolean} [isDraft]
+ * @returns {Promise<Record<string, string>>}
  */
-export const pageFiles = async (root, isDraft = false) => ({ ...(await scripts(join(root, "src"), isDraft)), "built/css/page.css": await styles(join(root, "css/page.css")) });
+export const pageFiles = async (root, isDraft = false) => ({
+  ...(await scripts(join(root, "src"), isDraft)),
+  "built/css/page.css": await styles(join(root, "css/page.css")),
+});
 
-/** Files in static/built/js that no build makes any more. @param {string} root static @param {Record<string, string>} outputs */
+/**
+ * Files in static/built/js that no build makes any more.
+ * @param {string} root static
+ * @param {Record<string, string>} outputs
+ */
 export async function leftBehind(root, outputs) {
   const files = await readdir(join(root, "built/js")).catch(() => []);
   return files.map((file) => `built/js/${file}`).filter((file) => !(file in outputs));
@@ -62,7 +87,13 @@ export async function leftBehind(root, outputs) {
 
 /** @param {string} first the file that names the others */
 async function styles(first) {
-  const { outputFiles } = await build({ entryPoints: [first], bundle: true, minify: true, charset: "utf8", write: false });
+  const { outputFiles } = await build({
+    entryPoints: [first],
+    bundle: true,
+    minify: true,
+    charset: "utf8",
+    write: false,
+  });
   return `${HEAD}${outputFiles[0]?.text}`;
 }
 
@@ -89,7 +120,10 @@ const typescript = {
   },
 };
 
-/** What the last draft read, so that the next one reads only what has changed. @type {import("rollup").RollupCache | undefined} */
+/**
+ * What the last draft read, so that the next one reads only what has changed.
+ * @type {import("rollup").RollupCache | undefined}
+ */
 let drafted;
 
 /** @param {string} root static/src @param {boolean} isDraft @returns {Promise<Record<string, string>>} */

@@ -1,6 +1,6 @@
-// While one works on the page: builds static/built after each change in static/src and static/css, readable and with source
-// maps. A server with `CLOTHO_SERVER__STATIC_DIR=static` serves it, and a reload shows it. What is committed, `npm run build`
-// makes.
+// While one works on the page: builds static/built after each change in static/src and static/css, readable and with
+// source maps. A server with `CLOTHO_SERVER__STATIC_DIR=static` serves it, and a reload shows it. What is committed,
+// `npm run build` makes.
 import { watch } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";

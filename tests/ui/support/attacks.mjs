@@ -76,7 +76,8 @@ export const MAY = {
   elements:
     "p br hr em strong b i u small del s sub sup q mark font center blockquote ul ol li h1 h2 h3 h4 h5 h6 code pre kbd div span details summary " +
     "table caption colgroup col thead tbody tfoot tr th td a ruby rt rp img",
-  attributes: "href title start align lang dir target rel open colspan rowspan style data-ground data-ink data-outside src alt",
+  attributes:
+    "href title start align lang dir target rel open colspan rowspan style data-ground data-ink data-outside src alt",
   looks:
     /^(color|background-(color|image)|border-[a-z-]+-(color|style|width|radius)|(padding|margin)-[a-z-]+|width|max-width|height|text-(align|transform|shadow|decoration-(line|style|color))|box-shadow|font-(weight|style|size)|letter-spacing|line-height|opacity|display|flex-(grow|shrink|basis|direction|wrap)|justify-content|align-(items|self|content)|(row|column)-gap)$/
       .source,
@@ -86,7 +87,8 @@ export const MAY = {
  * What the sanitiser itself makes the browser report: it has to parse what it refuses, and empties a script
  * that was cut off before it takes it out. Nothing of it runs or is asked for.
  */
-export const PARSED = /^(style-src-elem|style-src-attr|script-src-attr|base-uri) |^require-trusted-types-for sanitising HTMLScriptElement text\|/;
+export const PARSED =
+  /^(style-src-elem|style-src-attr|script-src-attr|base-uri) |^require-trusted-types-for sanitising HTMLScriptElement text\|/;
 
 /**
  * Looks at a whole page, in the page itself.
@@ -96,35 +98,66 @@ export function unwanted(may) {
   const wrong = [];
   const say = (what, element) => wrong.push(`${what}: ${element.outerHTML.slice(0, 160)}`);
   const [elements, attributes] = [new Set(may.elements.split(" ")), new Set(may.attributes.split(" "))];
-  const never = "script, iframe, frame, frameset, object, embed, base, meta, link, style, math, template, video, audio, map, area, xmp, portal, noscript, foreignObject, image, animate, set";
+  const never =
+    "script, iframe, frame, frameset, object, embed, base, meta, link, style, math, template, video, audio, map, area, xmp, portal, noscript, foreignObject, image, animate, set";
   for (const element of document.body.querySelectorAll(never)) say("element", element);
   for (const element of document.body.querySelectorAll("*")) {
     for (const { name, value } of element.attributes) {
       if (/^on/i.test(name)) say("handler", element);
       // A link is asked for by nobody but who presses it; where it may lead is looked at below.
       if (name === "href" && element.localName === "a" && /^https?:/.test(value)) continue;
-      if (/^(href|src|srcset|action|formaction|poster|background|data|xlink:href|ping|style)$/i.test(name) && /javascript:|vbscript:|evil\.example/i.test(value)) say("address", element);
+      if (
+        /^(href|src|srcset|action|formaction|poster|background|data|xlink:href|ping|style)$/i.test(name) &&
+        /javascript:|vbscript:|evil\.example/i.test(value)
+      )
+        say("address", element);
     }
   }
   for (const element of document.querySelectorAll(".prose *")) {
     // The page's own: what is pressed where a picture of another server would stand.
-    if (element.matches("span[data-outside] > button[type=button]:only-child") && element.attributes.length === 1 && element.children.length === 0) continue;
-    if (!elements.has(element.localName) || element.namespaceURI !== "http://www.w3.org/1999/xhtml") say("not allowed", element);
+    if (
+      element.matches("span[data-outside] > button[type=button]:only-child") &&
+      element.attributes.length === 1 &&
+      element.children.length === 0
+    )
+      continue;
+    if (!elements.has(element.localName) || element.namespaceURI !== "http://www.w3.org/1999/xhtml")
+      say("not allowed", element);
     const others = element.getAttributeNames().filter((name) => !attributes.has(name));
     if (others.length > 0) say(`attribute ${others}`, element);
-    if (element.hasAttribute("src") && !(element.localName === "img" && /^data:image\/(png|jpeg|webp|gif);base64,/.test(element.getAttribute("src")))) say("source", element);
+    if (
+      element.hasAttribute("src") &&
+      !(element.localName === "img" && /^data:image\/(png|jpeg|webp|gif);base64,/.test(element.getAttribute("src")))
+    )
+      say("source", element);
     const { style } = /** @type {HTMLElement} */ (element);
     for (const name of style) {
       const value = style.getPropertyValue(name);
-      if (!new RegExp(may.looks).test(name) || style.getPropertyPriority(name) || /["'\\]|(url|var|env|attr|image-set|image|cross-fade|element|paint|expression)\(/i.test(value)) say(`look ${name}: ${value}`, element);
+      if (
+        !new RegExp(may.looks).test(name) ||
+        style.getPropertyPriority(name) ||
+        /["'\\]|(url|var|env|attr|image-set|image|cross-fade|element|paint|expression)\(/i.test(value)
+      )
+        say(`look ${name}: ${value}`, element);
     }
     const [box, message] = [element.getBoundingClientRect(), element.closest(".prose").getBoundingClientRect()];
-    if (element.closest("[style]") && (box.left < message.left - 40 || box.height > 4_000) && !element.closest("ul, ol, pre, table")) say("out of its message", element);
+    if (
+      element.closest("[style]") &&
+      (box.left < message.left - 40 || box.height > 4_000) &&
+      !element.closest("ul, ol, pre, table")
+    )
+      say("out of its message", element);
     if (/fixed|absolute|sticky|relative/.test(getComputedStyle(element).position)) say("position", element);
     if (element.localName === "a" && !/^$|^https?:\/\//.test(element.getAttribute("href") ?? "")) say("link", element);
   }
   if (/** @type {any} */ (window).hacked !== undefined) wrong.push("it ran");
-  if (typeof document.cookie !== "string" || typeof document.getElementById !== "function" || !(document.body instanceof HTMLBodyElement)) wrong.push("the document is another one");
-  if (document.querySelectorAll("#app").length !== 1 || !document.querySelector("#app > .app")) wrong.push("the page is another one");
+  if (
+    typeof document.cookie !== "string" ||
+    typeof document.getElementById !== "function" ||
+    !(document.body instanceof HTMLBodyElement)
+  )
+    wrong.push("the document is another one");
+  if (document.querySelectorAll("#app").length !== 1 || !document.querySelector("#app > .app"))
+    wrong.push("the page is another one");
   return wrong;
 }

@@ -8,7 +8,11 @@ const FLAGS =
   "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
 
 export const launch = () =>
-  chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", headless: true, args: FLAGS.split(" ") });
+  chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    headless: true,
+    args: FLAGS.split(" "),
+  });
 
 const ONE_TEST = 120_000;
 const WHOLE_RUN = 15 * 60_000;
@@ -37,7 +41,10 @@ function lateFrames(ms) {
   window.requestAnimationFrame = (then) => wait(() => then(performance.now()), ms);
   window.cancelAnimationFrame = (id) => clearTimeout(id);
   // The libraries of the page do not wait longer than this for a frame.
-  window.setTimeout = /** @type {any} */ ((/** @type {() => void} */ then, /** @type {number} */ pause, ...more) => wait(then, pause === 35 ? ms : pause, ...more));
+  window.setTimeout = /** @type {any} */ (
+    (/** @type {() => void} */ then, /** @type {number} */ pause, ...more) =>
+      wait(then, pause === 35 ? ms : pause, ...more)
+  );
 }
 
 /**
@@ -47,19 +54,33 @@ function lateFrames(ms) {
  */
 export async function reader(browser, { expected, late = 0, ...options } = {}) {
   // What the browser keeps for when no server answers would answer in its place: only those tests have it that are about it.
-  const context = await browser.newContext({ locale: "en-GB", viewport: { width: 1280, height: 860 }, reducedMotion: "reduce", serviceWorkers: "block", ...options });
+  const context = await browser.newContext({
+    locale: "en-GB",
+    viewport: { width: 1280, height: 860 },
+    reducedMotion: "reduce",
+    serviceWorkers: "block",
+    ...options,
+  });
   if (late > 0) await context.addInitScript(lateFrames, late);
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
   const wrong = [];
   await page.addInitScript(() => {
-    addEventListener("securitypolicyviolation", (event) => console.error(`content policy: ${event.violatedDirective} ${event.blockedURI}`));
+    addEventListener("securitypolicyviolation", (event) =>
+      console.error(`content policy: ${event.violatedDirective} ${event.blockedURI}`),
+    );
   });
-  page.on("console", (message) => message.type() === "error" && wrong.push(`${message.text()} ${message.location().url}`));
+  page.on(
+    "console",
+    (message) => message.type() === "error" && wrong.push(`${message.text()} ${message.location().url}`),
+  );
   page.on("pageerror", (error) => wrong.push(`${error.message} ${error.stack}`));
   const close = async () => {
     await context.close();
-    assert.deepEqual(wrong.filter((text) => !expected?.test(text) && !CUT_WHILE_READ.test(text)), []);
+    assert.deepEqual(
+      wrong.filter((text) => !expected?.test(text) && !CUT_WHILE_READ.test(text)),
+      [],
+    );
   };
   return { page, close, wrong };
 }

@@ -19,7 +19,10 @@ export async function startHouse() {
   const server = await startClotho(config());
   const pipe = createServer((outer) => {
     const inner = connect({ port: Number(new URL(server.base).port), host: "127.0.0.1", localAddress: "127.0.0.2" });
-    for (const [one, other] of [[outer, inner], [inner, outer]]) {
+    for (const [one, other] of [
+      [outer, inner],
+      [inner, outer],
+    ]) {
       one.pipe(other);
       one.on("error", () => other.destroy());
       one.on("close", () => other.destroy());

@@ -3,7 +3,8 @@ import { until } from "./browser.mjs";
 import { chat, clotho, grown, session } from "./stage.mjs";
 
 /** A message without a reply of a model. */
-export const put = async (path, parentId, role, content) => (await clotho.api("POST", `${chat(path)}/message`, { parentId, role, content })).node.id;
+export const put = async (path, parentId, role, content) =>
+  (await clotho.api("POST", `${chat(path)}/message`, { parentId, role, content })).node.id;
 
 /** You -> reply -> You -> reply, where HEAD is; from the first reply another line goes elsewhere, with two messages. */
 export async function forked() {
@@ -15,8 +16,10 @@ export async function forked() {
 }
 
 export const tree = (page) => page.getByRole("tree", { name: "All messages of the story" });
-export const at = (page) => tree(page).evaluate((box) => document.getElementById(box.getAttribute("aria-activedescendant"))?.textContent ?? "");
-export const isAt = (page, words) => until(async () => (await at(page)).includes(words), `the keyboard is at “${words}”`);
+export const at = (page) =>
+  tree(page).evaluate((box) => document.getElementById(box.getAttribute("aria-activedescendant"))?.textContent ?? "");
+export const isAt = (page, words) =>
+  until(async () => (await at(page)).includes(words), `the keyboard is at “${words}”`);
 /** Opens it by its key, which is there when its button is. @param {import("playwright-core").Page} page */
 export async function openTree(page) {
   await page.locator('[data-command="page.tree"]:visible').first().waitFor();
@@ -26,11 +29,14 @@ export async function openTree(page) {
 
 /** Where a message is on the screen, or the badge that folds what leaves it. @param {import("playwright-core").Page} page @param {string} id */
 export function placeOf(page, id, badge = false) {
-  return page.locator("tree-canvas").evaluate((canvas, [nid, isBadge]) => {
-    const box = canvas.boxOf(canvas.scene.outline.at.get(nid), isBadge);
-    const { left, top } = canvas.getBoundingClientRect();
-    return box && { x: left + box.x + box.wide / 2, y: top + box.y + box.tall / 2 };
-  }, [id, badge]);
+  return page.locator("tree-canvas").evaluate(
+    (canvas, [nid, isBadge]) => {
+      const box = canvas.boxOf(canvas.scene.outline.at.get(nid), isBadge);
+      const { left, top } = canvas.getBoundingClientRect();
+      return box && { x: left + box.x + box.wide / 2, y: top + box.y + box.tall / 2 };
+    },
+    [id, badge],
+  );
 }
 
 /** Waits until a message is drawn and stands still, and says where: nobody hits what still moves. */
@@ -50,19 +56,23 @@ export async function seen(page, id, badge = false) {
 /** Fingers on the screen, as the browser tells of real ones. @param {import("playwright-core").Page} page */
 export async function fingers(page) {
   const cdp = await page.context().newCDPSession(page);
-  return (type, ...points) => cdp.send("Input.dispatchTouchEvent", { type, touchPoints: points.map(({ x, y }, id) => ({ x, y, id })) });
+  return (type, ...points) =>
+    cdp.send("Input.dispatchTouchEvent", { type, touchPoints: points.map(({ x, y }, id) => ({ x, y, id })) });
 }
 
 /** The messages that have a card of their own, the beginning first. @param {import("playwright-core").Page} page */
-export const drawnIds = (page) => page.locator("tree-canvas").evaluate(({ scene: { cards, outline } }) => [...cards.node].map((n) => outline.ids[n]));
+export const drawnIds = (page) =>
+  page.locator("tree-canvas").evaluate(({ scene: { cards, outline } }) => [...cards.node].map((n) => outline.ids[n]));
 
 /** Grows a tree quickly: a line of so many messages, and from each of them branches off a piece of so many others, with a fork in it. */
 export async function bushy(path, steps, size) {
   const start = (await session(path)).activeLeafId;
   const trunk = [start];
-  for (let i = 0; i < steps; i += 1) trunk.push(await put(path, trunk.at(-1), i % 2 ? "assistant" : "user", `Step ${i} of the line.`));
+  for (let i = 0; i < steps; i += 1)
+    trunk.push(await put(path, trunk.at(-1), i % 2 ? "assistant" : "user", `Step ${i} of the line.`));
   const piece = [await put(path, start, "user", "Another way.")];
-  for (let i = 1; i < size; i += 1) piece.push(await put(path, piece[i === size - 1 ? 0 : i - 1], i % 2 ? "assistant" : "user", `Aside ${i}.`));
+  for (let i = 1; i < size; i += 1)
+    piece.push(await put(path, piece[i === size - 1 ? 0 : i - 1], i % 2 ? "assistant" : "user", `Aside ${i}.`));
   const operations = trunk.slice(1).map((targetId) => ({ op: "graft", nodeId: piece[0], targetId, mode: "copy" }));
   await clotho.api("PUT", `${chat(path)}/tree/edit`, { operations });
   await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: trunk.at(-1), exact: true });

@@ -40,7 +40,18 @@ fn on_reply(ctx) {
     if ctx.get("gold") > 20 { ctx.note("The purse is heavy."); }
 }
 `,
-  "state.schema.json": JSON.stringify({ title: "Purse", type: "object", properties: { gold: { title: "Gold", type: "integer", minimum: 0, default: 0, "x-ui": { as: "chip", title: { zh: "金币" } } } }, additionalProperties: false }, null, 2),
+  "state.schema.json": JSON.stringify(
+    {
+      title: "Purse",
+      type: "object",
+      properties: {
+        gold: { title: "Gold", type: "integer", minimum: 0, default: 0, "x-ui": { as: "chip", title: { zh: "金币" } } },
+      },
+      additionalProperties: false,
+    },
+    null,
+    2,
+  ),
 };
 
 /** @param {Record<string, string>} files @param {string} [id] @param {string} [top] @returns {Promise<string>} a folder with one plugin in it */
@@ -57,7 +68,16 @@ export async function pluginFolder(files, id = "purse", top = "") {
  * @param {{url: string, say: (pieces: string[]) => void}} model
  * @param {{replies?: string[], plugins?: object[], files?: Record<string, string>, id?: string, keeper?: string}} [how] `keeper`: the model that keeps the values
  */
-export async function purseStory(model, { replies = ["She finds 5 gold.", "Nothing here.", "She finds 7 gold."], plugins = [{ id: "purse" }], files = FILES, id = "purse", keeper = "" } = {}) {
+export async function purseStory(
+  model,
+  {
+    replies = ["She finds 5 gold.", "Nothing here.", "She finds 7 gold."],
+    plugins = [{ id: "purse" }],
+    files = FILES,
+    id = "purse",
+    keeper = "",
+  } = {},
+) {
   const folder = await pluginFolder(files, id);
   const server = await startClotho(`
 [plugins]
@@ -69,16 +89,27 @@ base_url = "${model.url}"
 models = ["m", "k"]
 `);
   const character = await server.api("POST", "/api/characters", { name: "Rin", firstMessage: "The market opens." });
-  const { id: sid, activeLeafId } = await server.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins });
+  const { id: sid, activeLeafId } = await server.api("POST", "/api/sessions", {
+    characterIds: [character.id],
+    model: "mock/m",
+    plugins,
+  });
   if (keeper) await server.api("PATCH", `/api/sessions/${sid}`, { valuesModel: keeper });
   let parentId = activeLeafId;
   /** @type {string[]} */
   const ids = [];
   for (const [n, text] of replies.entries()) {
     model.say([text]);
-    const { generations } = await server.api("POST", `/api/chat/${sid}/message`, { parentId, content: `Look around, ${n + 1}.`, generate: true });
+    const { generations } = await server.api("POST", `/api/chat/${sid}/message`, {
+      parentId,
+      content: `Look around, ${n + 1}.`,
+      generate: true,
+    });
     parentId = generations[0].id;
-    await until(async () => (await server.api("GET", `/api/chat/${sid}/node/${parentId}`)).status === "complete", "the reply");
+    await until(
+      async () => (await server.api("GET", `/api/chat/${sid}/node/${parentId}`)).status === "complete",
+      "the reply",
+    );
     ids.push(parentId);
   }
   const disk = (/** @type {string} */ path) => readFile(join(folder, id, path), "utf8");

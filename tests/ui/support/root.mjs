@@ -5,9 +5,33 @@ import { dirname, join } from "node:path";
 
 const date = (minute) => new Date(1_740_000_000_000 + minute * 60_000).toISOString();
 export const header = (metadata = {}) => ({ chat_metadata: metadata, user_name: "unused", character_name: "unused" });
-export const greeting = { name: "Ivo", is_user: false, is_system: false, send_date: date(0), mes: "Good evening.", extra: {} };
-export const said = (mes, minute) => ({ name: "Wren", is_user: true, is_system: false, send_date: date(minute), mes, extra: {} });
-export const reply = (swipes, minute) => ({ name: "Ivo", is_user: false, is_system: false, send_date: date(minute), mes: swipes[0], extra: {}, swipes, swipe_id: 0, swipe_info: swipes.map(() => ({ send_date: date(minute), extra: {} })) });
+export const greeting = {
+  name: "Ivo",
+  is_user: false,
+  is_system: false,
+  send_date: date(0),
+  mes: "Good evening.",
+  extra: {},
+};
+export const said = (mes, minute) => ({
+  name: "Wren",
+  is_user: true,
+  is_system: false,
+  send_date: date(minute),
+  mes,
+  extra: {},
+});
+export const reply = (swipes, minute) => ({
+  name: "Ivo",
+  is_user: false,
+  is_system: false,
+  send_date: date(minute),
+  mes: swipes[0],
+  extra: {},
+  swipes,
+  swipe_id: 0,
+  swipe_info: swipes.map(() => ({ send_date: date(minute), extra: {} })),
+});
 /** Rows as the text of a chat; a text stands as it is. */
 export const lines = (...rows) => rows.map((row) => (typeof row === "string" ? row : JSON.stringify(row))).join("\n");
 
@@ -15,11 +39,25 @@ export const lines = (...rows) => rows.map((row) => (typeof row === "string" ? r
 export function files(greeted = 30) {
   const night = [greeting, said("Who keeps the lamp?", 1), reply(["I do.", "Nobody does."], 2)];
   return {
-    "characters/Ivo.json": JSON.stringify({ spec: "chara_card_v2", spec_version: "2.0", data: { name: "Ivo", description: "Keeps the lamps.", first_mes: "Good evening.", extensions: { regex_scripts: [{ scriptName: "dim", findRegex: "a", replaceString: "b" }] } } }),
+    "characters/Ivo.json": JSON.stringify({
+      spec: "chara_card_v2",
+      spec_version: "2.0",
+      data: {
+        name: "Ivo",
+        description: "Keeps the lamps.",
+        first_mes: "Good evening.",
+        extensions: { regex_scripts: [{ scriptName: "dim", findRegex: "a", replaceString: "b" }] },
+      },
+    }),
     "chats/Ivo/Night.jsonl": lines(header(), ...night, said("Show me.", 3), reply(["Come up."], 4)),
     "chats/Ivo/Night - Branch.jsonl": lines(header({ main_chat: "Night" }), ...night, said("Goodbye.", 3)),
     "chats/Ivo/Torn.jsonl": lines(header(), greeting, "{ this is torn", said("Torn?", 1)),
-    ...Object.fromEntries(Array.from({ length: greeted }, (_, n) => [`chats/Ivo/Evening ${n}.jsonl`, lines(header(), greeting, said(`Evening ${n}.`, 1))])),
+    ...Object.fromEntries(
+      Array.from({ length: greeted }, (_, n) => [
+        `chats/Ivo/Evening ${n}.jsonl`,
+        lines(header(), greeting, said(`Evening ${n}.`, 1)),
+      ]),
+    ),
     "backgrounds/sea.jpg": "x".repeat(1000),
     "secrets.json": '{"api_key_openai": "never sent"}',
   };

@@ -110,7 +110,11 @@ function caller(base) {
     const headers = { Origin: base, ...(body === undefined ? {} : { "Content-Type": "application/json" }) };
     const me = method === "GET" ? null : await (await fetch(`${base}/api/auth/me`)).json();
     if (me?.csrf) headers["X-CSRF-Token"] = me.csrf;
-    const response = await fetch(base + path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+    const response = await fetch(base + path, {
+      method,
+      headers,
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
     return text === "" ? null : JSON.parse(text);
@@ -128,10 +132,15 @@ export async function startModel() {
     let body = "";
     request.on("data", (data) => (body += data));
     request.on("end", () => {
-      if (request.method === "GET") return response.writeHead(200, { "Content-Type": "application/json" }).end('{"data":[{"id":"m"}]}');
-      if (request.url?.includes("/locked/")) return response.writeHead(401, { "Content-Type": "application/json" }).end('{"error":{"message":"bad key"}}');
+      if (request.method === "GET")
+        return response.writeHead(200, { "Content-Type": "application/json" }).end('{"data":[{"id":"m"}]}');
+      if (request.url?.includes("/locked/"))
+        return response.writeHead(401, { "Content-Type": "application/json" }).end('{"error":{"message":"bad key"}}');
       requests.push(JSON.parse(body));
-      if (fault) return response.writeHead(fault.status, { "Content-Type": "application/json" }).end(JSON.stringify({ error: { message: fault.message } }));
+      if (fault)
+        return response
+          .writeHead(fault.status, { "Content-Type": "application/json" })
+          .end(JSON.stringify({ error: { message: fault.message } }));
       void answer(response, waiting.shift() ?? reply(["Yes."]).open());
     });
   });
@@ -183,17 +192,27 @@ function reply(pieces) {
 }
 
 /** @param {{name: string, arguments: object}} call of a tool @param {number} index */
-const calling = (call, index) => ({ tool_calls: [{ index, id: `c${index}`, function: { name: call.name, arguments: JSON.stringify(call.arguments) } }] });
+const calling = (call, index) => ({
+  tool_calls: [{ index, id: `c${index}`, function: { name: call.name, arguments: JSON.stringify(call.arguments) } }],
+});
 
 /** @param {import("node:http").ServerResponse} response @param {ReturnType<typeof reply>} held */
 async function answer(response, held) {
   response.writeHead(200, { "Content-Type": "text/event-stream" });
-  const send = (choice) => response.write(`data: ${JSON.stringify({ model: "m", choices: [{ index: 0, ...choice }] })}\n\n`);
+  const send = (choice) =>
+    response.write(`data: ${JSON.stringify({ model: "m", choices: [{ index: 0, ...choice }] })}\n\n`);
   for (const [index, piece] of held.pieces.entries()) {
     await held.allows(index);
     if (response.destroyed) return;
     if (piece === null) return void response.write(": what was said has gone out\n\n", () => response.destroy());
-    send({ delta: typeof piece === "string" ? { content: piece } : piece.call ? calling(piece.call, index) : { reasoning_content: piece.reasoning } });
+    send({
+      delta:
+        typeof piece === "string"
+          ? { content: piece }
+          : piece.call
+            ? calling(piece.call, index)
+            : { reasoning_content: piece.reasoning },
+    });
   }
   await held.allows(held.pieces.length);
   send({ delta: {}, finish_reason: held.pieces.some((piece) => piece?.call) ? "tool_calls" : "stop" });

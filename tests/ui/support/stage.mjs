@@ -74,8 +74,17 @@ export async function use(message, name) {
 
 /** A story with the mock model, without the page's help. @returns {Promise<string>} its address */
 export async function newStory(settings = {}) {
-  const character = await clotho.api("POST", "/api/characters", { name: "Rin", description: "A cartographer.", firstMessage: "The map is not finished." });
-  const session = await clotho.api("POST", "/api/sessions", { characterIds: [character.id], model: "mock/m", plugins: [], ...settings });
+  const character = await clotho.api("POST", "/api/characters", {
+    name: "Rin",
+    description: "A cartographer.",
+    firstMessage: "The map is not finished.",
+  });
+  const session = await clotho.api("POST", "/api/sessions", {
+    characterIds: [character.id],
+    model: "mock/m",
+    plugins: [],
+    ...settings,
+  });
   return `/s/${session.id}`;
 }
 
@@ -95,7 +104,11 @@ export const HP = "/keep/hp";
 /** Plays the adventure until the first deed has cost blood, rolling again where it did not. */
 export async function bleed(page, base = clotho.base) {
   await page.goto(base);
-  await page.locator(".hero button, button.card").filter({ hasText: /Lantern Keep|Play the adventure/ }).first().click();
+  await page
+    .locator(".hero button, button.card")
+    .filter({ hasText: /Lantern Keep|Play the adventure/ })
+    .first()
+    .click();
   await page.waitForURL(/\/s\//);
   await replyIsThere(page);
   assert.equal(await bar(page, HP), 20);
@@ -117,7 +130,12 @@ export async function grown(end = "Masts in the dusk.") {
   const path = await newStory();
   let parentId = (await session(path)).activeLeafId;
   const ids = [];
-  for (const [role, content] of [["user", "To the north."], ["assistant", "Snow."], ["user", "To the harbour."], ["assistant", end]]) {
+  for (const [role, content] of [
+    ["user", "To the north."],
+    ["assistant", "Snow."],
+    ["user", "To the harbour."],
+    ["assistant", end],
+  ]) {
     const { node } = await clotho.api("POST", `${chat(path)}/message`, { parentId, role, content });
     ids.push((parentId = node.id));
   }
@@ -152,15 +170,24 @@ export async function check(page, where, { within, rules } = {}) {
   const { violations } = await page.evaluate(
     async ([part, only]) => {
       // What fades in has the contrast of its first moments, and nobody reads it then. What goes on for ever is looked at as it is.
-      const ends = document.getAnimations().filter((one) => Number.isFinite(Number(one.effect?.getComputedTiming().endTime)));
+      const ends = document
+        .getAnimations()
+        .filter((one) => Number.isFinite(Number(one.effect?.getComputedTiming().endTime)));
       await Promise.allSettled(ends.map((one) => one.finished));
       // Styles that name others, as they do while one works on the page, are nothing that it could read under the content policy.
       const preload = document.querySelector('link[rel="stylesheet"][href^="/assets/dev/"]') === null;
-      return /** @type {any} */ (window).axe.run(part ?? document, { resultTypes: ["violations"], preload, ...(only && { runOnly: only }) });
+      return /** @type {any} */ (window).axe.run(part ?? document, {
+        resultTypes: ["violations"],
+        preload,
+        ...(only && { runOnly: only }),
+      });
     },
     /** @type {const} */ ([within, rules]),
   );
-  assert.deepEqual(violations.map((v) => `${where}: ${v.id}: ${v.nodes.map((n) => n.html.slice(0, 120)).join(" | ")}`), []);
+  assert.deepEqual(
+    violations.map((v) => `${where}: ${v.id}: ${v.nodes.map((n) => n.html.slice(0, 120)).join(" | ")}`),
+    [],
+  );
 }
 
 /** Chooses from the menu of a message. */

@@ -44,12 +44,18 @@ export function isWanted(name) {
 /** A story whose first leap has the wanted outcome. @param {string} language @returns {Promise<string>} its address */
 export async function story(language) {
   const characters = (await clotho.api("GET", "/api/characters")).items;
-  const keep = characters.find((one) => one.metadata?.clotho?.plugins?.some((plugin) => plugin.config?.language === language));
+  const keep = characters.find((one) =>
+    one.metadata?.clotho?.plugins?.some((plugin) => plugin.config?.language === language),
+  );
   for (let tries = 0; tries < 5000; tries += 1) {
     const session = await clotho.api("POST", "/api/sessions", { characterIds: [keep.id], ...keep.metadata.clotho });
     const chat = `/api/chat/${session.id}`;
     const { quickReplies } = await clotho.api("GET", `${chat}/projection`);
-    const sent = await clotho.api("POST", `${chat}/message`, { parentId: session.activeLeafId, content: quickReplies[0].send, generate: true });
+    const sent = await clotho.api("POST", `${chat}/message`, {
+      parentId: session.activeLeafId,
+      content: quickReplies[0].send,
+      generate: true,
+    });
     const wanted = sent.generations[0].id;
     await written(chat, wanted);
     const { rolls } = await clotho.api("GET", `${chat}/node/${wanted}/delta`);
@@ -80,11 +86,13 @@ export async function rollAgain(path) {
 
 /** @param {string} chat @param {string} id */
 export async function written(chat, id) {
-  await until(async () => (await clotho.api("GET", `${chat}/node/${id}`)).status !== "generating", "the reply is written");
+  await until(
+    async () => (await clotho.api("GET", `${chat}/node/${id}`)).status !== "generating",
+    "the reply is written",
+  );
   const node = await clotho.api("GET", `${chat}/node/${id}`);
   if (node.status !== "complete") throw new Error(`a reply failed: ${JSON.stringify(node.metadata)}`);
 }
-
 
 /**
  * @param {string} name @param {string} path @param {BrowserContextOptions} options @param {string} sign what is there when the page is
@@ -94,7 +102,9 @@ export async function picture(name, path, options, sign, open) {
   if (!isWanted(name)) return;
   const context = await browser.newContext({ locale: "en-GB", reducedMotion: "reduce", ...options });
   const page = await context.newPage();
-  await page.addInitScript(() => ["hint.goBack", "hint.again", "hint.timelines"].forEach((hint) => localStorage.setItem(`clotho.${hint}`, "seen")));
+  await page.addInitScript(() =>
+    ["hint.goBack", "hint.again", "hint.timelines"].forEach((hint) => localStorage.setItem(`clotho.${hint}`, "seen")),
+  );
   await page.goto(clotho.base + path);
   await page.locator(sign).first().waitFor();
   await page.waitForLoadState("networkidle");
@@ -103,7 +113,9 @@ export async function picture(name, path, options, sign, open) {
   await page.evaluate(async () => {
     await document.fonts.ready;
     const isInStory = (/** @type {Element} */ time) => time.closest("dialog") === null;
-    [...document.querySelectorAll("time")].forEach((time, i) => (time.textContent = isInStory(time) ? `20:${10 + Math.ceil(i / 2)}` : "5 minutes ago"));
+    [...document.querySelectorAll("time")].forEach(
+      (time, i) => (time.textContent = isInStory(time) ? `20:${10 + Math.ceil(i / 2)}` : "5 minutes ago"),
+    );
     /** @type {HTMLElement | null} */ (document.activeElement)?.blur();
     // Two frames: what the changed texts moved has settled.
     await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
@@ -121,7 +133,8 @@ export async function picture(name, path, options, sign, open) {
 /** Menus, the world and icons come after what was asked for: waits until nothing more is fetched. @param {number} quiet milliseconds */
 async function allThere(quiet) {
   const fetched = () => performance.getEntriesByType("resource").length;
-  for (let before = -1; before !== fetched(); await new Promise((resolve) => setTimeout(resolve, quiet))) before = fetched();
+  for (let before = -1; before !== fetched(); await new Promise((resolve) => setTimeout(resolve, quiet)))
+    before = fetched();
 }
 
 /** How many pixels differ so that one can see it. @param {import("playwright-core").BrowserContext} context @param {Buffer[]} pngs */
@@ -132,7 +145,9 @@ async function different(context, ...pngs) {
       const [one = new ImageData(1, 1), two = new ImageData(1, 1)] = await Promise.all(
         urls.map(async (url) => {
           const picture = await createImageBitmap(await (await fetch(url)).blob());
-          const pen = /** @type {OffscreenCanvasRenderingContext2D} */ (new OffscreenCanvas(picture.width, picture.height).getContext("2d"));
+          const pen = /** @type {OffscreenCanvasRenderingContext2D} */ (
+            new OffscreenCanvas(picture.width, picture.height).getContext("2d")
+          );
           pen.drawImage(picture, 0, 0);
           return pen.getImageData(0, 0, picture.width, picture.height);
         }),

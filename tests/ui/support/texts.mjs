@@ -51,14 +51,14 @@ Two, <small>never closed.
 end`;
 
 export const ATTACKS = [
-  "<img src=x onerror=\"window.hacked=1\">",
+  '<img src=x onerror="window.hacked=1">',
   "<script>window.hacked=1</script>",
   "[a](javascript:window.hacked=1) [b](JaVaScRiPt&colon;window.hacked=1) [c](https://example.org/x)",
   "<svg onload=window.hacked=1><style><img src=x onerror=window.hacked=1></style></svg>",
-  "<math><mtext><table><mglyph><style><!--</style><img title=\"--&gt;&lt;img src=1 onerror=window.hacked=1&gt;\">",
-  "<iframe srcdoc=\"<script>parent.hacked=1</script>\"></iframe><object data=x></object><embed src=x>",
+  '<math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=1 onerror=window.hacked=1&gt;">',
+  '<iframe srcdoc="<script>parent.hacked=1</script>"></iframe><object data=x></object><embed src=x>',
   "<form id=app action=https://evil.example><input name=body></form><a id=cookie href=/api/sessions>x</a>",
   "<base href=https://evil.example/><meta http-equiv=refresh content=0><link rel=stylesheet href=https://evil.example/x.css>",
-  "<p style=\"position:fixed;inset:0\" class=bar onclick=window.hacked=1>click</p><template><b onclick=window.hacked=1></b></template>",
-  "![tracker](https://evil.example/pixel.png) \"<b onmouseover=window.hacked=1>said</b>\"",
+  '<p style="position:fixed;inset:0" class=bar onclick=window.hacked=1>click</p><template><b onclick=window.hacked=1></b></template>',
+  '![tracker](https://evil.example/pixel.png) "<b onmouseover=window.hacked=1>said</b>"',
 ];

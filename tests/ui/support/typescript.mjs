@@ -30,7 +30,11 @@ export async function load(url, context, next) {
   if (!/^file:.*\.tsx?$/.test(url)) return next(url, context);
   const path = fileURLToPath(url);
   const { transform } = createRequire(TOOLS)("esbuild");
-  const { code } = await transform(await readFile(path, "utf8"), { ...OPTIONS, loader: extname(path).slice(1), sourcefile: path });
+  const { code } = await transform(await readFile(path, "utf8"), {
+    ...OPTIONS,
+    loader: extname(path).slice(1),
+    sourcefile: path,
+  });
   return { format: "module", source: code, shortCircuit: true };
 }
 
