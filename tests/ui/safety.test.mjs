@@ -20,8 +20,8 @@ import {
   say,
 } from "./support/stage.mjs";
 
-const js = join(resolve(dirname(fileURLToPath(import.meta.url)), "../../static"), "js");
-const read = (path) => readFileSync(join(js, path), "utf8");
+const sources = join(resolve(dirname(fileURLToPath(import.meta.url)), "../../static"), "src");
+const read = (path) => readFileSync(join(sources, path), "utf8");
 
 describe("ways from text to markup or code", () => {
   const SINKS =
@@ -29,16 +29,16 @@ describe("ways from text to markup or code", () => {
   /** All there are. One more belongs here only when it has been seen that nothing of others reaches it unsanitised. */
   const KNOWN = {
     // One address, of our own file: in it run patterns of others, and nothing of them is code.
-    "lib/addresses.js": ["createPolicy"],
-    "lib/apart.js": ["new Worker"],
+    "lib/addresses.ts": ["createPolicy"],
+    "lib/apart.ts": ["new Worker"],
     // Of an element that belongs to no page; what is kept of it is written property by property.
-    "lib/look.js": ["cssText"],
-    "lib/markdown.js": ["DOMPurify.addHook", "DOMPurify.sanitize"],
+    "lib/look.ts": ["cssText"],
+    "lib/markdown.ts": ["DOMPurify.addHook", "DOMPurify.sanitize"],
   };
 
   test("each of them is known", async () => {
-    const scripts = readdirSync(js, { recursive: true })
-      .filter((path) => path.endsWith(".js"))
+    const scripts = readdirSync(sources, { recursive: true })
+      .filter((path) => /\.tsx?$/.test(path))
       .sort();
     const found = Object.fromEntries(
       scripts

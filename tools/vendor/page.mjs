@@ -5,6 +5,7 @@
 // - page.css: all styles.
 // - main.js: begins the page. first.js: what the first page shows. story.js: a story and where one writes. tools.js:
 //   what stands beside a story, its menus and dialogs, which come after its first picture.
+// - offline.js: the service worker.
 // - shared.js: what several of the others need. Every other file is a part that loads when somebody opens it.
 import { build, transform } from "esbuild";
 import { readdir } from "node:fs/promises";
@@ -72,6 +73,7 @@ const HEAD = "/* Built of static/ by tools/vendor, do not edit. */\n";
  */
 export const pageFiles = async (root, isDraft = false) => ({
   ...(await scripts(join(root, "src"), isDraft)),
+  "built/offline.js": await offline(join(root, "src/offline.ts"), isDraft),
   "built/css/page.css": await styles(join(root, "css/page.css")),
 });
 
@@ -98,6 +100,25 @@ async function styles(first) {
 }
 
 const TARGET = "es2022";
+
+/**
+ * The service worker imports nothing, and browsers take it for a classic script.
+ * @param {string} file
+ * @param {boolean} isDraft
+ */
+async function offline(file, isDraft) {
+  const { outputFiles } = await build({
+    entryPoints: [file],
+    bundle: true,
+    format: "iife",
+    target: TARGET,
+    charset: "utf8",
+    minify: !isDraft,
+    sourcemap: isDraft && "inline",
+    write: false,
+  });
+  return `${HEAD}${outputFiles[0]?.text}`;
+}
 
 /** How TypeScript becomes JavaScript; JSX becomes calls of `h`. The types are the checker's work (`npm run types`). */
 const typescript = {

@@ -75,7 +75,7 @@ pub async fn asset(app: AppData, request: HttpRequest) -> Result<HttpResponse, A
 /// # Errors
 /// Returns an error if the file does not exist.
 pub async fn offline(app: AppData, request: HttpRequest) -> Result<HttpResponse, ApiError> {
-    let asset = app.assets.get("offline.js").ok_or_else(|| ApiError::not_found("the file"))?;
+    let asset = app.assets.get("built/offline.js").ok_or_else(|| ApiError::not_found("the file"))?;
     Ok(send(&request, asset, "no-cache"))
 }
 

@@ -1,4 +1,4 @@
-// Has the browser keep the page and the story that is read, for when no server answers (`static/offline.js`).
+// Has the browser keep the page and the story that is read, for when no server answers (`src/offline.ts`).
 import { addressOf } from "../lib/addresses.ts";
 
 /** Browsers do so on this machine and over https only; elsewhere the page is as it was. */

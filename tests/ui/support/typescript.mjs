@@ -46,7 +46,10 @@ export async function load(url, context, next) {
 export function pageOfModules() {
   const folder = mkdtempSync(join(tmpdir(), "clotho-page-"));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-  cpSync(STATIC, folder, { recursive: true, filter: (path) => !/^(?:src|built)$/.test(path.slice(STATIC.length + 1)) });
+  cpSync(STATIC, folder, {
+    recursive: true,
+    filter: (path) => !/^(?:src|built\/(?:js|css))$/.test(path.slice(STATIC.length + 1)),
+  });
   const modules = readdirSync(join(STATIC, "src"), { recursive: true }).filter((path) => /(?<!\.d)\.tsx?$/.test(path));
   const { outputFiles } = createRequire(TOOLS)("esbuild").buildSync({
     ...OPTIONS,

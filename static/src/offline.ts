@@ -6,7 +6,34 @@
 //   and the parts of a story go with it (404). Nothing that changes anything is kept, or answered, here.
 //
 // One more read that is to work offline: a line in KEPT.
-const worker = /** @type {any} */ (self);
+
+/** What a worker hears, as far as this one listens: the compiler knows the types of a page only. */
+interface WorkerEvent extends Event {
+  waitUntil: (work: Promise<unknown>) => void;
+}
+
+interface Asked extends WorkerEvent {
+  request: Request;
+  respondWith: (answer: Promise<Response>) => void;
+}
+
+interface Told extends WorkerEvent {
+  data: { had?: string[] } | null;
+}
+
+interface ServiceWorkerScope {
+  addEventListener: {
+    (type: "install" | "activate", hear: (event: WorkerEvent) => void): void;
+    (type: "fetch", hear: (event: Asked) => void): void;
+    (type: "message", hear: (event: Told) => void): void;
+  };
+  skipWaiting: () => Promise<void>;
+  clients: { claim: () => Promise<void> };
+}
+
+type Keep = (request: Request, response: Response) => Promise<unknown>;
+
+const worker = self as unknown as ServiceWorkerScope;
 
 const PAGE = "clotho-page";
 const STORY = "clotho-story";
@@ -27,9 +54,9 @@ const LARGEST = 4 << 20;
 const MOST = 400;
 
 worker.addEventListener("install", () => worker.skipWaiting());
-worker.addEventListener("activate", (/** @type {any} */ event) => event.waitUntil(worker.clients.claim()));
+worker.addEventListener("activate", (event) => event.waitUntil(worker.clients.claim()));
 
-worker.addEventListener("fetch", (/** @type {any} */ event) => {
+worker.addEventListener("fetch", (event) => {
   const { method, mode, url } = event.request;
   const { origin, pathname } = new URL(url);
   if (method !== "GET" || origin !== location.origin) return;
@@ -40,13 +67,12 @@ worker.addEventListener("fetch", (/** @type {any} */ event) => {
 });
 
 // The page that brought this worker was loaded without it, and names what it had.
-worker.addEventListener("message", (/** @type {any} */ event) => {
-  const urls = /** @type {string[]} */ (event.data?.had ?? []);
+worker.addEventListener("message", (event) => {
+  const urls = event.data?.had ?? [];
   event.waitUntil(Promise.all(["/", ...urls].map(keep)));
 });
 
-/** @param {string} address */
-async function keep(address) {
+async function keep(address: string) {
   const url = new URL(address, location.origin);
   const way =
     url.pathname === "/" ? keepDocument : FILE.test(url.pathname) ? keepFile : isKept(url.pathname) ? keepAnswer : null;
@@ -58,14 +84,10 @@ async function keep(address) {
   );
 }
 
-/** @param {string} path */
-const isKept = (path) => KEPT.some((one) => one.test(path));
+const isKept = (path: string) => KEPT.some((one) => one.test(path));
 
-/**
- * What the server says; where none answers, what is kept of it.
- * @param {any} event @param {string} cache @param {(request: Request, response: Response) => Promise<unknown>} keep @param {string | Request} key
- */
-async function ofNet(event, cache, keep, key) {
+/** What the server says; where none answers, what is kept of it. */
+async function ofNet(event: Asked, cache: string, keep: Keep, key: string | Request) {
   try {
     const response = await fetch(event.request);
     event.waitUntil(keep(event.request, response.clone()));
@@ -77,21 +99,19 @@ async function ofNet(event, cache, keep, key) {
   }
 }
 
-/** A file never changes below its version; while one works on the page it does. @param {any} event */
-async function file(event) {
+/** A file never changes below its version; while one works on the page it does. */
+async function file(event: Asked) {
   const cache = await caches.open(PAGE);
   const kept = await cache.match(event.request, { ignoreVary: true });
   if (kept && !new URL(event.request.url).pathname.startsWith("/assets/dev/")) return kept;
   return ofNet(event, PAGE, keepFile, event.request);
 }
 
-/** @param {Request} request @param {Response} response */
-async function keepFile(request, response) {
+async function keepFile(request: Request, response: Response) {
   if (response.status === 200) await (await caches.open(PAGE)).put(request, response);
 }
 
-/** @param {Request} _ @param {Response} response */
-async function keepDocument(_, response) {
+async function keepDocument(_: Request, response: Response) {
   if (response.status !== 200) return;
   const cache = await caches.open(PAGE);
   const [present] = /\/assets\/[^/"]+\//.exec(await response.clone().text()) ?? [];
@@ -103,14 +123,12 @@ async function keepDocument(_, response) {
 }
 
 /**
- * The story that is kept; null until one was read since this worker woke. Its parts may be answered before it is: they are
- * kept as well, and what is not of it goes when it comes.
- * @type {string | null}
+ * The story that is kept; null until one was read since this worker woke. Its parts may be answered before it is: they
+ * are kept as well, and what is not of it goes when it comes.
  */
-let story = null;
+let story: string | null = null;
 
-/** @param {Request} request @param {Response} response */
-async function keepAnswer(request, response) {
+async function keepAnswer(request: Request, response: Response) {
   const { pathname } = new URL(request.url);
   const of = OF_STORY.exec(pathname)?.[1];
   if (response.status === 401) return caches.delete(STORY);
@@ -132,8 +150,7 @@ async function keepAnswer(request, response) {
   await Promise.all(keys.slice(0, Math.max(0, keys.length - MOST)).map((old) => cache.delete(old)));
 }
 
-/** @param {(id: string) => boolean} isGone */
-async function forget(isGone) {
+async function forget(isGone: (id: string) => boolean) {
   const cache = await caches.open(STORY);
   const gone = (await cache.keys()).filter(({ url }) => {
     const id = OF_STORY.exec(new URL(url).pathname)?.[1];
@@ -141,3 +158,5 @@ async function forget(isGone) {
   });
   await Promise.all(gone.map((request) => cache.delete(request)));
 }
+
+export {};
