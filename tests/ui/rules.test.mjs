@@ -131,6 +131,8 @@ describe("the rules of a story", () => {
     await chooseFromPage(page, "Plugins of this story");
     const keeps = page.getByRole("dialog").getByRole("combobox", { name: /Model that updates the state/ });
     await keeps.waitFor();
+    // The field is there before the models that can be chosen.
+    await until(async () => (await keeps.locator("option").count()) > 1, "the models are there");
     const [other = ""] = await keeps
       .locator("option")
       .evaluateAll((all) => all.map((one) => /** @type {HTMLOptionElement} */ (one).value).filter(Boolean));
