@@ -220,7 +220,7 @@ pub struct ErrorFields {
     pub message: String,
     /// What the user can do about it.
     pub hint: String,
-    /// Machine-readable details, by code: `field`, `leafId`, `op`, ….
+    /// Machine-readable arguments of the code: `field`, `leafId`, `op`, …. `reason` is a stable word for the exact reason.
     #[schema(value_type = Object)]
     pub details: Map<String, Value>,
     /// Id of the server log line with the cause; only for faults of the server.
@@ -261,6 +261,10 @@ impl From<TreeError> for ApiError {
                 .detail("nodeId", node.to_string()),
             TreeError::Generating => Self::new(ApiErrorCode::Generating, message),
             TreeError::Conflict(_) => Self::new(ApiErrorCode::Conflict, message),
+            TreeError::InStash => Self::new(ApiErrorCode::Conflict, message).detail("reason", "in_stash"),
+            TreeError::NothingToMerge => {
+                Self::new(ApiErrorCode::Conflict, message).detail("reason", "nothing_to_merge")
+            }
             TreeError::Invalid { field, .. } => Self::invalid(field, message),
         }
     }
@@ -329,7 +333,10 @@ impl From<ProviderFailure> for ApiError {
             ProviderFailure::RateLimited { .. } => ApiErrorCode::RateLimited,
             _ => ApiErrorCode::ProviderFailed,
         };
-        let mut error = Self::new(code, failure.to_string()).hint(failure.hint()).detail("provider", failure.code());
+        let mut error = Self::new(code, failure.to_string())
+            .hint(failure.hint())
+            .detail("provider", failure.code())
+            .detail("args", failure.args());
         error.retry_after_s = failure.retry_after().map(|wait| wait.as_secs().max(1));
         error
     }

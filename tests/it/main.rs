@@ -15,6 +15,7 @@ mod http;
 mod interop;
 mod keep;
 mod lore;
+mod message_codes;
 mod plugins;
 mod prompts;
 mod provider;

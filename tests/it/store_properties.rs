@@ -200,7 +200,7 @@ impl Play {
             (TreeEdit::Summarise { nodes, .. }, TreeError::Invalid { field: "nodeIds", .. }) => {
                 nodes.iter().all(|node| self.model.facts[node].kind == Kind::Change)
             }
-            (TreeEdit::Merge { from, onto, nodes, .. }, TreeError::Conflict(_)) => {
+            (TreeEdit::Merge { from, onto, nodes, .. }, TreeError::NothingToMerge) => {
                 nodes.is_empty() && self.brought(*from, *onto, &[]).0.is_empty()
             }
             (TreeEdit::Graft { piece: EditTarget::Fragment(id), target: None }, TreeError::Conflict(_)) => {

@@ -5,6 +5,7 @@
 //! vocabulary.
 
 pub mod clock;
+pub mod coded_message;
 pub mod ids;
 pub mod json_facts;
 pub mod oplog;

@@ -122,8 +122,12 @@ impl Catalogue {
 
     /// Returns `is broken: main.rhai:3:1: why` for a listed plugin that cannot run.
     pub fn broken(&self, id: &str) -> Option<String> {
-        let error = self.entries.get(id)?.state.as_ref().err()?;
-        Some(format!("is broken: {}", error.one_line()))
+        self.load_error(id).map(|error| format!("is broken: {error}"))
+    }
+
+    /// Returns `main.rhai:3:1: why` for a listed plugin that cannot run.
+    pub fn load_error(&self, id: &str) -> Option<String> {
+        Some(self.entries.get(id)?.state.as_ref().err()?.one_line())
     }
 
     /// Iterates over all entries by name, including the broken ones.

@@ -1,6 +1,7 @@
 //! A plugin's model call (`ctx.ask`) and its result (`ctx.answer`). A script never waits: the host makes the call after
 //! the message is written, and `on_answer` gets the result.
 
+use clotho_core::coded_message::RenderedMessage;
 use serde_json::{Value, json};
 
 /// Default for the tokens of an answer.
@@ -36,8 +37,10 @@ pub struct ModelCallAnswer {
     pub name: String,
     /// The model's text; empty if the call failed.
     pub text: String,
-    /// Why the call failed.
+    /// Why the call failed, as scripts read it.
     pub error: Option<String>,
+    /// Why the call failed, with code and arguments for the record of the run.
+    pub failure: Option<RenderedMessage>,
     /// The turn of the message that requested the call.
     pub turn: u64,
 }

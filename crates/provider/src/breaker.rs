@@ -26,7 +26,7 @@ struct BreakerState {
     /// Whether one request is probing the server.
     is_probing: bool,
     /// The last failure's message.
-    last_error: String,
+    last_failure: Option<ProviderFailure>,
 }
 
 impl CircuitBreaker {
@@ -47,7 +47,8 @@ impl CircuitBreaker {
             return Ok(());
         }
         let retry_after = left.max(Duration::from_secs(1));
-        Err(ProviderFailure::Resting { failures: state.failures, words: state.last_error.clone(), retry_after })
+        let last = Box::new(state.last_failure.clone().unwrap_or(ProviderFailure::CutOff));
+        Err(ProviderFailure::Resting { failures: state.failures, last, retry_after })
     }
 
     /// Records that a reply has begun.
@@ -65,7 +66,7 @@ impl CircuitBreaker {
         }
         state.failures = state.failures.saturating_add(1);
         state.is_probing = false;
-        state.last_error = failure.to_string();
+        state.last_failure = Some(failure.clone());
         if let Some(more) = state.failures.checked_sub(FAILURE_THRESHOLD) {
             let rest = INITIAL_OPEN_TIME.saturating_mul(2_u32.saturating_pow(more)).min(MAX_OPEN_TIME);
             state.open_until = now.checked_add(rest);
@@ -92,9 +93,10 @@ fn is_server_fault(failure: &ProviderFailure) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::UnreachableCause;
 
     fn down() -> ProviderFailure {
-        ProviderFailure::Unreachable { words: "nobody".into() }
+        ProviderFailure::Unreachable { words: "nobody".into(), cause: UnreachableCause::Other }
     }
 
     /// Ranked idea 9: after some failures in a row requests fail at once, then one probes. Open times grow up to a

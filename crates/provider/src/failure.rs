@@ -1,6 +1,8 @@
 //! The ways in which a reply can fail, each with a stable code.
 
-use std::{fmt, time::Duration};
+use std::{error::Error, fmt, io, time::Duration};
+
+use serde_json::{Map, Value};
 
 /// Why there is no reply, or why it ended early. Texts of providers are bounded and contain no control characters and
 /// no key.
@@ -14,6 +16,8 @@ pub enum ProviderFailure {
     Unreachable {
         /// The cause as the system reports it.
         words: String,
+        /// The cause, if it is a common one.
+        cause: UnreachableCause,
     },
     /// The server exceeded a limit of [`super::Timeouts`].
     #[error("the model server {wait} within {} s", limit.as_secs_f64())]
@@ -45,12 +49,12 @@ pub enum ProviderFailure {
         retry_after: Option<Duration>,
     },
     /// The circuit breaker is open after several failures in a row. Nothing was sent.
-    #[error("the model server failed {failures} times in a row and is left alone for {} s; the last time: {words}", retry_after.as_secs())]
+    #[error("the model server failed {failures} times in a row and is left alone for {} s; the last time: {last}", retry_after.as_secs())]
     Resting {
         /// Number of failures in a row.
         failures: u32,
-        /// The last failure's message.
-        words: String,
+        /// The last failure.
+        last: Box<ProviderFailure>,
         /// Time until the next attempt.
         retry_after: Duration,
     },
@@ -71,6 +75,47 @@ pub enum ProviderFailure {
     },
 }
 
+/// Why no connection came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnreachableCause {
+    /// Nothing listens at the address.
+    Refused,
+    /// The other side broke the connection.
+    Reset,
+    /// The host name is unknown.
+    UnknownHost,
+    /// Anything else.
+    Other,
+}
+
+impl UnreachableCause {
+    /// Returns the cause of a transport error.
+    pub(super) fn of(error: &(dyn Error + 'static)) -> Self {
+        let mut chain = std::iter::successors(Some(error), |error| (*error).source());
+        let found = chain.find_map(|error| {
+            let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+            match kind {
+                Some(io::ErrorKind::ConnectionRefused) => Some(Self::Refused),
+                Some(io::ErrorKind::ConnectionReset) => Some(Self::Reset),
+                // The resolver's error has no type of its own.
+                _ if error.to_string().starts_with("dns error") => Some(Self::UnknownHost),
+                _ => None,
+            }
+        });
+        found.unwrap_or(Self::Other)
+    }
+
+    /// Returns the stable word of the cause, used as an argument.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Refused => "connection_refused",
+            Self::Reset => "connection_reset",
+            Self::UnknownHost => "unknown_host",
+            Self::Other => "other",
+        }
+    }
+}
+
 /// What a timeout was waiting for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeoutPhase {
@@ -88,6 +133,17 @@ impl fmt::Display for TimeoutPhase {
             Self::FirstToken => "sent no text",
             Self::Idle => "fell silent and sent nothing more",
         })
+    }
+}
+
+impl TimeoutPhase {
+    /// Returns the stable word of the phase, used as an argument.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Connect => "connect",
+            Self::FirstToken => "first_token",
+            Self::Idle => "idle",
+        }
     }
 }
 
@@ -111,6 +167,58 @@ impl ProviderFailure {
             Self::TooLarge { .. } => "too_large",
         }
     }
+
+    /// Returns the arguments of the code by name. A resting server has those of its last failure, with its code as
+    /// `last`.
+    pub fn args(&self) -> Map<String, Value> {
+        let named = |pairs: &[(&str, Value)]| -> Map<String, Value> {
+            pairs
+                .iter()
+                .filter(|(_, value)| !value.is_null())
+                .map(|(key, value)| ((*key).to_owned(), value.clone()))
+                .collect()
+        };
+        match self {
+            Self::Misconfigured { words } | Self::RateLimited { words, .. } | Self::Garbled { words } => {
+                named(&[("words", words.as_str().into())])
+            }
+            Self::Unreachable { words, cause } => {
+                named(&[("words", words.as_str().into()), ("cause", cause.word().into())])
+            }
+            Self::Timeout { wait, limit } => {
+                named(&[("wait", wait.word().into()), ("seconds", limit.as_secs_f64().into())])
+            }
+            Self::Refused { status, words } => named(&[("status", (*status).into()), ("words", words.as_str().into())]),
+            Self::Failed { status, words, .. } => {
+                named(&[("status", (*status).into()), ("words", words.as_str().into())])
+            }
+            Self::Resting { failures, last, retry_after } => {
+                let mut args = last.args();
+                args.extend(named(&[
+                    ("failures", (*failures).into()),
+                    ("retryAfter", retry_after.as_secs().into()),
+                    ("last", last.code().into()),
+                ]));
+                args
+            }
+            Self::CutOff => Map::new(),
+            Self::TooLarge { limit } => named(&[("limit", (*limit).into())]),
+        }
+    }
+
+    /// Every code, with the names of its arguments. Those of `provider_resting` come with those of the last failure.
+    pub const CODES: &'static [(&'static str, &'static [&'static str])] = &[
+        ("provider_misconfigured", &["words"]),
+        ("provider_unreachable", &["words", "cause"]),
+        ("provider_timeout", &["wait", "seconds"]),
+        ("provider_refused", &["status", "words"]),
+        ("provider_rate_limited", &["words"]),
+        ("provider_failed", &["status", "words"]),
+        ("provider_resting", &["failures", "retryAfter", "last"]),
+        ("provider_garbled", &["words"]),
+        ("cut_off", &[]),
+        ("too_large", &["limit"]),
+    ];
 
     /// Returns advice for the user in one sentence.
     pub fn hint(&self) -> &'static str {
@@ -193,6 +301,38 @@ impl ProviderFailure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn provider_failure_args_match_declared_codes() {
+        let words = || "w".to_owned();
+        let (cause, limit) = (UnreachableCause::Refused, Duration::from_millis(1500));
+        let all = [
+            ProviderFailure::Misconfigured { words: words() },
+            ProviderFailure::Unreachable { words: words(), cause },
+            ProviderFailure::Timeout { wait: TimeoutPhase::Idle, limit },
+            ProviderFailure::Refused { status: 401, words: words() },
+            ProviderFailure::RateLimited { words: words(), retry_after: None },
+            ProviderFailure::Failed { status: Some(500), words: words(), retry_after: None },
+            ProviderFailure::Resting { failures: 3, last: Box::new(ProviderFailure::CutOff), retry_after: limit },
+            ProviderFailure::Garbled { words: words() },
+            ProviderFailure::CutOff,
+            ProviderFailure::TooLarge { limit: 9 },
+        ];
+        let told: Vec<(&str, Vec<String>)> =
+            all.iter().map(|failure| (failure.code(), failure.args().keys().cloned().collect())).collect();
+        let declared: Vec<(&str, Vec<String>)> = ProviderFailure::CODES
+            .iter()
+            .map(|(code, names)| (*code, names.iter().map(|name| (*name).to_owned()).collect()))
+            .collect();
+        assert_eq!(told, declared);
+        let refused: Box<dyn Error> = Box::new(io::Error::from(io::ErrorKind::ConnectionRefused));
+        assert_eq!(UnreachableCause::of(refused.as_ref()), UnreachableCause::Refused);
+        let unknown: Box<dyn Error> = "dns error".into();
+        assert_eq!(UnreachableCause::of(unknown.as_ref()), UnreachableCause::UnknownHost);
+        let last = Box::new(ProviderFailure::Unreachable { words: words(), cause });
+        let args = ProviderFailure::Resting { failures: 3, last, retry_after: limit }.args();
+        assert_eq!((&args["last"], &args["cause"]), (&"provider_unreachable".into(), &"connection_refused".into()));
+    }
 
     /// Servers that reject tools are recognized by their message. Messages about the prompt mean something else.
     #[test]

@@ -2,7 +2,9 @@
 
 use crate::tls;
 
-use super::{Endpoint, ProviderFailure, ProviderKind, TimeoutPhase, error_text::ErrorScrubber, retry};
+use super::{
+    Endpoint, ProviderFailure, ProviderKind, TimeoutPhase, UnreachableCause, error_text::ErrorScrubber, retry,
+};
 use bytes::Bytes;
 use reqwest::{
     Client, Method, Response, Url,
@@ -96,7 +98,8 @@ impl EndpointHttp {
         if error.is_connect() && error.is_timeout() {
             return ProviderFailure::Timeout { wait: TimeoutPhase::Connect, limit: self.endpoint.timeouts.connect };
         }
-        ProviderFailure::Unreachable { words: self.scrub().clean(&root_cause(error)) }
+        let words = self.scrub().clean(&root_cause(error));
+        ProviderFailure::Unreachable { words, cause: UnreachableCause::of(error) }
     }
 
     /// Converts a response with a status other than 2xx to a failure.

@@ -54,7 +54,7 @@ pub use client::ProviderClient;
 pub use cost::{cache_savings, cost};
 pub use embeddings::Embedder;
 pub use endpoint::{Endpoint, Timeouts};
-pub use failure::{ProviderFailure, TimeoutPhase};
+pub use failure::{ProviderFailure, TimeoutPhase, UnreachableCause};
 pub use frame::{FinishReason, Frame, FrameStream, ToolCall, Usage};
 pub use kinds::ProviderKind;
 pub use lane::Lane;

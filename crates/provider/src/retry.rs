@@ -56,7 +56,8 @@ mod tests {
 
     #[test]
     fn retry_delay_doubles_until_max() {
-        let unreachable = ProviderFailure::Unreachable { words: String::new() };
+        let unreachable =
+            ProviderFailure::Unreachable { words: String::new(), cause: crate::failure::UnreachableCause::Other };
         assert_eq!(RETRIES.delay(0, &unreachable), Some(Duration::from_secs(1)));
         assert_eq!(RETRIES.delay(1, &unreachable), Some(Duration::from_secs(2)));
         assert_eq!(RETRIES.delay(2, &unreachable), None);

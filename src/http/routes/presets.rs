@@ -133,7 +133,10 @@ impl From<PresetRejection> for ApiError {
             PresetRejection::NoPreset(PresetImportError::NoKind) => {
                 Self::invalid("kind", PresetImportError::NoKind.to_string()).hint(PresetImportError::NoKind.hint())
             }
-            PresetRejection::NoPreset(error) => Self::invalid("file", error.to_string()).hint(error.hint()),
+            PresetRejection::NoPreset(error) => {
+                let refusal = Self::invalid("file", error.to_string()).hint(error.hint());
+                if error == PresetImportError::NoPreset { refusal.detail("reason", "not_a_preset") } else { refusal }
+            }
             PresetRejection::Unfit(unfit) => unfit.into(),
         }
     }

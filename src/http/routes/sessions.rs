@@ -221,9 +221,10 @@ pub async fn set_plugins(
 ) -> ApiResult<SetPluginsResponse> {
     plugins(&body.0)?;
     let wanted = body.0.into_iter().map(Into::into).collect();
-    let turn::PluginsUpdate { op, warnings } = app.turns.set_plugins(caller.0, sid.0, wanted).await?;
+    let turn::PluginsUpdate { op, warnings: problems } = app.turns.set_plugins(caller.0, sid.0, wanted).await?;
     let session = load(&app, caller, sid).await?;
-    ApiResponse::ok(&SetPluginsResponse { op, plugins: session.plugins, warnings })
+    let warnings = problems.iter().map(|problem| problem.message.clone()).collect();
+    ApiResponse::ok(&SetPluginsResponse { op, plugins: session.plugins, warnings, problems })
 }
 
 async fn load(app: &App, caller: Caller, sid: SessionIdPath) -> Result<SessionResponse, ApiError> {

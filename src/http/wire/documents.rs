@@ -7,6 +7,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::PageQuery;
 use super::ids::{WireDocumentId, WireId};
 use crate::http::error::ApiError;
+use clotho_core::coded_message::RenderedMessage;
 use clotho_core::tree::limits;
 use clotho_engine::turn::{RankedDocument, RankedDocuments};
 use clotho_store as store;
@@ -97,6 +98,10 @@ pub struct DocumentSearchResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false)]
     pub problem: Option<String>,
+    /// The same as code, arguments and sentence; absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, value_type = Option<Object>)]
+    pub failure: Option<RenderedMessage>,
 }
 
 /// One search result.
@@ -180,6 +185,7 @@ impl From<RankedDocuments> for DocumentSearchResponse {
             score,
             similarity,
         };
-        Self { items: found.items.into_iter().map(one).collect(), problem: found.problem }
+        let problem = found.problem.as_ref().map(|problem| problem.message.clone());
+        Self { items: found.items.into_iter().map(one).collect(), problem, failure: found.problem }
     }
 }

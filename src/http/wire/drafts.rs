@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 use super::ids::{WireDraftId, WireId, WireNodeId};
 use super::sessions::model;
 use crate::http::error::ApiError;
+use clotho_core::coded_message::{MessageArgs, RenderedMessage};
 use clotho_engine::live::{Draft, DraftFailure};
 use clotho_engine::turn;
 
@@ -77,6 +78,9 @@ pub struct DraftResponse {
 pub struct DraftErrorResponse {
     /// Stable error code, as on messages.
     pub code: String,
+    /// Arguments of the code: texts and numbers by name.
+    #[schema(value_type = Object)]
+    pub args: MessageArgs,
     /// The error in one sentence.
     pub message: String,
     /// What the user can do about it.
@@ -127,6 +131,7 @@ impl From<&Draft> for DraftResponse {
 
 impl From<&DraftFailure> for DraftErrorResponse {
     fn from(failed: &DraftFailure) -> Self {
-        Self { code: failed.code.clone(), message: failed.message.clone(), hint: failed.hint.clone() }
+        let RenderedMessage { code, args, message } = failed.failure.clone();
+        Self { code, args, message, hint: failed.hint.clone() }
     }
 }

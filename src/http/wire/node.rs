@@ -11,6 +11,7 @@ use super::ids::{WireCharacterId, WireId, WireNodeId, WirePersonaId, WireUserId,
 use super::world::{DeltaResponse, TraceResponse, WorldStateSchema};
 use crate::http::error::ApiError;
 use clotho_compat::prompt::tags;
+use clotho_core::coded_message::MessageArgs;
 use clotho_core::ids::{NodeId, SessionId, UserId};
 use clotho_core::tree;
 use clotho_core::tree::NodeMetadata;
@@ -97,6 +98,14 @@ pub struct NodeNoteResponse {
     pub plugin: String,
     /// The text of the line.
     pub text: String,
+    /// Stable code if the server wrote the line; absent otherwise.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    #[schema(required = false)]
+    pub code: String,
+    /// Arguments of the code: texts and numbers by name.
+    #[serde(skip_serializing_if = "MessageArgs::is_empty")]
+    #[schema(required = false, value_type = Object)]
+    pub args: MessageArgs,
 }
 
 /// Something that went wrong while a node was made.
@@ -105,6 +114,10 @@ pub struct NodeNoteResponse {
 pub struct NodeProblemResponse {
     /// Stable code of the problem.
     pub code: String,
+    /// Arguments of the code: texts and numbers by name. Absent if there are none.
+    #[serde(skip_serializing_if = "MessageArgs::is_empty")]
+    #[schema(required = false, value_type = Object)]
+    pub args: MessageArgs,
     /// The problem in one sentence.
     pub message: String,
     /// The plugin concerned; absent if there is none.
@@ -327,12 +340,12 @@ impl From<&tree::SiblingPosition> for SiblingsResponse {
 
 impl From<tree::NodeNote> for NodeNoteResponse {
     fn from(note: tree::NodeNote) -> Self {
-        Self { plugin: note.plugin, text: note.text }
+        Self { plugin: note.plugin, text: note.text, code: note.code, args: note.args }
     }
 }
 
 impl From<tree::NodeProblem> for NodeProblemResponse {
     fn from(trouble: tree::NodeProblem) -> Self {
-        Self { code: trouble.code, message: trouble.message, plugin: trouble.plugin }
+        Self { code: trouble.code, args: trouble.args, message: trouble.message, plugin: trouble.plugin }
     }
 }

@@ -12,6 +12,7 @@ use super::script_errors::{script_error_json, warnings};
 use super::world::PathChangeResponse;
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::response::RedactForReplay;
+use clotho_core::coded_message::CodedMessage;
 use clotho_core::world::{StateOperation, diff};
 use clotho_engine::turn::{HookTrialOutcome, ReplayStep};
 use clotho_plugin::folder::PluginFileError;
@@ -367,7 +368,7 @@ impl From<HookTrialOutcome> for TryHookResponse {
             ..
         } = tried.outcome;
         let HookUsage { operations: steps, micros, heap_peak } = usage;
-        let problem = |problem: &clotho_core::world::Problem| json!({"operation": problem.operation, "path": problem.path.to_string(), "message": problem.message});
+        let problem = |problem: &clotho_core::world::Problem| json!({"operation": problem.operation, "path": problem.path.to_string(), "code": problem.code(), "args": problem.args(), "message": problem.to_string()});
         Self {
             operations: operations.iter().map(StateOperation::to_json).collect(),
             problems: problems.iter().map(problem).collect(),

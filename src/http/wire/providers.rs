@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 use super::deserialize_nullable_option;
 use crate::http::error::{ApiError, ApiErrorCode};
 use clotho_config::{ProviderConnection, Secret, parse_api_key};
+use clotho_core::coded_message::MessageArgs;
 use clotho_engine::turn::connections::{ConnectError, ConnectionChange, ConnectionTestReply, ConnectionTestResult};
 use clotho_provider::{ModelInfo, ProviderFailure, ProviderKind};
 use clotho_store::ConnectedProvider;
@@ -165,6 +166,9 @@ pub struct ProviderTestProblem {
     pub code: &'static str,
     /// HTTP status of the provider's answer; null without an answer.
     pub status: Option<u16>,
+    /// Arguments of the code: texts and numbers by name.
+    #[schema(value_type = Object)]
+    pub args: MessageArgs,
     /// The error in one sentence.
     pub message: String,
     /// What the user can do about it.
@@ -305,7 +309,7 @@ impl From<ProviderFailure> for ProviderTestProblem {
             ProviderFailure::Failed { status, .. } => *status,
             _ => None,
         };
-        Self { code: failure.code(), status, message: failure.to_string(), hint: failure.hint() }
+        Self { code: failure.code(), status, args: failure.args(), message: failure.to_string(), hint: failure.hint() }
     }
 }
 

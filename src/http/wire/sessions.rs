@@ -11,6 +11,7 @@ use super::{
     deserialize_nullable_object, deserialize_nullable_option, deserialize_optional_object, deserialize_optional_objects,
 };
 use crate::http::error::ApiError;
+use clotho_core::coded_message::RenderedMessage;
 use clotho_core::tree;
 use clotho_core::tree::limits::{self, MAX_CHARACTERS};
 use clotho_engine::turn::{KnownScript, PluginChoice};
@@ -311,6 +312,9 @@ pub struct SetPluginsResponse {
     pub plugins: Vec<SessionPluginFields>,
     /// Probable mistakes, such as commands that several plugins define.
     pub warnings: Vec<String>,
+    /// The same mistakes as code, arguments and sentence.
+    #[schema(value_type = Vec<Object>)]
+    pub problems: Vec<RenderedMessage>,
 }
 
 /// Token, time and cost totals of all replies, including those in the stash and undone ones. Copies add nothing.

@@ -6,6 +6,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::ids::{WireId, WireNodeId, WireSummaryId, wire_ids};
 use crate::http::error::ApiError;
+use clotho_core::coded_message::RenderedMessage;
 use clotho_engine::turn::BranchSummary;
 
 /// The branch.
@@ -30,6 +31,10 @@ pub struct SummariesResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false)]
     pub problem: Option<String>,
+    /// The same as code, arguments and sentence; absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, value_type = Option<Object>)]
+    pub failure: Option<RenderedMessage>,
 }
 
 /// A summary of consecutive messages of a branch.
@@ -85,8 +90,9 @@ impl UpdateSummaryRequest {
 
 impl SummariesResponse {
     /// Builds the response from the summaries of a branch and the activity in the session.
-    pub fn new(found: Vec<BranchSummary>, (is_working, problem): (bool, Option<String>)) -> Self {
-        Self { items: found.into_iter().map(SummaryResponse::from).collect(), is_working, problem }
+    pub fn new(found: Vec<BranchSummary>, (is_working, failure): (bool, Option<RenderedMessage>)) -> Self {
+        let problem = failure.as_ref().map(|failure| failure.message.clone());
+        Self { items: found.into_iter().map(SummaryResponse::from).collect(), is_working, problem, failure }
     }
 }
 

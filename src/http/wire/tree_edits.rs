@@ -10,6 +10,7 @@ use super::node::ChatMessageNode;
 use crate::http::error::ApiError;
 use crate::http::response::RedactForReplay;
 use clotho_core::clock::{IdGenerator, Time};
+use clotho_core::coded_message::MessageArgs;
 use clotho_core::ids::{FragmentId, NodeId};
 use clotho_core::tree::merge::ConflictResolution;
 use clotho_core::tree::{EditTarget, TreeEdit};
@@ -108,6 +109,11 @@ pub struct RefusedOperationResponse {
     pub node_id: WireNodeId,
     /// Path in the state.
     pub path: String,
+    /// Stable code of the reason.
+    pub code: &'static str,
+    /// Arguments of the code: texts and numbers by name.
+    #[schema(value_type = Object)]
+    pub args: MessageArgs,
     /// Reason in one sentence.
     pub reason: String,
 }
@@ -433,6 +439,8 @@ impl TreeEditsResponse {
         let refused = arranged.made.refused.iter().map(|one| RefusedOperationResponse {
             node_id: WireId(one.node),
             path: one.path.to_string(),
+            code: one.code,
+            args: one.args.clone(),
             reason: one.reason.clone(),
         });
         Self {

@@ -14,7 +14,7 @@ const isForPrograms = (hint: string) => hint.includes("/api/docs");
 export function wordsFor(error: ApiError) {
   if (error.code === "offline") return { text: t("error.offline"), hint: t("error.offlineHint") };
   const said = sentence(error.message);
-  const plainer = wordFor(`said.${error.message}`);
+  const plainer = wordFor(`reason.${error.details?.reason}`);
   if (plainer) return { text: plainer, hint: "" };
   const code = error.code === "conflict" && error.details?.name ? "name_taken" : error.code;
   const own = wordFor(`refusal.${code}`);

@@ -8,7 +8,7 @@ import { plugin, plugins } from "../net/workshop.ts";
 import { register } from "./commands.ts";
 import { attempt } from "./failure.ts";
 import { hear, readShown, refresh } from "./follow.ts";
-import type { PluginChoice, PluginInfo } from "../lib/wire.d.ts";
+import type { Failure, PluginChoice, PluginInfo } from "../lib/wire.d.ts";
 
 /** What can play, and how the open story has it set now. */
 export async function readRules() {
@@ -34,15 +34,15 @@ const spelled = (list: PluginChoice[] | undefined) =>
  * Sets the rules of the open story, unless somebody else has set them since they were read.
  * @returns what is probably not meant so, though it plays
  */
-export const keepRules = (wanted: PluginChoice[], was: PluginChoice[]): Promise<string[] | "changed" | undefined> =>
+export const keepRules = (wanted: PluginChoice[], was: PluginChoice[]): Promise<Failure[] | "changed" | undefined> =>
   attempt(async () => {
     const sid = story.session.peek()?.id ?? "";
     const now = await readSession(sid);
     if (spelled(now.plugins) !== spelled(was)) return "changed";
-    const { plugins: kept, warnings } = await api.setPlugins(sid, wanted);
+    const { plugins: kept, problems } = await api.setPlugins(sid, wanted);
     if (story.session.peek()?.id === sid) story.putSession({ plugins: kept });
     await refresh();
-    return warnings;
+    return problems;
   });
 
 /** Who keeps the values of the open story from now on. */

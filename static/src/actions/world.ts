@@ -1,6 +1,7 @@
 // Reads the world where the reader stands, and changes it by hand.
-import { said, t } from "../lib/i18n.ts";
+import { t } from "../lib/i18n.ts";
 import { sentence } from "../lib/text.ts";
+import { told } from "../lib/told.ts";
 import { offerHint } from "../model/page.ts";
 import * as deltas from "../model/deltas.ts";
 import * as page from "../model/page.ts";
@@ -98,6 +99,6 @@ export async function change(operations: { op: string; path: string; value?: Jso
   if (!changed) return false;
   await refresh();
   const [refused] = changed.node?.problems ?? [];
-  if (refused) page.tell({ tone: "error", text: t("world.refused"), hint: sentence(said(refused.message)) });
+  if (refused) page.tell({ tone: "error", text: t("world.refused"), hint: sentence(told(refused)) });
   return !refused;
 }

@@ -21,15 +21,8 @@ let words = english;
 /** What the server says, by code, in a language that the server does not speak. */
 let servers: Record<string, string> = {};
 
-/** How sentences of the server are built, and the same in a language that it does not speak. */
-let sentences: [RegExp, string | ((...found: string[]) => string)][] = [];
-
 export async function setLocale(next: Locale) {
-  ({
-    default: words,
-    servers,
-    sentences,
-  } = next === "zh" ? await import("./strings/zh.ts") : { default: english, servers: {}, sentences: [] });
+  ({ default: words, servers } = next === "zh" ? await import("./strings/zh.ts") : { default: english, servers: {} });
   locale.value = next;
   document.documentElement.lang = next === "zh" ? "zh-CN" : "en";
 }
@@ -59,12 +52,9 @@ export function wordFor(key: string, vars?: Parameters<typeof t>[1]) {
   return key in words ? t(key as Key, vars) : (servers[key] ?? "");
 }
 
-/** A sentence of the server about the world, in the reader's language where the page knows how it is built. */
-export function said(sentence: string) {
-  void locale.value;
-  const found = sentences.find(([pattern]) => pattern.test(sentence));
-  return found ? sentence.replace(found[0], found[1] as string) : sentence;
-}
+/** The names that the text of a key is filled with. */
+export const placesOf = (key: string): string[] =>
+  [...(words[key as Key] ?? "").matchAll(/(?<!\{)\{(\w+)\}/g)].map(([, name = ""]) => name);
 
 /** Keeps what is made for each language: to make a format takes as long as to use it a hundred times. */
 function perLanguage<T>(make: (language: Locale) => T) {

@@ -1,60 +1,45 @@
-// What the server says of a model server that did not answer, in the reader's language where the page has words for it.
-import { addEnglish, t, wordFor } from "./i18n.ts";
-import words from "./strings/en-why.ts";
+// What the server says of a model that did not answer, in the reader's language where the page has words for it.
+import { t, wordFor } from "./i18n.ts";
 import { isWestern, sentence } from "./text.ts";
-import type { Key } from "./i18n.ts";
+import { ended, filled } from "./told.ts";
+import type { Args, Failure, Json } from "./wire.d.ts";
 
-addEnglish(words);
+/** What a model server said, or why there was no connection. */
+const wordsOf = ({ cause, words }: Args): Json | undefined => (cause && wordFor(`served.cause.${cause}`)) || words;
 
-/** What a model server did that took too long. */
-const LATE = "accepted no connection|sent no text|fell silent and sent nothing more";
-
-/** The server's sentences, with what they are told by. */
-const SAID: [RegExp, Key][] = [
-  [/^the provider's settings cannot work: (?<words>.*)$/s, "served.misconfigured"],
-  [/^the model server cannot be reached: (?<words>.*)$/s, "served.unreachable"],
-  [new RegExp(`^the model server (?:${LATE}) within (?<words>[\\d.]+) s$`), "served.timeout"],
-  [/^the model server refused the request \((?<status>\d+)\): (?<words>.*)$/s, "served.refused"],
-  [/^the model server asks to wait: (?<words>.*)$/s, "served.wait"],
-  [/^the model server failed \((?<status>\d+)\): (?<words>.*)$/s, "served.failedAs"],
-  [/^the model server failed: (?<words>.*)$/s, "served.failed"],
-  [
-    /^the model server failed (?<status>\d+) times in a row and is left alone for \d+ s; the last time: (?<words>.*)$/s,
-    "served.resting",
-  ],
-  [/^the model server's answer cannot be understood: (?<words>.*)$/s, "served.garbled"],
-  [/^the reply was cut off before its end$/, "served.cutOff"],
-  [/^the vectors of (?<words>.+) are of another size than they were$/, "served.resized"],
-];
-
-/** What a system says of a connection. */
-const CAUSES: [RegExp, Key][] = [
-  [/connection refused(?: \(os error \d+\))?/i, "served.refusedConnection"],
-  [/connection reset by peer(?: \(os error \d+\))?/i, "served.reset"],
-  [/(?:dns error|failed to lookup address information).*$/is, "served.noName"],
-];
-
-const causeOf = (cause: string) =>
-  CAUSES.reduce((said, [pattern, key]) => said.replace(pattern, () => t(key)), inWords(cause) ?? cause);
-
-function inWords(message: string): string | undefined {
-  for (const [pattern, key] of SAID) {
-    const found = pattern.exec(message);
-    if (found) return t(key, { status: found.groups?.status ?? "", words: causeOf(found.groups?.words ?? "") });
-  }
-  return undefined;
+function inWords(code: string, args: Args): string | undefined {
+  const { last, ...other } = args;
+  // A server that rests says what its last failure was.
+  const words = last ? inWords(String(last), other) : wordsOf(args);
+  const all = words === undefined ? args : { ...args, words };
+  return filled(`served.${code}`, all) ?? filled(`served.${code}.bare`, all);
 }
 
 /**
- * A sentence about a model server; the name of a model before it stays.
- * @param code what kind of failure it is, where the server says so: of a sentence that nobody knows it is told at
- * least that
+ * What is worth reading under the title of a failure: the words of a model server or a plugin, else the whole
+ * sentence.
  */
-export function served(message: string | null | undefined, code: string = "") {
-  const said = (message ?? "").trim();
-  const [, model = "", rest = said] = /^(\S+): (the .*)$/s.exec(said) ?? [];
-  const own = inWords(rest);
-  if (own === undefined) return [wordFor(`failure.${code}`), sentence(said)].filter(Boolean).join(" ");
-  const whole = isWestern(own) ? sentence(own) : own.replace(/[.。]?$/, "。");
-  return model ? `${model}: ${whole}` : whole;
+export function detailOf(failure: Failure) {
+  const { args, message } = failure;
+  if (!args) return sentence(message);
+  const words = args.last === undefined && wordsOf(args);
+  if (!words) return served(failure);
+  const text = [args.status ? `(${args.status})` : "", String(words)].filter(Boolean).join(" ");
+  return isWestern(text) ? sentence(text) : ended(text);
+}
+
+/**
+ * A sentence about a model that did not answer; the name of the model stands before it.
+ * @param failure what older versions stored is a sentence alone
+ */
+export function served(failure: Failure | string | null | undefined) {
+  const {
+    code = "",
+    args = {},
+    message,
+  }: Failure = typeof failure === "object" && failure !== null ? failure : { message: failure ?? "" };
+  const own = inWords(code, args);
+  if (own === undefined) return [wordFor(`failure.${code}`), sentence(message)].filter(Boolean).join(" ");
+  const whole = isWestern(own) ? sentence(own) : ended(own);
+  return args.model ? t("problem.at", { name: String(args.model), what: whole }) : whole;
 }

@@ -28,7 +28,7 @@ export interface ChatNode {
   effects?: "on" | "muted";
   /** It was finished where nobody looked. */
   isUnread?: boolean;
-  notes?: { plugin: string; text: string }[];
+  notes?: { plugin: string; text: string; code?: string; args?: Args }[];
   problems?: Problem[];
   timestamp: string;
   depth?: number;
@@ -43,7 +43,7 @@ export interface NodeMetadata {
   queuePosition?: number | null;
   isTruncated?: boolean | null;
   finishReason?: string | null;
-  error?: { code: string; message: string; hint?: string | null } | string | null;
+  error?: { code: string; args?: Args; message: string; hint?: string | null } | string | null;
   rating?: number | null;
   /** The messages that a summary stands for. */
   summarizedFrom?: Id[];
@@ -172,6 +172,7 @@ export interface Summaries {
   isWorking: boolean;
   /** Why nothing comes of it. */
   problem?: string;
+  failure?: Failure;
 }
 
 export interface Summary {
@@ -294,7 +295,7 @@ export interface LoreTold {
   silent: number;
   overflowed: boolean;
   /** How entries were found that fit what was said. */
-  similar?: { by: string[]; looked: number; found: number; problem?: string } | null;
+  similar?: { by: string[]; looked: number; found: number; problem?: string; failure?: Failure } | null;
   notes: string[];
 }
 
@@ -745,9 +746,20 @@ export interface Delta {
   changes?: Change[];
 }
 
+/** The arguments of a code. */
+export type Args = { [name: string]: Json };
+
+/** A report of the server: what older versions stored has no code. */
+export interface Failure {
+  code?: string;
+  args?: Args;
+  message: string;
+}
+
 /** Something that went wrong while a node or an answer was made. */
 export interface Problem {
   code: string;
+  args?: Args;
   message: string;
   plugin?: string;
 }
@@ -875,6 +887,7 @@ export interface Trace {
     model: string;
     text?: string;
     error?: string;
+    failure?: Failure;
     tries?: number;
     messages?: { role: string; content: string }[];
   };
@@ -886,7 +899,7 @@ export interface Trace {
   /** The name of the settings under which the model was asked. */
   alias?: string;
   /** Models that could not answer before it. */
-  passedOver?: { model: string; code: string; message: string }[];
+  passedOver?: { model: string; code: string; args?: Args; message: string }[];
   cachedTokens?: number | null;
   /** How large the prompt is, and who says so. */
   tokens?: { count: number; by: string };
@@ -1237,6 +1250,7 @@ export interface ProviderTrial {
 
 export interface TrialProblem {
   code: string;
+  args?: Args;
   status: number | null;
   message: string;
   hint: string;

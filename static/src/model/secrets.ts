@@ -25,7 +25,7 @@ export const seenIn = (plugin: string, value: Json) => without(secrets.value, pl
 export const seenProblems = <P extends Pick<Problem, "message">>(problems: P[]): P[] =>
   problems
     .filter(({ message }) => !isAbout(hidden.value, message))
-    .map((one) => (tells(hidden.value, one.message) ? { ...one, message: "" } : one));
+    .map((one) => (tells(hidden.value, one.message) ? { ...one, args: {}, message: "" } : one));
 
 /** Lines under a message: what a plugin says is for players, what was bent of a hidden value is not. */
 export const seenNotes = <N extends { text: string }>(notes: N[]): N[] =>

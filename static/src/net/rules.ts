@@ -9,5 +9,5 @@ export const setValuesModel = (sid: Wire.Id, valuesModel: string | null): Promis
 export const setPlugins = (
   sid: Wire.Id,
   plugins: Wire.PluginChoice[],
-): Promise<{ op: number; plugins: Wire.PluginChoice[]; warnings: string[] }> =>
+): Promise<{ op: number; plugins: Wire.PluginChoice[]; warnings: string[]; problems: Wire.Failure[] }> =>
   call("PUT", `/api/sessions/${sid}/plugins`, plugins);

@@ -255,7 +255,7 @@ const Failed = ({ problem }: { problem: TrialProblem }) => (
     {icon("warning")}
     <div>
       <p>
-        <b>{t("connect.failed")}</b> {served(problem.message, problem.code)}
+        <b>{t("connect.failed")}</b> {served(problem)}
       </p>
       <p>{t(`connect.next.${nextStep(problem)}`)}</p>
     </div>

@@ -4,10 +4,12 @@ import { canArrange } from "../actions/arrange.ts";
 import { pick } from "../actions/choose.ts";
 import { run } from "../actions/commands.ts";
 import { readVersions, toSibling } from "../actions/travel.ts";
-import { clock, locale, moment, said, t, wordFor } from "../lib/i18n.ts";
+import { clock, locale, moment, t, wordFor } from "../lib/i18n.ts";
 import { LiveProse, prose, typed, unfold, unfolded } from "../lib/markdown.ts";
+import { detailOf } from "../lib/served.ts";
 import { growing } from "../lib/tags.ts";
 import { isWestern, sentence } from "../lib/text.ts";
+import { told } from "../lib/told.ts";
 import { chosen } from "../model/arrangement.ts";
 import { fanned } from "../model/way.ts";
 import { characterById } from "../model/library.ts";
@@ -137,7 +139,7 @@ export function Body({ node }: { node: ChatNode }) {
       {node.metadata?.isTruncated && node.status === "complete" && <p class="aside">{t("message.cut")}</p>}
       {seenNotes(node.notes ?? []).map((note, i) => (
         <p key={i} class="aside note" title={note.plugin}>
-          {said(note.text)}
+          {told({ ...note, message: note.text })}
         </p>
       ))}
       <Problems node={node} />
@@ -252,11 +254,12 @@ function Thinking({ node, text, live }: { node: ChatNode; text: string; live: bo
 
 function Failure({ node }: { node: ChatNode }) {
   const given = node.metadata?.error;
-  const { code = "", message = "", hint = "" } = typeof given === "string" ? { code: given } : (given ?? {});
+  const { code = "", args, message = "", hint = "" } = typeof given === "string" ? { code: given } : (given ?? {});
   const title = wordFor(`failure.${code}`);
   // What a model server or a plugin said is worth reading, and numbers are; what else Clotho says is in the title
   // already.
-  const detail = title && !/^(provider|plugin|prompt)_/.test(code) ? "" : sentence(after(message, title));
+  const detail =
+    title && !/^(provider|plugin|prompt)_/.test(code) ? "" : detailOf({ code, ...(args && { args }), message });
   const advice = wordFor(`failureHint.${code}`) || sentence(hint);
   return (
     <div class="failure" role="group" aria-label={t("message.failed")}>
@@ -277,19 +280,6 @@ function Failure({ node }: { node: ChatNode }) {
       </div>
     </div>
   );
-}
-
-/**
- * What the server says of a model server before it comes to that one's own words; a title says it in every language.
- */
-const LEADS = "'s answer cannot be understood| cannot be reached| failed| refused the request| asks to wait";
-const LEAD = new RegExp(`^the model server(?:${LEADS})[:\\s]*`, "i");
-
-/** A message without the words that the title has said already. */
-function after(message: string, title: string) {
-  if (title && LEAD.test(message)) return message.replace(LEAD, "");
-  const said = title.replace(/\.$/, "").toLowerCase();
-  return said && message.toLowerCase().startsWith(said) ? message.slice(said.length).replace(/^[:,\s]+/, "") : message;
 }
 
 /** What only brought a value into its rules; anything else means that a rule did not do its work. */

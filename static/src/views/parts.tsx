@@ -2,10 +2,11 @@
 import { Fragment, h, signal, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { canRun, command, isWaiting, run } from "../actions/commands.ts";
 import { focusMessage, isFocusLost, keeperOf, messageOf } from "../lib/focus.ts";
-import { said, t, wordFor } from "../lib/i18n.ts";
+import { t } from "../lib/i18n.ts";
 import { spelled } from "../lib/keys.ts";
 import { notFetched } from "../lib/modules.ts";
 import { initial, sentence } from "../lib/text.ts";
+import { told } from "../lib/told.ts";
 import { dialog, dismiss, notices, openDialog } from "../model/page.ts";
 import { focusField } from "../model/story.ts";
 import type { ComponentChildren, ComponentType, VNode } from "../../vendor/preact.js";
@@ -301,20 +302,16 @@ function NoticeBox({ notice: { id, tone, stays, text, hint, act, go } }: { notic
 }
 
 /** One thing that a rule did not do, in the reader's words where the page has some. */
-export function ProblemLine({ problem: { plugin, code, message } }: { problem: Problem }) {
-  const own = wordFor(`problem.${code}`);
-  return (
-    <p class="aside problem-line">
-      {plugin && (
-        <>
-          <b>{plugin}</b>{" "}
-        </>
-      )}
-      {own && <>{own} </>}
-      {sentence(said(message))}
-    </p>
-  );
-}
+export const ProblemLine = ({ problem }: { problem: Problem }) => (
+  <p class="aside problem-line">
+    {problem.plugin && (
+      <>
+        <b>{problem.plugin}</b>{" "}
+      </>
+    )}
+    {sentence(told(problem))}
+  </p>
+);
 
 interface BlankProps {
   symbol: string;

@@ -3,10 +3,11 @@ import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal } from "../.
 import { doneWithErrors } from "../actions/done-with.ts";
 import { readHosts } from "../actions/library.ts";
 import { keepRules, keepValuesBy, readRules, readSettings, withRefused } from "../actions/rules.ts";
-import { addEnglish, locale, said, t, wordFor } from "../lib/i18n.ts";
+import { addEnglish, locale, t, wordFor } from "../lib/i18n.ts";
 import { titlesOf } from "../lib/judged.ts";
 import words from "../lib/strings/en-rules.ts";
 import { sentence } from "../lib/text.ts";
+import { told } from "../lib/told.ts";
 import { models, spokenModels } from "../model/library.ts";
 import { openDialog, tell } from "../model/page.ts";
 import { session } from "../model/story.ts";
@@ -61,7 +62,7 @@ function Form({ all, chosen, again }: FormProps) {
     isOther.value = kept === "changed";
     if (!Array.isArray(kept)) return;
     openDialog(null);
-    const but = kept.map((one) => sentence(said(one))).join(" ");
+    const but = kept.map((one) => sentence(told(one))).join(" ");
     tell({ tone: "quiet", stays: but !== "", text: t("storyRules.kept"), hint: but });
   };
   if (offered.length + gone.length === 0)

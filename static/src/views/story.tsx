@@ -40,7 +40,9 @@ export const Story = () =>
  */
 function Asking() {
   const id = loading.value.state === "ready" ? session.value?.id : null;
-  const denied = (deltaOf(head.value ?? "")?.problems ?? []).some(({ code }) => code === "plugin_permission")
+  const denied = (deltaOf(head.value ?? "")?.problems ?? []).some(
+    ({ code }) => code === "plugin_permission" || code === "rule_permission",
+  )
     ? head.value
     : null;
   useEffect(() => {

@@ -70,7 +70,7 @@ export function SummariesOf() {
       {found.value === null && !isUnread.value && <Waiting rows={2} />}
       {found.value?.problem && (
         <p class="aside" role="status">
-          {icon("warning")} {t("summaries.problem", { why: served(found.value.problem) })}
+          {icon("warning")} {t("summaries.problem", { why: served(found.value.failure ?? found.value.problem) })}
         </p>
       )}
       {isWorking && !found.value?.problem && (

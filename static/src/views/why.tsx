@@ -20,6 +20,7 @@ import { Failed, useLatest, useReading } from "./reading.tsx";
 import { Withheld, secretMark } from "./secret.tsx";
 import { slotName, sourceName } from "./slots.ts";
 import type {
+  Failure,
   Block,
   ChatNode,
   Delta,
@@ -109,7 +110,7 @@ function Contents({ nid, trace, delta: all, others, hands }: ContentsProps) {
 
 /** How another model was asked to keep the values, and what it said. */
 function ValuesKept({
-  values: { model, text = "", error, tries = 1, messages = [] },
+  values: { model, text = "", error, failure, tries = 1, messages = [] },
 }: {
   values: NonNullable<Trace["values"]>;
 }) {
@@ -129,7 +130,7 @@ function ValuesKept({
         )}
       </dl>
       {error ? (
-        <p class="aside bad">{served(error)}</p>
+        <p class="aside bad">{served(failure ?? error)}</p>
       ) : maySee(text) ? (
         <div class="sent">
           <b>{t("why.keptAnswer")}</b>
@@ -329,11 +330,12 @@ function Called({ call: { plugin, hook, arguments: args, answer, refused, asks =
     );
   if (hook === "on_answer" && answer !== null && typeof answer === "object" && !Array.isArray(answer)) {
     const { name, text, error } = answer;
+    const failure = (answer.failure ?? undefined) as unknown as Failure | undefined;
     return (
       <dl class="called">
         <div>
           <dt>{t(error ? "why.noAnswer" : "why.heard", { name: brief(name) })}</dt>
-          <dd>{error ? served(brief(error)) : brief(seenIn(plugin, text ?? ""))}</dd>
+          <dd>{error ? served(failure ?? brief(error)) : brief(seenIn(plugin, text ?? ""))}</dd>
         </div>
       </dl>
     );
@@ -443,7 +445,7 @@ function Lore({ lore: { books, fired, stopped, silent, overflowed, similar, note
       {overflowed && <p class="aside">{t("why.loreFull")}</p>}
       {similar?.problem && (
         <p class="aside bad">
-          {t("why.loreNoVectors")} {served(similar.problem)}
+          {t("why.loreNoVectors")} {served(similar.failure ?? similar.problem)}
         </p>
       )}
       {notes.map((note) => (
@@ -484,7 +486,7 @@ function Prompt({ trace }: { trace: Trace }) {
   const isCounted = /^(tiktoken|file) /.test(tokens?.by ?? "");
   const facts = [
     [t("why.model"), alias ? `${model} (${alias})` : model],
-    [t("why.passedOver"), passedOver.map((one) => `${one.model}: ${served(one.message, one.code)}`).join(" ")],
+    [t("why.passedOver"), passedOver.map((one) => `${one.model}: ${served(one)}`).join(" ")],
     [t("why.firstToken"), timings?.firstToken == null ? null : `${timings.firstToken} ms`],
     [t("why.total"), timings?.total == null ? null : `${timings.total} ms`],
     [t("why.size"), tokens ? sizeOf(tokens) : null],

@@ -3,9 +3,10 @@ import { Fragment, h, useRef, useSignal } from "../../vendor/preact.js";
 import { doneWithErrors } from "../actions/done-with.ts";
 import { tryHook } from "../actions/workshop.ts";
 import { excerpt } from "../lib/excerpt.ts";
-import { clock, said, t } from "../lib/i18n.ts";
+import { clock, t } from "../lib/i18n.ts";
 import { quoted } from "../lib/tags.ts";
 import { brief, sentence } from "../lib/text.ts";
+import { told } from "../lib/told.ts";
 import { maySee, seenIn, seenProblems } from "../model/secrets.ts";
 import { line, nodeOf, session } from "../model/story.ts";
 import { isThere, isWithheld, seenOf, seenOperation } from "../model/world.ts";
@@ -218,7 +219,7 @@ function Tried({ answer, plugin, hook, isOld, jump }: TriedProps) {
       )}
       {part(
         t("workshop.problems"),
-        problems.map((one) => [one.path, sentence(said(one.message))].filter(Boolean).join(": ")),
+        problems.map((one) => [one.path, sentence(told(one))].filter(Boolean).join(": ")),
       )}
       {rolls.length > 0 && (
         <section>

@@ -278,8 +278,8 @@ async fn plugin_broken_is_reported_as_broken_not_missing() {
     let story = Story { app: &app, user, id };
     let delta = story.delta(story.say("Hi.").await.reply.id).await;
     let place = "is broken: main.rhai:3:1: ";
-    assert_eq!(delta.problems[0].code, "plugin_missing");
-    assert!(delta.problems[0].message.starts_with(&format!("hurt: it is in force here but {place}")), "{delta:?}");
+    assert_eq!(delta.problems[0].code, "plugin_broken");
+    assert!(delta.problems[0].message.starts_with(&format!("hurt: it {place}")), "{delta:?}");
     match app.turns.set_plugins(story.user, story.id, vec![on("hurt")]).await {
         Err(TurnError::Invalid { message, .. }) => {
             assert!(message.starts_with(&format!("the plugin \"hurt\" {place}")))

@@ -134,7 +134,8 @@ async fn command_conflict_goes_to_first_plugin_with_warning() {
     let app = setup.start().await;
     let story = Story::begin(&app, &[]).await;
     let set = app.turns.set_plugins(story.user, story.id, vec![on("bb"), on("aa")]).await.unwrap();
-    assert_eq!(set.warnings, ["/Throw: aa gets it, bb does not"]);
+    let told: Vec<String> = set.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(told, ["/Throw: aa gets it, bb does not"]);
     let turn = story.say("/THROW 2d6").await;
     let n = async |id: &str| story.var(turn.user, &format!("/{id}/n")).await;
     assert_eq!((n("aa").await, n("bb").await), (json!(1), json!(null)));

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::coded_message::{CodedMessage, MessageArgs, args_from_json};
 use crate::world::{Problem, ProblemKind, StateOperation};
 
 /// The operations of one node with everything recorded while they were produced. Immutable.
@@ -22,18 +23,29 @@ pub struct Delta {
 }
 
 /// A visible line under a node.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct NodeNote {
     /// The id of the plugin that wrote it.
     pub plugin: String,
+    /// The line in English, or as the plugin wrote it.
     pub text: String,
+    /// A stable code if the server wrote the line; empty otherwise.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub code: String,
+    /// The arguments of the code.
+    #[serde(skip_serializing_if = "MessageArgs::is_empty")]
+    pub args: MessageArgs,
 }
 
 /// Something that went wrong while a node was produced. It never costs the text of the node.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct NodeProblem {
-    /// A stable code: `nothing_there`, `refused`, or the kind of a script error.
+    /// A stable code. Nodes of version 0.1.0 have `refused` or `nothing_there` for every problem of an operation.
     pub code: String,
+    /// The arguments of the code. Nodes of version 0.1.0 have none.
+    #[serde(skip_serializing_if = "MessageArgs::is_empty")]
+    pub args: MessageArgs,
+    /// One English sentence made from code and arguments.
     pub message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plugin: Option<String>,
@@ -57,16 +69,15 @@ impl Delta {
     pub fn record_problems(&mut self, problems: &[Problem]) {
         for problem in problems {
             let by = self.operations.get(problem.operation).map(|operation| operation.by.clone());
-            let text = problem.message.clone();
-            let code = match problem.kind {
-                ProblemKind::Clamped | ProblemKind::Rounded => {
-                    self.notes.push(NodeNote { plugin: by.unwrap_or_default(), text });
-                    continue;
-                }
-                ProblemKind::NothingThere => "nothing_there",
-                ProblemKind::Refused => "refused",
-            };
-            self.problems.push(NodeProblem { code: code.into(), message: text, plugin: by });
+            match problem.kind() {
+                ProblemKind::Clamped | ProblemKind::Rounded => self.notes.push(NodeNote {
+                    plugin: by.unwrap_or_default(),
+                    text: problem.to_string(),
+                    code: problem.code().to_owned(),
+                    args: problem.args(),
+                }),
+                ProblemKind::NothingThere | ProblemKind::Refused => self.problems.push(NodeProblem::new(problem, by)),
+            }
         }
     }
 
@@ -95,6 +106,11 @@ impl Delta {
 }
 
 impl NodeNote {
+    /// Returns a line that a plugin wrote.
+    pub fn of_plugin(plugin: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { plugin: plugin.into(), text: text.into(), ..Self::default() }
+    }
+
     /// Returns the wire form as a JSON value.
     pub fn to_json(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
@@ -102,11 +118,22 @@ impl NodeNote {
 
     fn from_json(value: &Value) -> Option<Self> {
         let map = value.as_object()?;
-        Some(Self { plugin: text(map, "plugin")?, text: text(map, "text")? })
+        let code = text(map, "code").unwrap_or_default();
+        Some(Self {
+            plugin: text(map, "plugin")?,
+            text: text(map, "text")?,
+            code,
+            args: args_from_json(map.get("args")),
+        })
     }
 }
 
 impl NodeProblem {
+    /// Returns a problem of a node, with the plugin concerned.
+    pub fn new(message: &impl CodedMessage, plugin: Option<String>) -> Self {
+        Self { code: message.code().to_owned(), args: message.args(), message: message.to_string(), plugin }
+    }
+
     /// Returns the wire form as a JSON value.
     pub fn to_json(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
@@ -114,7 +141,8 @@ impl NodeProblem {
 
     fn from_json(value: &Value) -> Option<Self> {
         let map = value.as_object()?;
-        Some(Self { code: text(map, "code")?, message: text(map, "message")?, plugin: text(map, "plugin") })
+        let args = args_from_json(map.get("args"));
+        Some(Self { code: text(map, "code")?, args, message: text(map, "message")?, plugin: text(map, "plugin") })
     }
 }
 
@@ -125,7 +153,7 @@ fn text(map: &Map<String, Value>, key: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::{Pointer, StateChange};
+    use crate::world::{Pointer, ProblemDetail, StateChange};
     use serde_json::json;
 
     #[test]
@@ -138,8 +166,12 @@ mod tests {
                 "took 12 damage",
                 "combat",
             )],
-            notes: vec![NodeNote { plugin: "combat".into(), text: "ouch".into() }],
-            problems: vec![NodeProblem { code: "refused".into(), message: "hp is a number".into(), plugin: None }],
+            notes: vec![NodeNote::of_plugin("combat", "ouch")],
+            problems: vec![NodeProblem {
+                code: "refused".into(),
+                message: "hp is a number".into(),
+                ..NodeProblem::default()
+            }],
             rolls: vec![json!({"spec": "2d6", "total": 7})],
             runs: vec![json!({"plugin": "combat", "hook": "on_reply"})],
         };
@@ -156,5 +188,23 @@ mod tests {
         assert_eq!(delta.to_text(), json.to_string(), "one form, whoever asks for it");
         assert_eq!(Delta::from_json(&json), Some(delta));
         assert!(Delta::default().is_empty());
+    }
+
+    #[test]
+    fn delta_records_code_and_args_of_problems() {
+        let number = |n: i64| serde_json::Number::from(n);
+        let problem = |detail| Problem { operation: 0, path: Pointer::from_keys(["hp"]), name: "hp".into(), detail };
+        let mut delta = Delta::default();
+        delta.record_problems(&[
+            problem(ProblemDetail::BelowRange { value: number(-1), bound: number(0) }),
+            problem(ProblemDetail::NotAbove { value: number(1), bound: number(2) }),
+        ]);
+        let json = delta.to_json();
+        let (code, args) = ("below_range", json!({"name": "hp", "value": -1, "bound": 0}));
+        let note = json!({"plugin": "", "text": "hp: -1 is below 0, kept at 0", "code": code, "args": args});
+        let args = json!({"name": "hp", "value": 1, "bound": 2});
+        let refused = json!({"code": "not_above", "args": args, "message": "hp: 1 is not above 2"});
+        assert_eq!((&json["notes"], &json["problems"]), (&json!([note]), &json!([refused])));
+        assert_eq!(Delta::from_json(&json), Some(delta));
     }
 }

@@ -92,6 +92,12 @@ pub enum TreeError {
     /// The edit does not fit the node or the session.
     #[error("{0}")]
     Conflict(String),
+    /// The node that an edit names is in the stash.
+    #[error("that message lies in the stash: bring its fragment back first")]
+    InStash,
+    /// A merge would bring nothing new.
+    #[error("all of that line is on this one already")]
+    NothingToMerge,
     /// A field of the request is invalid.
     #[error("{message}")]
     Invalid {

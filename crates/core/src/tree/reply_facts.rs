@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
+use crate::coded_message::{MessageArgs, RenderedMessage};
 use crate::ids::{NodeId, SessionId};
 use crate::json_facts::Fact;
 use crate::{json_facts, json_object};
@@ -60,6 +61,9 @@ impl ReplyFacts {
 pub struct SkippedModelRecord {
     pub model: String,
     pub code: String,
+    /// The arguments of the code; older records have none.
+    #[serde(default, skip_serializing_if = "MessageArgs::is_empty")]
+    pub args: MessageArgs,
     pub message: String,
     #[serde(flatten)]
     pub rest: Map<String, Value>,
@@ -91,6 +95,9 @@ pub struct ToolCallRecord {
 pub struct ReplyErrorRecord {
     /// One of the error codes of nodes.
     pub code: String,
+    /// The arguments of the code; older records have none.
+    #[serde(default, skip_serializing_if = "MessageArgs::is_empty")]
+    pub args: MessageArgs,
     pub message: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
@@ -148,9 +155,12 @@ pub struct ModelCallRecord {
     pub name: String,
     /// The node whose turn asked.
     pub node_id: NodeId,
-    /// Why there is no answer.
+    /// Why there is no answer, as one sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Why there is no answer; older records have only the sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<RenderedMessage>,
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -181,8 +191,10 @@ json_object! {
     ) {
         /// Its commands.
         text: Option<String> = "text",
-        /// Why there are none.
-        failure: Option<String> = "error",
+        /// Why there are none, as one sentence.
+        error: Option<String> = "error",
+        /// Why there are none; older records have only the sentence.
+        failure: Option<RenderedMessage> = "failure",
     }
 }
 
@@ -313,7 +325,7 @@ mod tests {
         assert_eq!(read.reply.model.as_deref(), Some("m"));
         assert!(read.seed.is_unknown() && read.reply.first_token_ms.is_unknown());
         assert_eq!(read.reply.cost.get().map(ToString::to_string).as_deref(), Some("0.0010"));
-        assert_eq!(read.values.as_ref().and_then(|values| values.failure.as_deref()), Some("it was stopped"));
+        assert_eq!(read.values.as_ref().and_then(|values| values.error.as_deref()), Some("it was stopped"));
         assert_eq!(read.rest.keys().collect::<Vec<_>>(), ["somebodyElses"]);
         assert_eq!(Map::from(read), stored);
     }

@@ -20,6 +20,7 @@ pub mod operation;
 pub mod pointer;
 mod problem;
 pub mod schema;
+mod value_kind;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -31,8 +32,9 @@ pub use fold::{fold, fold_incremental};
 pub use name_match::find_equivalent_name;
 pub use operation::{MalformedOperation, StateChange, StateOperation, WorldSection};
 pub use pointer::Pointer;
-pub use problem::{Problem, ProblemKind};
+pub use problem::{Problem, ProblemDetail, ProblemKind};
 pub use schema::{Schema, SchemaError, SchemaNode, SchemaSet};
+pub use value_kind::{LengthPhrase, QuotedValue, ValueKind, ValueKinds};
 
 /// The state at one node (`domain.md` 3): values of plugins (`vars`), active lore, the rolling summary and confirmed
 /// events. Derived: always equal to the fold of the operations from the root.

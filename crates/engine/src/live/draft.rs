@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use super::text_generation::{GenerationPhase, TextGeneration};
+use clotho_core::coded_message::RenderedMessage;
 use clotho_core::ids::{DraftId, UserId};
 
 /// How many finished drafts of one user are kept.
@@ -37,10 +38,8 @@ pub struct Draft {
 /// Why a draft failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DraftFailure {
-    /// An error code, as for failed nodes.
-    pub code: String,
-    /// The description, one sentence.
-    pub message: String,
+    /// What failed, with a code as for failed nodes.
+    pub failure: RenderedMessage,
     /// What the user can do about it.
     pub hint: String,
 }

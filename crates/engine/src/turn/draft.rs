@@ -19,7 +19,7 @@ use crate::turn::ask;
 use crate::turn::ask::macro_context::{GenerationTask, PromptPurpose};
 use crate::turn::ask::prompt_bounds::PromptBounds;
 use crate::turn::ask::trace::{self, BuiltPrompt};
-use crate::turn::machine::{ReplyEvent, ReplyFault, ReplyMachine};
+use crate::turn::machine::{PromptTexts, ReplyEvent, ReplyFailure, ReplyFault, ReplyMachine};
 use crate::turn::models::{ModelSelection, ReplyWriter};
 use crate::turn::reply::fallback::{self, FallbackRequest};
 use crate::turn::snapshot::{self, SnapshotQuery};
@@ -171,13 +171,13 @@ async fn write(parts: Arc<TurnServices>, job: DraftJob) {
         Ok(Err(error)) => Some(internal_fault(&draft, &error.to_string())),
         Err(_) => Some(internal_fault(&draft, "its task panicked")),
     };
-    let failed = fault.map(|ReplyFault { code, message, hint }| DraftFailure { code, message, hint });
+    let failed = fault.map(|ReplyFault { failure, hint }| DraftFailure { failure, hint });
     parts.live.end_draft(&draft, failed);
 }
 
 fn internal_fault(draft: &Draft, cause: &str) -> ReplyFault {
     tracing::error!(session = %draft.generation.session, "a draft could not be written: {cause}");
-    ReplyFault::new("internal", "the server failed while writing this draft", "try again")
+    ReplyFault::new(&ReplyFailure::Internal { text: "draft" }, "try again")
 }
 
 async fn stream(parts: &Arc<TurnServices>, job: DraftJob) -> Result<ReplyMachine, TurnError> {
@@ -256,11 +256,8 @@ fn too_long(kind: DraftKind, too_large: prompt::TokenOverflow, has_preset: bool)
         return runner::prompt_too_large(too_large, has_preset);
     }
     let prompt::TokenOverflow { needed, budget } = too_large;
-    let message =
-        format!("the messages take about {needed} tokens, and the model's context has {budget} for the prompt");
     ReplyFault::new(
-        "prompt_too_large",
-        message,
+        &ReplyFailure::PromptTooLarge { texts: PromptTexts::Messages, needed, budget },
         "summarise fewer messages at once, or choose a model with a longer context",
     )
 }

@@ -27,6 +27,7 @@ mod lore_test;
 pub mod machine;
 mod models;
 mod preview;
+mod problem;
 mod reply;
 mod requests;
 mod rules;
@@ -46,6 +47,7 @@ use tokio::runtime::Handle;
 use crate::live::LiveSessions;
 use clotho_config::Config;
 use clotho_core::clock::{Clock, IdGenerator};
+use clotho_core::coded_message::RenderedMessage;
 use clotho_core::ids::{DraftId, NodeId, SessionId, SummaryId, UserId};
 use clotho_core::tree::edit::TreeError;
 use clotho_plugin::{InstalledPlugins, ScriptHost};
@@ -72,6 +74,7 @@ pub use models::connections;
 pub use models::providers::ReplyCost;
 pub use models::token_counters::unusable_files;
 pub use models::{ModelCandidate, ModelRegistry, ModelSelection, ReplyWriter, SkippedModel, UnknownModelError};
+pub use problem::{ModelCallProblem, TurnProblem};
 pub use reply::autosave::SaveIntervals;
 pub use requests::{
     ContinueSpec, EditSpec, GenerationSpec, ImpersonateSpec, LoreTestSpec, MessageSpec, PluginChoice, PreviewSpec,
@@ -479,7 +482,7 @@ impl TurnEngine {
     }
 
     /// Returns whether the summarizer is working on a session, and its last problem.
-    pub fn summary_state(&self, session: SessionId) -> (bool, Option<String>) {
+    pub fn summary_state(&self, session: SessionId) -> (bool, Option<RenderedMessage>) {
         self.services.summarizer.state(session)
     }
 

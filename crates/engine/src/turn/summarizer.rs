@@ -13,8 +13,10 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, Semaphore};
 
+use crate::turn::problem::ModelCallProblem;
 use clotho_compat::prompt::recall::embed_prefix;
 use clotho_compat::prompt::{self, OutgoingMessage, PromptLine, summaries, tags};
+use clotho_core::coded_message::RenderedMessage;
 use clotho_core::ids::{NodeId, SessionId, SummaryId};
 use clotho_core::tree::{Session, SummaryMetadata};
 use clotho_store::{NewSummary, PathFilter, StoreError, StoreReader, StoredNode, StoredSession};
@@ -55,7 +57,7 @@ pub struct Summarizer {
     new: Mutex<Vec<SessionId>>,
     wake: Notify,
     /// The last problem of each session that has one.
-    problems: Mutex<HashMap<SessionId, String>>,
+    problems: Mutex<HashMap<SessionId, RenderedMessage>>,
     slots: Semaphore,
 }
 
@@ -76,12 +78,12 @@ impl Summarizer {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn problems(&self) -> MutexGuard<'_, HashMap<SessionId, String>> {
+    fn problems(&self) -> MutexGuard<'_, HashMap<SessionId, RenderedMessage>> {
         self.problems.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns whether a session is being summarised, and its last problem.
-    pub fn state(&self, session: SessionId) -> (bool, Option<String>) {
+    pub fn state(&self, session: SessionId) -> (bool, Option<RenderedMessage>) {
         let is_working = self.pending().contains_key(&session);
         (is_working, self.problems().get(&session).cloned())
     }
@@ -171,7 +173,7 @@ struct SummaryTask {
 }
 
 /// Makes one summary; returns `true` if there may be more to do.
-async fn summarize_step(parts: &Arc<TurnServices>, session: SessionId, leaf: NodeId) -> Result<bool, String> {
+async fn summarize_step(parts: &Arc<TurnServices>, session: SessionId, leaf: NodeId) -> Result<bool, RenderedMessage> {
     let read = move |reader: &mut StoreReader<'_>| Ok(reader.any_session(session)?.map(|held| held.session));
     let session = parts.store.read::<_, StoreError, _>(read).await.map_err(error_text)?;
     let Some(session) = session.filter(|session| session.summaries.is_on) else { return Ok(false) };
@@ -196,18 +198,21 @@ async fn summarize_step(parts: &Arc<TurnServices>, session: SessionId, leaf: Nod
     let metadata = SummaryMetadata { reply, ..SummaryMetadata::default() };
     let new = NewSummary { id: SummaryId::new(parts.ids.next(created)), level, rows, content, metadata, created };
     if new.content.is_empty() {
-        return Err("the model wrote nothing that may be told".to_owned());
+        return Err(RenderedMessage::new(&ModelCallProblem::HiddenAnswer {}));
     }
     parts.store.write(move |tx| tx.put_summary(id, &new)).await.map_err(error_text)?;
     Ok(true)
 }
 
-fn error_text(error: impl std::fmt::Display) -> String {
-    error.to_string()
+fn error_text(error: impl std::fmt::Display) -> RenderedMessage {
+    error.to_string().into()
 }
 
 /// Returns the model and its parameters. The session's parameters are only used for its own model.
-fn select_model(parts: &TurnServices, session: &Session) -> Result<(ModelSelection, Map<String, Value>), String> {
+fn select_model(
+    parts: &TurnServices,
+    session: &Session,
+) -> Result<(ModelSelection, Map<String, Value>), RenderedMessage> {
     let model = session.summaries.model.clone();
     let is_own = model.is_none();
     let generate = GenerationSpec { n: 1, model, params: Map::new(), character: None };

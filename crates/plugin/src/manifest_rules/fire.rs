@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::{ManifestRule, RuleCondition, RuleCounter, RuleTrigger, may_read, may_write, raw, text, variable_pointer};
 use crate::permission::Permission;
+use clotho_core::coded_messages;
 use clotho_core::world::condition::VariablePath;
 use clotho_core::world::{Pointer, Problem, SchemaSet, StateChange, StateOperation, World, WorldSection, fold, number};
 
@@ -60,6 +61,18 @@ pub struct RuleFiring {
     pub warnings: Vec<String>,
 }
 
+coded_messages! {
+    /// Why a rule of a manifest did not do its work.
+    pub enum RuleProblem {
+        /// Rules triggered each other too often.
+        #[error("the rule \"{rule}\" would have fired again; rules that make each other fire end here")]
+        RuleChain { rule: String } = "rule_chain",
+        /// The rule reads values of others without permission.
+        #[error("the rule \"{rule}\" reads what is not the plugin's own, and \"state.read:*\" is not granted")]
+        RulePermission { rule: String } = "rule_permission",
+    }
+}
+
 /// The result of running the rules of one plugin.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RulesOutcome {
@@ -72,17 +85,10 @@ pub struct RulesOutcome {
 }
 
 impl RulesOutcome {
-    /// Returns the problems to show: a stable word and a sentence each.
-    pub fn problem_messages(&self) -> Vec<(&'static str, String)> {
-        let cut = |rule: &String| {
-            let what = "would have fired again; rules that make each other fire end here";
-            ("rule_chain", format!("the rule \"{rule}\" {what}"))
-        };
-        let denied = |rule: &String| {
-            let why = "reads what is not the plugin's own, and \"state.read:*\" is not granted";
-            ("plugin_permission", format!("the rule \"{rule}\" {why}"))
-        };
-        self.cut.iter().map(cut).chain(self.denied.iter().map(denied)).collect()
+    /// Returns the problems to show.
+    pub fn rule_problems(&self) -> Vec<RuleProblem> {
+        let cut = self.cut.iter().map(|rule| RuleProblem::RuleChain { rule: rule.clone() });
+        cut.chain(self.denied.iter().map(|rule| RuleProblem::RulePermission { rule: rule.clone() })).collect()
     }
 }
 

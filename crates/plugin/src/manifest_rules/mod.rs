@@ -22,7 +22,7 @@ use clotho_core::world::condition::VariablePath;
 use clotho_core::world::{Condition, Pointer, StateOperation};
 
 pub(super) use check::{ambiguous_comparison, rule_warnings, undeclared_path};
-pub use fire::{RuleFiring, RuleInput, RulesOutcome, fire, firing_pointer};
+pub use fire::{RuleFiring, RuleInput, RuleProblem, RulesOutcome, fire, firing_pointer};
 pub(super) use raw::{RawRule, RuleOwner, rules};
 
 /// Prefix of a rule in records of what ran: `rule:<name>`.

@@ -101,9 +101,9 @@ fn apply_command(
     };
     for operation in made {
         let (mut found, at) = (fold(world, std::slice::from_ref(&operation), rules), kept.operations.len());
-        let is_out = |problem: &&Problem| matches!(problem.kind, ProblemKind::Refused | ProblemKind::NothingThere);
+        let is_out = |problem: &&Problem| matches!(problem.kind(), ProblemKind::Refused | ProblemKind::NothingThere);
         if let Some(problem) = found.iter().find(is_out) {
-            kept.skipped.push(describe_skip(command, &problem.message));
+            kept.skipped.push(describe_skip(command, &problem.to_string()));
             continue;
         }
         found.iter_mut().for_each(|problem| problem.operation = at);

@@ -250,6 +250,7 @@ impl PluginTestCase {
                 name: answer.name.clone(),
                 text: answer.text.clone(),
                 error: answer.error.clone(),
+                failure: None,
                 turn: answer.turn.unwrap_or(turn),
             }),
             ..HookCall::new(self.hook, world, Arc::clone(rules))

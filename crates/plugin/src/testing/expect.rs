@@ -153,9 +153,9 @@ impl ExpectationCheck {
             for warning in &outcome.warnings {
                 self.fail("no_warnings", "none", format!("{warning:?}"));
             }
-            let refused = outcome.problems.iter().filter(|problem| problem.kind == ProblemKind::Refused);
+            let refused = outcome.problems.iter().filter(|problem| problem.kind() == ProblemKind::Refused);
             for problem in refused {
-                self.fail("no_warnings", "none", format!("{}: {}", problem.path, problem.message));
+                self.fail("no_warnings", "none", format!("{}: {problem}", problem.path));
             }
         }
     }

@@ -30,7 +30,7 @@ impl CaseRunner<'_> {
             let set = StateOperation::new(root.child(key.as_str()), StateChange::Set(value), "", "");
             for problem in fold(&mut world, &[set], &self.rules) {
                 let keys = problem.path.below(root).unwrap_or_default();
-                odd.push(format!("no story has such a \"{name}\": {}{}", problem.message, self.key_suggestion(keys)));
+                odd.push(format!("no story has such a \"{name}\": {problem}{}", self.key_suggestion(keys)));
             }
         }
         odd

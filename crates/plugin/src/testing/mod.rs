@@ -268,8 +268,8 @@ fn put(world: &mut World, place: &Pointer, value: Value) {
 
 /// Returns warnings of operations that the schema refused: the rule does not do what its operations say.
 fn schema_refusals(outcome: &HookOutcome) -> Vec<String> {
-    let refused = outcome.problems.iter().filter(|problem| problem.kind == ProblemKind::Refused);
-    refused.map(|problem| format!("the schema refuses {}: {}", problem.path, problem.message)).collect()
+    let refused = outcome.problems.iter().filter(|problem| problem.kind() == ProblemKind::Refused);
+    refused.map(|problem| format!("the schema refuses {}: {problem}", problem.path)).collect()
 }
 
 /// Returns whether two runs propose the same. Reasons may differ, because they contain amounts.

@@ -63,7 +63,7 @@ impl CaseRunner<'_> {
             outcome.notes.extend(fired.notes.iter().cloned());
             outcome.warnings.extend(fired.warnings.iter().cloned());
         }
-        outcome.warnings.extend(ran.problem_messages().into_iter().map(|(_, message)| message));
+        outcome.warnings.extend(ran.rule_problems().iter().map(ToString::to_string));
         (ran, outcome)
     }
 }

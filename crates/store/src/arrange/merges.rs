@@ -64,7 +64,7 @@ impl Tx<'_> {
         let theirs: Vec<NodeRow> = theirs.into_iter().filter(|row| i64::from(row.depth) <= last).collect();
         let (theirs, ours) = (self.read_side(&theirs)?, self.read_side(&ours)?);
         if run.is_empty() && theirs.contains_all_of(&ours) {
-            return Err(TreeError::Conflict("all of that line is on this one already".into()).into());
+            return Err(TreeError::NothingToMerge.into());
         }
         // Plan the merge, then write one merge node or the copies of the run.
         let settled = plan_merge(&theirs, &ours, &run, wanted.resolve)?;

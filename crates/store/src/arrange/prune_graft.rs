@@ -25,9 +25,7 @@ impl Tx<'_> {
         let row = self.any_row(held, id)?;
         match row {
             Some(row) if !row.is_hidden => Ok(row),
-            Some(row) if row.fragment_n.is_some() => {
-                Err(TreeError::Conflict("that message lies in the stash: bring its fragment back first".into()).into())
-            }
+            Some(row) if row.fragment_n.is_some() => Err(TreeError::InStash.into()),
             _ => Err(TreeError::ReferenceNotFound { what: "the message", field }.into()),
         }
     }

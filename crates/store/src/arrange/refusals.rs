@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use clotho_core::coded_message::{CodedMessage, MessageArgs};
 use clotho_core::ids::NodeId;
 use clotho_core::world::{Pointer, ProblemKind, World, fold};
 
@@ -23,7 +24,11 @@ pub struct CopyRefusal {
     pub node: NodeId,
     /// The path in the state.
     pub path: Pointer,
-    /// One sentence for people.
+    /// Why it is refused, as a stable code with its arguments.
+    pub code: &'static str,
+    /// The arguments of the code.
+    pub args: MessageArgs,
+    /// One sentence for people, made from the code and its arguments.
     pub reason: String,
 }
 
@@ -71,8 +76,14 @@ impl Tx<'_> {
         })?;
         let problems = fold(Arc::make_mut(world), &delta.operations, &rules);
         let node = row_id(copy)?;
-        let told = problems.into_iter().filter(|problem| problem.kind == ProblemKind::Refused);
-        refused.extend(told.map(|problem| CopyRefusal { node, path: problem.path, reason: problem.message }));
+        let told = problems.into_iter().filter(|problem| problem.kind() == ProblemKind::Refused);
+        refused.extend(told.map(|problem| CopyRefusal {
+            node,
+            code: problem.code(),
+            args: problem.args(),
+            reason: problem.to_string(),
+            path: problem.path,
+        }));
         Ok(())
     }
 }

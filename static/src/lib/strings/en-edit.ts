@@ -18,11 +18,9 @@ export default {
   "moving.text": "Choose the message to place it below:",
   "moving.copy": "Choose the message to place the copy below:",
   "moving.gone": "The message to move is no longer in the story.",
-  "said.that message lies in the stash: bring its fragment back first":
-    "That message is in the stash. Put it back first.",
-  "said.all of that line is on this one already": "Nothing to merge. This branch already has everything.",
-  "said.there is nothing to look for: write at least one word that is not excluded":
-    "Enter a word to search for. So far there are only excluded words.",
+  "reason.in_stash": "That message is in the stash. Put it back first.",
+  "reason.nothing_to_merge": "Nothing to merge. This branch already has everything.",
+  "reason.empty": "Enter a word to search for. So far there are only excluded words.",
   "command.copyCancel": "Cancel copy",
   "stash.copyBelow": "Put a copy below a message…",
   "stories.text": "Choose a story. Then choose the message to place the copy below.",

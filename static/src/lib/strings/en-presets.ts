@@ -64,7 +64,7 @@ export default {
   "script.ofPreset": "{n} script of the preset|{n} scripts of the preset",
   "script.ofCard": "{n} script of the card|{n} scripts of the card",
   "script.look": "Show scripts",
-  "said.it is JSON, but no preset": "This JSON file is not a preset. Export the preset again.",
+  "reason.not_a_preset": "This JSON file is not a preset. Export the preset again.",
   "preset.kind.openai": "Chat completion",
   "preset.kind.textgen": "Text completion",
   "preset.kind.kobold": "KoboldAI",

@@ -63,17 +63,8 @@ export default {
   "message.broken": "A plugin failed here; the text stays|{n} plugins failed here; the text stays",
   "message.unkept": "The state was not updated; the text stays",
 
-  "problem.nothing_there": "There was nothing to remove:",
-  "problem.refused": "A value was rejected:",
-  "problem.plugin_off": "It is turned off in this story:",
-  "problem.rule_chain": "Its rules trigger each other without end:",
-  "problem.plugin_parse": "Its script has a syntax error:",
-  "problem.plugin_runtime": "Its script failed:",
-  "problem.plugin_limit": "Its script exceeded a limit:",
-  "problem.plugin_permission": "It lacks a permission:",
-  "problem.plugin_schema": "Its values do not match its schema:",
-
   "failure.provider_unreachable": "The model server cannot be reached.",
+  "failure.narrator_inactive": "The plugin that writes this story is turned off.",
   "failureHint.provider_unreachable":
     "Check that it is running. Check its base URL in the settings or in config.toml. Then try again.",
   "failure.provider_timeout": "The model server took too long.",

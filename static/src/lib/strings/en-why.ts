@@ -1,4 +1,4 @@
-// English for what a reply was made of, and for what the server says of model servers.
+// English for what a reply was made of.
 
 export default {
   "why.summarised": "Summary from the state, as sent with this reply:",
@@ -20,21 +20,6 @@ export default {
   "why.param.seed": "Seed",
   "why.param.stop": "Stop strings",
   "why.param.max_tokens": "Max tokens",
-  "served.misconfigured": "The settings of this model are wrong: {words}",
-  "served.unreachable": "The model server cannot be reached: {words}",
-  "served.timeout": "The model server did not answer within {words} s.",
-  "served.refused": "The model server refused the request ({status}): {words}",
-  "served.wait": "The model server’s rate limit is reached: {words}",
-  "served.failed": "The model server failed: {words}",
-  "served.failedAs": "The model server failed ({status}): {words}",
-  "served.resting":
-    "The model server failed {status} times in a row. Requests are paused for a while. Last error: {words}",
-  "served.garbled": "The model server’s answer is unreadable: {words}",
-  "served.cutOff": "The reply broke off.",
-  "served.resized": "The vectors of {words} have a new size.",
-  "served.refusedConnection": "connection refused",
-  "served.reset": "the connection was reset",
-  "served.noName": "the host name was not found",
   "why.asks": "Model calls by plugins",
   "why.heard": "Answer to “{name}”",
   "why.noAnswer": "No answer to “{name}”",

@@ -12,6 +12,7 @@ import type outside from "./en-outside.ts";
 import type overview from "./en-overview.ts";
 import type presets from "./en-presets.ts";
 import type presetEdit from "./en-preset-edit.ts";
+import type problems from "./en-problems.ts";
 import type recall from "./en-recall.ts";
 import type rules from "./en-rules.ts";
 import type settings from "./en-settings.ts";
@@ -36,6 +37,7 @@ export type Key =
   | keyof typeof overview
   | keyof typeof presets
   | keyof typeof presetEdit
+  | keyof typeof problems
   | keyof typeof recall
   | keyof typeof rules
   | keyof typeof settings

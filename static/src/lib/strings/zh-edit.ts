@@ -18,10 +18,9 @@ export default {
   "moving.text": "选一条消息，放到它下面：",
   "moving.copy": "选一条消息，把副本放到它下面：",
   "moving.gone": "要移动的消息已不在故事里。",
-  "said.that message lies in the stash: bring its fragment back first": "那条消息在暂存区里。请先放回去。",
-  "said.all of that line is on this one already": "没有可合并的内容，这条分支上都已经有了。",
-  "said.there is nothing to look for: write at least one word that is not excluded":
-    "请写一个要找的词，现在只有排除的词。",
+  "reason.in_stash": "那条消息在暂存区里。请先放回去。",
+  "reason.nothing_to_merge": "没有可合并的内容，这条分支上都已经有了。",
+  "reason.empty": "请写一个要找的词，现在只有排除的词。",
   "command.copyCancel": "取消复制",
   "stash.copyBelow": "把副本放到某条消息下面…",
   "stories.text": "选一个故事，再选一条消息，副本会放到它下面。",

@@ -58,7 +58,7 @@ export default {
   "script.ofPreset": "预设的 {n} 个脚本",
   "script.ofCard": "角色卡的 {n} 个脚本",
   "script.look": "查看脚本",
-  "said.it is JSON, but no preset": "这个 JSON 文件不是预设。请重新导出预设。",
+  "reason.not_a_preset": "这个 JSON 文件不是预设。请重新导出预设。",
   "preset.kind.openai": "聊天补全",
   "preset.kind.textgen": "文本补全",
   "preset.kind.kobold": "KoboldAI",

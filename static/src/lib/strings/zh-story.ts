@@ -63,17 +63,8 @@ export default {
   "message.broken": "这里有 {n} 个插件出错；文字不受影响",
   "message.unkept": "状态没有更新；文字不受影响",
 
-  "problem.nothing_there": "没有可移除的内容：",
-  "problem.refused": "有个值被拒绝：",
-  "problem.plugin_off": "它在这个故事里已停用：",
-  "problem.rule_chain": "它的规则不断互相触发：",
-  "problem.plugin_parse": "脚本有语法错误：",
-  "problem.plugin_runtime": "脚本出错：",
-  "problem.plugin_limit": "脚本超出限制：",
-  "problem.plugin_permission": "它缺少权限：",
-  "problem.plugin_schema": "它的值与 schema 不符：",
-
   "failure.provider_unreachable": "连不上模型服务器。",
+  "failure.narrator_inactive": "写这个故事的插件没有启用。",
   "failureHint.provider_unreachable": "请检查它是否在运行，以及设置或 config.toml 里的基础 URL。然后重试。",
   "failure.provider_timeout": "模型服务器超时。",
   "failure.provider_refused": "模型服务器拒绝了请求。",

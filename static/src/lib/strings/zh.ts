@@ -11,11 +11,11 @@ import outside from "./zh-outside.ts";
 import overview from "./zh-overview.ts";
 import presetEdit from "./zh-preset-edit.ts";
 import presets from "./zh-presets.ts";
+import problems from "./zh-problems.ts";
 import recall from "./zh-recall.ts";
 import rules from "./zh-rules.ts";
 import settings from "./zh-settings.ts";
 
-export { default as sentences } from "./zh-said.ts";
 import shelf from "./zh-shelf.ts";
 import spent from "./zh-spent.ts";
 import story from "./zh-story.ts";
@@ -36,6 +36,7 @@ export default {
   ...overview,
   ...presetEdit,
   ...presets,
+  ...problems,
   ...recall,
   ...rules,
   ...settings,

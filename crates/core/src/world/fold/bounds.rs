@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Pointer, ValueProblem, refused_problem};
+use super::{Pointer, ProblemDetail, ValueProblem};
 use crate::world::number;
 use crate::world::pointer::MAX_DEPTH;
 
@@ -14,35 +14,34 @@ const MAX_BYTES: usize = 1 << 20;
 pub(super) fn check(value: &Value, path: &Pointer) -> Result<(), ValueProblem> {
     let depth = depth_left(path)?;
     let mut bytes = MAX_BYTES;
-    walk(value, depth, &mut bytes).map_err(|what| refused_problem(path, what))
+    walk(value, depth, &mut bytes).map_err(|detail| ValueProblem::new(path, detail))
 }
 
 /// Refuses to move an existing value to a path at which it would be too deep.
 pub(super) fn check_depth(value: &Value, path: &Pointer) -> Result<(), ValueProblem> {
-    if is_at_most(value, depth_left(path)?) { Ok(()) } else { Err(refused_problem(path, TOO_DEEP)) }
+    if is_at_most(value, depth_left(path)?) { Ok(()) } else { Err(ValueProblem::new(path, TOO_DEEP)) }
 }
 
-const TOO_DEEP: &str = "the world would be deeper than 32 levels";
-const TOO_BIG: &str = "the value is bigger than 1 MiB";
-const NUMBER_OUT_OF_RANGE: &str = "numbers lie between 1e-308 and 1e308 in size";
+const TOO_DEEP: ProblemDetail = ProblemDetail::TooDeep { most: MAX_DEPTH };
+const TOO_LARGE: ProblemDetail = ProblemDetail::ValueTooLarge { mib: MAX_BYTES >> 20 };
 
 /// The JSON library marks numbers and raw texts with this prefix: a map with such a key is parsed as something else.
 const JSON_MARKER_PREFIX: &str = "$serde_json::private::";
-const RESERVED_KEY: &str = "what begins with \"$serde_json::private::\" cannot be a key";
+const RESERVED_KEY: ProblemDetail = ProblemDetail::ReservedKey { prefix: JSON_MARKER_PREFIX };
 
 fn depth_left(path: &Pointer) -> Result<usize, ValueProblem> {
     if path.keys().iter().any(|key| key.starts_with(JSON_MARKER_PREFIX)) {
-        return Err(refused_problem(path, RESERVED_KEY));
+        return Err(ValueProblem::new(path, RESERVED_KEY));
     }
-    MAX_DEPTH.checked_sub(path.keys().len()).ok_or_else(|| refused_problem(path, TOO_DEEP))
+    MAX_DEPTH.checked_sub(path.keys().len()).ok_or_else(|| ValueProblem::new(path, TOO_DEEP))
 }
 
-fn walk(value: &Value, depth: usize, bytes: &mut usize) -> Result<(), &'static str> {
+fn walk(value: &Value, depth: usize, bytes: &mut usize) -> Result<(), ProblemDetail> {
     match value {
         Value::Null | Value::Bool(_) => spend_bytes(bytes, 5),
         Value::Number(number) => {
             spend_bytes(bytes, number.as_str().len())?;
-            if number::is_within_reach(number) { Ok(()) } else { Err(NUMBER_OUT_OF_RANGE) }
+            if number::is_within_reach(number) { Ok(()) } else { Err(ProblemDetail::NumberOutOfReach {}) }
         }
         Value::String(text) => spend_bytes(bytes, text.len()),
         Value::Array(list) => {
@@ -71,7 +70,7 @@ fn is_at_most(value: &Value, depth: usize) -> bool {
     }
 }
 
-fn spend_bytes(bytes: &mut usize, cost: usize) -> Result<(), &'static str> {
-    *bytes = bytes.checked_sub(cost).ok_or(TOO_BIG)?;
+fn spend_bytes(bytes: &mut usize, cost: usize) -> Result<(), ProblemDetail> {
+    *bytes = bytes.checked_sub(cost).ok_or(TOO_LARGE)?;
     Ok(())
 }

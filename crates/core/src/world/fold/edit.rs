@@ -3,12 +3,11 @@
 use serde_json::{Map, Number, Value};
 
 use super::lookup::{LookupResult, PathLookup, look_up};
-use super::{
-    Pointer, SchemaSet, StateChange, ValueProblem, bounds, missing_problem, prototypes, refuse, refused_problem,
-};
+use super::{Pointer, ProblemDetail, SchemaSet, StateChange, ValueProblem, bounds, prototypes, refuse};
 use crate::world::number::{self, same};
 use crate::world::pointer::{index, step_mut};
-use crate::world::schema::{ValueConformer, ValueKind, count_phrase, preserves_read_only};
+use crate::world::schema::{ValueConformer, preserves_read_only};
+use crate::world::value_kind::{LengthPhrase, ValueKind};
 
 /// An operation in progress on a section.
 pub(super) struct SectionEdit<'w, 'r> {
@@ -26,7 +25,7 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
     /// Applies the whole change and returns notes, or changes nothing.
     pub fn apply(mut self, path: &Pointer, change: &StateChange) -> Result<Vec<ValueProblem>, ValueProblem> {
         if path.is_root() {
-            return refuse(path, "a delta never replaces the world: the path is empty");
+            return refuse(path, ProblemDetail::EmptyPath {});
         }
         self.check_not_computed(path, change)?;
         match change {
@@ -51,7 +50,7 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
         let base = match &sight.found {
             LookupResult::Value(Value::Number(base)) => base,
             LookupResult::Value(other) => {
-                return refuse(path, &format!("cannot add to {}", ValueKind::of(other).description()));
+                return refuse(path, ProblemDetail::CannotAdd { kind: ValueKind::of(other) });
             }
             LookupResult::Missing(depth) => match prototypes::prototype_at(self.rules, path, *depth) {
                 Some(Value::Number(begins)) => begins,
@@ -59,7 +58,8 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
             },
             LookupResult::Blocked(_) => &zero,
         };
-        let sum = number::add(base, amount).map_err(|too_big| refused_problem(path, &too_big.to_string()))?;
+        let sum = number::add(base, amount)
+            .map_err(|number::NumberTooLarge| ValueProblem::new(path, ProblemDetail::SumTooLarge {}))?;
         let before = matches!(sight.found, LookupResult::Value(_)).then(|| Value::Number(base.clone()));
         let told = self.notes.len();
         self.put(path, Value::Number(sum))?;
@@ -73,7 +73,7 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
     fn remove(&mut self, path: &Pointer) -> Result<(), ValueProblem> {
         let sight = look_up(self.section, self.rules, path);
         if !matches!(sight.found, LookupResult::Value(_)) {
-            self.notes.push(missing_problem(path, "nothing there to remove"));
+            self.notes.push(ValueProblem::new(path, ProblemDetail::NothingToRemove {}));
             return Ok(());
         }
         self.check_removable(path, &sight)?;
@@ -85,7 +85,7 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
         if let LookupResult::Value(there) = look_up(self.section, self.rules, path).found
             && !there.is_object()
         {
-            return refuse(path, &format!("cannot insert into {}", ValueKind::of(there).description()));
+            return refuse(path, ProblemDetail::CannotInsert { kind: ValueKind::of(there) });
         }
         let place = path.child(key);
         bounds::check(value, &place)?;
@@ -98,7 +98,7 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
         let list = match &sight.found {
             LookupResult::Value(Value::Array(list)) => list,
             LookupResult::Value(other) => {
-                return refuse(path, &format!("cannot append to {}", ValueKind::of(other).description()));
+                return refuse(path, ProblemDetail::CannotAppend { kind: ValueKind::of(other) });
             }
             LookupResult::Missing(_) | LookupResult::Blocked(_) => {
                 let begins = match &sight.found {
@@ -117,13 +117,13 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
         bounds::check(value, &place)?;
         sight.check_writable(path)?;
         if let Some(most) = sight.rule.node().and_then(|node| node.max_items()).filter(|most| list.len() >= *most) {
-            return refuse(path, &format!("may have at most {}", count_phrase(most, "value")));
+            return refuse(path, ProblemDetail::ListFull { most: LengthPhrase { count: most, of: "value" } });
         }
         let mut value = value.clone();
         let notes = &mut self.notes;
         ValueConformer::new(place.keys(), notes).conform_rule(sight.rule.step("", true), &mut value)?;
         if sight.rule.node().is_some_and(|node| node.is_unique()) && list.iter().any(|there| same(there, &value)) {
-            return refuse(path, "the value stands in it already");
+            return refuse(path, ProblemDetail::ValueInList {});
         }
         if let Some(Value::Array(list)) = self.value_mut(path.keys()) {
             list.push(value);
@@ -136,12 +136,12 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
         let position = match &sight.found {
             LookupResult::Value(Value::Array(list)) => list.iter().position(|there| same(there, value)),
             LookupResult::Value(other) => {
-                return refuse(path, &format!("cannot take from {}", ValueKind::of(other).description()));
+                return refuse(path, ProblemDetail::CannotTake { kind: ValueKind::of(other) });
             }
             LookupResult::Missing(_) | LookupResult::Blocked(_) => None,
         };
         let Some(position) = position else {
-            self.notes.push(missing_problem(path, "no such value to take"));
+            self.notes.push(ValueProblem::new(path, ProblemDetail::NoValueToTake {}));
             return Ok(());
         };
         let place = path.child(position.to_string());
@@ -154,12 +154,12 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
 
     fn move_value(&mut self, from: &Pointer, path: &Pointer) -> Result<(), ValueProblem> {
         let sight = look_up(self.section, self.rules, from);
-        let LookupResult::Value(value) = sight.found else { return refuse(from, "nothing there to move") };
+        let LookupResult::Value(value) = sight.found else { return refuse(from, ProblemDetail::NothingToMove {}) };
         if path == from {
             return Ok(());
         }
         if path.below(from).is_some() {
-            return refuse(path, "cannot move something into itself");
+            return refuse(path, ProblemDetail::MoveIntoItself {});
         }
         bounds::check_depth(value, path)?;
         self.check_removable(from, &sight)?;
@@ -179,7 +179,7 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
                 prototypes::fill_prototypes(sight.container, keys.last(), sight.rule, &mut value);
                 ValueConformer::new(keys, &mut self.notes).conform_rule(sight.rule, &mut value)?;
                 if sight.rule.node().is_some_and(|node| !preserves_read_only(node, old, &value)) {
-                    return refuse(path, "something in it is read-only and has its value");
+                    return refuse(path, ProblemDetail::ReadOnlyPart {});
                 }
                 check_unique(path, &sight, &value)?;
                 if let Some(place) = self.value_mut(keys) {
@@ -209,7 +209,7 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
         let place = if let StateChange::Insert { key, .. } = change { path.child(key) } else { path.clone() };
         let from = if let StateChange::Move { from } = change { Some(from) } else { None };
         match [Some(&place), from].into_iter().flatten().find(|place| self.rules.is_computed(place)) {
-            Some(place) => refuse(place, "it is computed: change what it follows from"),
+            Some(place) => refuse(place, ProblemDetail::Computed {}),
             None => Ok(()),
         }
     }
@@ -220,10 +220,11 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
         sight.check_writable(path)?;
         let Some(container) = sight.container else { return Ok(()) };
         match (sight.list, path.keys().last()) {
-            (Some((list, _)), _) if list.len() <= container.min_items() => {
-                refuse(path, &format!("its list needs at least {}", count_phrase(container.min_items(), "value")))
-            }
-            (None, Some(key)) if container.requires(key) => refuse(path, "it is required"),
+            (Some((list, _)), _) if list.len() <= container.min_items() => refuse(
+                path,
+                ProblemDetail::ListAtMinimum { least: LengthPhrase { count: container.min_items(), of: "value" } },
+            ),
+            (None, Some(key)) if container.requires(key) => refuse(path, ProblemDetail::Required {}),
             _ => Ok(()),
         }
     }
@@ -231,7 +232,7 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
     /// Refuses to replace or remove a value that contains a schema root, which only its own schema governs.
     fn check_holds_no_root(&self, path: &Pointer) -> Result<(), ValueProblem> {
         match self.rules.root_inside(path) {
-            Some(root) => refuse(path, &format!("it holds {root}, which has its own rules")),
+            Some(root) => refuse(path, ProblemDetail::HoldsRoot { root: root.to_string() }),
             None => Ok(()),
         }
     }
@@ -274,13 +275,13 @@ fn check_unique(path: &Pointer, sight: &PathLookup<'_, '_>, value: &Value) -> Re
         return Ok(());
     };
     let twice = list.iter().enumerate().any(|(position, there)| position != own && same(there, value));
-    if twice { refuse(path, "the value stands in the list already") } else { Ok(()) }
+    if twice { refuse(path, ProblemDetail::ValueElsewhereInList {}) } else { Ok(()) }
 }
 
 fn blocked_problem(path: &Pointer, depth: usize) -> ValueProblem {
     let (way, _) = path.keys().split_at_checked(depth).unwrap_or((path.keys(), &[]));
-    let what = "the way leads through something that is not a map, or past the end of a list";
-    ValueProblem { path: path.clone(), ..refused_problem(&Pointer::from_keys(way.iter().cloned()), what) }
+    let finding = ValueProblem::new(&Pointer::from_keys(way.iter().cloned()), ProblemDetail::Blocked {});
+    with_path(path, finding)
 }
 
 fn with_path(path: &Pointer, finding: ValueProblem) -> ValueProblem {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Pointer, SchemaSet, ValueProblem, refuse};
+use super::{Pointer, ProblemDetail, SchemaSet, ValueProblem, refuse};
 use crate::world::pointer::{index, step};
 use crate::world::schema::{SchemaNode, SchemaRule};
 
@@ -88,6 +88,6 @@ fn missing_rule<'r>(
 impl PathLookup<'_, '_> {
     /// Refuses to change an existing read-only value.
     pub fn check_writable(&self, path: &Pointer) -> Result<(), ValueProblem> {
-        if self.is_read_only { refuse(path, "it is read-only and has its value") } else { Ok(()) }
+        if self.is_read_only { refuse(path, ProblemDetail::ReadOnly {}) } else { Ok(()) }
     }
 }

@@ -21,8 +21,8 @@ mod tests;
 use serde_json::Value;
 
 use super::number::same;
-use super::schema::{PathName, ValueProblem};
-use super::{Pointer, Problem, ProblemKind, SchemaSet, StateChange, StateOperation, World, WorldSection};
+use super::schema::ValueProblem;
+use super::{Pointer, Problem, ProblemDetail, SchemaSet, StateChange, StateOperation, World, WorldSection};
 use edit::SectionEdit;
 
 /// Applies operations in order under the active schemas (`domain.md` 3.3, 3.4).
@@ -49,11 +49,11 @@ pub fn fold_incremental(world: &mut World, operations: &[StateOperation], rules:
             changed_paths(operation).for_each(|place| recompute::recompute_after(&mut world.vars, rules, place));
         }
         let findings = done.unwrap_or_else(|refusal| vec![refusal]);
-        problems.extend(findings.into_iter().map(|ValueProblem { kind, path, message }| Problem {
-            kind,
+        problems.extend(findings.into_iter().map(|ValueProblem { path, name, detail }| Problem {
             operation: position,
             path,
-            message,
+            name,
+            detail,
         }));
     }
     problems
@@ -70,9 +70,7 @@ fn apply(world: &mut World, operation: &StateOperation, rules: &SchemaSet) -> Re
     match operation.section {
         WorldSection::Vars => SectionEdit::new(&mut world.vars, rules).apply(path, change),
         WorldSection::Lore => match change {
-            StateChange::Add(_) | StateChange::Move { .. } => {
-                refuse(path, "lore takes set, remove, insert, append and take only")
-            }
+            StateChange::Add(_) | StateChange::Move { .. } => refuse(path, ProblemDetail::LoreOperation {}),
             _ => SectionEdit::new(&mut world.lore, &SchemaSet::default()).apply(path, change),
         },
         WorldSection::Summary => summary(&mut world.summary, path, change),
@@ -87,7 +85,7 @@ fn summary(summary: &mut String, path: &Pointer, change: &StateChange) -> Result
             summary.clone_from(text);
             Ok(Vec::new())
         }
-        _ => refuse(path, "the summary is one text: only set with an empty path"),
+        _ => refuse(path, ProblemDetail::SummaryOperation {}),
     }
 }
 
@@ -103,25 +101,12 @@ fn events(events: &mut Vec<Value>, path: &Pointer, change: &StateChange) -> Resu
                 events.remove(position);
                 Ok(Vec::new())
             }
-            None => Ok(vec![missing_problem(path, "no such event to take")]),
+            None => Ok(vec![ValueProblem::new(path, ProblemDetail::NoEventToTake {})]),
         },
-        _ => refuse(path, "the events are one list: only append and take with an empty path"),
+        _ => refuse(path, ProblemDetail::EventsOperation {}),
     }
 }
 
-fn refused_problem(path: &Pointer, what: &str) -> ValueProblem {
-    new_problem(ProblemKind::Refused, path, what)
-}
-
-fn refuse<T>(path: &Pointer, what: &str) -> Result<T, ValueProblem> {
-    Err(refused_problem(path, what))
-}
-
-fn missing_problem(path: &Pointer, what: &str) -> ValueProblem {
-    new_problem(ProblemKind::NothingThere, path, what)
-}
-
-fn new_problem(kind: ProblemKind, path: &Pointer, what: &str) -> ValueProblem {
-    let message = if path.is_root() { what.to_owned() } else { format!("{}: {what}", PathName(path.keys())) };
-    ValueProblem { kind, path: path.clone(), message }
+fn refuse<T>(path: &Pointer, detail: ProblemDetail) -> Result<T, ValueProblem> {
+    Err(ValueProblem::new(path, detail))
 }

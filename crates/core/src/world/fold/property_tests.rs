@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Number, Value, json};
 
 use super::*;
+use crate::world::ProblemKind;
 use crate::world::Schema;
 
 fn schema() -> Value {
@@ -204,7 +205,7 @@ proptest! {
         for operation in &operations {
             let before = world.clone();
             let problems = fold(&mut world, std::slice::from_ref(operation), &rules);
-            let undone = problems.iter().any(|p| matches!(p.kind, ProblemKind::Refused | ProblemKind::NothingThere));
+            let undone = problems.iter().any(|p| matches!(p.kind(), ProblemKind::Refused | ProblemKind::NothingThere));
             if undone {
                 prop_assert_eq!(problems.len(), 1);
                 prop_assert_eq!(bytes(&world), bytes(&before), "{:?}", operation);

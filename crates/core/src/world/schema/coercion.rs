@@ -3,7 +3,8 @@
 
 use serde_json::{Number, Value};
 
-use super::node::{SchemaNode, ValueKind};
+use super::ValueKind;
+use super::node::SchemaNode;
 use crate::world::find_equivalent_name;
 
 /// Fixes unambiguous type errors in a value and everything inside it.

@@ -2,8 +2,9 @@
 
 use serde_json::{Number, Value};
 
+use super::ValueKind;
 use super::keywords::suggestion;
-use super::node::{SchemaNode, ValueKind};
+use super::node::SchemaNode;
 use crate::world::condition::{Comparison, VariablePath, to_number};
 use crate::world::number::{compare, same};
 

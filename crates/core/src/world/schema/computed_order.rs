@@ -145,12 +145,9 @@ fn check_field(top: &SchemaNode, one: &ComputedField) -> Result<(), SchemaError>
         let mut notes = Vec::new();
         let refused = ValueConformer::new(std::slice::from_ref(&one.key), &mut notes)
             .conform_node(&one.node, &mut written.clone());
-        let finding = refused.err().or_else(|| notes.into_iter().find(|note| note.kind != ProblemKind::NothingThere));
+        let finding = refused.err().or_else(|| notes.into_iter().find(|note| note.kind() != ProblemKind::NothingThere));
         if let Some(finding) = finding {
-            return Err(error_at(
-                &place,
-                &format!("\"x-computed\" may come to what breaks its own schema: {}", finding.message),
-            ));
+            return Err(error_at(&place, &format!("\"x-computed\" may come to what breaks its own schema: {finding}")));
         }
     }
     Ok(())

@@ -5,27 +5,36 @@ use std::fmt;
 
 use serde_json::{Map, Number, Value};
 
-use super::node::{LengthRange, NumberBound, SchemaNode, SchemaRule, ValueKind};
-use crate::world::{Pointer, ProblemKind, number, pointer};
+use super::ValueKind;
+use super::node::{LengthRange, NumberBound, SchemaNode, SchemaRule};
+use crate::world::problem::{place_name, write_sentence};
+use crate::world::value_kind::{LengthPhrase, QuotedValue, ValueKinds};
+use crate::world::{Pointer, ProblemDetail, ProblemKind, number};
 
 /// One note or refusal about a value.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::world) struct ValueProblem {
-    pub kind: ProblemKind,
     pub path: Pointer,
-    pub message: String,
+    /// The name of the place in messages.
+    pub name: String,
+    pub detail: ProblemDetail,
 }
 
-/// The name of a path in messages: its last key, or a list's name with the position.
-pub(in crate::world) struct PathName<'k>(pub &'k [String]);
+impl ValueProblem {
+    /// Returns a problem at a place.
+    pub fn new(path: &Pointer, detail: ProblemDetail) -> Self {
+        Self { path: path.clone(), name: place_name(path.keys()), detail }
+    }
 
-impl fmt::Display for PathName<'_> {
+    /// Returns the kind of the problem.
+    pub fn kind(&self) -> ProblemKind {
+        self.detail.kind()
+    }
+}
+
+impl fmt::Display for ValueProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            [] => f.write_str("the world"),
-            [.., list, position] if pointer::index(position).is_some() => write!(f, "{list}/{position}"),
-            [.., key] => f.write_str(key),
-        }
+        write_sentence(f, &self.name, &self.detail)
     }
 }
 
@@ -46,7 +55,7 @@ impl<'n> ValueConformer<'n> {
         match spot {
             SchemaRule::Unrestricted => Ok(()),
             SchemaRule::Node(node) => self.value(node, value),
-            SchemaRule::Forbidden => Err(self.refusal("no such key may stand here")),
+            SchemaRule::Forbidden => Err(self.finding(ProblemDetail::ForbiddenKey {})),
         }
     }
 
@@ -78,17 +87,24 @@ impl<'n> ValueConformer<'n> {
         }
         if node.is_integral() && !number::is_integer(value) {
             let whole = number::round(value);
-            self.note(ProblemKind::Rounded, format!("{value} is not whole, rounded to {whole}"));
+            self.note(ProblemDetail::Rounded { value: value.clone(), whole: whole.clone() });
             *value = whole;
         }
         for (bound, side) in [(&node.low, "below"), (&node.high, "above")] {
             let Some(bound) = bound.as_ref().filter(|bound| bound.is_broken_by(value, side)) else { continue };
+            let is_low = side == "below";
+            let (value_now, limit) = (value.clone(), bound.number.clone());
             if bound.exclusive {
-                let opposite = if side == "below" { "above" } else { "below" };
-                return Err(self.refusal(&format!("{value} is not {opposite} {}", bound.number)));
+                return Err(self.finding(match is_low {
+                    true => ProblemDetail::NotAbove { value: value_now, bound: limit },
+                    false => ProblemDetail::NotBelow { value: value_now, bound: limit },
+                }));
             }
-            self.note(ProblemKind::Clamped, format!("{value} is {side} {0}, kept at {0}", bound.number));
-            *value = bound.number.clone();
+            *value = limit.clone();
+            self.note(match is_low {
+                true => ProblemDetail::BelowRange { value: value_now, bound: limit },
+                false => ProblemDetail::AboveRange { value: value_now, bound: limit },
+            });
         }
         Ok(())
     }
@@ -97,8 +113,8 @@ impl<'n> ValueConformer<'n> {
         if node.kinds.is_empty() || node.kinds.iter().any(|kind| kind.admits(value)) {
             return Ok(());
         }
-        let expected: Vec<&str> = node.kinds.iter().map(|kind| kind.description()).collect();
-        Err(self.refusal(&format!("{} is not {}", quote_value(value), expected.join(" or "))))
+        let kinds = ValueKinds(node.kinds.clone());
+        Err(self.finding(ProblemDetail::WrongType { value: QuotedValue::new(value), kinds }))
     }
 
     fn choice(&self, node: &SchemaNode, value: &Value) -> Result<(), ValueProblem> {
@@ -107,48 +123,50 @@ impl<'n> ValueConformer<'n> {
         else {
             return Ok(());
         };
-        let listed: Vec<String> = choices.iter().take(12).map(quote_value).collect();
+        let listed: Vec<String> = choices.iter().take(12).map(|choice| QuotedValue::new(choice).to_string()).collect();
         let more = if choices.len() > listed.len() { ", …" } else { "" };
-        Err(self.refusal(&format!("{} is none of {}{more}", quote_value(value), listed.join(", "))))
+        let choices = listed.join(", ") + more;
+        Err(self.finding(ProblemDetail::NotAChoice { value: QuotedValue::new(value), choices }))
     }
 
     fn text(&self, node: &SchemaNode, text: &str) -> Result<(), ValueProblem> {
-        self.check_length(node.text, || text.chars().count(), "character")?;
+        // Counting the characters of a long text takes time, so texts without limits are not counted.
+        let is_limited = node.text.least.is_some() || node.text.most.is_some();
+        if is_limited && let Some(broken) = broken_length(node.text, text.chars().count(), "character") {
+            return Err(self.finding(match broken {
+                BrokenLength::Short { count, least } => ProblemDetail::TextTooShort { count, least },
+                BrokenLength::Long { count, most } => ProblemDetail::TextTooLong { count, most },
+            }));
+        }
         match &node.pattern {
             Some(pattern) if !pattern.is_match(text) => {
-                Err(self.refusal(&format!("{} does not match {}", quote_text(text), pattern.as_str())))
+                let pattern = pattern.as_str().to_owned();
+                Err(self.finding(ProblemDetail::NoMatch { value: QuotedValue::text(text), pattern }))
             }
             _ => Ok(()),
         }
     }
 
-    fn check_length(&self, span: LengthRange, count: impl FnOnce() -> usize, of: &str) -> Result<(), ValueProblem> {
-        if span.least.is_none() && span.most.is_none() {
-            return Ok(());
-        }
-        let count = count();
-        match (span.least.filter(|least| count < *least), span.most.filter(|most| count > *most)) {
-            (Some(least), _) => Err(self.refusal(&format!("has {count}, needs at least {}", count_phrase(least, of)))),
-            (_, Some(most)) => Err(self.refusal(&format!("has {count}, may have at most {}", count_phrase(most, of)))),
-            (None, None) => Ok(()),
-        }
-    }
-
     fn list(&mut self, node: &SchemaNode, list: &mut [Value]) -> Result<(), ValueProblem> {
-        self.check_length(node.length, || list.len(), "value")?;
+        if let Some(broken) = broken_length(node.length, list.len(), "value") {
+            return Err(self.finding(match broken {
+                BrokenLength::Short { count, least } => ProblemDetail::ListTooShort { count, least },
+                BrokenLength::Long { count, most } => ProblemDetail::ListTooLong { count, most },
+            }));
+        }
         if let Some(items) = &node.items {
             for (position, value) in list.iter_mut().enumerate() {
                 self.inside(position.to_string(), |inner| inner.value(items, value))?;
             }
         }
         let twice = if node.unique { first_duplicate(list) } else { None };
-        twice.map_or(Ok(()), |value| Err(self.refusal(&format!("{} stands in it twice", quote_value(value)))))
+        twice.map_or(Ok(()), |value| Err(self.finding(ProblemDetail::ValueTwice { value: QuotedValue::new(value) })))
     }
 
     fn map(&mut self, node: &SchemaNode, map: &mut Map<String, Value>) -> Result<(), ValueProblem> {
         let is_computed = |key: &str| node.properties.get(key).is_some_and(|child| child.is_computed());
         if let Some(missing) = node.required.iter().find(|key| !map.contains_key(*key) && !is_computed(key)) {
-            return Err(self.refusal(&format!("\"{missing}\" is missing")));
+            return Err(self.finding(ProblemDetail::MissingKey { key: missing.clone() }));
         }
         for (key, value) in map {
             match node.rule_for(key) {
@@ -170,17 +188,26 @@ impl<'n> ValueConformer<'n> {
         Ok(())
     }
 
-    fn note(&mut self, kind: ProblemKind, what: String) {
-        self.notes.push(self.finding(kind, &what));
+    fn note(&mut self, detail: ProblemDetail) {
+        self.notes.push(self.finding(detail));
     }
 
-    fn refusal(&self, what: &str) -> ValueProblem {
-        self.finding(ProblemKind::Refused, what)
+    fn finding(&self, detail: ProblemDetail) -> ValueProblem {
+        ValueProblem::new(&Pointer::from_keys(self.trail.iter().cloned()), detail)
     }
+}
 
-    fn finding(&self, kind: ProblemKind, what: &str) -> ValueProblem {
-        let message = format!("{}: {what}", PathName(&self.trail));
-        ValueProblem { kind, path: Pointer::from_keys(self.trail.iter().cloned()), message }
+/// A length outside of its range, and the bound that it breaks.
+enum BrokenLength {
+    Short { count: usize, least: LengthPhrase },
+    Long { count: usize, most: LengthPhrase },
+}
+
+fn broken_length(range: LengthRange, count: usize, of: &'static str) -> Option<BrokenLength> {
+    match (range.least.filter(|least| count < *least), range.most.filter(|most| count > *most)) {
+        (Some(least), _) => Some(BrokenLength::Short { count, least: LengthPhrase { count: least, of } }),
+        (None, Some(most)) => Some(BrokenLength::Long { count, most: LengthPhrase { count: most, of } }),
+        (None, None) => None,
     }
 }
 
@@ -218,23 +245,4 @@ fn first_duplicate(list: &[Value]) -> Option<&Value> {
             if let Value::Number(number) = value { number::canonical_number(number) } else { value.to_string() };
         !seen.insert(spelled)
     })
-}
-
-/// Formats a count: "1 value", "2 values".
-pub(in crate::world) fn count_phrase(count: usize, of: &str) -> String {
-    if count == 1 { format!("1 {of}") } else { format!("{count} {of}s") }
-}
-
-/// Formats a value for a message.
-fn quote_value(value: &Value) -> String {
-    match value {
-        Value::String(text) => quote_text(text),
-        Value::Array(_) | Value::Object(_) => ValueKind::of(value).description().to_owned(),
-        plain => plain.to_string(),
-    }
-}
-
-fn quote_text(text: &str) -> String {
-    let cut: String = text.chars().take(40).collect();
-    if cut.len() < text.len() { format!("\"{cut}…\"") } else { format!("\"{cut}\"") }
 }

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::SchemaError;
+use super::ValueKind;
 use super::keywords;
-use super::node::ValueKind;
 use super::subschemas;
 use crate::world::Pointer;
 

@@ -35,11 +35,12 @@ use serde_json::{Map, Value};
 
 use super::{Pointer, canonical};
 
+pub use super::value_kind::ValueKind;
 pub use comparison_check::{TWO_VALUES, is_bare_variable};
 pub(super) use computed_order::{ComputedField, SchemaStep, resolve_variable};
-pub(super) use conform::{PathName, ValueConformer, ValueProblem, count_phrase, preserves_read_only};
+pub(super) use conform::{ValueConformer, ValueProblem, preserves_read_only};
+pub use node::SchemaNode;
 pub(super) use node::SchemaRule;
-pub use node::{SchemaNode, ValueKind};
 pub use schema_set::SchemaSet;
 
 /// The error for an unusable schema.
@@ -145,10 +146,8 @@ impl Schema {
         coercion::coerce(self.top(), value);
         let found = conform::ValueConformer::new(&[], &mut Vec::new()).value(self.top(), value);
         found.map_err(|finding| match finding.path.keys() {
-            // The value is in no world, so the message must not mention one.
-            [] => finding.message.trim_start_matches("the world: ").to_owned(),
-            [_] => finding.message,
-            _ => format!("{}: {}", finding.path, finding.message),
+            [] | [_] => finding.to_string(),
+            _ => format!("{}: {finding}", finding.path),
         })
     }
 
@@ -178,7 +177,7 @@ impl Schema {
         let above = keys.split_last().and_then(|(_, above)| self.at(above));
         let begins = above.is_some_and(SchemaNode::has_prototypes) || node.has_prototypes();
         let findings = notes.into_iter().chain(refused.filter(|_| !begins));
-        findings.map(|finding| finding.message).collect()
+        findings.map(|finding| finding.to_string()).collect()
     }
 
     /// Returns the declared leaves in document order, with their paths from the root. A leaf declares no properties

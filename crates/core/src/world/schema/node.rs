@@ -7,74 +7,7 @@ use regex::Regex;
 use serde_json::{Map, Number, Value};
 
 use super::computed::ComputedExpr;
-use crate::world::{Condition, number, pointer};
-
-/// A JSON type of a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ValueKind {
-    Null,
-    Boolean,
-    /// A number without a fraction, including `1.0`.
-    Integer,
-    Number,
-    String,
-    Array,
-    Object,
-}
-
-impl ValueKind {
-    /// Returns the word used in a schema.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Null => "null",
-            Self::Boolean => "boolean",
-            Self::Integer => "integer",
-            Self::Number => "number",
-            Self::String => "string",
-            Self::Array => "array",
-            Self::Object => "object",
-        }
-    }
-
-    /// Returns the phrase used in messages.
-    pub(in crate::world) fn description(self) -> &'static str {
-        match self {
-            Self::Null => "null",
-            Self::Boolean => "true or false",
-            Self::Integer => "a whole number",
-            Self::Number => "a number",
-            Self::String => "a text",
-            Self::Array => "a list",
-            Self::Object => "a map",
-        }
-    }
-
-    /// Returns whether values of this type contain no other values.
-    pub(super) fn is_plain(self) -> bool {
-        !matches!(self, Self::Array | Self::Object)
-    }
-
-    /// Returns whether a value is of this type.
-    pub(super) fn admits(self, value: &Value) -> bool {
-        match (self, value) {
-            (Self::Integer, Value::Number(number)) => number::is_integer(number),
-            (Self::Integer, _) => false,
-            (kind, value) => kind == Self::of(value),
-        }
-    }
-
-    /// Returns the type of a value; any number is `Number`.
-    pub(in crate::world) fn of(value: &Value) -> Self {
-        match value {
-            Value::Null => Self::Null,
-            Value::Bool(_) => Self::Boolean,
-            Value::Number(_) => Self::Number,
-            Value::String(_) => Self::String,
-            Value::Array(_) => Self::Array,
-            Value::Object(_) => Self::Object,
-        }
-    }
-}
+use crate::world::{Condition, ValueKind, pointer};
 
 /// One bound of a number range.
 #[derive(Debug, Clone)]

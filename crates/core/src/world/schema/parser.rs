@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use serde_json::{Map, Number, Value};
 
+use super::ValueKind;
 use super::computed::ComputedExpr;
 use super::conform::ValueConformer;
-use super::node::{AdditionalProperties, NumberBound, SchemaNode, ValueKind, ValueVisibility};
+use super::node::{AdditionalProperties, NumberBound, SchemaNode, ValueVisibility};
 use super::{SchemaError, keywords};
 use crate::world::{Condition, Pointer, canonical, number};
 
@@ -319,7 +320,7 @@ fn prototype(node: &SchemaNode, begins: &Value, at: &SchemaPath<'_>) -> Result<M
             .conform_rule(like.rule_for(key), &mut value.clone())
             .err();
         if let Some(finding) = refused.into_iter().chain(notes).next() {
-            return at.fail(format!("it breaks the schema of an entry: {}", finding.message));
+            return at.fail(format!("it breaks the schema of an entry: {finding}"));
         }
         if like.properties.get(key).is_some_and(|child| child.is_computed()) {
             return at.fail("it is computed");
@@ -372,7 +373,7 @@ fn check_default(node: &SchemaNode, default: &Value, at: &SchemaPath<'_>) -> Res
     let mut notes = Vec::new();
     let refused = ValueConformer::new(&["default".to_owned()], &mut notes).value(node, &mut default.clone()).err();
     match refused.into_iter().chain(notes).next() {
-        Some(finding) => at.fail(format!("the default breaks its own schema: {}", finding.message)),
+        Some(finding) => at.fail(format!("the default breaks its own schema: {finding}")),
         None => Ok(()),
     }
 }

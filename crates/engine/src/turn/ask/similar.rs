@@ -67,8 +67,9 @@ pub fn find_similar(
     let by: Vec<&str> =
         [("vectors", has_vectors), ("words", !is_whole)].iter().filter(|by| by.1).map(|by| by.0).collect();
     let mut told = json!({"by": by, "looked": looked, "found": near.len()});
-    if let (Some(problem), Some(told)) = (cue.lore.problem.as_deref(), told.as_object_mut()) {
-        told.insert("problem".into(), problem.into());
+    if let (Some(problem), Some(told)) = (cue.lore.problem.as_ref(), told.as_object_mut()) {
+        told.insert("problem".into(), problem.message.as_str().into());
+        told.insert("failure".into(), problem.to_json());
     }
     Ok(SimilarEntries { near, told: Some(told) })
 }

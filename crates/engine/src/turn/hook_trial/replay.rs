@@ -318,7 +318,7 @@ mod tests {
     }
 
     fn old() -> Delta {
-        let note = |plugin: &str, text: &str| NodeNote { plugin: plugin.into(), text: text.into() };
+        let note = |plugin: &str, text: &str| NodeNote::of_plugin(plugin, text);
         Delta {
             operations: vec![op("server", 0), op("a", 1), op("b", 2), op("b", 3), op("b", 4), op("c", 5)],
             runs: vec![
@@ -361,7 +361,7 @@ mod tests {
         let new = Delta {
             operations: vec![op("b", 9)],
             runs: vec![json!({"plugin": "b", "hook": "on_reply", "ops": 1, "notes": 1})],
-            notes: vec![NodeNote { plugin: "b".into(), text: "new".into() }],
+            notes: vec![NodeNote::of_plugin("b", "new")],
             ..Delta::default()
         };
         let renewed = part.with_replacement(&delta, new.clone());

@@ -7,17 +7,20 @@
 //!     any state: cancelled, failed, timed out -> over
 //! ```
 
+mod fault;
 mod prefix_filter;
 
 use serde_json::Number;
 
 use crate::turn::tools::text_tools::TextToolParser;
 use clotho_core::clock::Time;
-use clotho_core::tree::reply_facts::{ReplyErrorRecord, TokenCount, ToolCallRecord};
+use clotho_core::tree::reply_facts::{TokenCount, ToolCallRecord};
 use clotho_core::tree::{ReplyFacts, Status};
 use clotho_provider::{FinishReason, Frame, ToolCall, Usage};
 
 use prefix_filter::PrefixFilter;
+
+pub use fault::{EmptyReplyReason, PromptTexts, ReplyFailure, ReplyFault, cancelled_before_text, provider_message};
 
 /// An input of the machine.
 #[derive(Debug, Clone)]
@@ -45,35 +48,6 @@ pub enum ReplyAction {
     CallTools,
     /// The reply is over: run the rules if [`ReplyMachine::runs_rules`], then commit.
     Finish,
-}
-
-/// The reason why a reply failed: a stable code, a message and a hint.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReplyFault {
-    /// An error code of nodes.
-    pub code: String,
-    /// One sentence, with the provider's own words if there are any.
-    pub message: String,
-    /// What the user can do.
-    pub hint: String,
-}
-
-impl ReplyFault {
-    /// Creates a fault from its parts.
-    pub fn new(code: &str, message: impl Into<String>, hint: &str) -> Self {
-        Self { code: code.to_owned(), message: message.into(), hint: hint.to_owned() }
-    }
-
-    /// Returns the form in which metadata and traces keep it.
-    pub fn to_record(&self) -> ReplyErrorRecord {
-        let Self { code, message, hint } = self.clone();
-        ReplyErrorRecord { code, message, hint: Some(hint), ..ReplyErrorRecord::default() }
-    }
-}
-
-/// The fault of a reply that was cancelled before it had any text.
-pub fn cancelled_before_text() -> ReplyFault {
-    ReplyFault::new("cancelled", "the reply was stopped before any text came", "ask again")
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -224,19 +198,19 @@ impl ReplyMachine {
         match &self.finish {
             Some(FinishReason::ContentFilter(words)) => {
                 let hint = "say it otherwise, or choose another model";
-                ReplyFault::new("provider_refused", format!("the model server held the reply back: {words}"), hint)
+                ReplyFault::new(&ReplyFailure::HeldBack { words: words.to_string() }, hint)
             }
             _ if self.prefix_len > 0 => {
                 let hint = "the text may be whole as it is: ask again, choose another model, or write the next message";
-                ReplyFault::new("empty_reply", "the model added nothing to the text", hint)
+                empty_fault(EmptyReplyReason::NothingAdded, hint)
             }
             _ if !(self.calls.is_empty() && self.pending_calls.is_empty()) => {
                 let hint = "try again, choose another model, or switch the plugin's tools off for this one";
-                ReplyFault::new("empty_reply", "the model called tools again and again and wrote no text", hint)
+                empty_fault(EmptyReplyReason::OnlyTools, hint)
             }
             _ => {
                 let hint = "try again, or choose another model";
-                ReplyFault::new("empty_reply", "the model answered without any text", hint)
+                empty_fault(EmptyReplyReason::NoText, hint)
             }
         }
     }
@@ -400,9 +374,14 @@ fn add_usage(one: Option<Usage>, other: Option<Usage>) -> Option<Usage> {
     })
 }
 
+fn empty_fault(reason: EmptyReplyReason, hint: &str) -> ReplyFault {
+    ReplyFault::new(&ReplyFailure::EmptyReply { reason }, hint)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clotho_provider::ProviderFailure;
     use proptest::prelude::*;
     use serde_json::{Map, Value, json};
 
@@ -457,7 +436,8 @@ mod tests {
         silent.allow_tools(0, false);
         silent.on(wants(), Time(1));
         silent.on(ReplyEvent::Ended, Time(1));
-        let fault = silent.fault().map(|fault| (fault.code.as_str(), fault.message.contains("called tools")));
+        let fault =
+            silent.fault().map(|fault| (fault.failure.code.as_str(), fault.failure.message.contains("called tools")));
         assert_eq!(fault, Some(("empty_reply", true)));
     }
 
@@ -521,7 +501,7 @@ mod tests {
     /// S4-29: a fault keeps what arrived and says why.
     #[test]
     fn machine_failed_reply_keeps_text_and_fault() {
-        let fault = ReplyFault::new("cut_off", "the stream was cut", "try again");
+        let fault = ReplyFault::from(&ProviderFailure::CutOff);
         for (events, code) in [
             (vec![text("Half"), ReplyEvent::Failed(fault)], "cut_off"),
             (vec![ReplyEvent::Ended], "empty_reply"),
@@ -602,7 +582,7 @@ mod tests {
             1 => Just(ReplyEvent::Frame(Frame::Finish(FinishReason::Length))),
             1 => Just(ReplyEvent::Ended),
             1 => Just(ReplyEvent::Cancelled),
-            1 => Just(ReplyEvent::Failed(ReplyFault::new("cut_off", "the stream was cut", "try again"))),
+            1 => Just(ReplyEvent::Failed(ReplyFault::from(&ProviderFailure::CutOff))),
         ]
     }
 

@@ -14,15 +14,18 @@ pub(super) mod token_counters;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::keyring::Keyring;
+use crate::turn::machine::{ReplyFailure, provider_message};
 use clotho_compat::prompt::TokenMeasure;
 use clotho_config::{Config, ConfigError, ModelAlias, ToolMode};
 use clotho_core::clock::Time;
+use clotho_core::coded_message::RenderedMessage;
 use clotho_core::tree::reply_facts::SkippedModelRecord;
 use clotho_plugin::{Hook, InstalledPlugins, LoadedPlugin};
 use clotho_provider::{Embedder, ProviderClient, ProviderFailure, Usage};
 use clotho_store::ConnectedProvider;
 
 use providers::{ProviderEntry, ReplyCost};
+use serde_json::Map;
 
 /// The time for which a model list is valid, in milliseconds.
 const LEARN_AGAIN_MS: u64 = 600_000;
@@ -82,27 +85,25 @@ pub struct ModelCandidate {
 pub struct SkippedModel {
     /// `provider/model`, or the name in the settings.
     pub model: String,
-    /// An error code of nodes.
-    pub code: String,
-    /// One sentence.
-    pub message: String,
+    /// Why it was skipped: a code of nodes, its arguments and one sentence.
+    pub failure: RenderedMessage,
 }
 
 impl SkippedModel {
     /// Describes a model that failed before it sent any text.
     pub fn from_failure(model: &str, failure: &ProviderFailure) -> Self {
-        Self { model: model.to_owned(), code: failure.code().to_owned(), message: failure.to_string() }
+        Self { model: model.to_owned(), failure: provider_message(failure) }
     }
 
     /// Returns the form in which metadata and traces keep it.
     pub fn to_record(&self) -> SkippedModelRecord {
-        let Self { model, code, message } = self.clone();
-        SkippedModelRecord { model, code, message, ..SkippedModelRecord::default() }
+        let Self { model, failure: RenderedMessage { code, args, message } } = self.clone();
+        SkippedModelRecord { model, code, args, message, rest: Map::new() }
     }
 
     fn from_unknown(model: &str, error: &UnknownModelError) -> Self {
-        let code = "provider_misconfigured".to_owned();
-        Self { model: model.to_owned(), code, message: error.to_string() }
+        let failure = ReplyFailure::ModelUnusable { words: error.to_string() };
+        Self { model: model.to_owned(), failure: RenderedMessage::new(&failure) }
     }
 }
 

@@ -7,12 +7,11 @@ use clotho_core::tree::{Delta, NodeMetadata, Status};
 use clotho_store::{ProposedSummary, ReplyCompletion, Trace, Tx, WriteError};
 
 use crate::turn::TurnServices;
-use crate::turn::machine::ReplyFault;
+use crate::turn::machine::{ReplyFailure, ReplyFault};
 
 /// Returns the fault of a reply that the server could not finish.
 pub fn interrupted_fault() -> ReplyFault {
-    let message = "the server stopped while this reply was being written";
-    ReplyFault::new("interrupted", message, "try again: whatever had arrived is kept")
+    ReplyFault::new(&ReplyFailure::Interrupted {}, "try again: whatever had arrived is kept")
 }
 
 /// Builds the ending of a reply that failed outside the machine. `trace` is what is known of its prompt, possibly

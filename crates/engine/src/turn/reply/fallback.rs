@@ -12,7 +12,7 @@ use clotho_provider::{FrameStream, ProviderFailure, Request, TemplatedPrompt, To
 
 use super::endings;
 use crate::turn::ask::trace::BuiltPrompt;
-use crate::turn::machine::{ReplyAction, ReplyEvent, ReplyFault, ReplyMachine};
+use crate::turn::machine::{ReplyAction, ReplyEvent, ReplyFailure, ReplyFault, ReplyMachine};
 use crate::turn::models::{ModelCandidate, ModelSelection, SkippedModel};
 use crate::turn::tools::ToolRunner;
 use crate::turn::{TurnServices, ask, tools, tools::text_tools};
@@ -178,8 +178,8 @@ async fn stream_frames<T>(
             biased;
             stop = writing.wait_for_stop() => stop_event(stop),
             () = &mut late => {
-                let message = format!("the reply took longer than {} s", limit.as_secs());
-                ReplyEvent::Failed(ReplyFault::new("provider_timeout", message, "raise `limits.generation_s` or ask for less"))
+                let failure = ReplyFailure::TooSlow { seconds: limit.as_secs() };
+                ReplyEvent::Failed(ReplyFault::new(&failure, "raise `limits.generation_s` or ask for less"))
             }
             frame = frames.next() => match frame {
                 Some(Ok(frame)) => ReplyEvent::Frame(frame),
@@ -187,7 +187,7 @@ async fn stream_frames<T>(
                     machine.switch_model();
                     return Some(failure);
                 }
-                Some(Err(failure)) => ReplyEvent::Failed(failure_to_fault(&failure)),
+                Some(Err(failure)) => ReplyEvent::Failed(ReplyFault::from(&failure)),
                 None => ReplyEvent::Ended,
             },
         };
@@ -219,8 +219,4 @@ pub fn hear<T>(
         Some(ReplyAction::Finish) | None => {}
     }
     false
-}
-
-fn failure_to_fault(failure: &ProviderFailure) -> ReplyFault {
-    ReplyFault::new(failure.code(), failure.to_string(), failure.hint())
 }

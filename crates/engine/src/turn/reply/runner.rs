@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::live::{RunningReply, StopReason};
 use clotho_compat::prompt::TokenOverflow;
+use clotho_core::coded_message::RenderedMessage;
 use clotho_core::ids::{SessionId, UserId};
 use clotho_core::tree::edit::{HeadRequest, TreeError};
 use clotho_core::tree::reply_facts::{ReplyErrorRecord, ToolsRefusalRecord};
@@ -23,8 +24,9 @@ use crate::turn::ask::macro_context::{GenerationTask, PromptPurpose};
 use crate::turn::ask::prompt_bounds::{self, PromptBounds};
 use crate::turn::ask::recount;
 use crate::turn::ask::trace::BuiltPrompt;
-use crate::turn::machine::{self, ReplyEvent, ReplyFault, ReplyMachine};
+use crate::turn::machine::{self, PromptTexts, ReplyEvent, ReplyFailure, ReplyFault, ReplyMachine};
 use crate::turn::models::{ModelSelection, ReplyWriter};
+use crate::turn::problem::ModelCallProblem;
 use crate::turn::rules::hooks::HookProposal;
 use crate::turn::snapshot::{self, SnapshotQuery, TurnSnapshot};
 use crate::turn::tools::ToolRunner;
@@ -75,7 +77,7 @@ pub async fn run(parts: Arc<TurnServices>, job: ReplyJob) {
     };
     if let Some(cause) = failed {
         tracing::error!(%session, %node, "a reply could not be committed: {cause}");
-        let fault = ReplyFault::new("internal", "the server failed while writing this reply", "try again");
+        let fault = ReplyFault::new(&ReplyFailure::Internal { text: "reply" }, "try again");
         let written = running.written();
         parts.live.close(&running);
         let metadata = sent.as_ref().map_or(metadata, |sent| sent.metadata.clone());
@@ -107,7 +109,7 @@ fn reply_source(parts: &TurnServices, source: &ReplyJobSource) -> ReplySource {
         Ok(ReplyWriter::Model(choice)) => ReplySource::Model { name, choice },
         Err(error) => {
             let hint = "choose another model, or look at the configuration";
-            ReplySource::Unavailable(ReplyFault::new("provider_misconfigured", error.to_string(), hint))
+            ReplySource::Unavailable(ReplyFault::new(&ReplyFailure::ModelUnusable { words: error.to_string() }, hint))
         }
     }
 }
@@ -198,7 +200,8 @@ async fn compose_text(
                         }
                         // Tools were in the text this time, so another refusal is unexpected; do not try forever.
                         Some(_) => {
-                            let fault = ReplyFault::new("provider_refused", again.why, "set `tools = \"none\"` there");
+                            let failure = ReplyFailure::ToolsRefused { words: again.why };
+                            let fault = ReplyFault::new(&failure, "set `tools = \"none\"` there");
                             machine.on(ReplyEvent::Failed(fault), parts.clock.now());
                         }
                     }
@@ -409,37 +412,37 @@ async fn narrate(
     let facts = scene.next(job.draft.id, job.draft.created, false);
     let stage = scene.stage(&scene.rules, facts, job.draft.dice_seed);
     let hint = "switch the plugin on in this session, or choose another model";
-    let absent = || ReplyFault::new("provider_misconfigured", format!("\"{id}\" does not play in this session"), hint);
+    let absent = || ReplyFault::new(&ReplyFailure::NarratorInactive { plugin: id.to_owned() }, hint);
     let player = stage.plugins.iter().find(|player| player.plugin.id() == id).cloned().ok_or_else(absent)?;
     parts.hooks.one(Hook::Narrate, &stage, &player, proposal).await;
     let hint = "try again; if it stays, tell the plugin's author";
     match proposal.answers.pop() {
         Some((_, HookAnswer::Narration(pieces))) if pieces.iter().any(|piece| !piece.trim().is_empty()) => Ok(pieces),
         Some((_, HookAnswer::Narration(_))) => {
-            Err(ReplyFault::new("empty_reply", format!("the plugin \"{id}\" answered without any text"), hint))
+            Err(ReplyFault::new(&ReplyFailure::EmptyNarration { plugin: id.to_owned() }, hint))
         }
         Some((_, HookAnswer::Refused(message))) => {
-            Err(ReplyFault::new("plugin_refused", format!("the plugin \"{id}\": {message}"), "say something else"))
+            let failure = ReplyFailure::PluginRefused { plugin: id.to_owned(), words: message };
+            Err(ReplyFault::new(&failure, "say something else"))
         }
         _ => {
             let said = proposal.delta.problems.iter().rev().find(|problem| problem.plugin.as_deref() == Some(id));
             let why = said.map_or("it said nothing", |problem| problem.message.as_str());
-            Err(ReplyFault::new("plugin_failed", format!("the plugin \"{id}\" failed: {why}"), hint))
+            let failure = ReplyFailure::PluginFailed { plugin: id.to_owned(), words: why.to_owned() };
+            Err(ReplyFault::new(&failure, hint))
         }
     }
 }
 
 /// Returns the fault of a prompt whose mandatory texts exceed the budget.
 pub fn prompt_too_large(TokenOverflow { needed, budget }: TokenOverflow, has_preset: bool) -> ReplyFault {
-    let whose = if has_preset { "of the preset and the character" } else { "of the character" };
-    let message =
-        format!("the texts {whose} take about {needed} tokens, and the model's context has {budget} for the prompt");
+    let texts = if has_preset { PromptTexts::PresetAndCard } else { PromptTexts::Card };
     let hint = if has_preset {
         "shorten the preset or the card, or give the preset (`openai_max_context`) and the model a longer context"
     } else {
         "shorten the card, give the model a longer context, or raise `generation.context_tokens`"
     };
-    ReplyFault::new("prompt_too_large", message, hint)
+    ReplyFault::new(&ReplyFailure::PromptTooLarge { texts, needed, budget }, hint)
 }
 
 /// Returns the text as rules read it. If the session has a values model, it is asked first. Cancelling at this stage
@@ -458,7 +461,9 @@ async fn text_for_rules(
     parts.live.write(&job.running, "", "", "values");
     let kept = tokio::select! {
         biased;
-        _ = job.running.wait_for_stop() => side_calls::ValuesModelResult::failure(model, "it was stopped"),
+        _ = job.running.wait_for_stop() => {
+            side_calls::ValuesModelResult::failure(model, &RenderedMessage::new(&ModelCallProblem::Stopped {}))
+        }
         kept = side_calls::request_values(parts, scene, (&known.values_prompt, &known.proposal.world), model, plain) => kept,
     };
     let mut traced = kept.told.clone();

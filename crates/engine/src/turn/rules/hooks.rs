@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::{Map, Value, json};
 use tokio::runtime::Handle;
 
+use crate::turn::problem::TurnProblem;
+use clotho_core::coded_message::RenderedMessage;
 use clotho_core::ids::SessionId;
 use clotho_core::tree::{Delta, NodeNote, NodeProblem};
 use clotho_core::world::{Problem, SchemaSet, StateOperation, World, fold};
@@ -416,11 +418,16 @@ fn take_outcome(
     proposal: &mut HookProposal,
 ) {
     let id = player.plugin.id().to_owned();
-    let said = outcome.notes.iter().map(|text| NodeNote { plugin: id.clone(), text: text.clone() }).collect();
+    let said = outcome.notes.iter().map(|text| NodeNote::of_plugin(&id, text)).collect();
     let mut run = run_record(hook, player, &outcome);
-    if let Some(ModelCallAnswer { name, text, error, turn }) = stage.answer.as_ref().filter(|_| hook == Hook::OnAnswer)
+    if let Some(ModelCallAnswer { name, text, error, failure, turn }) =
+        stage.answer.as_ref().filter(|_| hook == Hook::OnAnswer)
     {
-        run.insert("answer".into(), json!({"name": name, "text": text, "error": error, "turn": turn}));
+        let mut told = json!({"name": name, "text": text, "error": error, "turn": turn});
+        if let (Some(failure), Some(told)) = (failure, told.as_object_mut()) {
+            told.insert("failure".into(), failure.to_json());
+        }
+        run.insert("answer".into(), told);
     }
     proposal.return_world(outcome.world, &stage.rules);
     let mut own = Delta { operations: outcome.operations, notes: said, ..Delta::default() };
@@ -448,7 +455,7 @@ pub(in crate::turn) fn visible_problems(
     let (hidden, shown): (Vec<Problem>, Vec<Problem>) =
         problems.iter().cloned().partition(|problem| rules.hides(world, &problem.path));
     if !hidden.is_empty() {
-        run.insert("hidden".into(), hidden.into_iter().map(|problem| Value::from(problem.message)).collect());
+        run.insert("hidden".into(), hidden.into_iter().map(|problem| Value::from(problem.to_string())).collect());
     }
     shown
 }
@@ -465,16 +472,14 @@ fn take_asks(
         return None;
     }
     let id = player.plugin.id();
-    let trouble = |message: String| NodeProblem { code: "plugin_ask".into(), message, plugin: Some(id.to_owned()) };
     run.insert("asks".into(), asks.iter().map(PluginModelCall::to_json).collect());
     if !player.plugin.has(Hook::OnAnswer) {
-        return Some(trouble("it asks a model and has no on_answer(ctx) to read what comes: nobody was asked".into()));
+        return Some(TurnProblem::PluginAsk {}.of(id));
     }
     let surplus = (all.len() + asks.len()).saturating_sub(MAX_ASKS);
     let taken = asks.len().saturating_sub(surplus);
     all.extend(asks.into_iter().take(taken).map(|ask| (id.to_owned(), ask)));
-    let message = || format!("the plugins of one message may ask {MAX_ASKS} times together: {surplus} were left out");
-    (surplus > 0).then(|| trouble(message()))
+    (surplus > 0).then(|| TurnProblem::PluginAsksLeftOut { most: MAX_ASKS, surplus }.of(id))
 }
 
 /// Adds the summary that a plugin proposes, up to the limit, and records it in the run. Returns a problem, if any.
@@ -488,9 +493,7 @@ fn take_summary(
     run.insert("summary".into(), summary.to_json());
     let plugin = player.plugin.id().to_owned();
     if all.len() >= MAX_SUMMARIES {
-        let message =
-            format!("the plugins of one message may propose {MAX_SUMMARIES} summaries together: this was left out");
-        return Some(NodeProblem { code: "plugin_summary".into(), message, plugin: Some(plugin) });
+        return Some(TurnProblem::PluginSummary { most: MAX_SUMMARIES }.of(&plugin));
     }
     all.push((plugin, summary));
     None
@@ -514,8 +517,16 @@ pub fn run_record(hook: Hook, player: &ActivePlugin, outcome: &HookOutcome) -> M
 
 /// Returns a failure as a problem of the node.
 pub fn failed(plugin: &str, error: &ScriptError) -> NodeProblem {
-    let code = format!("plugin_{}", error.kind.word());
-    NodeProblem { code, message: error.message.clone(), plugin: Some(plugin.to_owned()) }
+    let message = error.message.clone();
+    let problem = match error.kind {
+        ScriptErrorKind::Parse => TurnProblem::PluginParse { error: message },
+        ScriptErrorKind::Runtime => TurnProblem::PluginRuntime { error: message },
+        ScriptErrorKind::Limit => TurnProblem::PluginLimit { error: message },
+        ScriptErrorKind::Permission => TurnProblem::PluginPermission { error: message },
+        ScriptErrorKind::Schema => TurnProblem::PluginSchema { error: message },
+        ScriptErrorKind::Host => TurnProblem::PluginHost { error: message },
+    };
+    problem.of(plugin)
 }
 
 /// Logs what failed and where. Never logs the script's message, which may contain user text.
@@ -581,7 +592,8 @@ pub fn recorded_answer(delta: &Delta, plugin: &str) -> Option<ModelCallAnswer> {
     let answer = delta.runs.iter().find(is_own)?.get("answer")?;
     let word = |key: &str| answer.get(key).and_then(Value::as_str).map(str::to_owned);
     let turn = answer.get("turn").and_then(Value::as_u64).unwrap_or(0);
-    Some(ModelCallAnswer { name: word("name")?, text: word("text")?, error: word("error"), turn })
+    let failure = answer.get("failure").and_then(RenderedMessage::from_json);
+    Some(ModelCallAnswer { name: word("name")?, text: word("text")?, error: word("error"), failure, turn })
 }
 
 /// Marks the runs of plugins that answered a message which was only a command of theirs.

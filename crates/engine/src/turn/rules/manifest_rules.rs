@@ -44,16 +44,13 @@ impl HookRunner {
             language: in_force.config.get("language").and_then(Value::as_str).unwrap_or("en"),
         };
         let ran = fire(&occasion, &mut proposal.world);
-        let troubles = ran.problem_messages();
+        let troubles = ran.rule_problems();
         let version = manifest.version.to_string();
         for fired in ran.fired {
             let about = (manifest.id.as_str(), version.as_str());
             take_rule_effects(about, fired, (&proposal.world, &stage.rules), &mut proposal.delta);
         }
-        let told = troubles.into_iter().map(|(code, message)| {
-            let plugin = Some(manifest.id.clone());
-            NodeProblem { code: code.to_owned(), message, plugin }
-        });
+        let told = troubles.iter().map(|trouble| NodeProblem::new(trouble, Some(manifest.id.clone())));
         proposal.delta.problems.extend(told);
     }
 }
@@ -65,7 +62,7 @@ fn take_rule_effects(
     (world, rules): (&World, &SchemaSet),
     delta: &mut Delta,
 ) {
-    let said = fired.notes.iter().map(|text| NodeNote { plugin: plugin.to_owned(), text: text.clone() }).collect();
+    let said = fired.notes.iter().map(|text| NodeNote::of_plugin(plugin, text)).collect();
     let mut own = Delta { operations: fired.operations, notes: said, ..Delta::default() };
     let told = [
         ("plugin", json!(plugin)),

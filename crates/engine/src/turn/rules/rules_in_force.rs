@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use crate::turn::problem::TurnProblem;
 use clotho_core::tree::{Delta, NodeProblem, PluginSetting};
 use clotho_core::world::{StateChange, StateOperation, World};
 use clotho_plugin::{Catalogue, Hook, LoadedPlugin};
@@ -31,14 +32,12 @@ pub fn wanted_rules(settings: &[PluginSetting], before: &ActiveRules, catalogue:
         match (catalogue.get(&setting.id), known) {
             (Some(loaded), known) => match plugin_in_force(loaded, setting) {
                 Ok(plugin) => plugins.push(with_state_version(plugin, known, &mut problems)),
-                Err(message) => problems.push(trouble("plugin_settings", message, &setting.id)),
+                Err(message) => problems
+                    .push(TurnProblem::PluginSettings { plugin: setting.id.clone(), error: message }.of(&setting.id)),
             },
             // A plugin that is missing for now stays in force, so that its values keep their schema.
             (None, Some(known)) => plugins.push(known.clone()),
-            (None, None) => {
-                let message = catalogue.broken(&setting.id).unwrap_or_else(|| "is not installed".into());
-                problems.push(trouble("plugin_missing", format!("it {message}"), &setting.id));
-            }
+            (None, None) => problems.push(not_loaded(&setting.id, catalogue)),
         }
     }
     if plugins == before.plugins {
@@ -70,8 +69,8 @@ fn with_state_version(
     let Some(known) = known else { return plugin };
     let (now, there) = (plugin.state_version, known.state_version);
     if there > now {
-        let message = format!("its values here are of version {there}, and this code knows version {now}");
-        problems.push(trouble("plugin_older", message, &plugin.id));
+        let older = TurnProblem::PluginOlder { plugin: plugin.id.clone(), values: there, known: now };
+        problems.push(older.of(&plugin.id));
     }
     let is_tried = known.code_hash == plugin.code_hash;
     PluginRecord { state_version: if is_tried { there } else { now.max(there) }, ..plugin }
@@ -118,7 +117,7 @@ fn compatible_rules(plugins: Vec<PluginRecord>, problems: &mut Vec<NodeProblem>)
         together.push(plugin);
         match ActiveRules::new(together) {
             Ok(rules) => agreed = rules,
-            Err(message) => problems.push(trouble("plugin_conflict", message, &id)),
+            Err(message) => problems.push(TurnProblem::PluginConflict { plugin: id.clone(), error: message }.of(&id)),
         }
     }
     agreed
@@ -150,14 +149,10 @@ pub fn active_plugins(in_force: &[PluginRecord], catalogue: &Catalogue) -> Vec<A
 /// Returns a problem for each plugin in force that is not loaded, or whose code differs from the recorded one.
 pub fn changed_plugins(in_force: &[PluginRecord], catalogue: &Catalogue) -> Vec<NodeProblem> {
     let problem = |plugin: &PluginRecord| match catalogue.get(&plugin.id) {
-        None => {
-            let now = catalogue.broken(&plugin.id).unwrap_or_else(|| "is not installed now".into());
-            Some(trouble("plugin_missing", format!("it is in force here but {now}"), &plugin.id))
-        }
+        None => Some(not_loaded(&plugin.id, catalogue)),
         Some(loaded) if loaded.code_hash() != plugin.code_hash => {
-            let now = &loaded.manifest().version;
-            let message = format!("version {} is in force here, but other code ran: version {now}", plugin.version);
-            Some(trouble("plugin_changed", message, &plugin.id))
+            let (recorded, ran) = (plugin.version.clone(), loaded.manifest().version.to_string());
+            Some(TurnProblem::PluginChanged { plugin: plugin.id.clone(), recorded, ran }.of(&plugin.id))
         }
         Some(_) => None,
     };
@@ -179,6 +174,11 @@ fn plugin_in_force(loaded: &Arc<LoadedPlugin>, setting: &PluginSetting) -> Resul
     })
 }
 
-fn trouble(code: &str, message: String, plugin: &str) -> NodeProblem {
-    NodeProblem { code: code.to_owned(), message: format!("{plugin}: {message}"), plugin: Some(plugin.to_owned()) }
+fn not_loaded(id: &str, catalogue: &Catalogue) -> NodeProblem {
+    let plugin = id.to_owned();
+    let problem = match catalogue.load_error(id) {
+        Some(error) => TurnProblem::PluginBroken { plugin, error },
+        None => TurnProblem::PluginMissing { plugin },
+    };
+    problem.of(id)
 }

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
+use crate::turn::problem::TurnProblem;
 use clotho_core::ids::SessionId;
 use clotho_core::tree::{Delta, NodeProblem};
 use clotho_plugin::manifest_rules::RULE_PREFIX;
@@ -26,8 +27,7 @@ pub const DISABLED_CODE: &str = "plugin_off";
 
 /// Returns the problem of a plugin that is turned off.
 pub fn off(plugin: &str) -> NodeProblem {
-    let message = "switched off in this session: it ran into its limits too often".to_owned();
-    NodeProblem { code: DISABLED_CODE.into(), message, plugin: Some(plugin.to_owned()) }
+    TurnProblem::PluginOff {}.of(plugin)
 }
 
 /// The counts of recently used sessions.
@@ -194,7 +194,7 @@ mod tests {
     }
 
     fn off() -> Delta {
-        let problem = NodeProblem { code: DISABLED_CODE.into(), message: "off".into(), plugin: Some("a".into()) };
+        let problem = super::off("a");
         Delta { problems: vec![problem], ..Delta::default() }
     }
 

@@ -8,6 +8,7 @@ use serde_json::Map;
 use tokio::sync::Semaphore;
 
 use clotho_compat::prompt::{OutgoingMessage, tags};
+use clotho_core::coded_message::RenderedMessage;
 use clotho_core::ids::{NodeId, SessionId, UserId};
 use clotho_core::oplog::OperationKind;
 use clotho_core::tree::edit::TreeError;
@@ -19,7 +20,9 @@ use clotho_store::{Actor, ExpectedVersion, NodeDraft, StoreError, StoreReader, S
 use super::call;
 use crate::turn::ask::prompt_bounds::{self, REPLY_LIMIT_KEYS};
 use crate::turn::ask::trace::BuiltPrompt;
+use crate::turn::machine::ReplyFailure;
 use crate::turn::models::{ModelSelection, ReplyWriter};
+use crate::turn::problem::ModelCallProblem;
 use crate::turn::rules::hooks::HookProposal;
 use crate::turn::snapshot::{self, SnapshotQuery, TurnSnapshot};
 use crate::turn::{TurnError, TurnServices, rules::rules_in_force, rules::summary_proposals};
@@ -56,7 +59,7 @@ struct AskOrigin {
 }
 
 /// The answer with its metadata, or why there is none.
-type ModelAnswer = Result<(String, ReplyFacts), String>;
+type ModelAnswer = Result<(String, ReplyFacts), RenderedMessage>;
 
 impl PluginModelCalls {
     /// Makes the calls that the plugins of a message asked for, one after the other. The message has been written
@@ -80,7 +83,7 @@ impl PluginModelCalls {
                 parts.plugin_calls.release_slot(session);
             }
             for (plugin, ask) in late {
-                let why = format!("{MAX_PER_SESSION} calls of this session wait already");
+                let why = RenderedMessage::new(&ModelCallProblem::TooManyCalls { most: MAX_PER_SESSION });
                 deliver_answer(&parts, asker, &plugin, &ask, Err(why)).await;
             }
         });
@@ -126,7 +129,7 @@ async fn run_ask(parts: &Arc<TurnServices>, asker: AskOrigin, plugin: &str, ask:
             // The message is gone, so nobody needs an answer.
             Ok(None) => return,
             Ok(Some(session)) => call_model(parts, &session, ask).await,
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error.to_string().into()),
         }
     };
     if let Err(why) = &came {
@@ -146,23 +149,30 @@ async fn call_model(parts: &Arc<TurnServices>, session: &Session, ask: &PluginMo
     let messages: Vec<OutgoingMessage> = ask.messages.iter().map(to_sent).collect();
     let needed: usize = messages.iter().map(|sent| bounds.measure.message(&sent.text)).sum();
     if needed > bounds.budget {
-        return Err(format!("the messages take about {needed} tokens, and the model has room for {}", bounds.budget));
+        return Err(RenderedMessage::new(&ModelCallProblem::CallTooLarge { needed, budget: bounds.budget }));
     }
     let reply = usize::try_from(ask.max_tokens).unwrap_or(usize::MAX).min(bounds.context_tokens.saturating_sub(needed));
     let made = BuiltPrompt { messages, reply, context_tokens: bounds.context_tokens, ..BuiltPrompt::default() };
     let (content, facts) = call::ask(parts, &choice, &params, &made).await?;
     let content = tags::hide_for_reader(&content, &bounds.hide_tags).unwrap_or(content);
     let content = clotho_compat::prompt::recall::embed_prefix(content.trim(), MAX_ANSWER_BYTES).to_owned();
-    if content.is_empty() { Err("the model answered without any text".to_owned()) } else { Ok((content, facts)) }
+    if content.is_empty() {
+        return Err(RenderedMessage::new(&ModelCallProblem::EmptyAnswer {}));
+    }
+    Ok((content, facts))
 }
 
-fn select_model(parts: &TurnServices, session: &Session, ask: &PluginModelCall) -> Result<ModelSelection, String> {
+fn select_model(
+    parts: &TurnServices,
+    session: &Session,
+    ask: &PluginModelCall,
+) -> Result<ModelSelection, RenderedMessage> {
     let named = ask.model.as_ref().or(session.model.as_ref()).cloned();
     let named = &named.unwrap_or_else(|| parts.models.default_name());
     match parts.models.find(named) {
         Ok(ReplyWriter::Model(choice)) => Ok(choice),
-        Ok(ReplyWriter::Narrator(_)) => Err(format!("\"{named}\" is a plugin and writes replies only: name a model")),
-        Err(error) => Err(error.to_string()),
+        Ok(ReplyWriter::Narrator(_)) => Err(RenderedMessage::new(&ModelCallProblem::NotAModel { name: named.clone() })),
+        Err(error) => Err(RenderedMessage::new(&ReplyFailure::ModelUnusable { words: error.to_string() })),
     }
 }
 
@@ -275,7 +285,8 @@ async fn write_answer(
     let answered = ModelCallAnswer {
         name: ask.name.clone(),
         text: came.as_ref().map(|(text, _)| text.clone()).unwrap_or_default(),
-        error: came.as_ref().err().cloned(),
+        error: came.as_ref().err().map(|why| why.message.clone()),
+        failure: came.as_ref().err().cloned(),
         turn: asked_at,
     };
     // Run the hook.
@@ -295,7 +306,8 @@ async fn write_answer(
         plugin: plugin.to_owned(),
         name: ask.name.clone(),
         node_id: asker.node,
-        error: came.as_ref().err().cloned(),
+        error: came.as_ref().err().map(|why| why.message.clone()),
+        failure: came.as_ref().err().cloned(),
         rest: Map::new(),
     });
     let head = scene.session().head;

@@ -8,9 +8,11 @@ use tokio::time::Instant;
 
 use crate::turn::TurnServices;
 use crate::turn::ask::trace::BuiltPrompt;
-use crate::turn::machine::{ReplyEvent, ReplyFault, ReplyMachine};
+use crate::turn::machine::{ReplyEvent, ReplyFailure, ReplyFault, ReplyMachine};
 use crate::turn::models::providers::ReplyCost;
 use crate::turn::models::{ModelCandidate, ModelSelection};
+use crate::turn::problem::ModelCallProblem;
+use clotho_core::coded_message::RenderedMessage;
 use clotho_core::json_facts::Fact;
 use clotho_core::tree::ReplyFacts;
 use clotho_provider::Usage;
@@ -21,13 +23,13 @@ pub async fn ask(
     choice: &ModelSelection,
     params: &Map<String, Value>,
     made: &BuiltPrompt,
-) -> Result<(String, ReplyFacts), String> {
+) -> Result<(String, ReplyFacts), RenderedMessage> {
     let deadline = Instant::now() + parts.config.limits.generation;
-    let mut why = "no model can be asked".to_owned();
+    let mut why = RenderedMessage::new(&ModelCallProblem::NoModel {});
     for candidate in choice.candidates() {
         let machine = collect_answer(parts, candidate, params, made, deadline).await;
-        if let Some(ReplyFault { message, .. }) = machine.fault() {
-            why = format!("{}: {message}", candidate.name);
+        if let Some(ReplyFault { failure, .. }) = machine.fault() {
+            why = failure.clone().of_model(&candidate.name);
             continue;
         }
         let mut facts = ReplyFacts { model: Some(candidate.name.clone()), ..ReplyFacts::default() };
@@ -55,11 +57,12 @@ async fn collect_answer(
     while !machine.is_finished() {
         let event = match tokio::time::timeout_at(deadline, frames.next()).await {
             Ok(Some(Ok(frame))) => ReplyEvent::Frame(frame),
-            Ok(Some(Err(failure))) => {
-                ReplyEvent::Failed(ReplyFault::new(failure.code(), failure.to_string(), failure.hint()))
-            }
+            Ok(Some(Err(failure))) => ReplyEvent::Failed(ReplyFault::from(&failure)),
             Ok(None) => ReplyEvent::Ended,
-            Err(_) => ReplyEvent::Failed(ReplyFault::new("provider_timeout", "it took too long", "ask for less")),
+            Err(_) => {
+                let failure = ReplyFailure::TooSlow { seconds: parts.config.limits.generation.as_secs() };
+                ReplyEvent::Failed(ReplyFault::new(&failure, "ask for less"))
+            }
         };
         machine.on(event, parts.clock.now());
     }

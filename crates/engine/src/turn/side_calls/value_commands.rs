@@ -9,6 +9,7 @@ use clotho_core::tree::{Delta, NodeMetadata, NodeProblem};
 use clotho_core::world::{SchemaSet, World};
 use clotho_plugin::mvu::{self, MvuTarget};
 
+use crate::turn::problem::TurnProblem;
 use crate::turn::rules::hooks::{ActivePlugin, HookContext, HookProposal, visible_problems};
 
 /// The hook name in the record of the run.
@@ -38,8 +39,9 @@ pub fn keep(stage: &HookContext, metadata: &NodeMetadata, proposal: &mut HookPro
     let model = kept.call.model.as_deref().unwrap_or_default();
     let named: Vec<&str> = left_out.iter().take(NAMED).map(String::as_str).collect();
     let more = if left_out.len() > NAMED { "; …" } else { "" };
-    let message = format!("{} of the changes by {model} left out: {}{more}", left_out.len(), named.join("; "));
-    proposal.delta.problems.push(NodeProblem { code: "values_left_out".into(), message, plugin: None });
+    let changes = named.join("; ") + more;
+    let problem = TurnProblem::ValuesLeftOut { count: left_out.len(), model: model.to_owned(), changes };
+    proposal.delta.problems.push(NodeProblem::new(&problem, None));
 }
 
 fn holder(player: &ActivePlugin) -> MvuTarget {

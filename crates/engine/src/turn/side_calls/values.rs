@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use clotho_compat::prompt::values_request::values_messages;
 use clotho_compat::prompt::{OutgoingMessage, PromptLine, status, tags};
+use clotho_core::coded_message::RenderedMessage;
 use clotho_core::tree::{NodeMetadata, NodeProblem, ReplyFacts, Role, ValuesRecord};
 use clotho_core::world::World;
 use clotho_plugin::mvu;
@@ -14,7 +15,9 @@ use clotho_plugin::mvu;
 use super::call;
 use crate::turn::ask::prompt_bounds;
 use crate::turn::ask::trace::BuiltPrompt;
+use crate::turn::machine::ReplyFailure;
 use crate::turn::models::ReplyWriter;
+use crate::turn::problem::{ModelCallProblem, TurnProblem};
 use crate::turn::snapshot::TurnSnapshot;
 use crate::turn::{TurnServices, rules::rules_in_force};
 
@@ -45,11 +48,12 @@ pub struct ValuesModelResult {
 
 impl ValuesModelResult {
     /// A result without commands, with its reason.
-    pub fn failure(model: &str, why: &str) -> Self {
+    pub fn failure(model: &str, why: &RenderedMessage) -> Self {
         let call = ReplyFacts { model: Some(model.to_owned()), ..ReplyFacts::default() };
-        let told = ValuesRecord { call, failure: Some(why.to_owned()), ..ValuesRecord::default() };
-        let message = format!("the values were not kept by {model}: {why}");
-        let problem = Some(NodeProblem { code: "values_failed".into(), message, plugin: None });
+        let (error, failure) = (Some(why.message.clone()), Some(why.clone()));
+        let told = ValuesRecord { call, error, failure, ..ValuesRecord::default() };
+        let problem = TurnProblem::ValuesFailed { model: model.to_owned(), error: why.message.clone() };
+        let problem = Some(NodeProblem::new(&problem, None));
         Self { told, problem, ..Self::default() }
     }
 }
@@ -66,15 +70,16 @@ pub async fn request_values(
     let choice = match parts.models.find(model) {
         Ok(ReplyWriter::Model(choice)) => choice,
         Ok(ReplyWriter::Narrator(_)) => {
-            return ValuesModelResult::failure(model, "a plugin writes replies and nothing else");
+            let problem = ModelCallProblem::NotAModel { name: model.to_owned() };
+            return ValuesModelResult::failure(model, &RenderedMessage::new(&problem));
         }
-        Err(error) => return ValuesModelResult::failure(model, &error.to_string()),
+        Err(error) => {
+            let failure = ReplyFailure::ModelUnusable { words: error.to_string() };
+            return ValuesModelResult::failure(model, &RenderedMessage::new(&failure));
+        }
     };
     let Some(told) = current_values(scene, world) else {
-        return ValuesModelResult::failure(
-            model,
-            "no plugin here has values that it could keep, and none reads commands: nobody was asked",
-        );
+        return ValuesModelResult::failure(model, &RenderedMessage::new(&ModelCallProblem::NoValues {}));
     };
     let params = Map::new();
     let bounds = prompt_bounds::prompt_bounds(parts, &choice, &params);
@@ -103,9 +108,9 @@ fn last_lines(scene: &TurnSnapshot, reply: &str, hide_tags: &[String]) -> [Promp
 fn read_answer(model: &str, content: &str, call: ReplyFacts) -> ValuesModelResult {
     if mvu::count_commands(&wrap_in_tags(content)) == 0 && !is_no_change(content) {
         let words: String = content.trim().chars().take(SHOWN).collect();
-        let none = ValuesModelResult::failure(model, &format!("there is no command in its answer: \"{words}\""));
-        let call = ReplyFacts { model: none.told.call.model, ..call };
-        let told = ValuesRecord { call, failure: none.told.failure, ..ValuesRecord::default() };
+        let none = ValuesModelResult::failure(model, &RenderedMessage::new(&ModelCallProblem::NoCommand { words }));
+        let call = ReplyFacts { model: none.told.call.model.clone(), ..call };
+        let told = ValuesRecord { call, ..none.told };
         let answer = Some(clotho_compat::prompt::recall::embed_prefix(content, WORDS).to_owned());
         return ValuesModelResult { told, answer, problem: none.problem, ..ValuesModelResult::default() };
     }

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use clotho_core::clock::Time;
+use clotho_core::coded_message::RenderedMessage;
 use clotho_core::ids::{NodeId, SessionId, UserId};
 use clotho_core::oplog::OperationKind;
 use clotho_core::tree::edit::{self, TreeError};
@@ -41,8 +42,8 @@ pub async fn change(
     draft.delta.operations = operations;
     let mut world = (*scene.world).clone();
     let problems = fold(&mut world, &draft.delta.operations, &scene.rules.rules);
-    if let Some(refused) = problems.iter().find(|problem| problem.kind == ProblemKind::Refused) {
-        return Err(TurnError::Invalid { field: "operations", message: refused.message.clone() });
+    if let Some(refused) = problems.iter().find(|problem| problem.kind() == ProblemKind::Refused) {
+        return Err(TurnError::Invalid { field: "operations", message: refused.to_string() });
     }
     draft.delta.record_problems(&problems);
     let actor = Actor { user: caller, at: now, expected_leaf };
@@ -124,7 +125,7 @@ pub struct PluginsUpdate {
     /// The id of the operation-log entry.
     pub op: i64,
     /// Settings that work but are probably a mistake.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<RenderedMessage>,
 }
 
 /// The rules change between a node and what is written below it.

@@ -11,6 +11,7 @@ use clotho_store::{BindingTarget, HeldBook, StoreError, StoreReader};
 
 use crate::turn::ask::lore::ActiveLorebooks;
 use crate::turn::ask::lorebook_cache::LorebookCache;
+use crate::turn::problem::TurnProblem;
 use crate::turn::rules::hooks::ActivePlugin;
 
 /// The maximum number of entries read.
@@ -70,7 +71,6 @@ pub fn read_initial_values(
 /// Returns problems for initial values that cannot be parsed, if a new plugin reads them.
 pub fn unreadable_values(players: &[ActivePlugin], starts: &[InitVarText], greeting: &str) -> Vec<NodeProblem> {
     let Some(player) = players.iter().find(|player| player.plugin.reads_init_vars()) else { return Vec::new() };
-    let trouble =
-        |message| NodeProblem { code: "start_unread".into(), message, plugin: Some(player.plugin.id().to_owned()) };
+    let trouble = |error| TurnProblem::StartUnread { error }.of(player.plugin.id());
     unread_starts(starts, greeting).into_iter().map(trouble).collect()
 }

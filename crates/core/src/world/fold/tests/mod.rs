@@ -25,7 +25,7 @@ fn run(world: &mut World, operations: &Value, rules: &SchemaSet) -> Vec<String> 
     let operations: Vec<StateOperation> =
         operations.as_array().unwrap().iter().map(|wire| StateOperation::from_json(wire).unwrap()).collect();
     let problems = fold(world, &operations, rules);
-    problems.into_iter().map(|problem| format!("{:?} {} {}", problem.kind, problem.path, problem.message)).collect()
+    problems.into_iter().map(|problem| format!("{:?} {} {problem}", problem.kind(), problem.path)).collect()
 }
 
 fn check(rules: &SchemaSet, before: Value, operation: Value, after: Value, problems: &[&str]) {

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::world::ProblemKind;
 
 /// A schema governs its root even if an operation creates the path to it, and no operation above replaces the root.
 #[test]
@@ -81,7 +82,7 @@ fn fold_refused_operation_does_not_stop_others() {
     ];
     let problems = fold(&mut world, &operations, &SchemaSet::default());
     assert_eq!(
-        problems.iter().map(|problem| (problem.operation, problem.kind)).collect::<Vec<_>>(),
+        problems.iter().map(|problem| (problem.operation, problem.kind())).collect::<Vec<_>>(),
         [(1, ProblemKind::Refused)]
     );
     assert_eq!(world.vars["hp"], json!(13));
@@ -152,7 +153,7 @@ fn fold_oversized_value_is_refused() {
         &[StateOperation::new(far, StateChange::Set(json!(1)), "", "")],
         &SchemaSet::default(),
     );
-    assert_eq!(problems[0].kind, ProblemKind::Refused);
+    assert_eq!(problems[0].kind(), ProblemKind::Refused);
     assert_eq!(refusals(json!({"op": "set", "path": "/a", "value": "x".repeat(1_000_000)})), Vec::<String>::new());
     for big in [json!("x".repeat(1 << 21)), json!(vec![0; 600_000]), json!({"x".repeat(1 << 21): 1})] {
         assert_eq!(
@@ -178,7 +179,7 @@ fn fold_reserved_key_is_refused() {
         }
         let inside: serde_json::Map<String, Value> = [(key.to_owned(), json!("x"))].into_iter().collect();
         let set = StateOperation::new("/a".parse().unwrap(), StateChange::Set(json!([inside])), "", "");
-        assert_eq!(fold(&mut World::default(), &[set], &SchemaSet::default())[0].kind, ProblemKind::Refused);
+        assert_eq!(fold(&mut World::default(), &[set], &SchemaSet::default())[0].kind(), ProblemKind::Refused);
     }
 }
 

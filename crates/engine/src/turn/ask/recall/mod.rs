@@ -10,6 +10,7 @@ use clotho_compat::prompt::preset::{HistoryMessage, TracePiece};
 use clotho_compat::prompt::recall::{self, RecalledText};
 use clotho_compat::prompt::{OutgoingMessage, PromptCast, PromptLine, TokenMeasure};
 use clotho_core::clock::Time;
+use clotho_core::coded_message::RenderedMessage;
 use clotho_core::ids::UserId;
 use clotho_core::tree::{Node, Role};
 use clotho_search::TermAnalyzer;
@@ -57,7 +58,7 @@ pub struct RankedDocument {
 pub struct RankedDocuments {
     pub items: Vec<RankedDocument>,
     /// Why vectors were not used, if they should have been.
-    pub problem: Option<String>,
+    pub problem: Option<RenderedMessage>,
 }
 
 impl QueryEmbedder {
@@ -177,7 +178,8 @@ fn select_items(
     let texts: Vec<Value> = chosen.iter().map(tell).collect();
     let mut told = json!({"by": by, "looked": pool.texts.len(), "texts": texts});
     if let (Some(problem), Some(told)) = (&cue.problem, told.as_object_mut()) {
-        told.insert("problem".into(), problem.as_str().into());
+        told.insert("problem".into(), problem.message.as_str().into());
+        told.insert("failure".into(), problem.to_json());
     }
     let text = recall::block(&chosen.into_iter().map(|(_, _, memory, _)| memory).collect::<Vec<_>>());
     let tokens = if text.is_empty() { 0 } else { measure.message(&text) };

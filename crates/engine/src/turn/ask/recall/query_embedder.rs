@@ -4,9 +4,12 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::turn::machine::provider_message;
+use crate::turn::problem::ModelCallProblem;
 use clotho_compat::prompt::{lore, recall};
 use clotho_config as config;
 use clotho_core::clock::Time;
+use clotho_core::coded_message::RenderedMessage;
 use clotho_core::ids::{NodeId, SessionId, UserId};
 use clotho_provider::Embedder;
 use clotho_store::{PathFilter, Store, StoreError, StoreReader};
@@ -24,7 +27,7 @@ pub struct QueryEmbedder {
     pub(super) embedder: Option<Embedder>,
     cache: Mutex<VecDeque<(blake3::Hash, Arc<[f32]>)>>,
     /// The time and reason of the last failure.
-    last_failure: Mutex<Option<(Time, String)>>,
+    last_failure: Mutex<Option<(Time, RenderedMessage)>>,
 }
 
 /// The query for recall of one prompt.
@@ -34,7 +37,7 @@ pub struct PromptRecallQuery {
     /// The embedding model and the vector of the last message.
     pub(super) vector: Option<(String, Arc<[f32]>)>,
     /// Why there is no vector.
-    pub(super) problem: Option<String>,
+    pub(super) problem: Option<RenderedMessage>,
     /// The query for lorebook entries.
     pub lore: QueryVector,
 }
@@ -45,7 +48,7 @@ pub struct QueryVector {
     /// The embedding model and the vector.
     pub vector: Option<(String, Arc<[f32]>)>,
     /// Why there is no vector.
-    pub problem: Option<String>,
+    pub problem: Option<RenderedMessage>,
 }
 
 impl PromptRecallQuery {
@@ -141,13 +144,13 @@ impl QueryEmbedder {
         let fits = |vector: &Arc<[f32]>| size.is_none_or(|size| size == vector.len());
         let (vector, problem) = match found {
             Ok(vector) if fits(&vector) => (Some((model, vector)), None),
-            Ok(_) => (None, Some(format!("the vectors of {model} are of another size than they were"))),
+            Ok(_) => (None, Some(RenderedMessage::new(&ModelCallProblem::VectorsResized { name: model }))),
             Err(problem) => (None, Some(problem)),
         };
         PromptRecallQuery { vector, problem, ..self.words_only() }
     }
 
-    async fn vector(&self, now: Time, embedder: &Embedder, question: &str) -> Result<Arc<[f32]>, String> {
+    async fn vector(&self, now: Time, embedder: &Embedder, question: &str) -> Result<Arc<[f32]>, RenderedMessage> {
         let hash = recall::hash(question, self.settings.chars);
         if let Some((_, vector)) = self.cache().iter().find(|(known, _)| *known == hash) {
             return Ok(Arc::clone(vector));
@@ -160,9 +163,12 @@ impl QueryEmbedder {
         let texts = [recall::embed_prefix(question, self.settings.chars).to_owned()];
         let wait = self.settings.wait;
         let made = match tokio::time::timeout(wait, embedder.embed(&texts)).await {
-            Ok(Ok(mut vectors)) => vectors.pop().ok_or_else(|| "the model made no vector".to_owned()),
-            Ok(Err(failure)) => Err(failure.to_string()),
-            Err(_) => Err(format!("{} made no vector within {} ms", embedder.name, wait.as_millis())),
+            Ok(Ok(mut vectors)) => vectors.pop().ok_or_else(|| RenderedMessage::new(&ModelCallProblem::NoVector {})),
+            Ok(Err(failure)) => Err(provider_message(&failure)),
+            Err(_) => Err(RenderedMessage::new(&ModelCallProblem::VectorsLate {
+                name: embedder.name.clone(),
+                milliseconds: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+            })),
         };
         match made {
             Ok(vector) => {
@@ -184,7 +190,7 @@ impl QueryEmbedder {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn last_failure(&self) -> MutexGuard<'_, Option<(Time, String)>> {
+    fn last_failure(&self) -> MutexGuard<'_, Option<(Time, RenderedMessage)>> {
         self.last_failure.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,0 +1,120 @@
+//! Problems of nodes that come from plugins, their settings and the values model. The fold has its own
+//! (`clotho_core::world::ProblemDetail`), and so have the rules of manifests (`clotho_plugin::manifest_rules`).
+
+use clotho_core::coded_messages;
+use clotho_core::tree::NodeProblem;
+
+coded_messages! {
+    /// What went wrong while a node was made. It never costs the text of the node.
+    pub enum TurnProblem {
+        /// The settings of a plugin do not fit its manifest.
+        #[error("{plugin}: {error}")]
+        PluginSettings { plugin: String, error: String } = "plugin_settings",
+        /// A plugin of the session is not installed.
+        #[error("{plugin}: it is not installed")]
+        PluginMissing { plugin: String } = "plugin_missing",
+        /// A plugin of the session is installed and cannot run.
+        #[error("{plugin}: it is broken: {error}")]
+        PluginBroken { plugin: String, error: String } = "plugin_broken",
+        /// The root of a plugin is already used by another one.
+        #[error("{plugin}: {error}")]
+        PluginConflict { plugin: String, error: String } = "plugin_conflict",
+        /// The values of a plugin were written by a newer version.
+        #[error("{plugin}: its values here are of version {values}, and this code knows version {known}")]
+        PluginOlder { plugin: String, values: u32, known: u32 } = "plugin_older",
+        /// The code of a plugin differs from the code that the branch records.
+        #[error("{plugin}: version {recorded} is in force here, but other code ran: version {ran}")]
+        PluginChanged { plugin: String, recorded: String, ran: String } = "plugin_changed",
+        /// A plugin is turned off in this session.
+        #[error("switched off in this session: it ran into its limits too often")]
+        PluginOff {} = "plugin_off",
+        /// Two plugins of a session define the same command.
+        #[error("/{command}: {first} gets it, {later} does not")]
+        CommandTaken { command: String, first: String, later: String } = "command_taken",
+        /// A plugin asks a model and cannot read the answer.
+        #[error("it asks a model and has no on_answer(ctx) to read what comes: nobody was asked")]
+        PluginAsk {} = "plugin_ask",
+        /// The plugins of one message ask too many models.
+        #[error("the plugins of one message may ask {most} times together: {surplus} were left out")]
+        PluginAsksLeftOut { most: usize, surplus: usize } = "plugin_asks_left_out",
+        /// The plugins of one message propose too many summaries.
+        #[error("the plugins of one message may propose {most} summaries together: this was left out")]
+        PluginSummary { most: usize } = "plugin_summary",
+        /// The initial values of a card or lorebook cannot be read.
+        #[error("{error}")]
+        StartUnread { error: String } = "start_unread",
+        /// The values model gave no usable answer.
+        #[error("the values were not kept by {model}: {error}")]
+        ValuesFailed { model: String, error: String } = "values_failed",
+        /// Changes of the values model do not fit the values.
+        #[error("{count} of the changes by {model} left out: {changes}")]
+        ValuesLeftOut { count: usize, model: String, changes: String } = "values_left_out",
+        /// A script has a syntax error.
+        #[error("{error}")]
+        PluginParse { error: String } = "plugin_parse",
+        /// A script failed.
+        #[error("{error}")]
+        PluginRuntime { error: String } = "plugin_runtime",
+        /// A script exceeded a limit.
+        #[error("{error}")]
+        PluginLimit { error: String } = "plugin_limit",
+        /// A script lacks a permission.
+        #[error("{error}")]
+        PluginPermission { error: String } = "plugin_permission",
+        /// The schema of a plugin is invalid.
+        #[error("{error}")]
+        PluginSchema { error: String } = "plugin_schema",
+        /// The server failed while it ran a script.
+        #[error("{error}")]
+        PluginHost { error: String } = "plugin_host",
+    }
+}
+
+coded_messages! {
+    /// Why a model call that is no reply gave nothing, apart from failures of model servers.
+    pub enum ModelCallProblem {
+        /// No model is left to ask.
+        #[error("no model can be asked")]
+        NoModel {} = "no_model",
+        /// It was cancelled.
+        #[error("it was stopped")]
+        Stopped {} = "call_stopped",
+        /// The session has too many calls.
+        #[error("{most} calls of this session wait already")]
+        TooManyCalls { most: usize } = "too_many_calls",
+        /// The messages exceed the context.
+        #[error("the messages take about {needed} tokens, and the model has room for {budget}")]
+        CallTooLarge { needed: usize, budget: usize } = "call_too_large",
+        /// The answer has no text.
+        #[error("the model answered without any text")]
+        EmptyAnswer {} = "empty_answer",
+        /// The answer has only text that readers may not see.
+        #[error("the model wrote nothing that may be told")]
+        HiddenAnswer {} = "hidden_answer",
+        /// The name is that of a plugin.
+        #[error("\"{name}\" is a plugin and writes replies only: name a model")]
+        NotAModel { name: String } = "not_a_model",
+        /// No plugin has values that the model could keep.
+        #[error("no plugin here has values that it could keep, and none reads commands: nobody was asked")]
+        NoValues {} = "no_values",
+        /// The answer of the values model has no command.
+        #[error("there is no command in its answer: \"{words}\"")]
+        NoCommand { words: String } = "no_command",
+        /// The embedding model gave vectors of another size.
+        #[error("the vectors of {name} are of another size than they were")]
+        VectorsResized { name: String } = "vectors_resized",
+        /// The embedding model gave no vector.
+        #[error("the model made no vector")]
+        NoVector {} = "no_vector",
+        /// The embedding model was too slow.
+        #[error("{name} made no vector within {milliseconds} ms")]
+        VectorsLate { name: String, milliseconds: u64 } = "vectors_late",
+    }
+}
+
+impl TurnProblem {
+    /// Returns the problem of a node that concerns a plugin.
+    pub fn of(self, plugin: &str) -> NodeProblem {
+        NodeProblem::new(&self, Some(plugin.to_owned()))
+    }
+}
