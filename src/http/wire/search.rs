@@ -3,10 +3,17 @@
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::check_limit;
 use super::enums::Role;
-use super::ids::{WireCharacterId, WireNodeId, WireSessionId};
+use super::ids::{WireCharacterId, WireId, WireNodeId, WireSessionId};
 use super::tree_edits::WireFragmentId;
+use crate::http::error::ApiError;
+use clotho_core::clock::Time;
+use clotho_queries::search::{MessageMatch, MessageMatches, MessageSearch};
 use clotho_search as search;
+
+/// UTC offsets of this many hours or more are invalid.
+const MAX_OFFSET_HOURS: i32 = 17;
 
 /// The query and the filters of a search.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -52,12 +59,52 @@ pub struct SearchQuery {
 }
 
 impl SearchQuery {
-    /// Returns whether there is a filter besides words.
-    pub fn has_filters(&self) -> bool {
-        let by_fact = self.session.is_some() || self.character.is_some() || self.role.is_some();
-        let by_place = self.place.is_some_and(|place| place != SearchPlaceParam::All) || self.label.is_some();
-        by_fact || by_place || self.rating.is_some() || self.after.is_some() || self.before.is_some()
+    /// Returns what to search for.
+    ///
+    /// # Errors
+    /// Returns an error that names the invalid field.
+    pub fn read(self) -> Result<MessageSearch, ApiError> {
+        let limit = usize::try_from(check_limit(self.limit, 50)?).unwrap_or(0);
+        let ahead = self.zone.as_deref().map_or(Some(0), parse_offset_minutes);
+        let ahead = ahead.ok_or_else(|| ApiError::invalid("zone", "an offset such as +02:00 or -05:30 is expected"))?;
+        if self.rating.is_some_and(|stars| !(1..=5).contains(&stars)) {
+            return Err(ApiError::invalid("rating", "1 to 5 stars are expected"));
+        }
+        Ok(MessageSearch {
+            text: self.q,
+            utc_offset_minutes: ahead,
+            session: self.session.map(|id| id.0),
+            character: self.character.map(|id| id.0),
+            role: self.role.map(Into::into),
+            scope: self.place.and_then(SearchPlaceParam::scope),
+            label: self.label,
+            rating: self.rating.map(i16::from),
+            after: self.after.as_deref().map(|text| parse_time("after", text)).transpose()?,
+            before: self.before.as_deref().map(|text| parse_time("before", text)).transpose()?,
+            sort: self.sort.map(Into::into).unwrap_or_default(),
+            limit,
+        })
     }
+}
+
+/// Returns the minutes of an offset such as `+02:00`.
+fn parse_offset_minutes(zone: &str) -> Option<i32> {
+    let (sign, rest) = match (zone.strip_prefix('+'), zone.strip_prefix('-')) {
+        (Some(rest), _) => (1, rest),
+        (_, Some(rest)) => (-1, rest),
+        _ => return (zone == "Z").then_some(0),
+    };
+    let is_number = |text: &str| text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = |text: &str| if is_number(text) { text.parse::<u8>().ok().map(i32::from) } else { None };
+    let (hours, minutes) = rest.split_once(':')?;
+    let (hours, minutes) = (number(hours)?, number(minutes)?);
+    (hours <= MAX_OFFSET_HOURS && minutes < 60).then_some(sign * (hours * 60 + minutes))
+}
+
+fn parse_time(field: &str, text: &str) -> Result<Time, ApiError> {
+    let stamp: Result<jiff::Timestamp, _> = text.parse();
+    let message = "a time in ISO 8601 is expected, such as 2026-11-21T04:05:06Z";
+    stamp.map(|stamp| Time(stamp.as_millisecond())).map_err(|_| ApiError::invalid(field, message))
 }
 
 /// The part of a tree to search.
@@ -72,6 +119,18 @@ pub enum SearchPlaceParam {
     Stash,
     /// Everywhere.
     All,
+}
+
+impl SearchPlaceParam {
+    /// Returns the part of the tree; `None` for all of it.
+    const fn scope(self) -> Option<search::TreeScope> {
+        match self {
+            Self::Trunk => Some(search::TreeScope::Trunk),
+            Self::OffTrunk => Some(search::TreeScope::OtherBranch),
+            Self::Stash => Some(search::TreeScope::Stash),
+            Self::All => None,
+        }
+    }
 }
 
 /// The order of search results.
@@ -184,4 +243,58 @@ pub struct SearchSnippetResponse {
     pub text: String,
     /// Matches as ranges `[start, end)` in UTF-16 code units.
     pub marks: Vec<[usize; 2]>,
+}
+
+impl SearchResponse {
+    /// Describes the matches of a search that took so long.
+    pub fn new(found: MessageMatches, took_ms: u64) -> Self {
+        Self {
+            items: found.items.into_iter().map(SearchHitResponse::from).collect(),
+            total: SearchTotalResponse { value: found.total, exact: found.is_exact },
+            stale: found.is_stale,
+            rebuilding: found.rebuilding,
+            notes: found.notes.iter().map(Into::into).collect(),
+            took_ms,
+        }
+    }
+}
+
+impl From<MessageMatch> for SearchHitResponse {
+    fn from(found: MessageMatch) -> Self {
+        let MessageMatch { hit, snippet, position, session_title, is_on_trunk, branch } = found;
+        Self {
+            session_id: WireId(hit.session),
+            session_title,
+            node_id: WireId(hit.node),
+            role: hit.role.into(),
+            name: Some(hit.name).filter(|name| !name.is_empty()),
+            snippet: SearchSnippetResponse {
+                text: snippet.text,
+                marks: snippet.marks.iter().map(|(a, b)| [*a, *b]).collect(),
+            },
+            depth: position.depth,
+            on_trunk: is_on_trunk,
+            branch,
+            stashed: position.fragment.is_some(),
+            fragment_id: position.fragment.map(WireId),
+            rating: position.rating,
+            timestamp: hit.time.to_string(),
+            score: hit.score,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_offset_minutes;
+
+    #[test]
+    fn search_zone_offset_parses_to_minutes() {
+        for (zone, expected) in [("Z", 0), ("+00:00", 0), ("+02:00", 120), ("-05:30", -330), ("+17:59", 1_079)] {
+            assert_eq!(parse_offset_minutes(zone), Some(expected), "{zone}");
+        }
+        for none in ["", "+2", "+2:00", "02:00", "+18:00", "+02:60", "+a2:00", "-05:3", "++1:00", "+灯:00"] {
+            assert_eq!(parse_offset_minutes(none), None, "{none}");
+        }
+    }
 }

@@ -10,7 +10,8 @@ use super::code::{File, bare, files_of, line_of, rust_sources, top};
 use super::{expect_none, expect_one};
 
 /// The crates of the workspace, each after those that it may depend on. The last one is the root package.
-const ORDER: [&str; 9] = ["core", "config", "compat", "provider", "plugin", "search", "store", "engine", "clotho"];
+const ORDER: [&str; 10] =
+    ["core", "config", "compat", "provider", "plugin", "search", "store", "engine", "queries", "clotho"];
 
 /// Folders without I/O, clock, threads and frameworks: plain calls test everything in them.
 const PURE: [&str; 3] = ["crates/core/src/tree/", "crates/core/src/world/", "crates/compat/src/prompt/"];

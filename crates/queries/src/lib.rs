@@ -1,0 +1,12 @@
+//! The read side: what answers a question about stored data, for HTTP, the command line and other protocols.
+//!
+//! A query is a plain function or a small struct. It takes only what it needs, such as a
+//! [`StoreReader`](clotho_store::StoreReader) or the search index, and typed options. It returns typed values and its
+//! own errors. It knows no request, no status code and no JSON of a client.
+//!
+//! - [`search`]: messages of all branches that match a query
+//!
+//! To add a query: put it in the file of its subject, with its input and output types. The callers turn parameters
+//! into the input, and the output into their own format.
+
+pub mod search;
