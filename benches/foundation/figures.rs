@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clotho::http::wire::tree::TreeSkeleton;
-use clotho_compat::prompt::tags::hide_blocks;
 use clotho_core::ids::{NodeId, SessionId, UserId};
-use clotho_core::tree::Session;
-use clotho_store::{PathFilter, StoreError, StoreReader, StoredNode, TreeOutlineNode};
+use clotho_queries::node_view::NodeRenderer;
+use clotho_queries::tree::tree_outline;
+use clotho_store::{PathFilter, StoreError, StoreReader, StoredNode};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 
@@ -203,19 +203,18 @@ pub fn outline() {
         for _ in 0..(1_000_000 / nodes).max(15) {
             limit.push(timed(|| assert_eq!(plain.rows::<OUTLINE>(&[1]).len(), nodes + 1)));
             let user: UserId = bench.user;
-            let read = move |reader: &mut StoreReader<'_>| -> Result<(Session, Vec<TreeOutlineNode>), StoreError> {
+            let rows = move |reader: &mut StoreReader<'_>| -> Result<usize, StoreError> {
                 let held = reader.session(user, session)?.unwrap();
-                let sketches = reader.outline(&held)?;
-                Ok((held.session, sketches))
+                Ok(reader.outline(&held)?.len())
             };
-            let rows = || bench.runtime.block_on(bench.store.read(read)).unwrap();
-            ours.push(timed(|| assert_eq!(rows().1.len(), nodes + 1)));
-            answered.push(timed(|| {
-                let (session, sketches) = rows();
-                let mut skeleton = TreeSkeleton::of_session(&session);
-                skeleton.fill_previews(sketches, |_, text| hide_blocks(text, &["think".to_owned()]));
-                bytes = serde_json::to_vec(&skeleton).unwrap().len();
-            }));
+            ours.push(timed(|| assert_eq!(bench.runtime.block_on(bench.store.read(rows)).unwrap(), nodes + 1)));
+            let answer = move |reader: &mut StoreReader<'_>| -> Result<usize, StoreError> {
+                let look = NodeRenderer { hide_tags: Arc::from(["think".to_owned()]), live: None, turns: None };
+                let held = reader.session(user, session)?.unwrap();
+                let skeleton = TreeSkeleton::new(&held.session, tree_outline(reader, &held, &look)?);
+                Ok(serde_json::to_vec(&skeleton).unwrap().len())
+            };
+            answered.push(timed(|| bytes = bench.runtime.block_on(bench.store.read(answer)).unwrap()));
         }
         let (limit, ours, answered) = (median(&mut limit), median(&mut ours), median(&mut answered));
         row(&[

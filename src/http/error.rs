@@ -17,6 +17,7 @@ use utoipa::ToSchema;
 use clotho_core::tree::edit::TreeError;
 use clotho_engine::turn::TurnError;
 use clotho_provider::ProviderFailure;
+use clotho_queries::error::ReadError;
 use clotho_store::{StoreError, WriteError};
 
 macro_rules! codes {
@@ -321,6 +322,26 @@ impl From<TurnError> for ApiError {
             }
             TurnError::Invalid { field, .. } => Self::invalid(field, message),
             TurnError::Stopped => Self::new(ApiErrorCode::Unavailable, message),
+        }
+    }
+}
+
+impl From<ReadError> for ApiError {
+    fn from(error: ReadError) -> Self {
+        let message = error.to_string();
+        match error {
+            ReadError::Store(error) => error.into(),
+            ReadError::Turn(error) => error.into(),
+            ReadError::NotFound(_) => Self::new(ApiErrorCode::NotFound, message),
+            ReadError::LeafAndLabel => Self::invalid("label", message),
+            ReadError::TreeTooLarge { nodes, limit } => Self::new(ApiErrorCode::TooLarge, message)
+                .hint("ask for ?shape=skeleton, or for pages: ?cursor= first, then what \"next\" says")
+                .detail("nodes", nodes)
+                .detail("limit", limit),
+            ReadError::ValuesTooLarge { limit } => Self::new(ApiErrorCode::TooLarge, message)
+                .hint("ask for a deeper path, for fewer lines, or with a smaller limit")
+                .detail("limit", limit),
+            ReadError::Purged => Self::new(ApiErrorCode::GonePurged, message),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Drafts that become no nodes: the user's next message, and summaries.
 
-use super::{AppData, load_node, load_session};
+use super::AppData;
 use crate::app::App;
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
@@ -11,6 +11,7 @@ use crate::http::wire::drafts::{DraftBegunResponse, DraftResponse, ImpersonateRe
 use crate::http::wire::ids::WireId;
 use clotho_core::ids::NodeId;
 use clotho_engine::live::Draft;
+use clotho_queries::lookup::{load_node, load_session};
 use clotho_store::StoreReader;
 use std::sync::Arc;
 
@@ -84,9 +85,9 @@ async fn check_nodes_exist(
     named: Vec<(String, NodeId)>,
 ) -> Result<(), ApiError> {
     let look = move |reader: &mut StoreReader<'_>| {
-        let held = load_session(reader, caller, sid)?;
+        let held = load_session(reader, caller.0, sid.0)?;
         for (field, node) in named {
-            load_node(reader, &held, node).map_err(|error| error.detail("field", field))?;
+            load_node(reader, &held, node).map_err(|error| ApiError::from(error).detail("field", field))?;
         }
         Ok(())
     };

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::BufWriter;
 
-use super::{AppData, load_session};
+use super::AppData;
 use crate::app::App;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
@@ -13,6 +13,7 @@ use crate::http::wire::exports::{ExportAllQuery, SessionExportQuery};
 use clotho_core::clock::Time;
 use clotho_core::ids::SessionId;
 use clotho_engine::transfer::{BranchExportOptions, ExportTarget, export as write, export_all, export_branch};
+use clotho_queries::lookup::load_session;
 use clotho_store::{DatabaseSnapshot, SessionExportError, StoredSession};
 
 /// Maximum number of characters of a title in a file name.
@@ -53,7 +54,7 @@ async fn run_blocking<T: Send + 'static>(
     sid: SessionIdPath,
     write: impl FnOnce(&App) -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {
-    app.store.read(move |reader| load_session(reader, caller, sid).map(|_| ())).await?;
+    app.store.read(move |reader| load_session(reader, caller.0, sid.0).map(|_| ())).await?;
     let _place = app.export_slots.acquire().await.map_err(ApiError::internal)?;
     let program = app.clone();
     actix_web::web::block(move || write(&program)).await.map_err(ApiError::internal)?

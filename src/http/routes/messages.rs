@@ -1,6 +1,6 @@
 //! Requests that grow the tree: messages, rerolls, continuations and edits; and cancelling a reply.
 
-use super::{AppData, load_session, node_renderer, shown};
+use super::{AppData, node_renderer};
 use crate::app::App;
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
@@ -11,8 +11,10 @@ use crate::http::wire::ids::{WireId, WirePersonaId};
 use crate::http::wire::messages::{
     CancelReplyResponse, ContinueRequest, CreateMessageRequest, EditMessageRequest, RerollRequest, TurnStartResponse,
 };
+use crate::http::wire::node::wire_nodes;
 use clotho_core::ids::NodeId;
 use clotho_engine::turn;
+use clotho_queries::lookup::load_session;
 use clotho_store::StoreReader;
 
 /// Writes a message and starts its replies, if requested.
@@ -110,13 +112,14 @@ pub async fn answer(
     let turn::TurnReceipt { node, generations, op } = started;
     let is_running = !generations.is_empty();
     let read = move |reader: &mut StoreReader<'_>| {
-        let held = load_session(reader, caller, sid)?;
+        let held = load_session(reader, caller.0, sid.0)?;
         let ids: Vec<NodeId> = node.into_iter().chain(generations).collect();
-        let (mut own, generations): (Vec<_>, Vec<_>) =
-            shown(reader, &held, &ids, &here)?.into_iter().partition(|one| Some(one.id.0) == node);
-        Ok::<_, ApiError>(TurnStartResponse { node: own.pop(), generations, op })
+        here.nodes(reader, &held, &ids)
     };
-    let mut body = app.store.read_inline(read).await?;
-    look.ask(caller.0, sid.0, body.node.iter_mut().chain(&mut body.generations)).await?;
+    let mut views = app.store.read_inline(read).await?;
+    look.ask(caller.0, sid.0, &mut views).await?;
+    let (own, generations): (Vec<_>, Vec<_>) = views.into_iter().partition(|one| Some(one.node.id) == node);
+    let node = own.into_iter().next_back().map(Into::into);
+    let body = TurnStartResponse { node, generations: wire_nodes(generations), op };
     if is_running { ApiResponse::accepted(&body) } else { ApiResponse::created(&body) }
 }

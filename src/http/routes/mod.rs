@@ -49,74 +49,15 @@ use serde::Serialize;
 
 use super::caller::Caller;
 use super::error::ApiError;
-use super::query::{NodeIdPath, SessionIdPath};
+use super::query::SessionIdPath;
 use super::response::{ApiResponse, ApiResult, has, has_if_none_match, tag};
-use super::wire::ids::WireNodeId;
-use super::wire::node::{ChatMessageNode, NodeRenderer};
-use super::wire::tree::BranchQuery;
 use crate::app::App;
-use clotho_core::ids::NodeId;
-use clotho_store::{StoreReader, StoredNode, StoredSession};
+use clotho_queries::lookup::load_session;
+use clotho_queries::node_view::{NodeRenderer, NodeView};
+use clotho_store::{StoreReader, StoredSession};
 
 /// The app state, as handlers take it.
 pub type AppData = Data<App>;
-
-/// Loads a session of the caller.
-///
-/// # Errors
-/// Returns `not_found` if it does not exist or belongs to another user.
-pub fn load_session(
-    reader: &mut StoreReader<'_>,
-    caller: Caller,
-    sid: SessionIdPath,
-) -> Result<StoredSession, ApiError> {
-    reader.session(caller.0, sid.0)?.ok_or_else(|| ApiError::not_found(SessionIdPath::WHAT))
-}
-
-/// Loads a node of a session.
-///
-/// # Errors
-/// Returns `not_found` if it does not exist.
-pub fn load_node(reader: &mut StoreReader<'_>, held: &StoredSession, node: NodeId) -> Result<StoredNode, ApiError> {
-    reader.node(held, node)?.ok_or_else(|| ApiError::not_found(NodeIdPath::WHAT))
-}
-
-/// Returns the leaf of the requested branch, and the node before which the page ends.
-///
-/// # Errors
-/// Returns an error if one of them is not in the session.
-pub fn branch_range(
-    reader: &mut StoreReader<'_>,
-    held: &StoredSession,
-    query: &BranchQuery,
-) -> Result<(NodeId, Option<NodeId>), ApiError> {
-    let leaf = branch_leaf(reader, held, query.leaf, query.label.as_deref())?.node.id;
-    let before = query.before.map(|id| id.0);
-    if let Some(before) = before {
-        load_node(reader, held, before)?;
-    }
-    Ok((leaf, before))
-}
-
-/// Returns the leaf of a branch, given by its id or its label; default HEAD.
-///
-/// # Errors
-/// Returns an error if it is not in the session, or both are given.
-pub fn branch_leaf(
-    reader: &mut StoreReader<'_>,
-    held: &StoredSession,
-    leaf: Option<WireNodeId>,
-    label: Option<&str>,
-) -> Result<StoredNode, ApiError> {
-    let node = match (leaf, label) {
-        (Some(_), Some(_)) => return Err(ApiError::invalid("label", "either leaf or label is expected, not both")),
-        (None, Some(label)) => {
-            reader.node_with_label(held, label)?.ok_or_else(|| ApiError::not_found("a message of that name"))?
-        }
-        (leaf, None) => leaf.map_or(held.session.head, |id| id.0),
-    };
-    load_node(reader, held, node)
-}
 
 /// Returns the renderer of nodes: as configured, with the texts of running replies.
 pub fn node_renderer(app: &App) -> NodeRenderer {
@@ -125,21 +66,6 @@ pub fn node_renderer(app: &App) -> NodeRenderer {
         live: Some(Arc::clone(&app.live)),
         turns: Some(app.turns.clone()),
     }
-}
-
-/// Returns nodes by id for a client, before plugins render them; unknown ids are left out.
-///
-/// # Errors
-/// Returns an error if the database fails.
-pub fn shown(
-    reader: &mut StoreReader<'_>,
-    held: &StoredSession,
-    ids: &[NodeId],
-    look: &NodeRenderer,
-) -> Result<Vec<ChatMessageNode>, ApiError> {
-    let placed = reader.nodes(held, ids)?;
-    let dressed = reader.node_details(placed)?;
-    look.line(reader, dressed)
 }
 
 /// What was read of a session in one snapshot.
@@ -155,7 +81,7 @@ pub struct ConditionalRead<R> {
 ///
 /// # Errors
 /// Returns an error if the session does not exist or `read` fails.
-pub async fn conditional_read<R, F>(
+pub async fn conditional_read<R, E, F>(
     app: &AppData,
     request: &HttpRequest,
     caller: Caller,
@@ -164,7 +90,8 @@ pub async fn conditional_read<R, F>(
 ) -> Result<ConditionalRead<R>, ApiError>
 where
     R: Send + 'static,
-    F: FnOnce(&mut StoreReader<'_>, &StoredSession) -> Result<R, ApiError> + Send + 'static,
+    E: Into<ApiError>,
+    F: FnOnce(&mut StoreReader<'_>, &StoredSession) -> Result<R, E> + Send + 'static,
 {
     app.store.read(read_if_changed(app, request, caller, sid, read)).await
 }
@@ -173,7 +100,7 @@ where
 ///
 /// # Errors
 /// As [`conditional_read`].
-pub async fn conditional_read_inline<R, F>(
+pub async fn conditional_read_inline<R, E, F>(
     app: &AppData,
     request: &HttpRequest,
     caller: Caller,
@@ -182,33 +109,35 @@ pub async fn conditional_read_inline<R, F>(
 ) -> Result<ConditionalRead<R>, ApiError>
 where
     R: Send + 'static,
-    F: FnOnce(&mut StoreReader<'_>, &StoredSession) -> Result<R, ApiError> + Send + 'static,
+    E: Into<ApiError>,
+    F: FnOnce(&mut StoreReader<'_>, &StoredSession) -> Result<R, E> + Send + 'static,
 {
     app.store.read_inline(read_if_changed(app, request, caller, sid, read)).await
 }
 
-fn read_if_changed<R>(
+fn read_if_changed<R, E>(
     app: &AppData,
     request: &HttpRequest,
     caller: Caller,
     sid: SessionIdPath,
-    read: impl FnOnce(&mut StoreReader<'_>, &StoredSession) -> Result<R, ApiError> + Send + 'static,
+    read: impl FnOnce(&mut StoreReader<'_>, &StoredSession) -> Result<R, E> + Send + 'static,
 ) -> impl FnOnce(&mut StoreReader<'_>) -> Result<ConditionalRead<R>, ApiError> + Send + 'static
 where
     R: Send + 'static,
+    E: Into<ApiError>,
 {
     let around = etag_context(app, sid);
     let address = format!("{}?{}", request.path(), request.query_string());
     let known = request.headers().clone();
     move |reader| {
-        let held = load_session(reader, caller, sid)?;
+        let held = load_session(reader, caller.0, sid.0)?;
         let op = held.session.op;
         let tag = tag(&[&address, &op.to_string(), &around]);
         if has(&known, &tag) {
             return Ok(ConditionalRead { tag, op, value: None });
         }
         // A client with `If-None-Match: *` must still get an error if nothing exists at this address.
-        let seen = Some(read(reader, &held)?).filter(|_| !has_if_none_match(&known));
+        let seen = Some(read(reader, &held).map_err(Into::into)?).filter(|_| !has_if_none_match(&known));
         Ok(ConditionalRead { tag, op, value: seen })
     }
 }
@@ -226,10 +155,10 @@ impl<R> ConditionalRead<R> {
         nodes: impl FnOnce(&'s mut R) -> N,
     ) -> Result<(), ApiError>
     where
-        N: IntoIterator<Item = &'s mut ChatMessageNode>,
+        N: IntoIterator<Item = &'s mut NodeView>,
     {
         match &mut self.value {
-            Some(seen) => look.ask(caller.0, sid.0, nodes(seen)).await,
+            Some(seen) => Ok(look.ask(caller.0, sid.0, nodes(seen)).await?),
             None => Ok(()),
         }
     }
@@ -246,15 +175,15 @@ impl<R> ConditionalRead<R> {
         Ok(reply.at(self.op))
     }
 
-    /// Builds a JSON answer.
+    /// Builds a JSON answer of the type that the API document describes.
     ///
     /// # Errors
     /// As [`ConditionalRead::shown`].
-    pub fn json(self) -> ApiResult<R>
+    pub fn json<T>(self) -> ApiResult<T>
     where
-        R: Serialize,
+        T: From<R> + Serialize,
     {
-        self.shown(|seen| ApiResponse::ok(&seen))
+        self.shown(|seen| ApiResponse::ok(&T::from(seen)))
     }
 }
 

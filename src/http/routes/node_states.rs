@@ -1,6 +1,6 @@
 //! The state of nodes: enabled, muted, rated, unread.
 
-use super::{AppData, load_session};
+use super::AppData;
 use crate::app::App;
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
@@ -14,6 +14,8 @@ use crate::http::wire::messages::{
 use crate::http::wire::tree_edits::world_changes;
 use clotho_core::ids::NodeId;
 use clotho_core::tree::Node;
+use clotho_queries::error::ReadError;
+use clotho_queries::lookup::load_session;
 use clotho_store::{Actor, NodeStateUpdate, StoreReader};
 
 /// Changes the state of one node.
@@ -70,8 +72,8 @@ async fn apply_updates(
     let actor = Actor { user: caller.0, at: app.clock.now(), expected_leaf: None };
     let arranged = app.store.write(move |tx| tx.set_state(&actor, sid.0, &updates)).await?;
     let read = move |reader: &mut StoreReader<'_>| {
-        let held = load_session(reader, caller, sid)?;
-        Ok::<_, ApiError>(reader.nodes(&held, &ids)?)
+        let held = load_session(reader, caller.0, sid.0)?;
+        Ok::<_, ReadError>(reader.nodes(&held, &ids)?)
     };
     let placed = app.store.read_inline(read).await?;
     let (world_changes, is_cut_short) = world_changes(&arranged.worlds);

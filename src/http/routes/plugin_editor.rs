@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use actix_web::web;
 
-use super::{AppData, load_node, load_session};
+use super::AppData;
 use crate::app::App;
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, ApiErrorCode};
-use crate::http::query::{PluginFilePath, PluginIdPath, SessionIdPath};
+use crate::http::query::{PluginFilePath, PluginIdPath};
 use crate::http::response::{ApiResponse, ApiResult};
 use crate::http::wire::plugin_editor::{
     CheckPluginRequest, CheckPluginResponse, PluginFileResponse, PluginReferenceResponse, PluginTestResponse,
@@ -25,7 +25,7 @@ use clotho_core::ids::{NodeId, SessionId};
 use clotho_engine::turn::{HookTrialSpec, ReplaySpec};
 use clotho_plugin::testing::run_tests_while;
 use clotho_plugin::{CatalogueEntry, LoadedPlugin, PluginSource, ScriptError, ScriptLimits, folder};
-use clotho_store::StoreReader;
+use clotho_queries::lookup::check_nodes;
 
 /// File name of the manifest.
 const MANIFEST_FILE: &str = "plugin.toml";
@@ -249,11 +249,8 @@ async fn check_owned<const N: usize>(
     session: SessionId,
     nodes: [Option<NodeId>; N],
 ) -> Result<(), ApiError> {
-    let read = move |reader: &mut StoreReader<'_>| {
-        let held = load_session(reader, caller, SessionIdPath(session))?;
-        nodes.into_iter().flatten().try_for_each(|node| load_node(reader, &held, node).map(drop))
-    };
-    app.store.read(read).await
+    let nodes = nodes.into_iter().flatten();
+    Ok(app.store.read(move |reader| check_nodes(reader, caller.0, session, nodes)).await?)
 }
 
 /// Returns the active plugin, or one loaded with unsaved texts.

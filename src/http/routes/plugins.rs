@@ -3,13 +3,14 @@
 use actix_web::HttpRequest;
 
 use super::plugin_editor::list_files;
-use super::{AppData, language, load_session};
+use super::{AppData, language};
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{PluginIdPath, QueryParams, SessionIdPath};
 use crate::http::response::{ApiResponse, ApiResult};
 use crate::http::wire::server_info::{PluginResponse, PluginSummaryResponse, SlashCommandResponse, commands};
 use crate::http::wire::{ListResponse, PageQuery, PageResponse};
+use clotho_queries::lookup::load_session;
 
 /// Lists all plugins of the server, including broken ones with their errors.
 ///
@@ -53,7 +54,7 @@ pub async fn session_commands(
     caller: Caller,
     sid: SessionIdPath,
 ) -> ApiResult<ListResponse<SlashCommandResponse>> {
-    let session = app.store.read(move |reader| load_session(reader, caller, sid).map(|held| held.session)).await?;
+    let session = app.store.read(move |reader| load_session(reader, caller.0, sid.0).map(|held| held.session)).await?;
     let language = language(&request);
     let playing = session.plugins.iter().filter(|plugin| plugin.enabled);
     let catalogue = app.catalogue.now();

@@ -1,7 +1,7 @@
 //! The preview of a prompt.
 
+use super::AppData;
 use super::sessions::check_preset_usable;
-use super::{AppData, load_node, load_session};
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
@@ -10,6 +10,7 @@ use crate::http::response::{ApiResponse, ApiResult};
 use crate::http::wire::prompt_preview::PromptPreviewRequest;
 use crate::http::wire::world::TraceResponse;
 use clotho_core::tree::Delta;
+use clotho_queries::lookup::{load_node, load_session};
 use clotho_store::StoreReader;
 
 /// Returns the prompt that a send would build: its blocks and messages. Plugins plan as they would for the send.
@@ -29,11 +30,10 @@ pub async fn preview(
         check_preset_usable(&app, caller, id).await.map_err(|error| error.detail("field", "presetId"))?;
     }
     let look = move |reader: &mut StoreReader<'_>| {
-        let held = load_session(reader, caller, sid)?;
-        load_node(reader, &held, parent).map(drop).map_err(|error| error.detail("field", "parentId"))
+        let held = load_session(reader, caller.0, sid.0)?;
+        load_node(reader, &held, parent).map(drop).map_err(|error| ApiError::from(error).detail("field", "parentId"))
     };
     app.store.read::<_, ApiError, _>(look).await?;
     let rebuilt = app.turns.preview(caller.0, sid.0, asked).await?;
-    let shape = TraceResponse::new(Some(rebuilt), &Delta::default());
-    ApiResponse::ok(&shape.ok_or_else(|| ApiError::not_found("the prompt"))?)
+    ApiResponse::ok(&TraceResponse::new(rebuilt, &Delta::default()))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{AppData, load_session, node_renderer};
+use super::{AppData, node_renderer};
 use crate::app::App;
 use crate::http::body::{JsonBody, JsonListBody};
 use crate::http::caller::Caller;
@@ -13,8 +13,6 @@ use crate::http::query::{PersonaIdPath, PresetIdPath, QueryParams, SessionIdPath
 use crate::http::response::{ApiResponse, ApiResult, NoContent};
 use crate::http::wire::display_scripts::DisplayScriptsResponse;
 use crate::http::wire::enums::SessionViewMode;
-use crate::http::wire::ids::WireId;
-use crate::http::wire::node::NodeRenderer;
 use crate::http::wire::sessions::{
     CreateSessionRequest, SessionPluginFields, SessionResponse, SessionScriptResponse, SessionScriptsResponse,
     SetPluginsResponse, UpdateSessionRequest, UsageTotalsResponse, plugins,
@@ -23,10 +21,9 @@ use crate::http::wire::{PageQuery, PageResponse};
 use clotho_core::ids::{PersonaId, PresetId};
 use clotho_core::tree;
 use clotho_engine::turn;
-use clotho_store::{Actor, PathFilter, StoreReader, StoredSession};
-
-/// Length of the preview in the list, in characters.
-const PREVIEW_CHARS: usize = 160;
+use clotho_queries::lookup::load_session;
+use clotho_queries::sessions::{list_sessions, read_session};
+use clotho_store::{Actor, StoreReader};
 
 /// Lists the caller's sessions, last changed first.
 ///
@@ -39,27 +36,9 @@ pub async fn list(
 ) -> ApiResult<PageResponse<SessionResponse>> {
     let (limit, skip) = query.0.limit_and_offset()?;
     let look = node_renderer(&app);
-    let read = move |reader: &mut StoreReader<'_>| {
-        let held = reader.sessions(caller.0, skip, limit + 1)?;
-        let turns = reader.turns(&held)?;
-        let sessions = held.iter().zip(turns).map(|(held, turns)| {
-            let preview = message_preview(reader, held, &look)?;
-            Ok::<_, ApiError>(SessionResponse { preview, ..SessionResponse::summary(held, turns) })
-        });
-        sessions.collect::<Result<Vec<_>, _>>()
-    };
-    let sessions = app.store.read(read).await?;
+    let read = move |reader: &mut StoreReader<'_>| list_sessions(reader, caller.0, &look, skip, limit + 1);
+    let sessions = app.store.read(read).await?.into_iter().map(SessionResponse::from).collect();
     ApiResponse::ok(&PageQuery::page(sessions, limit, skip))
-}
-
-/// Returns the start of the newest message of a session, as displayed.
-fn message_preview(
-    reader: &mut StoreReader<'_>,
-    held: &StoredSession,
-    look: &NodeRenderer,
-) -> Result<Option<String>, ApiError> {
-    let page = reader.page(held, held.session.head, None, 1, PathFilter::Enabled)?;
-    Ok(page.nodes.last().map(|placed| look.preview(&placed.node, PREVIEW_CHARS)))
 }
 
 /// Creates a session.
@@ -102,7 +81,7 @@ pub async fn change(
 ) -> ApiResult<SessionResponse> {
     // Check everything that needs no write transaction: models, preset, persona.
     body.0.check()?;
-    app.store.read_inline(move |reader| load_session(reader, caller, sid).map(|_| ())).await?;
+    app.store.read_inline(move |reader| load_session(reader, caller.0, sid.0).map(|_| ())).await?;
     if let Some(Some(model)) = &body.0.model {
         app.models.find(model).map_err(|error| ApiError::invalid("model", error.to_string()))?;
     }
@@ -228,15 +207,7 @@ pub async fn set_plugins(
 }
 
 async fn load(app: &App, caller: Caller, sid: SessionIdPath) -> Result<SessionResponse, ApiError> {
-    app.store
-        .read_inline(move |reader| {
-            let held = load_session(reader, caller, sid)?;
-            let (head, root) = (held.session.head, held.session.root);
-            let context = reader.context_of(&held, head)?.map_or(root, |placed| placed.node.id);
-            let turns = reader.turns(std::slice::from_ref(&held))?.first().copied().unwrap_or(0);
-            Ok(SessionResponse { context_node_id: Some(WireId(context)), ..SessionResponse::summary(&held, turns) })
-        })
-        .await
+    Ok(app.store.read_inline(move |reader| read_session(reader, caller.0, sid.0)).await?.into())
 }
 
 /// Lists the regex scripts of a session.
@@ -246,7 +217,7 @@ async fn load(app: &App, caller: Caller, sid: SessionIdPath) -> Result<SessionRe
 pub async fn scripts(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiResult<SessionScriptsResponse> {
     let models = Arc::clone(&app.models);
     let read = move |reader: &mut StoreReader<'_>| {
-        let session = load_session(reader, caller, sid)?.session;
+        let session = load_session(reader, caller.0, sid.0)?.session;
         let known = turn::scripts(reader, &session, &models.names(session.model.as_deref()))?;
         let items = known.into_iter().map(|known| SessionScriptResponse::new(known, &session)).collect();
         Ok::<_, ApiError>(SessionScriptsResponse { items })
@@ -262,7 +233,7 @@ pub async fn scripts(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiRes
 pub async fn display_scripts(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiResult<DisplayScriptsResponse> {
     let models = Arc::clone(&app.models);
     let read = move |reader: &mut StoreReader<'_>| {
-        let session = load_session(reader, caller, sid)?.session;
+        let session = load_session(reader, caller.0, sid.0)?.session;
         let shown = turn::shown_scripts(reader, &session, &models.names(session.model.as_deref()))?;
         Ok::<_, ApiError>(DisplayScriptsResponse::from(shown))
     };
@@ -276,7 +247,7 @@ pub async fn display_scripts(app: AppData, caller: Caller, sid: SessionIdPath) -
 pub async fn usage_totals(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiResult<UsageTotalsResponse> {
     // Summaries are not in the operation log, so the answer has no `ETag`.
     let read = move |reader: &mut StoreReader<'_>| {
-        let held = load_session(reader, caller, sid)?;
+        let held = load_session(reader, caller.0, sid.0)?;
         Ok::<_, ApiError>(UsageTotalsResponse::new(reader.session_usage(&held)?, held.session.op))
     };
     ApiResponse::ok(&app.store.read(read).await?)

@@ -1,6 +1,6 @@
 //! Automatic summaries: list, edit and regenerate.
 
-use super::{AppData, branch_leaf, load_session};
+use super::AppData;
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
@@ -8,6 +8,8 @@ use crate::http::query::{QueryParams, SessionIdPath, SummaryIdPath};
 use crate::http::response::{ApiResponse, ApiResult, NoContent};
 use crate::http::wire::summaries::{SummariesQuery, SummariesResponse, SummaryResponse, UpdateSummaryRequest};
 use clotho_engine::turn::TurnEngine;
+use clotho_queries::error::ReadError;
+use clotho_queries::lookup::{BranchEnd, branch_leaf, load_session};
 use clotho_store::StoreReader;
 
 /// Lists the summaries of a branch.
@@ -21,9 +23,10 @@ pub async fn list(
     query: QueryParams<SummariesQuery>,
 ) -> ApiResult<SummariesResponse> {
     let read = move |reader: &mut StoreReader<'_>| {
-        let held = load_session(reader, caller, sid)?;
-        let at = branch_leaf(reader, &held, query.0.node_id, None)?;
-        Ok::<_, ApiError>(TurnEngine::summaries(reader, &held, &at)?)
+        let held = load_session(reader, caller.0, sid.0)?;
+        let end = BranchEnd { leaf: query.0.node_id.map(|id| id.0), label: None };
+        let at = branch_leaf(reader, &held, &end)?;
+        Ok::<_, ReadError>(TurnEngine::summaries(reader, &held, &at)?)
     };
     // Read before the summaries: a client that sees no work in progress then gets all of them.
     let state = app.turns.summary_state(sid.0);
@@ -45,8 +48,8 @@ pub async fn change(
     let content = body.0.read(app.config.limits.message_bytes)?;
     app.store.write(move |tx| tx.edit_summary(caller.0, sid.0, id.0, &content)).await?;
     let read = move |reader: &mut StoreReader<'_>| {
-        let held = load_session(reader, caller, sid)?;
-        Ok::<_, ApiError>((TurnEngine::summary(reader, &held, id.0)?, held.session.head))
+        let held = load_session(reader, caller.0, sid.0)?;
+        Ok::<_, ReadError>((TurnEngine::summary(reader, &held, id.0)?, held.session.head))
     };
     let (found, head) = app.store.read(read).await?;
     app.turns.schedule_summary(sid.0, head);
@@ -59,7 +62,8 @@ pub async fn change(
 /// Returns an error if it does not exist.
 pub async fn delete(app: AppData, caller: Caller, sid: SessionIdPath, id: SummaryIdPath) -> ApiResult<NoContent> {
     app.store.write(move |tx| tx.delete_summary(caller.0, sid.0, id.0)).await?;
-    let read = move |reader: &mut StoreReader<'_>| Ok::<_, ApiError>(load_session(reader, caller, sid)?.session.head);
+    let read =
+        move |reader: &mut StoreReader<'_>| Ok::<_, ReadError>(load_session(reader, caller.0, sid.0)?.session.head);
     let head = app.store.read(read).await?;
     app.turns.schedule_summary(sid.0, head);
     Ok(ApiResponse::no_content())

@@ -6,25 +6,17 @@ use actix_web::HttpRequest;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 
-use super::{AppData, branch_leaf, conditional_read, node_renderer};
+use super::{AppData, conditional_read, node_renderer};
 use crate::http::caller::Caller;
-use crate::http::error::{ApiError, ApiErrorCode};
+use crate::http::error::ApiError;
 use crate::http::query::{QueryParams, SessionIdPath};
 use crate::http::response::{ApiResponse, ApiResult, FileResponse, ResponseChunks};
-use crate::http::wire::node::NodeRenderer;
 use crate::http::wire::transcript::{TranscriptFormat, TranscriptQuery};
-use clotho_core::ids::NodeId;
-use clotho_store::{PathFilter, StoreReader, StoredSession};
-
-/// Number of messages held in memory at once.
-const CHUNK_MESSAGES: usize = 32;
-
-/// A branch at one moment: the ids of its messages, whose texts never change.
-struct TranscriptSource {
-    held: StoredSession,
-    leaf: NodeId,
-    rows: Vec<i64>,
-}
+use clotho_queries::error::ReadError;
+use clotho_queries::lookup::BranchEnd;
+use clotho_queries::node_view::NodeRenderer;
+use clotho_queries::transcript::{Transcript, read_messages};
+use clotho_store::{StoreReader, StoredSession};
 
 /// Returns a branch as a file: its enabled texts in order, or all nodes if requested. However long it is, only a few
 /// messages are in memory.
@@ -38,55 +30,31 @@ pub async fn transcript(
     sid: SessionIdPath,
     query: QueryParams<TranscriptQuery>,
 ) -> ApiResult<FileResponse> {
-    let query = query.0;
-    let format = query.format.unwrap_or_default();
-    let show = if query.all { PathFilter::All } else { PathFilter::Enabled };
-    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
-        let leaf = branch_leaf(reader, held, query.leaf, query.label.as_deref())?;
-        Ok(TranscriptSource { held: held.clone(), leaf: leaf.node.id, rows: reader.line(&leaf, show)? })
-    };
+    let TranscriptQuery { leaf, label, format, all } = query.0;
+    let (format, end) = (format.unwrap_or_default(), BranchEnd { leaf: leaf.map(|id| id.0), label });
+    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| Transcript::read(reader, held, &end, all);
     let sight = conditional_read(&app, &request, caller, sid, read).await?;
     let look = NodeRenderer { live: None, ..node_renderer(&app) };
-    sight.shown(|line| {
-        let head = format.file_head(&line.held.session.title);
-        Ok(ApiResponse::file(head, transcript_chunks(app.clone(), look, format, line)))
+    sight.shown(|branch| {
+        let head = format.file_head(&branch.held.session.title);
+        Ok(ApiResponse::file(head, transcript_chunks(app.clone(), look, format, branch)))
     })
 }
 
-fn transcript_chunks(
-    app: AppData,
-    look: NodeRenderer,
-    format: TranscriptFormat,
-    line: TranscriptSource,
-) -> ResponseChunks {
-    let beginning = format.header(&line.held.session, line.leaf);
-    let held = Arc::new(line.held);
-    let parts: Vec<Vec<i64>> = line.rows.chunks(CHUNK_MESSAGES).map(<[i64]>::to_vec).collect();
-    let written =
-        stream::iter(parts.into_iter().enumerate()).then(move |(part, rows)| {
-            let (app, look, held) = (app.clone(), look.clone(), Arc::clone(&held));
-            async move {
-                app.store.read(move |reader| render_messages(reader, &held, &look, format, &rows, part == 0)).await
-            }
-        });
+fn transcript_chunks(app: AppData, look: NodeRenderer, format: TranscriptFormat, branch: Transcript) -> ResponseChunks {
+    let beginning = format.header(&branch.held.session, branch.leaf);
+    let parts = branch.chunks();
+    let held = Arc::new(branch.held);
+    let written = stream::iter(parts.into_iter().enumerate()).then(move |(part, rows)| {
+        let (app, look, held) = (app.clone(), look.clone(), Arc::clone(&held));
+        let write = move |reader: &mut StoreReader<'_>| {
+            let messages = read_messages(reader, &held, &look, &rows)?.into_iter().enumerate();
+            let texts = messages.map(|(position, one)| format.message(one, part == 0 && position == 0));
+            Ok::<String, ReadError>(texts.collect())
+        };
+        async move { app.store.read(write).await.map_err(ApiError::from) }
+    });
     let ends = |text: String| stream::iter([Ok::<_, ApiError>(text)]);
     let whole = ends(beginning).chain(written).chain(ends(format.footer().to_owned()));
     Box::pin(whole.map(|text| text.map(Bytes::from)))
-}
-
-fn render_messages(
-    reader: &mut StoreReader<'_>,
-    held: &StoredSession,
-    look: &NodeRenderer,
-    format: TranscriptFormat,
-    rows: &[i64],
-    is_first: bool,
-) -> Result<String, ApiError> {
-    let placed = reader.nodes_by_row(held, rows)?;
-    if placed.len() < rows.len() {
-        // A message was purged during the download. A truncated file is better than one that hides the gap.
-        return Err(ApiError::new(ApiErrorCode::GonePurged, "a message of the line is gone"));
-    }
-    let dressed = reader.node_details(placed)?.into_iter().enumerate();
-    Ok(dressed.map(|(position, one)| format.message(look, one, is_first && position == 0)).collect())
 }

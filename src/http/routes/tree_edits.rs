@@ -11,14 +11,17 @@ use crate::http::query::{FragmentIdPath, QueryParams, SessionIdPath};
 use crate::http::response::{ApiResponse, ApiResult, RedactForReplay, write};
 use crate::http::wire::checks::expected_version;
 use crate::http::wire::ids::WireId;
-use crate::http::wire::node::NodeRenderer;
+use crate::http::wire::node::wire_nodes;
 use crate::http::wire::tree::TreePageQuery;
 use crate::http::wire::tree_edits::{
     FragmentTreeResponse, LabelsResponse, StashResponse, TreeEditsRequest, TreeEditsResponse, UndoRequest, UndoResponse,
 };
 use crate::http::wire::{MAX_PAGE_SIZE, check_limit, decode_cursor, encode_cursor};
 use clotho_core::tree::TreeEdit;
-use clotho_store::{Actor, IdempotencyClaim, StoreReader, StoredSession, Tx, UndoResult, WriteError};
+use clotho_queries::error::ReadError;
+use clotho_queries::node_view::NodeRenderer;
+use clotho_queries::tree::fragment_page;
+use clotho_store::{Actor, IdempotencyClaim, StoreError, StoreReader, StoredSession, Tx, UndoResult, WriteError};
 
 /// Applies a list of edits, all or none.
 ///
@@ -121,7 +124,7 @@ fn previous_answer<T>() -> Option<ApiResult<T>> {
 pub async fn stash(app: AppData, request: HttpRequest, caller: Caller, sid: SessionIdPath) -> ApiResult<StashResponse> {
     let read = |reader: &mut StoreReader<'_>, held: &StoredSession| {
         let items = reader.stash(held)?.into_iter().map(Into::into).collect();
-        Ok(StashResponse { items, op: held.session.op })
+        Ok::<_, StoreError>(StashResponse { items, op: held.session.op })
     };
     conditional_read(&app, &request, caller, sid, read).await?.json()
 }
@@ -138,7 +141,7 @@ pub async fn labels(
 ) -> ApiResult<LabelsResponse> {
     let read = |reader: &mut StoreReader<'_>, held: &StoredSession| {
         let items = reader.labels(held)?.into_iter().map(Into::into).collect();
-        Ok(LabelsResponse { items, op: held.session.op })
+        Ok::<_, StoreError>(LabelsResponse { items, op: held.session.op })
     };
     conditional_read(&app, &request, caller, sid, read).await?.json()
 }
@@ -159,13 +162,10 @@ pub async fn fragment(
     let limit = check_limit(query.0.limit, MAX_PAGE_SIZE)?;
     let after = query.0.cursor.as_deref().filter(|cursor| !cursor.is_empty()).map(decode_cursor).transpose()?;
     let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
-        let page = reader.fragment_page(held, fid.0, after.unwrap_or(0), limit)?;
-        let placed = page.ok_or_else(|| ApiError::not_found(FragmentIdPath::WHAT))?;
-        let is_full = i64::try_from(placed.len()).is_ok_and(|read| read == limit);
-        let next = placed.last().filter(|_| is_full).map(|last| encode_cursor(last.n));
-        let items = reader.node_details(placed)?.into_iter().map(|dressed| look.node(dressed)).collect();
+        let (nodes, next) = fragment_page(reader, held, &look, fid.0, after.unwrap_or(0), limit)?;
         let (session_id, fragment_id) = (WireId(held.session.id), WireId(fid.0));
-        Ok(FragmentTreeResponse { session_id, fragment_id, items, next, op: held.session.op })
+        let (items, next) = (wire_nodes(nodes), next.map(encode_cursor));
+        Ok::<_, ReadError>(FragmentTreeResponse { session_id, fragment_id, items, next, op: held.session.op })
     };
     conditional_read(&app, &request, caller, sid, read).await?.json()
 }

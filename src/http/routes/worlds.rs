@@ -3,24 +3,21 @@
 use actix_web::HttpRequest;
 
 use super::messages::answer;
-use super::projection::read_page;
-use super::{AppData, conditional_read, conditional_read_inline, load_node};
+use super::{AppData, conditional_read, conditional_read_inline};
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{NodeIdPath, QueryParams, SessionIdPath};
-use crate::http::response::ApiResult;
-use crate::http::wire::check_limit;
+use crate::http::response::{ApiResponse, ApiResult};
 use crate::http::wire::checks::expected_version;
-use crate::http::wire::ids::WireId;
 use crate::http::wire::messages::TurnStartResponse;
 use crate::http::wire::tree::BranchQuery;
-use crate::http::wire::world::{
-    DeltaResponse, DeltasResponse, NodeDeltaResponse, UpdateWorldRequest, WorldResponse, schemas,
-};
+use crate::http::wire::world::{DeltasResponse, UpdateWorldRequest, WorldResponse};
 use clotho_core::world::{MalformedOperation, StateOperation, WorldSection};
-use clotho_plugin::Catalogue;
-use clotho_store::{StoreReader, StoredNode, StoredSession};
+use clotho_queries::error::ReadError;
+use clotho_queries::lookup::load_node;
+use clotho_queries::worlds::{branch_deltas, world_at};
+use clotho_store::{StoreReader, StoredSession};
 
 /// Maximum number of operations per change.
 const MAX_OPERATIONS: usize = 256;
@@ -39,11 +36,10 @@ pub async fn world(
     let catalogue = app.catalogue.now();
     let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
         let at = load_node(reader, held, nid.0)?;
-        let world = reader.world(held, &at)?;
-        let schemas = schemas(reader.rules(&at)?.as_ref(), &world, |id| title_of(&catalogue, id));
-        Ok(WorldResponse { node_id: WireId(nid.0), world: world.to_json(), schemas })
+        Ok::<_, ReadError>(world_at(reader, held, &at, &catalogue)?)
     };
-    conditional_read_inline(&app, &request, caller, sid, read).await?.json()
+    let sight = conditional_read_inline(&app, &request, caller, sid, read).await?;
+    sight.shown(|view| ApiResponse::ok(&WorldResponse::new(nid.0, view)))
 }
 
 /// Returns the non-empty deltas of one page of a branch, oldest first. One request replaces one per message.
@@ -57,18 +53,8 @@ pub async fn deltas(
     sid: SessionIdPath,
     query: QueryParams<BranchQuery>,
 ) -> ApiResult<DeltasResponse> {
-    let limit = check_limit(query.0.limit, 50)?;
-    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
-        let (leaf, page) = read_page(reader, held, &query.0, limit)?;
-        let mut items = Vec::new();
-        for at in &page.nodes {
-            let delta = delta_response(reader, held, at)?;
-            if !delta.is_empty() {
-                items.push(NodeDeltaResponse { node_id: WireId(at.node.id), delta });
-            }
-        }
-        Ok(DeltasResponse { items, next: page.next.map(WireId), leaf_id: WireId(leaf), op: held.session.op })
-    };
+    let selection = query.0.read(50)?;
+    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| branch_deltas(reader, held, &selection);
     conditional_read(&app, &request, caller, sid, read).await?.json()
 }
 
@@ -117,22 +103,4 @@ fn malformed_field(error: &MalformedOperation) -> Option<String> {
         | MalformedOperation::Path { field, .. } => Some((*field).to_owned()),
         MalformedOperation::Unknown(field) => Some(field.clone()),
     }
-}
-
-/// Returns the delta of a node with its effect.
-///
-/// # Errors
-/// Returns an error if the database fails.
-pub fn delta_response(
-    reader: &mut StoreReader<'_>,
-    held: &StoredSession,
-    at: &StoredNode,
-) -> Result<DeltaResponse, ApiError> {
-    let (before, after) = (reader.world_before(held, at)?, reader.world(held, at)?);
-    Ok(DeltaResponse::new(&reader.delta(at)?, &before, &after))
-}
-
-/// Returns the title of an installed plugin.
-pub fn title_of(catalogue: &Catalogue, id: &str) -> Option<String> {
-    catalogue.get(id).map(|plugin| plugin.manifest().title.get("en").to_owned())
 }

@@ -5,11 +5,16 @@ use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
 use super::enums::Status;
-use super::ids::WireNodeId;
-use super::node::ChatMessageNode;
+use super::ids::{WireId, WireNodeId};
+use super::node::{ChatMessageNode, wire_nodes};
 use super::tree_edits::LabelResponse;
+use super::{MAX_PAGE_SIZE, PageResponse, check_limit, decode_cursor, encode_cursor};
+use crate::http::error::ApiError;
 use clotho_core::ids::NodeId;
-use clotho_core::world::StateOperation;
+use clotho_core::world::{Pointer, StateOperation};
+use clotho_queries::branches::{BranchComparison, BranchList, BranchView, ComparisonSide, WorldDifference};
+use clotho_queries::variables::{ValueHistory, ValueSelection, ValueSeries};
+use clotho_store::PathPoint;
 
 /// One branch: the path from the root to a leaf, or to a node with a following label.
 #[derive(Debug, Serialize, ToSchema)]
@@ -115,8 +120,66 @@ pub struct DiffOperations {
     pub more: bool,
 }
 
+impl BranchResponse {
+    /// Describes a branch.
+    fn new(view: BranchView) -> Self {
+        let leaf = view.branch.leaf.node;
+        Self {
+            leaf_id: WireId(leaf.id),
+            depth: leaf.depth,
+            turns: leaf.turn,
+            preview: view.preview,
+            status: leaf.status.into(),
+            is_unread: leaf.is_unread,
+            parting_id: WireId(view.branch.fork),
+            is_trunk: view.is_trunk,
+            labels: view.branch.labels.into_iter().map(Into::into).collect(),
+            timestamp: leaf.created.to_string(),
+        }
+    }
+}
+
+impl From<BranchList> for PageResponse<BranchResponse> {
+    fn from(list: BranchList) -> Self {
+        let items = list.branches.into_iter().map(BranchResponse::new).collect();
+        Self { items, next: list.next.map(encode_cursor) }
+    }
+}
+
+impl From<BranchComparison> for DiffResponse {
+    fn from(found: BranchComparison) -> Self {
+        Self {
+            ancestor_id: WireId(found.ancestor),
+            from: found.from.into(),
+            to: found.to.into(),
+            world: found.differences.into_iter().map(WorldDifferenceResponse::from).collect(),
+            op: found.op,
+        }
+    }
+}
+
+impl From<ComparisonSide> for DiffSide {
+    fn from(side: ComparisonSide) -> Self {
+        let ComparisonSide { leaf, count, nodes, next } = side;
+        Self { leaf_id: WireId(leaf), count, items: wire_nodes(nodes), next: next.map(WireId) }
+    }
+}
+
+impl From<WorldDifference> for WorldDifferenceResponse {
+    fn from(difference: WorldDifference) -> Self {
+        let WorldDifference { change, from, to } = difference;
+        let json = |(node, operation): &(NodeId, StateOperation)| operation_json(*node, operation);
+        let operations = DiffOperations {
+            more: from.is_cut_short || to.is_cut_short,
+            from: from.operations.iter().map(json).collect(),
+            to: to.operations.iter().map(json).collect(),
+        };
+        Self { path: change.path.to_string(), from: change.before, to: change.after, operations }
+    }
+}
+
 /// Returns an operation as JSON with the node that holds it.
-pub fn operation_json(node: NodeId, operation: &StateOperation) -> Value {
+fn operation_json(node: NodeId, operation: &StateOperation) -> Value {
     let mut deed = Map::new();
     deed.insert("nodeId".to_owned(), node.to_string().into());
     if let Value::Object(fields) = operation.to_json() {
@@ -141,6 +204,41 @@ pub struct VariablesQuery {
     pub limit: Option<u32>,
     /// `next` of the previous page.
     pub cursor: Option<String>,
+}
+
+/// Maximum number of paths, and of branches, per request.
+const MAX_BRANCHES: usize = 16;
+
+impl VariablesQuery {
+    /// Returns the values and branches to read.
+    ///
+    /// # Errors
+    /// Returns an error if a path, the cursor or the limit is invalid, or there are too many.
+    pub fn read(&self) -> Result<ValueSelection, ApiError> {
+        let paths = parse_paths(&self.path)?;
+        if self.leaf.len() > MAX_BRANCHES {
+            return Err(ApiError::invalid("leaf", format!("at most {MAX_BRANCHES} lines at once")));
+        }
+        let limit = i32::try_from(check_limit(self.limit, MAX_PAGE_SIZE)?).unwrap_or(i32::MAX);
+        let first = self.cursor.as_deref().map_or(Ok(0), decode_cursor)?;
+        let first = i32::try_from(first).unwrap_or(i32::MAX);
+        let leaves = self.leaf.iter().map(|id| id.0).collect();
+        Ok(ValueSelection { paths, leaves, depths: first..first.saturating_add(limit) })
+    }
+}
+
+fn parse_paths(texts: &[String]) -> Result<Vec<Pointer>, ApiError> {
+    if texts.is_empty() || texts.len() > MAX_BRANCHES {
+        return Err(ApiError::invalid(
+            "path",
+            format!("1 to {MAX_BRANCHES} paths are expected, such as path=/combat/hp"),
+        ));
+    }
+    let read = |text: &String| {
+        let path: Pointer = text.parse().map_err(|error| ApiError::invalid("path", format!("\"path\": {error}")))?;
+        if path.is_root() { Err(ApiError::invalid("path", "a place inside \"vars\" is expected")) } else { Ok(path) }
+    };
+    texts.iter().map(read).collect()
 }
 
 /// The history of values along branches.
@@ -178,4 +276,28 @@ pub struct VariablePoint {
     pub depth: i32,
     /// The value; null if there is none.
     pub value: Value,
+}
+
+impl VariablesResponse {
+    /// Describes a history whose nodes end above depth `end`.
+    pub fn new(history: ValueHistory, end: i32) -> Self {
+        let items = history.series.into_iter().map(VariableSeries::from).collect();
+        Self { items, next: history.has_more.then(|| encode_cursor(end.into())), op: history.op }
+    }
+}
+
+impl From<ValueSeries> for VariableSeries {
+    fn from(series: ValueSeries) -> Self {
+        let point = |(at, value): (PathPoint, Value)| VariablePoint {
+            node_id: WireId(at.id),
+            turn: at.turn,
+            depth: at.depth,
+            value,
+        };
+        Self {
+            leaf_id: WireId(series.leaf),
+            path: series.path.to_string(),
+            points: series.points.into_iter().map(point).collect(),
+        }
+    }
 }

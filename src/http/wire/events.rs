@@ -214,14 +214,6 @@ pub struct ClientFrame {
 }
 
 impl Event {
-    /// Returns the node of a `created` or `completed` frame.
-    pub fn node(&mut self) -> Option<&mut ChatMessageNode> {
-        match self {
-            Self::Created { node, .. } | Self::Completed { node, .. } => Some(node),
-            _ => None,
-        }
-    }
-
     /// Serializes the frame.
     ///
     /// # Errors

@@ -1,23 +1,19 @@
 //! A node as clients see it.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
 use super::enums::{Effects, Kind, Role, Status};
 use super::ids::{WireCharacterId, WireId, WireNodeId, WirePersonaId, WireUserId, wire_ids};
-use super::world::{DeltaResponse, TraceResponse, WorldStateSchema};
+use super::world::{DeltaResponse, TraceResponse, WorldStateSchema, schema_responses};
 use crate::http::error::ApiError;
-use clotho_compat::prompt::tags;
 use clotho_core::coded_message::MessageArgs;
-use clotho_core::ids::{NodeId, SessionId, UserId};
+use clotho_core::ids::NodeId;
 use clotho_core::tree;
 use clotho_core::tree::NodeMetadata;
-use clotho_engine::live::LiveSessions;
-use clotho_engine::turn::{DisplayResult, TurnEngine};
-use clotho_store::{NodeDetails, StoreReader};
+use clotho_queries::node_view::NodeView;
+use clotho_queries::nodes::{NodeAlternatives, NodeExpansion, NodeFacts};
 
 /// One node of a tree: a message, or a hidden node such as a state change.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -73,9 +69,6 @@ pub struct ChatMessageNode {
     /// Position among the siblings; only in views of one branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub siblings: Option<SiblingsResponse>,
-    /// Whether plugins may render this node but have not been called yet ([`NodeRenderer::ask`]).
-    #[serde(skip)]
-    pub is_unasked: bool,
 }
 
 /// The position of a node among its siblings.
@@ -156,6 +149,26 @@ pub struct NodeQuery {
     pub expand: Option<String>,
 }
 
+impl NodeQuery {
+    /// Returns the requested expansions.
+    ///
+    /// # Errors
+    /// Returns an error if one is unknown.
+    pub fn read(&self) -> Result<NodeExpansion, ApiError> {
+        let mut expand = NodeExpansion::default();
+        for word in self.expand.as_deref().unwrap_or_default().split(',').map(str::trim).filter(|w| !w.is_empty()) {
+            match word {
+                // The first design called the world "state".
+                "world" | "state" => expand.world = true,
+                "trace" => expand.trace = true,
+                "delta" => expand.delta = true,
+                _ => return Err(ApiError::invalid("expand", "any of world, trace and delta is expected, with commas")),
+            }
+        }
+        Ok(expand)
+    }
+}
+
 /// The alternatives of a node.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -183,23 +196,10 @@ pub fn known(metadata: NodeMetadata, rating: Option<u8>) -> Map<String, Value> {
     metadata
 }
 
-/// Turns stored nodes into displayed nodes.
-#[derive(Clone)]
-pub struct NodeRenderer {
-    /// Tags whose blocks are hidden in displayed texts.
-    pub hide_tags: Arc<[String]>,
-    /// Source of the text of running replies; `None` = nodes are shown as stored.
-    pub live: Option<Arc<LiveSessions>>,
-    /// Access to plugins that render replies; `None` = they are not called.
-    pub turns: Option<TurnEngine>,
-}
-
-impl NodeRenderer {
-    /// Converts a node without its siblings.
-    pub fn node(&self, dressed: NodeDetails) -> ChatMessageNode {
-        let (children, notes, problems) = (dressed.children, dressed.notes, dressed.problems);
-        let node = dressed.node.node;
-        let mut shown = ChatMessageNode {
+impl From<NodeView> for ChatMessageNode {
+    fn from(view: NodeView) -> Self {
+        let NodeView { node, children, siblings, notes, problems, display, is_unasked: _ } = view;
+        Self {
             id: WireId(node.id),
             parent_id: node.parent.map(WireId),
             children_ids: wire_ids(&children),
@@ -209,8 +209,8 @@ impl NodeRenderer {
             author_id: node.author.map(WireId),
             persona_id: node.persona.map(WireId),
             character_id: node.character.map(WireId),
-            display: self.display(node.role.code(), &node.content),
             content: node.content,
+            display,
             reasoning: node.reasoning,
             status: node.status.into(),
             is_enabled: node.is_enabled,
@@ -222,112 +222,41 @@ impl NodeRenderer {
             depth: node.depth,
             turn: node.turn,
             metadata: known(node.metadata, node.rating),
-            siblings: None,
-            is_unasked: false,
-        };
-        if shown.status == Status::Generating {
-            self.fill_running_text(&mut shown);
-        }
-        shown
-    }
-
-    /// Converts nodes with their siblings. Rendering by plugins follows after the snapshot is closed, with
-    /// [`NodeRenderer::ask`].
-    ///
-    /// # Errors
-    /// Returns an error if the database fails.
-    pub fn line(
-        &self,
-        reader: &mut StoreReader<'_>,
-        dressed: impl IntoIterator<Item = NodeDetails>,
-    ) -> Result<Vec<ChatMessageNode>, ApiError> {
-        let display = self.turns.as_ref().and_then(TurnEngine::display);
-        let one = |dressed: NodeDetails| {
-            let is_unasked = match &display {
-                Some(display) => display.asks(reader, &dressed.node)?,
-                None => false,
-            };
-            let siblings = SiblingsResponse::from(&dressed.siblings);
-            let mut node = ChatMessageNode { siblings: Some(siblings), is_unasked, ..self.node(dressed) };
-            if !is_unasked {
-                node.remove_panel_placeholders();
-            }
-            Ok(node)
-        };
-        dressed.into_iter().map(one).collect()
-    }
-
-    /// Calls the plugins that render nodes of a branch.
-    ///
-    /// # Errors
-    /// Returns an error if the database fails.
-    pub async fn ask<'n>(
-        &self,
-        caller: UserId,
-        session: SessionId,
-        nodes: impl IntoIterator<Item = &'n mut ChatMessageNode>,
-    ) -> Result<(), ApiError> {
-        let mut nodes: Vec<&mut ChatMessageNode> = nodes.into_iter().filter(|node| node.is_unasked).collect();
-        let display = self.turns.as_ref().filter(|_| !nodes.is_empty()).and_then(TurnEngine::display);
-        let texts: Vec<(NodeId, String)> = nodes.iter().map(|node| (node.id.0, node.shown_text().to_owned())).collect();
-        let displayed = match display {
-            Some(display) => display.show(caller, session, &texts).await?,
-            None => Vec::new(),
-        };
-        for (node, DisplayResult { text, problems }) in nodes.iter_mut().zip(displayed) {
-            node.display = text.filter(|text| *text != node.content).or_else(|| node.display.take());
-            // The reply may already have the problem that a plugin is disabled.
-            let news = problems.into_iter().map(NodeProblemResponse::from).filter(|new| !node.problems.contains(new));
-            let news: Vec<NodeProblemResponse> = news.collect();
-            node.problems.extend(news);
-        }
-        for node in nodes {
-            node.is_unasked = false;
-            node.remove_panel_placeholders();
-        }
-        Ok(())
-    }
-
-    /// Returns the displayed text for a role ([`tree::Role::code`]), if it differs from the content. Only assistant
-    /// texts are changed.
-    pub fn display(&self, role: i16, content: &str) -> Option<String> {
-        let is_written = role == tree::Role::Assistant.code();
-        let hidden = is_written.then(|| tags::hide_blocks(content, &self.hide_tags))?;
-        hidden.filter(|shown| shown != content)
-    }
-
-    /// Returns the start of the displayed text on one line, at most `most` characters.
-    pub fn preview(&self, node: &tree::Node, most: usize) -> String {
-        let shown = self.display(node.role.code(), &node.content);
-        let words = shown.as_deref().unwrap_or(&node.content).split_whitespace();
-        words.collect::<Vec<_>>().join(" ").chars().take(most).collect()
-    }
-
-    /// Fills in the text received so far of a running reply.
-    fn fill_running_text(&self, node: &mut ChatMessageNode) {
-        let Some(running) = self.live.as_ref().and_then(|live| live.running(node.id.0)) else { return };
-        running.with_partial_text(|written| {
-            node.content.clone_from(&written.content);
-            node.reasoning = Some(written.reasoning.clone()).filter(|text| !text.is_empty());
-        });
-        let phase = running.phase();
-        node.metadata.insert("phase".into(), phase.word.into());
-        if let Some(place) = phase.place {
-            node.metadata.insert("queuePosition".into(), place.into());
+            siblings: siblings.as_ref().map(SiblingsResponse::from),
         }
     }
 }
 
-impl ChatMessageNode {
-    /// Returns the displayed text so far.
-    fn shown_text(&self) -> &str {
-        self.display.as_deref().unwrap_or(&self.content)
-    }
+/// Converts nodes for the wire.
+pub fn wire_nodes(views: Vec<NodeView>) -> Vec<ChatMessageNode> {
+    views.into_iter().map(ChatMessageNode::from).collect()
+}
 
-    /// Removes panel placeholders that no plugin has replaced.
-    fn remove_panel_placeholders(&mut self) {
-        if self.role == Role::Assistant {
-            self.display = tags::remove_status_placeholders(self.shown_text()).or_else(|| self.display.take());
+impl NodeResponse {
+    /// Describes a node with its expansions.
+    pub fn new(facts: NodeFacts) -> Self {
+        let NodeFacts { node, world, delta, trace } = facts;
+        let (world, schemas) = world.map(|view| (view.world.to_json(), schema_responses(view.schemas))).unzip();
+        Self {
+            node: node.into(),
+            world,
+            schemas,
+            delta: delta.map(DeltaResponse::from),
+            trace: trace.map(TraceResponse::from),
+        }
+    }
+}
+
+impl AlternativesResponse {
+    /// Describes the alternatives of a node.
+    pub fn new(node: NodeId, found: NodeAlternatives) -> Self {
+        Self {
+            node_id: WireId(node),
+            parent_id: found.parent.map(WireId),
+            selected_id: found.selected.map(WireId),
+            items: wire_nodes(found.siblings),
+            generations: wire_nodes(found.replies),
+            selected_generation_id: found.selected_reply.map(WireId),
         }
     }
 }

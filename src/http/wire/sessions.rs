@@ -15,7 +15,8 @@ use clotho_core::coded_message::RenderedMessage;
 use clotho_core::tree;
 use clotho_core::tree::limits::{self, MAX_CHARACTERS};
 use clotho_engine::turn::{KnownScript, PluginChoice};
-use clotho_store::{self as store, StoredSession};
+use clotho_queries::sessions::SessionView;
+use clotho_store as store;
 
 /// Maximum number of characters returned of a script text.
 const MAX_SCRIPT_TEXT: usize = 2_000;
@@ -393,10 +394,9 @@ impl UsageTotalsResponse {
     }
 }
 
-impl SessionResponse {
-    /// Describes a session without the fields that only the answer for one session has; `turns` is the number of turns
-    /// to HEAD.
-    pub fn summary(held: &StoredSession, turns: i32) -> Self {
+impl From<SessionView> for SessionResponse {
+    fn from(view: SessionView) -> Self {
+        let SessionView { held, turns, preview, context } = view;
         let session = &held.session;
         let counts =
             SessionCountsResponse { nodes: held.counts.nodes, branches: held.counts.leaves, turns: turns.into() };
@@ -408,7 +408,7 @@ impl SessionResponse {
             persona_id: session.persona.as_ref().map(|persona| WireId(persona.id)),
             root_node_id: WireId(session.root),
             active_leaf_id: WireId(session.head),
-            context_node_id: None,
+            context_node_id: context.map(WireId),
             op: session.op,
             mode: session.mode.clone(),
             model: session.model.clone(),
@@ -421,7 +421,7 @@ impl SessionResponse {
             values_model: session.values_model.clone(),
             plugins: session.plugins.iter().map(SessionPluginFields::from).collect(),
             counts,
-            preview: None,
+            preview,
             created_at: session.created.to_string(),
             updated_at: session.updated.to_string(),
             warnings: Vec::new(),

@@ -8,11 +8,16 @@ use utoipa::openapi::{Ref, RefOr};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::ids::{WireId, WireNodeId, WireSessionId, WireUserId};
-use super::node::{ChatMessageNode, NodeProblemResponse};
+use super::node::{ChatMessageNode, NodeProblemResponse, wire_nodes};
 use super::tree_edits::{FragmentResponse, LabelResponse};
+use super::{check_limit, encode_cursor};
+use crate::http::error::ApiError;
 use clotho_core::oplog::{Effect, Operation};
 use clotho_core::tree::{Kind, Role, Session, Status};
-use clotho_store::TreeOutlineNode;
+use clotho_engine::turn::ReplySuggestions;
+use clotho_queries::lookup::{BranchEnd, BranchSelection};
+use clotho_queries::projection::Projection;
+use clotho_queries::tree::{OperationPage, TreeMarks, TreeOutline, TreePage};
 
 /// A whole tree.
 #[derive(Debug, Serialize, ToSchema)]
@@ -125,9 +130,6 @@ const MUTED: u8 = 2;
 const KEYFRAME: u8 = 4;
 /// Flag: a reply that nobody has seen.
 const UNREAD: u8 = 8;
-/// Length of a preview in characters.
-const PREVIEW_CHARS: usize = 80;
-
 impl Default for TreeSkeletonLegend {
     fn default() -> Self {
         Self {
@@ -146,16 +148,42 @@ impl Default for TreeSkeletonLegend {
     }
 }
 
-impl TreeSkeleton {
-    /// Returns the outline of a tree without its nodes.
-    pub fn of_session(session: &Session) -> Self {
+impl ChatHistoryTree {
+    /// Describes a whole tree, or a page of it.
+    pub fn new(session: &Session, page: TreePage) -> Self {
+        let (stash, labels) = mark_responses(page.marks);
         Self {
             session_id: WireId(session.id),
             title: session.title.clone(),
             root_node_id: WireId(session.root),
             active_leaf_id: WireId(session.head),
             op: session.op,
-            count: 0,
+            nodes: page.nodes.into_iter().map(|view| (WireId(view.node.id), view.into())).collect(),
+            stash,
+            labels,
+            next: page.next.map(encode_cursor),
+            created_at: session.created.to_string(),
+            updated_at: session.updated.to_string(),
+        }
+    }
+}
+
+/// Converts the fragments and labels of a tree.
+fn mark_responses(marks: TreeMarks) -> (Vec<FragmentResponse>, Vec<LabelResponse>) {
+    (marks.stash.into_iter().map(Into::into).collect(), marks.labels.into_iter().map(Into::into).collect())
+}
+
+impl TreeSkeleton {
+    /// Describes the outline of a tree.
+    pub fn new(session: &Session, outline: TreeOutline) -> Self {
+        let (stash, labels) = mark_responses(outline.marks);
+        let mut skeleton = Self {
+            session_id: WireId(session.id),
+            title: session.title.clone(),
+            root_node_id: WireId(session.root),
+            active_leaf_id: WireId(session.head),
+            op: session.op,
+            count: outline.nodes.len(),
             ids: Vec::new(),
             parents: Vec::new(),
             roles: Vec::new(),
@@ -164,31 +192,23 @@ impl TreeSkeleton {
             flags: Vec::new(),
             previews: Vec::new(),
             legend: TreeSkeletonLegend::default(),
-            stash: Vec::new(),
-            labels: Vec::new(),
+            stash,
+            labels,
             created_at: session.created.to_string(),
             updated_at: session.updated.to_string(),
-        }
-    }
-
-    /// Fills the columns. `display` returns the displayed text for a role if it differs from the content.
-    pub fn fill_previews(&mut self, sketches: Vec<TreeOutlineNode>, display: impl Fn(i16, &str) -> Option<String>) {
-        self.count = sketches.len();
-        for sketch in sketches {
-            self.ids.push(WireId(sketch.id));
-            self.parents.push(sketch.parent.and_then(|parent| i64::try_from(parent).ok()).unwrap_or(-1));
-            self.roles.push(sketch.role);
-            self.kinds.push(sketch.kind);
-            self.statuses.push(sketch.status);
+        };
+        for sketch in outline.nodes {
+            skeleton.ids.push(WireId(sketch.id));
+            skeleton.parents.push(sketch.parent.and_then(|parent| i64::try_from(parent).ok()).unwrap_or(-1));
+            skeleton.roles.push(sketch.role);
+            skeleton.kinds.push(sketch.kind);
+            skeleton.statuses.push(sketch.status);
             let flag = |is: bool, flag: u8| if is { flag } else { 0 };
             let flags = flag(!sketch.is_enabled, DISABLED) | flag(sketch.is_muted, MUTED);
-            self.flags.push(flags | flag(sketch.is_keyframe, KEYFRAME) | flag(sketch.is_unread, UNREAD));
-            let mut shown = display(sketch.role, &sketch.excerpt).unwrap_or(sketch.excerpt);
-            if let Some((end, _)) = shown.char_indices().nth(PREVIEW_CHARS) {
-                shown.truncate(end);
-            }
-            self.previews.push(shown);
+            skeleton.flags.push(flags | flag(sketch.is_keyframe, KEYFRAME) | flag(sketch.is_unread, UNREAD));
+            skeleton.previews.push(sketch.excerpt);
         }
+        skeleton
     }
 }
 
@@ -287,6 +307,35 @@ pub struct BranchQuery {
     pub all: bool,
 }
 
+impl BranchQuery {
+    /// Returns the selected page; `default` is its size if none is given.
+    ///
+    /// # Errors
+    /// Returns an error if the limit is out of range.
+    pub fn read(self, default: u32) -> Result<BranchSelection, ApiError> {
+        Ok(BranchSelection {
+            limit: check_limit(self.limit, default)?,
+            end: BranchEnd { leaf: self.leaf.map(|id| id.0), label: self.label },
+            before: self.before.map(|id| id.0),
+            all: self.all,
+        })
+    }
+}
+
+impl ProjectionResponse {
+    /// Describes a page with the quick replies at its leaf.
+    pub fn new(page: Projection, offered: ReplySuggestions) -> Self {
+        Self {
+            items: wire_nodes(page.nodes),
+            next: page.next.map(WireId),
+            leaf_id: WireId(page.leaf),
+            op: page.op,
+            quick_replies: offered.replies.into_iter().map(QuickReplyResponse::from).collect(),
+            problems: offered.problems.into_iter().map(NodeProblemResponse::from).collect(),
+        }
+    }
+}
+
 /// One entry of the operation log.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Operation)]
@@ -327,6 +376,12 @@ pub struct OperationsQuery {
     /// Maximum number of operations, 1 to 500; default 50.
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
+}
+
+impl From<OperationPage> for OperationsResponse {
+    fn from(page: OperationPage) -> Self {
+        Self { items: page.operations.iter().map(Into::into).collect(), next: page.next, op: page.op }
+    }
 }
 
 impl From<&Operation> for OperationResponse {

@@ -7,8 +7,7 @@ use utoipa::ToSchema;
 use super::ids::{WireId, WireNodeId};
 use super::node::known;
 use clotho_core::ids::NodeId;
-use clotho_core::tree::Status;
-use clotho_store::StoredNode;
+use clotho_queries::turns::{ContextStop, TurnReply, TurnView};
 
 /// One turn: a context node, with the state just before the model speaks, and its possible replies.
 #[derive(Debug, Serialize, ToSchema)]
@@ -93,42 +92,58 @@ pub struct ContextPathStop {
 /// Length of a preview in characters.
 const PREVIEW_CHARS: usize = 80;
 
-impl TurnRecordResponse {
-    /// Describes a reply to a context node; `has_children` tells whether anything follows it.
-    pub fn new(placed: &StoredNode, context: NodeId, has_children: bool) -> Self {
-        let node = &placed.node;
+impl From<TurnView> for TurnResponse {
+    fn from(view: TurnView) -> Self {
+        let selected = view.selected().map(WireId);
+        let TurnView { context, parent, replies, remembered, shown, events } = view;
+        let node = context.node;
         Self {
-            id: WireId(node.id),
-            node_id: WireId(context),
-            content: node.content.clone(),
-            reasoning: node.reasoning.clone(),
-            metadata: known(node.metadata.clone(), node.rating),
-            status: node.status.word(),
+            context_node_id: WireId(node.id),
+            parent_id: parent.map(WireId),
+            role: node.role.word(),
+            user_content: node.content,
+            selected_record_id: selected,
+            shown_record_id: shown.map(WireId),
+            records: replies.into_iter().map(|reply| TurnRecordResponse::new(reply, node.id)).collect(),
+            is_keyframe: node.is_keyframe,
+            rag_position: None,
+            event_history: events,
+            default_generation: remembered.map(WireId),
+            turn: node.turn,
             created_at: node.created.to_string(),
-            candidate: !has_children,
         }
     }
 }
 
-impl ContextPathStop {
-    /// Describes one context node; `before` is the previous one.
-    pub fn new(placed: &StoredNode, before: Option<WireNodeId>, is_current: bool) -> Self {
-        let node = &placed.node;
+impl TurnRecordResponse {
+    /// Describes a reply to a context node.
+    fn new(found: TurnReply, context: NodeId) -> Self {
+        let node = found.reply.node;
         Self {
             id: WireId(node.id),
-            parent_id: before,
+            node_id: WireId(context),
+            content: node.content,
+            reasoning: node.reasoning,
+            metadata: known(node.metadata, node.rating),
+            status: node.status.word(),
+            created_at: node.created.to_string(),
+            candidate: !found.has_children,
+        }
+    }
+}
+
+impl From<&ContextStop> for ContextPathStop {
+    fn from(stop: &ContextStop) -> Self {
+        let node = &stop.context.node;
+        Self {
+            id: WireId(node.id),
+            parent_id: stop.parent.map(WireId),
             role: node.role.word(),
             kind: node.kind.word(),
             preview: node.content.chars().take(PREVIEW_CHARS).collect(),
             turn: node.turn,
-            is_current,
+            is_current: stop.is_current,
             created_at: node.created.to_string(),
         }
     }
-}
-
-/// Returns the newest complete reply.
-pub fn newest_record(records: &[StoredNode]) -> Option<WireNodeId> {
-    let complete = |placed: &&StoredNode| placed.node.status == Status::Complete;
-    records.iter().rev().find(complete).map(|placed| WireId(placed.node.id))
 }

@@ -6,11 +6,14 @@ use utoipa::ToSchema;
 
 use super::ids::{WireId, WireNodeId};
 use clotho_compat::prompt::OutgoingMessage;
+use clotho_core::ids::NodeId;
 use clotho_core::tree::{Delta, NodeNote, NodeProblem};
-use clotho_core::world::{PathChange, Pointer, StateOperation, World, diff};
+use clotho_core::world::{PathChange, StateOperation};
 use clotho_engine::turn::RebuiltPrompt;
 use clotho_plugin::TOOL_PREFIX;
-use clotho_store::{ActiveRules, MissingNode};
+use clotho_queries::nodes::NodeTrace;
+use clotho_queries::worlds::{DeltaPage, NodeDelta, SchemaView, WorldView};
+use clotho_store::MissingNode;
 
 /// The state after a node.
 #[derive(Debug, Serialize, ToSchema)]
@@ -232,34 +235,48 @@ pub struct UpdateWorldRequest {
     pub expected_op: Option<i64>,
 }
 
-impl DeltaResponse {
-    /// Returns whether the delta has no effect, operations, notes, problems or rolls. Hooks that ran do not count.
-    pub fn is_empty(&self) -> bool {
-        let kept = [&self.operations, &self.notes, &self.problems, &self.rolls];
-        self.changes.is_empty() && kept.iter().all(|list| list.is_empty())
-    }
-
-    /// Builds the response from a delta and the states before and after it.
-    pub fn new(delta: &Delta, before: &World, after: &World) -> Self {
+impl From<NodeDelta> for DeltaResponse {
+    fn from(found: NodeDelta) -> Self {
+        let NodeDelta { delta, changes } = found;
         Self {
             operations: delta.operations.iter().map(StateOperation::to_json).collect(),
             notes: delta.notes.iter().map(NodeNote::to_json).collect(),
             problems: delta.problems.iter().map(NodeProblem::to_json).collect(),
-            rolls: delta.rolls.clone(),
-            rules: delta.runs.clone(),
-            changes: diff(before, after).into_iter().map(PathChangeResponse::from).collect(),
+            rolls: delta.rolls,
+            rules: delta.runs,
+            changes: changes.into_iter().map(PathChangeResponse::from).collect(),
         }
     }
 }
 
-impl TraceResponse {
-    /// Builds the trace of a node. A message that no model wrote only has the hooks that ran; `None` if none did.
-    pub fn new(rebuilt: Option<RebuiltPrompt>, delta: &Delta) -> Option<Self> {
-        let has_run = !delta.runs.is_empty() || !delta.problems.is_empty();
-        rebuilt.or_else(|| has_run.then(RebuiltPrompt::default)).map(|rebuilt| Self::of(rebuilt, delta))
+impl From<DeltaPage> for DeltasResponse {
+    fn from(page: DeltaPage) -> Self {
+        let item = |(node, delta)| NodeDeltaResponse { node_id: WireId(node), delta: DeltaResponse::from(delta) };
+        Self {
+            items: page.deltas.into_iter().map(item).collect(),
+            next: page.next.map(WireId),
+            leaf_id: WireId(page.leaf),
+            op: page.op,
+        }
     }
+}
 
-    fn of(mut rebuilt: RebuiltPrompt, delta: &Delta) -> Self {
+impl WorldResponse {
+    /// Describes the state after a node.
+    pub fn new(node: NodeId, view: WorldView) -> Self {
+        Self { node_id: WireId(node), world: view.world.to_json(), schemas: schema_responses(view.schemas) }
+    }
+}
+
+impl From<NodeTrace> for TraceResponse {
+    fn from(trace: NodeTrace) -> Self {
+        Self::new(trace.prompt, &trace.delta)
+    }
+}
+
+impl TraceResponse {
+    /// Describes how a node was made, or a prompt that was not sent.
+    pub fn new(mut rebuilt: RebuiltPrompt, delta: &Delta) -> Self {
         let plan = rebuilt.head.plan.take().map(|runs| runs.into_iter().map(Value::Object).collect());
         let tools = tools_json(rebuilt.head.tools.take().map(Value::from), delta);
         let sent = rebuilt.messages.into_iter();
@@ -319,24 +336,14 @@ impl From<PathChange> for PathChangeResponse {
     }
 }
 
-/// Returns the active schemas with their hidden paths. Each has a title: its own, otherwise `title_of` its plugin.
-pub fn schemas(rules: &ActiveRules, world: &World, title_of: impl Fn(&str) -> Option<String>) -> Vec<WorldStateSchema> {
-    let governed =
-        rules.plugins.iter().filter_map(|plugin| Some((plugin, plugin.root.as_ref()?, plugin.schema.as_ref()?)));
-    governed
-        .map(|(plugin, root, schema)| WorldStateSchema {
-            plugin: plugin.id.clone(),
-            root: root.to_string(),
-            schema: schema.clone(),
-            title: schema.get("title").and_then(Value::as_str).map(str::to_owned).or_else(|| title_of(&plugin.id)),
-            hidden: hidden_paths(rules, world, root),
-        })
-        .collect()
-}
-
-/// Returns the hidden paths below a root.
-fn hidden_paths(rules: &ActiveRules, world: &World, root: &Pointer) -> Vec<String> {
-    let schema = rules.rules.roots().iter().find(|(own, _)| own == root).map(|(_, schema)| schema);
-    let places = schema.map(|schema| schema.hidden_paths(world.get(root).unwrap_or(&Value::Null))).unwrap_or_default();
-    places.iter().map(|place| format!("{root}{place}")).collect()
+/// Converts the active schemas for the wire.
+pub fn schema_responses(schemas: Vec<SchemaView>) -> Vec<WorldStateSchema> {
+    let response = |view: SchemaView| WorldStateSchema {
+        plugin: view.plugin,
+        root: view.root.to_string(),
+        schema: view.schema,
+        title: view.title,
+        hidden: view.hidden,
+    };
+    schemas.into_iter().map(response).collect()
 }

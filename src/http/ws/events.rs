@@ -9,21 +9,21 @@ use serde_json::{Map, Value};
 
 use super::draft_stream::DraftStreams;
 use super::reply_stream::ReplyStreams;
-use crate::http::error::ApiError;
-use crate::http::routes::worlds::delta_response;
-use crate::http::wire::enums::Status;
 use crate::http::wire::events::{Event, NodeStateEvent, NodeStatesEvent};
 use crate::http::wire::ids::WireId;
-use crate::http::wire::node::{ChatMessageNode, NodeRenderer};
+use crate::http::wire::node::ChatMessageNode;
 use crate::http::wire::tree::OperationResponse;
+use crate::http::wire::world::DeltaResponse;
 use clotho_core::ids::NodeId;
 use clotho_core::oplog::{Effect, Operation};
-use clotho_core::tree::{Kind, Node, Role};
+use clotho_core::tree::{Kind, Node, NodeMetadata, ReplyFacts, Role, Status};
 use clotho_engine::live::LiveSessions;
-use clotho_store::{NodeDetails, StoreReader, StoredNode, StoredSession};
+use clotho_queries::error::ReadError;
+use clotho_queries::lookup::NODE;
+use clotho_queries::node_view::{NodeRenderer, NodeView};
+use clotho_queries::worlds::{NodeDelta, node_delta};
+use clotho_store::{NodeDetails, StoreError, StoreReader, StoredNode, StoredSession};
 
-/// Metadata that a placeholder has from the start; everything else comes with the completion.
-const PLACEHOLDER_METADATA: [&str; 4] = ["model", "params", "editedFrom", "continuedFrom"];
 /// Number of operations read at once when looking for completions only.
 const LOOK_AHEAD_BATCH: i64 = 500;
 
@@ -41,6 +41,40 @@ pub struct SocketLogPosition {
     pub drafts: DraftStreams,
 }
 
+/// A frame before plugins render its node.
+#[derive(Debug)]
+pub enum OperationEvent {
+    /// A node was created: complete, or as a placeholder.
+    Created { op: i64, node: Box<NodeView> },
+    /// A reply ended.
+    Completed { op: i64, node: Box<NodeView>, delta: NodeDelta },
+    /// A frame without a node.
+    Plain(Event),
+}
+
+impl OperationEvent {
+    /// Returns the node that plugins may render.
+    pub fn node(&mut self) -> Option<&mut NodeView> {
+        match self {
+            Self::Created { node, .. } | Self::Completed { node, .. } => Some(node),
+            Self::Plain(_) => None,
+        }
+    }
+}
+
+impl From<OperationEvent> for Event {
+    fn from(event: OperationEvent) -> Self {
+        let wire = |node: Box<NodeView>| Box::new(ChatMessageNode::from(*node));
+        match event {
+            OperationEvent::Created { op, node } => Self::Created { op, node: wire(node) },
+            OperationEvent::Completed { op, node, delta } => {
+                Self::Completed { op, node: wire(node), world_delta: DeltaResponse::from(delta) }
+            }
+            OperationEvent::Plain(event) => event,
+        }
+    }
+}
+
 /// Returns the first frame.
 pub fn hello_event(held: &StoredSession) -> Event {
     Event::Hello { op: held.session.op, leaf_id: WireId(held.session.head) }
@@ -56,7 +90,7 @@ impl SocketLogPosition {
         held: &StoredSession,
         since: Option<i64>,
         live: &LiveSessions,
-    ) -> Result<Self, ApiError> {
+    ) -> Result<Self, StoreError> {
         // A number larger than the newest comes from another database; the client detects that in `hello`.
         let op = since.unwrap_or(held.session.op).min(held.session.op);
         let mut streams = ReplyStreams::default();
@@ -82,7 +116,7 @@ impl SocketLogPosition {
         look: &NodeRenderer,
         batch: i64,
         told: &[Arc<Operation>],
-    ) -> Result<Vec<Event>, ApiError> {
+    ) -> Result<Vec<OperationEvent>, ReadError> {
         let is_next = told.first().is_some_and(|first| first.op == self.op + 1);
         let next: Vec<Arc<Operation>> = match is_next {
             true => told.iter().take(usize::try_from(batch).unwrap_or(usize::MAX)).cloned().collect(),
@@ -103,7 +137,7 @@ impl SocketLogPosition {
         reader: &mut StoreReader<'_>,
         held: &StoredSession,
         next: &[Arc<Operation>],
-    ) -> Result<(), ApiError> {
+    ) -> Result<(), StoreError> {
         self.note_completions(next.iter().map(AsRef::as_ref));
         while self.searched_until < held.session.op {
             let operations = reader.operations(held, self.searched_until, LOOK_AHEAD_BATCH)?;
@@ -133,7 +167,7 @@ impl SocketLogPosition {
         held: &StoredSession,
         look: &NodeRenderer,
         operation: &Operation,
-    ) -> Result<Vec<Event>, ApiError> {
+    ) -> Result<Vec<OperationEvent>, ReadError> {
         let op = operation.op;
         // Created and completed nodes.
         let mut nodes = changed_nodes(reader, held, operation)?;
@@ -158,11 +192,11 @@ impl SocketLogPosition {
             }
         }
         // States, layout and settings.
-        events.extend(states_event(reader, held, operation)?);
+        events.extend(states_event(reader, held, operation)?.map(OperationEvent::Plain));
         if operation.effects.iter().any(Effect::changes_layout) {
-            events.push(Event::TreeChanged { op, operation: OperationResponse::from(operation) });
+            events.push(tree_changed(operation));
         }
-        events.extend(settings_event(operation));
+        events.extend(settings_event(operation).map(OperationEvent::Plain));
         // The last HEAD of the operation.
         let head = operation.effects.iter().rev().find_map(|effect| match effect {
             Effect::Head { to, .. } => Some(*to),
@@ -174,11 +208,12 @@ impl SocketLogPosition {
                 Some(leaf) => Some(WireId(leaf)),
                 None => reader.context_of(held, leaf)?.map(|placed| WireId(placed.node.id)),
             };
-            events.push(Event::HeadMoved { op, leaf_id: WireId(leaf), context_node_id: context });
+            let moved = Event::HeadMoved { op, leaf_id: WireId(leaf), context_node_id: context };
+            events.push(OperationEvent::Plain(moved));
         }
         if events.is_empty() {
             // Its nodes are outside the tree by now. Clients that count operations still need a frame.
-            events.push(Event::TreeChanged { op, operation: OperationResponse::from(operation) });
+            events.push(tree_changed(operation));
         }
         Ok(events)
     }
@@ -189,16 +224,16 @@ impl SocketLogPosition {
         look: &NodeRenderer,
         op: i64,
         dressed: NodeDetails,
-    ) -> Result<Event, ApiError> {
+    ) -> Result<OperationEvent, ReadError> {
         let node = dressed.node.node.id;
-        let mut shown = node_response(reader, look, dressed)?;
+        let mut shown = node_view(reader, look, dressed)?;
         if self.completed_later.contains(&node) {
             shown = as_placeholder(shown);
         }
-        if shown.status == Status::Generating {
+        if shown.node.status == Status::Generating {
             self.streams.open(node);
         }
-        Ok(Event::Created { op, node: Box::new(shown) })
+        Ok(OperationEvent::Created { op, node: Box::new(shown) })
     }
 
     /// Returns the last chunk of the final text, then the whole node; each exactly once.
@@ -209,22 +244,23 @@ impl SocketLogPosition {
         look: &NodeRenderer,
         op: i64,
         dressed: NodeDetails,
-    ) -> Result<Vec<Event>, ApiError> {
-        let node = dressed.node.node.id;
-        let world_delta = delta_response(reader, held, &dressed.node)?;
-        let shown = node_response(reader, look, dressed)?;
-        let last = self.streams.close(node, &shown.content, shown.reasoning.as_deref().unwrap_or_default());
-        let completed = Event::Completed { op, node: Box::new(shown), world_delta };
-        Ok(last.into_iter().chain([completed]).collect())
+    ) -> Result<Vec<OperationEvent>, ReadError> {
+        let id = dressed.node.node.id;
+        let delta = node_delta(reader, held, &dressed.node)?;
+        let shown = node_view(reader, look, dressed)?;
+        let Node { content, reasoning, .. } = &shown.node;
+        let last = self.streams.close(id, content, reasoning.as_deref().unwrap_or_default());
+        let completed = OperationEvent::Completed { op, node: Box::new(shown), delta };
+        Ok(last.into_iter().map(OperationEvent::Plain).chain([completed]).collect())
     }
 }
 
-fn node_response(
-    reader: &mut StoreReader<'_>,
-    look: &NodeRenderer,
-    dressed: NodeDetails,
-) -> Result<ChatMessageNode, ApiError> {
-    look.line(reader, [dressed])?.pop().ok_or_else(|| ApiError::internal("a node was shown as none"))
+fn tree_changed(operation: &Operation) -> OperationEvent {
+    OperationEvent::Plain(Event::TreeChanged { op: operation.op, operation: OperationResponse::from(operation) })
+}
+
+fn node_view(reader: &mut StoreReader<'_>, look: &NodeRenderer, dressed: NodeDetails) -> Result<NodeView, ReadError> {
+    look.line(reader, [dressed])?.pop().ok_or(ReadError::NotFound(NODE))
 }
 
 /// Returns the nodes that an operation created or completed and that are in the tree.
@@ -232,7 +268,7 @@ fn changed_nodes(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
     operation: &Operation,
-) -> Result<HashMap<NodeId, NodeDetails>, ApiError> {
+) -> Result<HashMap<NodeId, NodeDetails>, StoreError> {
     let named = operation.effects.iter().filter_map(|effect| match effect {
         Effect::Added { node, .. } | Effect::Completed { node } => Some(*node),
         _ => None,
@@ -246,21 +282,16 @@ fn changed_nodes(
 }
 
 /// Turns a complete reply back into its placeholder.
-fn as_placeholder(node: ChatMessageNode) -> ChatMessageNode {
-    let metadata = node.metadata.into_iter().filter(|(key, _)| PLACEHOLDER_METADATA.contains(&key.as_str())).collect();
-    ChatMessageNode {
-        content: String::new(),
-        display: None,
-        reasoning: None,
-        status: Status::Generating,
-        is_unread: false,
-        children_ids: Vec::new(),
-        notes: Vec::new(),
-        problems: Vec::new(),
-        metadata,
-        is_unasked: false,
-        ..node
-    }
+fn as_placeholder(view: NodeView) -> NodeView {
+    let mut node = view.node;
+    // What a placeholder has from the start; everything else comes with the completion.
+    let NodeMetadata { reply: ReplyFacts { model, params, .. }, edited_from, continued_from, .. } = node.metadata;
+    let reply = ReplyFacts { model, params, ..ReplyFacts::default() };
+    node.metadata = NodeMetadata { reply, edited_from, continued_from, ..NodeMetadata::default() };
+    let (children, notes, problems) = (Vec::new(), Vec::new(), Vec::new());
+    let (content, status) = (String::new(), Status::Generating);
+    let node = Node { content, reasoning: None, rating: None, status, is_unread: false, ..node };
+    NodeView { node, children, siblings: view.siblings, notes, problems, display: None, is_unasked: false }
 }
 
 /// Returns one frame for the nodes whose state an operation changed.
@@ -268,7 +299,7 @@ fn states_event(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
     operation: &Operation,
-) -> Result<Option<Event>, ApiError> {
+) -> Result<Option<Event>, StoreError> {
     let mut ids: Vec<NodeId> = Vec::new();
     for effect in &operation.effects {
         match effect {

@@ -22,18 +22,20 @@ use serde::Deserialize;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use utoipa::IntoParams;
 
-use self::events::SocketLogPosition;
+use self::events::{OperationEvent, SocketLogPosition};
 use super::body;
 use super::caller::{Caller, ClientIdentity, unpaired_error};
 use super::error::{ApiError, ApiErrorCode};
 use super::query::{NodeIdPath, QueryParams, SessionIdPath};
-use super::routes::{AppData, load_node, load_session, node_renderer};
+use super::routes::{AppData, node_renderer};
 use super::server_state::{ServerState, SocketPermit};
 use super::wire::events::{ClientFrame, Event};
-use super::wire::node::NodeRenderer;
 use clotho_core::oplog::Operation;
 use clotho_engine::live::{LiveSessions, SessionWatcher};
 use clotho_plugin::Catalogue;
+use clotho_queries::error::ReadError;
+use clotho_queries::lookup::{load_node, load_session};
+use clotho_queries::node_view::NodeRenderer;
 use clotho_store::{Store, StoreReader};
 
 /// Maximum time to pass one frame to the connection.
@@ -69,7 +71,7 @@ pub async fn open(
         return Err(ApiError::invalid("since", "the number of an operation is expected, 0 for the beginning"));
     }
     // Check the session and the number of open sockets.
-    app.store.read_inline(move |reader| load_session(reader, caller, sid).map(|_| ())).await?;
+    app.store.read_inline(move |reader| load_session(reader, caller.0, sid.0).map(drop)).await?;
     let limits = &app.config.limits;
     let place = shared.open_socket(caller.0, limits.ws_per_user).ok_or_else(|| {
         let mut error = ApiError::new(ApiErrorCode::RateLimited, "too many sockets are open");
@@ -157,10 +159,10 @@ impl EventSocket {
     async fn begin(&mut self, since: Option<i64>) -> Result<SocketLogPosition, SocketClose> {
         let (caller, sid, live) = (self.caller, self.sid, Arc::clone(&self.live));
         let read = move |reader: &mut StoreReader<'_>| {
-            let held = load_session(reader, caller, sid)?;
-            Ok::<_, ApiError>((SocketLogPosition::new(reader, &held, since, &live)?, events::hello_event(&held)))
+            let held = load_session(reader, caller.0, sid.0)?;
+            Ok::<_, ReadError>((SocketLogPosition::new(reader, &held, since, &live)?, events::hello_event(&held)))
         };
-        let (position, hello) = self.store.read_inline(read).await?;
+        let (position, hello) = self.store.read_inline(read).await.map_err(ApiError::from)?;
         self.send(&hello).await?;
         self.catch_up(position, Vec::new()).await
     }
@@ -242,15 +244,16 @@ impl EventSocket {
             let told = Arc::clone(&told);
             let (caller, sid, look, batch) = (self.caller, self.sid, self.look.clone(), self.batch);
             let read = move |reader: &mut StoreReader<'_>| {
-                let held = load_session(reader, caller, sid)?;
+                let held = load_session(reader, caller.0, sid.0)?;
                 let events = position.advance(reader, &held, &look, batch, &told)?;
-                Ok::<_, ApiError>((position, events, held.session.op))
+                Ok::<_, ReadError>((position, events, held.session.op))
             };
-            let (moved, mut events, newest) = self.store.read_inline(read).await?;
+            let (moved, mut events, newest) = self.store.read_inline(read).await.map_err(ApiError::from)?;
             position = moved;
-            self.look.ask(caller.0, sid.0, events.iter_mut().filter_map(Event::node)).await?;
+            let nodes = events.iter_mut().filter_map(OperationEvent::node);
+            self.look.ask(caller.0, sid.0, nodes).await.map_err(ApiError::from)?;
             for event in events {
-                self.send(&event).await?;
+                self.send(&event.into()).await?;
             }
             if position.op() >= newest {
                 return Ok(position);
@@ -295,7 +298,7 @@ impl EventSocket {
     /// Checks that the session still exists and belongs to the caller. The log of a deleted session cannot tell.
     async fn check_access(&self) -> Result<(), ApiError> {
         let (caller, sid) = (self.caller, self.sid);
-        self.store.read_inline(move |reader| load_session(reader, caller, sid).map(|_| ())).await
+        Ok(self.store.read_inline(move |reader| load_session(reader, caller.0, sid.0).map(drop)).await?)
     }
 
     async fn handle_message(
@@ -370,7 +373,7 @@ impl EventSocket {
         // Taken before the node is read: a reply that ends in between is either still held here, or read as complete.
         let running = self.live.running(id).filter(|running| running.session == sid.0);
         let read = move |reader: &mut StoreReader<'_>| {
-            let held = load_session(reader, caller, sid)?;
+            let held = load_session(reader, caller.0, sid.0)?;
             load_node(reader, &held, id).map(|placed| placed.node)
         };
         let node = self.store.read_inline(read).await?;

@@ -1,0 +1,65 @@
+//! Sessions as lists and pages show them.
+
+use clotho_core::ids::{NodeId, SessionId, UserId};
+use clotho_store::{PathFilter, StoreError, StoreReader, StoredSession};
+
+use crate::error::ReadError;
+use crate::lookup::load_session;
+use crate::node_view::NodeRenderer;
+
+/// Length of the preview in the list, in characters.
+const PREVIEW_CHARS: usize = 160;
+
+/// A session with what is not stored in it.
+#[derive(Debug)]
+pub struct SessionView {
+    pub held: StoredSession,
+    /// Number of turns to HEAD.
+    pub turns: i32,
+    /// Start of the newest message, as displayed; only in the list.
+    pub preview: Option<String>,
+    /// The nearest context node at or above HEAD; not in the list.
+    pub context: Option<NodeId>,
+}
+
+/// Lists the user's sessions, last changed first: at most `limit` after the first `skip`.
+///
+/// # Errors
+/// Returns an error if the database fails.
+pub fn list_sessions(
+    reader: &mut StoreReader<'_>,
+    user: UserId,
+    look: &NodeRenderer,
+    skip: i64,
+    limit: i64,
+) -> Result<Vec<SessionView>, StoreError> {
+    let sessions = reader.sessions(user, skip, limit)?;
+    let turns = reader.turns(&sessions)?;
+    let view = |(held, turns): (StoredSession, i32)| {
+        let preview = message_preview(reader, &held, look)?;
+        Ok(SessionView { held, turns, preview, context: None })
+    };
+    sessions.into_iter().zip(turns).map(view).collect()
+}
+
+/// Returns the start of the newest message of a session, as displayed.
+fn message_preview(
+    reader: &mut StoreReader<'_>,
+    held: &StoredSession,
+    look: &NodeRenderer,
+) -> Result<Option<String>, StoreError> {
+    let page = reader.page(held, held.session.head, None, 1, PathFilter::Enabled)?;
+    Ok(page.nodes.last().map(|placed| look.preview(&placed.node, PREVIEW_CHARS)))
+}
+
+/// Returns one session.
+///
+/// # Errors
+/// Returns an error if it does not exist or belongs to another user.
+pub fn read_session(reader: &mut StoreReader<'_>, user: UserId, id: SessionId) -> Result<SessionView, ReadError> {
+    let held = load_session(reader, user, id)?;
+    let (head, root) = (held.session.head, held.session.root);
+    let context = reader.context_of(&held, head)?.map_or(root, |placed| placed.node.id);
+    let turns = reader.turns(std::slice::from_ref(&held))?.first().copied().unwrap_or(0);
+    Ok(SessionView { held, turns, preview: None, context: Some(context) })
+}
