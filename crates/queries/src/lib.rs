@@ -8,6 +8,7 @@
 //! - [`sessions`], [`tree`], [`branches`], [`projection`], [`turns`]: a session, its tree, and one or more branches of it
 //! - [`nodes`], [`worlds`], [`variables`]: one node and its state, and the history of values
 //! - [`transcript`]: a branch as a text
+//! - [`workshop`]: files of plugins, and plugins with unsaved texts
 //! - [`lookup`], [`node_view`], [`error`]: what the queries share
 //!
 //! To add a query: put it in the file of its subject, with its input and output types. The callers turn parameters
@@ -25,4 +26,5 @@ pub mod transcript;
 pub mod tree;
 pub mod turns;
 pub mod variables;
+pub mod workshop;
 pub mod worlds;

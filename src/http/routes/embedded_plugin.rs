@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix_web::{HttpRequest, web};
 
-use super::plugin_editor::{check_may_install, list_files};
+use super::plugin_editor::check_may_install;
 use super::{AppData, characters, language};
 use crate::app::App;
 use crate::http::body::JsonBody;
@@ -16,6 +16,7 @@ use crate::http::wire::embedded_plugin::{EmbedPluginRequest, EmbeddedPluginRespo
 use crate::http::wire::server_info::PluginResponse;
 use clotho_plugin::embedded_plugin::{self, EmbeddedPluginError};
 use clotho_plugin::{LoadedPlugin, PluginSource, ScriptError, ScriptLimits};
+use clotho_queries::workshop;
 use clotho_store::CharacterCard;
 
 /// Returns the embedded plugin, compared with the installed plugin of the same id. Nothing of it has run.
@@ -107,7 +108,7 @@ pub async fn accept(
     tracing::info!(plugin = name, "the rules of a card were taken in");
     let catalogue = app.catalogue.now();
     let entry = catalogue.entry(&name).ok_or_else(|| ApiError::not_found("the plugin"))?;
-    let files = list_files(&app, entry).await?;
+    let files = workshop::list_files(&app.catalogue, entry).await?;
     ApiResponse::ok(&PluginResponse::new(entry, files, &language(&request)))
 }
 

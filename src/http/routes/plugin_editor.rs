@@ -2,10 +2,7 @@
 //! configured plugin folder. Only callers who may install plugins can submit code.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use actix_web::web;
 
@@ -23,15 +20,12 @@ use crate::http::wire::plugin_editor::{
 };
 use clotho_core::ids::{NodeId, SessionId};
 use clotho_engine::turn::{HookTrialSpec, ReplaySpec};
-use clotho_plugin::testing::run_tests_while;
-use clotho_plugin::{CatalogueEntry, LoadedPlugin, PluginSource, ScriptError, ScriptLimits, folder};
+use clotho_plugin::{LoadedPlugin, ScriptLimits, folder};
 use clotho_queries::lookup::check_nodes;
+use clotho_queries::workshop::{self, LoadResult, PluginEdits, WorkshopError, may_install};
 
 /// File name of the manifest.
 const MANIFEST_FILE: &str = "plugin.toml";
-
-/// Time limit for all test cases of a plugin; the case running at that time is the last.
-const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Returns the reference of the script API, for completion and help in an editor.
 ///
@@ -52,16 +46,9 @@ pub async fn read(
     path: PluginFilePath,
 ) -> ApiResult<PluginFileResponse> {
     check_may_install(&app, caller).await?;
-    let path = path.0;
-    let bytes = match app.catalogue.folder_of(&name.0) {
-        Some(place) => {
-            let file = path.clone();
-            web::block(move || folder::read(&place, &file)).await.map_err(ApiError::internal)??
-        }
-        None => bundled_file(&app, &name.0, &path)?,
-    };
+    let bytes = workshop::read_file(&app.catalogue, &name.0, &path.0).await?;
     let length = bytes.len();
-    ApiResponse::ok(&PluginFileResponse { path, content: String::from_utf8(bytes).ok(), bytes: length })
+    ApiResponse::ok(&PluginFileResponse { path: path.0, content: String::from_utf8(bytes).ok(), bytes: length })
 }
 
 /// Writes a file of a plugin in the folder, and reloads the plugin if it can run. Otherwise the file is kept and the
@@ -78,7 +65,7 @@ pub async fn write(
     body: JsonBody<WritePluginFileRequest>,
 ) -> ApiResult<WritePluginFileResponse> {
     check_may_install(&app, caller).await?;
-    let (place, path, content) = (plugin_folder(&app, &name.0)?, path.0, body.0.content);
+    let (place, path, content) = (workshop::editable_folder(&app.catalogue, &name.0)?, path.0, body.0.content);
     let (installed, file, id) = (Arc::clone(&app.catalogue), path.clone(), name.0.clone());
     let written = web::block(move || {
         folder::write(&place, &file, &content, &ScriptLimits::default())?;
@@ -103,8 +90,8 @@ pub async fn delete(
     path: PluginFilePath,
 ) -> ApiResult<WritePluginFileResponse> {
     check_may_install(&app, caller).await?;
-    let (place, path) = (plugin_folder(&app, &name.0)?, path.0);
-    let entry = main_file(&app, &name.0);
+    let (place, path) = (workshop::editable_folder(&app.catalogue, &name.0)?, path.0);
+    let entry = workshop::entry_file(&app.catalogue, &name.0);
     if path == MANIFEST_FILE || path == entry {
         let error = ApiError::new(ApiErrorCode::Conflict, format!("without \"{path}\" this is no plugin"));
         return Err(error.hint("write another text into it, or remove the plugin's folder from `[plugins] dir`"));
@@ -120,13 +107,6 @@ pub async fn delete(
     ApiResponse::ok(&WritePluginFileResponse::new(path, app.catalogue.now().entry(&name.0)))
 }
 
-/// Returns the entry script, as the active manifest names it.
-fn main_file(app: &App, name: &str) -> String {
-    let catalogue = app.catalogue.now();
-    let loaded = catalogue.entry(name).and_then(|entry| entry.state.as_ref().ok());
-    loaded.map_or("main.rhai", |loaded| loaded.manifest().entry.as_str()).to_owned()
-}
-
 /// Reads, compiles and checks a plugin with unsaved texts.
 ///
 /// # Errors
@@ -140,8 +120,8 @@ pub async fn check(
     if !body.0.files.is_empty() {
         check_may_install(&app, caller).await?;
     }
-    let loaded =
-        load_with_edits(&app, name.0, body.0.files.into_iter().collect(), None, ScriptLimits::default()).await?;
+    let edits = PluginEdits { files: body.0.files, entry: None };
+    let loaded = workshop::load_with_edits(&app.catalogue, &name.0, edits, ScriptLimits::default()).await?;
     ApiResponse::ok(&CheckPluginResponse::new(&loaded))
 }
 
@@ -157,26 +137,13 @@ pub async fn test(
     body: JsonBody<CheckPluginRequest>,
 ) -> ApiResult<PluginTestResponse> {
     check_may_install(&app, caller).await?;
-    let loaded =
-        match load_with_edits(&app, name.0, body.0.files.into_iter().collect(), None, ScriptLimits::relaxed()).await? {
-            Ok(loaded) => Arc::new(loaded),
-            Err(error) => return ApiResponse::ok(&PluginTestResponse::from(error.as_ref())),
-        };
-    let (waits, plugin) = (CancelOnDrop(Arc::new(AtomicBool::new(true))), Arc::clone(&loaded));
-    let (waiting, begun) = (Arc::clone(&waits.0), Instant::now());
-    let goes_on = move || waiting.load(Ordering::Relaxed) && begun.elapsed() < TEST_TIMEOUT;
-    let report = web::block(move || run_tests_while(&plugin, goes_on)).await.map_err(ApiError::internal)?;
-    drop(waits);
+    let edits = PluginEdits { files: body.0.files, entry: None };
+    let loaded = match workshop::load_with_edits(&app.catalogue, &name.0, edits, ScriptLimits::relaxed()).await? {
+        Ok(loaded) => Arc::new(loaded),
+        Err(error) => return ApiResponse::ok(&PluginTestResponse::from(error.as_ref())),
+    };
+    let report = workshop::run_tests(Arc::clone(&loaded)).await?;
     ApiResponse::ok(&PluginTestResponse::new(&loaded, &report))
-}
-
-/// Clears its flag when the request ends or is dropped.
-struct CancelOnDrop(Arc<AtomicBool>);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.store(false, Ordering::Relaxed);
-    }
 }
 
 /// Tries a hook or tool on a message of one of the caller's sessions, optionally with unsaved code. Writes nothing.
@@ -260,89 +227,34 @@ async fn source_with_edits(
     name: String,
     entry: Option<String>,
     files: BTreeMap<String, String>,
-) -> Result<Result<Arc<LoadedPlugin>, Box<ScriptError>>, ApiError> {
-    if entry.is_none() && files.is_empty() {
-        let catalogue = app.catalogue.now();
-        let known = catalogue.entry(&name).ok_or_else(|| ApiError::not_found("the plugin"))?;
-        return Ok(known.state.clone());
+) -> Result<LoadResult<Arc<LoadedPlugin>>, ApiError> {
+    let edits = PluginEdits { files, entry };
+    if !edits.is_empty() {
+        check_may_install(app, caller).await?;
     }
-    check_may_install(app, caller).await?;
-    Ok(load_with_edits(app, name, files.into_iter().collect(), entry, ScriptLimits::default()).await?.map(Arc::new))
-}
-
-/// Loads a separate copy of the plugin with unsaved texts.
-async fn load_with_edits(
-    app: &App,
-    name: String,
-    mut texts: Vec<(String, String)>,
-    entry: Option<String>,
-    limits: ScriptLimits,
-) -> Result<Result<LoadedPlugin, Box<ScriptError>>, ApiError> {
-    let catalogue = app.catalogue.now();
-    let known = catalogue.entry(&name).ok_or_else(|| ApiError::not_found("the plugin"))?;
-    let loaded = known.state.as_ref().ok();
-    let main = loaded.map_or("main.rhai", |loaded| loaded.manifest().entry.as_str()).to_owned();
-    texts.extend(entry.map(|text| (main, text)));
-    let bundled = loaded.map(|loaded| loaded.source().clone());
-    let folder = app.catalogue.folder_of(&name);
-    let loading = web::block(move || {
-        let source = match (folder, bundled) {
-            (Some(folder), _) => PluginSource::read(&folder)?,
-            (None, Some(source)) => source,
-            (None, None) => return Err(folder::PluginFileError::NotFound),
-        };
-        Ok(LoadedPlugin::load(folder::changed(&source, texts)?, &limits))
-    });
-    loading.await.map_err(ApiError::internal)?.map_err(|fault| match fault {
-        // The path is in the body, not in the URL.
-        folder::PluginFileError::InvalidPath(_) => ApiError::invalid("files", fault.to_string()),
-        other => other.into(),
-    })
-}
-
-/// Returns a file of a bundled plugin.
-fn bundled_file(app: &App, name: &str, path: &str) -> Result<Vec<u8>, ApiError> {
-    let catalogue = app.catalogue.now();
-    let entry = catalogue.entry(name).ok_or_else(|| ApiError::not_found("the plugin"))?;
-    let file = entry.state.as_ref().ok().and_then(|loaded| loaded.source().files.get(path));
-    Ok(file.ok_or(folder::PluginFileError::NotFound)?.to_vec())
-}
-
-/// Lists the files of a plugin. For one in the folder, the files on disk, even if they are broken and older code is
-/// active.
-///
-/// # Errors
-/// Returns an error if the server is shutting down.
-pub(super) async fn list_files(app: &App, entry: &CatalogueEntry) -> Result<Vec<String>, ApiError> {
-    let names = |source: &PluginSource| source.files.keys().cloned().collect();
-    let loaded = entry.state.as_ref().ok().map(|loaded| names(loaded.source()));
-    let is_as_it_lies_there = loaded.is_some() && entry.reload_error.is_none();
-    let Some(folder) = app.catalogue.folder_of(&entry.name).filter(|_| !is_as_it_lies_there) else {
-        return Ok(loaded.unwrap_or_default());
-    };
-    let read = web::block(move || PluginSource::read(&folder)).await.map_err(ApiError::internal)?;
-    // If the folder cannot be read, the list entry of the plugin already has the error.
-    Ok(read.as_ref().map(names).unwrap_or_default())
-}
-
-/// Returns the folder of a plugin, if it has one.
-fn plugin_folder(app: &App, name: &str) -> Result<PathBuf, ApiError> {
-    app.catalogue.folder_of(name).ok_or_else(|| match app.catalogue.now().entry(name) {
-        Some(_) => {
-            ApiError::new(ApiErrorCode::Forbidden, "this plugin is inside the program: its files are not to be changed")
-                .hint("copy its folder from the sources into `[plugins] dir`; what lies there takes its place")
-        }
-        None => ApiError::not_found("the plugin"),
-    })
+    Ok(workshop::active_or_edited(&app.catalogue, &name, edits).await?)
 }
 
 /// Checks that the caller may install plugins, which only the operator may.
 pub(super) async fn check_may_install(app: &App, caller: Caller) -> Result<(), ApiError> {
-    let users = app.store.read::<_, ApiError, _>(|reader| Ok(reader.users()?)).await?;
-    let is_one = users.iter().any(|user| user.id == caller.0 && matches!(user.role.as_str(), "owner" | "admin"));
-    if is_one {
+    if app.store.read(move |reader| may_install(reader, caller.0)).await? {
         Ok(())
     } else {
         Err(ApiError::new(ApiErrorCode::Forbidden, "only who runs the server installs plugins"))
+    }
+}
+
+impl From<WorkshopError> for ApiError {
+    fn from(error: WorkshopError) -> Self {
+        let message = error.to_string();
+        match error {
+            WorkshopError::NotFound => Self::new(ApiErrorCode::NotFound, message),
+            WorkshopError::Bundled => Self::new(ApiErrorCode::Forbidden, message)
+                .hint("copy its folder from the sources into `[plugins] dir`; what lies there takes its place"),
+            WorkshopError::File(fault) => fault.into(),
+            // The path is in the body, not in the URL.
+            WorkshopError::InvalidEditPath(_) => Self::invalid("files", message),
+            WorkshopError::Task(error) => Self::internal(error),
+        }
     }
 }

@@ -2,7 +2,6 @@
 
 use actix_web::HttpRequest;
 
-use super::plugin_editor::list_files;
 use super::{AppData, language};
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
@@ -11,6 +10,7 @@ use crate::http::response::{ApiResponse, ApiResult};
 use crate::http::wire::server_info::{PluginResponse, PluginSummaryResponse, SlashCommandResponse, commands};
 use crate::http::wire::{ListResponse, PageQuery, PageResponse};
 use clotho_queries::lookup::load_session;
+use clotho_queries::workshop;
 
 /// Lists all plugins of the server, including broken ones with their errors.
 ///
@@ -40,7 +40,7 @@ pub async fn list(
 pub async fn read(app: AppData, request: HttpRequest, _: Caller, name: PluginIdPath) -> ApiResult<PluginResponse> {
     let catalogue = app.catalogue.now();
     let entry = catalogue.entry(&name.0).ok_or_else(|| ApiError::not_found("the plugin"))?;
-    let files = list_files(&app, entry).await?;
+    let files = workshop::list_files(&app.catalogue, entry).await?;
     ApiResponse::ok(&PluginResponse::new(entry, files, &language(&request)))
 }
 
