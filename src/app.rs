@@ -130,14 +130,14 @@ impl App {
         };
         let turns = TurnEngine::new(dependencies, runtime.handle().clone());
         let owner = recover_owner(&config, &runtime, &store, &turns, &clock, &ids)?;
-        turns.keep();
+        turns.tasks.keep();
         // The search index, fed from the operation log.
         let newest = runtime.block_on(store.read(|reader| reader.newest_cursor()));
         let newest = newest.map_err(|error| explain_store_error(&config, &error))?;
         let hide_tags: Arc<[String]> = Arc::from(config.generation.hide_tags.as_slice());
         let upstream = IndexSource { id: owner.uuid(), newest, texts: log_follower::texts(&hide_tags) };
         let search = Arc::new(Index::open(&config.storage.search_path(), upstream, config.search.clone())?);
-        turns.refresh_models();
+        turns.tasks.refresh_models();
         let feeder = log_follower::IndexFeeder { index: Arc::clone(&search), hide_tags: Arc::clone(&hide_tags) };
         log_follower::follow(runtime.handle(), &store, &live, feeder, published);
         // Background tasks: embeddings, secure erase, maintenance.
@@ -188,7 +188,7 @@ impl App {
     pub fn close(&self) {
         self.import_queue.close();
         if let Some(runtime) = &self.runtime {
-            runtime.block_on(self.turns.stop());
+            runtime.block_on(self.turns.tasks.stop());
         }
         if let Err(error) = self.search.close() {
             tracing::warn!("the search index was not closed well, it resumes at the next start: {error}");
@@ -384,7 +384,7 @@ async fn recover_after_restart(
 ) -> Result<UserId, TurnError> {
     let owner = settled(store, clock, ids).await?;
     transfer::discard(store).await?;
-    let ended = turns.end_interrupted_replies().await?;
+    let ended = turns.tasks.end_interrupted_replies().await?;
     if ended > 0 {
         tracing::warn!("{ended} replies were interrupted by the last stop; their partial texts are kept");
     }

@@ -96,7 +96,7 @@ impl Deep {
     fn prompt(&self) -> (usize, usize) {
         let content = Some("I look around the room.".to_owned());
         let asked = PreviewSpec { parent: self.end, content, model: None, params: Map::new(), preset: None };
-        let made = self.runtime.block_on(self.app.turns.preview(self.app.owner, self.session, asked)).unwrap();
+        let made = self.runtime.block_on(self.app.turns.prompts.preview(self.app.owner, self.session, asked)).unwrap();
         (made.history.len(), made.messages.iter().map(|message| message.text.len()).sum())
     }
 

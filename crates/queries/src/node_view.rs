@@ -6,7 +6,7 @@ use clotho_compat::prompt::tags;
 use clotho_core::ids::{NodeId, SessionId, UserId};
 use clotho_core::tree::{Node, NodeNote, NodeProblem, Role, SiblingPosition, Status};
 use clotho_engine::live::LiveSessions;
-use clotho_engine::turn::{DisplayResult, TurnEngine};
+use clotho_engine::turn::{DisplayResult, TurnViews};
 use clotho_store::{NodeDetails, StoreReader, StoredSession};
 
 use crate::error::ReadError;
@@ -50,7 +50,7 @@ pub struct NodeRenderer {
     /// Source of the text of running replies; `None` = nodes are shown as stored.
     pub live: Option<Arc<LiveSessions>>,
     /// Access to plugins that render replies; `None` = they are not called.
-    pub turns: Option<TurnEngine>,
+    pub turns: Option<TurnViews>,
 }
 
 impl NodeRenderer {
@@ -76,7 +76,7 @@ impl NodeRenderer {
         reader: &mut StoreReader<'_>,
         dressed: impl IntoIterator<Item = NodeDetails>,
     ) -> Result<Vec<NodeView>, ReadError> {
-        let display = self.turns.as_ref().and_then(TurnEngine::display);
+        let display = self.turns.as_ref().and_then(TurnViews::display);
         let one = |dressed: NodeDetails| {
             let is_unasked = match &display {
                 Some(display) => display.asks(reader, &dressed.node)?,
@@ -118,7 +118,7 @@ impl NodeRenderer {
         nodes: impl IntoIterator<Item = &'n mut NodeView>,
     ) -> Result<(), ReadError> {
         let mut nodes: Vec<&mut NodeView> = nodes.into_iter().filter(|node| node.is_unasked).collect();
-        let display = self.turns.as_ref().filter(|_| !nodes.is_empty()).and_then(TurnEngine::display);
+        let display = self.turns.as_ref().filter(|_| !nodes.is_empty()).and_then(TurnViews::display);
         let texts: Vec<(NodeId, String)> =
             nodes.iter().map(|node| (node.node.id, node.shown_text().to_owned())).collect();
         let displayed = match display {

@@ -1,7 +1,7 @@
 //! The linear view: one branch of a tree as people read it.
 
 use clotho_core::ids::NodeId;
-use clotho_engine::turn::{LeafSnapshot, TurnEngine};
+use clotho_engine::turn::{LeafSnapshot, TurnViews};
 use clotho_store::{StoreReader, StoredSession};
 
 use crate::error::ReadError;
@@ -29,7 +29,7 @@ pub fn read_projection(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
     look: &NodeRenderer,
-    turns: &TurnEngine,
+    turns: &TurnViews,
     selection: &BranchSelection,
 ) -> Result<Projection, ReadError> {
     let (leaf, page) = branch_page(reader, held, selection)?;
@@ -42,7 +42,7 @@ pub fn read_projection(
 /// Returns the leaf at which plugins are asked for quick replies, from the same snapshot as the page. A failure costs
 /// the quick replies, not the page.
 fn leaf_for_suggestions(
-    turns: &TurnEngine,
+    turns: &TurnViews,
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
     leaf: NodeId,

@@ -66,14 +66,14 @@ async fn run(app: &App, wanted: &PluginReplayArgs, plugin: Arc<LoadedPlugin>) ->
     let owner = held.with_context(|| format!("there is no session {session}"))?.session.owner;
     let asked = ReplaySpec { plugin, session, leaf: wanted.leaf, from: wanted.from };
     if !wanted.accept {
-        return Ok(app.turns.replay(owner, asked).await?);
+        return Ok(app.turns.rules.replay(owner, asked).await?);
     }
     let installed = app.catalogue.now();
     let hash = installed.get(asked.plugin.id()).map(|known| known.code_hash().to_owned());
     if hash.as_deref() != Some(asked.plugin.code_hash()) {
         bail!("only what an installed plugin does can be accepted: put the folder into [plugins] dir first");
     }
-    Ok(app.turns.accept(owner, asked).await?.0)
+    Ok(app.turns.rules.accept(owner, asked).await?.0)
 }
 
 /// Renames the field `fromNodeId` of the HTTP interface to the option `--from` in an error.

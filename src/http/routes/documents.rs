@@ -58,7 +58,7 @@ pub async fn create(
     let now = app.clock.now();
     let new =
         store::StoredDocument { id: DocumentId::new(app.ids.next(now)), collection, content, metadata, created: now };
-    let (kept, claim, hash) = (new.clone(), IdempotencyClaim::current(), app.turns.text_hash(&new.content));
+    let (kept, claim, hash) = (new.clone(), IdempotencyClaim::current(), app.turns.documents.text_hash(&new.content));
     let write = move |tx: &mut Tx<'_>| {
         tx.put_document(caller.0, &kept, hash)?;
         tx.record_claim(claim.as_ref(), &kept.id)
@@ -97,7 +97,7 @@ pub async fn search(
     body: JsonBody<DocumentSearchRequest>,
 ) -> ApiResult<DocumentSearchResponse> {
     let (collections, question, most) = body.0.read()?;
-    let found = app.turns.find_documents(caller.0, collections, question, most).await?;
+    let found = app.turns.documents.find_documents(caller.0, collections, question, most).await?;
     ApiResponse::ok(&DocumentSearchResponse::from(found))
 }
 

@@ -28,7 +28,7 @@ pub async fn impersonate(
     let asked = body.0.read()?;
     check_nodes_exist(&app, caller, sid, asked.leaf.map(|leaf| ("leafId".to_owned(), leaf)).into_iter().collect())
         .await?;
-    let id = app.turns.impersonate(caller.0, sid.0, asked).await?;
+    let id = app.turns.drafts.impersonate(caller.0, sid.0, asked).await?;
     ApiResponse::accepted(&DraftBegunResponse { draft_id: WireId(id) })
 }
 
@@ -45,7 +45,7 @@ pub async fn summarise(
     let asked = body.0.read()?;
     let named = asked.nodes.iter().enumerate().map(|(i, node)| (format!("nodeIds[{i}]"), *node)).collect();
     check_nodes_exist(&app, caller, sid, named).await?;
-    let id = app.turns.summarise(caller.0, sid.0, asked).await?;
+    let id = app.turns.drafts.summarise(caller.0, sid.0, asked).await?;
     ApiResponse::accepted(&DraftBegunResponse { draft_id: WireId(id) })
 }
 

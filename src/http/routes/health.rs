@@ -91,7 +91,7 @@ pub async fn metrics(app: AppData, shared: Data<ServerState>) -> Result<HttpResp
     let answers: Vec<(String, u64)> =
         shared.metrics.responses_by_status_class().map(|(digit, n)| (format!("{{status=\"{digit}xx\"}}"), n)).collect();
     let (frames, replayed) = shared.metrics.frames_and_replays();
-    let (progress, meters) = (app.search.progress(), app.turns.hook_metrics());
+    let (progress, meters) = (app.search.progress(), app.turns.rules.hook_metrics());
     put("http_answers_total", "counter", "Answers by the first digit of their status.", &answers);
     put("http_replayed_total", "counter", "Answers that were kept for a repeated key.", &one(replayed));
     put("ws_frames_total", "counter", "Frames sent over WebSockets.", &one(frames));

@@ -295,7 +295,7 @@ pub async fn set_settings(
 /// Returns an error if something named does not exist, or there is no text to scan.
 pub async fn test(app: AppData, caller: Caller, body: JsonBody<LoreTestRequest>) -> ApiResult<LoreTestResponse> {
     let asked = body.0.read(app.config.limits.message_bytes)?;
-    ApiResponse::ok(&LoreTestResponse::from(app.turns.test_lore(caller.0, asked).await?))
+    ApiResponse::ok(&LoreTestResponse::from(app.turns.prompts.test_lore(caller.0, asked).await?))
 }
 
 /// Imports a lorebook.

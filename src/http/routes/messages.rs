@@ -30,7 +30,7 @@ pub async fn message(
     let persona = body.0.persona_id;
     let new = body.0.read(app.config.limits.message_bytes)?;
     check_persona_owner(&app, caller, persona).await?;
-    let started = app.turns.message(caller.0, sid.0, new).await?;
+    let started = app.turns.replies.message(caller.0, sid.0, new).await?;
     answer(&app, caller, sid, started).await
 }
 
@@ -45,7 +45,7 @@ pub async fn reroll(
     nid: NodeIdPath,
     body: JsonBody<RerollRequest>,
 ) -> ApiResult<TurnStartResponse> {
-    let started = app.turns.reroll(caller.0, sid.0, body.0.read(nid.0)?).await?;
+    let started = app.turns.replies.reroll(caller.0, sid.0, body.0.read(nid.0)?).await?;
     answer(&app, caller, sid, started).await
 }
 
@@ -60,7 +60,7 @@ pub async fn continue_reply(
     nid: NodeIdPath,
     body: JsonBody<ContinueRequest>,
 ) -> ApiResult<TurnStartResponse> {
-    let started = app.turns.continue_reply(caller.0, sid.0, body.0.read(nid.0)?).await?;
+    let started = app.turns.replies.continue_reply(caller.0, sid.0, body.0.read(nid.0)?).await?;
     answer(&app, caller, sid, started).await
 }
 
@@ -76,7 +76,7 @@ pub async fn edit(
     body: JsonBody<EditMessageRequest>,
 ) -> ApiResult<TurnStartResponse> {
     let edit = body.0.read(app.config.limits.message_bytes)?;
-    let started = app.turns.edit(caller.0, sid.0, nid.0, edit).await?;
+    let started = app.turns.replies.edit(caller.0, sid.0, nid.0, edit).await?;
     answer(&app, caller, sid, started).await
 }
 
@@ -90,7 +90,7 @@ pub async fn cancel(
     sid: SessionIdPath,
     nid: NodeIdPath,
 ) -> ApiResult<CancelReplyResponse> {
-    app.turns.cancel_reply(caller.0, sid.0, nid.0).await?;
+    app.turns.replies.cancel_reply(caller.0, sid.0, nid.0).await?;
     ApiResponse::accepted(&CancelReplyResponse { id: WireId(nid.0) })
 }
 

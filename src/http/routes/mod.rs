@@ -1,6 +1,7 @@
 //! The handlers, one file per kind of thing. All take the same steps: parse, load, decide, one write, answer. This file
 //! has what they share. To add a route: write a handler in the matching file, and add its line to the table in
-//! `http/mod.rs`. Requests and answers are types of `wire/`; the decisions are made in the layers below.
+//! `http/mod.rs`. Requests and answers are types of `wire/`. What is read is a query of `clotho_queries`, and the
+//! decisions are made in the layers below.
 
 pub mod api_docs;
 pub mod auth;
@@ -64,7 +65,7 @@ pub fn node_renderer(app: &App) -> NodeRenderer {
     NodeRenderer {
         hide_tags: Arc::from(app.config.generation.hide_tags.as_slice()),
         live: Some(Arc::clone(&app.live)),
-        turns: Some(app.turns.clone()),
+        turns: Some(app.turns.views.clone()),
     }
 }
 
@@ -203,7 +204,7 @@ fn etag_context(app: &App, sid: SessionIdPath) -> String {
     let mut arrived: Vec<String> = arrived.collect();
     arrived.sort();
     let shown = app.config.generation.hide_tags.iter().cloned();
-    let off = app.turns.disabled_plugins(sid.0).into_iter().map(|plugin| format!("without {plugin}"));
+    let off = app.turns.views.disabled_plugins(sid.0).into_iter().map(|plugin| format!("without {plugin}"));
     shown.chain(code).chain(off).chain(arrived).map(|part| format!("{part}\n")).collect()
 }
 

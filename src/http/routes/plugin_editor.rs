@@ -162,7 +162,7 @@ pub async fn try_hook(
     match source_with_edits(&app, caller, name.0, asked.source, asked.files).await? {
         Ok(plugin) => {
             let trial = HookTrialSpec { plugin, hook, tool, session, node, text: asked.text };
-            ApiResponse::ok_redacted(TryHookResponse::from(app.turns.try_hook(caller.0, trial).await?))
+            ApiResponse::ok_redacted(TryHookResponse::from(app.turns.rules.try_hook(caller.0, trial).await?))
         }
         Err(error) => {
             check_owned(&app, caller, session, [Some(node)]).await?;
@@ -193,13 +193,13 @@ pub async fn replay(
     }
     match source_with_edits(&app, caller, name.0, asked.source, asked.files).await? {
         Ok(plugin) if asked.accept => {
-            let (made, arranged) = app.turns.accept(caller.0, ReplaySpec { plugin, session, leaf, from }).await?;
+            let (made, arranged) = app.turns.rules.accept(caller.0, ReplaySpec { plugin, session, leaf, from }).await?;
             let op = Some(arranged.op);
             Ok(ApiResponse::ok_redacted(ReplayPluginResponse { op, ..ReplayPluginResponse::from(made.rows) })?
                 .at(arranged.op))
         }
         Ok(plugin) => {
-            let made = app.turns.replay(caller.0, ReplaySpec { plugin, session, leaf, from }).await?;
+            let made = app.turns.rules.replay(caller.0, ReplaySpec { plugin, session, leaf, from }).await?;
             ApiResponse::ok_redacted(ReplayPluginResponse::from(made.rows))
         }
         Err(error) => {

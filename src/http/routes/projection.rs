@@ -30,7 +30,7 @@ pub async fn projection(
     query: QueryParams<BranchQuery>,
 ) -> ApiResult<ProjectionResponse> {
     let selection = query.0.read(50)?;
-    let (look, turns) = (node_renderer(&app), app.turns.clone());
+    let (look, turns) = (node_renderer(&app), app.turns.views.clone());
     let here = look.clone();
     let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
         read_projection(reader, held, &here, &turns, &selection)
@@ -38,7 +38,7 @@ pub async fn projection(
     let mut sight = conditional_read_inline(&app, &request, caller, sid, read).await?;
     sight.asked(&look, caller, sid, |page| &mut page.nodes).await?;
     let offered = match sight.value.as_mut().and_then(|page| page.tip.take()) {
-        Some(tip) => app.turns.offered(tip).await,
+        Some(tip) => app.turns.views.offered(tip).await,
         None => ReplySuggestions::default(),
     };
     sight.shown(|page| ApiResponse::ok(&ProjectionResponse::new(page, offered)))

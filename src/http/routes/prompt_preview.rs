@@ -34,6 +34,6 @@ pub async fn preview(
         load_node(reader, &held, parent).map(drop).map_err(|error| ApiError::from(error).detail("field", "parentId"))
     };
     app.store.read::<_, ApiError, _>(look).await?;
-    let rebuilt = app.turns.preview(caller.0, sid.0, asked).await?;
+    let rebuilt = app.turns.prompts.preview(caller.0, sid.0, asked).await?;
     ApiResponse::ok(&TraceResponse::new(rebuilt, &Delta::default()))
 }

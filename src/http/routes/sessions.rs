@@ -57,7 +57,7 @@ pub async fn create(app: AppData, caller: Caller, body: JsonBody<CreateSessionRe
         mode: body.mode.map(|mode| mode.word().to_owned()),
         params: body.params,
     };
-    let id = app.turns.begin(caller.0, new).await?;
+    let id = app.turns.sessions.begin(caller.0, new).await?;
     ApiResponse::created(&load(&app, caller, SessionIdPath(id)).await?)
 }
 
@@ -125,7 +125,7 @@ pub async fn change(
     let session = load(&app, caller, sid).await?;
     // Start summaries if they were enabled.
     if summaries.is_some_and(|summaries| summaries.enabled) {
-        app.turns.schedule_summary(sid.0, session.active_leaf_id.0);
+        app.turns.summaries.schedule(sid.0, session.active_leaf_id.0);
     }
     ApiResponse::ok(&SessionResponse { warnings, ..session })
 }
@@ -200,7 +200,8 @@ pub async fn set_plugins(
 ) -> ApiResult<SetPluginsResponse> {
     plugins(&body.0)?;
     let wanted = body.0.into_iter().map(Into::into).collect();
-    let turn::PluginsUpdate { op, warnings: problems } = app.turns.set_plugins(caller.0, sid.0, wanted).await?;
+    let turn::PluginsUpdate { op, warnings: problems } =
+        app.turns.sessions.set_plugins(caller.0, sid.0, wanted).await?;
     let session = load(&app, caller, sid).await?;
     let warnings = problems.iter().map(|problem| problem.message.clone()).collect();
     ApiResponse::ok(&SetPluginsResponse { op, plugins: session.plugins, warnings, problems })

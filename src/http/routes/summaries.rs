@@ -7,7 +7,7 @@ use crate::http::error::ApiError;
 use crate::http::query::{QueryParams, SessionIdPath, SummaryIdPath};
 use crate::http::response::{ApiResponse, ApiResult, NoContent};
 use crate::http::wire::summaries::{SummariesQuery, SummariesResponse, SummaryResponse, UpdateSummaryRequest};
-use clotho_engine::turn::TurnEngine;
+use clotho_engine::turn::{branch_summaries, branch_summary};
 use clotho_queries::error::ReadError;
 use clotho_queries::lookup::{BranchEnd, branch_leaf, load_session};
 use clotho_store::StoreReader;
@@ -26,10 +26,10 @@ pub async fn list(
         let held = load_session(reader, caller.0, sid.0)?;
         let end = BranchEnd { leaf: query.0.node_id.map(|id| id.0), label: None };
         let at = branch_leaf(reader, &held, &end)?;
-        Ok::<_, ReadError>(TurnEngine::summaries(reader, &held, &at)?)
+        Ok::<_, ReadError>(branch_summaries(reader, &held, &at)?)
     };
     // Read before the summaries: a client that sees no work in progress then gets all of them.
-    let state = app.turns.summary_state(sid.0);
+    let state = app.turns.summaries.state(sid.0);
     let found = app.store.read(read).await?;
     ApiResponse::ok(&SummariesResponse::new(found, state))
 }
@@ -49,10 +49,10 @@ pub async fn change(
     app.store.write(move |tx| tx.edit_summary(caller.0, sid.0, id.0, &content)).await?;
     let read = move |reader: &mut StoreReader<'_>| {
         let held = load_session(reader, caller.0, sid.0)?;
-        Ok::<_, ReadError>((TurnEngine::summary(reader, &held, id.0)?, held.session.head))
+        Ok::<_, ReadError>((branch_summary(reader, &held, id.0)?, held.session.head))
     };
     let (found, head) = app.store.read(read).await?;
-    app.turns.schedule_summary(sid.0, head);
+    app.turns.summaries.schedule(sid.0, head);
     ApiResponse::ok(&SummaryResponse::from(found.ok_or_else(|| ApiError::not_found(SummaryIdPath::WHAT))?))
 }
 
@@ -65,6 +65,6 @@ pub async fn delete(app: AppData, caller: Caller, sid: SessionIdPath, id: Summar
     let read =
         move |reader: &mut StoreReader<'_>| Ok::<_, ReadError>(load_session(reader, caller.0, sid.0)?.session.head);
     let head = app.store.read(read).await?;
-    app.turns.schedule_summary(sid.0, head);
+    app.turns.summaries.schedule(sid.0, head);
     Ok(ApiResponse::no_content())
 }

@@ -71,7 +71,7 @@ pub async fn change(
 ) -> ApiResult<TurnStartResponse> {
     let operations = parse_operations(&body.0)?;
     let expected = expected_version(body.0.expected_leaf_id, body.0.expected_op)?;
-    let started = app.turns.change_world(caller.0, sid.0, nid.0, operations, expected).await?;
+    let started = app.turns.sessions.change_world(caller.0, sid.0, nid.0, operations, expected).await?;
     answer(&app, caller, sid, started).await
 }
 

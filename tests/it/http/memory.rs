@@ -321,7 +321,7 @@ async fn document_search_ranks_chosen_collections_only() {
     app.ask("DELETE", &path).send().await.expect(204);
     app.ask("DELETE", &path).send().await.refused("not_found");
     app.ask("GET", &path).send().await.refused("not_found");
-    let hash = app.inside().turns.text_hash(best["content"].as_str().unwrap());
+    let hash = app.inside().turns.documents.text_hash(best["content"].as_str().unwrap());
     let known = app.inside().store.read(move |reader| reader.have_vectors("mock/embedder", &[hash])).await;
     let known: Result<_, clotho_store::StoreError> = known;
     assert!(known.unwrap().is_empty(), "its vector is gone with it");
@@ -335,7 +335,7 @@ async fn documents_of_other_users_are_not_found() {
     let stranger = app.stranger().await;
     let new = DocumentId::new(app.inside().ids.next(Time(0)));
     let (collection, content) = ("Maps".to_owned(), "A stranger's harbour.".to_owned());
-    let hash = app.inside().turns.text_hash(&content);
+    let hash = app.inside().turns.documents.text_hash(&content);
     let document = StoredDocument { id: new, collection, content, metadata: serde_json::Map::new(), created: Time(0) };
     let user = stranger.user;
     app.inside().store.write(move |tx| tx.put_document(user, &document, hash)).await.unwrap();
@@ -391,7 +391,7 @@ async fn purge_deletes_vectors_of_purged_text_only() {
     let gone = play.say("A secret that must be forgotten.").await;
     play.until_embedded(3).await;
     let have = async |text: &str| {
-        let hash = play.app.inside().turns.text_hash(text);
+        let hash = play.app.inside().turns.documents.text_hash(text);
         let read = move |reader: &mut clotho_store::StoreReader<'_>| reader.have_vectors("mock/embedder", &[hash]);
         let known: Result<_, clotho_store::StoreError> = play.app.inside().store.read(read).await;
         !known.unwrap().is_empty()

@@ -3,7 +3,7 @@
 //! ```ignore
 //! let app = TestApp::with().plugin("hurt", &[("plugin.toml", …), ("main.rhai", …)]).set("limits.generations", "2").start().await;
 //! app.mock.script(Reply::ok(["Hello"]));
-//! app.turns.message(app.owner, …).await
+//! app.turns.replies.message(app.owner, …).await
 //! let app = app.restart().await;      // the same folder, another program
 //! ```
 //!

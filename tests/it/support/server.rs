@@ -163,7 +163,7 @@ impl TestServer {
         let lorebook = app.lorebook_of(user, json!({"name": "Somebody else's", "entries": {}})).await;
         let title = Some("A stranger's story".to_owned());
         let new = SessionSpec { character_ids: vec![character], title, ..SessionSpec::default() };
-        let session = app.turns.begin(user, new).await.unwrap();
+        let session = app.turns.sessions.begin(user, new).await.unwrap();
         let held = app.store.read(move |reader| reader.session(user, session)).await.unwrap().unwrap();
         let place = app.import_queue.expect(user).unwrap();
         Stranger { user, character, persona, lorebook, session, greeting: held.session.head, place }

@@ -92,7 +92,7 @@ impl<'a> Story<'a> {
 
     /// A story of the owner's.
     pub async fn with(app: &'a TestApp, new: SessionSpec) -> Self {
-        let id = app.turns.begin(app.owner, new).await.unwrap();
+        let id = app.turns.sessions.begin(app.owner, new).await.unwrap();
         Self { app, user: app.owner, id }
     }
 
@@ -228,13 +228,13 @@ impl<'a> Story<'a> {
     /// What plugins offer at a node.
     pub async fn offered(&self, node: NodeId) -> ReplySuggestions {
         let (user, session, turns) = (self.user, self.id, self.app.turns.clone());
-        let tip = self.app.store.read(move |reader| turns.read_leaf(reader, user, session, node)).await.unwrap();
-        self.app.turns.offered(tip).await
+        let tip = self.app.store.read(move |reader| turns.views.read_leaf(reader, user, session, node)).await.unwrap();
+        self.app.turns.views.offered(tip).await
     }
 
     /// Sends a message.
     pub async fn send(&self, new: MessageSpec) -> Result<TurnReceipt, TurnError> {
-        self.app.turns.message(self.user, self.id, new).await
+        self.app.turns.replies.message(self.user, self.id, new).await
     }
 
     /// Sends a text at HEAD and asks for one reply.
@@ -265,7 +265,7 @@ impl<'a> Story<'a> {
 
     /// The same with everything said.
     pub async fn ask_again(&self, asked: RerollSpec) -> Result<TurnReceipt, TurnError> {
-        self.app.turns.reroll(self.user, self.id, asked).await
+        self.app.turns.replies.reroll(self.user, self.id, asked).await
     }
 
     /// Asks for another reply and waits for it.
@@ -276,12 +276,12 @@ impl<'a> Story<'a> {
 
     /// Edits a message.
     pub async fn edit(&self, node: NodeId, edit: EditSpec) -> Result<TurnReceipt, TurnError> {
-        self.app.turns.edit(self.user, self.id, node, edit).await
+        self.app.turns.replies.edit(self.user, self.id, node, edit).await
     }
 
     /// Stops a reply.
     pub async fn cancel(&self, node: NodeId) -> Result<(), TurnError> {
-        self.app.turns.cancel_reply(self.user, self.id, node).await
+        self.app.turns.replies.cancel_reply(self.user, self.id, node).await
     }
 
     /// Who acts in a direct write to the store.
@@ -311,7 +311,7 @@ impl<'a> Story<'a> {
 
     /// Sets the plugins that play.
     pub async fn plugins(&self, ids: &[&str]) -> Result<i64, TurnError> {
-        let set = self.app.turns.set_plugins(self.user, self.id, ids.iter().map(|id| on(id)).collect()).await;
+        let set = self.app.turns.sessions.set_plugins(self.user, self.id, ids.iter().map(|id| on(id)).collect()).await;
         set.map(|set| set.op)
     }
 

@@ -155,7 +155,7 @@ async fn plugin_new_settings_add_record_without_init() {
     let one = story.say("One.").await.reply;
     let config = json!({"by": 10}).as_object().unwrap().clone();
     let ten = PluginChoice { config, ..on("counter") };
-    app.turns.set_plugins(story.user, story.id, vec![ten]).await.unwrap();
+    app.turns.sessions.set_plugins(story.user, story.id, vec![ten]).await.unwrap();
     let two = story.say("Two.").await.reply;
     assert_eq!((n(&story, one.id).await, n(&story, two.id).await), (json!(1), json!(11)));
     assert_eq!(n(&story, story.another(one.id).await.id).await, json!(1), "a reroll of the past has the old settings");
@@ -208,14 +208,14 @@ async fn plugin_invalid_settings_are_refused() {
         (vec![on("counter"), on("grumpy")], "does not get on with"),
         (vec![on("twin-a"), on("twin-b")], "roots do not nest"),
     ] {
-        match app.turns.set_plugins(story.user, story.id, plugins).await {
+        match app.turns.sessions.set_plugins(story.user, story.id, plugins).await {
             Err(TurnError::Invalid { field: "plugins", message }) => assert!(message.contains(words), "{message}"),
             other => panic!("{words}: {other:?}"),
         }
     }
     assert_eq!(story.session().await.op, op);
     let off = PluginChoice { enabled: false, ..on("grumpy") };
-    app.turns.set_plugins(story.user, story.id, vec![on("counter"), off]).await.unwrap();
+    app.turns.sessions.set_plugins(story.user, story.id, vec![on("counter"), off]).await.unwrap();
     assert_eq!(story.in_force(story.head().await).await, ["counter"]);
 }
 
@@ -233,7 +233,7 @@ async fn plugin_grants_default_to_manifest_empty_grants_nothing() {
     for (grants, problem) in [(vec![], Some("note: needs the permission \"notes\"")), (vec!["notes".to_owned()], None)]
     {
         let choice = PluginChoice { grants: Some(grants.clone()), ..on("crier") };
-        app.turns.set_plugins(story.user, story.id, vec![choice]).await.unwrap();
+        app.turns.sessions.set_plugins(story.user, story.id, vec![choice]).await.unwrap();
         assert_eq!(granted(&story.session().await), grants);
         let delta = story.delta(story.say("More.").await.reply.id).await;
         assert_eq!(
@@ -251,7 +251,7 @@ async fn plugin_denied_permissions_are_remembered() {
     let story = Story::begin(&app, &["crier"]).await;
     let words = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
     let choice = |grants, refused| vec![PluginChoice { grants, refused, ..on("crier") }];
-    let set = async |choice| app.turns.set_plugins(story.user, story.id, choice).await;
+    let set = async |choice| app.turns.sessions.set_plugins(story.user, story.id, choice).await;
     let kept = async || story.session().await.plugins[0].refused.clone();
     assert!(kept().await.is_empty());
     set(choice(words(&["input.stop"]), words(&["notes", "input.rewrite"]))).await.unwrap();
@@ -280,7 +280,7 @@ async fn plugin_broken_is_reported_as_broken_not_missing() {
     let place = "is broken: main.rhai:3:1: ";
     assert_eq!(delta.problems[0].code, "plugin_broken");
     assert!(delta.problems[0].message.starts_with(&format!("hurt: it {place}")), "{delta:?}");
-    match app.turns.set_plugins(story.user, story.id, vec![on("hurt")]).await {
+    match app.turns.sessions.set_plugins(story.user, story.id, vec![on("hurt")]).await {
         Err(TurnError::Invalid { message, .. }) => {
             assert!(message.starts_with(&format!("the plugin \"hurt\" {place}")))
         }
@@ -307,7 +307,7 @@ async fn plugin_removed_from_server_keeps_its_schema() {
     assert_eq!((problems[0].code.as_str(), problems[0].plugin.as_deref()), ("plugin_missing", Some("hurt")));
     let raise =
         clotho_core::world::StateOperation::from_json(&json!({"op": "add", "path": "/hurt/hp", "value": 500})).unwrap();
-    let change = app.turns.change_world(user, id, turn.reply.id, vec![raise], None).await.unwrap();
+    let change = app.turns.sessions.change_world(user, id, turn.reply.id, vec![raise], None).await.unwrap();
     assert_eq!(story.var(change.node.unwrap(), "/hurt/hp").await, json!(100), "the schema holds");
 }
 
@@ -328,7 +328,7 @@ async fn card_suggestions_unavailable_on_server_are_skipped() {
         (SessionSpec { mode: Some("loop".into()), ..new.clone() }, "mode"),
         (SessionSpec { character_ids: Vec::new(), ..new }, "characterIds"),
     ] {
-        match app.turns.begin(app.owner, new).await {
+        match app.turns.sessions.begin(app.owner, new).await {
             Err(TurnError::Invalid { field: named, .. }) => assert_eq!(named, field),
             other => panic!("{field}: {other:?}"),
         }

@@ -181,7 +181,7 @@ async fn reply_limit_exceeded_is_refused_before_write() {
     let bob = app.another_user("Bob").await;
     let card = app.character_of(bob, rin()).await;
     let new = SessionSpec { character_ids: vec![card], ..SessionSpec::default() };
-    let theirs = Story { app: &app, user: bob, id: app.turns.begin(bob, new).await.unwrap() };
+    let theirs = Story { app: &app, user: bob, id: app.turns.sessions.begin(bob, new).await.unwrap() };
     let greeting = story.head().await;
     let several = |n| MessageSpec {
         generate: Some(GenerationSpec { n, ..GenerationSpec::default() }),
@@ -222,7 +222,7 @@ async fn shutdown_commits_partial_replies() {
     let started = story.start("Hi.").await;
     let reply = started.generations[0];
     story.reads(reply, "Half. [HP -10]").await;
-    app.turns.stop().await;
+    app.turns.tasks.stop().await;
     let done = story.node(reply).await;
     assert_eq!((done.status, &done.metadata.to_json()["error"]["code"]), (Status::Error, &json!("interrupted")));
     assert_eq!(done.content, "Half. [HP -10]");
@@ -265,12 +265,12 @@ async fn sweeper_ends_only_orphaned_replies() {
     let lost = story.reroll(held, GenerationSpec::default()).await.unwrap().generations[0];
     story.reads(lost, "Lost").await;
     app.live.end(lost);
-    assert_eq!(app.turns.end_interrupted_replies().await.unwrap(), 1);
+    assert_eq!(app.turns.tasks.end_interrupted_replies().await.unwrap(), 1);
     let ended = story.node(lost).await;
     assert_eq!((ended.status, &ended.metadata.to_json()["error"]["code"]), (Status::Error, &json!("interrupted")));
     assert_eq!(ended.name.as_deref(), Some("Rin"));
     assert_eq!(story.node(held).await.status, Status::Generating);
-    assert_eq!(app.turns.end_interrupted_replies().await.unwrap(), 0);
+    assert_eq!(app.turns.tasks.end_interrupted_replies().await.unwrap(), 0);
     story.cancel(held).await.unwrap();
     assert_eq!(story.done(held).await.content, "Half");
 }
@@ -302,7 +302,7 @@ async fn partial_text_saved_and_swept_on_timer() {
         ids: Arc::clone(&app.ids),
         save_intervals: SaveIntervals { save: step, request: step, orphan_check_every: 2 },
     };
-    TurnEngine::new(needs, tokio::runtime::Handle::current()).keep();
+    TurnEngine::new(needs, tokio::runtime::Handle::current()).tasks.keep();
     let saved = async || app.store.write(|tx| tx.generating_replies()).await.unwrap();
     within(async { while !saved().await.iter().any(|one| one.node == held && one.content == "Half") {} }).await;
     assert_eq!(story.node(lost).await.status, Status::Generating, "somebody holds it");
@@ -341,7 +341,7 @@ async fn reply_commit_failure_releases_it_for_sweeper() {
     within(app.live.watch_count().wait_for(|count| *count == 0)).await.unwrap();
     assert_eq!((story.node(reply).await.status, story.head().await), (Status::Generating, started.node.unwrap()));
     run("DROP TRIGGER broken");
-    assert_eq!(app.turns.end_interrupted_replies().await.unwrap(), 1);
+    assert_eq!(app.turns.tasks.end_interrupted_replies().await.unwrap(), 1);
     let ended = story.node(reply).await;
     assert_eq!((ended.status, &ended.metadata.to_json()["error"]["code"]), (Status::Error, &json!("interrupted")));
     assert!("Half. [HP -10]".starts_with(&ended.content), "{}", ended.content);

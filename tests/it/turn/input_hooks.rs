@@ -133,7 +133,7 @@ async fn command_conflict_goes_to_first_plugin_with_warning() {
         .plugin("bb", &[("plugin.toml", &second), ("main.rhai", script)]);
     let app = setup.start().await;
     let story = Story::begin(&app, &[]).await;
-    let set = app.turns.set_plugins(story.user, story.id, vec![on("bb"), on("aa")]).await.unwrap();
+    let set = app.turns.sessions.set_plugins(story.user, story.id, vec![on("bb"), on("aa")]).await.unwrap();
     let told: Vec<String> = set.warnings.iter().map(ToString::to_string).collect();
     assert_eq!(told, ["/Throw: aa gets it, bb does not"]);
     let turn = story.say("/THROW 2d6").await;
@@ -143,7 +143,7 @@ async fn command_conflict_goes_to_first_plugin_with_warning() {
     let warnings: Vec<&Value> = delta.runs.iter().map(|run| &run["warnings"]).collect();
     assert_eq!(warnings[0], &json!([]));
     assert!(warnings[1][0].as_str().unwrap().contains("goes to \"aa\""), "{warnings:?}");
-    let alone = app.turns.set_plugins(story.user, story.id, vec![on("bb")]).await.unwrap();
+    let alone = app.turns.sessions.set_plugins(story.user, story.id, vec![on("bb")]).await.unwrap();
     assert!(alone.warnings.is_empty());
     assert_eq!(story.var(story.say("/throw").await.user, "/bb/n").await, json!(1), "alone it has its command");
 }

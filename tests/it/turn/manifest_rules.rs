@@ -79,7 +79,7 @@ async fn manifest_rules_do_not_count_answered_commands() {
     assert_eq!(quiet(story.send(unasked).await.unwrap().node.unwrap()).await, json!(2));
     let plugin = app.catalogue.now().get("aa").cloned().unwrap();
     let replay = ReplaySpec { plugin, session: story.id, leaf: None, from: None };
-    let rows = app.turns.replay(story.user, replay).await.unwrap().rows;
+    let rows = app.turns.rules.replay(story.user, replay).await.unwrap().rows;
     let changed: Vec<_> = rows.iter().filter(|row| row.old != row.new).map(|row| (&row.old, &row.new)).collect();
     assert!(!rows.is_empty() && changed.is_empty(), "{changed:?}");
 }

@@ -202,7 +202,8 @@ async fn hooks_receive_role_of_text() {
     assert_eq!(told, ["system", "user", "user", "assistant"]);
     let free =
         clotho_core::world::StateOperation::from_json(&json!({"op": "set", "path": "/free", "value": 1})).unwrap();
-    let change = app.turns.change_world(story.user, story.id, reply.parent.unwrap(), vec![free], None).await.unwrap();
+    let change =
+        app.turns.sessions.change_world(story.user, story.id, reply.parent.unwrap(), vec![free], None).await.unwrap();
     let again = story.another(change.node.unwrap()).await;
     assert_eq!(story.var(again.id, "/teller/narrate").await, "user", "a change node says nothing");
     let offered = story.offered(reply.id).await;

@@ -106,13 +106,14 @@ async fn reroll_without_message_to_answer_is_refused() {
     assert_eq!(story.session().await.op, op);
     let heal = serde_json::from_value::<Value>(json!({"op": "add", "path": "/hurt/hp", "value": -1})).unwrap();
     let operations = vec![clotho_core::world::StateOperation::from_json(&heal).unwrap()];
-    let change = app.turns.change_world(story.user, story.id, greeting, operations.clone(), None).await.unwrap();
+    let change =
+        app.turns.sessions.change_world(story.user, story.id, greeting, operations.clone(), None).await.unwrap();
     let refused = story.reroll(change.node.unwrap(), GenerationSpec::default()).await;
     assert!(matches!(refused, Err(TurnError::Refused(TreeError::Conflict(_)))), "{refused:?}");
 
     app.mock.script(Reply::error(401, "no"));
     let failed = story.say("Hi.").await;
-    let change = app.turns.change_world(story.user, story.id, failed.user, operations, None).await.unwrap();
+    let change = app.turns.sessions.change_world(story.user, story.id, failed.user, operations, None).await.unwrap();
     let change = change.node.unwrap();
     assert_eq!(story.head().await, change);
     let reply = story.another(change).await;
@@ -218,7 +219,8 @@ async fn edit_of_root_change_or_generating_is_refused() {
     assert!(matches!(story.edit(root, edit("x")).await, Err(TurnError::Refused(TreeError::Conflict(_)))));
     let heal =
         clotho_core::world::StateOperation::from_json(&json!({"op": "set", "path": "/hurt/hp", "value": 50})).unwrap();
-    let change = app.turns.change_world(story.user, story.id, story.head().await, vec![heal], None).await.unwrap();
+    let change =
+        app.turns.sessions.change_world(story.user, story.id, story.head().await, vec![heal], None).await.unwrap();
     assert!(matches!(
         story.edit(change.node.unwrap(), edit("x")).await,
         Err(TurnError::Refused(TreeError::Conflict(_)))

@@ -117,7 +117,8 @@ async fn manual_state_change_adds_change_node() {
     let app = with_hurt().start().await;
     let story = Story::begin(&app, &["hurt"]).await;
     let turn = story.say("Hi.").await;
-    let change = |node, value: Value| app.turns.change_world(story.user, story.id, node, vec![operation(value)], None);
+    let change =
+        |node, value: Value| app.turns.sessions.change_world(story.user, story.id, node, vec![operation(value)], None);
     let started =
         change(turn.reply.id, json!({"op": "add", "path": "/hurt/hp", "value": -30, "why": "fell"})).await.unwrap();
     let node = started.node.unwrap();
@@ -140,9 +141,9 @@ async fn manual_state_change_adds_change_node() {
         let result = change(turn.reply.id, refused.clone()).await;
         assert!(matches!(result, Err(TurnError::Invalid { field: "operations", .. })), "{refused}: {result:?}");
     }
-    let nothing = app.turns.change_world(story.user, story.id, node, Vec::new(), None).await;
+    let nothing = app.turns.sessions.change_world(story.user, story.id, node, Vec::new(), None).await;
     assert!(matches!(nothing, Err(TurnError::Invalid { field: "operations", .. })));
-    let stale = app.turns.change_world(
+    let stale = app.turns.sessions.change_world(
         story.user,
         story.id,
         node,
@@ -164,7 +165,7 @@ async fn variables_set_later_are_absent_before() {
     };
     let bag = json!({"coins": [1, 2.5], "天": {"open": null}});
     let operations = vec![set("/gold", json!(7)), set("/bag", bag.clone())];
-    app.turns.change_world(story.user, story.id, before, operations, None).await.unwrap();
+    app.turns.sessions.change_world(story.user, story.id, before, operations, None).await.unwrap();
     let after = story.say("On.").await.reply.id;
     assert_eq!((story.var(after, "/gold").await, story.var(after, "/bag").await), (json!(7), bag));
     assert_eq!((story.var(before, "/gold").await, story.var(before, "/bag").await), (json!(null), json!(null)));
@@ -179,7 +180,7 @@ async fn state_of_parallel_sessions_stays_separate() {
     let bob = app.another_user("Bob").await;
     let card = app.character_of(bob, rin()).await;
     let new = SessionSpec { character_ids: vec![card], plugins: Some(vec![on("hurt")]), ..SessionSpec::default() };
-    let theirs = Story { app: &app, user: bob, id: app.turns.begin(bob, new).await.unwrap() };
+    let theirs = Story { app: &app, user: bob, id: app.turns.sessions.begin(bob, new).await.unwrap() };
     let greeting = mine.head().await;
     let (left, right) = (mine.write(greeting, "Left.").await, mine.write(greeting, "Right.").await);
 
@@ -204,7 +205,7 @@ async fn state_of_parallel_sessions_stays_separate() {
         assert_eq!(["Left.", "Right.", "Bob's words."].iter().filter(|words| text.contains(**words)).count(), 1);
     }
     assert_eq!(hp(&mine, greeting).await, json!(100));
-    let foreign = app.turns.message(app.owner, theirs.id, message(greeting, "x")).await;
+    let foreign = app.turns.replies.message(app.owner, theirs.id, message(greeting, "x")).await;
     assert!(matches!(foreign, Err(TurnError::Refused(clotho_core::tree::edit::TreeError::NotFound(_)))));
     let foreign = theirs.send(message(greeting, "x")).await;
     assert!(
@@ -254,7 +255,8 @@ async fn computed_values_update_on_every_branch() {
     let two = story.say("Two.").await.reply;
     assert_eq!(stage(two.id).await, json!("friend"));
     let by_hand = operation(json!({"op": "add", "path": "/mine/love", "value": 40}));
-    let change = app.turns.change_world(story.user, story.id, one.reply.id, vec![by_hand], None).await.unwrap();
+    let change =
+        app.turns.sessions.change_world(story.user, story.id, one.reply.id, vec![by_hand], None).await.unwrap();
     assert_eq!(stage(change.node.unwrap()).await, json!("friend"));
     story.say("Three.").await;
     let requests = app.mock.requests();

@@ -18,8 +18,10 @@ use clotho_store::{ActiveRules, StoreReader, StoredNode, StoredSession};
 
 use crate::turn::cast::{self, UserPersona};
 use crate::turn::display_cache::{DisplayKey, DisplayResult};
+use crate::turn::rules::RuleServices;
 use crate::turn::rules::hooks::{self, HookContext, in_order};
-use crate::turn::{TurnError, TurnServices, rules::rules_in_force, rules::violations};
+use crate::turn::storage::TreeStorage;
+use crate::turn::{TurnError, rules::rules_in_force, rules::violations};
 
 /// The number of replies whose hook contexts are read at once.
 const PAGE: usize = 8;
@@ -27,7 +29,8 @@ const PAGE: usize = 8;
 /// The display of replies for one read.
 #[derive(Clone)]
 pub struct ReplyDisplay {
-    services: Arc<TurnServices>,
+    storage: Arc<TreeStorage>,
+    rule_services: Arc<RuleServices>,
     catalogue: Arc<Catalogue>,
 }
 
@@ -48,11 +51,15 @@ struct DisplayRequest {
 
 impl ReplyDisplay {
     /// Creates the display for one read; `None` if no plugin of this server has `on_display`.
-    pub(in crate::turn) fn new(parts: &Arc<TurnServices>) -> Option<Self> {
-        let catalogue = parts.catalogue.now();
+    pub(in crate::turn) fn new(storage: &Arc<TreeStorage>, rule_services: &Arc<RuleServices>) -> Option<Self> {
+        let catalogue = rule_services.catalogue.now();
         let mut loaded = catalogue.entries().filter_map(|entry| entry.state.as_ref().ok());
         let is_any = loaded.any(|loaded| loaded.has(Hook::OnDisplay));
-        is_any.then(|| Self { services: Arc::clone(parts), catalogue: Arc::clone(&catalogue) })
+        is_any.then(|| Self {
+            storage: Arc::clone(storage),
+            rule_services: Arc::clone(rule_services),
+            catalogue: Arc::clone(&catalogue),
+        })
     }
 
     /// Returns whether a plugin in force at a node has `on_display`.
@@ -83,7 +90,7 @@ impl ReplyDisplay {
             let (here, some): (_, Arc<[_]>) = (self.clone(), some.into());
             let all = Arc::clone(&some);
             let read = move |reader: &mut StoreReader<'_>| here.display_states(reader, caller, session, &all);
-            let showings = self.services.store.read_inline(read).await?;
+            let showings = self.storage.store.read_inline(read).await?;
             for ((slot, (node, _)), showing) in slots.iter_mut().zip(some.iter()).zip(showings) {
                 *slot = match showing {
                     None => continue,
@@ -111,7 +118,8 @@ impl ReplyDisplay {
             let made = self.display_key(reader, &held, &placed, text, &mut casts)?;
             // While a plugin is turned off, the cache is not used: its problem is reported each time.
             let is_whole = !self.is_any_disabled(reader, session, &made.rules)?;
-            if let Some(shown) = Some(*node).filter(|_| is_whole).and_then(|node| self.services.shown.find(node, &made))
+            if let Some(shown) =
+                Some(*node).filter(|_| is_whole).and_then(|node| self.rule_services.shown.find(node, &made))
             {
                 return Ok(Some(DisplayState::Cached(shown)));
             }
@@ -151,7 +159,7 @@ impl ReplyDisplay {
         for plugin in &rules.plugins {
             let shows = self.catalogue.get(&plugin.id).filter(|plugin| plugin.has(Hook::OnDisplay));
             if let Some(plugin) = shows
-                && self.services.hooks.is_disabled_here(reader, session, plugin)?
+                && self.rule_services.hooks.is_disabled_here(reader, session, plugin)?
             {
                 return Ok(true);
             }
@@ -208,7 +216,7 @@ impl ReplyDisplay {
         let mut is_theirs = true;
         for player in in_order(&stage.plugins) {
             let id = player.plugin.id();
-            match self.services.hooks.run_read_only(Hook::OnDisplay, &stage, &player, &world).await {
+            match self.rule_services.hooks.run_read_only(Hook::OnDisplay, &stage, &player, &world).await {
                 None => {
                     is_theirs = false;
                     shown.problems.push(violations::off(id));
@@ -225,7 +233,7 @@ impl ReplyDisplay {
         }
         // Failures of the server (a plugin turned off, no free thread) may not repeat, so they are not cached.
         if is_theirs {
-            self.services.shown.keep(node, made, shown.clone());
+            self.rule_services.shown.keep(node, made, shown.clone());
         }
         shown
     }

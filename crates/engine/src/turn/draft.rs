@@ -16,21 +16,22 @@ use clotho_core::tree::{Kind, Node, Session};
 use clotho_store::{StoreReader, StoredSession};
 
 use crate::turn::ask;
+use crate::turn::ask::PromptServices;
 use crate::turn::ask::macro_context::{GenerationTask, PromptPurpose};
 use crate::turn::ask::prompt_bounds::PromptBounds;
 use crate::turn::ask::trace::{self, BuiltPrompt};
 use crate::turn::machine::{PromptTexts, ReplyEvent, ReplyFailure, ReplyFault, ReplyMachine};
 use crate::turn::models::{ModelSelection, ReplyWriter};
 use crate::turn::reply::fallback::{self, FallbackRequest};
+use crate::turn::rules::RuleServices;
+use crate::turn::services::TurnServices;
 use crate::turn::snapshot::{self, SnapshotQuery};
-use crate::turn::{
-    GenerationSpec, ImpersonateSpec, SummarySpec, TurnEngine, TurnError, TurnServices, ask::prompt_bounds,
-    reply::runner, start,
-};
+use crate::turn::storage::TreeStorage;
+use crate::turn::{GenerationSpec, ImpersonateSpec, SummarySpec, TurnError, ask::prompt_bounds, reply::runner, start};
 
 /// Starts a draft of the user's message.
 pub async fn impersonate(
-    turns: &TurnEngine,
+    parts: &Arc<TurnServices>,
     caller: UserId,
     session: SessionId,
     asked: ImpersonateSpec,
@@ -43,7 +44,7 @@ pub async fn impersonate(
         Ok(DraftTask::Impersonate { leaf })
     };
     begin_draft(
-        turns,
+        parts,
         caller,
         session,
         GenerationSpec { n: 1, model: asked.model, params: asked.params, character: None },
@@ -54,7 +55,7 @@ pub async fn impersonate(
 
 /// Starts a draft of a summary of a run of messages.
 pub async fn summarise(
-    turns: &TurnEngine,
+    parts: &Arc<TurnServices>,
     caller: UserId,
     session: SessionId,
     asked: SummarySpec,
@@ -69,7 +70,7 @@ pub async fn summarise(
         Ok(DraftTask::Summarise { run })
     };
     begin_draft(
-        turns,
+        parts,
         caller,
         session,
         GenerationSpec { n: 1, model: asked.model, params: asked.params, character: None },
@@ -101,14 +102,14 @@ struct DraftJob {
 }
 
 async fn begin_draft(
-    turns: &TurnEngine,
+    parts: &Arc<TurnServices>,
     caller: UserId,
     session: SessionId,
     generate: GenerationSpec,
     look: impl FnOnce(&mut StoreReader<'_>, &StoredSession) -> Result<DraftTask, TurnError> + Send + 'static,
 ) -> Result<DraftId, TurnError> {
-    let parts = &turns.services;
     let (session, task) = parts
+        .storage
         .store
         .read(move |reader| {
             let held = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
@@ -116,23 +117,23 @@ async fn begin_draft(
             Ok::<_, TurnError>((held.session, task))
         })
         .await?;
-    let choice = select_model(parts, &session, &generate)?;
-    let id = DraftId::new(parts.ids.next(parts.clock.now()));
-    let named = start::model(parts, &session, &generate);
-    let draft = parts.live.enqueue_draft(id, session.id, caller, task.kind(), &named).ok_or(TurnError::TooMany)?;
+    let choice = select_model(&parts.prompts, &session, &generate)?;
+    let id = DraftId::new(parts.storage.ids.next(parts.storage.clock.now()));
+    let named = start::model(&parts.prompts, &session, &generate);
+    let draft = parts.work.live.enqueue_draft(id, session.id, caller, task.kind(), &named).ok_or(TurnError::TooMany)?;
     let job = DraftJob { draft, task, choice, params: start::merged_params(&session, &generate) };
-    turns.runtime.spawn(write(Arc::clone(parts), job));
+    parts.work.runtime.spawn(write(Arc::clone(parts), job));
     Ok(id)
 }
 
 /// Resolves the model of a draft. It has to be a model server, because narrator plugins only write replies.
 pub fn select_model(
-    parts: &TurnServices,
+    prompt_services: &PromptServices,
     session: &Session,
     generate: &GenerationSpec,
 ) -> Result<ModelSelection, TurnError> {
     let invalid = |message: String| TurnError::Invalid { field: "model", message };
-    match parts.models.find(&start::model(parts, session, generate)) {
+    match prompt_services.models.find(&start::model(prompt_services, session, generate)) {
         Ok(ReplyWriter::Model(choice)) => Ok(choice),
         Ok(ReplyWriter::Narrator(plugin)) => {
             Err(invalid(format!("the plugin \"{}\" writes replies and nothing else: name a model", plugin.id())))
@@ -172,7 +173,7 @@ async fn write(parts: Arc<TurnServices>, job: DraftJob) {
         Err(_) => Some(internal_fault(&draft, "its task panicked")),
     };
     let failed = fault.map(|ReplyFault { failure, hint }| DraftFailure { failure, hint });
-    parts.live.end_draft(&draft, failed);
+    parts.work.live.end_draft(&draft, failed);
 }
 
 fn internal_fault(draft: &Draft, cause: &str) -> ReplyFault {
@@ -181,47 +182,52 @@ fn internal_fault(draft: &Draft, cause: &str) -> ReplyFault {
 }
 
 async fn stream(parts: &Arc<TurnServices>, job: DraftJob) -> Result<ReplyMachine, TurnError> {
-    let now = parts.clock.now();
+    let now = parts.storage.clock.now();
     let mut machine = ReplyMachine::new(now);
     let writing = &job.draft.generation;
     let stop = match writing.turn().await {
         Err(stop) => Some(stop),
-        Ok(()) if parts.is_stopping.load(Ordering::SeqCst) => Some(crate::live::StopReason::Interrupted),
+        Ok(()) if parts.work.is_stopping.load(Ordering::SeqCst) => Some(crate::live::StopReason::Interrupted),
         Ok(()) => None,
     };
     if let Some(stop) = stop {
         machine.on(fallback::stop_event(stop), now);
         return Ok(machine);
     }
-    let bounds = bounds(parts, &job).await;
+    let bounds = bounds(&parts.storage, &parts.prompts, &job).await;
     let (task, kind, hide_tags) = (job.task, job.draft.kind, bounds.hide_tags.clone());
     let (caller, session) = (writing.user, writing.session);
-    let (catalogue, inside) = (parts.catalogue.now(), Arc::clone(parts));
+    let catalogue = parts.rules.catalogue.now();
+    let rules = Arc::clone(&parts.rules);
     let look =
         move |node| SnapshotQuery { caller, session, node, speaker: None, user_persona: None, hide_tags, catalogue };
-    let made = parts.store.read(move |reader| build_prompt(&inside, reader, look, task, bounds)).await?;
+    let made = parts.storage.store.read(move |reader| build_prompt(&rules, reader, look, task, bounds)).await?;
     if let Some(too_large) = made.too_large {
         machine.on(ReplyEvent::Failed(too_long(kind, too_large, made.has_preset())), now);
         return Ok(machine);
     }
-    let wish =
-        FallbackRequest { choice: &job.choice, made: &made, params: &job.params, dice_seed: parts.ids.next_seed() };
+    let wish = FallbackRequest {
+        choice: &job.choice,
+        made: &made,
+        params: &job.params,
+        dice_seed: parts.storage.ids.next_seed(),
+    };
     // A draft offers no tools, so there is no refusal to handle.
     let _ = fallback::stream_with_fallback(parts, writing, &mut machine, &wish, None, |_| {}).await;
     Ok(machine)
 }
 
 /// Returns the bounds of the prompt. Only a draft that continues the story uses recall.
-async fn bounds(parts: &TurnServices, job: &DraftJob) -> PromptBounds {
-    let bounds = prompt_bounds::prompt_bounds(parts, &job.choice, &job.params);
+async fn bounds(storage: &TreeStorage, prompt_services: &PromptServices, job: &DraftJob) -> PromptBounds {
+    let bounds = prompt_bounds::prompt_bounds(prompt_services, &job.choice, &job.params);
     let DraftTask::Impersonate { leaf } = job.task else { return bounds };
     let place = (job.draft.generation.user, job.draft.generation.session, leaf);
-    let recall = parts.query_embedder.ask(&parts.store, parts.clock.now(), place, None).await;
+    let recall = prompt_services.query_embedder.ask(&storage.store, storage.clock.now(), place, None).await;
     PromptBounds { recall, ..bounds }
 }
 
 fn build_prompt(
-    parts: &TurnServices,
+    rule_services: &RuleServices,
     reader: &mut StoreReader<'_>,
     look: impl FnOnce(NodeId) -> SnapshotQuery,
     task: DraftTask,
@@ -231,7 +237,7 @@ fn build_prompt(
         DraftTask::Impersonate { leaf } => {
             let mut scene = snapshot::read(reader, &look(leaf))?;
             let purpose = PromptPurpose { generation_task: GenerationTask::Impersonate, number: 0 };
-            Ok(ask::build_prompt(parts, reader, &mut scene, bounds, &purpose)?)
+            Ok(ask::build_prompt(rule_services, reader, &mut scene, bounds, &purpose)?)
         }
         DraftTask::Summarise { run } => {
             let read = run.iter().filter(|node| node.is_in_prompt());

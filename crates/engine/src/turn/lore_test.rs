@@ -13,6 +13,7 @@ use clotho_core::tree::Session;
 use clotho_core::tree::edit::{self, TreeError};
 use clotho_store::StoreReader;
 
+use crate::turn::ask::PromptServices;
 use crate::turn::ask::lore::{ActiveLorebooks, LoreScanContext, LoreScanReport, PromptScanHost, verdict_trace};
 use crate::turn::ask::macro_context::{self, PromptPurpose};
 use crate::turn::ask::note;
@@ -22,10 +23,10 @@ use crate::turn::ask::recall::PromptRecallQuery;
 use crate::turn::ask::regex_scripts::PromptScripts;
 use crate::turn::ask::similar::SimilarEntries;
 use crate::turn::requests::LoreTestSpec;
+use crate::turn::services::TurnServices;
 use crate::turn::snapshot::{self, SnapshotQuery};
-use crate::turn::{
-    GenerationSpec, TurnError, TurnServices, ask::plan, ask::preset_order, ask::prompt_bounds, draft, preview, start,
-};
+use crate::turn::storage::TreeStorage;
+use crate::turn::{GenerationSpec, TurnError, ask::plan, ask::preset_order, ask::prompt_bounds, draft, preview, start};
 
 /// The maximum number of entries in each list.
 const MAX_LISTED: usize = 1_000;
@@ -61,17 +62,18 @@ pub async fn test_lore(
     caller: UserId,
     asked: LoreTestSpec,
 ) -> Result<LoreTestOutcome, TurnError> {
-    let now = parts.clock.now();
-    let new = NodeId::new(parts.ids.next(now));
-    let inside = Arc::clone(parts);
-    let cue = recall_query(parts, caller, &asked).await?;
+    let now = parts.storage.clock.now();
+    let new = NodeId::new(parts.storage.ids.next(now));
+    let (rules, prompts) = (Arc::clone(&parts.rules), Arc::clone(&parts.prompts));
+    let cue = recall_query(&parts.storage, &parts.prompts, caller, &asked).await?;
     parts
+        .storage
         .store
         .read(move |reader| {
-            let Some(session) = asked.session else { return test_text(&inside, reader, caller, &asked, &cue) };
+            let Some(session) = asked.session else { return test_text(&prompts, reader, caller, &asked, &cue) };
             let held = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
-            let bounds = PromptBounds { recall: cue, ..bounds(&inside, &held.session)? };
-            let look = SnapshotQuery::at_node(&inside, caller, session, asked.node.unwrap_or(held.session.head));
+            let bounds = PromptBounds { recall: cue, ..bounds(&prompts, &held.session)? };
+            let look = SnapshotQuery::at_node(&rules, caller, session, asked.node.unwrap_or(held.session.head));
             let mut scene = snapshot::read_in(reader, held, &look)?;
             // The text counts as the next message of the user.
             if let Some(text) = asked.text {
@@ -80,8 +82,8 @@ pub async fn test_lore(
             }
             // Collect the lorebooks and what plugins want of them.
             let mut books = ActiveLorebooks::read(reader, &scene, &bounds.lorebook_cache)?;
-            add_books(reader, &mut books, &inside, caller, &asked.books)?;
-            let mut planned = plan::plan(&inside, reader, &scene)?;
+            add_books(reader, &mut books, &prompts, caller, &asked.books)?;
+            let mut planned = plan::plan(&rules, reader, &scene)?;
             let wishes = books.plugin_requests(&mut planned);
             // Set up macros and scripts as for a reply.
             let purpose = &PromptPurpose::FIRST;
@@ -119,40 +121,44 @@ pub async fn test_lore(
 
 /// Returns the query for entries that are found by similarity.
 async fn recall_query(
-    parts: &Arc<TurnServices>,
+    storage: &TreeStorage,
+    prompt_services: &PromptServices,
     caller: UserId,
     asked: &LoreTestSpec,
 ) -> Result<PromptRecallQuery, TurnError> {
-    let (now, text) = (parts.clock.now(), asked.text.as_deref());
+    let (now, text) = (storage.clock.now(), asked.text.as_deref());
     let Some(session) = asked.session else {
-        return Ok(parts.query_embedder.lore_query(&parts.store, now, caller, text.unwrap_or_default()).await);
+        return Ok(prompt_services
+            .query_embedder
+            .lore_query(&storage.store, now, caller, text.unwrap_or_default())
+            .await);
     };
-    let held = parts.store.read(move |reader| Ok::<_, TurnError>(reader.session(caller, session)?)).await?;
+    let held = storage.store.read(move |reader| Ok::<_, TurnError>(reader.session(caller, session)?)).await?;
     let held = held.ok_or(TreeError::NotFound("the session"))?;
     let leaf = asked.node.unwrap_or(held.session.head);
-    Ok(parts.query_embedder.ask(&parts.store, now, (caller, session, leaf), text).await)
+    Ok(prompt_services.query_embedder.ask(&storage.store, now, (caller, session, leaf), text).await)
 }
 
-fn bounds(parts: &TurnServices, session: &Session) -> Result<PromptBounds, TurnError> {
+fn bounds(prompt_services: &PromptServices, session: &Session) -> Result<PromptBounds, TurnError> {
     let generate = GenerationSpec { n: 1, model: None, params: Map::new(), character: None };
-    let choice = draft::select_model(parts, session, &generate)?;
-    Ok(prompt_bounds::prompt_bounds(parts, &choice, &start::merged_params(session, &generate)))
+    let choice = draft::select_model(prompt_services, session, &generate)?;
+    Ok(prompt_bounds::prompt_bounds(prompt_services, &choice, &start::merged_params(session, &generate)))
 }
 
 /// Tests a text alone: without history, world or timers.
 fn test_text(
-    parts: &TurnServices,
+    prompt_services: &PromptServices,
     reader: &mut StoreReader<'_>,
     caller: UserId,
     asked: &LoreTestSpec,
     cue: &PromptRecallQuery,
 ) -> Result<LoreTestOutcome, TurnError> {
     let mut books = ActiveLorebooks::default();
-    add_books(reader, &mut books, parts, caller, &asked.books)?;
+    add_books(reader, &mut books, prompt_services, caller, &asked.books)?;
     let facts = MacroContext::default();
     let (mut draw, mut luck) = (|| 0.0, || 0.0);
     let mut macros = MacroEngine::new(&facts, Map::new(), macro_context::globals(reader, caller)?, &mut draw);
-    let generation = &parts.config.generation;
+    let generation = &prompt_services.config.generation;
     let prompt = generation.context_tokens.saturating_sub(generation.reply_tokens);
     let text = asked.text.clone().unwrap_or_default();
     let SimilarEntries { near, told: similar } = books.similar_entries(reader, &[text.as_str()], cue)?;
@@ -176,13 +182,13 @@ fn test_text(
 fn add_books(
     reader: &mut StoreReader<'_>,
     books: &mut ActiveLorebooks,
-    parts: &TurnServices,
+    prompt_services: &PromptServices,
     caller: UserId,
     named: &[LorebookId],
 ) -> Result<(), TurnError> {
     for id in named {
         let held = reader.lorebook_version(caller, *id)?.ok_or(TreeError::NotFound("the lorebook"))?;
-        books.take(reader, caller, &parts.lorebook_cache, [(LorebookScope::Global, held)])?;
+        books.take(reader, caller, &prompt_services.lorebook_cache, [(LorebookScope::Global, held)])?;
     }
     Ok(())
 }

@@ -14,10 +14,9 @@ use crate::turn::ask::macro_context::{GenerationTask, PromptPurpose};
 use crate::turn::ask::prompt_bounds::PromptBounds;
 use crate::turn::ask::trace::{BuiltPrompt, RebuiltPrompt};
 use crate::turn::cast::{self, UserPersona};
+use crate::turn::services::TurnServices;
 use crate::turn::snapshot::{self, SnapshotQuery, TurnSnapshot};
-use crate::turn::{
-    GenerationSpec, PreviewSpec, TurnError, TurnServices, ask::prompt_bounds, draft, reply::runner, start,
-};
+use crate::turn::{GenerationSpec, PreviewSpec, TurnError, ask::prompt_bounds, draft, reply::runner, start};
 
 /// Builds the prompt that sending would use.
 pub async fn preview(
@@ -26,19 +25,20 @@ pub async fn preview(
     session: SessionId,
     asked: PreviewSpec,
 ) -> Result<RebuiltPrompt, TurnError> {
-    let held = parts.store.read(move |reader| Ok::<_, TurnError>(reader.session(caller, session)?)).await?;
+    let held = parts.storage.store.read(move |reader| Ok::<_, TurnError>(reader.session(caller, session)?)).await?;
     let held = held.ok_or(TreeError::NotFound("the session"))?;
     let generate = GenerationSpec { n: 1, model: asked.model, params: asked.params, character: None };
-    let choice = draft::select_model(parts, &held.session, &generate)?;
-    let bounds = prompt_bounds::prompt_bounds(parts, &choice, &start::merged_params(&held.session, &generate));
-    let now = parts.clock.now();
+    let choice = draft::select_model(&parts.prompts, &held.session, &generate)?;
+    let bounds = prompt_bounds::prompt_bounds(&parts.prompts, &choice, &start::merged_params(&held.session, &generate));
+    let now = parts.storage.clock.now();
     let place = (caller, session, asked.parent);
-    let recall = parts.query_embedder.ask(&parts.store, now, place, asked.content.as_deref()).await;
+    let recall = parts.prompts.query_embedder.ask(&parts.storage.store, now, place, asked.content.as_deref()).await;
     let bounds = PromptBounds { recall, ..bounds };
-    let look = SnapshotQuery::at_node(parts, caller, session, asked.parent);
-    let (id, content) = (NodeId::new(parts.ids.next(now)), asked.content);
-    let inside = Arc::clone(parts);
+    let look = SnapshotQuery::at_node(&parts.rules, caller, session, asked.parent);
+    let (id, content) = (NodeId::new(parts.storage.ids.next(now)), asked.content);
+    let rules = Arc::clone(&parts.rules);
     parts
+        .storage
         .store
         .read(move |reader| {
             let mut scene = snapshot::read(reader, &look)?;
@@ -52,7 +52,7 @@ pub async fn preview(
                 None => pending_replies(reader, &scene.stored, &scene.at)?,
             };
             let purpose = PromptPurpose { generation_task: GenerationTask::Reply, number };
-            let made = ask::build_prompt(&inside, reader, &mut scene, bounds, &purpose)?;
+            let made = ask::build_prompt(&rules, reader, &mut scene, bounds, &purpose)?;
             to_rebuilt(reader, &scene.stored, made)
         })
         .await

@@ -11,8 +11,9 @@ use clotho_plugin::{Catalogue, DiceSeeds, Hook, HookAnswer, HookNodeInfo, Recent
 use clotho_store::{ActiveRules, NodePage, PathFilter, StoreReader, StoredNode, StoredSession};
 
 use crate::turn::cast::{self, UserPersona};
+use crate::turn::rules::RuleServices;
 use crate::turn::rules::hooks::{HookContext, HookProposal};
-use crate::turn::{TurnError, TurnServices, rules::rules_in_force};
+use crate::turn::{TurnError, rules::rules_in_force};
 
 /// The number of recent messages that scripts can read.
 const RECENT: i64 = 50;
@@ -113,9 +114,9 @@ pub struct SnapshotQuery {
 
 impl SnapshotQuery {
     /// Queries a node as it is, with the default speaker and persona.
-    pub fn at_node(parts: &TurnServices, caller: UserId, session: SessionId, node: NodeId) -> Self {
-        let hide_tags = parts.config.generation.hide_tags.clone();
-        let catalogue = parts.catalogue.now();
+    pub fn at_node(rule_services: &RuleServices, caller: UserId, session: SessionId, node: NodeId) -> Self {
+        let hide_tags = rule_services.hide_tags.clone();
+        let catalogue = rule_services.catalogue.now();
         Self { caller, session, node, speaker: None, user_persona: None, hide_tags, catalogue }
     }
 }
@@ -238,7 +239,7 @@ pub(in crate::turn) fn read_leaf(
 }
 
 /// Asks the plugins for suggestions at a leaf. Writes nothing; problems are only returned.
-pub(in crate::turn) async fn suggest_replies(parts: &TurnServices, tip: LeafSnapshot) -> ReplySuggestions {
+pub(in crate::turn) async fn suggest_replies(rule_services: &RuleServices, tip: LeafSnapshot) -> ReplySuggestions {
     let LeafSnapshot { snapshot: scene, world_before: before } = tip;
     let at = &scene.at.node;
     let count = |n: i32| u64::try_from(n).unwrap_or(0);
@@ -250,7 +251,7 @@ pub(in crate::turn) async fn suggest_replies(parts: &TurnServices, tip: LeafSnap
     let earlier = scene.recent.len() - usize::from(at.is_in_prompt() && !scene.recent.is_empty());
     stage.recent = scene.recent.iter().take(earlier).cloned().collect();
     let so_far = HookProposal::starting_at(Arc::clone(&scene.world));
-    let proposal = parts.hooks.run(Hook::QuickReplies, &stage, so_far).await;
+    let proposal = rule_services.hooks.run(Hook::QuickReplies, &stage, so_far).await;
     let mut replies = Vec::new();
     for (plugin, answer) in proposal.answers {
         if let HookAnswer::QuickReplies(offered) = answer {

@@ -5,13 +5,11 @@
 //! pauses, longer each time, and at last until the next turn. Nothing is written before an answer is complete, so it
 //! needs no saved progress: after a restart the remaining work follows from the stored summaries.
 
-use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use tokio::sync::{Notify, Semaphore};
 
 use crate::turn::problem::ModelCallProblem;
 use clotho_compat::prompt::recall::embed_prefix;
@@ -21,18 +19,16 @@ use clotho_core::ids::{NodeId, SessionId, SummaryId};
 use clotho_core::tree::{Session, SummaryMetadata};
 use clotho_store::{NewSummary, PathFilter, StoreError, StoreReader, StoredNode, StoredSession};
 
+use crate::turn::ask::PromptServices;
 use crate::turn::ask::prompt_bounds::{LastPrompt, PromptBounds};
 use crate::turn::ask::summary_block::BranchSummaries;
 use crate::turn::ask::trace::BuiltPrompt;
 use crate::turn::models::ModelSelection;
-use crate::turn::{GenerationSpec, TurnServices, ask::prompt_bounds, ask::trace, draft, side_calls, start};
+use crate::turn::services::TurnServices;
+use crate::turn::{GenerationSpec, ask::prompt_bounds, ask::trace, draft, side_calls, start};
 
-/// The number of concurrent calls of all sessions together.
-const MAX_CONCURRENT: usize = 2;
 /// The number of summaries made after one turn; the rest waits for the next turn.
 const AT_A_TIME: usize = 32;
-/// The number of leaves that wait per session. The oldest is dropped; its next turn schedules it again.
-const LINES: usize = 8;
 /// The pause after the first failure. It doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause between two attempts.
@@ -48,101 +44,31 @@ const SHORTEST: usize = 64;
 /// A gap between two summaries is skipped if it has less than this fraction of the tokens of one summary.
 const SMALLEST: usize = 8;
 
-/// The queue of the summarizer.
-#[derive(Debug)]
-pub struct Summarizer {
-    /// The leaves to check; a session in this map has a task.
-    pending: Mutex<HashMap<SessionId, VecDeque<NodeId>>>,
-    /// The sessions whose task has not started yet.
-    new: Mutex<Vec<SessionId>>,
-    wake: Notify,
-    /// The last problem of each session that has one.
-    problems: Mutex<HashMap<SessionId, RenderedMessage>>,
-    slots: Semaphore,
-}
-
-impl Default for Summarizer {
-    fn default() -> Self {
-        Self {
-            pending: Mutex::default(),
-            new: Mutex::default(),
-            wake: Notify::new(),
-            problems: Mutex::default(),
-            slots: Semaphore::new(MAX_CONCURRENT),
-        }
-    }
-}
-
-impl Summarizer {
-    fn pending(&self) -> MutexGuard<'_, HashMap<SessionId, VecDeque<NodeId>>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn problems(&self) -> MutexGuard<'_, HashMap<SessionId, RenderedMessage>> {
-        self.problems.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns whether a session is being summarised, and its last problem.
-    pub fn state(&self, session: SessionId) -> (bool, Option<RenderedMessage>) {
-        let is_working = self.pending().contains_key(&session);
-        (is_working, self.problems().get(&session).cloned())
-    }
-
-    /// Schedules the branch to a leaf.
-    pub fn schedule(&self, session: SessionId, leaf: NodeId) {
-        let mut waiting = self.pending();
-        let is_new = !waiting.contains_key(&session);
-        let lines = waiting.entry(session).or_default();
-        lines.retain(|line| *line != leaf);
-        lines.push_back(leaf);
-        let surplus = lines.len().saturating_sub(LINES);
-        lines.drain(..surplus);
-        if is_new {
-            self.new.lock().unwrap_or_else(PoisonError::into_inner).push(session);
-            self.wake.notify_one();
-        }
-    }
-
-    fn take_new(&self) -> Vec<SessionId> {
-        std::mem::take(&mut *self.new.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Takes the next leaf. After the last one the session is removed, which ends its task.
-    fn next(&self, session: SessionId) -> Option<NodeId> {
-        let mut waiting = self.pending();
-        let next = waiting.get_mut(&session).and_then(VecDeque::pop_front);
-        if next.is_none() {
-            waiting.remove(&session);
-        }
-        next
-    }
-}
-
 /// Runs the summarizer while the runtime lives: first what the last shutdown left, then what is scheduled.
 pub async fn run_summarizer(parts: &Arc<TurnServices>) {
-    match parts.store.read::<_, StoreError, _>(|reader| reader.sessions_with_summaries()).await {
-        Ok(all) => all.into_iter().for_each(|(session, head)| parts.summarizer.schedule(session, head)),
+    match parts.storage.store.read::<_, StoreError, _>(|reader| reader.sessions_with_summaries()).await {
+        Ok(all) => all.into_iter().for_each(|(session, head)| parts.work.summary_queue.schedule(session, head)),
         Err(error) => tracing::error!("what is to be summed up could not be read: {error}"),
     }
     loop {
-        for session in parts.summarizer.take_new() {
+        for session in parts.work.summary_queue.take_new() {
             tokio::spawn(run_session(Arc::clone(parts), session));
         }
-        parts.summarizer.wake.notified().await;
+        parts.work.summary_queue.wake.notified().await;
     }
 }
 
 async fn run_session(parts: Arc<TurnServices>, session: SessionId) {
     let (mut pause, mut failures) = (FIRST_PAUSE, 0);
-    while let Some(leaf) = parts.summarizer.next(session) {
+    while let Some(leaf) = parts.work.summary_queue.next(session) {
         // Limit the cost when a long story gets its first summaries.
         for _ in 0..AT_A_TIME {
-            if parts.is_stopping.load(Ordering::SeqCst) {
+            if parts.work.is_stopping.load(Ordering::SeqCst) {
                 return;
             }
             match summarize_step(&parts, session, leaf).await {
                 Ok(is_more) => {
-                    parts.summarizer.problems().remove(&session);
+                    parts.work.summary_queue.problems().remove(&session);
                     (pause, failures) = (FIRST_PAUSE, 0);
                     if !is_more {
                         break;
@@ -151,9 +77,9 @@ async fn run_session(parts: Arc<TurnServices>, session: SessionId) {
                 Err(why) => {
                     failures += 1;
                     tracing::warn!(%session, ?pause, "nothing is summed up for a while: {why}");
-                    parts.summarizer.problems().insert(session, why);
+                    parts.work.summary_queue.problems().insert(session, why);
                     if failures >= MAX_ATTEMPTS {
-                        parts.summarizer.pending().remove(&session);
+                        parts.work.summary_queue.pending().remove(&session);
                         return;
                     }
                     tokio::time::sleep(pause).await;
@@ -175,13 +101,14 @@ struct SummaryTask {
 /// Makes one summary; returns `true` if there may be more to do.
 async fn summarize_step(parts: &Arc<TurnServices>, session: SessionId, leaf: NodeId) -> Result<bool, RenderedMessage> {
     let read = move |reader: &mut StoreReader<'_>| Ok(reader.any_session(session)?.map(|held| held.session));
-    let session = parts.store.read::<_, StoreError, _>(read).await.map_err(error_text)?;
+    let session = parts.storage.store.read::<_, StoreError, _>(read).await.map_err(error_text)?;
     let Some(session) = session.filter(|session| session.summaries.is_on) else { return Ok(false) };
-    let (choice, params) = select_model(parts, &session)?;
-    let bounds = prompt_bounds::prompt_bounds(parts, &choice, &params);
+    let (choice, params) = select_model(&parts.prompts, &session)?;
+    let bounds = prompt_bounds::prompt_bounds(&parts.prompts, &choice, &params);
     let id = session.id;
     let look = bounds.clone();
     let task = parts
+        .storage
         .store
         .read::<_, StoreError, _>(move |reader| next_task(reader, id, leaf, &look))
         .await
@@ -191,16 +118,17 @@ async fn summarize_step(parts: &Arc<TurnServices>, session: SessionId, leaf: Nod
     let most = bounds.budget.saturating_mul(bounds.summaries.share) / 100;
     let reply = bounds.reply.min(most.max(SHORTEST));
     let made = BuiltPrompt { messages, reply, context_tokens: bounds.context_tokens, ..BuiltPrompt::default() };
-    let _place = parts.summarizer.slots.acquire().await.map_err(error_text)?;
-    let (content, reply) = side_calls::ask(parts, &choice, &params, &made).await?;
+    let _place = parts.work.summary_queue.slots.acquire().await.map_err(error_text)?;
+    let (content, reply) = side_calls::ask(&parts.storage, &parts.prompts, &choice, &params, &made).await?;
     let content = tags::hide_for_reader(&content, &bounds.hide_tags).unwrap_or(content).trim().to_owned();
-    let created = parts.clock.now();
+    let created = parts.storage.clock.now();
     let metadata = SummaryMetadata { reply, ..SummaryMetadata::default() };
-    let new = NewSummary { id: SummaryId::new(parts.ids.next(created)), level, rows, content, metadata, created };
+    let new =
+        NewSummary { id: SummaryId::new(parts.storage.ids.next(created)), level, rows, content, metadata, created };
     if new.content.is_empty() {
         return Err(RenderedMessage::new(&ModelCallProblem::HiddenAnswer {}));
     }
-    parts.store.write(move |tx| tx.put_summary(id, &new)).await.map_err(error_text)?;
+    parts.storage.store.write(move |tx| tx.put_summary(id, &new)).await.map_err(error_text)?;
     Ok(true)
 }
 
@@ -210,13 +138,13 @@ fn error_text(error: impl std::fmt::Display) -> RenderedMessage {
 
 /// Returns the model and its parameters. The session's parameters are only used for its own model.
 fn select_model(
-    parts: &TurnServices,
+    prompt_services: &PromptServices,
     session: &Session,
 ) -> Result<(ModelSelection, Map<String, Value>), RenderedMessage> {
     let model = session.summaries.model.clone();
     let is_own = model.is_none();
     let generate = GenerationSpec { n: 1, model, params: Map::new(), character: None };
-    let choice = draft::select_model(parts, session, &generate).map_err(error_text)?;
+    let choice = draft::select_model(prompt_services, session, &generate).map_err(error_text)?;
     let params = if is_own { start::merged_params(session, &generate) } else { Map::new() };
     Ok((choice, params))
 }

@@ -21,9 +21,12 @@ pub(super) mod prompt_bounds;
 pub(super) mod recall;
 pub(super) mod recount;
 pub(super) mod regex_scripts;
+mod services;
 pub(super) mod similar;
 pub(super) mod summary_block;
 pub(super) mod trace;
+
+pub(crate) use services::PromptServices;
 
 use serde_json::{Map, Value};
 
@@ -35,9 +38,10 @@ use clotho_core::tree::Role;
 use clotho_provider::{self as provider, Endpoint, Request};
 use clotho_store::{StoreError, StoreReader};
 
+use crate::turn::rules::RuleServices;
 use crate::turn::snapshot::TurnSnapshot;
 use crate::turn::tools::ToolOffers;
-use crate::turn::{TurnServices, rules::rules_in_force, tools::text_tools};
+use crate::turn::{rules::rules_in_force, tools::text_tools};
 use macro_context::{GenerationTask, PromptPurpose};
 use prompt_bounds::{PromptBounds, REPLY_LIMIT_KEYS};
 use trace::BuiltPrompt;
@@ -50,13 +54,13 @@ const TOOLS: &str = "tools";
 /// # Errors
 /// Returns an error if the database fails.
 pub fn build_prompt(
-    parts: &TurnServices,
+    rule_services: &RuleServices,
     reader: &mut StoreReader<'_>,
     scene: &mut TurnSnapshot,
     bounds: PromptBounds,
     purpose: &PromptPurpose,
 ) -> Result<BuiltPrompt, StoreError> {
-    let mut planned = plan::plan(parts, reader, scene)?;
+    let mut planned = plan::plan(rule_services, reader, scene)?;
     let mut tools = match purpose.generation_task {
         GenerationTask::Reply if bounds.tools != ToolMode::Disabled => {
             ToolOffers::for_plugins(&rules_in_force::active_plugins(&scene.rules.plugins, &scene.catalogue))

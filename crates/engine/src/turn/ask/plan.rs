@@ -9,7 +9,7 @@ use clotho_core::tree::NodeProblem;
 use clotho_plugin::{Hook, HookNodeInfo, HookOutcome, LoreSelection};
 use clotho_store::{StoreError, StoreReader};
 
-use crate::turn::TurnServices;
+use crate::turn::rules::RuleServices;
 use crate::turn::rules::hooks::{self, ActivePlugin, in_order};
 use crate::turn::rules::violations;
 use crate::turn::snapshot::TurnSnapshot;
@@ -31,7 +31,7 @@ pub struct PromptPlan {
 /// # Errors
 /// Returns an error if the database fails.
 pub fn plan(
-    parts: &TurnServices,
+    rule_services: &RuleServices,
     reader: &mut StoreReader<'_>,
     scene: &TurnSnapshot,
 ) -> Result<PromptPlan, StoreError> {
@@ -48,7 +48,7 @@ pub fn plan(
         HookNodeInfo { id: String::new(), depth: count(at.depth) + 1, turn: count(at.turn), time: Some(at.created) };
     let stage = scene.stage(&scene.rules, facts, 0);
     for player in in_order(&stage.plugins).into_iter().filter(|player| player.plugin.has(Hook::Plan)) {
-        match parts.hooks.run_read_only_here(reader, Hook::Plan, &stage, &player, &scene.world)? {
+        match rule_services.hooks.run_read_only_here(reader, Hook::Plan, &stage, &player, &scene.world)? {
             Some(outcome) => planned.add_outcome(&player, outcome),
             None => planned.problems.push(violations::off(player.plugin.id())),
         }

@@ -12,7 +12,7 @@ use clotho_store::{StoreError, StoreReader, StoredNode};
 
 use super::lorebook_cache::LorebookCache;
 use super::recall::PromptRecallQuery;
-use crate::turn::TurnServices;
+use super::services::PromptServices;
 use crate::turn::models::{ModelCandidate, ModelSelection};
 
 /// History beyond the snapshot's page is read in pages of this many messages until the budget is full, so that the cost
@@ -71,11 +71,15 @@ pub fn sets_reply_length(params: &Map<String, Value>, endpoint: &Endpoint) -> bo
 }
 
 /// Returns the limits of a prompt. It is built once and has to fit every model of the fallback list.
-pub fn prompt_bounds(parts: &TurnServices, choice: &ModelSelection, params: &Map<String, Value>) -> PromptBounds {
-    let generation = &parts.config.generation;
+pub fn prompt_bounds(
+    prompt_services: &PromptServices,
+    choice: &ModelSelection,
+    params: &Map<String, Value>,
+) -> PromptBounds {
+    let generation = &prompt_services.config.generation;
     let tokens = |tokens: u32| usize::try_from(tokens).unwrap_or(usize::MAX);
     let context = |candidate: &ModelCandidate| {
-        let told = || parts.models.context_length(&candidate.client.endpoint().id, &candidate.model);
+        let told = || prompt_services.models.context_length(&candidate.client.endpoint().id, &candidate.model);
         candidate.client.context_size(params).or_else(told).unwrap_or(tokens(generation.context_tokens))
     };
     let context = choice.candidates().map(context).min().unwrap_or_default();
@@ -88,14 +92,14 @@ pub fn prompt_bounds(parts: &TurnServices, choice: &ModelSelection, params: &Map
         hide_tags: generation.hide_tags.clone(),
         filler_message: generation.filler.clone(),
         is_reply_length_set: sets_reply_length(params, endpoint),
-        lorebook_cache: Arc::clone(&parts.lorebook_cache),
+        lorebook_cache: Arc::clone(&prompt_services.lorebook_cache),
         model: choice.first.model.clone(),
         names: choice.names(),
         recall: PromptRecallQuery::default(),
-        summaries: parts.config.summaries.clone(),
+        summaries: prompt_services.config.summaries.clone(),
         supports_prefill: choice.first.client.supports_prefill(params),
-        tools: choice.candidates().map(|candidate| parts.models.tools(candidate)).max().unwrap_or_default(),
-        measure: parts.models.measure(&endpoint.id, &choice.first.model),
+        tools: choice.candidates().map(|candidate| prompt_services.models.tools(candidate)).max().unwrap_or_default(),
+        measure: prompt_services.models.measure(&endpoint.id, &choice.first.model),
     }
 }
 

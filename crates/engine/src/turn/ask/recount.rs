@@ -3,13 +3,14 @@
 
 use serde_json::{Map, Value};
 
+use super::services::PromptServices;
 use super::trace::BuiltPrompt;
 use crate::turn::models::ModelCandidate;
-use crate::turn::{TurnServices, models::token_counters};
+use crate::turn::models::token_counters;
 
 /// Has the server of the first model count a prompt, and corrects the estimate. Returns `false` if it does not fit.
 pub async fn recount_and_check(
-    parts: &TurnServices,
+    prompt_services: &PromptServices,
     candidate: &ModelCandidate,
     params: &Map<String, Value>,
     made: &mut BuiltPrompt,
@@ -20,7 +21,7 @@ pub async fn recount_and_check(
     }
     let request = super::request(params, 0, candidate.model.clone(), made, endpoint);
     let Some(counted) = candidate.client.count(&request).await else { return true };
-    parts.models.learn_token_count(
+    prompt_services.models.learn_token_count(
         &endpoint.id,
         &candidate.model,
         token_counters::estimate_messages(&made.messages),

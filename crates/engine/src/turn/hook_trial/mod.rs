@@ -18,9 +18,11 @@ use clotho_plugin::{
 };
 use clotho_store::{ActiveRules, PluginRecord, StoreReader};
 
+use crate::turn::rules::RuleServices;
 use crate::turn::rules::hooks::{self, ActivePlugin, HookContext};
 use crate::turn::snapshot::{self, SnapshotQuery, TurnSnapshot};
-use crate::turn::{TurnError, TurnServices, display, side_calls, tools};
+use crate::turn::storage::TreeStorage;
+use crate::turn::{TurnError, display, side_calls, tools};
 
 /// A trial of a hook.
 pub struct HookTrialSpec {
@@ -48,13 +50,14 @@ pub struct HookTrialOutcome {
 /// Returns an error if the session or message does not exist or is not the caller's, the plugin has no such tool, its
 /// settings are invalid, or the database fails.
 pub async fn try_hook(
-    parts: &Arc<TurnServices>,
+    storage: &TreeStorage,
+    rule_services: &RuleServices,
     caller: UserId,
     trial: HookTrialSpec,
 ) -> Result<HookTrialOutcome, TurnError> {
-    let look = SnapshotQuery::at_node(parts, caller, trial.session, trial.node);
+    let look = SnapshotQuery::at_node(rule_services, caller, trial.session, trial.node);
     let hook = trial.hook;
-    let place = parts.store.read(move |reader| read_position(reader, hook, &look)).await?;
+    let place = storage.store.read(move |reader| read_position(reader, hook, &look)).await?;
     let mut set = hook_context(&trial.plugin, hook, &place)?;
     let mut world = Arc::clone(&place.snapshot.world);
     if place.reads_message && matches!(hook, Hook::OnReply | Hook::OnEdit) {
@@ -69,8 +72,8 @@ pub async fn try_hook(
         set.context.answer = Some(hooks::recorded_answer(&place.delta, trial.plugin.id()).unwrap_or_else(said));
     }
     let mut outcome = match trial.tool {
-        Some((name, arguments)) => call_tool(parts, &set, &name, arguments, &world).await?,
-        None => parts.hooks.aside(hook, &set.context, &set.plugin, Arc::clone(&world)).await,
+        Some((name, arguments)) => call_tool(rule_services, &set, &name, arguments, &world).await?,
+        None => rule_services.hooks.aside(hook, &set.context, &set.plugin, Arc::clone(&world)).await,
     };
     if hook == Hook::OnDisplay && !display::is_displayable(&place.node) {
         let line = "nobody sees this: only replies that are whole, and greetings, are shown by plugins";
@@ -81,7 +84,7 @@ pub async fn try_hook(
 
 /// Calls a tool as a model would. Invalid arguments are refused with the message that the model would get.
 async fn call_tool(
-    parts: &TurnServices,
+    rule_services: &RuleServices,
     set: &TrialHookContext,
     name: &str,
     mut arguments: Value,
@@ -99,7 +102,7 @@ async fn call_tool(
         Ok(mended) => {
             lines.extend(tools::repair_lines(&mended));
             let called = ToolInvocation { name: tool.name.clone(), arguments, before: 0 };
-            outcome = parts.hooks.try_tool(called, &set.context, &set.plugin, Arc::clone(world)).await;
+            outcome = rule_services.hooks.try_tool(called, &set.context, &set.plugin, Arc::clone(world)).await;
         }
         Err(why) => outcome.answer = HookAnswer::Refused(why),
     }

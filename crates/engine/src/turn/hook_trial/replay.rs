@@ -17,9 +17,11 @@ use clotho_plugin::{Hook, LoadedPlugin, ScriptError, SummaryProposal};
 use clotho_store::{Actor, ArrangeResult, DeltaRevision, PathFilter, WriteError};
 
 use super::{TrialHookContext, TrialPosition};
+use crate::turn::rules::RuleServices;
 use crate::turn::rules::hooks::{ActivePlugin, HookProposal};
 use crate::turn::snapshot::SnapshotQuery;
-use crate::turn::{TurnError, TurnServices, rules::summary_proposals};
+use crate::turn::storage::TreeStorage;
+use crate::turn::{TurnError, rules::summary_proposals};
 
 /// The maximum number of nodes of one replay.
 const MAX_MESSAGES: usize = 200;
@@ -74,8 +76,13 @@ pub struct ReplayStep {
 /// # Errors
 /// Returns an error if the session or a message does not exist or is not the caller's, `from` is not on the branch or
 /// too far up, or the database fails.
-pub async fn replay(parts: &Arc<TurnServices>, caller: UserId, asked: ReplaySpec) -> Result<ReplayOutcome, TurnError> {
-    let (seen, line) = branch_nodes(parts, caller, &asked).await?;
+pub async fn replay(
+    storage: &TreeStorage,
+    rule_services: &RuleServices,
+    caller: UserId,
+    asked: ReplaySpec,
+) -> Result<ReplayOutcome, TurnError> {
+    let (seen, line) = branch_nodes(storage, caller, &asked).await?;
     let mut made = ReplayOutcome {
         rows: Vec::new(),
         is_active: false,
@@ -87,11 +94,11 @@ pub async fn replay(parts: &Arc<TurnServices>, caller: UserId, asked: ReplaySpec
     let mut world: Option<Arc<World>> = None;
     for (node, role) in line {
         let hook = if role == Role::User { Hook::OnInput } else { Hook::OnReply };
-        let look = SnapshotQuery::at_node(parts, caller, asked.session, node);
-        let place = parts.store.read(move |reader| super::read_position(reader, hook, &look)).await?;
+        let look = SnapshotQuery::at_node(rule_services, caller, asked.session, node);
+        let place = storage.store.read(move |reader| super::read_position(reader, hook, &look)).await?;
         let before = world.unwrap_or_else(|| Arc::clone(&place.world_before));
         made.is_active = place.snapshot.rules.plugins.iter().any(|other| other.id == asked.plugin.id());
-        world = Some(replay_node(parts, &asked.plugin, hook, &place, before, &mut made).await?);
+        world = Some(replay_node(rule_services, &asked.plugin, hook, &place, before, &mut made).await?);
     }
     Ok(made)
 }
@@ -102,12 +109,13 @@ pub async fn replay(parts: &Arc<TurnServices>, caller: UserId, asked: ReplaySpec
 /// See [`replay`]; also if other rules are in force somewhere on the branch, a rule fails, or the session changed
 /// meanwhile.
 pub async fn accept(
-    parts: &Arc<TurnServices>,
+    storage: &TreeStorage,
+    rule_services: &RuleServices,
     caller: UserId,
     asked: ReplaySpec,
 ) -> Result<(ReplayOutcome, ArrangeResult), TurnError> {
     let session = asked.session;
-    let made = replay(parts, caller, asked).await?;
+    let made = replay(storage, rule_services, caller, asked).await?;
     if let Some(node) = made.first_mismatch {
         let message = format!(
             "the message {node} was played without this plugin, or with another shape of its values; begin below it (fromNodeId)"
@@ -119,20 +127,20 @@ pub async fn accept(
         return Err(TreeError::Conflict(message).into());
     }
     let revision = DeltaRevision { seen: made.expected_op, deltas: made.deltas.clone() };
-    let actor = Actor { user: caller, at: parts.clock.now(), expected_leaf: None };
-    let summaries = summary_proposals::proposed_summaries_at(parts, made.summaries.clone());
+    let actor = Actor { user: caller, at: storage.clock.now(), expected_leaf: None };
+    let summaries = summary_proposals::proposed_summaries_at(storage, made.summaries.clone());
     let write = move |tx: &mut clotho_store::Tx<'_>| {
         let arranged = tx.revise_deltas(&actor, session, &revision)?;
         summaries.iter().try_for_each(|(node, one)| tx.propose_summary(session, *node, one).map(drop))?;
         Ok::<_, WriteError>(arranged)
     };
-    let arranged = parts.store.write(write).await?;
+    let arranged = storage.store.write(write).await?;
     Ok((made, arranged))
 }
 
 /// Returns the session's newest operation and the nodes to replay, oldest first.
 async fn branch_nodes(
-    parts: &Arc<TurnServices>,
+    storage: &TreeStorage,
     caller: UserId,
     asked: &ReplaySpec,
 ) -> Result<(i64, Vec<(NodeId, Role)>), TurnError> {
@@ -156,12 +164,12 @@ async fn branch_nodes(
             }),
         }
     };
-    parts.store.read(read).await
+    storage.store.read(read).await
 }
 
 /// Replays one node: folds its delta with a new part for the plugin. Returns the world after it.
 async fn replay_node(
-    parts: &Arc<TurnServices>,
+    rule_services: &RuleServices,
     plugin: &Arc<LoadedPlugin>,
     hook: Hook,
     place: &TrialPosition,
@@ -189,7 +197,7 @@ async fn replay_node(
         stage.text = Arc::from(typed.as_str());
     }
     let mut proposal = HookProposal::starting_at(world);
-    let error = parts.hooks.again(hook, &stage, &player, &mut proposal).await;
+    let error = rule_services.hooks.again(hook, &stage, &player, &mut proposal).await;
     let HookProposal { delta: new, mut world, summaries, .. } = proposal;
     fold(Arc::make_mut(&mut world), part.operations_after(delta), &rules);
     let old = part.own_operations(delta).to_vec();

@@ -1,36 +1,19 @@
 //! The autosave of running replies: saves all partial texts in one commit every second, ends orphaned replies, and ends
 //! running replies at shutdown.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use clotho_core::ids::NodeId;
 use clotho_store::{OrphanReply, ReplyCompletion, Trace, Tx};
 
 use super::endings;
-use crate::turn::{TurnError, TurnServices};
-
-/// The intervals of the autosave.
-#[derive(Debug, Clone, Copy)]
-pub struct SaveIntervals {
-    /// The interval between saves of partial texts (`docs/domain.md` 5.3).
-    pub save: Duration,
-    /// A request is saved when it is between one and two of these intervals old. Shorter replies cost no write.
-    pub request: Duration,
-    /// The number of saves between two checks for orphaned replies.
-    pub orphan_check_every: u32,
-}
-
-impl Default for SaveIntervals {
-    fn default() -> Self {
-        Self { save: Duration::from_secs(1), request: Duration::from_millis(250), orphan_check_every: 30 }
-    }
-}
+use crate::turn::TurnError;
+use crate::turn::running::RunningWork;
+use crate::turn::storage::TreeStorage;
 
 /// Runs the autosave and the orphan check forever.
-pub async fn keep(parts: &Arc<TurnServices>) {
-    let rhythm = parts.save_intervals;
+pub async fn keep(storage: &TreeStorage, work: &RunningWork) {
+    let rhythm = work.save_intervals;
     let mut ticks = tokio::time::interval(rhythm.save);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut ticked = 0;
@@ -39,12 +22,12 @@ pub async fn keep(parts: &Arc<TurnServices>) {
             _ = ticks.tick() => {
                 ticked += 1;
                 // A failure of one does not stop the other.
-                let (texts, requests) = (save(parts).await, save_requests(parts).await);
+                let (texts, requests) = (save(storage, work).await, save_requests(storage, work).await);
                 texts.and(requests)
             }
-            () = parts.requests.wait_for_new() => {
+            () = work.requests.wait_for_new() => {
                 tokio::time::sleep(rhythm.request).await;
-                save_requests(parts).await
+                save_requests(storage, work).await
             }
         };
         if let Err(error) = saved {
@@ -52,7 +35,7 @@ pub async fn keep(parts: &Arc<TurnServices>) {
         }
         if ticked >= rhythm.orphan_check_every {
             ticked = 0;
-            if let Err(error) = end_orphans(parts).await {
+            if let Err(error) = end_orphans(storage, work).await {
                 tracing::error!("the sweeper failed: {error}");
             }
         }
@@ -60,8 +43,8 @@ pub async fn keep(parts: &Arc<TurnServices>) {
 }
 
 /// Saves the requests of replies that have run for a while. After a failure they are saved at the next tick.
-async fn save_requests(parts: &Arc<TurnServices>) -> Result<(), TurnError> {
-    let requests = parts.requests.due_for_save();
+async fn save_requests(storage: &TreeStorage, work: &RunningWork) -> Result<(), TurnError> {
+    let requests = work.requests.due_for_save();
     if requests.is_empty() {
         return Ok(());
     }
@@ -69,14 +52,14 @@ async fn save_requests(parts: &Arc<TurnServices>) -> Result<(), TurnError> {
     let write = move |tx: &mut Tx<'_>| {
         requests.iter().try_for_each(|(node, sent)| tx.save_request(*node, &sent.metadata, &sent.trace))
     };
-    parts.store.write(write).await?;
-    nodes.iter().for_each(|node| parts.requests.mark_saved(*node));
+    storage.store.write(write).await?;
+    nodes.iter().for_each(|node| work.requests.mark_saved(*node));
     Ok(())
 }
 
 /// Saves the new text of all replies in one commit. After a failure it is saved the next time.
-pub async fn save(parts: &Arc<TurnServices>) -> Result<(), TurnError> {
-    let arrived: Vec<_> = parts
+pub async fn save(storage: &TreeStorage, work: &RunningWork) -> Result<(), TurnError> {
+    let arrived: Vec<_> = work
         .live
         .all_running_replies()
         .into_iter()
@@ -90,26 +73,26 @@ pub async fn save(parts: &Arc<TurnServices>) -> Result<(), TurnError> {
         .into_iter()
         .map(|(running, content, reasoning)| (running.clone(), (running.id, content, reasoning)))
         .unzip();
-    parts.store.write(move |tx| tx.save_segments(&segments)).await?;
+    storage.store.write(move |tx| tx.save_segments(&segments)).await?;
     running.iter().zip(lengths).for_each(|(running, (content, reasoning))| running.mark_saved(content, reasoning));
     Ok(())
 }
 
 /// Ends every reply that is generating in the database and not running here: `error: interrupted`, with the text saved
 /// so far (`docs/domain.md` 5.6). Returns how many it ended.
-pub async fn end_orphans(parts: &Arc<TurnServices>) -> Result<usize, TurnError> {
-    let orphans = parts.store.write(|tx| tx.generating_replies()).await?;
+pub async fn end_orphans(storage: &TreeStorage, work: &RunningWork) -> Result<usize, TurnError> {
+    let orphans = storage.store.write(|tx| tx.generating_replies()).await?;
     let mut ended = 0;
     for orphan in orphans {
-        if parts.live.running(orphan.node).is_some() {
+        if work.live.running(orphan.node).is_some() {
             continue;
         }
-        let (name, trace) = saved_request(parts, &orphan).await?;
+        let (name, trace) = saved_request(storage, &orphan).await?;
         let (session, node) = (orphan.session, orphan.node);
         let ending =
             endings::failed(orphan.metadata, trace, &endings::interrupted_fault(), orphan.content, orphan.reasoning);
         // The reply may have ended by itself since the read; then there is nothing to do.
-        match endings::commit_reply(parts, session, node, 0, ReplyCompletion { name, ..ending }).await {
+        match endings::commit_reply(storage, session, node, 0, ReplyCompletion { name, ..ending }).await {
             Ok(()) => {
                 tracing::info!(%session, %node, code = "interrupted", "a reply that nobody held was ended");
                 ended += 1;
@@ -122,9 +105,9 @@ pub async fn end_orphans(parts: &Arc<TurnServices>) -> Result<usize, TurnError> 
 }
 
 /// Returns the name of a placeholder and its saved trace.
-async fn saved_request(parts: &Arc<TurnServices>, orphan: &OrphanReply) -> Result<(Option<String>, Trace), TurnError> {
+async fn saved_request(storage: &TreeStorage, orphan: &OrphanReply) -> Result<(Option<String>, Trace), TurnError> {
     let (session, node) = (orphan.session, orphan.node);
-    parts
+    storage
         .store
         .read(move |reader| {
             let Some(held) = reader.any_session(session)? else { return Ok(Default::default()) };
@@ -137,12 +120,12 @@ async fn saved_request(parts: &Arc<TurnServices>, orphan: &OrphanReply) -> Resul
 
 /// Stops new replies, interrupts the running ones and waits for their commits. Each becomes `error: interrupted` with
 /// its partial text, as after a crash, because no user asked for half a reply.
-pub async fn stop_replies(parts: &Arc<TurnServices>) {
-    parts.is_stopping.store(true, Ordering::SeqCst);
-    let mut counting = parts.live.watch_count();
+pub async fn stop_replies(work: &RunningWork) {
+    work.is_stopping.store(true, Ordering::SeqCst);
+    let mut counting = work.live.watch_count();
     // A reply that starts just now is interrupted when the count changes.
     while *counting.borrow_and_update() > 0 {
-        parts.live.interrupt_all();
+        work.live.interrupt_all();
         if counting.changed().await.is_err() {
             return;
         }

@@ -1,13 +1,11 @@
 //! The endings of replies: commit 2, and the endings of replies that fail outside the machine.
 
-use std::sync::Arc;
-
 use clotho_core::ids::{NodeId, SessionId};
 use clotho_core::tree::{Delta, NodeMetadata, Status};
 use clotho_store::{ProposedSummary, ReplyCompletion, Trace, Tx, WriteError};
 
-use crate::turn::TurnServices;
 use crate::turn::machine::{ReplyFailure, ReplyFault};
+use crate::turn::storage::TreeStorage;
 
 /// Returns the fault of a reply that the server could not finish.
 pub fn interrupted_fault() -> ReplyFault {
@@ -42,27 +40,27 @@ pub fn failed(
 
 /// Runs commit 2.
 pub async fn commit_reply(
-    parts: &Arc<TurnServices>,
+    storage: &TreeStorage,
     session: SessionId,
     node: NodeId,
     step: i64,
     ending: ReplyCompletion,
 ) -> Result<(), WriteError> {
-    commit_with_summaries(parts, session, (node, step), ending, Vec::new()).await
+    commit_with_summaries(storage, session, (node, step), ending, Vec::new()).await
 }
 
 /// Runs commit 2, with the summaries that plugins proposed.
 pub async fn commit_with_summaries(
-    parts: &Arc<TurnServices>,
+    storage: &TreeStorage,
     session: SessionId,
     (node, step): (NodeId, i64),
     ending: ReplyCompletion,
     summaries: Vec<ProposedSummary>,
 ) -> Result<(), WriteError> {
-    let at = parts.clock.now();
+    let at = storage.clock.now();
     let write = move |tx: &mut Tx<'_>| {
         tx.complete_reply(session, node, step, at, &ending)?;
         summaries.iter().try_for_each(|one| tx.propose_summary(session, node, one).map(drop))
     };
-    parts.store.write(write).await
+    storage.store.write(write).await
 }

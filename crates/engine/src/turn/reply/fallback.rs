@@ -14,8 +14,11 @@ use super::endings;
 use crate::turn::ask::trace::BuiltPrompt;
 use crate::turn::machine::{ReplyAction, ReplyEvent, ReplyFailure, ReplyFault, ReplyMachine};
 use crate::turn::models::{ModelCandidate, ModelSelection, SkippedModel};
+use crate::turn::running::RunningWork;
+use crate::turn::services::TurnServices;
+use crate::turn::storage::TreeStorage;
 use crate::turn::tools::ToolRunner;
-use crate::turn::{TurnServices, ask, tools, tools::text_tools};
+use crate::turn::{ask, tools, tools::text_tools};
 use clotho_core::tree::reply_facts::SkippedModelRecord;
 
 /// A request to the models of a fallback list.
@@ -67,14 +70,14 @@ pub async fn stream_with_fallback<T>(
 ) -> Option<ToolsRefusal> {
     let mut passed = wish.choice.skipped.clone();
     let mut left = wish.choice.others.len();
-    let deadline = Instant::now() + parts.config.limits.generation;
+    let deadline = Instant::now() + parts.prompts.config.limits.generation;
     let mut rounds = Vec::new();
     for candidate in wish.choice.candidates() {
         let mut request = build_request(wish, candidate);
         let params = candidate.client.wire_params(&request);
         let template = candidate.client.written(&request).map(|written| template_trace(&written));
         asked(&ModelAttempt { candidate, params, template, skipped: &passed });
-        parts.refresh_if_due(&candidate.client);
+        parts.prompts.refresh_if_due(&candidate.client, parts.storage.clock.now());
         if let Some(wire) = tools.as_ref().and_then(|tools| tools.to_wire()) {
             add_tools(&mut request, wire);
         }
@@ -170,7 +173,7 @@ async fn stream_frames<T>(
     deadline: Instant,
     may: FailureHandling,
 ) -> Option<ProviderFailure> {
-    let limit = parts.config.limits.generation;
+    let limit = parts.prompts.config.limits.generation;
     let late = tokio::time::sleep_until(deadline);
     tokio::pin!(late);
     while !machine.is_finished() {
@@ -191,7 +194,7 @@ async fn stream_frames<T>(
                 None => ReplyEvent::Ended,
             },
         };
-        if hear(parts, writing, machine, event) {
+        if hear(&parts.storage, &parts.work, writing, machine, event) {
             return None;
         }
     }
@@ -208,13 +211,14 @@ pub fn stop_event(stop: StopReason) -> ReplyEvent {
 
 /// Feeds an event to the machine and publishes new text. Returns whether tools are to be called.
 pub fn hear<T>(
-    parts: &Arc<TurnServices>,
+    storage: &TreeStorage,
+    work: &RunningWork,
     writing: &TextGeneration<T>,
     machine: &mut ReplyMachine,
     event: ReplyEvent,
 ) -> bool {
-    match machine.on(event, parts.clock.now()) {
-        Some(ReplyAction::Show { content, reasoning, phase }) => parts.live.write(writing, &content, &reasoning, phase),
+    match machine.on(event, storage.clock.now()) {
+        Some(ReplyAction::Show { content, reasoning, phase }) => work.live.write(writing, &content, &reasoning, phase),
         Some(ReplyAction::CallTools) => return true,
         Some(ReplyAction::Finish) | None => {}
     }

@@ -8,5 +8,4 @@
 pub(super) mod autosave;
 pub(super) mod endings;
 pub(super) mod fallback;
-pub(super) mod requests;
 pub(super) mod runner;

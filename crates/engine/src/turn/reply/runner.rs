@@ -19,7 +19,7 @@ use clotho_store::{NodeDraft, ReplyCompletion, StoreReader, Trace};
 
 use super::endings;
 use super::fallback::{self, FallbackRequest, ModelAttempt, ToolsRefusal};
-use super::requests::RunningRequest;
+use crate::turn::ask::PromptServices;
 use crate::turn::ask::macro_context::{GenerationTask, PromptPurpose};
 use crate::turn::ask::prompt_bounds::{self, PromptBounds};
 use crate::turn::ask::recount;
@@ -27,10 +27,15 @@ use crate::turn::ask::trace::BuiltPrompt;
 use crate::turn::machine::{self, PromptTexts, ReplyEvent, ReplyFailure, ReplyFault, ReplyMachine};
 use crate::turn::models::{ModelSelection, ReplyWriter};
 use crate::turn::problem::ModelCallProblem;
+use crate::turn::rules::RuleServices;
 use crate::turn::rules::hooks::HookProposal;
+use crate::turn::running::RunningRequest;
+use crate::turn::running::RunningWork;
+use crate::turn::services::TurnServices;
 use crate::turn::snapshot::{self, SnapshotQuery, TurnSnapshot};
+use crate::turn::storage::TreeStorage;
 use crate::turn::tools::ToolRunner;
-use crate::turn::{TurnError, TurnServices, rules::rules_in_force};
+use crate::turn::{TurnError, rules::rules_in_force};
 use crate::turn::{ask, models::token_counters, rules::summary_proposals, side_calls, tools};
 
 /// The source of a reply, as requested.
@@ -64,7 +69,7 @@ pub async fn run(parts: Arc<TurnServices>, job: ReplyJob) {
     let (metadata, name) = (job.draft.metadata.clone(), job.draft.name.clone());
     let running = Arc::clone(&job.running);
     let work = std::panic::AssertUnwindSafe(write_reply(&parts, job)).catch_unwind().await;
-    let sent = parts.requests.take(node);
+    let sent = parts.work.requests.take(node);
     let failed = match work {
         Ok(Ok(())) => None,
         // The session is in the trash or the node has ended already: nothing is left to do.
@@ -79,16 +84,16 @@ pub async fn run(parts: Arc<TurnServices>, job: ReplyJob) {
         tracing::error!(%session, %node, "a reply could not be committed: {cause}");
         let fault = ReplyFault::new(&ReplyFailure::Internal { text: "reply" }, "try again");
         let written = running.written();
-        parts.live.close(&running);
+        parts.work.live.close(&running);
         let metadata = sent.as_ref().map_or(metadata, |sent| sent.metadata.clone());
         let trace = sent.map(|sent| sent.trace.clone()).unwrap_or_default();
         let ending = endings::failed(metadata, trace, &fault, written.content, written.reasoning);
         let ending = ReplyCompletion { name, ..ending };
-        if let Err(error) = endings::commit_reply(&parts, session, node, step, ending).await {
+        if let Err(error) = endings::commit_reply(&parts.storage, session, node, step, ending).await {
             tracing::error!(%session, %node, "nor could its failure: {error}; the sweeper will try again");
         }
     }
-    parts.live.end(node);
+    parts.work.live.end(node);
 }
 
 /// The source of a reply, with the model name resolved.
@@ -99,12 +104,12 @@ enum ReplySource {
     Unavailable(ReplyFault),
 }
 
-fn reply_source(parts: &TurnServices, source: &ReplyJobSource) -> ReplySource {
+fn reply_source(prompt_services: &PromptServices, source: &ReplyJobSource) -> ReplySource {
     let name = match source {
         ReplyJobSource::PluginText(text) => return ReplySource::PluginText(text.clone()),
         ReplyJobSource::Model(name) => name.clone(),
     };
-    match parts.models.find(&name) {
+    match prompt_services.models.find(&name) {
         Ok(ReplyWriter::Narrator(plugin)) => ReplySource::Narrator { name, plugin: plugin.id().to_owned() },
         Ok(ReplyWriter::Model(choice)) => ReplySource::Model { name, choice },
         Err(error) => {
@@ -136,37 +141,37 @@ impl ReplyRecord {
     }
 
     /// Keeps what is known so far, in case the reply is interrupted.
-    fn save_request(&self, parts: &TurnServices, job: &ReplyJob) {
+    fn save_request(&self, work: &RunningWork, job: &ReplyJob) {
         let request = RunningRequest { metadata: self.metadata.clone(), trace: self.trace.clone() };
-        parts.requests.keep(job.draft.id, request);
+        work.requests.keep(job.draft.id, request);
     }
 }
 
 async fn write_reply(parts: &Arc<TurnServices>, job: ReplyJob) -> Result<(), TurnError> {
     let is_queued = job.running.is_queued();
     if let Err(stop) = job.running.turn().await {
-        return end_queued(parts, &job, stop).await;
+        return end_queued(&parts.storage, &parts.work, &job, stop).await;
     }
     let mut machine = ReplyMachine::new(job.draft.created).continuing_from(&job.prefix);
-    let waited = is_queued.then(|| parts.clock.now().millis_since(job.draft.created));
+    let waited = is_queued.then(|| parts.storage.clock.now().millis_since(job.draft.created));
     let (scene, mut known) = compose_text(parts, &job, &mut machine, waited).await?;
     if machine.runs_rules() {
         let text = text_for_rules(parts, &job, &scene, &machine, &mut known).await;
-        known.proposal = run_rules(parts, &job, &scene, text, known.proposal, &known.metadata).await;
+        known.proposal = run_rules(&parts.rules, &job, &scene, text, known.proposal, &known.metadata).await;
         known.proposal.delta.problems.extend(rules_in_force::changed_plugins(&scene.rules.plugins, &scene.catalogue));
     }
     let (asks, summaries) = match machine.runs_rules() {
         true => (std::mem::take(&mut known.proposal.asks), std::mem::take(&mut known.proposal.summaries)),
         false => Default::default(),
     };
-    let summaries = summary_proposals::all(parts, summaries);
-    let ending = reply_ending(parts, &job, &scene, &machine, known);
+    let summaries = summary_proposals::all(&parts.storage, summaries);
+    let ending = reply_ending(&parts.prompts, &job, &scene, &machine, known);
     log_failure(&job, &ending);
-    parts.live.close(&job.running);
-    endings::commit_with_summaries(parts, job.session, (job.draft.id, job.step), ending, summaries).await?;
-    side_calls::PluginModelCalls::spawn(parts, job.session, job.user, job.draft.id, asks);
+    parts.work.live.close(&job.running);
+    endings::commit_with_summaries(&parts.storage, job.session, (job.draft.id, job.step), ending, summaries).await?;
+    side_calls::spawn_asks(parts, job.session, job.user, job.draft.id, asks);
     if scene.session().summaries.is_on {
-        parts.summarizer.schedule(job.session, job.draft.id);
+        parts.work.summary_queue.schedule(job.session, job.draft.id);
     }
     Ok(())
 }
@@ -180,21 +185,21 @@ async fn compose_text(
 ) -> Result<(TurnSnapshot, ReplyRecord), TurnError> {
     let mut refused: Option<ToolsRefusal> = None;
     loop {
-        let pen = reply_source(parts, &job.source);
+        let pen = reply_source(&parts.prompts, &job.source);
         let (scene, made) = read_to_fit(parts, job, &pen).await?;
         let written = made.as_ref().map(|made| made.macro_result.operations.clone()).unwrap_or_default();
         let mut known = ReplyRecord::new(job, &scene);
         known.metadata.reply.queued_ms = waited.or(known.metadata.reply.queued_ms);
         known.proposal.apply_first(written, &scene.rules.rules);
-        match open_text(parts, job, &scene, pen, made, &mut known).await {
-            Ok(ReplyText::Whole(pieces)) => feed_whole_text(parts, job, machine, pieces),
+        match open_text(&parts.rules, &parts.work, job, &scene, pen, made, &mut known).await {
+            Ok(ReplyText::Whole(pieces)) => feed_whole_text(&parts.storage, &parts.work, job, machine, pieces),
             Ok(ReplyText::Asked { choice, made }) => {
                 known.trace.head.tools_in_text = refused.as_ref().map(refusal_trace);
                 let again = stream_reply(parts, job, &scene, machine, (&choice, &made), &mut known).await;
                 if let Some(again) = again {
                     match refused {
                         None => {
-                            remember_refusal(parts, &again);
+                            remember_refusal(&parts.prompts, &again);
                             refused = Some(again);
                             continue;
                         }
@@ -202,21 +207,21 @@ async fn compose_text(
                         Some(_) => {
                             let failure = ReplyFailure::ToolsRefused { words: again.why };
                             let fault = ReplyFault::new(&failure, "set `tools = \"none\"` there");
-                            machine.on(ReplyEvent::Failed(fault), parts.clock.now());
+                            machine.on(ReplyEvent::Failed(fault), parts.storage.clock.now());
                         }
                     }
                 }
             }
-            Err(fault) => _ = machine.on(ReplyEvent::Failed(fault), parts.clock.now()),
+            Err(fault) => _ = machine.on(ReplyEvent::Failed(fault), parts.storage.clock.now()),
         }
         return Ok((scene, known));
     }
 }
 
 /// Records that the model gets its tools in the prompt text from now on.
-fn remember_refusal(parts: &TurnServices, ToolsRefusal { candidate, why }: &ToolsRefusal) {
+fn remember_refusal(prompt_services: &PromptServices, ToolsRefusal { candidate, why }: &ToolsRefusal) {
     tracing::info!(model = candidate.name, "from now on it is told of tools in words: {why}");
-    parts.models.use_text_tools(&candidate.client.endpoint().id, &candidate.model);
+    prompt_services.models.use_text_tools(&candidate.client.endpoint().id, &candidate.model);
 }
 
 /// Formats a refusal for the trace.
@@ -225,7 +230,12 @@ fn refusal_trace(ToolsRefusal { candidate, why }: &ToolsRefusal) -> ToolsRefusal
 }
 
 /// Ends a reply that was stopped while queued.
-async fn end_queued(parts: &Arc<TurnServices>, job: &ReplyJob, stop: StopReason) -> Result<(), TurnError> {
+async fn end_queued(
+    storage: &TreeStorage,
+    work: &RunningWork,
+    job: &ReplyJob,
+    stop: StopReason,
+) -> Result<(), TurnError> {
     let fault = match stop {
         StopReason::Cancelled => machine::cancelled_before_text(),
         StopReason::Interrupted => endings::interrupted_fault(),
@@ -234,8 +244,8 @@ async fn end_queued(parts: &Arc<TurnServices>, job: &ReplyJob, stop: StopReason)
     let ending = endings::failed(job.draft.metadata.clone(), Trace::default(), &fault, so_far, String::new());
     let ending = ReplyCompletion { name: job.draft.name.clone(), ..ending };
     log_failure(job, &ending);
-    parts.live.close(&job.running);
-    Ok(endings::commit_reply(parts, job.session, job.draft.id, job.step, ending).await?)
+    work.live.close(&job.running);
+    Ok(endings::commit_reply(storage, job.session, job.draft.id, job.step, ending).await?)
 }
 
 /// Reads the snapshot and builds the prompt; once more if the server counts it as too large, with the corrected
@@ -247,12 +257,12 @@ async fn read_to_fit(
 ) -> Result<(TurnSnapshot, Option<BuiltPrompt>), TurnError> {
     let (scene, mut made) = read_snapshot(parts, job, pen).await?;
     let (ReplySource::Model { choice, .. }, Some(first)) = (pen, &mut made) else { return Ok((scene, made)) };
-    if recount::recount_and_check(parts, &choice.first, &job.params, first).await {
+    if recount::recount_and_check(&parts.prompts, &choice.first, &job.params, first).await {
         return Ok((scene, made));
     }
     let (scene, mut made) = read_snapshot(parts, job, pen).await?;
     if let Some(again) = &mut made {
-        recount::recount_and_check(parts, &choice.first, &job.params, again).await;
+        recount::recount_and_check(&parts.prompts, &choice.first, &job.params, again).await;
     }
     Ok((scene, made))
 }
@@ -267,8 +277,9 @@ async fn read_snapshot(
     let bounds = match pen {
         ReplySource::Model { choice, .. } => {
             let place = (job.user, job.session, job.draft.id);
-            let recall = parts.query_embedder.ask(&parts.store, parts.clock.now(), place, None).await;
-            Some(PromptBounds { recall, ..prompt_bounds::prompt_bounds(parts, choice, &job.params) })
+            let recall =
+                parts.prompts.query_embedder.ask(&parts.storage.store, parts.storage.clock.now(), place, None).await;
+            Some(PromptBounds { recall, ..prompt_bounds::prompt_bounds(&parts.prompts, choice, &job.params) })
         }
         _ => None,
     };
@@ -278,10 +289,11 @@ async fn read_snapshot(
     };
     let look = SnapshotQuery {
         speaker: job.draft.character,
-        ..SnapshotQuery::at_node(parts, job.user, job.session, job.draft.id)
+        ..SnapshotQuery::at_node(&parts.rules, job.user, job.session, job.draft.id)
     };
-    let inside = Arc::clone(parts);
+    let rules = Arc::clone(&parts.rules);
     parts
+        .storage
         .store
         .read(move |reader: &mut StoreReader<'_>| {
             let held = reader.session(look.caller, look.session)?.ok_or(TreeError::NotFound("the session"))?;
@@ -290,7 +302,7 @@ async fn read_snapshot(
             let mut scene = snapshot::read_in(reader, held, &SnapshotQuery { node: context, ..look })?;
             let purpose = PromptPurpose { generation_task: wanted, number: reader.siblings(&placeholder)?.index };
             let made =
-                bounds.map(|bounds| ask::build_prompt(&inside, reader, &mut scene, bounds, &purpose)).transpose()?;
+                bounds.map(|bounds| ask::build_prompt(&rules, reader, &mut scene, bounds, &purpose)).transpose()?;
             Ok((scene, made))
         })
         .await
@@ -298,7 +310,8 @@ async fn read_snapshot(
 
 /// Prepares the text: from models, from a narrator plugin, or already written.
 async fn open_text(
-    parts: &Arc<TurnServices>,
+    rule_services: &RuleServices,
+    work: &RunningWork,
     job: &ReplyJob,
     scene: &TurnSnapshot,
     pen: ReplySource,
@@ -310,8 +323,8 @@ async fn open_text(
         (ReplySource::Unavailable(fault), _) => Err(fault),
         (ReplySource::Narrator { name, plugin }, _) => {
             known.trace.head.reply.model = Some(name);
-            known.save_request(parts, job);
-            narrate(parts, job, scene, &plugin, &mut known.proposal).await.map(ReplyText::Whole)
+            known.save_request(work, job);
+            narrate(rule_services, job, scene, &plugin, &mut known.proposal).await.map(ReplyText::Whole)
         }
         (ReplySource::Model { name, choice }, made) => {
             let made = made.unwrap_or_default();
@@ -354,7 +367,7 @@ async fn stream_reply(
     let mut proposal = std::mem::take(&mut known.proposal);
     let facts = scene.next(job.draft.id, job.draft.created, false);
     let stage = scene.stage(&scene.rules, facts, job.draft.dice_seed);
-    let mut at_work = ToolRunner::new(parts, &made.tools, stage, &mut proposal);
+    let mut at_work = ToolRunner::new(&parts.rules, &made.tools, stage, &mut proposal);
     let at_work = (!made.tools.is_empty()).then_some(&mut at_work);
     if at_work.is_some() {
         machine.allow_tools(tools::MAX_ROUNDS, made.tools.are_in_text);
@@ -371,7 +384,7 @@ async fn stream_reply(
         head.template = attempt.template.clone().or(head.template.take());
         known.metadata.seed = attempt.params.get("seed").filter(|seed| !seed.is_null()).cloned().into();
         known.asked_model = Some((candidate.client.endpoint().id.clone(), candidate.model.clone()));
-        known.save_request(parts, job);
+        known.save_request(&parts.work, job);
     };
     let refused = fallback::stream_with_fallback(parts, &job.running, machine, &wish, at_work, note).await;
     known.proposal = proposal;
@@ -380,7 +393,13 @@ async fn stream_reply(
 
 /// Feeds a whole text to the machine. If the reply was stopped before, feeds none of it, because a narrator's
 /// operations belong to all of its text.
-fn feed_whole_text(parts: &Arc<TurnServices>, job: &ReplyJob, machine: &mut ReplyMachine, pieces: Vec<String>) {
+fn feed_whole_text(
+    storage: &TreeStorage,
+    work: &RunningWork,
+    job: &ReplyJob,
+    machine: &mut ReplyMachine,
+    pieces: Vec<String>,
+) {
     let events = match job.running.wait_for_stop().now_or_never() {
         Some(stop) => vec![fallback::stop_event(stop)],
         None => {
@@ -396,14 +415,14 @@ fn feed_whole_text(parts: &Arc<TurnServices>, job: &ReplyJob, machine: &mut Repl
     };
     for event in events {
         if !machine.is_finished() {
-            fallback::hear(parts, &job.running, machine, event);
+            fallback::hear(storage, work, &job.running, machine, event);
         }
     }
 }
 
 /// Has a plugin write the reply. Its operations and rolls belong to the reply, like those of `on_reply`.
 async fn narrate(
-    parts: &Arc<TurnServices>,
+    rule_services: &RuleServices,
     job: &ReplyJob,
     scene: &TurnSnapshot,
     id: &str,
@@ -414,7 +433,7 @@ async fn narrate(
     let hint = "switch the plugin on in this session, or choose another model";
     let absent = || ReplyFault::new(&ReplyFailure::NarratorInactive { plugin: id.to_owned() }, hint);
     let player = stage.plugins.iter().find(|player| player.plugin.id() == id).cloned().ok_or_else(absent)?;
-    parts.hooks.one(Hook::Narrate, &stage, &player, proposal).await;
+    rule_services.hooks.one(Hook::Narrate, &stage, &player, proposal).await;
     let hint = "try again; if it stays, tell the plugin's author";
     match proposal.answers.pop() {
         Some((_, HookAnswer::Narration(pieces))) if pieces.iter().any(|piece| !piece.trim().is_empty()) => Ok(pieces),
@@ -455,16 +474,16 @@ async fn text_for_rules(
     known: &mut ReplyRecord,
 ) -> Arc<str> {
     let plain = machine.content();
-    let hide_tags = &parts.config.generation.hide_tags;
+    let hide_tags = &parts.rules.hide_tags;
     let read = |metadata: &NodeMetadata| side_calls::with_values(hide_tags, Role::Assistant, plain, metadata);
     let Some(model) = scene.values_model() else { return read(&known.metadata) };
-    parts.live.write(&job.running, "", "", "values");
+    parts.work.live.write(&job.running, "", "", "values");
     let kept = tokio::select! {
         biased;
         _ = job.running.wait_for_stop() => {
             side_calls::ValuesModelResult::failure(model, &RenderedMessage::new(&ModelCallProblem::Stopped {}))
         }
-        kept = side_calls::request_values(parts, scene, (&known.values_prompt, &known.proposal.world), model, plain) => kept,
+        kept = side_calls::request_values(&parts.storage, &parts.prompts, scene, (&known.values_prompt, &known.proposal.world), model, plain) => kept,
     };
     let mut traced = kept.told.clone();
     traced.rest.insert("messages".into(), kept.messages.into());
@@ -484,7 +503,7 @@ async fn text_for_rules(
 /// Runs `on_reply` of every plugin in force on the finished text. First applies the values model's changes for plugins
 /// that do not read commands.
 async fn run_rules(
-    parts: &Arc<TurnServices>,
+    rule_services: &RuleServices,
     job: &ReplyJob,
     scene: &TurnSnapshot,
     text: Arc<str>,
@@ -496,7 +515,7 @@ async fn run_rules(
     stage.text = text;
     stage.role = Role::Assistant.word();
     side_calls::keep(&stage, metadata, &mut proposal);
-    parts.hooks.run(Hook::OnReply, &stage, proposal).await
+    rule_services.hooks.run(Hook::OnReply, &stage, proposal).await
 }
 
 /// Logs a failure, without any text that people wrote.
@@ -511,7 +530,7 @@ fn log_failure(job: &ReplyJob, ending: &ReplyCompletion) {
 }
 
 fn reply_ending(
-    parts: &TurnServices,
+    prompt_services: &PromptServices,
     job: &ReplyJob,
     scene: &TurnSnapshot,
     machine: &ReplyMachine,
@@ -529,9 +548,9 @@ fn reply_ending(
     if let (Some((provider, model)), Some(usage)) = (&asked, machine.usage()) {
         // With several requests only the sum is known, so nothing can be learned.
         if !machine.has_called() {
-            parts.models.learn_token_count(provider, model, estimated, usage.prompt);
+            prompt_services.models.learn_token_count(provider, model, estimated, usage.prompt);
         }
-        side_calls::add_cost(parts, &mut metadata.reply, (provider, model), &usage);
+        side_calls::add_cost(prompt_services, &mut metadata.reply, (provider, model), &usage);
     }
     trace.head.reply = metadata.reply.for_trace();
     // A reply that failed or was stopped changes no world; only its problems and runs are kept.

@@ -13,5 +13,8 @@ pub(super) mod hooks;
 pub(super) mod manifest_rules;
 pub(super) mod metrics;
 pub(super) mod rules_in_force;
+mod services;
 pub(super) mod summary_proposals;
 pub(super) mod violations;
+
+pub(crate) use services::RuleServices;

@@ -4,7 +4,7 @@ use clotho_core::ids::{NodeId, SessionId, UserId};
 use clotho_core::tree::{Kind, Node};
 use clotho_store::{ExpectedVersion, StoreError, StoreReader, StoredSession};
 
-use crate::turn::TurnServices;
+use crate::turn::storage::TreeStorage;
 
 /// Returns HEAD if only answer nodes lie between it and `node`, else `node`. So a write based on `node` goes below
 /// answers that its writer has not seen.
@@ -32,7 +32,7 @@ pub fn latest_after_answers(
 /// # Errors
 /// Returns an error if the database fails.
 pub async fn seen(
-    parts: &TurnServices,
+    storage: &TreeStorage,
     caller: UserId,
     session: SessionId,
     seen: Option<ExpectedVersion>,
@@ -42,7 +42,7 @@ pub async fn seen(
         Some(held) => latest_after_answers(reader, &held, leaf),
         None => Ok(leaf),
     };
-    Ok(Some(ExpectedVersion::Leaf(parts.store.read_inline(read).await?)))
+    Ok(Some(ExpectedVersion::Leaf(storage.store.read_inline(read).await?)))
 }
 
 fn is_answer(node: &Node) -> bool {

@@ -1,11 +1,9 @@
 //! Model calls that plugins ask for, and their answers.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Map;
-use tokio::sync::Semaphore;
 
 use clotho_compat::prompt::{OutgoingMessage, tags};
 use clotho_core::coded_message::RenderedMessage;
@@ -18,37 +16,24 @@ use clotho_plugin::{Hook, ModelCallAnswer, PluginModelCall};
 use clotho_store::{Actor, ExpectedVersion, NodeDraft, StoreError, StoreReader, StoredNode, WriteError};
 
 use super::call;
+use crate::turn::ask::PromptServices;
 use crate::turn::ask::prompt_bounds::{self, REPLY_LIMIT_KEYS};
 use crate::turn::ask::trace::BuiltPrompt;
 use crate::turn::machine::ReplyFailure;
 use crate::turn::models::{ModelSelection, ReplyWriter};
 use crate::turn::problem::ModelCallProblem;
+use crate::turn::rules::RuleServices;
 use crate::turn::rules::hooks::HookProposal;
+use crate::turn::running::MAX_PER_SESSION;
+use crate::turn::services::TurnServices;
 use crate::turn::snapshot::{self, SnapshotQuery, TurnSnapshot};
-use crate::turn::{TurnError, TurnServices, rules::rules_in_force, rules::summary_proposals};
+use crate::turn::storage::TreeStorage;
+use crate::turn::{TurnError, rules::rules_in_force, rules::summary_proposals};
 
-/// The number of concurrent calls of all sessions together.
-const MAX_CONCURRENT: usize = 4;
-/// The number of calls per session that may wait or run.
-const MAX_PER_SESSION: usize = 16;
 /// The number of attempts to write an answer node while HEAD moves.
 const MAX_ATTEMPTS: usize = 64;
 /// The length limit of an answer in characters; a longer one is cut.
 const MAX_ANSWER_BYTES: usize = 16 << 10;
-
-/// Makes the model calls of plugins.
-#[derive(Debug)]
-pub struct PluginModelCalls {
-    /// The number of waiting or running calls per session.
-    pending: Mutex<HashMap<SessionId, usize>>,
-    slots: Semaphore,
-}
-
-impl Default for PluginModelCalls {
-    fn default() -> Self {
-        Self { pending: Mutex::default(), slots: Semaphore::new(MAX_CONCURRENT) }
-    }
-}
 
 /// The message that asked.
 #[derive(Debug, Clone, Copy)]
@@ -61,63 +46,38 @@ struct AskOrigin {
 /// The answer with its metadata, or why there is none.
 type ModelAnswer = Result<(String, ReplyFacts), RenderedMessage>;
 
-impl PluginModelCalls {
-    /// Makes the calls that the plugins of a message asked for, one after the other. The message has been written
-    /// already.
-    pub fn spawn(
-        parts: &Arc<TurnServices>,
-        session: SessionId,
-        user: UserId,
-        node: NodeId,
-        asks: Vec<(String, PluginModelCall)>,
-    ) {
-        if asks.is_empty() {
-            return;
+/// Makes the calls that the plugins of a message asked for, one after the other. The message has been written
+/// already.
+pub fn spawn_asks(
+    parts: &Arc<TurnServices>,
+    session: SessionId,
+    user: UserId,
+    node: NodeId,
+    asks: Vec<(String, PluginModelCall)>,
+) {
+    if asks.is_empty() {
+        return;
+    }
+    let (parts, asker) = (Arc::clone(parts), AskOrigin { session, user, node });
+    let mut now = asks;
+    let late = parts.work.plugin_calls.reserve_slots(session, &mut now);
+    tokio::spawn(async move {
+        for (plugin, ask) in now {
+            run_ask(&parts, asker, &plugin, &ask).await;
+            parts.work.plugin_calls.release_slot(session);
         }
-        let (parts, asker) = (Arc::clone(parts), AskOrigin { session, user, node });
-        let mut now = asks;
-        let late = parts.plugin_calls.reserve_slots(session, &mut now);
-        tokio::spawn(async move {
-            for (plugin, ask) in now {
-                run_ask(&parts, asker, &plugin, &ask).await;
-                parts.plugin_calls.release_slot(session);
-            }
-            for (plugin, ask) in late {
-                let why = RenderedMessage::new(&ModelCallProblem::TooManyCalls { most: MAX_PER_SESSION });
-                deliver_answer(&parts, asker, &plugin, &ask, Err(why)).await;
-            }
-        });
-    }
-
-    /// Reserves a slot for each call while the session has room; removes and returns the others.
-    fn reserve_slots(
-        &self,
-        session: SessionId,
-        asks: &mut Vec<(String, PluginModelCall)>,
-    ) -> Vec<(String, PluginModelCall)> {
-        let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = waiting.entry(session).or_default();
-        let late = asks.split_off(asks.len().min(MAX_PER_SESSION.saturating_sub(*count)));
-        *count += asks.len();
-        late
-    }
-
-    fn release_slot(&self, session: SessionId) {
-        let mut waiting = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = waiting.get(&session).copied().unwrap_or_default().saturating_sub(1);
-        if left == 0 {
-            waiting.remove(&session);
-        } else {
-            waiting.insert(session, left);
+        for (plugin, ask) in late {
+            let why = RenderedMessage::new(&ModelCallProblem::TooManyCalls { most: MAX_PER_SESSION });
+            deliver_answer(&parts, asker, &plugin, &ask, Err(why)).await;
         }
-    }
+    });
 }
 
 /// Makes one call, and has the plugin read the answer.
 async fn run_ask(parts: &Arc<TurnServices>, asker: AskOrigin, plugin: &str, ask: &PluginModelCall) {
     let came = {
-        let Ok(_place) = parts.plugin_calls.slots.acquire().await else { return };
-        if parts.is_stopping.load(Ordering::SeqCst) {
+        let Ok(_place) = parts.work.plugin_calls.slots.acquire().await else { return };
+        if parts.work.is_stopping.load(Ordering::SeqCst) {
             return;
         }
         let AskOrigin { session, user, node } = asker;
@@ -125,10 +85,10 @@ async fn run_ask(parts: &Arc<TurnServices>, asker: AskOrigin, plugin: &str, ask:
             let Some(held) = reader.session(user, session)? else { return Ok(None) };
             Ok(reader.node(&held, node)?.map(|_| held.session))
         };
-        match parts.store.read::<_, StoreError, _>(read).await {
+        match parts.storage.store.read::<_, StoreError, _>(read).await {
             // The message is gone, so nobody needs an answer.
             Ok(None) => return,
-            Ok(Some(session)) => call_model(parts, &session, ask).await,
+            Ok(Some(session)) => call_model(&parts.storage, &parts.prompts, &session, ask).await,
             Err(error) => Err(error.to_string().into()),
         }
     };
@@ -140,12 +100,17 @@ async fn run_ask(parts: &Arc<TurnServices>, asker: AskOrigin, plugin: &str, ask:
 }
 
 /// Asks the model.
-async fn call_model(parts: &Arc<TurnServices>, session: &Session, ask: &PluginModelCall) -> ModelAnswer {
-    let choice = select_model(parts, session, ask)?;
+async fn call_model(
+    storage: &TreeStorage,
+    prompt_services: &PromptServices,
+    session: &Session,
+    ask: &PluginModelCall,
+) -> ModelAnswer {
+    let choice = select_model(prompt_services, session, ask)?;
     // The session's parameters apply only to its own model; the plugin sets the length of the answer.
     let mut params = if ask.model.is_none() { session.params.clone() } else { Map::new() };
     REPLY_LIMIT_KEYS.iter().for_each(|key| _ = params.shift_remove(*key));
-    let bounds = prompt_bounds::prompt_bounds(parts, &choice, &params);
+    let bounds = prompt_bounds::prompt_bounds(prompt_services, &choice, &params);
     let messages: Vec<OutgoingMessage> = ask.messages.iter().map(to_sent).collect();
     let needed: usize = messages.iter().map(|sent| bounds.measure.message(&sent.text)).sum();
     if needed > bounds.budget {
@@ -153,7 +118,7 @@ async fn call_model(parts: &Arc<TurnServices>, session: &Session, ask: &PluginMo
     }
     let reply = usize::try_from(ask.max_tokens).unwrap_or(usize::MAX).min(bounds.context_tokens.saturating_sub(needed));
     let made = BuiltPrompt { messages, reply, context_tokens: bounds.context_tokens, ..BuiltPrompt::default() };
-    let (content, facts) = call::ask(parts, &choice, &params, &made).await?;
+    let (content, facts) = call::ask(storage, prompt_services, &choice, &params, &made).await?;
     let content = tags::hide_for_reader(&content, &bounds.hide_tags).unwrap_or(content);
     let content = clotho_compat::prompt::recall::embed_prefix(content.trim(), MAX_ANSWER_BYTES).to_owned();
     if content.is_empty() {
@@ -163,13 +128,13 @@ async fn call_model(parts: &Arc<TurnServices>, session: &Session, ask: &PluginMo
 }
 
 fn select_model(
-    parts: &TurnServices,
+    prompt_services: &PromptServices,
     session: &Session,
     ask: &PluginModelCall,
 ) -> Result<ModelSelection, RenderedMessage> {
     let named = ask.model.as_ref().or(session.model.as_ref()).cloned();
-    let named = &named.unwrap_or_else(|| parts.models.default_name());
-    match parts.models.find(named) {
+    let named = &named.unwrap_or_else(|| prompt_services.models.default_name());
+    match prompt_services.models.find(named) {
         Ok(ReplyWriter::Model(choice)) => Ok(choice),
         Ok(ReplyWriter::Narrator(_)) => Err(RenderedMessage::new(&ModelCallProblem::NotAModel { name: named.clone() })),
         Err(error) => Err(RenderedMessage::new(&ReplyFailure::ModelUnusable { words: error.to_string() })),
@@ -200,16 +165,16 @@ async fn deliver_answer(
     ask: &PluginModelCall,
     came: ModelAnswer,
 ) {
-    let mut counting = parts.live.watch_count();
+    let mut counting = parts.work.live.watch_count();
     let mut tries = 0;
     while tries < MAX_ATTEMPTS {
-        if parts.is_stopping.load(Ordering::SeqCst) {
+        if parts.work.is_stopping.load(Ordering::SeqCst) {
             return;
         }
         // Find the place, and wait while a reply is generated there.
         counting.borrow_and_update();
-        let look = SnapshotQuery::at_node(parts, asker.user, asker.session, asker.node);
-        let written = match parts.store.read(move |reader| answer_target(reader, &look)).await {
+        let look = SnapshotQuery::at_node(&parts.rules, asker.user, asker.session, asker.node);
+        let written = match parts.storage.store.read(move |reader| answer_target(reader, &look)).await {
             Ok(AnswerTarget::Gone) => return,
             Ok(AnswerTarget::Busy) => {
                 if counting.changed().await.is_err() {
@@ -218,7 +183,7 @@ async fn deliver_answer(
                 continue;
             }
             Ok(AnswerTarget::Ready(scene, turn)) => {
-                write_answer(parts, asker, (&scene, turn), plugin, ask, &came).await
+                write_answer(&parts.storage, &parts.rules, asker, (&scene, turn), plugin, ask, &came).await
             }
             Err(error) => Err(error),
         };
@@ -272,16 +237,17 @@ fn answer_target(reader: &mut StoreReader<'_>, look: &SnapshotQuery) -> Result<A
 
 /// Runs `on_answer` at a snapshot and writes the answer node below it.
 async fn write_answer(
-    parts: &Arc<TurnServices>,
+    storage: &TreeStorage,
+    rule_services: &RuleServices,
     asker: AskOrigin,
     (scene, asked_at): (&TurnSnapshot, u64),
     plugin: &str,
     ask: &PluginModelCall,
     came: &ModelAnswer,
 ) -> Result<(), TurnError> {
-    let now = parts.clock.now();
+    let now = storage.clock.now();
     let mut draft =
-        NodeDraft::new(NodeId::new(parts.ids.next(now)), Role::System, Kind::Change, parts.ids.next_seed(), now);
+        NodeDraft::new(NodeId::new(storage.ids.next(now)), Role::System, Kind::Change, storage.ids.next_seed(), now);
     let answered = ModelCallAnswer {
         name: ask.name.clone(),
         text: came.as_ref().map(|(text, _)| text.clone()).unwrap_or_default(),
@@ -297,7 +263,7 @@ async fn write_answer(
     // The plugin was turned off meanwhile, so nothing reads the answer.
     let player = player.ok_or(TreeError::NotFound("the plugin, in force there"))?;
     let mut proposal = HookProposal::starting_at(Arc::clone(&stage.world));
-    parts.hooks.one(Hook::OnAnswer, &stage, &player, &mut proposal).await;
+    rule_services.hooks.one(Hook::OnAnswer, &stage, &player, &mut proposal).await;
     draft.delta = proposal.delta;
     draft.delta.problems.extend(rules_in_force::changed_plugins(&scene.rules.plugins, &scene.catalogue));
     // Record the call and write the node.
@@ -313,11 +279,11 @@ async fn write_answer(
     let head = scene.session().head;
     let actor = Actor { user: asker.user, at: now, expected_leaf: Some(ExpectedVersion::Leaf(head)) };
     let (session, parent) = (asker.session, scene.at.node.id);
-    let summaries = summary_proposals::all(parts, proposal.summaries);
+    let summaries = summary_proposals::all(storage, proposal.summaries);
     let write = move |tx: &mut clotho_store::Tx<'_>| {
         tx.change(&actor, session, parent, &draft, OperationKind::Answer)?;
         summaries.iter().try_for_each(|one| tx.propose_summary(session, draft.id, one).map(drop))?;
         Ok::<_, WriteError>(())
     };
-    Ok(parts.store.write(write).await?)
+    Ok(storage.store.write(write).await?)
 }

@@ -20,7 +20,7 @@ mod value_commands;
 mod values;
 
 pub use answer_nodes::{latest_after_answers, seen};
-pub use asks::PluginModelCalls;
+pub use asks::spawn_asks;
 pub use call::{add_cost, ask};
 pub use value_commands::keep;
 pub use values::{ValuesModelResult, request_values, with_values};

@@ -13,13 +13,15 @@ use clotho_core::world::World;
 use clotho_plugin::mvu;
 
 use super::call;
+use crate::turn::ask::PromptServices;
 use crate::turn::ask::prompt_bounds;
 use crate::turn::ask::trace::BuiltPrompt;
 use crate::turn::machine::ReplyFailure;
 use crate::turn::models::ReplyWriter;
 use crate::turn::problem::{ModelCallProblem, TurnProblem};
+use crate::turn::rules::rules_in_force;
 use crate::turn::snapshot::TurnSnapshot;
-use crate::turn::{TurnServices, rules::rules_in_force};
+use crate::turn::storage::TreeStorage;
 
 /// The token limit of its answer.
 const TOKENS: usize = 1_024;
@@ -61,13 +63,14 @@ impl ValuesModelResult {
 /// Asks a session's values model what a reply changes. A failure affects neither the reply nor the next one, and does
 /// not count against the provider.
 pub async fn request_values(
-    parts: &Arc<TurnServices>,
+    storage: &TreeStorage,
+    prompt_services: &PromptServices,
     scene: &TurnSnapshot,
     (rules, world): (&[String], &World),
     model: &str,
     reply: &str,
 ) -> ValuesModelResult {
-    let choice = match parts.models.find(model) {
+    let choice = match prompt_services.models.find(model) {
         Ok(ReplyWriter::Model(choice)) => choice,
         Ok(ReplyWriter::Narrator(_)) => {
             let problem = ModelCallProblem::NotAModel { name: model.to_owned() };
@@ -82,13 +85,13 @@ pub async fn request_values(
         return ValuesModelResult::failure(model, &RenderedMessage::new(&ModelCallProblem::NoValues {}));
     };
     let params = Map::new();
-    let bounds = prompt_bounds::prompt_bounds(parts, &choice, &params);
+    let bounds = prompt_bounds::prompt_bounds(prompt_services, &choice, &params);
     let messages = values_messages(rules, &told, &last_lines(scene, reply, &bounds.hide_tags));
     let asked =
         messages.iter().map(|sent: &OutgoingMessage| json!({"role": sent.role.word(), "content": sent.text})).collect();
     let reply = TOKENS.min(bounds.context_tokens / 2);
     let made = BuiltPrompt { messages, reply, context_tokens: bounds.context_tokens, ..BuiltPrompt::default() };
-    let kept = match call::ask(parts, &choice, &params, &made).await {
+    let kept = match call::ask(storage, prompt_services, &choice, &params, &made).await {
         Ok((content, told)) => read_answer(model, &tags::heard(Role::Assistant, &content, &bounds.hide_tags), told),
         Err(error) => ValuesModelResult::failure(model, &error),
     };

@@ -17,14 +17,19 @@ use clotho_plugin::{Hook, InitVarText};
 use clotho_store::{ActiveRules, Actor, ExpectedVersion, IdempotencyClaim, NodeDraft, RulesStart, StoreReader, Tx};
 
 use super::initial_values::{self, InitialValueScope};
+use crate::turn::ask::PromptServices;
+use crate::turn::rules::RuleServices;
 use crate::turn::rules::hooks::{ActivePlugin, HookProposal};
 use crate::turn::rules::rules_in_force::{self, WantedRules};
+use crate::turn::services::TurnServices;
 use crate::turn::snapshot::{self, SnapshotQuery, TurnSnapshot};
-use crate::turn::{PluginChoice, TurnError, TurnReceipt, TurnServices, ask::macro_context, cast, rules::commands};
+use crate::turn::storage::TreeStorage;
+use crate::turn::{PluginChoice, TurnError, TurnReceipt, ask::macro_context, cast, rules::commands};
 
 /// Writes a manual change of the world.
 pub async fn change(
-    parts: &Arc<TurnServices>,
+    storage: &TreeStorage,
+    rule_services: &RuleServices,
     caller: UserId,
     session: SessionId,
     node: NodeId,
@@ -32,12 +37,12 @@ pub async fn change(
     expected_leaf: Option<ExpectedVersion>,
 ) -> Result<TurnReceipt, TurnError> {
     check_manual_operations(&operations)?;
-    let look = SnapshotQuery::at_node(parts, caller, session, node);
-    let scene = parts.store.read(move |reader| snapshot::read(reader, &look)).await?;
+    let look = SnapshotQuery::at_node(rule_services, caller, session, node);
+    let scene = storage.store.read(move |reader| snapshot::read(reader, &look)).await?;
     edit::check_parent(&scene.at.node)?;
-    let now = parts.clock.now();
+    let now = storage.clock.now();
     let mut draft =
-        NodeDraft::new(NodeId::new(parts.ids.next(now)), Role::System, Kind::Change, parts.ids.next_seed(), now);
+        NodeDraft::new(NodeId::new(storage.ids.next(now)), Role::System, Kind::Change, storage.ids.next_seed(), now);
     draft.author = Some(caller);
     draft.delta.operations = operations;
     let mut world = (*scene.world).clone();
@@ -55,7 +60,7 @@ pub async fn change(
         tx.record_claim(claim.as_ref(), &made)?;
         Ok(made)
     };
-    Ok(parts.store.write(write).await?)
+    Ok(storage.store.write(write).await?)
 }
 
 /// Checks the operations: only variables can be changed manually (`docs/domain.md` 3.3).
@@ -78,25 +83,25 @@ pub async fn set_plugins(
     session: SessionId,
     plugins: Vec<PluginChoice>,
 ) -> Result<PluginsUpdate, TurnError> {
-    let held = parts.store.read(move |reader| reader.session(caller, session)).await?;
+    let held = parts.storage.store.read(move |reader| reader.session(caller, session)).await?;
     let held = held.ok_or(TreeError::NotFound("the session"))?;
-    let model = &held.session.model.clone().unwrap_or_else(|| parts.models.default_name());
+    let model = &held.session.model.clone().unwrap_or_else(|| parts.prompts.models.default_name());
     let unsaid: Vec<String> =
         plugins.iter().filter(|choice| choice.refused.is_none()).map(|choice| choice.id.clone()).collect();
-    let mut plugins = super::new_session::plugin_settings(parts, plugins, model)?;
+    let mut plugins = super::new_session::plugin_settings(&parts.rules, plugins, model)?;
     keep_refused_permissions(&mut plugins, &unsaid, &held.session.plugins);
-    parts.hooks.reset_violations(session);
-    let now = parts.clock.now();
-    let look = SnapshotQuery::at_node(parts, caller, session, held.session.head);
+    parts.rules.hooks.reset_violations(session);
+    let now = parts.storage.clock.now();
+    let look = SnapshotQuery::at_node(&parts.rules, caller, session, held.session.head);
     let read = move |reader: &mut StoreReader<'_>| {
         let scene = snapshot::read(reader, &look)?;
         let is_answered = reader.has_pending_reply(&scene.at)?;
         Ok::<_, TurnError>((scene, is_answered))
     };
-    let (mut scene, is_answered) = parts.store.read(read).await?;
+    let (mut scene, is_answered) = parts.storage.store.read(read).await?;
     scene.stored.session.plugins.clone_from(&plugins);
     let crossing = if is_answered { RulesChange::None } else { find_rules_change(parts, caller, &scene, now).await? };
-    let warnings = commands::duplicate_command_warnings(&plugins, &parts.catalogue.now());
+    let warnings = commands::duplicate_command_warnings(&plugins, &parts.rules.catalogue.now());
     let actor = Actor { user: caller, at: now, expected_leaf: None };
     let head = scene.at.node.id;
     let write = move |tx: &mut Tx<'_>| {
@@ -107,7 +112,7 @@ pub async fn set_plugins(
         };
         tx.set_plugins(&actor, session, &plugins, head, beginning)
     };
-    Ok(PluginsUpdate { op: parts.store.write(write).await?, warnings })
+    Ok(PluginsUpdate { op: parts.storage.store.write(write).await?, warnings })
 }
 
 /// Restores the refused permissions of choices that do not list any.
@@ -151,9 +156,10 @@ pub async fn find_rules_change(
     let (held, at, rules) = (scene.stored.clone(), scene.at.clone(), Arc::clone(&wanted.rules));
     let look = SnapshotQuery {
         user_persona: Some(scene.user_persona.clone()),
-        ..SnapshotQuery::at_node(parts, caller, held.session.id, at.node.id)
+        ..SnapshotQuery::at_node(&parts.rules, caller, held.session.id, at.node.id)
     };
     let there = parts
+        .storage
         .store
         .read(move |reader| match reader.find_rules_change(&held, &at, &rules)? {
             Some(bridge) => snapshot::read(reader, &SnapshotQuery { node: bridge.node.id, ..look }).map(Some),
@@ -195,8 +201,8 @@ async fn rules_change_draft(
     below: Option<&NodeDraft>,
     now: Time,
 ) -> NodeDraft {
-    let id = NodeId::new(parts.ids.next(now));
-    let mut draft = NodeDraft::new(id, Role::System, Kind::Change, parts.ids.next_seed(), now);
+    let id = NodeId::new(parts.storage.ids.next(now));
+    let mut draft = NodeDraft::new(id, Role::System, Kind::Change, parts.storage.ids.next_seed(), now);
     let in_force = ActiveRules { plugins: Vec::new(), rules: wanted.rules.rules.clone() };
     let mut stage = scene.stage(&in_force, scene.next(id, now, below.is_some()), draft.dice_seed);
     if let Some(message) = below {
@@ -205,13 +211,13 @@ async fn rules_change_draft(
     }
     let mut so_far = HookProposal::starting_at(Arc::clone(&stage.world));
     so_far.apply_first(wanted.init_in(&stage.world), &stage.rules);
-    parts.hooks.reset_changed_plugins(stage.session, &scene.rules.plugins, &wanted.rules.plugins);
+    parts.rules.hooks.reset_changed_plugins(stage.session, &scene.rules.plugins, &wanted.rules.plugins);
     stage.plugins = std::mem::take(&mut wanted.to_init);
-    stage.initial_values = initial_values(parts, scene, &stage.plugins, now).await;
+    stage.initial_values = initial_values(&parts.storage, &parts.prompts, scene, &stage.plugins, now).await;
     let unread = initial_values::unreadable_values(&stage.plugins, &stage.initial_values, "");
-    let begun = parts.hooks.run(Hook::Init, &stage, so_far).await;
+    let begun = parts.rules.hooks.run(Hook::Init, &stage, so_far).await;
     stage.plugins.clone_from(&wanted.to_migrate);
-    draft.delta = parts.hooks.run(Hook::Migrate, &stage, begun).await.delta;
+    draft.delta = parts.rules.hooks.run(Hook::Migrate, &stage, begun).await.delta;
     let (rules, problems) = wanted.after(&draft.delta);
     draft.delta.problems.extend(unread);
     draft.delta.problems.extend(problems);
@@ -221,7 +227,8 @@ async fn rules_change_draft(
 
 /// Reads the initial values in the lorebooks of the session, if a new plugin has `init`.
 async fn initial_values(
-    parts: &Arc<TurnServices>,
+    storage: &TreeStorage,
+    prompt_services: &PromptServices,
     scene: &TurnSnapshot,
     beginning: &[ActivePlugin],
     now: Time,
@@ -229,8 +236,9 @@ async fn initial_values(
     if !beginning.iter().any(|player| player.plugin.has(Hook::Init)) {
         return Arc::from([]);
     }
-    let (session, persona, inside) = (scene.session().clone(), scene.user_persona.persona, Arc::clone(parts));
-    let found = parts.store.read(move |reader| {
+    let (session, persona, inside) =
+        (scene.session().clone(), scene.user_persona.persona, Arc::clone(&prompt_services.lorebook_cache));
+    let found = storage.store.read(move |reader| {
         let mut cards = Vec::new();
         for card in &session.cards {
             let now = reader.character(session.owner, card.id)?.map(|character| character.card);
@@ -241,7 +249,7 @@ async fn initial_values(
         let persona = persona.or(session.persona.as_ref().map(|persona| persona.id));
         let whose = InitialValueScope { owner: session.owner, characters: &cards, persona, session: Some(session.id) };
         Ok::<_, TurnError>((
-            initial_values::read_initial_values(reader, &whose, &inside.lorebook_cache)?,
+            initial_values::read_initial_values(reader, &whose, &inside)?,
             macro_context::globals(reader, session.owner)?,
         ))
     });

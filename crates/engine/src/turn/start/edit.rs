@@ -2,32 +2,35 @@
 //! read the text under the rules that the session wants now, whose change node is between message and reply. A version
 //! that only replaces the old one keeps the rules in force there.
 
+use std::sync::Arc;
+
 use clotho_core::ids::{NodeId, SessionId, UserId};
 use clotho_core::oplog::OperationKind;
 use clotho_core::tree::Role;
 use clotho_core::tree::edit::{self, TreeError};
 use clotho_store::{MessageWrite, NodeDraft};
 
-use super::GenerateOptions;
 use super::change;
 use super::input::{self, InputHookResult};
+use super::replies::{self, GenerateOptions};
 use crate::turn::cast::UserPersona;
 use crate::turn::rules::rules_in_force;
+use crate::turn::services::TurnServices;
 use crate::turn::snapshot::{self, SnapshotQuery};
-use crate::turn::{EditSpec, GenerationSpec, TurnEngine, TurnError, TurnReceipt};
+use crate::turn::{EditSpec, GenerationSpec, TurnError, TurnReceipt};
 
 /// Writes an edited version of a message as its sibling.
 pub async fn edit(
-    turns: &TurnEngine,
+    parts: &Arc<TurnServices>,
     caller: UserId,
     session: SessionId,
     node: NodeId,
     asked: EditSpec,
 ) -> Result<TurnReceipt, TurnError> {
-    let parts = &turns.services;
     // Read the old version and the snapshot at its parent.
-    let look = SnapshotQuery::at_node(parts, caller, session, node);
+    let look = SnapshotQuery::at_node(&parts.rules, caller, session, node);
     let (old, mut scene, before) = parts
+        .storage
         .store
         .read(move |reader| {
             let held = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
@@ -41,14 +44,14 @@ pub async fn edit(
         })
         .await?;
     // Check the request.
-    super::stale(&scene.stored, asked.expected_leaf)?;
+    replies::stale(&scene.stored, asked.expected_leaf)?;
     let fits = edit::edit_requests_reply(&old, asked.move_children).then(GenerationSpec::default);
     let generate = asked.generate.unwrap_or(fits);
     edit::check_editable(&old, asked.move_children, generate.is_some())?;
-    super::check_content_length(parts, scene.session(), generate.as_ref(), &asked.content)?;
+    replies::check_content_length(&parts.prompts, scene.session(), generate.as_ref(), &asked.content)?;
     // Build the new version.
-    let now = parts.clock.now();
-    let mut draft = NodeDraft::new(NodeId::new(parts.ids.next(now)), old.role, old.kind, old.dice_seed, now);
+    let now = parts.storage.clock.now();
+    let mut draft = NodeDraft::new(NodeId::new(parts.storage.ids.next(now)), old.role, old.kind, old.dice_seed, now);
     (draft.author, draft.persona, draft.character) = (Some(caller), old.persona, old.character);
     (draft.name, draft.content) = (old.name.clone(), asked.content);
     draft.metadata.edited_from = Some(old.id);
@@ -59,7 +62,7 @@ pub async fn edit(
     // Only an edit with a reply begins a turn with the wanted rules.
     let mut bridge =
         if generate.is_some() { change::rules_change_below(parts, &mut scene, &draft, now).await } else { None };
-    let input = input::read(parts, &scene, &mut draft, Some(&before)).await?;
+    let input = input::read(&parts.rules, &scene, &mut draft, Some(&before)).await?;
     if let Some(bridge) = &mut bridge {
         // These operations fold under the new rules, which start below the message.
         bridge.delta.operations.append(&mut draft.delta.operations);
@@ -76,7 +79,7 @@ pub async fn edit(
         ..GenerateOptions::default()
     };
     draft.delta.problems.extend(rules_in_force::changed_plugins(&scene.rules.plugins, &scene.catalogue));
-    let replies = super::replies(parts, &scene.stored.session, caller, &scene.cast.character, &wish, now)?;
+    let replies = replies::replies(parts, &scene.stored.session, caller, &scene.cast.character, &wish, now)?;
     let message = MessageWrite {
         session,
         parent: scene.at.node.id,
@@ -87,8 +90,8 @@ pub async fn edit(
         move_head: asked.move_head,
         kind: OperationKind::Edit,
     };
-    let actor = super::actor(caller, now, asked.expected_leaf);
-    let started = super::commit_message(turns, actor, message, scene.session(), wish).await?;
+    let actor = replies::actor(caller, now, asked.expected_leaf);
+    let started = replies::commit_message(parts, actor, message, scene.session(), wish).await?;
     // Only another request's change node makes this `None`, which cannot happen for an edit.
     started.ok_or(TurnError::Stopped)
 }

@@ -8,9 +8,10 @@ use clotho_plugin::manifest_rules::ManifestRule;
 use clotho_plugin::{Hook, HookAnswer, LoadedPlugin, PluginModelCall, Roll, SlashCommand, SummaryProposal};
 use clotho_store::NodeDraft;
 
+use crate::turn::rules::RuleServices;
 use crate::turn::rules::hooks::{self, ActivePlugin, HookContext, HookProposal, in_order};
 use crate::turn::snapshot::TurnSnapshot;
-use crate::turn::{TurnError, TurnServices, side_calls};
+use crate::turn::{TurnError, side_calls};
 
 /// The result of the input hooks.
 #[derive(Debug, Default)]
@@ -45,7 +46,7 @@ pub struct PluginReply {
 /// # Errors
 /// Returns an error if a plugin refuses the text.
 pub async fn read(
-    parts: &TurnServices,
+    rule_services: &RuleServices,
     scene: &TurnSnapshot,
     draft: &mut NodeDraft,
     before: Option<&Delta>,
@@ -54,16 +55,16 @@ pub async fn read(
         return Ok(InputHookResult::default());
     }
     if draft.role == Role::Assistant {
-        let HookProposal { delta, asks, summaries, .. } = run_on_reply(parts, scene, draft, before).await;
+        let HookProposal { delta, asks, summaries, .. } = run_on_reply(rule_services, scene, draft, before).await;
         draft.delta = delta;
         return Ok(InputHookResult { asks, summaries, ..InputHookResult::default() });
     }
-    run_on_input(parts, scene, draft, before.map(hooks::recorded_rolls).unwrap_or_default()).await
+    run_on_input(rule_services, scene, draft, before.map(hooks::recorded_rolls).unwrap_or_default()).await
 }
 
 /// Runs `on_input` of every plugin in order. Each sees the text as earlier ones changed it; a refusal ends the input.
 async fn run_on_input(
-    parts: &TurnServices,
+    rule_services: &RuleServices,
     scene: &TurnSnapshot,
     draft: &mut NodeDraft,
     recorded: Arc<[Roll]>,
@@ -73,12 +74,12 @@ async fn run_on_input(
     stage.role = draft.role.word();
     stage.recorded = recorded;
     let original = draft.content.clone();
-    let mut heard = run_input_hooks(parts, scene, &mut stage, &original).await?;
+    let mut heard = run_input_hooks(rule_services, scene, &mut stage, &original).await?;
     // Only now is it known that the text is a command, but rules that count turns have run already: run everything
     // again.
     if !heard.command_plugins.is_empty() && has_turn_rules(&stage.plugins) {
         stage.is_command_only = true;
-        heard = run_input_hooks(parts, scene, &mut stage, &original).await?;
+        heard = run_input_hooks(rule_services, scene, &mut stage, &original).await?;
     }
     let InputHookRun { text, mut input, mut proposal, command_plugins: aside } = heard;
     hooks::mark_command_only(&mut proposal.delta, &aside);
@@ -102,7 +103,7 @@ struct InputHookRun {
 }
 
 async fn run_input_hooks(
-    parts: &TurnServices,
+    rule_services: &RuleServices,
     scene: &TurnSnapshot,
     stage: &mut HookContext,
     original: &str,
@@ -118,7 +119,7 @@ async fn run_input_hooks(
     for player in in_order(&stage.plugins) {
         check_length(&player.plugin, text)?;
         stage.text = Arc::from(text.as_str());
-        parts.hooks.one(Hook::OnInput, stage, &player, proposal).await;
+        rule_services.hooks.one(Hook::OnInput, stage, &player, proposal).await;
         for (plugin, answer) in std::mem::take(&mut proposal.answers) {
             match answer {
                 HookAnswer::Refused(message) => return Err(TurnError::InputRefused { plugin, message }),
@@ -132,7 +133,7 @@ async fn run_input_hooks(
                 _ => {}
             }
         }
-        parts.hooks.run_manifest_rules(Hook::OnInput, stage, &player, proposal).await;
+        rule_services.hooks.run_manifest_rules(Hook::OnInput, stage, &player, proposal).await;
     }
     Ok(heard)
 }
@@ -159,15 +160,14 @@ fn check_length(plugin: &LoadedPlugin, content: &str) -> Result<(), TurnError> {
 /// Runs the rules on a reply that a person wrote, as on a model's. An edited reply keeps what its narrator did, and
 /// reuses the rolls of the old version (`docs/modders.md`).
 async fn run_on_reply(
-    parts: &TurnServices,
+    rule_services: &RuleServices,
     scene: &TurnSnapshot,
     draft: &NodeDraft,
     before: Option<&Delta>,
 ) -> HookProposal {
     let facts = scene.next(draft.id, draft.created, false);
     let mut stage = scene.stage(&scene.rules, facts, draft.dice_seed);
-    stage.text =
-        side_calls::with_values(&parts.config.generation.hide_tags, Role::Assistant, &draft.content, &draft.metadata);
+    stage.text = side_calls::with_values(&rule_services.hide_tags, Role::Assistant, &draft.content, &draft.metadata);
     stage.role = Role::Assistant.word();
     stage.recorded = before.map(hooks::recorded_rolls).unwrap_or_default();
     let mut proposal =
@@ -175,8 +175,8 @@ async fn run_on_reply(
     side_calls::keep(&stage, &draft.metadata, &mut proposal);
     for player in in_order(&stage.plugins) {
         let hook = if before.is_some() && player.plugin.has(Hook::OnEdit) { Hook::OnEdit } else { Hook::OnReply };
-        parts.hooks.one(hook, &stage, &player, &mut proposal).await;
-        parts.hooks.run_manifest_rules(Hook::OnReply, &stage, &player, &mut proposal).await;
+        rule_services.hooks.one(hook, &stage, &player, &mut proposal).await;
+        rule_services.hooks.run_manifest_rules(Hook::OnReply, &stage, &player, &mut proposal).await;
     }
     proposal
 }

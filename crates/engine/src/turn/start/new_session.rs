@@ -16,10 +16,12 @@ use clotho_plugin::{Catalogue, DiceSeeds, Hook, HookNodeInfo, InitVarText};
 use clotho_store::{ActiveRules, CharacterCard, IdempotencyClaim, NodeDraft, PersonaCard};
 
 use super::initial_values::{self, InitialValueScope};
+use crate::turn::ask::PromptServices;
+use crate::turn::rules::RuleServices;
 use crate::turn::rules::hooks::{HookContext, HookProposal};
-use crate::turn::{
-    PluginChoice, SessionSpec, TurnError, TurnServices, ask::macro_context, cast, rules::rules_in_force,
-};
+use crate::turn::services::TurnServices;
+use crate::turn::storage::TreeStorage;
+use crate::turn::{PluginChoice, SessionSpec, TurnError, ask::macro_context, cast, rules::rules_in_force};
 
 /// The plugin that keeps values in the MVU format.
 const MVU_PLUGIN: &str = "mvu";
@@ -32,31 +34,36 @@ pub async fn begin(parts: &Arc<TurnServices>, caller: UserId, new: SessionSpec) 
         return Err(TurnError::Invalid { field: "mode", message });
     }
     // Read the cards and resolve model and plugins.
-    let SessionCards { characters, persona, globals, initial_values: starts } = read_cards(parts, caller, &new).await?;
+    let SessionCards { characters, persona, globals, initial_values: starts } =
+        read_cards(&parts.storage, &parts.prompts, caller, &new).await?;
     let first = characters.first().ok_or_else(|| TurnError::Invalid {
         field: "characterIds",
         message: "a session needs at least one character".into(),
     })?;
-    let now = parts.clock.now();
+    let now = parts.storage.clock.now();
     if let Some(model) = &new.model {
-        parts.models.find(model).map_err(|error| TurnError::Invalid { field: "model", message: error.to_string() })?;
+        parts
+            .prompts
+            .models
+            .find(model)
+            .map_err(|error| TurnError::Invalid { field: "model", message: error.to_string() })?;
     }
-    let suggested = CardSuggestions::from_card(&first.card, &starts, parts);
+    let suggested = CardSuggestions::from_card(&first.card, &starts, &parts.rules, &parts.prompts);
     let model = new.model.clone().or(suggested.model);
-    let narrator = &model.clone().unwrap_or_else(|| parts.models.default_name());
-    let plugins = plugin_settings(parts, new.plugins.clone().unwrap_or(suggested.plugins), narrator)?;
+    let narrator = &model.clone().unwrap_or_else(|| parts.prompts.models.default_name());
+    let plugins = plugin_settings(&parts.rules, new.plugins.clone().unwrap_or(suggested.plugins), narrator)?;
     // Build the session.
     let empty = Map::new();
     let own = persona.as_ref().map_or(&empty, |persona| &persona.card);
     let cast = cast::cast_of_cards(&first.card, own);
     let session = Session {
-        id: SessionId::new(parts.ids.next(now)),
+        id: SessionId::new(parts.storage.ids.next(now)),
         owner: caller,
         title: new.title.clone().unwrap_or_else(|| cast.character.clone()),
         cards: Vec::new(),
         persona: None,
-        root: NodeId::new(parts.ids.next(now)),
-        head: NodeId::new(parts.ids.next(now)),
+        root: NodeId::new(parts.storage.ids.next(now)),
+        head: NodeId::new(parts.storage.ids.next(now)),
         op: 0,
         head_op: 0,
         mode,
@@ -69,7 +76,7 @@ pub async fn begin(parts: &Arc<TurnServices>, caller: UserId, new: SessionSpec) 
         recall: RecallSettings::default(),
         note: None,
         plugins,
-        seed: parts.ids.next_seed(),
+        seed: parts.storage.ids.next_seed(),
         edits: 0,
         created: now,
         updated: now,
@@ -80,17 +87,18 @@ pub async fn begin(parts: &Arc<TurnServices>, caller: UserId, new: SessionSpec) 
         InitVarText { text, ..start }
     });
     let starts: Arc<[InitVarText]> = starts.collect();
-    let (mut root, mut stage) = root_draft(parts, &session, &cast, Arc::clone(&starts), now).await;
-    let mut greetings = greetings(parts, &characters, own, &globals, &stage.world, now);
+    let (mut root, mut stage) =
+        root_draft(&parts.storage, &parts.rules, &session, &cast, Arc::clone(&starts), now).await;
+    let mut greetings = greetings(&parts.storage, &characters, own, &globals, &stage.world, now);
     if greetings.is_empty() {
         root.delta.problems.extend(initial_values::unreadable_values(&stage.plugins, &starts, ""));
     }
     for greeting in &mut greetings {
-        run_greeting_hooks(parts, &mut stage, greeting).await;
+        run_greeting_hooks(&parts.rules, &mut stage, greeting).await;
         // The root is never shown, so report unreadable initial values at the greetings.
         greeting.delta.problems.extend(initial_values::unreadable_values(&stage.plugins, &starts, &greeting.content));
     }
-    write_session(parts, session, characters, persona, root, greetings, now).await
+    write_session(&parts.storage, session, characters, persona, root, greetings, now).await
 }
 
 /// The cards and values from which a session is created.
@@ -103,9 +111,15 @@ struct SessionCards {
     initial_values: Vec<InitVarText>,
 }
 
-async fn read_cards(parts: &Arc<TurnServices>, caller: UserId, new: &SessionSpec) -> Result<SessionCards, TurnError> {
-    let (ids, persona, inside) = (new.character_ids.clone(), new.persona_id, Arc::clone(parts));
-    parts
+async fn read_cards(
+    storage: &TreeStorage,
+    prompt_services: &PromptServices,
+    caller: UserId,
+    new: &SessionSpec,
+) -> Result<SessionCards, TurnError> {
+    let (ids, persona, inside) =
+        (new.character_ids.clone(), new.persona_id, Arc::clone(&prompt_services.lorebook_cache));
+    storage
         .store
         .read(move |reader| {
             let mut characters = Vec::new();
@@ -119,7 +133,7 @@ async fn read_cards(parts: &Arc<TurnServices>, caller: UserId, new: &SessionSpec
             let own: Vec<_> = characters.iter().map(|character| (character.id, &character.card)).collect();
             let persona_id = persona.as_ref().map(|persona| persona.id);
             let whose = InitialValueScope { owner: caller, characters: &own, persona: persona_id, session: None };
-            let starts = initial_values::read_initial_values(reader, &whose, &inside.lorebook_cache)?;
+            let starts = initial_values::read_initial_values(reader, &whose, &inside)?;
             Ok(SessionCards {
                 characters,
                 persona,
@@ -139,12 +153,17 @@ struct CardSuggestions {
 }
 
 impl CardSuggestions {
-    fn from_card(card: &Map<String, Value>, starts: &[InitVarText], parts: &TurnServices) -> Self {
+    fn from_card(
+        card: &Map<String, Value>,
+        starts: &[InitVarText],
+        rule_services: &RuleServices,
+        prompt_services: &PromptServices,
+    ) -> Self {
         let clotho = card.get("metadata").and_then(|metadata| metadata.get("clotho"));
         let model = clotho.and_then(|c| c.get("model")).and_then(Value::as_str);
-        let model = model.filter(|model| parts.models.find(model).is_ok()).map(str::to_owned);
+        let model = model.filter(|model| prompt_services.models.find(model).is_ok()).map(str::to_owned);
         let plugins = clotho.and_then(|c| c.get("plugins")).and_then(Value::as_array);
-        let catalogue = parts.catalogue.now();
+        let catalogue = rule_services.catalogue.now();
         if plugins.is_none() && model.is_none() && !starts.is_empty() && catalogue.get(MVU_PLUGIN).is_some() {
             return Self { model, plugins: vec![PluginChoice::enable(MVU_PLUGIN, Map::new())] };
         }
@@ -161,11 +180,11 @@ impl CardSuggestions {
 /// Checks plugin choices: each plugin can run, its settings and grants are valid, and none conflict. A narrator plugin
 /// is always enabled in its own session.
 pub fn plugin_settings(
-    parts: &TurnServices,
+    rule_services: &RuleServices,
     mut plugins: Vec<PluginChoice>,
     model: &str,
 ) -> Result<Vec<PluginSetting>, TurnError> {
-    let catalogue = parts.catalogue.now();
+    let catalogue = rule_services.catalogue.now();
     let narrator = model.strip_prefix("plugin:").filter(|id| catalogue.get(id).is_some());
     if let Some(id) = narrator.filter(|id| !plugins.iter().any(|plugin| plugin.id == *id)) {
         plugins.insert(0, PluginChoice::enable(id, Map::new()));
@@ -225,14 +244,16 @@ fn check_plugins_compatible(catalogue: &Catalogue, plugins: &[PluginSetting]) ->
 
 /// Builds the root: it records the first rules in force and what their `init` does.
 async fn root_draft(
-    parts: &Arc<TurnServices>,
+    storage: &TreeStorage,
+    rule_services: &RuleServices,
     session: &Session,
     cast: &PromptCast,
     starts: Arc<[InitVarText]>,
     now: Time,
 ) -> (NodeDraft, HookContext) {
-    let mut root = NodeDraft::new(session.root, Role::System, Kind::Root, parts.ids.next_seed(), now);
-    let mut wanted = rules_in_force::wanted_rules(&session.plugins, &ActiveRules::default(), &parts.catalogue.now());
+    let mut root = NodeDraft::new(session.root, Role::System, Kind::Root, storage.ids.next_seed(), now);
+    let mut wanted =
+        rules_in_force::wanted_rules(&session.plugins, &ActiveRules::default(), &rule_services.catalogue.now());
     let first = wanted.as_mut().map(|wanted| wanted.init_in(&World::default())).unwrap_or_default();
     let (players, rules) = match &wanted {
         Some(wanted) => (wanted.to_init.clone(), Arc::new(wanted.rules.rules.clone())),
@@ -261,7 +282,7 @@ async fn root_draft(
     // Run `init` on top of the schema defaults.
     let mut so_far = HookProposal::default();
     so_far.apply_first(first, &stage.rules);
-    let proposal = parts.hooks.run(Hook::Init, &stage, so_far).await;
+    let proposal = rule_services.hooks.run(Hook::Init, &stage, so_far).await;
     root.delta = proposal.delta;
     root.delta.problems.extend(wanted.problems);
     root.rules = Some(wanted.rules);
@@ -270,20 +291,20 @@ async fn root_draft(
 }
 
 /// Runs plugins on a greeting. All greetings start from the root's world.
-async fn run_greeting_hooks(parts: &Arc<TurnServices>, stage: &mut HookContext, greeting: &mut NodeDraft) {
-    let heard = tags::heard(greeting.role, &greeting.content, &parts.config.generation.hide_tags);
+async fn run_greeting_hooks(rule_services: &RuleServices, stage: &mut HookContext, greeting: &mut NodeDraft) {
+    let heard = tags::heard(greeting.role, &greeting.content, &rule_services.hide_tags);
     (stage.text, stage.role) = (Arc::from(heard), greeting.role.word());
     stage.character = greeting.name.clone().unwrap_or_default();
     stage.node = HookNodeInfo { id: greeting.id.to_string(), depth: 1, turn: 0, time: Some(greeting.created) };
     stage.seeds.node = greeting.dice_seed;
     let so_far = HookProposal::starting_at(Arc::clone(&stage.world));
-    greeting.delta = parts.hooks.run(Hook::OnGreeting, stage, so_far).await.delta;
+    greeting.delta = rule_services.hooks.run(Hook::OnGreeting, stage, so_far).await.delta;
 }
 
 /// Returns the greetings of all characters: the first message, then the alternate ones, with macros filled in. Random
 /// macros are drawn once; their writes to variables are dropped.
 fn greetings(
-    parts: &TurnServices,
+    storage: &TreeStorage,
     characters: &[CharacterCard],
     persona: &Map<String, Value>,
     globals: &Map<String, Value>,
@@ -294,8 +315,8 @@ fn greetings(
     for character in characters {
         let cast = cast::cast_of_cards(&character.card, persona);
         for text in cast.greetings.iter().filter(|text| !text.trim().is_empty()) {
-            let id = NodeId::new(parts.ids.next(now));
-            let mut draft = NodeDraft::new(id, Role::Assistant, Kind::Greeting, parts.ids.next_seed(), now);
+            let id = NodeId::new(storage.ids.next(now));
+            let mut draft = NodeDraft::new(id, Role::Assistant, Kind::Greeting, storage.ids.next_seed(), now);
             draft.character = Some(character.id);
             draft.name = Some(cast.character.clone());
             draft.content = macro_context::fill_greeting_in(world, &cast, text, globals, draft.dice_seed, now);
@@ -306,7 +327,7 @@ fn greetings(
 }
 
 async fn write_session(
-    parts: &Arc<TurnServices>,
+    storage: &TreeStorage,
     session: Session,
     characters: Vec<CharacterCard>,
     persona: Option<PersonaCard>,
@@ -316,7 +337,7 @@ async fn write_session(
 ) -> Result<SessionId, TurnError> {
     let id = session.id;
     let claim = IdempotencyClaim::current();
-    parts
+    storage
         .store
         .write(move |tx| {
             let mut session = session.clone();

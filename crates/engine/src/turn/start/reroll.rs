@@ -9,10 +9,13 @@ use clotho_core::tree::reply_facts::GenerationOverride;
 use clotho_core::tree::{Kind, Node, Role, Session, Status};
 use clotho_store::{ExpectedVersion, MessageWrite, StoreReader, StoredSession};
 
-use super::{ContinuedReply, GenerateOptions};
+use super::replies::{self, ContinuedReply, GenerateOptions};
+use crate::turn::ask::PromptServices;
 use crate::turn::cast::{self, UserPersona};
 use crate::turn::models::ReplyWriter;
-use crate::turn::{ContinueSpec, GenerationSpec, RerollSpec, TurnEngine, TurnError, TurnReceipt, TurnServices};
+use crate::turn::services::TurnServices;
+use crate::turn::storage::TreeStorage;
+use crate::turn::{ContinueSpec, GenerationSpec, RerollSpec, TurnError, TurnReceipt};
 
 /// The place of new replies, and their options.
 struct RerollTarget {
@@ -28,34 +31,33 @@ struct RerollTarget {
 
 /// Starts other replies beside an assistant node, or below a context node.
 pub async fn reroll(
-    turns: &TurnEngine,
+    parts: &Arc<TurnServices>,
     caller: UserId,
     session: SessionId,
     asked: RerollSpec,
 ) -> Result<TurnReceipt, TurnError> {
-    let place = find_target(&turns.services, caller, session, asked.node, asked.generate).await?;
+    let place = find_target(&parts.storage, &parts.prompts, caller, session, asked.node, asked.generate).await?;
     let wish = GenerateOptions {
         generate: Some(place.generate.clone()),
         move_head: asked.move_head,
         ..GenerateOptions::default()
     };
-    begin_replies(turns, caller, &place, wish, asked.expected_leaf).await
+    begin_replies(parts, caller, &place, wish, asked.expected_leaf).await
 }
 
 /// Starts another reply that continues the text of one (`docs/domain.md` 5.8).
 pub async fn continue_reply(
-    turns: &TurnEngine,
+    parts: &Arc<TurnServices>,
     caller: UserId,
     session: SessionId,
     asked: ContinueSpec,
 ) -> Result<TurnReceipt, TurnError> {
-    let parts = &turns.services;
     let generate = GenerationSpec { n: 1, model: asked.model, params: asked.params, character: None };
-    let place = find_target(parts, caller, session, asked.node, generate).await?;
-    super::stale(&place.held, asked.expected_leaf)?;
+    let place = find_target(&parts.storage, &parts.prompts, caller, session, asked.node, generate).await?;
+    replies::stale(&place.held, asked.expected_leaf)?;
     check_continuable(&place.named_node)?;
     if let Ok(ReplyWriter::Narrator(plugin)) =
-        parts.models.find(&super::model(parts, &place.held.session, &place.generate))
+        parts.prompts.models.find(&replies::model(&parts.prompts, &place.held.session, &place.generate))
     {
         let message = format!("the plugin \"{}\" writes its replies whole and cannot go on from a text", plugin.id());
         return Err(TurnError::Invalid { field: "model", message });
@@ -68,7 +70,7 @@ pub async fn continue_reply(
         move_head: asked.move_head,
         continued: Some(ContinuedReply { node: place.named_node.id, text: place.named_node.content.clone() }),
     };
-    begin_replies(turns, caller, &place, wish, asked.expected_leaf).await
+    begin_replies(parts, caller, &place, wish, asked.expected_leaf).await
 }
 
 /// Checks that there is text to continue; an interrupted reply is allowed.
@@ -86,14 +88,15 @@ fn check_continuable(at: &Node) -> Result<(), TreeError> {
 }
 
 async fn find_target(
-    parts: &Arc<TurnServices>,
+    storage: &TreeStorage,
+    prompt_services: &Arc<PromptServices>,
     caller: UserId,
     session: SessionId,
     node: NodeId,
     wanted: GenerationSpec,
 ) -> Result<RerollTarget, TurnError> {
-    let known = Arc::clone(parts);
-    parts
+    let known = Arc::clone(prompt_services);
+    storage
         .store
         .read(move |reader| {
             let held = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
@@ -107,29 +110,28 @@ async fn find_target(
 }
 
 async fn begin_replies(
-    turns: &TurnEngine,
+    parts: &Arc<TurnServices>,
     caller: UserId,
     place: &RerollTarget,
     wish: GenerateOptions,
     expected_leaf: Option<ExpectedVersion>,
 ) -> Result<TurnReceipt, TurnError> {
-    let parts = &turns.services;
     let session = &place.held.session;
     edit::check_parent(&place.context)?;
-    super::check_content_length(parts, session, wish.generate.as_ref(), &place.context.content)?;
-    let now = parts.clock.now();
+    replies::check_content_length(&parts.prompts, session, wish.generate.as_ref(), &place.context.content)?;
+    let now = parts.storage.clock.now();
     let message = MessageWrite {
         session: session.id,
         parent: place.context.id,
         rules_change: None,
         draft: None,
         move_children_from: None,
-        replies: super::replies(parts, session, caller, &place.speaker_name, &wish, now)?,
+        replies: replies::replies(parts, session, caller, &place.speaker_name, &wish, now)?,
         move_head: false,
         kind: OperationKind::Reroll,
     };
     let started =
-        super::commit_message(turns, super::actor(caller, now, expected_leaf), message, session, wish).await?;
+        replies::commit_message(parts, replies::actor(caller, now, expected_leaf), message, session, wish).await?;
     // Only another request's change node makes this `None`, and a reroll adds none.
     started.ok_or(TurnError::Stopped)
 }
@@ -158,12 +160,17 @@ fn context_node(reader: &mut StoreReader<'_>, held: &StoredSession, at: &Node) -
 }
 
 /// Returns the options of a repeated reply: those of the earlier one, with the request's over them. The seed is new.
-fn repeat_generation(parts: &TurnServices, session: &Session, beside: &Node, asked: GenerationSpec) -> GenerationSpec {
+fn repeat_generation(
+    prompt_services: &PromptServices,
+    session: &Session,
+    beside: &Node,
+    asked: GenerationSpec,
+) -> GenerationSpec {
     if beside.role != Role::Assistant {
         return asked;
     }
     let GenerationOverride { model, mut params } = beside.metadata.overridden.clone().unwrap_or_default();
-    let model = model.filter(|model| parts.models.find(model).is_ok());
+    let model = model.filter(|model| prompt_services.models.find(model).is_ok());
     params.shift_remove("seed");
     params.extend(asked.params);
     GenerationSpec {

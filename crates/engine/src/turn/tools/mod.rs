@@ -18,7 +18,7 @@ use clotho_core::world::find_equivalent_name;
 use clotho_plugin::{Permission, PluginTool, TOOL_PREFIX, ToolInvocation};
 use clotho_provider::{ToolCall, ToolRound};
 
-use crate::turn::TurnServices;
+use crate::turn::rules::RuleServices;
 use crate::turn::rules::hooks::{ActivePlugin, HookContext, HookProposal, SERVER, in_order};
 
 /// The number of times a model is asked again with the results of its tools.
@@ -111,7 +111,7 @@ fn note_repairs(run: &mut Map<String, Value>, mended: &[(String, String)]) {
 
 /// Runs the tool calls of one reply.
 pub struct ToolRunner<'a> {
-    services: &'a TurnServices,
+    rule_services: &'a RuleServices,
     offers: &'a ToolOffers,
     context: HookContext,
     proposal: &'a mut HookProposal,
@@ -123,12 +123,12 @@ pub struct ToolRunner<'a> {
 impl<'a> ToolRunner<'a> {
     /// Creates a runner; the effects of tools go to the proposal.
     pub fn new(
-        services: &'a TurnServices,
+        rule_services: &'a RuleServices,
         offers: &'a ToolOffers,
         context: HookContext,
         proposal: &'a mut HookProposal,
     ) -> Self {
-        Self { services, offers, context, proposal, used: HashMap::new(), calls: 0 }
+        Self { rule_services, offers, context, proposal, used: HashMap::new(), calls: 0 }
     }
 
     /// Returns the tools in the form of a request; `None` if they are in the prompt text.
@@ -166,7 +166,7 @@ impl<'a> ToolRunner<'a> {
         let tool = ToolInvocation { name: offer.tool.name.clone(), arguments, before: *before };
         *before += 1;
         let runs = self.proposal.delta.runs.len();
-        let answer = self.services.hooks.call_tool(&self.context, &offer.plugin, tool, self.proposal).await;
+        let answer = self.rule_services.hooks.call_tool(&self.context, &offer.plugin, tool, self.proposal).await;
         if let Some(Value::Object(run)) = self.proposal.delta.runs.get_mut(runs) {
             note_repairs(run, &mended);
         }
