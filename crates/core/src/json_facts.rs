@@ -40,7 +40,7 @@ impl<T> From<Option<T>> for Fact<T> {
     }
 }
 
-/// A field of a struct made by [`json_facts!`](crate::json_facts).
+/// A field of a struct made by [`json_facts!`](crate::json_facts!).
 pub trait JsonField: Default {
     /// Parses the value of a key; `None` if it has another type.
     fn from_json(value: &Value) -> Option<Self>;

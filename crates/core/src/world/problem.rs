@@ -16,7 +16,7 @@ pub struct Problem {
     pub operation: usize,
     /// The path in the section. It lies below the operation's path if only a part of the value is concerned.
     pub path: Pointer,
-    /// The name of the place in messages (see [`place_name`]).
+    /// The name of the place in messages (see `place_name`).
     pub name: String,
     /// What happened there.
     pub detail: ProblemDetail,
