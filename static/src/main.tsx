@@ -1,4 +1,4 @@
-// Begins the page: language, looks, keys, the route; then draws it.
+// Starts the page: language, appearance, keys, route; then renders it.
 import { h, effect, render, untracked } from "../vendor/preact.js";
 import { runKeys } from "./actions/commands.ts";
 import { readHosts, readLibrary } from "./actions/library.ts";
@@ -29,8 +29,8 @@ setTheme(theme.peek());
 setSpeech(tintsSpeech.peek());
 await setLocale(chooseLocale([recall("language") ?? "", ...navigator.languages]));
 
-// What an input method still composes is its own: none of its keys sends, chooses or closes anything here, and Enter
-// takes a word. The editor of code knows its own way about it.
+// Keys during the composition of an input method belong to the input method. None of them sends, selects or closes
+// anything, and Enter accepts a word. The code editor handles this itself.
 addEventListener(
   "keydown",
   (event) => {
@@ -39,29 +39,29 @@ addEventListener(
   },
   { capture: true },
 );
-/** Whether everything is there that keys can mean. */
+/** Whether everything that keys can do is loaded. */
 let isWhole = false;
 
 addEventListener("keydown", (event) => {
   const node = peekNode(messageOf(event.target));
-  // What is pressed early means what it means a moment later.
+  // A key pressed before everything is loaded runs its command after loading.
   if (!runKeys(event, node) && !isWhole) void loadAhead().then(() => runKeys(event, node));
 });
 
-// A code stays in no history, and in no address that is shown.
+// The code must not stay in the history or in the visible address.
 const isPairing = location.pathname === "/pair";
 const code = isPairing ? location.hash.slice(1) : "";
 if (isPairing) {
   history.replaceState(null, "", "/");
   setRoute("/");
 }
-// Where nothing is, the server sends the page too.
+// The server sends the page for unknown addresses too.
 const isAnywhere = /^\/(s\/.*|settings)?$/.test(location.pathname);
 if (!isAnywhere) history.replaceState(null, "", "/");
 whenKept(showKept);
 whenShut(() => shutDoor(code));
 
-// A failed first question is told by the reading of the library or the story that follows it.
+// A failed first request is reported by the next read, of the library or the session.
 await me().then(
   (who) => {
     enter(who);
@@ -72,13 +72,13 @@ await me().then(
 
 if (!isAnywhere) tell({ tone: "quiet", stays: true, text: t("page.nowhere") });
 
-// A story has a line that tells when this device was removed; elsewhere it is asked when somebody looks again.
+// A session's WebSocket reports when this device was removed. Elsewhere, the page asks when the user comes back to it.
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState === "visible" && door.peek() === null && route.peek().page !== "story")
     void me().catch(() => null);
 });
 
-/** The story that the reader was in. */
+/** The session that the user was in. */
 let wasIn: string | null = null;
 
 effect(() => {
@@ -87,7 +87,7 @@ effect(() => {
   untracked(() => {
     if (isShut) return void arrive({ page: "library" });
     void arrive(to);
-    // Going to its tree and back, or to a message, is no coming from elsewhere.
+    // Opening the tree or a message of the same session does not count as coming from elsewhere.
     const isIn = to.page === "story" ? to.sid : null;
     if (isIn === null || isIn !== wasIn) void readLibrary();
     wasIn = isIn;
@@ -97,7 +97,7 @@ effect(() => {
 
 let wasInWorld = false;
 
-/** The world is no part of the first page: it comes with the first story. */
+/** Reads the state at a node. Its module is loaded with the first session, not with the first page. */
 async function followWorld(nid: string | null) {
   if (!nid && !wasInWorld) return;
   wasInWorld = true;
@@ -107,7 +107,7 @@ async function followWorld(nid: string | null) {
 
 effect(() => {
   const nid = here();
-  // A line that changed has messages whose doings nobody knows yet, or carries another world to the same place.
+  // A changed branch can have messages with unknown deltas, or another state at the same node.
   void line.value;
   void byHand.value;
   void age.value;

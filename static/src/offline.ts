@@ -1,13 +1,15 @@
-// The service worker: keeps the page and the story that was read last, so that both open where no server answers. While
-// one does, everything comes from it; what is kept is read only when the line fails, and says so (`x-clotho-kept`).
+// The service worker: stores the page and the session that was read last, so that both open without a server. If the
+// server answers, everything comes from it, except files that are already stored. Otherwise the stored copy is used,
+// marked with `x-clotho-kept`.
 //
-// - PAGE: the document, and each file below the version that the document names; files of another version go.
-// - STORY: answers to reads that a story is opened with, of one story only. It goes when this device is shut out (401),
-//   and the parts of a story go with it (404). Nothing that changes anything is kept, or answered, here.
+// - PAGE: the document, and all files below the version that the document names. Files of other versions are deleted.
+// - STORY: responses to the reads that open a session, of one session only. They are deleted when this device is
+//   refused (401); those of a session are deleted when it is gone (404). Only GET requests are stored and answered
+//   here.
 //
-// One more read that is to work offline: a line in KEPT.
+// To make another read work offline, add a line to KEPT.
 
-/** What a worker hears, as far as this one listens: the compiler knows the types of a page only. */
+/** The events of a worker, as far as this one uses them. The compiler knows only the types of a page. */
 interface WorkerEvent extends Event {
   waitUntil: (work: Promise<unknown>) => void;
 }
@@ -37,10 +39,10 @@ const worker = self as unknown as ServiceWorkerScope;
 
 const PAGE = "clotho-page";
 const STORY = "clotho-story";
-/** Addresses of the page: all of them have the same document. */
+/** Addresses of the page, which all have the same document. */
 const DOCUMENT = /^\/(?:settings|s\/.*)?$/;
 const FILE = /^\/assets\/[^/]+\//;
-/** What is read for the story, with the id of it; and what stands around it. */
+/** Reads of a session, with its id. KEPT also has the reads that are needed around a session. */
 const OF_STORY = /^\/api\/(?:sessions|chat)\/([^/]+)(?:\/|$)/;
 const KEPT = [
   /^\/api\/auth\/me$/,
@@ -48,9 +50,9 @@ const KEPT = [
   /^\/api\/(?:characters|personas)\/[^/]+\/avatar$/,
   OF_STORY,
 ];
-/** What is larger than this is no story to read on the way, in bytes. */
+/** Maximum size of a stored response in bytes. No session that is read offline needs larger ones. */
 const LARGEST = 4 << 20;
-/** So many answers are kept; the oldest go. */
+/** Maximum number of stored responses; the oldest are deleted. */
 const MOST = 400;
 
 worker.addEventListener("install", () => worker.skipWaiting());
@@ -66,7 +68,7 @@ worker.addEventListener("fetch", (event) => {
   else if (isKept(pathname)) event.respondWith(ofNet(event, STORY, keepAnswer, event.request));
 });
 
-// The page that brought this worker was loaded without it, and names what it had.
+// The page that installs this worker was loaded without it, and sends the addresses it loaded.
 worker.addEventListener("message", (event) => {
   const urls = event.data?.had ?? [];
   event.waitUntil(Promise.all(["/", ...urls].map(keep)));
@@ -77,7 +79,7 @@ async function keep(address: string) {
   const way =
     url.pathname === "/" ? keepDocument : FILE.test(url.pathname) ? keepFile : isKept(url.pathname) ? keepAnswer : null;
   if (!way || url.origin !== location.origin) return;
-  // What cannot be had now is kept when it is read next.
+  // What cannot be fetched now is stored at the next read.
   await fetch(url).then(
     (response) => way(new Request(url), response),
     () => null,
@@ -86,7 +88,7 @@ async function keep(address: string) {
 
 const isKept = (path: string) => KEPT.some((one) => one.test(path));
 
-/** What the server says; where none answers, what is kept of it. */
+/** Returns the response of the server, or the stored one if there is no answer. */
 async function ofNet(event: Asked, cache: string, keep: Keep, key: string | Request) {
   try {
     const response = await fetch(event.request);
@@ -99,7 +101,7 @@ async function ofNet(event: Asked, cache: string, keep: Keep, key: string | Requ
   }
 }
 
-/** A file never changes below its version; while one works on the page it does. */
+/** Returns a file, preferably the stored one. Files of a version never change, except in development. */
 async function file(event: Asked) {
   const cache = await caches.open(PAGE);
   const kept = await cache.match(event.request, { ignoreVary: true });
@@ -123,8 +125,8 @@ async function keepDocument(_: Request, response: Response) {
 }
 
 /**
- * The story that is kept; null until one was read since this worker woke. Its parts may be answered before it is: they
- * are kept as well, and what is not of it goes when it comes.
+ * The stored session; null until a session was read since this worker started. Parts of the session may arrive before
+ * the session itself. They are stored too, and what does not belong to it is deleted when it arrives.
  */
 let story: string | null = null;
 
@@ -143,7 +145,7 @@ async function keepAnswer(request: Request, response: Response) {
   const headers = new Headers(response.headers);
   headers.set("x-clotho-kept", new Date().toISOString());
   const cache = await caches.open(STORY);
-  // Deleted first, so that the order of the keys is that of their age.
+  // Deleted first, so that the keys are ordered by age.
   await cache.delete(request, { ignoreVary: true });
   await cache.put(request, new Response(body, { headers }));
   const keys = await cache.keys();

@@ -1,5 +1,5 @@
-// What can be changed of a message that is there, apart from its text: whether it is read, whether it counts, its
-// stars, and where the story stands.
+// Commands that change a message without its text: whether the prompt contains it, whether its effects count, its
+// rating, and where HEAD is.
 import { t } from "../lib/i18n.ts";
 import { copyText } from "../lib/clipboard.ts";
 import { openMenu } from "../lib/focus.ts";
@@ -16,12 +16,15 @@ import { refresh, sid, visit } from "./follow.ts";
 import { navigate } from "./travel.ts";
 import type { ChatNode, NodeState } from "../lib/wire.d.ts";
 
-/** Whether a model reads the story; a plugin that narrates does not read what was said. */
+/** Returns whether a model reads the session. A narrator plugin does not read the messages. */
 export const isRead = () => !story.session.value?.model?.startsWith("plugin:");
 
 export const isThere = (node: ChatNode | null) => node?.status === "complete" && node.kind !== "change";
 
-/** Whether the line on screen is the story itself, and its nodes are one’s to arrange. */
+/**
+ * Returns whether a message can be rearranged: the page shows the current branch of the tree, neither another branch
+ * nor the linear view.
+ */
 export const canArrange = (node: ChatNode | null) => isThere(node) && story.peek.value === null && !isLinear.value;
 
 async function setState(node: ChatNode | null, state: Omit<NodeState, "id">) {
@@ -83,8 +86,8 @@ register({
 });
 
 /**
- * Gives a message its stars, or takes them away.
- * @param stars those it has already, or 0: none
+ * Sets the rating of a message, or removes it.
+ * @param stars number of stars; 0 or the current rating removes it
  */
 export const rate = (node: ChatNode, stars: number) =>
   setState(node, { rating: stars === 0 || stars === node.metadata?.rating ? null : stars });
@@ -123,13 +126,13 @@ register({
   },
 });
 
-/** Shows one line, like a chat that has no others, or the tree again. Nothing of the tree is lost by either. */
+/** Switches between the tree and a view of one branch without alternatives. Both keep the whole tree. */
 async function switchMode() {
   const mode = isLinear.peek() ? "tree" : "linear";
   const leaf = mode === "linear" ? await attempt(newestLeaf) : null;
   if (leaf === undefined || !(await attempt(() => api.changeSession(sid(), { mode })))) return;
   story.putSession({ mode });
-  // One line is the one where the story grew last.
+  // The linear view shows the branch that grew last.
   if (leaf && leaf !== story.head.peek()) await visit(leaf, true);
   else await refresh();
   tell({ tone: "quiet", text: t(mode === "linear" ? "notice.linear" : "notice.tree") });

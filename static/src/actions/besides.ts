@@ -1,13 +1,13 @@
-// What an edit did besides what was asked for: to the world, and to other timelines.
+// Texts about the side effects of an edit: changes of the state, and other branches that it affects.
 import { t } from "../lib/i18n.ts";
 import { head } from "../model/story.ts";
 import { isThere, labelOf, nameOf, rows, seenOf } from "../model/world.ts";
 import type { Arranged, WorldChange } from "../lib/wire.d.ts";
 
-/** So many values are named. */
+/** Maximum number of values that are named. */
 const NAMED = 3;
 
-/** One sentence or two, or "" where it did nothing else. */
+/** Returns one or more sentences, or "" if the edit had no side effects. */
 export const besides = ({ worldChanges, affected, refused = [] }: Pick<Arranged, "worldChanges"> & Partial<Arranged>) =>
   [
     worldWords(worldChanges),
@@ -17,14 +17,17 @@ export const besides = ({ worldChanges, affected, refused = [] }: Pick<Arranged,
     .filter(Boolean)
     .join(" ");
 
-/** What the rules of this story leave out of a copy. */
+/** Returns a sentence about the operations that the rules of this session left out of a copy. */
 function refusedWords(refused: Arranged["refused"]) {
   if (refused.length === 0) return "";
   const names = [...new Set(refused.map(({ path }) => labelOf(path)).filter(Boolean))].slice(0, NAMED);
   return [t("arranged.refused", { n: refused.length }), names.join(", ")].filter(Boolean).join(" ");
 }
 
-/** @param changed at HEAD, at names and where something hangs now */
+/**
+ * Returns a sentence about the changed values, preferably those at HEAD.
+ * @param changed changes at HEAD, at labels and at the new places of moved messages
+ */
 function worldWords(changed: WorldChange[]) {
   const changes = changed.map(seenOf).filter(isThere);
   if (changes.length === 0) return "";
@@ -37,7 +40,7 @@ function worldWords(changed: WorldChange[]) {
   return words.length > 0 ? `${all} ${words.join(", ")}${places.length > words.length ? " …" : "."}` : all;
 }
 
-/** "Hit points 20 → 13", or "" where the reader knows no name for it. */
+/** Returns a text like "Hit points 20 → 13", or "" if the value has no name that the user knows. */
 function changeWords({ path, before, after }: WorldChange) {
   const label = labelOf(path);
   const value = (it: typeof before) => (it === undefined || it === null ? "–" : nameOf(rows.peek().get(path), it));

@@ -1,4 +1,4 @@
-// The branches of the open story: which there are, how two of them differ, going to one.
+// The branches of the open session: listing, comparing, and moving to one.
 import { openDialog } from "../model/page.ts";
 import * as story from "../model/story.ts";
 import { oneNode } from "../net/api.ts";
@@ -13,14 +13,16 @@ export const readBranches = (cursor?: string) => api.branches(sid(), cursor ? { 
 
 export const readDiff = (from: Id, to: Id) => api.diff(sid(), from, to);
 
-/** The messages after which lines part, by the nodes at which they do; of one that cannot be read nothing is told. */
+/**
+ * Reads the messages at which branches fork, by the ids of the fork nodes. Messages that cannot be read are left out.
+ */
 export async function readPartings(ids: Id[]): Promise<Map<Id, ChatNode>> {
   const id = sid();
   const read = [...new Set(ids)].map(async (nid) => [nid, await messageAt(id, nid)] as const);
   return new Map((await Promise.all(read)).flatMap(([nid, node]) => (node ? [[nid, node]] : [])));
 }
 
-/** The message that a node is, or that it changed something after. */
+/** Returns the message of a node. For a change node, that is the message before it. */
 async function messageAt(id: Id, nid: Id) {
   const read = (at: Id) => story.peekNode(at) ?? oneNode(id, at).catch(() => null);
   let node = await read(nid);
@@ -29,8 +31,8 @@ async function messageAt(id: Id, nid: Id) {
 }
 
 /**
- * Goes to live on another line; what stands in the line on screen is only brought into view.
- * @param exact at this very message
+ * Moves HEAD to a node on another branch. A node on the branch on screen is only scrolled into view.
+ * @param exact whether HEAD moves to exactly this node; the node is then visited even if it is on screen
  */
 export async function goTo(nid: Id, exact: boolean = true) {
   openDialog(null);
@@ -42,13 +44,13 @@ export async function goTo(nid: Id, exact: boolean = true) {
 
 export const compare = (from: Id, to: Id) => openDialog({ kind: "compare", from, to });
 
-/** The newest end of a line that is whole. */
+/** Returns the leaf of the newest branch that ends in a complete message. */
 export async function newestLeaf(): Promise<Id | null> {
   const { items } = await api.branches(sid(), { limit: 20 });
   return items.find(({ status }) => status === "complete")?.leafId ?? null;
 }
 
-/** Learns which replies were finished on other timelines and wait to be seen; without an answer nobody is told. */
+/** Reads which finished replies on other branches are unread. Errors are ignored. */
 export async function readUnread() {
   const id = sid();
   const { items } = await api.branches(id, { limit: 100 }).catch(() => ({ items: [] }));

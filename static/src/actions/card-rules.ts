@@ -1,4 +1,4 @@
-// Rules that a card carries: looked at, taken in, put into a card and out of it.
+// Rules embedded in a card: viewing, accepting, adding and removing them.
 import * as api from "../net/card-rules.ts";
 import { plugins } from "../net/workshop.ts";
 import { attempt } from "./failure.ts";
@@ -6,9 +6,7 @@ import type { CardRules, Character, Id, PluginChoice } from "../lib/wire.d.ts";
 
 export const readRules = (cid: Id) => api.read(cid);
 
-/**
- * The rules that a card brings, where just those are installed here. A card whose rules cannot be read brings none.
- */
+/** Returns the plugin of a card if exactly the same version is installed here; nothing if its rules cannot be read. */
 export async function broughtRules({ id: cid, metadata }: Character): Promise<PluginChoice[]> {
   if (!metadata?.clotho?.rules) return [];
   const found = await api.read(cid).catch(() => null);
@@ -21,6 +19,6 @@ export const putRules = (cid: Id, plugin: string) => attempt(() => api.put(cid, 
 
 export const dropRules = (cid: Id) => attempt(() => api.drop(cid).then(() => true));
 
-/** Takes the rules in as they were seen. */
+/** Installs the rules of a card, in the version that the user has seen. */
 export const acceptRules = (cid: Id, { codeHash, installedHash }: CardRules) =>
   attempt(() => api.accept(cid, { codeHash: codeHash ?? "", ...(installedHash && { installedHash }) }));

@@ -1,5 +1,4 @@
-// Characters, lorebooks, personas and presets as files: cards of other programs come in, are changed, and are taken
-// along.
+// Characters, lorebooks, personas and presets as files: import, changes and export.
 import { download } from "../lib/download.ts";
 import { t } from "../lib/i18n.ts";
 import { openDialog, tell } from "../model/page.ts";
@@ -11,10 +10,10 @@ import { attempt, wordsFor } from "./failure.ts";
 import { readLibrary } from "./library.ts";
 import type { CharacterChanges, Id, Report } from "../lib/wire.d.ts";
 
-/** What a card may be called. */
+/** File extensions of cards. */
 export const CARDS = ".png,.json,.charx,.yaml,.yml";
 
-/** Where each kind of file goes, and what is told of it. A character has an id. */
+/** The import function for each kind of file, with the name and the report for the user. Only characters have an id. */
 const WAYS: Record<string, (file: File) => Promise<{ id: Id | null; name: string; report: Report }>> = {
   card: api.sendCard,
   book: async (file) => ({ ...(await api.sendBook(file)), id: null }),
@@ -30,7 +29,7 @@ const WAYS: Record<string, (file: File) => Promise<{ id: Id | null; name: string
 
 const namesOf = (items: { name: string }[]) => items.map(({ name }) => name).join(", ");
 
-/** Brings cards, lorebooks, personas and presets in, one after the other. */
+/** Imports cards, lorebooks, personas and presets, one after the other. */
 export async function bringCards(files: { file: File; to: string }[]) {
   for (const { file, to } of files) {
     const { n, put } = addIncoming({ name: file.name, phase: "sending" });
@@ -46,7 +45,10 @@ export async function bringCards(files: { file: File; to: string }[]) {
   }
 }
 
-/** Says that it is there, and leads to what is to say of it. */
+/**
+ * Shows a notice about an import. It has a button for the report if there are findings. Otherwise, a character gets a
+ * button to start a session.
+ */
 export function tellOf({ id, name, report }: { id: Id | null; name: string; report: Report }) {
   const hasMore = report.items.some(({ findings }) => findings.length > 0);
   const more = { label: "report.open" as const, run: () => openDialog({ kind: "report", report, characterId: id }) };
@@ -57,10 +59,10 @@ export function tellOf({ id, name, report }: { id: Id | null; name: string; repo
 
 export const takeCard = (cid: Id, format: "png" | "json" | "charx") => download(api.cardFile(cid, format));
 
-/** The whole character, for changing it. */
+/** Reads the whole character, to edit it. */
 export const readCharacter = (cid: Id) => attempt(() => api.character(cid));
 
-/** Changes a character, and its picture if there is another. */
+/** Changes a character and, if there is a new one, its picture. */
 export async function changeCharacter(cid: Id, changes: CharacterChanges, picture: File | null) {
   const changed = await attempt(async () => {
     if (picture) await api.sendPicture(cid, picture);

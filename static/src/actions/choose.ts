@@ -1,4 +1,4 @@
-// Doing something with several messages at once; taking a line along as a file.
+// Actions on several selected messages, and the export of a branch as a file.
 import { t } from "../lib/i18n.ts";
 import { copyText } from "../lib/clipboard.ts";
 import { download } from "../lib/download.ts";
@@ -18,26 +18,26 @@ import { say } from "./stash.ts";
 import { textOf } from "./turn.ts";
 import type { ChatNode, Id, NodeState } from "../lib/wire.d.ts";
 
-/** The message that was chosen last: where a range begins. */
+/** The message selected last; a range begins here. */
 let from: Id | null = null;
 
-/** What can be chosen of the line, in its order. */
+/** Returns the messages of the branch that can be selected, in branch order. */
 const choosable = () => shown.value.filter((one) => canArrange(story.nodeOf(one)));
 
-/** The chosen messages, in the order of the line. */
+/** Returns the selected messages in branch order. */
 const nodes = () =>
   choosable()
     .filter((id) => chosen.value?.includes(id))
     .map(story.nodeOf) as ChatNode[];
 
-/** All from the first chosen message to the last. */
+/** Returns all messages from the first selected one to the last. */
 function between() {
   const line = choosable();
   const places = (chosen.value ?? []).map((id) => line.indexOf(id)).filter((at) => at >= 0);
   return line.slice(Math.min(...places), Math.max(...places) + 1);
 }
 
-/** Chooses a message or lets go of it; with `range`, all between the last one and this one as well. */
+/** Selects a message or removes it from the selection. With `range`, selects all from the last one to this one. */
 export function pick(id: Id, range: boolean) {
   const now = chosen.peek() ?? [];
   const line = choosable();
@@ -58,7 +58,7 @@ register({
   run: ({ node }) => node && pick(node.id, false),
 });
 
-/** What can be set of all at once: which of them it would change. */
+/** The states that can be set for all selected messages. `changes` tells which messages would change. */
 const MARKS: {
   id: "leaveOut" | "putBack" | "mute" | "unmute";
   icon: string;
@@ -95,7 +95,7 @@ for (const { id, icon, state, changes } of MARKS) {
       const made = await attempt(() => api.setStates(sid(), ids, state));
       if (!made) return;
       stepped(made.op);
-      // Undo is a key away from there.
+      // With the focus on a message, the undo key works.
       story.focusOn(ids.at(-1) ?? null);
       choose(null);
       if (state.effects) doubtDeltas();
@@ -128,7 +128,7 @@ register({
   },
 });
 
-/** What was said, each by its name. */
+/** Returns the texts of messages, each with the name of its speaker. */
 export const asSaid = (nodes: ChatNode[]) => nodes.map((node) => `${nameOf(node)}: ${textOf(node)}`).join("\n\n");
 
 register({

@@ -1,4 +1,4 @@
-// Every command of the page, registered once: what it is called, which keys run it, when it can run.
+// All commands of the page, each registered once: its label, its keys, and when it can run.
 import { drawn, focusedMessage, isFocusLost } from "../lib/focus.ts";
 import { t } from "../lib/i18n.ts";
 import { hasOwnUndo, isTyping, pressed } from "../lib/keys.ts";
@@ -9,30 +9,30 @@ import type { Key } from "../lib/i18n.ts";
 import type { ChatNode } from "../lib/wire.d.ts";
 
 interface Context {
-  /** the message the command is for: the focused one, or the one whose button was used */
+  /** The message of the command: the focused one, or the one whose button was used. */
   node: ChatNode | null;
-  /** which of its keys was pressed */
+  /** The key that was pressed. */
   key?: string;
 }
 
 export interface Command {
   id: string;
   label: Key;
-  /** a symbol of icons.svg */
+  /** Name of a symbol in icons.svg. */
   icon: string;
   keys?: string[];
-  /** keys of message commands work while a message is focused */
+  /** Keys of message commands work while a message is focused. */
   scope: "page" | "message";
   enabled?: (context: Context) => boolean;
-  /** it cannot run, but soon can again: its button stays, dimmed */
+  /** Whether the command cannot run now but soon can again. Its button stays, dimmed. */
   waits?: (context: Context) => boolean;
-  /** a server can refuse that altogether */
+  /** Whether a server can disallow this command altogether. */
   rearranges?: boolean;
-  /** whether only one line being shown is why it cannot run */
+  /** Whether the command cannot run only because the page shows one branch without alternatives. */
   inTree?: (context: Context) => boolean;
   /**
-   * its keys mean something else in a field, and there they keep that meaning, unless the field is empty and has
-   * nothing to take back
+   * Whether its keys have another meaning in a field. The field keeps that meaning, unless it is empty and has nothing
+   * to undo.
    */
   leavesTyping?: boolean;
   run: (context: Context) => unknown;
@@ -58,7 +58,7 @@ export function canRun(id: string, node: ChatNode | null = null) {
   return (!rearranges || mayRearrange.value) && (enabled?.({ node }) ?? true);
 }
 
-/** Whether a command that cannot run now only waits for something. */
+/** Returns whether a command that cannot run now can soon run again. */
 export function isWaiting(id: string, node: ChatNode | null = null) {
   return command(id).waits?.({ node }) ?? false;
 }
@@ -67,12 +67,12 @@ export function run(id: string, node: ChatNode | null = null, key: string = "") 
   if (canRun(id, node)) void perform(command(id), { node, key });
 }
 
-/** Where the reader last used a command: the message, and the line at that time. */
+/** Where the user last ran a command: the message, and the branch at that time. */
 let used: { place: string; line: readonly string[] } = { place: "", line: [] };
 
 /**
- * Runs a command. Who used a button that is no longer there finds the message it belonged to, the nearest one above,
- * or the field. Of several commands under way it is the last one used that says where.
+ * Runs a command. If its button then disappears, focus goes to its message, else the nearest one above, else the text
+ * field. If several commands are running, the one used last decides.
  */
 async function perform(what: Command, context: Context) {
   const hadFocus = !isFocusLost();
@@ -87,17 +87,16 @@ async function perform(what: Command, context: Context) {
 }
 
 /**
- * Runs the command whose keys were pressed, if any.
+ * Runs the command for the pressed keys, if there is one.
  * @param node the focused message
- * @returns whether the keys meant something
+ * @returns whether the keys have a meaning
  */
 export function runKeys(event: KeyboardEvent, node: ChatNode | null): boolean {
   if (event.defaultPrevented) return true;
-  // Escape closes an open menu, and nothing else.
+  // Escape closes an open menu and does nothing else.
   if (event.key === "Escape" && document.querySelector(":popover-open")) return true;
   let isHidden = false;
-  // What is registered later is nearer to what the reader is doing: Escape ends that before it closes what the page
-  // says.
+  // Commands registered later are closer to what the user is doing. So Escape ends that before it closes notices.
   for (const { id, keys = [], scope, leavesTyping, inTree } of [...commands.values()].reverse()) {
     const hit = keys.find((shortcut) => pressed(event, shortcut));
     if (!hit || (scope === "message" && !node)) continue;
@@ -117,5 +116,5 @@ export function runKeys(event: KeyboardEvent, node: ChatNode | null): boolean {
   return true;
 }
 
-/** Of a command that is about other lines than the one on screen, whatever its message. */
+/** The value of `inTree` for commands that always need other branches than the one on screen. */
 export const always = () => true;

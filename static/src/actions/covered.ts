@@ -1,5 +1,4 @@
-// Who goes back into a run of messages that a summary stands for leaves the summary behind: the model reads neither
-// then.
+// Going back to a message that a summary covers leaves the summary behind. The model then reads neither of them.
 import { t } from "../lib/i18n.ts";
 import { tell } from "../model/page.ts";
 import * as story from "../model/story.ts";
@@ -11,8 +10,8 @@ import { say } from "./stash.ts";
 import type { Id } from "../lib/wire.d.ts";
 
 /**
- * Offers to let the model read them again.
- * @param before the line before the move
+ * Offers to enable the messages again.
+ * @param before the branch before the move
  * @returns whether there are such messages
  */
 export function offerReading(before: Id[]): boolean {

@@ -1,4 +1,4 @@
-// Who makes a world sees what it hides; who plays in it does not.
+// The command that shows or hides the hidden values of a state: authors see them, players do not.
 import { t } from "../lib/i18n.ts";
 import { letSeeAll, seesAll, tell } from "../model/page.ts";
 import { session } from "../model/story.ts";

@@ -1,4 +1,4 @@
-// Devices of the house: listed, paired, named, let in no more. Loaded with the settings.
+// Devices of the home network: listing, pairing, renaming, removing. Loaded with the settings.
 import { t } from "../lib/i18n.ts";
 import { putDevices, putHouse } from "../model/devices.ts";
 import { openDialog, tell } from "../model/page.ts";
@@ -12,14 +12,14 @@ export async function readHouse() {
   if (found) putHouse(found[0].servesHouse === true, found[1]);
 }
 
-/** A code for one device, and who was paired before it was made. */
+/** Requests a pairing code for one device. Returns it with the devices that were already paired. */
 export async function offerCode() {
   const known = await attempt(() => api.devices());
   const pairing = known && (await attempt(() => api.pair()));
   return pairing && { pairing, known: new Set(known.map(({ id }) => id)) };
 }
 
-/** Looks whether one has come that was not known; a look that fails is only one more. */
+/** Returns a newly paired device, if there is one. A failed request is ignored, because the caller polls. */
 export async function lookForNew(known: Set<Id>): Promise<Device | null> {
   try {
     const devices = await api.devices();
@@ -45,7 +45,7 @@ export async function revokeDevice({ id, name, isThis }: Device) {
   });
   if (!gone) return;
   openDialog(null);
-  // This one is before the door now, and sees that by asking.
+  // If this device was removed, the request finds that out.
   await readHouse();
   if (!isThis) tell({ tone: "quiet", text: t("devices.gone", { name }) });
 }

@@ -1,6 +1,6 @@
-// What was said of a try before is done with when it is tried again.
+// Errors of an earlier attempt are no longer needed when the user tries again.
 import { dismiss, notices } from "../model/page.ts";
 
-/** Takes the errors of the open dialog away. */
+/** Removes the errors from the open dialog. */
 export const doneWithErrors = () =>
   notices.peek().forEach(({ id, tone, inDialog }) => tone === "error" && inDialog && dismiss(id));

@@ -1,4 +1,4 @@
-// Before the door: a device that is not paired shows its code. Loaded with the door.
+// The screen for a device that is not paired: it sends a pairing code. Loaded with that screen.
 import { t } from "../lib/i18n.ts";
 import { codeOf } from "../lib/pairing.ts";
 import { enter, tell } from "../model/page.ts";
@@ -9,8 +9,8 @@ import { navigate } from "./travel.ts";
 export type Refusal = "code" | "often" | "cookie" | "offline" | "other";
 
 /**
- * Shows a code.
- * @returns why the door stays shut
+ * Sends a pairing code.
+ * @returns why the device is not let in; null if it is
  */
 export async function knock(typed: string): Promise<Refusal | null> {
   let isPaired = false;
@@ -27,7 +27,7 @@ export async function knock(typed: string): Promise<Refusal | null> {
     return null;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    // It was paired, and its browser did not keep what says so.
+    // The device was paired, but the browser did not keep the cookie.
     if (isPaired && error.status === 401) return "cookie";
     return error.code === "forbidden"
       ? "code"
@@ -39,5 +39,5 @@ export async function knock(typed: string): Promise<Refusal | null> {
   }
 }
 
-/** Somebody may have paired this browser in another tab. */
+/** Checks whether this browser was paired in another tab. */
 export const lookAgain = (): Promise<void> => me().then(enter, () => {});

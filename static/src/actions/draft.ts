@@ -1,4 +1,4 @@
-// Lets a model draft what the reader could say next: the words come into the field, and are the reader's from there on.
+// Lets a model draft the user's next message. The text goes into the text field, where the user can change it.
 import { drafting, putDrafting } from "../model/drafting.ts";
 import * as story from "../model/story.ts";
 import * as api from "../net/arrange.ts";
@@ -9,7 +9,7 @@ import { sid } from "./follow.ts";
 import { writeDraft } from "./turn.ts";
 import type { Growing } from "./drafts.ts";
 
-/** Stops the draft that is being written. */
+/** Stops the current draft. */
 let end = () => {};
 
 function begin() {
@@ -21,7 +21,7 @@ function begin() {
 function grown({ text, status, place }: Growing) {
   const at = drafting.peek();
   if (!at) return;
-  // Who writes into it meanwhile has taken it over.
+  // If the user types meanwhile, the draft stops.
   if (story.draft.peek() !== at.text) return stop();
   writeDraft(text);
   const isOver = status === "done" || status === "error";
@@ -29,7 +29,7 @@ function grown({ text, status, place }: Growing) {
   if (isOver) story.focusField();
 }
 
-/** What has come stays in the field. */
+/** Stops the draft. The text so far stays in the field. */
 function stop() {
   putDrafting(null);
   end();

@@ -1,4 +1,4 @@
-// A text that a model drafts and that is no message, from its first word to its end.
+// Texts that a model drafts and that become no message, from the request to the end.
 import { tell } from "../model/page.ts";
 import { ApiError } from "../net/api.ts";
 import * as api from "../net/arrange.ts";
@@ -6,7 +6,7 @@ import { attempt, wordsFor } from "./failure.ts";
 import { hear, sid } from "./follow.ts";
 import type { Draft, DraftPiece, Id } from "../lib/wire.d.ts";
 
-/** `place`: in the line, while it waits */
+/** The progress of a draft. `place`: position in the queue while it waits. */
 export interface Growing {
   text: string;
   status: Draft["status"];
@@ -14,9 +14,9 @@ export interface Growing {
 }
 
 /**
- * Begins a draft of the open story and follows it.
- * @param grown hears of all of the text each time there is more of it, and of its end
- * @returns stops it; what has come stays
+ * Starts a draft in the open session and follows it.
+ * @param grown gets the whole text each time it grows, and at the end
+ * @returns a function that stops the draft; the text so far stays
  */
 export function follow(ask: () => Promise<{ draftId: Id }>, grown: (now: Growing) => void): () => void {
   const at = sid();
@@ -45,7 +45,7 @@ export function follow(ask: () => Promise<{ draftId: Id }>, grown: (now: Growing
     grow(piece, text + piece.contentChunk.slice(text.length - piece.offset));
   }
 
-  /** Reads it as far as it is. */
+  /** Reads the draft so far. */
   async function catchUp() {
     const whole = id && (await api.draft(at, id).catch(() => null));
     if (whole && whole.content.length >= text.length) grow(whole, whole.content);
@@ -54,7 +54,7 @@ export function follow(ask: () => Promise<{ draftId: Id }>, grown: (now: Growing
   void attempt(ask).then((begun) => {
     if (!begun) return grow({ status: "error" }, "");
     id = begun.draftId;
-    // It may have been stopped, or have ended, before it had a name here.
+    // The draft may have been stopped or have ended before its id was known.
     if (isOver) void api.stopDraft(at, id).catch(() => null);
     else void catchUp();
   });

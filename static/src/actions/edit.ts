@@ -1,5 +1,4 @@
-// The text of a message, written anew. What is typed is kept until it is saved or given up, also when the message goes
-// away.
+// Editing the text of a message. Unsaved text is kept until it is saved or discarded, even if the message disappears.
 import { watchFocus } from "../lib/focus.ts";
 import { t } from "../lib/i18n.ts";
 import { remember } from "../lib/storage.ts";
@@ -15,12 +14,12 @@ import { navigate } from "./travel.ts";
 import { free, showTimelines, writeDraft } from "./turn.ts";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
 
-/** What the field begins with. */
+/** Returns the initial text of the edit field: unsaved text, if any. */
 export const begun = (node: ChatNode) => wordsOf(node.id) ?? node.content;
 
 export const typedAnew = (node: ChatNode, text: string) => keepWords(node.id, text === node.content ? null : text);
 
-/** The reader does not want it after all, or only missed the key: what was typed comes back by one click. */
+/** Discards an edit. A notice offers to get the text back, in case the key was a mistake. */
 export function giveUp({ id }: ChatNode) {
   const text = wordsOf(id);
   keepWords(id, null);
@@ -30,17 +29,23 @@ export function giveUp({ id }: ChatNode) {
     tell({ tone: "quiet", text: t("notice.givenUp"), act: { label: "notice.typeOn", run: () => typeOn(id, text) } });
 }
 
-/** @param text what was typed */
+/**
+ * Opens the edit field again.
+ * @param text the unsaved text
+ */
 function typeOn(id: Id, text: string) {
   if (!shown.peek().includes(id)) return tell({ tone: "quiet", text: t("notice.goneOn") });
   keepWords(id, text);
   story.editInPlace(id);
 }
 
-/** The message whose new text is on its way: its old one leaves the line for a good reason. */
+/** The message that is being saved. Its old version leaves the branch for a known reason. */
 let saving: Id | null = null;
 
-/** @param carry what follows moves below the new text */
+/**
+ * Saves a new text.
+ * @param carry whether the following messages move below the new version
+ */
 export async function edit(node: ChatNode, content: string, carry: boolean) {
   saving = node.id;
   const isStill = watchFocus();
@@ -51,7 +56,7 @@ export async function edit(node: ChatNode, content: string, carry: boolean) {
     return false;
   }
   wordsSaved(node.id);
-  // Another message may be being edited by now.
+  // The user may already be editing another message.
   if (story.editing.peek() === node.id) story.editInPlace(null);
   if (!carry) story.applyStarted(started);
   await refresh();
@@ -60,9 +65,7 @@ export async function edit(node: ChatNode, content: string, carry: boolean) {
   return true;
 }
 
-/**
- * A message that is being edited may leave the screen, by an act of the reader or of somebody else: its words do not.
- */
+/** Keeps the unsaved text if the edited message leaves the screen, through the user or somebody else. */
 export function lookAfterEdit() {
   const id = story.editing.peek();
   const at = story.session.peek()?.id;
@@ -79,13 +82,16 @@ export function lookAfterEdit() {
   });
 }
 
-/** @param at the story */
+/**
+ * Returns the action that puts unsaved text into the text field.
+ * @param at the session
+ */
 const toField = (at: Id, id: Id, text: string) => ({
   label: "notice.toField" as const,
   run: () => putIntoField(at, id, text),
 });
 
-/** What was begun on messages that are gone for good is kept no longer; who began it here can still take it. */
+/** Forgets unsaved text of purged messages. A notice here still offers the text to the user who typed it. */
 export function dropWords(ids: Id[]) {
   const at = story.session.peek()?.id ?? "";
   for (const id of ids) {
@@ -105,8 +111,8 @@ export function dropWords(ids: Id[]) {
 }
 
 /**
- * What stands in the field of the story stays there, above it.
- * @param at the story
+ * Puts text into the text field of the session, below the text that is already there.
+ * @param at the session
  */
 function putIntoField(at: Id, id: Id, text: string) {
   keepWords(id, null);
@@ -124,7 +130,7 @@ register({
   keys: ["e"],
   enabled: ({ node }) => free(node) && node?.status === "complete" && node.kind !== "merge",
   run: ({ node }) => {
-    // What was given up is offered until the next is begun.
+    // A discarded edit can be restored until the next edit begins.
     for (const notice of notices.peek()) if (notice.text === t("notice.givenUp")) dismiss(notice.id);
     story.editInPlace(node?.id ?? null);
   },

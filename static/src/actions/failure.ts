@@ -1,16 +1,16 @@
-// One way to tell the reader that something did not work.
+// Error messages for the user.
 import { t, wordFor } from "../lib/i18n.ts";
 import { sentence } from "../lib/text.ts";
 import { tell } from "../model/page.ts";
 import { ApiError } from "../net/api.ts";
 
-/** Whose sentence says more than their code: what a rule or a model server said, and which field is wrong. */
+/** Error codes whose server message says more than the code: from a rule, a model server, or about a wrong field. */
 const TELLING = new Set(["invalid", "conflict", "forbidden", "input_refused", "provider_failed"]);
 
-/** Whether a hint leads to the documentation of the interface, which is no advice to who reads the page. */
+/** Returns whether a hint refers to the API documentation, which does not help users of the page. */
 const isForPrograms = (hint: string) => hint.includes("/api/docs");
 
-/** The words for an error: the page's own in the reader's language where it has some, else the server's. */
+/** Returns the text for an error: the page's own in the user's language if there is one, otherwise the server's. */
 export function wordsFor(error: ApiError) {
   if (error.code === "offline") return { text: t("error.offline"), hint: t("error.offlineHint") };
   const said = sentence(error.message);
@@ -29,7 +29,7 @@ export function wordsFor(error: ApiError) {
   };
 }
 
-/** Runs something that may fail; tells the reader when it does. */
+/** Runs something that may fail. Shows an error to the user if it does. */
 export async function attempt<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();

@@ -1,4 +1,4 @@
-// Keeps the open story in step with the server: the first reading, the live line, catching up.
+// Keeps the open session in sync with the server: first load, WebSocket, catching up.
 import { t } from "../lib/i18n.ts";
 import { notFetched } from "../lib/modules.ts";
 import { inRounds } from "../lib/rounds.ts";
@@ -15,13 +15,13 @@ import { attempt } from "./failure.ts";
 import type { ChatNode, Frame, Id, Projection } from "../lib/wire.d.ts";
 
 export const PAGE = 60;
-/** The most messages that the server gives at once. */
+/** Maximum number of messages in one response of the server. */
 const MOST_AT_ONCE = 500;
 
 let socket: SessionSocket | null = null;
 let openSid: Id | null = null;
 
-/** The open session. Throws where none is, which only a command without its `enabled` could reach. */
+/** Returns the open session. Throws if there is none, which only a command without `enabled` could cause. */
 export function sid() {
   if (openSid === null) throw new Error("no session is open");
   return openSid;
@@ -39,8 +39,8 @@ export function closeStory() {
 let opening: { id: Id; done: Promise<boolean> } | null = null;
 
 /**
- * Opens a story; a second call while it opens waits for the same opening.
- * @returns false: it could not be read, or another story was opened meanwhile
+ * Opens a session. A second call for the same session waits for the first.
+ * @returns false if it could not be read, or if another session was opened meanwhile
  */
 export function openStory(id: Id): Promise<boolean> {
   if (opening?.id === id && openSid === id) return opening.done;
@@ -71,12 +71,12 @@ async function readStory(id: Id) {
   return openSid === id;
 }
 
-/** What in the log is no step of anybody. */
+/** Kinds of log entries that are not steps. */
 const NO_STEPS = new Set(["begin", "reply", "checkout"]);
-/** So much of the log is looked at; where more has happened, nobody remembers where they went before. */
+/** Maximum number of log entries to read. If there are more, the remembered moves of HEAD are dropped. */
 const MOST_STEPS = 500;
 
-/** The way back that the tab remembers is one as long as nobody did a step since. */
+/** Restores the moves of HEAD that this tab remembers. They are valid only until the next step of anyone. */
 async function takeUpTrail(id: Id) {
   const since = trail.takeUp(id, story.head.peek());
   if (since === null) return;
@@ -86,7 +86,7 @@ async function takeUpTrail(id: Id) {
   if (log === null || log.next !== null) trail.stepped(story.op);
 }
 
-/** A story cannot be read, or no longer: says why, and where it lies. */
+/** Shows why a session cannot be read (any more), and whether it is in the trash. */
 async function closed(id: Id, error: ApiError) {
   const module = error.status === 404 ? await import("../net/trash.ts").catch(notFetched) : null;
   const page = (await module?.trash({ limit: 200 }).catch(() => null)) ?? null;
@@ -98,7 +98,7 @@ async function closed(id: Id, error: ApiError) {
   story.storyFailed(error, page?.items.find((item) => item.id === id) ?? null);
 }
 
-/** A line that is lost may be that of a story which was deleted elsewhere. */
+/** Checks after a lost connection whether the session was deleted elsewhere. */
 async function lookAfter(id: Id) {
   const error = await api.session(id).then(
     () => null,
@@ -118,7 +118,7 @@ function listen(id: Id) {
       story.setOnline(online);
       if (online) for (const node of story.generating()) resume(story.resumeOf(node));
       if (back) {
-        // Whatever nobody was told of meanwhile.
+        // Loads whatever changed while the connection was lost.
         if (story.showsOtherwise()) readFar();
         void refresh();
       }
@@ -130,8 +130,8 @@ function listen(id: Id) {
 const listeners: Set<(frame: Frame) => void> = new Set();
 
 /**
- * Tells of every frame, also those that change nothing of the story.
- * @returns ends it
+ * Calls a listener for every frame, including those that do not change the session.
+ * @returns a function that removes the listener
  */
 export function hear(listener: (frame: Frame) => void): () => void {
   listeners.add(listener);
@@ -145,8 +145,7 @@ function heard(frame: Frame) {
   const session = story.session.peek();
   if (frame.type === "session.updated" && session) library.putSession(session);
   const doubt = frame.type === "tree.changed" || (frame.type === "node.state.updated" && frame.effects);
-  // What plugins show of a reply goes by its world and by who plays, and no frame tells it of replies that were there
-  // before.
+  // The display of replies depends on the state and the persona. No frame reports this for older replies.
   if ((doubt || frame.type === "session.updated") && story.showsOtherwise()) {
     readFar();
     wish.refresh = true;
@@ -155,7 +154,7 @@ function heard(frame: Frame) {
   if (wish.refresh) void refresh().then(() => after(wish.finished, doubt));
 }
 
-/** What waits until the line is read anew: what stood on the old one may be gone. */
+/** Handles what must wait until the branch is read again, because old messages may be gone. */
 function after(finished: ChatNode | undefined, doubt: boolean | string | undefined) {
   if (doubt) doubtDeltas();
   if (finished) announce(finished);
@@ -165,16 +164,13 @@ function resume(from: { id: Id; offset: number; reasoningOffset: number }) {
   socket?.send({ type: "resume", ...from });
 }
 
-/**
- * Whether the next reading is of all of the line that is here, where plugins may show what was there before in another
- * way.
- */
+/** Whether the next read covers the whole loaded branch, because plugins may display older messages differently. */
 let isFar = false;
 
 const readFar = () => void (isFar = true);
 
 /**
- * Reads the line anew with what plugins show of it: they have other code, which may also name and offer other things.
+ * Reads the branch and its display again after the code of plugins changed. Their names and suggestions may change too.
  */
 export async function readShown() {
   readFar();
@@ -184,13 +180,13 @@ export async function readShown() {
 
 const readings = inRounds(readLine);
 
-/** Reads the line anew. Calls during a reading lead to one more reading, not to many. */
+/** Reads the branch again. Several calls during a read cause only one more read. */
 export const refresh = readings.ask;
 
-/** Waits for the readings of the line that were asked for. */
+/** Waits for all requested reads of the branch. */
 export const readingEnds = readings.ends;
 
-/** So often an answer may be older than what the page knows already. */
+/** Maximum number of times that an answer may be older than what the page already knows. */
 const MOST_STALE = 5;
 
 async function readLine() {
@@ -203,19 +199,19 @@ async function readLine() {
     const page = await attempt(() => api.projection(id, { limit: PAGE, ...(leaf ? { leaf } : {}) }));
     const isOurs = openSid === id && leaf === story.peek.peek();
     if (page && isOurs && story.applyProjection(page)) {
-      // What was not read is still to be.
+      // Parts that were not read are still to be read.
       if (wasFar && !(await readUp(id, page))) isFar = true;
       return;
     }
     isFar ||= wasFar;
-    // Who opened another story or looks elsewhere meanwhile has read that line.
+    // If the user opened another session or views another branch meanwhile, that branch has already been read.
     if (!page || !isOurs) return;
   }
 }
 
 /**
- * Reads what is on the page above the newest messages of its line, piece by piece.
- * @returns whether all of it was read
+ * Reads the loaded messages above the newest page of a branch, page by page.
+ * @returns whether all were read
  */
 async function readUp(id: Id, newest: Projection): Promise<boolean> {
   const first = story.line.peek()[0];
@@ -232,7 +228,9 @@ async function readUp(id: Id, newest: Projection): Promise<boolean> {
   return true;
 }
 
-/** After a reload: a reply that is being written, or that failed, is in nobody's line. Look for it at the end. */
+/**
+ * Finds an unfinished or failed reply after a reload. It is on no branch, so this looks below the end of the branch.
+ */
 async function findUnfinished() {
   const tail = story.peekNode(story.line.peek().at(-1) ?? null);
   if (!tail) return;
@@ -257,7 +255,7 @@ function announce(node: ChatNode) {
   }
 }
 
-/** The reader does not want to be told any longer of what was finished elsewhere. */
+/** Marks the replies that finished elsewhere as read. */
 export function passUnread() {
   for (const id of story.unread.peek()) {
     story.putUnread(id, false);
@@ -266,20 +264,20 @@ export function passUnread() {
 }
 
 /**
- * Moves HEAD and shows the line that leads there. The way back is remembered.
- * @param exact stand on this very node
+ * Moves HEAD and shows its branch. The move is recorded for undo.
+ * @param exact whether HEAD goes to exactly this node
  */
 export const visit = async (nid: Id, exact: boolean = false) => (await go(nid, exact, true)) !== null;
 
-/** Moves HEAD like a visit, and remembers no way back. */
+/** Moves HEAD like `visit`, but does not record the move for undo. */
 export const stand = (nid: Id, exact: boolean) => go(nid, exact, false);
 
 let going: Promise<unknown> = Promise.resolve();
 
-/** Waits until the reader has arrived where they went last. */
+/** Waits until the last requested move of HEAD is done. */
 export const arrival = () => going;
 
-/** One move after the other: where a move begins is known when the one before it has ended. */
+/** Runs moves of HEAD one after the other. A move knows its start only when the previous one has ended. */
 function go(nid: Id, exact: boolean, isRemembered: boolean) {
   const id = sid();
   const arriving = going.then(() => (openSid === id ? move(id, nid, exact, isRemembered) : null));
@@ -299,7 +297,7 @@ async function move(id: Id, nid: Id, exact: boolean, isRemembered: boolean) {
   return openSid === id ? moved : null;
 }
 
-/** Loads the page above. */
+/** Loads the page of older messages. */
 export async function loadOlder(limit: number = PAGE) {
   const before = story.older.peek();
   const id = openSid;

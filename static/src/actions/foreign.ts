@@ -1,4 +1,4 @@
-// What other programs keep: packed where it is a folder, sent, waited for, and reported.
+// Imports data of other programs: packs folders, sends the data, waits for the job and shows its report.
 import { dataIn, filesOf } from "../lib/folder.ts";
 import { t } from "../lib/i18n.ts";
 import { pack } from "../lib/zip.ts";
@@ -17,15 +17,15 @@ import type { KeptJob } from "./jobs.ts";
 
 type Row = ReturnType<typeof addIncoming>;
 
-/** Asks how some files are to come in, those of a folder too. */
+/** Opens the dialog with the options of an import of files or folders. */
 export function ask(parcels: Parcel[]) {
   askAbout(parcels);
   openDialog({ kind: "bring" });
 }
 
 /**
- * A folder, as it was given.
- * @param name that of its first step unless named
+ * Returns the parcel for a folder.
+ * @param name name of the folder; null: the first part of its paths
  */
 export function folderParcel(name: string | null, files: File[] | Part[]): Parcel[] {
   const parts = files.flatMap((file) => ("path" in file ? file : filesOf([file])));
@@ -37,7 +37,8 @@ export function folderParcel(name: string | null, files: File[] | Part[]): Parce
 const NONE = { characters: 0, personas: 0, sessions: 0, messages: 0, chats: 0, unchanged: 0, skipped: 0 };
 
 /**
- * Brings parcels in, one after the other, with one report of all. What cannot be looked at is only named by a look.
+ * Imports parcels one after the other, with one report for all. For files without a preview, a dry run only lists their
+ * names.
  */
 export async function bringForeign(all: Parcel[], how: How) {
   const parcels = all.filter(({ to }) => !to);
@@ -58,7 +59,7 @@ export async function bringForeign(all: Parcel[], how: How) {
 
 const KINDS = { card: "character", book: "lorebook", persona: "persona", preset: "preset", session: "session" };
 
-/** What would be sent. */
+/** Returns the report about files that have no preview. */
 function unlooked(parcels: Parcel[]): Arrived {
   const items = parcels.map(({ name, to = "card" }) => {
     const item = besideReport(name, "would_send", 1);
@@ -72,7 +73,7 @@ function unlooked(parcels: Parcel[]): Arrived {
   return { totals: { ...NONE, unlooked: parcels.length }, report: { items } };
 }
 
-/** One of several that did not come in is told of beside the others. */
+/** Returns a report entry for a parcel that failed, if there are several parcels. */
 function notIn({ name }: Parcel, error: unknown): Arrived {
   if (!(error instanceof ApiError) || error.status === 0 || wasUnwanted(error)) throw error;
   const { text, hint } = wordsFor(error);
@@ -102,7 +103,7 @@ async function bring(parcel: Parcel, how: How, row: Row) {
   return came(kept, row);
 }
 
-/** What is sent of a parcel, and what its report has to say of the rest. */
+/** Returns the file to send for a parcel, and report entries for everything that is not sent. */
 async function fileOf({ file, data }: Parcel, home: string, row: Row, signal: AbortSignal) {
   if (file) return { file, beside: [] };
   const chosen = data.find((one) => one.home === home) ?? (data[0] as Data);
@@ -126,7 +127,7 @@ const besideReport = (name: string, code: string, count: number, message: string
   findings: [{ fate: "skipped", code, line: null, count, message }],
 });
 
-/** Waits for what the server is reading. */
+/** Waits for the import job of the server. */
 async function came({ jobId, beside = [] }: KeptJob, row: Row): Promise<Arrived> {
   row.put({ jobId, phase: "waiting", way: null, end: () => cancel(jobId) });
   const reading = pace("reading", row.put);
@@ -145,8 +146,8 @@ async function came({ jobId, beside = [] }: KeptJob, row: Row): Promise<Arrived>
 }
 
 /**
- * Shows what became of it.
- * @param how whether the page loaded anew asks for it again, and whether its report was seen before
+ * Shows the result of an import.
+ * @param how `isKept`: the page asks for the job again after a reload; `isSeen`: its report was opened before
  */
 async function done(
   { n, put }: Row,
@@ -170,7 +171,7 @@ async function done(
 const rowOf = (n: number) => incoming.peek().find((one) => one.n === n);
 const nameOf = (n: number) => rowOf(n)?.name ?? "";
 
-/** Shows what became of one that has come. */
+/** Opens the report of a finished import. */
 export function openReport(n: number) {
   const row = rowOf(n);
   if (!row?.arrived) return;
@@ -178,16 +179,16 @@ export function openReport(n: number) {
   openDialog({ kind: "report", report: row.arrived.report, characterId: null, n });
 }
 
-/** Whoever has read what there was to say does not need it any more. */
+/** Removes an import from the list after the user has read its report. */
 export function putAway(n: number) {
   forgetJob(rowOf(n)?.jobId);
   dropIncoming(n);
 }
 
-/** The same of all that have come. */
+/** Removes all finished imports from the list. */
 export const putAllAway = () => incoming.peek().forEach(({ n, arrived }) => arrived && putAway(n));
 
-/** Goes on waiting for one of before. */
+/** Waits again for a job that was started before the page was reloaded. */
 export async function goOnForeign(kept: KeptJob) {
   const row = addIncoming({
     name: kept.name,

@@ -1,4 +1,4 @@
-// What the page does when text was thrown away for good, here or elsewhere: it keeps none of it, and shows none of it.
+// What the page does when text was purged, here or elsewhere: it keeps and shows none of it.
 import { t } from "../lib/i18n.ts";
 import { carry, moving } from "../model/arrangement.ts";
 import { speak, tell } from "../model/page.ts";
@@ -12,13 +12,13 @@ import { readLibrary } from "./library.ts";
 import { navigate } from "./travel.ts";
 import type { Frame, Id } from "../lib/wire.d.ts";
 
-/** @returns what was thrown away for good */
+/** Returns the purged nodes of a frame. */
 const goneBy = (frame: Frame): Id[] =>
   frame.type !== "tree.changed" || frame.operation?.kind !== "purge"
     ? []
     : (frame.operation.effects ?? []).flatMap(({ purged, below = [] }) => (purged ? [purged, ...below] : []));
 
-/** Other tabs of the browser, which may show other stories or none: their lists have beginnings of texts too. */
+/** Channel to other tabs, which may show other sessions or none. Their lists also contain starts of texts. */
 const tabs = new BroadcastChannel("clotho.purged");
 tabs.onmessage = forgetTexts;
 
@@ -45,7 +45,7 @@ hear((frame) => {
 
 hear((frame) => void (frame.type === "tree.changed" && refresh().then(lookAfterMoving)));
 
-/** A message that was taken up here may be taken out of the story elsewhere. */
+/** Cancels a move if its message was taken out of the session elsewhere. */
 async function lookAfterMoving() {
   const what = moving.peek();
   const id = story.session.peek()?.id;
@@ -57,7 +57,7 @@ async function lookAfterMoving() {
   tell({ tone: "quiet", text: t("moving.gone") });
 }
 
-/** What was begun in the story that was opened: of messages that are gone for good meanwhile it is kept no longer. */
+/** Forgets unsaved edits in the opened session if their messages were purged meanwhile. */
 export async function lookAfterWords() {
   const id = story.session.peek()?.id;
   for (const nid of begunHere()) {
@@ -70,7 +70,7 @@ export async function lookAfterWords() {
   }
 }
 
-/** What lies in the stash or was taken back could still be thrown away; of what is gone the server knows nothing. */
+/** Returns whether the server knows nothing of a message any more. Stashed or undone messages could still be purged. */
 const isNowhere = (ask: () => Promise<unknown>) =>
   ask().then(
     () => false,

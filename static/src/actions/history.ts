@@ -1,4 +1,4 @@
-// How a value of the world came to be: the messages of the line that changed it, the newest first.
+// The history of a value of the state: the messages of the branch that changed it, newest first.
 import { causesOf, rootsOf } from "../lib/causes.ts";
 import { valueAt } from "../lib/text.ts";
 import * as story from "../model/story.ts";
@@ -8,12 +8,12 @@ import { deltaPage } from "../net/history.ts";
 import type { Cause } from "../lib/causes.ts";
 import type { Change, ChatNode, Id, NodeDelta } from "../lib/wire.d.ts";
 
-/** So many messages are looked at in one question. */
+/** Number of messages per request. */
 const PAGE = 200;
-/** So many changes are wanted before it is asked whether to look further. */
+/** Number of changes to collect before the user is asked whether to search further. */
 const ENOUGH = 8;
 
-/** `causes`: what was done to the value itself, or to what it is computed from. */
+/** A message that changed the value. `causes`: operations on the value itself, or on the values it is computed from. */
 export interface Event {
   delta: NodeDelta;
   node: ChatNode | null;
@@ -21,7 +21,7 @@ export interface Event {
   causes: Cause[];
 }
 
-/** `next`: leads further back. */
+/** Part of the history of a value. `next`: cursor to older messages. */
 export interface History {
   events: Event[];
   next: Id | null;
@@ -29,7 +29,7 @@ export interface History {
 
 const schemaOf = (path: string) => rows.peek().get(path)?.schema;
 
-/** What a message changed at a place or inside it; of a change around it, what of that is there. */
+/** Returns the changes of a message at a path or below it. Of a change above the path, only the part at the path. */
 function changesAt(delta: NodeDelta, path: string): Change[] {
   return (delta.changes ?? []).flatMap((change) => {
     if (change.path === path || change.path.startsWith(`${path}/`)) return [change];
@@ -42,13 +42,16 @@ function changesAt(delta: NodeDelta, path: string): Change[] {
   });
 }
 
-/** @returns none where it is about what the world hides */
+/** Returns nothing if the operation concerns hidden values. */
 function seenCause({ operation, run }: Cause): Cause[] {
   const seen = seenOperation(operation);
   return seen ? [{ operation: seen, run }] : [];
 }
 
-/** @param before further back than this */
+/**
+ * Reads the changes of a value, newest first.
+ * @param before only older messages than this
+ */
 export async function readHistory(path: string, before: Id | null = null): Promise<History> {
   const sid = story.session.peek()?.id ?? "";
   const leaf = story.here() ?? "";
@@ -57,7 +60,7 @@ export async function readHistory(path: string, before: Id | null = null): Promi
   do {
     const page = await deltaPage(sid, { leaf, limit: PAGE, ...(next && { before: next }) });
     for (const delta of page.items.reverse()) {
-      // No player learns here what the world hides.
+      // Players must not see hidden values here.
       const changes = changesAt(delta, path).map(seenOf).filter(isThere);
       if (changes.length === 0) continue;
       const own = causesOf(delta, path);

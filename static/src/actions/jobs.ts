@@ -1,11 +1,11 @@
-// Work of the server that the page waits for, also after it was loaded anew.
+// Jobs of the server that the page waits for, also after a reload.
 import { recall, remember } from "../lib/storage.ts";
 import { ApiError } from "../net/api.ts";
 import * as api from "../net/transfers.ts";
 import type { Id, Job, ReportItem } from "../lib/wire.d.ts";
 import type { Incoming } from "../model/transfers.ts";
 
-/** What is remembered of one. `beside`: what the page itself has to add to its report; `isSeen`: it was opened. */
+/** What is stored about a job. `beside`: report entries of the page itself; `isSeen`: its report was opened. */
 export interface KeptJob {
   jobId: Id;
   name: string;
@@ -15,16 +15,19 @@ export interface KeptJob {
   beside?: ReportItem[];
 }
 
-/** Milliseconds: a small file is in at once, a large one is not looked at all the time. */
+/**
+ * First and longest pause between two requests in milliseconds. Small files finish at once; large ones need fewer
+ * requests.
+ */
 const LOOK_SOON = 20;
 const LOOK_EVERY = 300;
-/** The same, where nobody answers. */
+/** Pause in milliseconds while the server does not answer. */
 const LOOK_LOST = 3000;
 
 /**
- * Waits until a job is over.
- * @param hear how far it is
- * @returns what came of it; why nothing did is thrown
+ * Waits until a job is done.
+ * @param hear is called with its progress
+ * @returns its result; throws if it failed
  */
 export async function over(jobId: Id, hear: (job: Omit<Job, "id">) => void): Promise<NonNullable<Job["result"]>> {
   for (let wait = LOOK_SOON; ; wait = Math.min(LOOK_EVERY, wait * 2)) {
@@ -40,7 +43,7 @@ export async function over(jobId: Id, hear: (job: Omit<Job, "id">) => void): Pro
   }
 }
 
-/** The file is on the server: a connection that is lost stops nothing, and tells nothing. */
+/** Ignores lost connections: the file is on the server, so the job goes on. */
 function whileOffline(error: unknown) {
   if (error instanceof ApiError && error.status === 0) return null;
   throw error;
@@ -61,29 +64,29 @@ const keep = (jobs: KeptJob[]) => remember(KEY, jobs.length ? JSON.stringify(job
 
 export const keepJob = (job: KeptJob) => keep([...keptJobs(), job]);
 
-/** Its report was opened. */
+/** Remembers that the report of a job was opened. */
 export const seeJob = (jobId: Id) =>
   keep(keptJobs().map((job) => (job.jobId === jobId ? { ...job, isSeen: true } : job)));
 
 export const forgetJob = (jobId: Id | null | undefined) => keep(keptJobs().filter((job) => job.jobId !== jobId));
 
-/** Ends a job that nobody wants any more; it says itself that it has ended. */
+/** Cancels a job. The job itself reports when it has ended. */
 export const cancel = (jobId: Id) => void api.cancelJob(jobId).catch(() => {});
 
-/** Whether it ended because whoever began it did not want it any more. */
+/** Returns whether work ended because the user cancelled it. */
 export const wasUnwanted = (error: unknown) =>
   error instanceof DOMException
     ? error.name === "AbortError"
     : error instanceof ApiError && error.details.state === "cancelled";
 
-/** Tells of a phase as it goes on. */
+/** Returns a function that reports the progress of a phase. */
 export function pace(phase: Incoming["phase"], put: (changes: Partial<Incoming>) => void) {
   const since = performance.now();
   let from: number | null = null;
   return (done: number, total: number) => put({ phase, way: { done, total, from: (from ??= done), since } });
 }
 
-/** What is on its way breaks off with the page: the browser asks before it leaves. */
+/** Runs an upload. Leaving the page would abort it, so the browser asks the user first. */
 export async function whileSending<T>(work: () => Promise<T>) {
   const ask = (event: Event) => event.preventDefault();
   addEventListener("beforeunload", ask);

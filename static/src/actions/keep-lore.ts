@@ -1,4 +1,4 @@
-// What is kept of a story as knowledge: a message, several, or what lies in the stash becomes an entry of a lorebook.
+// Turns messages, or a fragment of the stash, into an entry of a lorebook.
 import { t } from "../lib/i18n.ts";
 import { recall, remember } from "../lib/storage.ts";
 import { choose, fragments } from "../model/arrangement.ts";
@@ -17,12 +17,12 @@ import type { ChatNode, Id } from "../lib/wire.d.ts";
 import type { Passage } from "../model/dialog.d.ts";
 import type { NewEntry } from "./lore.ts";
 
-/** The book that something was kept in last, as the browser remembers it. */
+/** Storage key of the lorebook that was used last. */
 const LAST_BOOK = "lorebook";
 
 export const lastBook = () => recall(LAST_BOOK);
 
-/** What a passage says, who speaks in it, and what it may be called. */
+/** Returns the text of a passage, the names of its speakers and of all characters, and a suggested title. */
 export async function readPassage(passage: Passage) {
   const nodes = await attempt(() => nodesOf(passage));
   if (!nodes) return undefined;
@@ -43,7 +43,7 @@ async function nodesOf(passage: Passage): Promise<ChatNode[]> {
   return inOrder(nodes).map(({ node }) => node);
 }
 
-/** Keeps an entry in a book, or in a new one. */
+/** Adds an entry to a lorebook, or to a new one. */
 export async function keepLore(
   where: { id: Id } | { name: string },
   entry: NewEntry,

@@ -1,4 +1,4 @@
-// Sessions and characters: list, create, open, rename, delete.
+// Sessions and characters: listing, creating, opening, renaming, deleting.
 import { locale, t } from "../lib/i18n.ts";
 import { openDialog, tell } from "../model/page.ts";
 import * as model from "../model/library.ts";
@@ -11,16 +11,16 @@ import { openStory } from "./follow.ts";
 import { navigate } from "./travel.ts";
 import type { Character, Id, NewCharacter, NewSession, PluginChoice, Session } from "../lib/wire.d.ts";
 
-/** Counts the readings of many characters: the last one is right. */
+/** Number of the last read of all characters; only its result is used. */
 let reading = 0;
 
-/** Reads everything the first page shows. */
+/** Reads everything that the first page shows. */
 export async function readLibrary() {
   if (model.loading.peek().state === "idle") model.setLoading({ state: "loading" });
   try {
     const [page, { items, next }] = await Promise.all([api.sessions(), api.characters()]);
     model.putSessions(page.items, page.next);
-    // The first are shown at once; whom the page knows already does not go while the others are read again.
+    // The first characters appear at once. Known characters stay while the others are read again.
     if (next === null || model.characters.peek().length === 0) model.putCharacters(items);
     model.setLoading({ state: "ready" });
     if (next === null) return;
@@ -34,7 +34,8 @@ export async function readLibrary() {
 }
 
 /**
- * A model server may take its time to say what it has: nothing waits for this. Without an answer what was known stands.
+ * Reads models and plugins. Model servers can be slow, so nothing waits for this. Without an answer, the known list
+ * stays.
  */
 export async function readHosts() {
   const none = { items: [], problems: [] };
@@ -51,22 +52,25 @@ export async function readMoreSessions() {
   if (page) model.addSessions(page.items, page.next);
 }
 
-/** Whether a character says by itself what its session is made of. */
+/** Returns whether a character defines its own session, with a model. */
 export const isReady = (character: Character) => Boolean(character.metadata?.clotho?.model);
 
-/** The language a ready character is written in, where it says so. */
+/** Returns the language of a ready character, if it names one. */
 const languageOf = (character: Character) =>
   character.metadata?.clotho?.plugins
     ?.map((plugin) => plugin.config?.language)
     .find((language) => language !== undefined);
 
-/** The same story may be there in several languages: the one for this reader, if there is one. */
+/**
+ * Returns whether a character is offered. If its story exists in several languages, only the user's language is
+ * offered.
+ */
 function isForReader(character: Character) {
   const language = languageOf(character);
   return language === undefined || language === locale.value || !hasTwin(character);
 }
 
-/** Whether the story of this character exists in the reader's language. */
+/** Returns whether the story of this character exists in the user's language. */
 function hasTwin(character: Character) {
   const same = (other: Character) => other.metadata?.clotho?.model === character.metadata?.clotho?.model;
   return (
@@ -74,12 +78,12 @@ function hasTwin(character: Character) {
   );
 }
 
-/** What the first page offers: no story twice in two languages. */
+/** Returns the characters on the first page, without translations of the same story. */
 export const offered = () => model.characters.value.filter(isForReader);
 
 /**
- * Starts a story with a character and opens it.
- * @param choice over what the character asks for
+ * Starts a session with a character and opens it.
+ * @param choice overrides what the character asks for
  */
 export async function begin(
   character: Character,
@@ -100,7 +104,7 @@ export async function begin(
 
 const asIs = ({ id, config = {} }: PluginChoice): PluginChoice => ({ id, config });
 
-/** A plugin that declares a language is told the reader's. */
+/** Sets the user's language in plugins that have a language setting. */
 function inLanguage({ id, config = {} }: PluginChoice): PluginChoice {
   return { id, config: "language" in config ? { ...config, language: locale.peek() } : config };
 }
@@ -144,7 +148,7 @@ export async function removeCharacter({ id, name }: Character) {
   tellTrashed(id, name);
 }
 
-/** Puts a character before the others, or back among them. */
+/** Marks a character as favourite, or removes the mark. */
 export async function favour({ id, isFavourite }: Character) {
   const { changeCharacter } = await import("../net/cards.ts");
   if (await attempt(() => changeCharacter(id, { isFavourite: !isFavourite }))) await readLibrary();
@@ -158,7 +162,7 @@ function tellTrashed(id: Id, name: string) {
   });
 }
 
-/** Brings back what was deleted; a story that is waited for is opened. */
+/** Restores something from the trash. If the page shows that this session is in the trash, opens it. */
 export async function restore(id: Id) {
   const back = await attempt(async () => {
     await api.restore(id);
@@ -169,7 +173,7 @@ export async function restore(id: Id) {
   return back === true;
 }
 
-/** Lets another model go on with a story. */
+/** Changes the model of a session. */
 export async function changeModel(sid: Id, name: string) {
   const changed = await attempt(() => api.changeSession(sid, { model: name }));
   if (!changed) return;

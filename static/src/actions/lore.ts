@@ -1,4 +1,4 @@
-// Lorebooks and their entries: those that were written here, and those of other programs.
+// Lorebooks and their entries, written here or imported.
 import { download } from "../lib/download.ts";
 import { t } from "../lib/i18n.ts";
 import { keyring } from "../lib/once.ts";
@@ -18,10 +18,13 @@ import type { Words } from "../model/lore.ts";
 
 export type NewEntry = Omit<Partial<LoreEntry>, "uid">;
 
-/** What a lorebook may be called. */
+/** File extensions of lorebooks. */
 export const BOOKS = ".json,.lorebook,.png";
 
-/** @returns whether they came */
+/**
+ * Reads all lorebooks.
+ * @returns whether that worked
+ */
 export async function readBooks(
   how: (work: () => Promise<true>) => Promise<true | undefined> = attempt,
 ): Promise<boolean> {
@@ -38,10 +41,10 @@ export async function readBooks(
   return came === true;
 }
 
-/** Who only looks at the page again is not told that the server is away. */
+/** Runs a background read without an error message when the server is away. */
 const quietly = <T>(work: () => Promise<T>) => work().catch(() => undefined);
 
-/** Reads them again, since others may have changed them. */
+/** Reads the lorebooks again, because others may have changed them. */
 export const lookAgain = () => void readBooks(quietly);
 
 // Books
@@ -74,7 +77,7 @@ export async function removeBook({ id, name }: Lorebook) {
 
 export const takeBook = (id: Id) => download(api.bookFile(id));
 
-/** Brings books of other programs in, one after the other, and says what came along. */
+/** Imports lorebooks of other programs, one after the other, and reports on them. */
 export async function bringBooks(files: File[]) {
   doneWithErrors();
   for (const file of files) {
@@ -85,13 +88,13 @@ export async function bringBooks(files: File[]) {
   }
 }
 
-// For what they hold
+// Links
 
 export const readHolds = (id: Id) => attempt(() => api.holds(id));
 
 export const setHolds = (id: Id, holds: LorebookHolds) => attempt(() => api.setHolds(id, holds));
 
-/** What a book may hold for, by the field that names it. */
+/** What a lorebook can be linked to, by the field that names it. */
 export type Holders = Record<"sessionIds" | "personaIds" | "characterIds", { id: Id; name: string }[]>;
 
 async function everyCharacter() {
@@ -99,7 +102,7 @@ async function everyCharacter() {
   return [...items, ...(await otherCharacters(next))];
 }
 
-/** The newest stories, all personas and characters, and the older stories for which the book holds. */
+/** Returns the newest sessions, all personas and characters, and the older sessions to which the book is linked. */
 export const readHolders = (holds: LorebookHolds | null): Promise<Holders | undefined> =>
   attempt(async () => {
     const [newest, people, cards] = await Promise.all([sessions(), personas(), everyCharacter()]);
@@ -112,13 +115,13 @@ export const readHolders = (holds: LorebookHolds | null): Promise<Holders | unde
     };
   });
 
-// How all of them are looked through
+// Global settings
 
 export const readRules = () => attempt(api.rules);
 
 /**
- * Sets the house rules, unless they are others by now than when they were read. What is left out is as usual.
- * @param was null: whatever they are
+ * Sets the global lore settings, unless they changed since they were read. Missing settings get their defaults.
+ * @param was the settings as read; null: no check
  */
 export const setRules = (
   rules: Partial<LoreRules>,
@@ -134,13 +137,13 @@ export const setRules = (
 
 export const readEntries = (id: Id, cursor?: string) => attempt(() => api.entries(id, cursor));
 
-/** The same, for who only looks again. */
+/** Reads the entries in the background, without error messages. */
 export const seeEntries = (id: Id, cursor?: string) => quietly(() => api.entries(id, cursor));
 
-/** What came of writing an entry: somebody else may have changed it since it was seen, or taken it out. */
+/** The result of writing an entry. Somebody else may have changed or deleted it since it was read. */
 type Written = { is: "written" | "changed"; entry: LoreEntry } | { is: "gone" };
 
-/** Writes an entry, over nothing but what was seen there. */
+/** Writes an entry if it is still as the user saw it. */
 export const writeEntry = (id: Id, uid: string, mine: Words, seen: Partial<LoreEntry>): Promise<Written | undefined> =>
   attempt(async () => {
     try {
@@ -153,7 +156,7 @@ export const writeEntry = (id: Id, uid: string, mine: Words, seen: Partial<LoreE
     }
   });
 
-/** What the reader writes of an entry, as it was seen. */
+/** Returns the editable fields of an entry as the user saw them. */
 const seenOf = ({ comment, key, content, constant, disable, vectorized }: Partial<LoreEntry>) => ({
   comment: comment ?? null,
   key: key ?? null,
@@ -163,7 +166,7 @@ const seenOf = ({ comment, key, content, constant, disable, vectorized }: Partia
   vectorized: vectorized ?? null,
 });
 
-/** The entry as somebody else has written it meanwhile, where that is why something was refused. */
+/** Returns the current entry if a request was refused because somebody else changed it. */
 const meanwhile = (error: unknown): LoreEntry | null =>
   (error instanceof ApiError && error.code === "conflict" && error.details.entry) || null;
 
@@ -174,8 +177,8 @@ export const changeEntry = (id: Id, { uid }: LoreEntry, changes: Partial<LoreEnt
   attempt(() => api.changeEntry(id, String(uid), changes));
 
 /**
- * Takes an entry out as it was seen, and offers to bring it back.
- * @param put hears of it when it is there again, or as another one
+ * Deletes an entry if it is still as the user saw it, and offers to undo that.
+ * @param put gets the entry after an undo, or the current entry if somebody else changed it
  */
 export async function removeEntry(id: Id, entry: LoreEntry, name: string, put: (entry: LoreEntry) => void) {
   const isGone = await attempt(async () => {

@@ -1,4 +1,4 @@
-// Bringing over what happened on another timeline since the two parted.
+// Merging: applying what happened on another branch since the fork.
 import { openDialog, tell } from "../model/page.ts";
 import * as story from "../model/story.ts";
 import * as world from "../net/api.ts";
@@ -14,9 +14,9 @@ import { navigate } from "./travel.ts";
 import type { Conflict, Id, Json, TreeEdit } from "../lib/wire.d.ts";
 
 /**
- * Brings it over to where the story stands.
- * @param nodeIds the messages that come along; empty: only what happened
- * @returns what has to be chosen first; null: nothing
+ * Merges another branch into the current one.
+ * @param nodeIds messages to copy; empty: only the operations
+ * @returns the conflicts to resolve first; null if there are none or the merge failed
  */
 export async function merge(
   fromLeafId: Id,
@@ -50,14 +50,17 @@ export async function merge(
   return null;
 }
 
-/** The variables at the ends of both lines. */
+/** Returns the variables at the ends of both branches. */
 export async function readBoth(theirs: Id) {
   const [id, ours] = [sid(), story.head.peek()];
   const both = ours && (await attempt(() => Promise.all([world.world(id, theirs), world.world(id, ours)])));
   return both ? { theirs: both[0].world.vars, ours: both[1].world.vars } : { theirs: {}, ours: {} };
 }
 
-/** @param from the end of the other line */
+/**
+ * Opens the merge dialog.
+ * @param from the leaf of the other branch
+ */
 export const askMerge = (from: Id) => openDialog({ kind: "merge", from });
 
 register({

@@ -1,4 +1,4 @@
-// Moving and copying: what was taken up waits until a place for it is chosen, in this story or in another one.
+// Moving and copying: the user picks up a message, then chooses its new place, in this or another session.
 import { carry, moving } from "../model/arrangement.ts";
 import { dialog, openDialog } from "../model/page.ts";
 import * as story from "../model/story.ts";
@@ -11,7 +11,7 @@ import { navigate } from "./travel.ts";
 import type { Moving } from "../model/arrangement.ts";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
 
-/** A place for a fragment is chosen in the story. */
+/** Starts choosing a place for a fragment. */
 export function place(fragmentId: Id, name: string, isCopy: boolean) {
   openDialog(null);
   carry({ piece: { fragmentId }, from: sid(), name, isCopy });
@@ -20,10 +20,10 @@ export function place(fragmentId: Id, name: string, isCopy: boolean) {
 export const takeUp = ({ id, content }: ChatNode, isCopy: boolean) =>
   carry({ piece: { nodeId: id }, from: sid(), name: content, isCopy });
 
-/** Nothing is moved after all. */
+/** Cancels the move. */
 export const leaveThere = () => carry(null);
 
-/** Opens another story, where the place for the copy is chosen. */
+/** Opens another session, in which the user then chooses the place for the copy. */
 export function carryTo(to: Id) {
   const what = moving.peek();
   if (!what) return openDialog(null);
@@ -31,7 +31,7 @@ export function carryTo(to: Id) {
   navigate(`/s/${to}`);
 }
 
-/** Hangs what was taken up below a message. */
+/** Attaches the picked-up part below a message. */
 export async function put(targetId: Id) {
   const what = moving.peek();
   if (!what) return;
@@ -47,8 +47,8 @@ export async function put(targetId: Id) {
 }
 
 /**
- * Whether what was taken up can come below a message: nothing hangs below itself, and it hangs somewhere already. A
- * copy can hang anywhere.
+ * Returns whether the picked-up part can go below a message: not below itself or where it already is. Copies can go
+ * anywhere.
  */
 function isPlace({ piece, isCopy, from }: Moving, node: ChatNode) {
   if ("fragmentId" in piece || from !== story.session.value?.id) return true;
@@ -110,7 +110,7 @@ for (const [id, label, isCopy] of [
   });
 }
 
-/** The message that is being moved within the story. */
+/** Returns the message that is being moved within this session. */
 export const movedHere = () => {
   const what = moving.value;
   return what && !what.isCopy && what.from === story.session.value?.id && "nodeId" in what.piece
@@ -118,11 +118,11 @@ export const movedHere = () => {
     : null;
 };
 
-/** Takes what is moved out of the story instead. */
+/** Moves the picked-up message into the stash. */
 export async function putAway() {
   const nodeId = movedHere();
   const what = moving.peek();
-  // Nobody else took it out of the story.
+  // Cleared first, so that this prune is not taken for one by somebody else.
   carry(null);
   const made = nodeId && (await arrange([{ op: "prune", nodeId }]));
   if (!made) return carry(what);

@@ -1,4 +1,4 @@
-// The author's note of the open story.
+// The author's note of the open session.
 import { openDialog } from "../model/page.ts";
 import * as story from "../model/story.ts";
 import * as api from "../net/note.ts";
@@ -6,7 +6,7 @@ import { register } from "./commands.ts";
 import { attempt } from "./failure.ts";
 import type { AuthorsNote } from "../lib/wire.d.ts";
 
-/** What is noted to the model from now on; null: nothing. */
+/** Sets the author's note; null: none. */
 export async function changeNote(note: AuthorsNote | null) {
   const open = story.session.peek();
   const changed = open && (await attempt(() => api.setNote(open.id, note)));

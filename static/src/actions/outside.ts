@@ -1,4 +1,4 @@
-// Pictures of other servers: whether they are shown for a character is read once, and said once.
+// Images from other servers. Whether a character may show them is read once and asked once.
 import { outsideOf, putAllowed, waits, wantAsked } from "../model/outside.ts";
 import { ApiError } from "../net/api.ts";
 import * as api from "../net/outside.ts";
@@ -9,7 +9,7 @@ export const pictureAt = api.pictureAt;
 
 const reading: Map<Id, Promise<void>> = new Map();
 
-/** Reads it anew; without an answer nothing is shown, and the next message asks again. */
+/** Reads the setting again. Without an answer, no image is shown, and the next message tries again. */
 export function readOutside(cid: Id): Promise<void> {
   const done = reading.get(cid) ?? read(cid).finally(() => reading.delete(cid));
   reading.set(cid, done);
@@ -29,16 +29,19 @@ export function learnOutside(cid: Id) {
   if (outsideOf(cid).peek().allowed === undefined) void readOutside(cid);
 }
 
-/** A message that names such pictures has come on screen. */
+/** Registers a message on screen that contains such images. */
 export function meetPictures(cid: Id, nid: Id) {
   learnOutside(cid);
   return waits(cid, nid);
 }
 
-/** Asks at this message, whatever was said before. */
+/** Asks the user at this message, whatever was answered before. */
 export const askHere = (cid: Id, nid: Id) => wantAsked(cid, nid);
 
-/** @param allowed null: ask when there is one */
+/**
+ * Sets whether images of a character are loaded.
+ * @param allowed null: ask when there is one
+ */
 export async function allowOutside(cid: Id, allowed: boolean | null) {
   const said = await attempt(() => api.allowOutside(cid, allowed));
   if (said) putAllowed(cid, said.allowed);

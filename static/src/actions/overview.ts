@@ -1,5 +1,4 @@
-// The page that shows the whole tree: reading its outline, reading a message in it, folding, going there. Loaded with
-// it.
+// The view of the whole tree: reading its outline and its messages, folding, moving HEAD. Loaded with that view.
 import { inRounds } from "../lib/rounds.ts";
 import { carry, moving } from "../model/arrangement.ts";
 import { inTree, mayRearrange } from "../model/page.ts";
@@ -18,11 +17,14 @@ import { askMerge } from "./merge.ts";
 import { leaveThere, movedHere, put, putAway } from "./move.ts";
 import type { ChatNode, Frame, Id } from "../lib/wire.d.ts";
 
-/** What is being read may be older than what is told meanwhile. */
+/** Whether a read of the outline is running. Its result may be older than frames that arrive meanwhile. */
 let isReading = false;
-/** The operation that what is known is as of. */
+/** Number of the operation at which the outline was read. */
 let knownAt = -1;
-/** The newest operation that was told and not taken in: what else is told of it makes it no more known. */
+/**
+ * The newest operation that was reported but is not in the outline. Later frames of that operation do not bring the
+ * outline up to date.
+ */
 let missed = -1;
 
 const readings = inRounds(async () => {
@@ -42,16 +44,16 @@ const readings = inRounds(async () => {
   }
 });
 
-/** Reads the outline; calls during a reading lead to one more. */
+/** Reads the outline. Calls during a read cause one more. */
 export const readOutline = readings.ask;
 
-/** What changes a tree, or what stands in it. */
+/** Frames that change the tree or the state of its messages. */
 const CHANGES: Set<Frame["type"]> = new Set(["node.created", "node.completed", "tree.changed", "node.state.updated"]);
 
 let isFollowed = false;
 
 /**
- * What is told of the story changes the tree on screen; while that is not on screen, only what leaves it as it is is
+ * Updates the outline on screen after a frame. While it is not on screen, only operations that do not change it are
  * counted.
  */
 function heard(frame: Frame) {
@@ -62,7 +64,7 @@ function heard(frame: Frame) {
   if (!isKnown && isFollowed) void readOutline();
 }
 
-/** How messages stand now is told in full: for that a tree of thousands is not read again. */
+/** Applies a frame that contains the full new state of messages, so that large trees need not be read again. */
 function isRestated(frame: Frame) {
   if (frame.type !== "node.state.updated") return false;
   const of = overview.outline.peek();
@@ -75,8 +77,8 @@ function isRestated(frame: Frame) {
 hear(heard);
 
 /**
- * Keeps the outline in step with the story. What is known as of the last operation is not read again.
- * @returns ends it
+ * Keeps the outline in sync with the session. Does not read it again if no operation is missing.
+ * @returns a function that stops it
  */
 export function followOutline(): () => void {
   isFollowed = true;
@@ -84,7 +86,7 @@ export function followOutline(): () => void {
   return () => void (isFollowed = false);
 }
 
-/** The keyboard goes to a message. */
+/** Moves the keyboard cursor to a message. */
 export function moveTo(n: number) {
   const nid = drawn.peek()?.outline.ids[n];
   if (nid) overview.putCursor(nid);
@@ -92,7 +94,7 @@ export function moveTo(n: number) {
 
 export const stopReading = () => overview.read(null);
 
-/** Reads a message beside the tree; what is not known of it yet is asked for first. */
+/** Shows a message beside the tree, after loading it if necessary. */
 export async function readMessage(n: number) {
   const nid = drawn.peek()?.outline.ids[n];
   if (!nid) return;
@@ -104,18 +106,18 @@ export async function readMessage(n: number) {
   const node = await attempt(() => oneNode(id, nid));
   if (story.session.peek()?.id !== id) return;
   if (node) story.putNode(node);
-  // Who went on to another message meanwhile reads that one.
+  // If the user moved on to another message meanwhile, that one is shown.
   if (node && overview.cursor.peek() === nid) overview.read(nid);
 }
 
-/** The story goes on from there: where messages end, behind what was changed by hand as well. */
+/** Moves HEAD to a message. At the end of a branch, HEAD also passes the change nodes after it. */
 export function goThere(n: number) {
   const { ids = [], ends } = drawn.peek()?.outline ?? {};
   const nid = ends?.get(n) ?? ids[n];
   if (nid && n > 0) void goTo(nid);
 }
 
-/** What a message hides comes out, or goes: its run, or its side branches. */
+/** Folds or unfolds what belongs to a message: its run, or its side branches. */
 export function turnFold(n: number) {
   const tree = drawn.peek();
   const nid = tree?.outline.ids[n];
@@ -126,7 +128,7 @@ export function turnFold(n: number) {
   keepCursor();
 }
 
-/** Goes to a message on the tree, wherever it is folded away, and reads it. */
+/** Goes to a message in the tree, unfolding everything around it, and shows it. */
 export async function show(nid: Id) {
   for (let tree = drawn.peek(); tree; tree = drawn.peek()) {
     const n = tree.outline.at.get(nid);
@@ -143,7 +145,7 @@ export async function show(nid: Id) {
   }
 }
 
-/** The keyboard stays on a message that is there. */
+/** Keeps the keyboard cursor on a visible message. */
 function keepCursor() {
   const tree = drawn.peek();
   if (!tree) return;
@@ -164,8 +166,8 @@ export function turnRuns() {
 // Moving by hand
 
 /**
- * Takes a message up with what follows it, to be let go on another one.
- * @returns whether it can be
+ * Picks up a message with everything below it, to be dropped on another one.
+ * @returns whether that is possible
  */
 export function takeHere(n: number): boolean {
   const { outline } = drawn.peek() ?? {};
@@ -176,19 +178,19 @@ export function takeHere(n: number): boolean {
   return true;
 }
 
-/** What is moved is held over a message, or over none; undefined: over the one that the keyboard is at. */
+/** Sets the target of a move: a message; null: none; undefined: the message at the keyboard cursor. */
 export const holdOver = (n: number | null | undefined) =>
   overview.aimAt(n == null ? n : (drawn.peek()?.outline.ids[n] ?? null));
 
-/** Hangs what is moved below the message it is held over, where it may come there. */
+/** Attaches the moved part below the current target, if it can go there. */
 export async function putHere() {
   const to = aim.peek();
   if (to && to.why === null) await put(to.nid);
 }
 
 /**
- * Takes up a fragment of the stash, to be let go on a message.
- * @returns whether it can be
+ * Picks up a fragment of the stash, to be dropped on a message.
+ * @returns whether that is possible
  */
 export function takeOut(fragmentId: Id, name: string): boolean {
   if (!mayRearrange.peek() || moving.peek() !== null) return false;
@@ -197,10 +199,10 @@ export function takeOut(fragmentId: Id, name: string): boolean {
   return true;
 }
 
-/** Whether what is moved is held over the stash. */
+/** Sets whether the moved message is held over the stash. */
 export const holdOverStash = (is: boolean) => overview.holdOverStash(is && movedHere() !== null);
 
-/** Lets go of what was dragged: into the stash, or below what it is held over, else it stays where it was. */
+/** Drops the dragged part: into the stash or below its target. Otherwise it stays where it was. */
 export async function letGo() {
   const isPutAway = overview.isOverStash.peek();
   overview.holdOverStash(false);
@@ -208,34 +210,34 @@ export async function letGo() {
   if (moving.peek() !== null) leaveThere();
 }
 
-/** Compares two messages, and with them their lines, beside the tree. */
+/** Compares two messages, and so their branches, beside the tree. */
 export function compareHere(one: number, two: number) {
   const { ids = [], ends } = drawn.peek()?.outline ?? {};
-  // With what was changed by hand behind them.
+  // Includes the change nodes after them.
   const [from, to] = [one, two].map((n) => ends?.get(n) ?? ids[n]);
   if (from && to && one !== two) overview.compareTwo({ from, to });
 }
 
 export const stopComparing = () => overview.compareTwo(null);
 
-/** The other way round. */
+/** Swaps the two sides of the comparison. */
 export function turnCompared() {
   const two = overview.compared.peek();
   if (two) overview.compareTwo({ from: two.to, to: two.from });
 }
 
-// What the menu of a message has only here
+// Menu items of messages that exist only here
 
 const isWhole = (node: ChatNode | null) =>
   inTree.value && node?.status === "complete" && node.kind !== "change" && node.kind !== "root";
 
-/** Whether the line that the story is on leads through a message. */
+/** Returns whether a message is on the branch of HEAD. */
 function isOnLine({ id }: ChatNode) {
   const tree = drawn.value;
   return tree?.cards.trunk[tree.cards.cardOf[tree.outline.at.get(id) ?? -1] ?? -1] === 1;
 }
 
-/** Whether a message stands on another line than the story. */
+/** Returns whether a message is on another branch than HEAD. */
 const isBeside = (node: ChatNode | null) => isWhole(node) && node !== null && !isOnLine(node);
 
 register({

@@ -1,4 +1,4 @@
-// Commands of the page itself: search, language, looks.
+// Commands of the page itself: search, language, appearance.
 import { focusedMessage } from "../lib/focus.ts";
 import { locale, setLocale } from "../lib/i18n.ts";
 import { remember } from "../lib/storage.ts";
@@ -116,9 +116,8 @@ register({
 });
 
 /**
- * Everything the server recorded about how a node came to be, and about others beside it. Only what a model wrote has
- * a trace.
- * @param isWritten whether a model wrote it
+ * Reads everything that the server recorded about how a node was made, and the deltas of others beside it.
+ * @param isWritten whether a model wrote it; only then it has a trace
  */
 export async function readWhy(sid: Id, nid: Id, isWritten: boolean, others: (Id | null)[]) {
   const [trace, delta, ...deltas] = await Promise.all([
@@ -129,7 +128,7 @@ export async function readWhy(sid: Id, nid: Id, isWritten: boolean, others: (Id 
   return { trace, delta, others: deltas };
 }
 
-/** An imported message may name its model and have no trace. */
+/** Accepts a missing trace: imported messages may name a model but have none. */
 function noTrace(error: unknown): Trace {
   if (error instanceof api.ApiError && error.status === 404) return {};
   throw error;

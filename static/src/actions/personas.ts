@@ -1,4 +1,4 @@
-// Who a reader plays: listed, made, changed, deleted, and chosen for a story.
+// Personas: listing, creating, changing, deleting, and choosing one for a session.
 import { t } from "../lib/i18n.ts";
 import { openDialog, tell } from "../model/page.ts";
 import * as story from "../model/story.ts";
@@ -10,7 +10,7 @@ import type { Id, Persona } from "../lib/wire.d.ts";
 
 export const readPersonas = () => attempt(api.personas);
 
-/** Keeps what was written of a persona, new or not, and its picture if there is another. */
+/** Saves a persona, new or not, and its picture if there is a new one. */
 export const keepPersona = (
   pid: Id | null,
   fields: { name: string; description: string },
@@ -22,7 +22,10 @@ export const keepPersona = (
     return picture ? api.sendPicture(kept.id, picture) : kept;
   });
 
-/** @param read hears when the list is another one: it is in the trash, or back again */
+/**
+ * Moves a persona to the trash.
+ * @param read is called when the list changed: after the deletion, and after it is restored
+ */
 export async function removePersona({ id, name }: Persona, read: () => void) {
   if (!(await attempt(async () => (await api.remove(id), true)))) return;
   const back = async () => (await restore(id)) && read();
@@ -34,7 +37,7 @@ export async function removePersona({ id, name }: Persona, read: () => void) {
   read();
 }
 
-/** Whom the reader plays in the open story from now on; null: only themselves. */
+/** Sets the persona of the open session; null: none. */
 export async function playAs(personaId: Id | null) {
   const open = story.session.peek();
   const changed = open && (await attempt(() => api.playAs(open.id, personaId)));

@@ -1,4 +1,4 @@
-// How values went along timelines.
+// Values of the state along branches, for plots.
 import { openDialog } from "../model/page.ts";
 import * as story from "../model/story.ts";
 import { rows } from "../model/world.ts";
@@ -8,16 +8,19 @@ import { register } from "./commands.ts";
 import { sid } from "./follow.ts";
 import type { Id, Json } from "../lib/wire.d.ts";
 
-/** the value after each turn, the oldest first */
+/** The value after each turn, oldest first. */
 type Series = { turn: number; value: Json }[];
 
-/** The values that can be drawn. */
+/** Returns the values that can be plotted. */
 export const drawable = () => [...rows.value.values()].filter(({ kind }) => kind === "bar" || kind === "number");
 
-/** So many pages of a line are read. */
+/** Maximum number of pages to read. */
 const MOST = 20;
 
-/** @returns one for each leaf */
+/**
+ * Reads the series of a value.
+ * @returns one per leaf
+ */
 export async function readSeries(path: string, leaves: Id[]): Promise<Series[]> {
   const found = leaves.map(() => [] as Series);
   let cursor: string | null = null;
@@ -29,7 +32,7 @@ export async function readSeries(path: string, leaves: Id[]): Promise<Series[]> 
   return found;
 }
 
-/** Of a turn, which may be several nodes, the end counts. */
+/** Adds a point. If a turn has several nodes, its last value counts. */
 function add(series: Series, { turn, value }: Series[number]) {
   if (series.at(-1)?.turn === turn) series.pop();
   series.push({ turn, value });

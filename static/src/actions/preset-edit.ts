@@ -1,4 +1,4 @@
-// Editing a preset: what is changed of it and nothing else, and the way back.
+// Editing presets: sends only what changed, and supports undo.
 import { signal } from "../../vendor/preact.js";
 import { t } from "../lib/i18n.ts";
 import { orderOf, partsOf, seenBefore, wayBack } from "../lib/preset.ts";
@@ -10,7 +10,7 @@ import * as api from "../net/preset-edit.ts";
 import { attempt } from "./failure.ts";
 import type { Id, PresetChange, Trace, WholePreset } from "../lib/wire.d.ts";
 
-/** What became of a change: `changed` names what somebody else has changed meanwhile. */
+/** The result of a change. `fields`: what somebody else changed meanwhile. */
 type Written =
   | { is: "written"; preset: WholePreset }
   | { is: "changed"; fields: string[]; now: PresetChange }
@@ -30,21 +30,21 @@ const write = (id: Id, change: PresetChange, expected: PresetChange): Promise<Wr
     }
   });
 
-/** A preset that is being edited. */
+/** Returns the state and the actions of an editor for one preset. */
 export function editing(id: Id) {
   const preset = signal<WholePreset | null>(null);
-  /** What takes the last changes back, the last one first. */
+  /** Changes that undo the last ones, newest first. */
   const back = signal<PresetChange[]>([]);
-  /** Forms begin anew where what they show was taken back or is somebody else's. */
+  /** Grows when forms must be rebuilt, because their content was undone or changed by somebody else. */
   const version = signal(0);
-  /** What stands in the way of everything: it could not be read, or is gone. */
+  /** What prevents all editing: the preset could not be read, or was deleted. */
   const trouble = signal<"unread" | "gone" | null>(null);
   const load = async () => {
     const found = await attempt(() => read(id));
     if (found) preset.value = found;
     trouble.value = found ? null : "unread";
   };
-  /** Changes go one after another, each made of what the one before has left. */
+  /** Changes run one after the other. Each is based on the result of the previous one. */
   let queue: Promise<unknown> = Promise.resolve();
   const one = async (make: (preset: WholePreset) => PresetChange | null, isBack: boolean) => {
     const before = preset.peek();
@@ -65,7 +65,7 @@ export function editing(id: Id) {
     queue = done;
     return done;
   };
-  /** The same for what needs no form: who else has changed it is told, and shown. */
+  /** Makes a change without a form. Reports and shows what somebody else changed. */
   const turn = async (make: (preset: WholePreset) => PresetChange | null) => {
     const came = await change(make);
     if (came?.is === "changed")
@@ -84,7 +84,7 @@ export function editing(id: Id) {
 
 export type Editing = ReturnType<typeof editing>;
 
-/** Takes a part out; it can be had back. */
+/** Removes a part. This can be undone. */
 export async function dropPart(edit: Editing, identifier: string, name: string) {
   const isGone = await edit.turn((preset) =>
     partsOf(preset).some((part) => part.identifier === identifier)
@@ -104,8 +104,8 @@ export const copyPreset = (from: Id | "own", name: string, keyFor: (request: unk
   attempt(() => api.copyPreset(from, name, keyFor([from, name])));
 
 /**
- * The prompt that the open story would send by a preset, with what the reader is writing or some words in its place.
- * @returns null: no story is open
+ * Returns the prompt that the open session would send with a preset. It uses the draft, or else a sample text.
+ * @returns null if no session is open
  */
 export async function promptBy(presetId: Id): Promise<Trace | ApiError | null> {
   const open = story.session.peek();
@@ -124,13 +124,13 @@ export async function promptBy(presetId: Id): Promise<Trace | ApiError | null> {
   }
 }
 
-/** The preset that makes the prompts of the open story because it is for its model, and the name by which it is. */
+/** Returns the preset that the open session uses because it is assigned to a model, with the name of that model. */
 export async function presetOfModel(): Promise<{ id: Id; model: string } | null> {
   const open = story.session.peek();
   const head = story.head.peek() ?? open?.activeLeafId;
   if (!open || !head) return null;
   const waits = story.nodeOf(head)?.role === "user";
-  // A preview equals the send; where none can be made, nothing is said.
+  // A preview equals the real prompt. If there is none, no preset is reported.
   const found = await api
     .promptBy(open.id, { parentId: head, ...(!waits && { content: t("presetEdit.sample") }) })
     .catch(() => null);
@@ -138,5 +138,5 @@ export async function presetOfModel(): Promise<{ id: Id; model: string } | null>
   return by?.by === "model" && by.id ? { id: by.id, model: by.model ?? "" } : null;
 }
 
-/** The parts of a preset, for who only wants to know what they are called: none where it is gone. */
+/** Reads the parts of a preset, for their names; none if the preset is gone. */
 export const readParts = (id: Id) => read(id).then(partsOf, () => []);

@@ -1,4 +1,4 @@
-// What other programs keep for their prompts: listed, looked at, named, taken along, deleted, brought in.
+// Presets of other programs: listing, viewing, renaming, exporting, deleting, importing.
 import { download } from "../lib/download.ts";
 import { t } from "../lib/i18n.ts";
 import { openDialog, tell } from "../model/page.ts";
@@ -23,22 +23,22 @@ export const readPresets = () =>
     return all;
   });
 
-/** All that one says. */
+/** Reads a whole preset. */
 export const readPreset = (id: Id) => attempt(() => api.preset(id));
 
 export const renamePreset = (id: Id, name: string) => attempt(() => api.rename(id, name));
 
-/** By which preset the prompts of the open story are made from now on; null: as the server makes them. */
+/** Sets the preset of the open session; null: Clotho's own prompt. */
 export async function usePreset(presetId: Id | null) {
   const open = story.session.peek();
   const changed = open && (await attempt(() => api.useIn(open.id, presetId)));
   if (changed && story.session.peek()?.id === changed.id) story.putSession({ presetId });
 }
 
-/** The regex scripts that have a part in a story. */
+/** Reads the regex scripts that apply in a session. */
 export const readScripts = (sid: Id) => attempt(() => api.scriptsOf(sid));
 
-/** Whose regex scripts change what is sent and shown in the open story from now on. */
+/** Sets whose regex scripts change the prompts and the display of the open session. */
 export async function allowScripts(regexScripts: { card: boolean; preset: boolean }) {
   const open = story.session.peek();
   const changed = open && (await attempt(() => api.allowScripts(open.id, regexScripts)));
@@ -46,7 +46,7 @@ export async function allowScripts(regexScripts: { card: boolean; preset: boolea
 }
 
 /**
- * Keeps a regex script of one's own, and says what keeps it from running.
+ * Saves one of the user's own regex scripts, and reports what keeps it from running.
  * @param id null: a new one
  */
 export const keepScript = (id: Id | null, name: string, body: Record<string, unknown>) =>
@@ -59,7 +59,10 @@ export const keepScript = (id: Id | null, name: string, body: Record<string, unk
 
 export const takePreset = (id: Id) => download(api.presetFile(id));
 
-/** @param read hears when the list is another one: it is in the trash, or back again */
+/**
+ * Moves a preset to the trash.
+ * @param read is called when the list changed: after the deletion, and after it is restored
+ */
 export async function removePreset({ id, name }: Preset, read: () => unknown) {
   if (!(await attempt(async () => (await api.remove(id), true)))) return false;
   scriptsChanged();
@@ -74,8 +77,8 @@ export async function removePreset({ id, name }: Preset, read: () => unknown) {
 }
 
 /**
- * Brings a file of presets in, and says what came along, or that all of it was here before.
- * @returns unsure: nothing in it says what it is for
+ * Imports a file of presets. Reports what was imported, or that everything was already here.
+ * @returns "unsure" if the file does not show what kind of preset it is
  */
 export const bringPreset = (
   file: File,

@@ -1,4 +1,4 @@
-// From what was made of messages to the messages themselves.
+// Navigation from copies and summaries to the original messages.
 import { t } from "../lib/i18n.ts";
 import { tell } from "../model/page.ts";
 import * as story from "../model/story.ts";
@@ -7,7 +7,7 @@ import { loadUpTo, navigate } from "./travel.ts";
 import { sid } from "./follow.ts";
 import type { Id } from "../lib/wire.d.ts";
 
-/** Brings the first message that a summary stands for into view, wherever it hangs now. */
+/** Scrolls to the first message that a summary covers, or views its branch. */
 export async function toOriginals([first]: Id[]) {
   if (!first) return;
   await loadUpTo(first);
@@ -15,10 +15,10 @@ export async function toOriginals([first]: Id[]) {
   else await lookAt(sid(), first);
 }
 
-/** Shows the line of a message, unless nothing is left of it; the story stays where it is. */
+/** Views the branch of a message without moving HEAD, unless nothing is left of it. */
 export async function lookAt(id: Id, nid: Id) {
   const isGone = await api.oneNode(id, nid).then(() => false, isNowhere);
-  // A story that lies in the trash says so itself.
+  // A session in the trash says so itself.
   if (isGone && (await api.session(id).catch(() => null))) tell({ tone: "quiet", text: t("notice.originalGone") });
   else navigate(`/s/${id}/${nid}`);
 }

@@ -1,4 +1,4 @@
-// Model servers: connected, tried, changed, forgotten. Loaded with the form and the settings.
+// Model servers: connecting, testing, changing, removing. Loaded with the form and the settings.
 import { t } from "../lib/i18n.ts";
 import { tell } from "../model/page.ts";
 import { putProviders } from "../model/providers.ts";
@@ -12,10 +12,10 @@ export async function readProviders() {
   if (all) putProviders(all);
 }
 
-/** What hangs on the models is read anew. */
+/** Reads everything that depends on the models again. */
 const readAll = () => Promise.all([readProviders(), readHosts()]);
 
-/** What a server shows that may be connected. */
+/** Tests a server that is not connected yet. */
 export const tryOut = (trial: ProviderTrial, signal: AbortSignal) =>
   attempt(() =>
     api.tryOut(trial, signal).catch((cause) => {
@@ -24,10 +24,10 @@ export const tryOut = (trial: ProviderTrial, signal: AbortSignal) =>
     }),
   );
 
-/** What a server shows that is connected. */
+/** Tests a connected server. */
 export const tryKnown = (id: string, model: string | null) => attempt(() => api.tryKnown(id, model));
 
-/** Connects a server, and plays with a model of it where that is wished. */
+/** Connects a server and, if wanted, makes one of its models the default. */
 export async function connect(fields: NewProvider, model: string | null) {
   const made = await attempt(() => api.connect(fields));
   if (!made) return false;

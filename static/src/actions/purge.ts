@@ -1,4 +1,4 @@
-// Throwing away for good: the one thing that nothing takes back. It is asked about first, with what would go.
+// Purging: the only edit that cannot be undone. The user first sees what would be lost, and confirms.
 import { t } from "../lib/i18n.ts";
 import { openDialog, tell } from "../model/page.ts";
 import * as story from "../model/story.ts";
@@ -11,7 +11,7 @@ import { refresh, sid } from "./follow.ts";
 import { readArrangement } from "./stash.ts";
 import type { Losses, Piece } from "../lib/wire.d.ts";
 
-/** What would go, and the operation at which that was so. */
+/** Returns what a purge would delete, and the operation at which that was read. */
 export async function lossesOf(piece: Piece): Promise<{ losses: Losses; op: number } | undefined> {
   const id = sid();
   await refresh();
@@ -25,7 +25,7 @@ export async function lossesOf(piece: Piece): Promise<{ losses: Losses; op: numb
   return undefined;
 }
 
-/** Destroys a piece, unless the story has changed since the reader was told what would go. */
+/** Purges a part, unless the session changed since the user saw what would be lost. */
 export async function purge(piece: Piece, op: number) {
   const id = sid();
   const made = await attempt(() => api.purge(id, piece, op));

@@ -1,4 +1,4 @@
-// What the open story recalls, and the documents that it looks through.
+// What the open session recalls, and the documents that it searches.
 import { openDialog } from "../model/page.ts";
 import * as story from "../model/story.ts";
 import { oneNode, trace } from "../net/api.ts";
@@ -7,14 +7,14 @@ import { register } from "./commands.ts";
 import { attempt } from "./failure.ts";
 import type { Document, Id, Recall, SummarySettings } from "../lib/wire.d.ts";
 
-/** What the open story recalls from now on. */
+/** Changes the recall settings of the open session. */
 export async function changeRecall(recall: Recall) {
   const open = story.session.peek();
   const changed = open && (await attempt(() => api.setRecall(open.id, recall)));
   if (changed && story.session.peek()?.id === changed.id) story.putSession({ recall: changed.recall ?? recall });
 }
 
-/** Whether the open story sums itself up from now on. */
+/** Changes the settings for automatic summaries of the open session. */
 export async function changeSummaries(summaries: SummarySettings) {
   const open = story.session.peek();
   const changed = open && (await attempt(() => api.setSummaries(open.id, summaries)));
@@ -22,15 +22,15 @@ export async function changeSummaries(summaries: SummarySettings) {
     story.putSession({ summaries: changed.summaries ?? summaries });
 }
 
-/** The summaries of the line on screen. */
+/** Reads the summaries of the branch on screen. */
 export const readSummaries = () =>
   attempt(() => api.summaries(story.session.peek()?.id ?? "", story.line.peek().at(-1)));
 
-/** How a message reads, from the page where it is there; nothing where it is gone. */
+/** Returns the text of a message, loaded if necessary; "" if the message is gone. */
 export const readEnd = async (id: Id): Promise<string> =>
   (story.peekNode(id) ?? (await oneNode(story.session.peek()?.id ?? "", id).catch(() => null)))?.content ?? "";
 
-/** The summaries that the prompt of the newest reply on screen told. */
+/** Returns the summaries in the prompt of the newest reply on screen. */
 export async function readTold(): Promise<Id[]> {
   const newest = story.line.peek().findLast((id) => Boolean(story.peekNode(id)?.metadata?.model));
   const made = newest && (await trace(story.session.peek()?.id ?? "", newest).catch(() => null));
@@ -38,8 +38,8 @@ export async function readTold(): Promise<Id[]> {
 }
 
 /**
- * Gives a summary another text, unless it says something else by now than when it was read.
- * @param was null: whatever it says
+ * Changes the text of a summary, unless somebody else changed it since it was read.
+ * @param was the text as read; null: no check
  */
 export const correct = (id: Id, content: string, was: string | null): Promise<true | { theirs: string } | undefined> =>
   attempt(async () => {
@@ -52,12 +52,12 @@ export const correct = (id: Id, content: string, was: string | null): Promise<tr
     return true;
   });
 
-/** Has a summary made anew. */
+/** Drops a summary, so that it is made again. */
 export const anew = (id: Id) => attempt(async () => (await api.dropSummary(story.session.peek()?.id ?? "", id), true));
 
 export const readCollections = () => attempt(api.collections);
 
-/** All documents of a collection. */
+/** Reads all documents of a collection. */
 export const readDocuments = (collection: string) =>
   attempt(async () => {
     const all: Document[] = [];
@@ -69,7 +69,10 @@ export const readDocuments = (collection: string) =>
     return all;
   });
 
-/** @param key the same for the same text, so that it is kept once */
+/**
+ * Adds a document.
+ * @param key the same for the same text, so that it is stored once
+ */
 export const addDocument = (collection: string, content: string, key: string) =>
   attempt(() => api.addDocument(collection, content, key));
 

@@ -1,4 +1,4 @@
-// Replies that are asked for in another way: by another model, or from where one ended.
+// Replies requested in another way: from another model, or as a continuation.
 import { openDialog } from "../model/page.ts";
 import * as story from "../model/story.ts";
 import * as api from "../net/api.ts";
@@ -8,7 +8,7 @@ import { readHosts } from "./library.ts";
 import { free, isReply, mayBranch, reroll } from "./turn.ts";
 import type { Id } from "../lib/wire.d.ts";
 
-/** Whether a model wrote it: a plugin that narrates has no other way to tell. */
+/** Returns whether a model writes the replies. A narrator plugin cannot write a reply in another way. */
 const isModels = () => !story.session.value?.model?.startsWith("plugin:");
 
 register({

@@ -1,4 +1,4 @@
-// The rules of the open story: which plugins play, with which settings, and what they may do.
+// The rules of the open session: active plugins, their settings and their permissions.
 import { addEnglish, t } from "../lib/i18n.ts";
 import { dialog, openDialog, tell } from "../model/page.ts";
 import * as story from "../model/story.ts";
@@ -10,14 +10,14 @@ import { attempt } from "./failure.ts";
 import { hear, readShown, refresh } from "./follow.ts";
 import type { Failure, PluginChoice, PluginInfo } from "../lib/wire.d.ts";
 
-/** What can play, and how the open story has it set now. */
+/** Reads all plugins, and the choices of the open session. */
 export async function readRules() {
   const open = story.session.peek();
   const [all, now] = await Promise.all([plugins(), open ? readSession(open.id) : null]);
   return { all, chosen: now?.plugins ?? [] };
 }
 
-/** One with its settings; null where that cannot be read. */
+/** Reads a plugin with its settings; null if that fails. */
 export const readSettings = (id: string) => plugin(id).catch(() => null);
 
 const spelled = (list: PluginChoice[] | undefined) =>
@@ -31,8 +31,8 @@ const spelled = (list: PluginChoice[] | undefined) =>
   );
 
 /**
- * Sets the rules of the open story, unless somebody else has set them since they were read.
- * @returns what is probably not meant so, though it plays
+ * Sets the plugins of the open session, unless somebody else changed them since they were read.
+ * @returns probable mistakes in the settings, which do not stop them from working
  */
 export const keepRules = (wanted: PluginChoice[], was: PluginChoice[]): Promise<Failure[] | "changed" | undefined> =>
   attempt(async () => {
@@ -45,7 +45,7 @@ export const keepRules = (wanted: PluginChoice[], was: PluginChoice[]): Promise<
     return problems;
   });
 
-/** Who keeps the values of the open story from now on. */
+/** Sets the values model of the open session. */
 export async function keepValuesBy(model: string | null) {
   const open = story.session.peek();
   const changed = open && (await attempt(() => api.setValuesModel(open.id, model)));
@@ -53,13 +53,13 @@ export async function keepValuesBy(model: string | null) {
     story.putSession({ valuesModel: changed.valuesModel ?? null });
 }
 
-// What new code asks for that the story has not allowed
+// Permissions that new code asks for and the session has not granted
 
-/** What is not allowed to a plugin and was not refused knowingly. */
+/** Returns the permissions of a plugin that were neither granted nor deliberately refused. */
 const wantsMore = ({ permissions = [] }: PluginInfo, { grants = [], refused = [] }: PluginChoice) =>
   permissions.filter(({ name }) => !grants.includes(name) && !refused.includes(name));
 
-/** Choices with what was looked at and not allowed, so that nobody is asked for it again. */
+/** Returns the choices with the permissions that the user saw and did not grant, so that nobody is asked again. */
 export const withRefused = (all: PluginInfo[], wanted: PluginChoice[]): PluginChoice[] =>
   wanted.map((choice) => {
     const asked = (all.find(({ id }) => id === choice.id)?.permissions ?? []).map(({ name }) => name);
@@ -74,7 +74,7 @@ hear((frame) => {
   if (frame.type === "plugins.changed" && isAnyPlaying(frame.ids)) void readShown().then(askForMore);
 });
 
-/** Asks where the code of a plugin that plays wants more than the story allows it. Quiet where that cannot be read. */
+/** Shows a notice if the code of an active plugin asks for more than the session grants. Read errors are ignored. */
 export async function askForMore() {
   const open = story.session.peek();
   const playing = (open?.plugins ?? []).filter(({ enabled = true }) => enabled);
@@ -86,7 +86,7 @@ export async function askForMore() {
     return info && wantsMore(info, choice).length > 0 ? [info.title || info.id] : [];
   });
   if (asking.length === 0) return;
-  // Their words come with the dialog, which nobody may have opened.
+  // The strings are loaded with the dialog, which may not have been opened yet.
   addEnglish((await import("../lib/strings/en-rules.ts")).default);
   tell({
     tone: "quiet",

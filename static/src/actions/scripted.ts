@@ -1,26 +1,27 @@
-// Asks which scripts change what is shown in the open story: when it is opened, and when they may be others. Where
-// there are none, nothing more is loaded.
+// Reads which regex scripts change the display of the open session: when it opens, and when they may have changed. If
+// there are none, nothing else is loaded.
 import { notFetched } from "../lib/modules.ts";
 import { ApiError } from "../net/api.ts";
 import { shownScripts } from "../net/presets.ts";
 import type { Id } from "../lib/wire.d.ts";
 
-/** The story that was asked about last, and what its scripts depend on, as far as that is known. */
+/** The session of the last request, and what its scripts depend on, if known. */
 let asked: { sid: Id; on: string | null } | null = null;
-/** The number of the question whose answer counts. */
+/** Number of the last request; only its answer is used. */
 let question = 0;
 let loaded: Promise<typeof import("./scripting.ts") | null> | null = null;
 
 /**
- * @param sid null: no story is open
- * @param on what the scripts depend on; null: it is not known yet
+ * Updates the scripts for a session.
+ * @param sid null: no session is open
+ * @param on what the scripts depend on; null: not known yet
  */
 export async function followScripts(sid: Id | null, on: string | null) {
   const before = asked;
   if (sid !== null && before?.sid === sid && (before.on === null || before.on === on)) return void (before.on ??= on);
   asked = sid === null ? null : { sid, on };
   const mine = ++question;
-  // What belongs to another story ends before anything is known of this one.
+  // Scripts of another session stop before anything is known of this one.
   if (loaded && before?.sid !== sid) (await loaded)?.stopScripts(true);
   if (sid === null) return;
   const found = await shownScripts(sid).catch(quietly);
@@ -31,13 +32,13 @@ export async function followScripts(sid: Id | null, on: string | null) {
   else module.useScripts(sid, found);
 }
 
-/** The next question loads the module again. */
+/** Lets the next request load the module again. */
 function forget(error: unknown) {
   loaded = null;
   return notFetched(error);
 }
 
-/** Texts are shown as they stand then. */
+/** Ignores errors of the server. Texts are then shown as they are. */
 function quietly(error: unknown) {
   if (!(error instanceof ApiError)) throw error;
   return null;

@@ -1,4 +1,4 @@
-// Has the texts of the open story made as its scripts have them. Loaded when a story has scripts for that.
+// Runs the regex scripts of the open session on its texts. Loaded when a session has display scripts.
 import { effect, untracked } from "../../vendor/preact.js";
 import { Apart } from "../lib/apart.ts";
 import { PLACEMENT, stepsOf } from "../lib/scripts.ts";
@@ -11,18 +11,18 @@ import type { Place } from "../lib/scripts.ts";
 import type { ChatNode, Id, ScriptsShown, ShownScript } from "../lib/wire.d.ts";
 import type { Left, Part, Wish } from "../model/scripted.ts";
 
-/** Macros whose words are another story's tomorrow. */
+/** Macros whose values can change during a session. */
 const VARIABLES = /var|\{\{\s*[.$]/i;
-/** So many versions of a message are gone back to see where the first one came from. */
+/** Maximum number of earlier versions to follow, to find where a message came from. */
 const MOST_VERSIONS = 16;
 
-/** What took too long, by story, for as long as the page lives: one that is changed is another one. */
+/** Scripts that took too long, by session, until the page is reloaded. A changed script counts as new. */
 const slow: Map<Id, Set<string>> = new Map();
 
 let now: { apart: Apart; dispose: () => void } | null = null;
 let version = 0;
 
-/** What a list knows a script by that says nothing of its flags. */
+/** Returns a key for a script, for lists that do not contain its flags. */
 export const nameOfSlow = ({
   scope,
   name,
@@ -36,8 +36,8 @@ export const nameOfSlow = ({
 }) => JSON.stringify([scope, name, find.slice(0, 2_000), replace.slice(0, 2_000)]);
 
 /**
- * Ends it: nothing is made any more.
- * @param isElsewhere another story is open
+ * Stops all scripts.
+ * @param isElsewhere another session is open
  */
 export function stopScripts(isElsewhere: boolean) {
   now?.dispose();
@@ -47,7 +47,7 @@ export function stopScripts(isElsewhere: boolean) {
   model.forgetShown(isElsewhere);
 }
 
-/** Shows the texts of a story by these scripts from now on. */
+/** Displays the texts of a session through these scripts from now on. */
 export function useScripts(sid: Id, scripts: ScriptsShown) {
   now?.dispose();
   now?.apart.end();
@@ -83,9 +83,9 @@ export function useScripts(sid: Id, scripts: ScriptsShown) {
 
 function scriptingBy(apart: Apart, { items, casts }: ScriptsShown): model.Scripting {
   const mine = version;
-  /** What is under way, by its place. */
+  /** Keys of the running requests, by slot. */
   const asked: Map<string, string> = new Map();
-  /** What one drawing asks for: what was said last is what is looked at, so it comes first. */
+  /** Requests of one rendering. The newest messages are the ones in view, so they come first. */
   let drawn: Wish[] = [];
   const askAll = () => {
     const wishes = drawn.reverse();
@@ -122,7 +122,7 @@ function leftOf(items: ShownScript[], { slow: steps, large }: Made): Left[] {
   return [...of(steps, "slow"), ...of(large, "large")];
 }
 
-/** Which text of a story a message is, to scripts. */
+/** Returns what scripts need to know about a text: its kind, origin, depth and speaker. */
 function placeOf(node: ChatNode, part: Part, casts: ScriptsShown["casts"]): Place {
   const said = { user: PLACEMENT.user, assistant: PLACEMENT.reply, system: PLACEMENT.narrator }[node.role];
   const cast = casts.find(({ characterId }) => characterId === node.characterId) ?? casts[0];
@@ -136,11 +136,11 @@ function placeOf(node: ChatNode, part: Part, casts: ScriptsShown["casts"]): Plac
   };
 }
 
-/** Whether a message came in a file of another program. */
+/** Returns whether a message was imported from another program. */
 const isForeign = (node: ChatNode | null) => Boolean(node?.metadata?.provenance?.file);
 
 /**
- * How a message came to be as it is kept, as the server says for what is sent (`crates/engine/src/turn/scripted.rs`).
+ * Returns how a message came to be. The server decides in the same way (`crates/engine/src/turn/ask/regex_scripts.rs`).
  */
 function cameOf(node: ChatNode): Place["came"] {
   if (node.kind === "summary" || isForeign(node)) return "done";

@@ -1,4 +1,4 @@
-// Taking out, putting back, naming; and taking any of it back.
+// Pruning, restoring and labels, and undo of all these.
 import { t, wordFor } from "../lib/i18n.ts";
 import { inTree, openDialog, tell } from "../model/page.ts";
 import { carry, fragments, labels, layStashBeside, moving, putArrangement, stashBeside } from "../model/arrangement.ts";
@@ -18,7 +18,7 @@ import { writeDraft } from "./turn.ts";
 import type { Arranged, ChatNode, Id, Label, Session, TreeEdit } from "../lib/wire.d.ts";
 import type { Key } from "../lib/i18n.ts";
 
-/** Learns of names and of the stash; without an answer they are simply not shown. */
+/** Reads labels and the stash. Without an answer, they are not shown. */
 export async function readArrangement() {
   const id = story.session.peek()?.id;
   if (!id) return;
@@ -33,7 +33,10 @@ export async function arrange(edits: TreeEdit[]): Promise<Arranged | undefined> 
   return arranged;
 }
 
-/** @param top what it is about, where that stands in the story now */
+/**
+ * Shows a notice about an edit.
+ * @param top the message it is about, if that is in the tree now
+ */
 export const say = (made: Pick<Arranged, "op" | "worldChanges"> & Partial<Arranged>, key: Key, top?: Id) =>
   tell({
     tone: "quiet",
@@ -43,7 +46,9 @@ export const say = (made: Pick<Arranged, "op" | "worldChanges"> & Partial<Arrang
     ...(top && { go: () => void goTo(top, false) }),
   });
 
-/** What a notice offers is about its own step: once the story has gone on it takes nothing else back. */
+/**
+ * Returns the undo or redo button of a notice. It affects only its own step: after later steps it undoes nothing else.
+ */
 const turning = (which: "undo" | "redo", seen: number) => ({
   label: `command.${which}` as Key,
   run: () => void turnBack(which, seen),
@@ -51,7 +56,7 @@ const turning = (which: "undo" | "redo", seen: number) => ({
 
 // Undo
 
-/** Goes back along the way the reader went since their last step, or forward on it. */
+/** Undoes or redoes a move of HEAD since the user's last step. */
 async function retrace(which: "undo" | "redo", move: trail.Move) {
   const moved = await stand(which === "undo" ? move.from : move.to, true);
   if (!moved) return;
@@ -65,9 +70,9 @@ async function retrace(which: "undo" | "redo", move: trail.Move) {
   tell({ tone: "quiet", text: t(`notice.retraced.${which}`), act: { label: `command.${other}`, run: again } });
 }
 
-/** Takes the newest step back, or brings it back again. */
+/** Undoes the newest step, or redoes it. */
 async function turnBack(which: "undo" | "redo", seen?: number) {
-  // Who is quicker than the server means the way they are going just now.
+  // An undo during a running move of HEAD means that move.
   await arrival();
   const move = seen === undefined ? trail.nextMove(which, story.head.peek()) : null;
   if (move) return retrace(which, move);
@@ -105,7 +110,7 @@ async function turnBack(which: "undo" | "redo", seen?: number) {
   }
 }
 
-/** How many messages on screen have other marks than before, where these are several. */
+/** Returns a text with the number of messages on screen whose marks changed, if there are several. */
 function marked(before: (ChatNode | null)[]) {
   const marks = (node: ChatNode | null) =>
     JSON.stringify([node?.isEnabled, node?.effects, node?.metadata?.rating ?? null]);
@@ -113,7 +118,7 @@ function marked(before: (ChatNode | null)[]) {
   return n > 1 ? t("act.states", { n }) : "";
 }
 
-/** Which setting of the story was taken back or brought back, where the page has a word for it. */
+/** Returns the name of the session setting that was undone or redone, if the page has one. */
 async function settingName(which: "undo" | "redo", before: Session) {
   const now = await attempt(() => readSession(before.id));
   if (!now) return "";
@@ -125,15 +130,13 @@ async function settingName(which: "undo" | "redo", before: Session) {
 }
 
 /**
- * A command is written as the sentence that it stands for: sent again, that would be a throw of dice that never fell.
+ * Returns the text that the user typed. The node holds the result of a command; sent again, it would be a roll that was
+ * never made.
  */
 const wordsTyped = ({ content, metadata }: ChatNode): string =>
   typeof metadata?.originalContent === "string" ? metadata.originalContent : content;
 
-/**
- * What was typed is in the field again when it is taken back, in the place of what followed it, and out of it when it
- * is brought back.
- */
+/** Undo puts the typed text back into the text field, in place of the text after it. Redo removes it again. */
 function keepText(which: "undo" | "redo", before: (ChatNode | null)[]) {
   const line = story.line.peek();
   const draft = story.draft.peek();
@@ -158,7 +161,7 @@ for (const which of ["undo", "redo"] as const) {
     keys: which === "undo" ? ["mod+z"] : ["mod+shift+z", "mod+y"],
     leavesTyping: true,
     enabled: () => story.session.value !== null && story.peek.value === null,
-    // What was taken up and lies nowhere yet is the newest step.
+    // A picked-up part that has no place yet counts as the newest step.
     run: () => (which === "undo" && moving.peek() ? carry(null) : turnBack(which)),
   });
 }
@@ -177,13 +180,13 @@ register({
   run: async ({ node }) => {
     const made = node && (await arrange([{ op: "prune", nodeId: node.id }]));
     if (!made) return;
-    // A reply that failed is watched, and is in nobody's line.
+    // A failed reply is watched; it is on no branch.
     if (story.watched.peek() === node.id) story.unwatch();
     say(made, "notice.pruned");
   },
 });
 
-/** Puts a fragment back to where it was, and shows the story again. */
+/** Restores a fragment to its old place, and shows the session. */
 export async function putBack(fragmentId: Id) {
   const top = topOf({ fragmentId });
   const made = await arrange([{ op: "graft", fragmentId }]);
@@ -192,11 +195,14 @@ export async function putBack(fragmentId: Id) {
   say(made, "notice.putBack", top);
 }
 
-/** The message that leads a piece. */
+/** Returns the top message of a fragment or part. */
 export const topOf = (piece: { fragmentId: Id } | { nodeId: Id }) =>
   "nodeId" in piece ? piece.nodeId : fragments.peek()?.find(({ id }) => id === piece.fragmentId)?.nodeId;
 
-/** @param name empty: none */
+/**
+ * Renames a fragment.
+ * @param name empty: no name
+ */
 export const renameFragment = (fragmentId: Id, name: string) =>
   arrange([{ op: "rename", fragmentId, name: name || null }]);
 
@@ -216,9 +222,9 @@ register({
   },
 });
 
-// Names
+// Labels
 
-/** Whether another message has a name already; says so. */
+/** Returns whether another message already has a label, and shows an error if so. */
 function isTaken(nodeId: Id, name: string) {
   const other = labels.peek().find((label) => label.name === name && label.nodeId !== nodeId);
   if (!other) return false;
@@ -229,7 +235,10 @@ function isTaken(nodeId: Id, name: string) {
   return true;
 }
 
-/** @param following whether it moves with what is written there */
+/**
+ * Sets a label.
+ * @param following whether it moves with appended nodes
+ */
 export const putLabel = async (nodeId: Id, name: string, following: boolean) =>
   !isTaken(nodeId, name) && arrange([{ op: "label", nodeId, name, following }]);
 

@@ -1,4 +1,4 @@
-// A summary in the place of a run of messages: what they did stays, and so do they, behind it.
+// Replacing a run of messages with a summary. Their effects stay, and the messages stay behind it.
 import { openDialog } from "../model/page.ts";
 import { choose } from "../model/arrangement.ts";
 import * as story from "../model/story.ts";
@@ -11,10 +11,13 @@ import { arrange, say } from "./stash.ts";
 import type { Growing } from "./drafts.ts";
 import type { Id } from "../lib/wire.d.ts";
 
-/** Whether a model can be asked for the text. */
+/** Returns whether a model can draft the text. */
 export const canDraft = () => isRead() && Boolean(story.session.value?.model);
 
-/** @returns stops it */
+/**
+ * Drafts a summary.
+ * @returns a function that stops the draft
+ */
 export const draftSummary = (nodeIds: Id[], grown: (now: Growing) => void): (() => void) =>
   follow(() => api.summarise(sid(), nodeIds), grown);
 
@@ -29,7 +32,7 @@ export async function summarise(nodeIds: Id[], content: string) {
   return true;
 }
 
-/** So many messages are read at once, to choose the first from. */
+/** Number of messages to load at once, to choose the first from. */
 const PAGE = 500;
 
 export const readFurther = () => loadOlder(PAGE);

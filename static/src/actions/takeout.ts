@@ -1,5 +1,4 @@
-// What is taken along as files: a whole story, one line of it in a form that others read, everything for another
-// program.
+// Exports: a whole session, one branch in a format of other programs, or everything for another program.
 import { download } from "../lib/download.ts";
 import { openDialog } from "../model/page.ts";
 import * as story from "../model/story.ts";
@@ -12,13 +11,13 @@ import type { StoryForm } from "../net/transfers.ts";
 export const takeAlong = (sid: Id, how?: { format?: StoryForm; leaf?: Id }) => download(api.storyFile(sid, how));
 
 /**
- * Asks in which form a story goes out.
- * @param leaf where its line ends; HEAD unless named
+ * Opens the dialog for the format of an export.
+ * @param leaf the end of the branch; null: HEAD
  */
 export const askForm = (sid: Id, title: string, leaf: Id | null = null) =>
   openDialog({ kind: "takeout", sid, title, leaf });
 
-/** The open story. */
+/** Calls a function with the open session. */
 function withStory(act: (sid: Id, title: string) => void) {
   const open = story.session.peek();
   if (open) act(open.id, open.title);

@@ -1,4 +1,4 @@
-// What comes in from files. Each file goes where it belongs.
+// Imports from files. Each file goes to its own import.
 import { belongs } from "../lib/belongs.ts";
 import { chooser } from "../lib/chooser.ts";
 import { filesIn } from "../lib/folder.ts";
@@ -21,12 +21,11 @@ import type { How, Incoming, Parcel } from "../model/transfers.ts";
 import type { KeptJob } from "./jobs.ts";
 
 /**
- * Brings files in, each to where it belongs. Of several, and of what others keep, nothing is sent before one question
- * about all.
+ * Imports files by their kind. Several files, and data of other programs, are sent only after one question about all.
  */
 export const bringIn = async (files: File[]) => orAsk(await parcelsOf(files));
 
-/** The same of files that were chosen as cards: what could be anything is one. */
+/** Imports files that were chosen as cards. Files of unknown kind count as cards. */
 async function bringChosenCards(files: File[]) {
   const parcels = await parcelsOf(files);
   orAsk(parcels.map((parcel) => ({ to: "card", ...parcel })));
@@ -37,7 +36,7 @@ function orAsk(parcels: Parcel[]) {
   else if (parcels.length > 0) ask(parcels.map(asKnown));
 }
 
-/** Of several, cards and lorebooks go the way that knows what is here already and tells of them beside the rest. */
+/** Of several files, cards and lorebooks go through the import that detects duplicates and has one report for all. */
 const asKnown = ({ to, ...parcel }: Parcel): Parcel =>
   !to || to === "card" || to === "book" ? parcel : { ...parcel, to };
 
@@ -49,7 +48,7 @@ const parcelsOf = (files: File[]): Promise<Parcel[]> =>
     }),
   );
 
-/** Does what was answered: looks, or brings everything in. */
+/** Runs the import, or a dry run, as the user answered. */
 export async function bringAll(parcels: Parcel[], how: How) {
   const rest = bringForeign(parcels, how);
   if (!how.isDry) {
@@ -60,7 +59,7 @@ export async function bringAll(parcels: Parcel[], how: How) {
   await rest;
 }
 
-/** After a look: the same, for good, as it was answered then. */
+/** Runs the import after a dry run, with the same answers. */
 export function bringAfterLook({ n, look }: Incoming) {
   if (!look) return;
   putAway(n);
@@ -68,7 +67,7 @@ export function bringAfterLook({ n, look }: Incoming) {
   void bringAll(look.parcels, { ...look.how, isDry: false });
 }
 
-/** What was dropped: files, and folders as a whole. The browser tells of it only while it is being dropped. */
+/** Imports dropped files and folders. The browser gives access to them only during the drop event. */
 export async function bringDropped(dropped: DataTransfer) {
   const entries = [...dropped.items].map((item) => item.webkitGetAsEntry?.() ?? null).filter((entry) => entry !== null);
   const files = [...dropped.files];
@@ -85,7 +84,7 @@ export async function bringDropped(dropped: DataTransfer) {
   if (parcels.length > 0) ask(parcels.map(asKnown));
 }
 
-/** Stories, one after the other. */
+/** Imports sessions, one after the other. */
 async function bringStories(files: File[]) {
   const all = files.map((file) => ({ file, row: addIncoming({ name: file.name, phase: "waiting" }) }));
   for (const { file, row } of all) {
@@ -103,10 +102,10 @@ async function bringStories(files: File[]) {
   }
 }
 
-/** A title has at most 300 characters. */
+/** Maximum length of the title in a copy's title, in characters. A whole title has at most 300. */
 const MOST_OF_TITLE = 280;
 
-/** Has a copy made of a story, beside it. */
+/** Copies a session. */
 export async function duplicate({ id, title }: { id: Id; title: string }) {
   const name = t("library.copyOf", { name: [...title].slice(0, MOST_OF_TITLE).join("") });
   const row = addIncoming({ name, phase: "waiting" });
@@ -117,7 +116,7 @@ export async function duplicate({ id, title }: { id: Id; title: string }) {
   });
 }
 
-/** Waits for a story that the server is reading. */
+/** Waits for the job that imports or copies a session. */
 async function storyCame({ jobId, name, kind }: KeptJob, row: ReturnType<typeof addIncoming>) {
   row.put({ jobId, phase: "waiting", way: null, end: () => cancel(jobId) });
   const reading = pace("reading", row.put);
@@ -153,7 +152,7 @@ async function orFault(row: ReturnType<typeof addIncoming>, work: () => Promise<
   }
 }
 
-/** A file that is broken says where. */
+/** Returns the error text of an import. For a broken file, it names the line. */
 function faultOf(error: ApiError) {
   const { line, flaw } = error.details;
   if (typeof line !== "number") return wordsFor(error);
@@ -164,7 +163,7 @@ function faultOf(error: ApiError) {
   };
 }
 
-/** Goes on waiting for what the page waited for before it was loaded anew. */
+/** Waits again for the jobs from before a reload of the page. */
 export function goOn() {
   const known = new Set(incoming.peek().map(({ jobId }) => jobId));
   for (const kept of keptJobs().filter(({ jobId }) => !known.has(jobId))) {

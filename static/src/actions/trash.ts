@@ -1,11 +1,11 @@
-// What was deleted: the list of it, and its end.
+// The trash: listing it, and deleting from it permanently.
 import * as api from "../net/trash.ts";
 import { attempt } from "./failure.ts";
 import type { Id } from "../lib/wire.d.ts";
 
 export const readTrash = (cursor?: string) => api.trash(cursor ? { cursor } : {});
 
-/** Destroys something for good. */
+/** Deletes something permanently. */
 export async function destroy(id: Id) {
   const gone = await attempt(async () => {
     await api.destroy(id);

@@ -1,4 +1,4 @@
-// Moving through the tree and between pages: siblings, going back, jumps, deep links.
+// Navigation in the tree and between pages: siblings, going back, jumps, deep links.
 import { watchFocus } from "../lib/focus.ts";
 import { t } from "../lib/i18n.ts";
 import { hintFits, hintSeen, inTree, offerHint, openDialog, setRoute, showPane, tell } from "../model/page.ts";
@@ -23,16 +23,19 @@ addEventListener("popstate", () => {
   setRoute(location.pathname);
 });
 
-/** Follows the address: opens the story it names, shows the message it names. */
+/** Follows a route: opens its session and shows its message. */
 export async function arrive(to: Route) {
   if (to.page !== "story") return closeStory();
   if (story.session.peek()?.id !== to.sid && !(await openStory(to.sid))) return;
   if (to.nid) await lookAt(to.nid);
-  // Under the tree the chat stays at what it shows.
+  // The chat below the tree keeps what it shows.
   else if (!to.isTree && story.peek.peek() !== null) await leaveLook();
 }
 
-/** Whether a message that is not loaded stands in the line on screen: what two lines share ends at it then. */
+/**
+ * Returns whether a message that is not loaded is further up on the branch on screen. Then it is the common ancestor of
+ * itself and the leaf.
+ */
 async function isFurtherUp(nid: Id) {
   const leaf = story.line.peek().at(-1);
   if (story.older.peek() === null || !leaf) return false;
@@ -40,7 +43,7 @@ async function isFurtherUp(nid: Id) {
   return (await diff(sid(), leaf, nid).catch(() => null))?.ancestorId === nid;
 }
 
-/** Loads the line above what is on screen until a message is in it. */
+/** Loads older messages of the branch on screen until it contains a message. */
 export async function loadUpTo(nid: Id) {
   while (!story.line.peek().includes(nid) && story.older.peek() !== null) {
     const before = story.older.peek();
@@ -49,7 +52,7 @@ export async function loadUpTo(nid: Id) {
   }
 }
 
-/** Shows the line of a node without moving HEAD; a node of the line itself is only brought into view. */
+/** Views the branch of a node without moving HEAD. A node on the branch on screen is only scrolled into view. */
 async function lookAt(nid: Id) {
   if (story.peek.peek() === null && !story.line.peek().includes(nid) && (await isFurtherUp(nid))) await loadUpTo(nid);
   if (!story.line.peek().includes(nid)) {
@@ -71,9 +74,8 @@ async function leaveLook() {
 }
 
 /**
- * Goes where a message was found: on the whole tree, where that is on screen. What lies in the stash is read there. In
- * the story as it stands the message is brought into view; on another timeline it is looked at, and the story stays
- * where it is until the reader goes on from there.
+ * Goes to a search hit. If the tree is on screen, goes there in the tree. Opens the stash for a stashed message. On the
+ * current branch, scrolls to the message. On another branch, views it without moving HEAD.
  */
 export async function jump({ sessionId, nodeId, onTrunk, stashed, fragmentId = null }: Hit) {
   if (stashed) {
@@ -95,9 +97,7 @@ export async function jump({ sessionId, nodeId, onTrunk, stashed, fragmentId = n
   else navigate(`/s/${sessionId}/${nodeId}`);
 }
 
-/**
- * Learns of the versions of a message that were not on screen yet; without an answer they are simply not told apart.
- */
+/** Loads the alternatives of a message that were not on screen yet. Without an answer, they cannot be told apart. */
 export async function readVersions(node: ChatNode) {
   const isKnown = story
     .familyOf(node)
@@ -115,7 +115,10 @@ export async function toSibling(node: ChatNode, which: "previous" | "next") {
   if (id) await toVersion(node, id);
 }
 
-/** @param id another version of it */
+/**
+ * Goes to another alternative of a message.
+ * @param id the alternative
+ */
 export async function toVersion(node: ChatNode, id: Id) {
   const sibling = story.peekNode(id) ?? (await attempt(() => api.oneNode(sid(), id)));
   if (!sibling) return;
@@ -123,11 +126,11 @@ export async function toVersion(node: ChatNode, id: Id) {
   const follow = (nid: Id) => isStill() && story.focusOn(nid);
   if (sibling.status === "complete") {
     if (!(await visit(id))) return;
-    // A reply that failed stood beside it, and HEAD had never left.
+    // A failed reply was shown beside it, and HEAD had never moved.
     if (story.watched.peek() === node.id && node.status === "error") story.unwatch();
     return follow(id);
   }
-  // A reply that is being written or that failed cannot hold HEAD, but it can be looked at.
+  // HEAD cannot be at an unfinished or failed reply, but the page can show it.
   story.putNode(sibling);
   const above = node.parentId;
   if (above && story.line.peek().includes(above) && !(await visit(above, true))) return;
@@ -135,7 +138,7 @@ export async function toVersion(node: ChatNode, id: Id) {
   follow(id);
 }
 
-/** Steps out of a look at another line, by going to live there. The way back is offered. */
+/** Moves HEAD to the message that is only viewed, and offers the way back. */
 async function settleHere() {
   const nid = story.peek.peek();
   const before = story.head.peek();

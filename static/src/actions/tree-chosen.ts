@@ -1,4 +1,4 @@
-// Several messages of the whole tree at once: choosing them, and what is done with all of them in one step.
+// Selecting several messages in the tree, and actions on all of them in one step.
 import { t } from "../lib/i18n.ts";
 import { copyText } from "../lib/clipboard.ts";
 import { moving } from "../model/arrangement.ts";
@@ -21,7 +21,7 @@ import { compareHere } from "./overview.ts";
 import { arrange, say } from "./stash.ts";
 import type { Id } from "../lib/wire.d.ts";
 
-/** The messages of some cards: of a straight run all of them; the beginning is no message. */
+/** Returns the messages of some cards: all messages of a folded run, but not the root. */
 function messagesOf(all: Iterable<number>): Id[] {
   const { cards, outline } = drawn.peek() ?? {};
   if (!cards || !outline) return [];
@@ -32,7 +32,7 @@ function messagesOf(all: Iterable<number>): Id[] {
   });
 }
 
-/** Chooses a message, or lets go of it. */
+/** Selects a message or removes it from the selection. */
 export function turnMark(n: number) {
   const now = overview.marked.peek();
   const ids = messagesOf([n]);
@@ -40,11 +40,11 @@ export function turnMark(n: number) {
   overview.mark(isIn ? [...now].filter((id) => !ids.includes(id)) : [...now, ...ids]);
 }
 
-/** Chooses more messages. */
+/** Adds messages to the selection. */
 export const markAlso = (numbers: Iterable<number>) =>
   overview.mark([...overview.marked.peek(), ...messagesOf(numbers)]);
 
-/** Chooses all that is drawn. */
+/** Selects everything on screen. */
 export const markAll = () => markAlso(drawn.peek()?.cards.node ?? []);
 
 export const markNone = () => overview.mark([]);
@@ -52,8 +52,8 @@ export const markNone = () => overview.mark([]);
 export const turnMarking = () => overview.setMarking(!overview.isMarking.peek());
 
 /**
- * The chosen messages, in the order of the tree.
- * @param is only such
+ * Returns the selected messages in tree order.
+ * @param is filter by flags
  */
 function chosen(is: (flags: number) => boolean = () => true) {
   const { outline } = drawn.value ?? {};
@@ -109,10 +109,10 @@ register({
   },
 });
 
-/** So many messages are asked for at the same time. */
+/** Maximum number of parallel requests for messages. */
 const AT_ONCE = 6;
 
-/** Reads what is not known yet of some messages. */
+/** Loads the given messages that are not loaded yet. */
 async function readAll(ids: Id[]) {
   const id = sid();
   const missing = ids.filter((nid) => !story.peekNode(nid));

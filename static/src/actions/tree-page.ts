@@ -1,4 +1,4 @@
-// Coming to the whole tree of a story and going back. What it shows is loaded with the first use.
+// Opening and closing the view of the whole tree. The view itself is loaded on first use.
 import { isFocusLost } from "../lib/focus.ts";
 import { chosen } from "../model/arrangement.ts";
 import { inTree, openDialog } from "../model/page.ts";
@@ -8,10 +8,10 @@ import { register } from "./commands.ts";
 import { sid } from "./follow.ts";
 import { navigate } from "./travel.ts";
 
-/** What had the keyboard before the tree came. */
+/** The element that had focus before the tree opened. */
 let before: Element | null = null;
 
-/** The chat stays as it is beneath, with what is typed in it and where it is scrolled to. */
+/** Opens the tree. The chat stays below it, with its draft and scroll position. */
 function open() {
   before = document.activeElement;
   openDialog(null);
@@ -19,13 +19,13 @@ function open() {
   history.replaceState({ isBelow: true }, "");
 }
 
-/** Back to what was read before. */
+/** Closes the tree and shows what was there before. */
 export function leaveTree() {
   if (history.state?.isBelow) history.back();
   else navigate(`/s/${sid()}`, true);
 }
 
-/** Gives the keyboard back to what had it, or to the field, unless something has it by now. */
+/** Returns focus to its former element, or else to the text field, unless something has focus already. */
 export function giveBackFocus() {
   if (!isFocusLost()) return;
   if (before instanceof HTMLElement && before.isConnected) before.focus();

@@ -1,4 +1,4 @@
-// A turn: send, stop, roll again, retry.
+// Turns: sending, stopping, regenerating, retrying.
 import { locale, t } from "../lib/i18n.ts";
 import { copyText } from "../lib/clipboard.ts";
 import { focusedMessage, watchFocus } from "../lib/focus.ts";
@@ -24,10 +24,7 @@ export function writeDraft(text: string) {
   remember(`draft.${sid()}`, text || null);
 }
 
-/**
- * Asks which commands there are, once in a story and language; without an answer there is simply nothing to choose
- * from.
- */
+/** Reads the slash commands, once per session and language. Without an answer, there are none to choose from. */
 export async function readSlashCommands() {
   const [id, language] = [sid(), locale.peek()];
   if (story.slashCommands.peek()?.language === language) return;
@@ -38,7 +35,7 @@ export async function readSlashCommands() {
 
 // Sending
 
-/** A message that was tried and may have arrived although no answer did: the same key makes a second try harmless. */
+/** Idempotency keys. A message without an answer may have arrived; the same key makes a second attempt harmless. */
 let keyFor = keyring();
 
 export async function send(text: string): Promise<void> {
@@ -47,8 +44,7 @@ export async function send(text: string): Promise<void> {
   if (writing.peek()) return tell({ tone: "quiet", text: t("notice.writing") });
   story.setSending(true);
   try {
-    // Who answers quickly writes while the line is still being read: the message waits for its place, it is not
-    // dropped.
+    // A quick user may send while the branch is still being read. The message waits for that and is not dropped.
     await readingEnds();
     await sendFrom(story.goesOnFrom(), content);
   } finally {
@@ -58,7 +54,7 @@ export async function send(text: string): Promise<void> {
 
 async function sendFrom(parentId: Id | null, content: string) {
   if (!parentId || writing.peek()) return;
-  // Before the request: a quick reply may be here, with a hint of its own, before the request is answered.
+  // Checked before the request, because a quick reply with its own hint may arrive before the response.
   const wentBack = told() === "hint.again";
   if (wentBack) hintSeen();
   passHint();
@@ -84,16 +80,13 @@ async function sendOrCatchUp(message: Parameters<typeof api.send>[1]) {
   }
 }
 
-/**
- * Both timelines are there: says so as long as the reader is at the end of the new one, unless something newer is being
- * said.
- */
+/** Shows the hint that both branches are kept, while the user is at the end of the new one. Newer hints stay. */
 export function showTimelines() {
   const isParted = shown.peek().some((id) => hasVersions(story.peekNode(id)));
   if (told() === null && isParted) offerHint("hint.timelines", tail.peek()?.id ?? null);
 }
 
-/** The hint that is on screen. */
+/** Returns the hint on screen. */
 const told = () => (hintFits(tail.peek()?.id) ? hint.peek() : null);
 
 const hasVersions = (node: ChatNode | null) => node !== null && placeAmongSiblings(node).count > 1;
@@ -101,11 +94,11 @@ const hasVersions = (node: ChatNode | null) => node !== null && placeAmongSiblin
 // Replies
 
 /**
- * Asks for another reply beside this one, or for a reply to this message.
- * @param ask in another way
+ * Requests another reply beside this one, or a reply to this message.
+ * @param ask sends the request; by default a plain reroll
  */
 export async function reroll(node: ChatNode, ask: () => Promise<Started> = () => api.reroll(sid(), node.id)) {
-  // One at a time: what is clicked before the first is on screen would ask again for the same.
+  // Only one at a time, because a second click before the first reply appears would request the same again.
   if (story.asking.peek()) return;
   story.setAsking(true);
   try {
@@ -128,17 +121,19 @@ async function askAgain(node: ChatNode, ask: () => Promise<Started>) {
   return true;
 }
 
-/** The text as a reader sees it: what others wrote without its machine parts, one's own as it was typed. */
+/** Returns the text as users see it: the displayed text of others, and the typed text of the user. */
 export const textOf = (node: ChatNode | null) =>
   node?.role === "user" ? node.content : (node?.display ?? node?.content ?? "");
 
 export const free = (node: ChatNode | null) =>
   node !== null && story.peek.peek() === null && !writing.value && !story.asking.value;
 
-/** Where only one line is shown, another reply takes the place of the last one. */
+/**
+ * Returns whether a reply may be regenerated. In the linear view, only the last one, because the new reply replaces it.
+ */
 export const mayBranch = (node: ChatNode | null) => !isLinear.value || tail.value?.id === node?.id;
 
-/** Another reply is asked for, and is not yet on screen. */
+/** Returns whether another reply was requested and is not on screen yet. */
 const isAsking = () => story.asking.value && !writing.value;
 
 export const isReply = (node: ChatNode | null) => node?.role === "assistant" && node.kind !== "greeting";
@@ -187,7 +182,7 @@ register({
   run: () => {
     const node = writing.peek();
     if (node) void attempt(() => api.cancel(sid(), node.id));
-    // The button to stop goes when the reply has ended.
+    // The stop button disappears when the reply has ended.
     if (focusedMessage() === null) story.focusField();
   },
 });

@@ -1,4 +1,4 @@
-// Along the way: to a turn of the line, to one of several versions.
+// Navigation to a turn of the branch, or to one of several alternatives.
 import { focusMessage } from "../lib/focus.ts";
 import { fanOut, fanned, showWay, waySeen } from "../model/way.ts";
 import * as story from "../model/story.ts";
@@ -10,9 +10,8 @@ import type { ChatNode } from "../lib/wire.d.ts";
 import type { Turn } from "../tree/turns.ts";
 
 /**
- * Goes back to the end of a turn, or on to it, and brings it into view. Who is still on the way to another one ends up
- * here: the last word counts.
- * @param isAhead it was on the line before the reader went back
+ * Moves HEAD back or forward to the end of a turn, and scrolls there. If another move is running, this one wins.
+ * @param isAhead whether the user went back from this turn
  */
 export async function goToTurn({ first, last }: Turn, isAhead: boolean) {
   await arrival();
@@ -26,7 +25,7 @@ export async function goToTurn({ first, last }: Turn, isAhead: boolean) {
 const hasVersions = (node: ChatNode | null) =>
   node !== null && !isLinear.value && story.familyOf(node).value.length > 1;
 
-/** Puts the versions away; the keyboard goes back to the message. */
+/** Closes the list of alternatives and returns focus to the message. */
 export function putVersionsAway(nid: string) {
   fanOut(null);
   focusMessage(nid);

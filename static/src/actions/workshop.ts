@@ -1,4 +1,4 @@
-// The workshop: rules are looked at, changed, checked and tried, and nothing of it is written until a file is saved.
+// The workshop: viewing, changing, checking and trying rules. Nothing is written until a file is saved.
 import { openDialog } from "../model/page.ts";
 import * as story from "../model/story.ts";
 import { ApiError, projection } from "../net/api.ts";
@@ -8,14 +8,14 @@ import { attempt } from "./failure.ts";
 import type { ChatNode, Id, PluginReplay, PluginTry, Texts } from "../lib/wire.d.ts";
 import type { PluginFileKept } from "../lib/wire.d.ts";
 
-/** The most messages along which rules run again. */
+/** Maximum number of messages of a replay. */
 const MOST = 200;
 
 export const readPlugins = () => api.plugins();
 
 export const readPlugin = (id: string) => api.plugin(id);
 
-/** The text of a file; null: there is none of that name, or it is no text. */
+/** Returns the text of a file; null if it does not exist or is not text. */
 export async function readFile(id: string, path: string) {
   try {
     return (await api.file(id, path)).content;
@@ -26,8 +26,8 @@ export async function readFile(id: string, path: string) {
 }
 
 /**
- * Saves a file, unless it is another one by now than when it was read.
- * @param was what stood there; null: whatever stands there
+ * Saves a file, unless it changed since it was read.
+ * @param was the text as read; null: no check
  */
 export const saveFile = (
   id: string,
@@ -42,15 +42,14 @@ export const saveFile = (
 
 export const check = (id: string, files: Texts) => attempt(() => api.check(id, files));
 
-/** What scripts can call. */
+/** Reads the reference of everything that scripts can call. */
 export const readReference = () => api.reference();
 
-/** Runs the tests of a plugin. */
 export const runTests = (id: string, files: Texts) => attempt(() => api.test(id, files));
 
 export const tryHook = (id: string, wanted: PluginTry) => attempt(() => api.tryHook(id, wanted));
 
-/** What the rules would have done along the line on screen, with the messages that it tells of. */
+/** Runs the rules along the branch on screen without writing anything. Returns the results with their messages. */
 export const replay = (id: string, wanted: PluginReplay) =>
   attempt(async () => {
     const told = await api.replay(id, wanted);
@@ -66,7 +65,7 @@ export const replay = (id: string, wanted: PluginReplay) =>
     return { ...told, nodes };
   });
 
-/** Lets the messages of the line on screen do what the saved rules say now. */
+/** Applies the saved rules to the messages of the branch on screen. */
 export const acceptReplay = (id: string, wanted: PluginReplay) =>
   attempt(() => api.replay(id, { ...wanted, accept: true }));
 

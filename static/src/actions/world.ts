@@ -1,4 +1,4 @@
-// Reads the world where the reader stands, and changes it by hand.
+// Reads the state at the node on screen, and changes it by hand.
 import { t } from "../lib/i18n.ts";
 import { sentence } from "../lib/text.ts";
 import { told } from "../lib/told.ts";
@@ -13,10 +13,10 @@ import { attempt } from "./failure.ts";
 import { refresh, sid } from "./follow.ts";
 import type { Id, Json } from "../lib/wire.d.ts";
 
-/** The most nodes that one question can be about. */
+/** Maximum number of nodes per request. */
 const MOST = 500;
 
-/** The nodes of the turn that led to a node: itself, and the message it answers. */
+/** Returns the nodes of the turn that ends at a node: the node and the message it answers. */
 function turnTo(nid: Id) {
   const node = story.peekNode(nid);
   if (node?.role !== "assistant" || node.kind === "change") return [nid];
@@ -25,7 +25,7 @@ function turnTo(nid: Id) {
   return asked?.role === "user" ? [asked.id, nid] : [nid];
 }
 
-/** The world after a node, with what its turn changed. */
+/** Reads the state after a node, and what its turn changed. */
 export async function readWorld(nid: Id | null) {
   const session = story.session.peek();
   if (!session || !nid) {
@@ -47,12 +47,12 @@ export async function readWorld(nid: Id | null) {
   }
 }
 
-/** The message of which it is known whether its dice cost dearly. */
+/** The last message that was checked for a bad roll. */
 let weighed: Id | null = null;
 
 /**
- * A hint where they did. The story may stand at a reply before the page has heard that it is complete: then it is
- * weighed when its doings are told.
+ * Offers the hint to go back after a bad roll. HEAD may be at a reply before the page knows that it is complete. Then
+ * the check waits until its delta is known.
  */
 function weigh(nid: Id) {
   const node = story.peekNode(nid);
@@ -63,9 +63,7 @@ function weigh(nid: Id) {
 
 let telling: Promise<void> | null = null;
 
-/**
- * Learns what the messages on screen did, those of the whole line at once; without an answer they simply do not say it.
- */
+/** Reads the deltas of all loaded messages on the branch at once. Without an answer, they are not shown. */
 function readDeltas() {
   return (telling ??= readUntold()
     .catch(quietly)

@@ -1,12 +1,12 @@
-// The addresses that scripts of their own run at: there are no others, and the policy of the page (`src/http/seal.rs`)
-// takes them from here only. To add one: a line below.
+// The addresses of the page's own workers. The page's Trusted Types policy (`src/http/seal.rs`) takes script addresses
+// only from here. To add one, add a line below.
 
-/** Where regex scripts run, and what keeps the page for when no server answers. */
+/** The worker of regex scripts, and the service worker that keeps the page for times without a server. */
 const ADDRESSES = { scripts: new URL("./script-worker.js", import.meta.url).href, offline: "/offline.js" };
 
 type Which = keyof typeof ADDRESSES;
 
-/** What a browser has that takes addresses of scripts from a policy only. */
+/** The part of `globalThis.trustedTypes` that is used here. Not every browser has it. */
 interface TrustedTypes {
   createPolicy: (name: string, rules: { createScriptURL: (one: Which) => string }) => Policy;
 }
@@ -17,7 +17,7 @@ interface Policy {
 
 let policy: Policy | undefined;
 
-/** The address, as the browser wants it. */
+/** Returns the address in the form that the browser accepts. */
 export function addressOf(which: Which): string {
   const types = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes;
   policy ??= types?.createPolicy("clotho-worker", { createScriptURL: (one) => ADDRESSES[one] });

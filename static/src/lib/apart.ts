@@ -1,19 +1,18 @@
-// Watches over the worker in which regex scripts run. One text may take LIMIT: then the worker is ended and the text
-// begun anew in another one, which tells of each script before it runs it. A text that takes too long again is the work
-// of the script that took longest: it has no more part in anything until the scripts are set up anew. So one that runs
-// away costs twice LIMIT and not LIMIT for every message, and a machine that was busy for a moment costs nobody a
-// script.
+// Supervises the worker that runs regex scripts. The scripts of one text may take LIMIT together. If they take longer,
+// the worker is ended and the text starts again in a new one. The new worker reports each script before it runs it. If
+// the text is too slow again, the script that took longest is turned off until the next setup. So an endless script
+// costs LIMIT twice, not once per message. If the machine was only busy for a moment, no script is lost.
 import { addressOf } from "./addresses.ts";
 import type { Place, Setup } from "./scripts.ts";
 
-/** So long the scripts of one text may take together, in milliseconds. */
+/** Maximum time for all scripts of one text, in milliseconds. */
 export const LIMIT = 50;
-/** So many texts lie in the worker at once, so that it never waits for a page that draws. */
+/** Maximum number of texts in the worker at once. With several, it never waits while the page draws. */
 const AT_ONCE = 8;
-/** So often a text is begun before it is left as far as it has come. */
+/** Maximum number of tries for a text. After that it is shown as far as it came. */
 const MOST_TRIES = 8;
 
-/** What a worker is given. */
+/** A text sent to the worker. */
 export interface Job {
   id: number;
   text: string;
@@ -22,20 +21,20 @@ export interface Job {
   isWatched: boolean;
 }
 
-/** What it says. */
+/** A message from the worker. */
 type Said =
   | { id: number; says: "begun" }
   | { id: number; says: "step"; step: number; text: string; at: number }
   | { id: number; says: "done"; text: string; left: number[] };
 
-/** How a text is shown. `slow` and `large`: the scripts that were left out for it, by their places. */
+/** The result for a text. `slow` and `large`: positions of the scripts that were left out for it. */
 export interface Made {
   text: string;
   slow: number[];
   large: number[];
 }
 
-/** A text that is wanted. `begun`: when each script began, by its step. */
+/** A requested text. `begun`: the start time of each script, by its step. */
 interface Wanted {
   slot: string;
   text: string;
@@ -56,18 +55,18 @@ export class Apart {
   limit: number;
   lose: (step: number) => void;
   setup: Setup | null = null;
-  /** Scripts that have no part any more. */
+  /** Scripts that are turned off, by position. */
   lost = new Set<number>();
   worker: Worker | null = null;
-  /** What waits, the newest of each place of the page, the first first. */
+  /** Texts that wait, oldest first; only the newest of each slot. */
   waiting = new Map<string, Wanted>();
-  /** What lies in the worker, in its order. */
+  /** Texts in the worker, in its order. */
   sent: Wanted[] = [];
   timer: ReturnType<typeof setTimeout> | undefined;
   isBroken = false;
   ids = 0;
 
-  /** @param how `lose` hears which script took too long */
+  /** @param how `lose` is called with the script that took too long */
   constructor({
     start = startWorker,
     limit = LIMIT,
@@ -79,12 +78,12 @@ export class Apart {
   }
 
   /**
-   * Other scripts, or other things that they know. What was wanted before is not told of any more.
-   * @param lost those that are known to take too long
+   * Sets other scripts or other values for them. Texts requested before get no answer.
+   * @param lost scripts that are known to take too long
    */
   setUp(setup: Setup, lost: number[]) {
     this.waiting.clear();
-    // What is under way would be told of scripts that are none any more.
+    // The worker still runs scripts that no longer apply.
     if (this.sent.length > 0) this.#drop();
     this.sent = [];
     this.setup = setup;
@@ -92,7 +91,10 @@ export class Apart {
     this.worker?.postMessage({ setup });
   }
 
-  /** @param slot what it is for: of each place only the newest text is made */
+  /**
+   * Requests the result for a text.
+   * @param slot the place on the page; only its newest text is processed
+   */
   want(slot: string, text: string, place: Place, tell: (made: Made) => void) {
     if (this.isBroken) return tell({ text, slow: [], large: [] });
     this.waiting.set(slot, {
@@ -138,7 +140,7 @@ export class Apart {
     return { id, text, place, without: [...this.lost], isWatched };
   }
 
-  /** The worker, a new one where the last was ended. */
+  /** Returns the worker. Starts a new one if the last was ended. */
   #worker() {
     if (this.worker || this.isBroken) return this.worker;
     try {
@@ -196,7 +198,7 @@ export class Apart {
     this.worker = null;
   }
 
-  /** No worker can be had: texts are shown as they stand. */
+  /** Gives up: no worker can be started, so texts are shown unchanged. */
   #break() {
     this.isBroken = true;
     this.#drop();
@@ -207,7 +209,7 @@ export class Apart {
   }
 }
 
-/** Which script took longest until now. */
+/** Returns the script that has taken longest so far. */
 function longest(begun: [number, number][], now: number) {
   let [found, most] = [begun[0]?.[0] ?? 0, -1];
   begun.forEach(([step, at], i) => {

@@ -1,15 +1,16 @@
-// Where a file that somebody brings in belongs, by its name, and by what is in it where the name does not say.
+// Decides where an imported file belongs: by its name, or by its content if the name is not enough.
 import type { Unchecked } from "./wire.d.ts";
 
 /**
- * a file of this program; a card, a lorebook, personas or presets of another one; everything else that others keep
+ * The importer of a file: a story of Clotho, a card, lorebook, persona or preset of another program, or any other
+ * foreign file.
  */
 type Belongs = "session" | "card" | "book" | "persona" | "preset" | "foreign";
 
-/** A larger one is no card: it is read where there is room for it. */
+/** Maximum size of a JSON file that is read here, in bytes. A larger one is no card and goes to the foreign import. */
 const MOST_JSON = 16 << 20;
 
-/** So many parts of a picture are looked at: what describes it stands near its beginning or its end. */
+/** Maximum number of PNG chunks that are read. The texts of a card are near the beginning or the end. */
 const MOST_CHUNKS = 20_000;
 
 export async function belongs(file: File): Promise<Belongs> {
@@ -53,7 +54,7 @@ export function belongsJson(text: string): Belongs {
   return has(...PRESETS) || TEMPLATES.some((keys) => keys.every((key) => key in value)) ? "preset" : "foreign";
 }
 
-/** Names that stand only in presets; and those that a small template has all of. */
+/** Keys that only presets have, and key sets of small templates. */
 const PRESETS = [
   "prompts",
   "prompt_order",
@@ -71,7 +72,7 @@ const TEMPLATES = [
   ["name", "content"],
 ];
 
-/** Names that stand only in files of one kind, those first that have others inside: a card has a lorebook in it. */
+/** Keys of one kind of file. Kinds that contain others come first: a card contains a lorebook. */
 const MARKS: [Belongs, RegExp][] = [
   ["persona", /"(power_user|persona_descriptions)"\s*:/],
   ["card", /"(spec|first_mes|char_name|char_greeting)"\s*:/],
@@ -80,16 +81,13 @@ const MARKS: [Belongs, RegExp][] = [
   ["book", /"(entries|lorebookVersion)"\s*:/],
 ];
 
-/**
- * JSON that cannot be read, which breaks off or has a slip in it, goes where it was to go: the server says there what
- * is wrong with it.
- */
+/** Guesses the kind of JSON that is cut off or has a syntax error. Its importer lets the server report the error. */
 const wasToBe = (text: string): Belongs => MARKS.find(([, mark]) => mark.test(text))?.[0] ?? "card";
 
-/** @param entries of a lorebook: a map or a list of them */
+/** Whether the value is the map or list of entries of a lorebook. */
 const isEntries = (entries: unknown) => typeof entries === "object" && entries !== null;
 
-/** @returns nothing where it is no JSON */
+/** Returns the parsed JSON, or `undefined` if it is not JSON. */
 function parsed(text: string): Unchecked {
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ""));
@@ -98,7 +96,7 @@ function parsed(text: string): Unchecked {
   }
 }
 
-/** The keywords of the texts inside a picture, without reading the picture. */
+/** Returns the keywords of a PNG's text chunks without reading the whole picture. */
 async function keywords(file: Blob) {
   const found = [];
   for (let at = 8, n = 0; at + 8 < file.size && n < MOST_CHUNKS; n += 1) {

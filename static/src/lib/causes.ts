@@ -1,4 +1,4 @@
-// Why a value is what it is: which operation of which call touched it, or what it was computed from. Pure.
+// Why a value is what it is: the operations and calls that touched it, or the inputs of a computed value. Pure.
 import { escapeStep, steps } from "./text.ts";
 import type { Delta, Json, Operation, RuleRun, Schema } from "./wire.d.ts";
 
@@ -7,13 +7,13 @@ export interface Cause {
   run: RuleRun | null;
 }
 
-/** Who proposed an operation beside plugins: the prompt, and a reader. */
+/** Authors of operations that are not plugins: the server and the user. */
 const NO_PLUGINS = new Set(["server", "user"]);
 
-/** Whether two places are one, or one is inside the other. */
+/** Whether two paths are equal or one is inside the other. */
 const meets = (one: string, two: string) => one === two || one.startsWith(`${two}/`) || two.startsWith(`${one}/`);
 
-/** Whether an operation is about a place of `vars`. */
+/** Whether an operation touches a path of `vars`. */
 function touches({ in: section = "vars", path: own, key, from }: Operation, path: string) {
   if (section !== "vars") return false;
   const places = [key === undefined ? own : `${own}/${escapeStep(key)}`, ...(from ? [from] : [])];
@@ -21,8 +21,8 @@ function touches({ in: section = "vars", path: own, key, from }: Operation, path
 }
 
 /**
- * Each operation with the call that proposed it: calls stand in the order of their operations, and say how many they
- * had.
+ * Returns each operation with the call that proposed it. Calls are in the order of their operations and record how many
+ * they proposed.
  */
 export function causes({ operations = [], rules = [] }: Delta): Cause[] {
   const ofRules = operations.filter(({ by }) => !NO_PLUGINS.has(by ?? ""));
@@ -35,14 +35,14 @@ export function causes({ operations = [], rules = [] }: Delta): Cause[] {
   });
 }
 
-/** What touched a place. */
+/** Returns the operations that touched a path, with their calls. */
 export const causesOf = (delta: Delta, path: string): Cause[] =>
   causes(delta).filter(({ operation }) => touches(operation, path));
 
-/** Words of conditions and sums that name no value. */
+/** Words of conditions and formulas that are no names of values. */
 const WORDS = new Set(["and", "or", "not", "in", "has", "true", "false", "null", "min", "max"]);
 
-/** The texts in which a computed value names others. */
+/** Returns the texts of a computed value that can name other values. */
 function formulas(computed: Json | undefined): string[] {
   if (typeof computed === "string") return [computed];
   const cases = Array.isArray(computed) ? computed : [];
@@ -54,8 +54,8 @@ function formulas(computed: Json | undefined): string[] {
 }
 
 /**
- * The places that a computed value follows from: a name means what stands beside it, with a slash in front what the
- * root leads to.
+ * Returns the paths that a computed value depends on. A name is a sibling of the value; with a leading slash it is
+ * relative to the root.
  */
 export function inputsOf(schema: Schema, path: string): string[] {
   const all = steps(path);
@@ -71,11 +71,13 @@ export function inputsOf(schema: Schema, path: string): string[] {
     .map((place) => `/${place.map(escapeStep).join("/")}`);
 }
 
-/** Of a computed value: what touched the values that it follows from, which may be computed themselves. */
+/**
+ * Returns the operations that touched the inputs of a computed value. Computed inputs are followed to their own inputs.
+ */
 export function rootsOf(delta: Delta, path: string, schemaOf: (path: string) => Schema | undefined): Cause[] {
   const seen = new Set([path]);
   const places: string[] = [];
-  // What is pushed while the loop runs is visited too.
+  // The loop also visits what is pushed while it runs.
   const open = [path];
   for (const place of open) {
     const schema = schemaOf(place);
@@ -92,7 +94,7 @@ export function rootsOf(delta: Delta, path: string, schemaOf: (path: string) => 
   return causes(delta).filter(({ operation }) => places.some((place) => touches(operation, place)));
 }
 
-/** What a computed value is made by, for a reader: its sum, or its cases. */
+/** Returns the formula or the cases of a computed value for display. */
 export function formulaOf(computed: Json | undefined): string[] {
   if (typeof computed === "string") return [computed];
   if (!Array.isArray(computed)) return [];

@@ -1,15 +1,13 @@
-// Summaries as a reader looks at them: a chapter with what it was made of inside it.
+// Summaries as the user sees them: each chapter contains the summaries that it was made of.
 import type { Summary } from "./wire.d.ts";
 
-/** A summary, and of a chapter what it was made of. */
+/** A summary. If it is a chapter, `parts` are the summaries inside it. */
 export interface Chapter {
   one: Summary;
   parts: Chapter[];
 }
 
-/**
- * Whether a chapter stands for all messages of another summary. What holds is no part of what does not hold any more.
- */
+/** Whether a chapter covers all messages of another summary. A valid summary is never part of a stale chapter. */
 function holds(chapter: Summary, other: Summary) {
   if (chapter.level <= other.level || (chapter.isStale && !other.isStale)) return false;
   const its = new Set(chapter.nodeIds);
@@ -17,8 +15,9 @@ function holds(chapter: Summary, other: Summary) {
 }
 
 /**
+ * Nests summaries.
  * @param all in their order
- * @returns those that are part of no other, each with its parts in it
+ * @returns the summaries that are part of no other
  */
 export function nested(all: Summary[]): Chapter[] {
   const chapters = all.map((one) => ({ one, parts: [] }) as Chapter);
@@ -32,6 +31,6 @@ export function nested(all: Summary[]): Chapter[] {
   return tops;
 }
 
-/** Whether one of these summaries is this one or lies in it. */
+/** Whether this summary or one inside it matches. */
 export const has = ({ one, parts }: Chapter, isOne: (id: string) => boolean): boolean =>
   isOne(one.id) || parts.some((part) => has(part, isOne));

@@ -1,28 +1,29 @@
-// Numbers for a chart of steps, and the turns that its table has. Pure.
+// Numbers for a step chart, and the turns of its table. Pure.
 
-/** null: there was none */
+/** The value at a turn; `null` = there was none. */
 export interface Point {
   turn: number;
   value: number | null;
 }
 
 /**
- * From where to where a chart reaches: as far as the value may, and as far as it did.
- * @param bounds those that the value has
+ * Returns the range of a chart. It includes the bounds and all values.
+ * @param bounds the schema's bounds of the value
  */
 export function reachOf(
   lines: Point[][],
   { minimum, maximum }: { minimum?: number | undefined; maximum?: number | undefined },
 ): [number, number] {
   const numbers = lines.flat().flatMap(({ value }) => (value === null ? [] : [value]));
-  // Without the stack that a spread of many would take.
+  // `Math.min(...numbers)` could overflow the stack.
   const low = numbers.reduce((a, b) => Math.min(a, b), minimum ?? numbers[0] ?? 0);
   const high = numbers.reduce((a, b) => Math.max(a, b), maximum ?? numbers[0] ?? 1);
   return low === high ? [low - 1, high + 1] : [low, high];
 }
 
 /**
- * The turns of all lines in order, and for each line its value at each of them: undefined where it has no such turn.
+ * Returns all turns in order, and for each line its value at each turn. It is `undefined` where the line has no such
+ * turn.
  */
 export function columnsOf(lines: Point[][]): [number[], ...(number | null | undefined)[][]] {
   const turns = [...new Set(lines.flatMap((points) => points.map(({ turn }) => turn)))].sort((a, b) => a - b);
@@ -35,7 +36,7 @@ export function columnsOf(lines: Point[][]): [number[], ...(number | null | unde
   return [turns, ...columns];
 }
 
-/** The turns at which at least one line has another value than before, and the ends. */
+/** Returns the first and the last turn of each line, and the turns at which its value changes. */
 export function turningPoints(lines: Point[][]) {
   const marks = new Set(
     lines.flatMap((points) =>
@@ -47,5 +48,5 @@ export function turningPoints(lines: Point[][]) {
   return [...marks].sort((a, b) => a - b);
 }
 
-/** The value of a line at a turn, if it was there then. */
+/** Returns the value of a line at a turn, or `null`. */
 export const valueOn = (points: Point[], turn: number) => points.find((point) => point.turn === turn)?.value ?? null;

@@ -1,9 +1,10 @@
-// Asking the browser for files.
+// Asks the browser for files.
 
 /**
- * What opens the browser's own dialog. The field is kept: the browser forgets one that nothing leads to.
- * @param take what was chosen
- * @param how which endings are offered; whether a folder is wanted, with all that lies in it
+ * Returns a function that opens the browser's file dialog. It keeps the input element: browsers forget one without
+ * references.
+ * @param take called with the chosen files
+ * @param how `accept`: the offered file endings; `folder`: whether a whole folder is chosen
  */
 export function chooser(
   take: (files: File[]) => unknown,

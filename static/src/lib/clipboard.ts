@@ -1,4 +1,4 @@
-// Copying text. On plain http away from this machine the browser hides its clipboard, so the old way stays as a second.
+// Copies text. On plain HTTP from another machine, browsers offer no clipboard API, so `execCommand` is the fallback.
 
 export async function copyText(text: string): Promise<boolean> {
   try {
@@ -7,7 +7,7 @@ export async function copyText(text: string): Promise<boolean> {
   } catch {
     const field = document.createElement("textarea");
     field.value = text;
-    // Behind a dialog nothing can be selected.
+    // Behind a modal dialog nothing can be selected.
     (document.querySelector("dialog:modal") ?? document.body).append(field);
     field.select();
     const copied = document.execCommand("copy");

@@ -1,10 +1,9 @@
-// What can be written at a place of a script: from what the server says that scripts can call, and from the script
-// itself. Pure.
+// Completions at a position of a script, from the server's reference and from the script itself. Pure.
 import { KEYWORDS } from "./rhai.ts";
 import type { Completion } from "../../vendor/codemirror.js";
 import type { PluginReference, ReferenceFunction } from "./wire.d.ts";
 
-/** What is known of the plugin beside its text. */
+/** What is known about the plugin besides the script. */
 export interface Known {
   reference: PluginReference;
   settings: string[];
@@ -25,10 +24,10 @@ const plain = (names: string[], type: string): Completion[] => [...new Set(names
 const found = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, name = ""]) => name);
 
 /**
- * What fits behind `before`, and from where in the line it is written; null where nothing is to be said.
+ * Returns the completions after `before` and the column where they start; `null` if there are none.
  * @param before the line up to the cursor
  * @param text the whole script
- * @param isAsked rather than come by itself
+ * @param isAsked whether the user asked for completions
  */
 export function completions(
   before: string,
@@ -64,7 +63,7 @@ export function completions(
   };
 }
 
-/** The hooks that the script does not have yet. */
+/** Returns the hooks that the script does not define yet. */
 const hooks = (text: string, reference: PluginReference, words: (hook: string) => string): Completion[] =>
   reference.hooks
     .filter(({ name }) => !new RegExp(`\\bfn\\s+${name}\\b`).test(text))
@@ -76,7 +75,7 @@ const hooks = (text: string, reference: PluginReference, words: (hook: string) =
       apply: name.endsWith("_") ? name : `${signature} {\n    \n}`,
     }));
 
-/** What stands at a column of a line, explained; null: nothing that is known. */
+/** Explains the name at a column of a line; `null` if it is unknown. */
 export function explained(line: string, column: number, reference: PluginReference) {
   const start = column - (/\w*$/.exec(line.slice(0, column))?.[0].length ?? 0);
   const name = /^\w+/.exec(line.slice(start))?.[0];

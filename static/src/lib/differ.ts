@@ -1,17 +1,17 @@
-// Which words of two texts differ. Pure.
+// The words in which two texts differ. Pure.
 
-/** in UTF-16 code units */
+/** A range in UTF-16 code units. */
 export interface Range {
   start: number;
   end: number;
 }
 
-/** Texts of more words together than that, squared, are not looked through. */
+/** Maximum product of the two numbers of words that are compared. */
 const MOST_WORK = 1_500_000;
-/** Texts that have less than that of their words in common are two texts, not versions of one. */
+/** Minimum share of common words. Below it, two texts are not versions of each other. */
 const ALIKE = 0.3;
 
-/** A word of the West or of the East, or what stands between words. */
+/** Splits a text into words, also of East Asian scripts, and the characters between them. */
 const wordsOf = (text: string) =>
   [...new Intl.Segmenter(undefined, { granularity: "word" }).segment(text)].map(({ segment, index, isWordLike }) => ({
     word: segment,
@@ -19,7 +19,7 @@ const wordsOf = (text: string) =>
     isWord: isWordLike === true,
   }));
 
-/** The parts of each of two texts that the other has not; null: they have too little in common, or are too long. */
+/** Returns the parts of each text that the other lacks; `null` if they have too little in common or are too long. */
 export function differing(one: string, two: string): [Range[], Range[]] | null {
   const [a, b] = [wordsOf(one), wordsOf(two)];
   let head = 0;
@@ -40,7 +40,7 @@ export function differing(one: string, two: string): [Range[], Range[]] | null {
   return [joined(midA, inA), joined(midB, inB)];
 }
 
-/** The longest row of words that both have: the places of its words in each. */
+/** Returns the longest common subsequence of words, as positions in each text. */
 function common(a: string[], b: string[]) {
   const wide = b.length + 1;
   const best = new Uint16Array((a.length + 1) * wide);
@@ -57,7 +57,7 @@ function common(a: string[], b: string[]) {
   return { inA, inB };
 }
 
-/** What is not common, in as few parts as there are; a space between two of them belongs to them. */
+/** Returns the differing parts as few ranges. A space between two differing words belongs to them. */
 function joined(words: { word: string; start: number }[], same: Set<number>): Range[] {
   const ranges: Range[] = [];
   words.forEach(({ word, start }, i) => {

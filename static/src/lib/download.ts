@@ -1,6 +1,9 @@
-// Letting the browser keep a file.
+// Lets the browser save a file.
 
-/** @param address the server names the file */
+/**
+ * Starts a download.
+ * @param address its answer has the file name
+ */
 export function download(address: string) {
   const link = document.createElement("a");
   link.href = address;

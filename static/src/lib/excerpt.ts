@@ -1,13 +1,13 @@
-// The beginnings of texts.
+// Excerpts of texts.
 
 /**
- * How a text begins, with a sign where it goes on. The server's own excerpts are longer than `most`, so none ends
- * without one.
+ * Returns the start of a text, with an ellipsis if it goes on. The server's excerpts are longer than `most`, so a cut
+ * text always gets its ellipsis.
  */
 export function excerpt(text: string, most = 120) {
   const letters = [...text.trim()];
   if (letters.length <= most) return letters.join("");
-  // Half a word at the end is left out, where words are told apart at all.
+  // A word that is cut off is removed, in scripts with spaces between words.
   return `${letters
     .slice(0, most)
     .join("")

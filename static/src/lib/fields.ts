@@ -1,15 +1,15 @@
-// What a value of a schema can be when it is changed by hand: the field, the first value, what is wrong with one. Pure.
+// The fields for editing a value of a schema: kind of field, initial value, and validation. Pure.
 import { kindOf } from "./schema.ts";
 import type { Kind, Row } from "./schema.ts";
 import type { Json, Schema } from "./wire.d.ts";
 
-/** The kind of field in which a value is changed by hand: what is only shown as text is still what it is. */
+/** Returns the kind of field for a value. The hint `text` only applies to the display, not to the field. */
 export function fieldKind({ kind, schema, value }: Row): Kind {
   if (kind === "group") return "map";
   return kind === "text" ? kindOf({ ...schema, "x-ui": "" }, value) : kind;
 }
 
-/** What a new value of a schema begins as. */
+/** Returns the initial value of a new value with this schema. */
 export function startValue(schema: Schema): Json {
   if (schema.default !== undefined) return schema.default;
   if (schema.enum?.length) return schema.enum[0] ?? null;
@@ -29,13 +29,13 @@ export function startValue(schema: Schema): Json {
   }
 }
 
-/** What was expected of a value, as the end of a key of the page's words, with what fills them. */
+/** What a value should have been: the end of a string key, with its arguments. */
 interface Fault {
   key: string;
   vars?: Record<string, string | number>;
 }
 
-/** What is wrong with a value that was put in by hand, as far as a field can let it happen. */
+/** Returns what is wrong with an entered value, as far as a field allows wrong values. */
 export function fault(schema: Schema, value: Json | Error): Fault | null {
   if (value instanceof Error) return { key: value.message };
   if (Array.isArray(value)) return listFault(schema, value) ?? firstFault(schema.items, value);
@@ -62,7 +62,7 @@ function textFault({ minLength = 0, maxLength = Infinity, pattern }: Schema, val
   return pattern !== undefined && isOther(pattern, value) ? { key: "pattern", vars: { pattern } } : null;
 }
 
-/** Whether a text surely does not follow a pattern; the server reads some that a browser cannot. */
+/** Whether a text certainly does not match a pattern. Patterns that only the server understands never fail here. */
 function isOther(pattern: string, value: string) {
   try {
     return !new RegExp(pattern, "u").test(value);
@@ -71,7 +71,7 @@ function isOther(pattern: string, value: string) {
   }
 }
 
-/** The bounds of a number as a field knows them: those that exclude their own value only for whole numbers. */
+/** Returns the bounds of a number for a field. Exclusive bounds are applied exactly only to integers. */
 export function boundsOf({ type, minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Schema) {
   const one = type === "integer" ? 1 : 0;
   return {

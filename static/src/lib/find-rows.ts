@@ -1,25 +1,25 @@
-// Which values of a world fit what is looked for. Pure.
+// Search among the values of a state. Pure.
 import { brief } from "./text.ts";
 import type { Group, Row } from "./schema.ts";
 
-/** `found`: how many values are in them */
+/** `found`: the number of values in the groups. */
 interface Found {
   groups: Group[];
   found: number;
 }
 
-/** A world of so many values is seen at a glance, and needs no search. */
+/** Number of values up to which no search is needed. */
 export const GLANCE = 12;
 
-/** Capitals, and the full-width letters of East Asian keyboards, make no difference. */
+/** Ignores case and full-width letters of East Asian keyboards. */
 const folded = (text: string) => text.normalize("NFKC").toLocaleLowerCase();
 
-/** @returns the words that all have to be there */
+/** Returns the words of a query. A match contains all of them. */
 export const wordsOf = (text: string): string[] => folded(text).split(/\s+/).filter(Boolean);
 
 const fits = (words: string[], text: string) => words.every((word) => folded(text).includes(word));
 
-/** How many values a row shows: of a list or a map what is in it, and nothing is shown as one. */
+/** Returns how many values a row shows. A list or a map counts its items, and an empty one counts as one. */
 function valuesOf({ kind, rows, seen }: Row): number {
   if (kind === "group") return countOf(rows);
   if (kind !== "list" && kind !== "map") return 1;
@@ -31,8 +31,8 @@ const countOf = (rows: Row[]) => rows.reduce((sum, row) => sum + valuesOf(row), 
 export const valuesIn = (groups: Group[]) => groups.reduce((sum, group) => sum + countOf(group.rows), 0);
 
 /**
- * What fits, with all that is around it. Where the name of something around it fits, all of it does.
- * @param shown the value as a reader sees it, where that is not how it is stored
+ * Returns the matching rows with the groups around them. If the name of a group matches, all of it is kept.
+ * @param shown the displayed value, if it differs from the stored one
  */
 export function findRows(groups: Group[], words: string[], shown: (row: Row) => string): Found {
   const sift = (row: Row, around: string): Row[] => {

@@ -1,16 +1,16 @@
-// What an import says, counted, sifted and put together: plain readings of a report.
+// Counts, filters and groups the findings of an import report. Pure.
 import type { Fate, Finding, ReportItem } from "./wire.d.ts";
 
 export const FATES = ["works", "translated", "kept", "skipped"] as const;
 
-/** an empty text or kind, and no fate, mean everything */
+/** A filter. An empty text or kind, or no fate, matches everything. */
 export interface Wanted {
   fate: Fate | null;
   kind: string;
   text: string;
 }
 
-/** Of how many cards and files something is said in each of the four ways. */
+/** Counts the items for each fate. An item counts once for each fate that it or one of its findings has. */
 export function tally(items: ReportItem[]) {
   const counts = { works: 0, translated: 0, kept: 0, skipped: 0 };
   for (const item of items) for (const fate of fatesOf(item)) counts[fate] += 1;
@@ -19,10 +19,10 @@ export function tally(items: ReportItem[]) {
 
 const fatesOf = (item: ReportItem) => new Set([item.fate, ...item.findings.map(({ fate }) => fate)]);
 
-/** The kinds that there are, in the order in which they come. */
+/** Returns the kinds in the order of their first item. */
 export const kindsOf = (items: ReportItem[]) => [...new Set(items.map(({ kind }) => kind))];
 
-/** What is wanted of a report: of an item only what was sifted for. */
+/** Returns the items that match a filter. Each keeps only its matching findings. */
 export function sifted(items: ReportItem[], { fate, kind, text }: Wanted, wordsOf: (finding: Finding) => string) {
   const words = text.trim().toLowerCase();
   const has = (where: string | null | undefined) => (where ?? "").toLowerCase().includes(words);
@@ -38,8 +38,8 @@ export function sifted(items: ReportItem[], { fate, kind, text }: Wanted, wordsO
 }
 
 /**
- * What the page's words for a code say as fully as the server's sentence does, once the count and the names are in
- * them: no reason, no name, no number is in it besides.
+ * Codes whose text on the page says everything. With count and names filled in, the server's sentence adds no reason,
+ * name or number.
  */
 const WHOLE = new Set(
   (
@@ -52,22 +52,22 @@ const WHOLE = new Set(
 );
 
 /**
- * What the server's own sentence says besides the page's words for it. What only the page knows has its code for a
- * sentence.
+ * Returns what the server's sentence adds to the page's text. If a finding comes from the page, its message is its
+ * code.
  */
 export const besides = ({ code, message }: Finding) => (WHOLE.has(code) || message === code ? "" : message);
 
-/** So many lines of one thing that is said again and again are named. */
+/** Maximum number of line numbers listed for a repeated finding. */
 const MOST_LINES = 3;
 
-/** What one file says again and again stands once, with its first lines. `lines`: those, in their order. */
+/** A finding that one file repeats. `lines`: its first line numbers, in order. */
 export type Folded = Finding & { lines: number[]; times: number };
 
 export function folded(findings: Finding[]): Folded[] {
   const all: Map<string, Folded> = new Map();
   for (const finding of findings) {
     const { fate, code, count, line, message } = finding;
-    // Where something stands is no part of what is said; without a line two things are two.
+    // The position is not part of the finding. Findings without a line are never combined.
     const key =
       line === null || line === undefined ? `${all.size} alone` : `${fate} ${code} ${message.replace(/\d+/g, "#")}`;
     const one = all.get(key);
@@ -81,7 +81,7 @@ export function folded(findings: Finding[]): Folded[] {
   return [...all.values()];
 }
 
-/** One thing that is said, and of what. */
+/** One finding with all its items. */
 export interface Group {
   code: string;
   fate: Fate;
@@ -89,7 +89,7 @@ export interface Group {
   at: { item: ReportItem; finding: Finding }[];
 }
 
-/** The same thing said of many files stands once: what came over comes last, else what is said most often first. */
+/** Combines equal findings of many items. The fate `works` comes last; otherwise the most frequent comes first. */
 export function grouped(items: ReportItem[]): Group[] {
   const groups: Map<string, Group> = new Map();
   for (const item of items) {

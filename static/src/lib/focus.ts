@@ -1,12 +1,12 @@
-// Where the keyboard is.
+// The keyboard focus.
 
-/** The id of the message that an element belongs to. */
+/** Returns the id of the message that contains an element. */
 export function messageOf(element: EventTarget | null): string | null {
   const article = element instanceof Element ? element.closest("[data-node]") : null;
   return article instanceof HTMLElement ? (article.dataset.node ?? null) : null;
 }
 
-/** The message that has the focus, itself or in one of its buttons. */
+/** Returns the message that has the focus, itself or in one of its buttons. */
 export const focusedMessage = () => messageOf(document.activeElement);
 
 const articleOf = (id: string | null) =>
@@ -14,35 +14,38 @@ const articleOf = (id: string | null) =>
 
 export const focusMessage = (id: string | null) => articleOf(id)?.focus({ preventScroll: true });
 
-/** Opens the menu of a message, as a click on its button does. */
+/** Opens the menu of a message like a click on its button. */
 export function openMenu(id: string) {
   focusMessage(id);
   (articleOf(id)?.querySelector(".more") as HTMLElement | null | undefined)?.click();
 }
 
-/** Whether what had the focus is gone. */
+/** Whether the focused element was removed. */
 export const isFocusLost = () => document.activeElement === null || document.activeElement === document.body;
 
-/** The message that the page itself gave the focus to last. */
+/** The message that the page itself focused last. */
 let led: string | null = null;
 
-/** Gives a message the focus without a deed of the reader's. */
+/** Focuses a message without an action of the user. */
 export function leadTo(article: HTMLElement) {
   article.focus({ preventScroll: true });
   led = messageOf(article);
 }
 
 /**
- * Notes where the keyboard is. What it gives tells later whether the reader is still there; who went on meanwhile is
- * not called back.
+ * Notes the focus. The returned function tells later whether the user is still there. If they went elsewhere meanwhile,
+ * the focus is not moved back.
  */
 export function watchFocus() {
   const [place, before] = [focusedMessage(), led];
   return () => isFocusLost() || [place, led === before ? place : led].includes(focusedMessage());
 }
 
-/** What can be given the focus later: an entry of a menu goes with the menu, the button that opened it stays. */
+/**
+ * Returns the element that can take the focus later. A menu entry disappears with its menu, but the button that opened
+ * it stays.
+ */
 export const keeperOf = (element: Element | null) => element?.closest("[popover]")?.previousElementSibling ?? element;
 
-/** Waits until what changed is on screen. */
+/** Waits until the changes are on screen. */
 export const drawn = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));

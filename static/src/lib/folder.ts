@@ -1,7 +1,7 @@
-// Folders that somebody brings in: the files of one, and what of it is the data of whom.
+// Imported folders: their files, and whose data is in them.
 import type { Part } from "./zip.ts";
 
-/** The files below what was dropped. */
+/** Returns all files below dropped entries. */
 export async function filesIn(entries: FileSystemEntry[]): Promise<Part[]> {
   const found: Part[] = [];
   for (const waiting = [...entries]; waiting.length > 0; ) {
@@ -12,7 +12,7 @@ export async function filesIn(entries: FileSystemEntry[]): Promise<Part[]> {
   return found;
 }
 
-/** A browser lists a folder in portions. */
+/** Lists a folder. Browsers return its entries in portions. */
 async function listed(folder: FileSystemDirectoryEntry) {
   const reader = folder.createReader();
   const all: FileSystemEntry[] = [];
@@ -26,11 +26,11 @@ async function listed(folder: FileSystemDirectoryEntry) {
 const fileOf = (entry: FileSystemFileEntry): Promise<File> =>
   new Promise((resolve, reject) => entry.file(resolve, reject));
 
-/** The files of a folder that was chosen. */
+/** Returns the files of a chosen folder. */
 export const filesOf = (files: Iterable<File>): Part[] =>
   [...files].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
 
-/** What lies in a folder of data and is no part of a story, nor of who plays in it: it stays where it is. */
+/** Parts of a data folder that belong to no story and no character. They are not sent. */
 const ASIDE = new Set([
   "assets",
   "backgrounds",
@@ -43,7 +43,7 @@ const ASIDE = new Set([
   "vectors",
 ]);
 
-/** The data of somebody in a folder: where it lies, what is sent, and what is left where it is. */
+/** The data of one user in a folder: the path, the files to send, and the files that are left out. */
 export interface Data {
   home: string;
   parts: Part[];
@@ -52,8 +52,8 @@ export interface Data {
 }
 
 /**
- * Whose data a folder has: each lies where the folders `characters` or `chats` are. Without any, the whole is sent,
- * and the server says what it is.
+ * Finds the users' data in a folder. Each is the parent of a folder `characters` or `chats`. Without any, everything is
+ * sent and the server says what it is.
  */
 export function dataIn(parts: Part[]): Data[] {
   const homes = [...new Set(parts.flatMap(({ path }) => homeOf(path) ?? []))].sort();
@@ -78,7 +78,7 @@ function homeOf(path: string) {
 }
 
 /**
- * Pictures of moods lie beside the cards, in folders.
- * @param path below the home
+ * Whether a file is left out. Folders of expression pictures are next to the cards.
+ * @param path relative to the data folder
  */
 const isAside = (path: string) => ASIDE.has(path.split("/")[0] ?? "") || /(^|\/)\.|^characters\/[^/]+\//.test(path);

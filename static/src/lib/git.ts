@@ -1,5 +1,5 @@
-// The words of Git, and the commands that do here what they do there: for the help page (the list of commands has them
-// too: synonyms.ts).
+// Git terms and the commands that do the same here, for the help page. The command list has these terms too
+// (synonyms.ts).
 
 export const GIT: readonly {
   word:

@@ -1,25 +1,25 @@
-// Text that a stranger wrote and a reader has to judge: titles without signs that nobody sees, code with those signs
-// made visible, and what is different in it line by line. Pure.
+// Foreign text that the user has to judge: titles without invisible characters, code that shows them, and a line diff.
+// Pure.
 
-/** What is not seen and changes what is: control characters, marks of direction, joints of no width. */
+/** Invisible characters: control characters, direction marks, zero-width joiners. */
 const UNSEEN =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression must match control characters
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
-/** A title as it is meant to be read. */
+/** Returns a title without invisible characters. */
 export const bare = (text: string) =>
   text
     .replace(/[\t\n]/g, " ")
     .replace(UNSEEN, "")
     .trim();
 
-/** Code as it is, with what would not be seen. */
+/** Returns code with invisible characters written as `⟨U+…⟩`. */
 export const visible = (text: string) =>
   text
     .replaceAll("\r\n", "\n")
     .replace(UNSEEN, (sign) => `⟨U+${sign.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
 
-/** What each plugin is called in a list: by its id too, where another one has the same title. */
+/** Returns the title of each plugin in a list. If two have the same title, the id follows. */
 export function titlesOf(all: { id: string; title?: string }[]): Map<string, string> {
   const titles = all.map(({ id, title = "" }) => bare(title) || id);
   return new Map(
@@ -30,10 +30,10 @@ export function titlesOf(all: { id: string; title?: string }[]): Map<string, str
   );
 }
 
-/** More pairs of lines than these are not compared: the middle is then told as gone and new. */
+/** Maximum number of line pairs that are compared. Above it, the middle is shown as removed and added. */
 const MOST = 4_000_000;
 
-/** The lines of two texts: those of both, those that are gone, those that are new. */
+/** Compares the lines of two texts: common, removed and added ones. */
 export function linesBetween(before: string, after: string): { sign: "" | "-" | "+"; text: string }[] {
   const [old, now] = [before.split("\n"), after.split("\n")];
   let head = 0;
@@ -54,7 +54,7 @@ function between(old: string[], now: string[]): { sign: "" | "-" | "+"; text: st
   const gone = (text: string) => ({ sign: "-" as const, text });
   const come = (text: string) => ({ sign: "+" as const, text });
   if (old.length * now.length > MOST) return [...old.map(gone), ...now.map(come)];
-  // How many lines the rest of both have in common, from each pair of places on.
+  // For each pair of positions: the number of common lines from there on.
   const wide = now.length + 1;
   const common = new Uint32Array((old.length + 1) * wide);
   const at = (i: number, j: number) => common[i * wide + j] ?? 0;

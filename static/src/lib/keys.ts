@@ -1,4 +1,4 @@
-// Keyboard shortcuts written as "mod+k", "alt+ArrowLeft", "e". `mod` is Cmd on Apple machines and Ctrl elsewhere.
+// Keyboard shortcuts, written like "mod+k", "alt+ArrowLeft", "e". `mod` is Cmd on Apple machines and Ctrl elsewhere.
 
 const APPLE = /Mac|iP(hone|ad)/.test(navigator.platform);
 
@@ -16,7 +16,7 @@ export function pressed(event: KeyboardEvent, shortcut: string) {
   );
 }
 
-/** For labels. */
+/** Returns a shortcut for display. */
 export function spelled(shortcut: string) {
   return shortcut
     .split("+")
@@ -37,17 +37,17 @@ const NAMES: Record<string, string> = {
   Delete: "Del",
 };
 
-/** The field that was emptied by hand last: its own undo brings its words back. */
+/** The field that the user emptied last. Its own undo restores the text. */
 let emptied: EventTarget | null = null;
 addEventListener("input", ({ target }) => (emptied = isTyping(target) && isEmpty(target) ? target : null), true);
 
 const isEmpty = (target: EventTarget | null) =>
   target instanceof HTMLTextAreaElement && target.value === "" && !target.closest("dialog");
 
-/** Whether there may be something in a field that its own undo takes back or brings back. */
+/** Whether the undo of a field itself may have something to undo or redo. */
 export const hasOwnUndo = (target: EventTarget | null) => isTyping(target) && (!isEmpty(target) || target === emptied);
 
-/** Where typing belongs to the field, not to shortcuts. */
+/** Whether an element takes text, so that keys are no shortcuts. */
 export function isTyping(target: EventTarget | null) {
   return target instanceof HTMLElement && (target.isContentEditable || target.matches("input, textarea, select"));
 }

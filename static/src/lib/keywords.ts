@@ -1,27 +1,26 @@
-// Words that a passage could be looked up by: the names in it, what is put in quotation marks, what is written with a
-// capital letter where no sentence begins.
+// Suggests keys for a passage: names in it, quoted words, and capitalised words that do not begin a sentence.
 
 const QUOTED = /[“"「『《‹«]([^“”"「」『』《》‹›«»\n]{2,24})[”"」』》›»]/gu;
 const CAPITAL = /\p{Lu}[\p{L}\p{M}\p{N}’'-]+(?:[ ](?:(?:of|the|de|von|van)[ ]){0,2}\p{Lu}[\p{L}\p{M}\p{N}’'-]+)*/gu;
-/** Before a word that has its capital letter from the beginning of a sentence. */
+/** Text before a word that begins a sentence. */
 const BEGINNING = /(?:^|[.!?…:;。！？\n“”"「」『』(（*—-])\s*$/u;
-/** Quoted words with these are speech, no name. */
+/** Matches quoted words that are speech and no name. */
 const SPEECH = /[,.!?;…，。！？；、]|(?:\S+\s+){3}/u;
 const ARTICLE = /^(?:the|an?)\s+/i;
-/** Small words inside of a name. */
+/** Small words inside a name. */
 const LINKS = /^(?:(?:of|the|de|von|van) )+/;
 const MOST = 6;
 
 /**
- * @param names who speaks, and who else is known
- * @returns a few, the likeliest first
+ * Returns a few keywords, the most likely first.
+ * @param names the speakers and other known names
  */
 export function keywordsOf(text: string, names: string[]): string[] {
   const counts: Map<string, number> = new Map();
   const count = (word: string, weight = 1) => word && counts.set(word, (counts.get(word) ?? 0) + weight);
   for (const [, quoted = ""] of text.matchAll(QUOTED))
     if (!SPEECH.test(quoted)) count(quoted.trim().replace(ARTICLE, ""));
-  /** Single words with which a sentence begins: they count if they have their capital letter elsewhere, too. */
+  /** Single words at the start of a sentence. They only count if they are capitalised elsewhere too. */
   const begun: string[] = [];
   for (const { 0: found, index } of text.matchAll(CAPITAL)) {
     const isBegun = BEGINNING.test(text.slice(Math.max(0, index - 8), index));
@@ -41,7 +40,7 @@ export function keywordsOf(text: string, names: string[]): string[] {
   return [...known, ...others].slice(0, MOST);
 }
 
-/** What was typed as keys: with commas between them, but for a pattern, which has its own. */
+/** Splits typed keys at commas. A regular expression stays whole, because it can contain commas. */
 export function keysIn(typed: string) {
   const whole = typed.trim();
   if (/^\/.+\/[a-z]*$/.test(whole)) return [whole];

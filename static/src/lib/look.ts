@@ -1,8 +1,8 @@
-// How a card dresses its text: of a `style` only what colours, spaces and sets out a text stays, in sizes that leave
-// the page whole. Nothing is taken from the words of it: the browser reads them on an element of a document that loads
-// and shows nothing, and each value goes on as the browser understood it.
+// The style of a card's text. Of a `style`, only colours, spacing and emphasis are kept, in sizes that cannot break the
+// page. The text of the style is never used itself. The browser parses it on an element of an inert document, and each
+// parsed value is checked.
 
-/** `ink`: the colour of the text; `ground`: what it stands on */
+/** `ink`: the colour of the text; `ground`: whether its own background is light or dark. */
 export interface Look {
   properties: [string, string][];
   ink: string;
@@ -11,7 +11,7 @@ export interface Look {
 
 const inert = document.implementation.createHTMLDocument("").createElement("i");
 
-/** More than this is no look. */
+/** Maximum length of a style in characters. A longer one is ignored. */
 const MOST = 4_000;
 
 const COLOURS = "rgb|rgba|hsl|hsla|hwb|lab|lch|oklab|oklch|color|color-mix|light-dark";
@@ -22,7 +22,7 @@ const SIZE = /^(?:calc|min|max|clamp)$/;
 const calls = (value: string, may: RegExp) =>
   [...value.matchAll(/([\w-]*)\(/g)].every(([, name = ""]) => may.test(name));
 
-/** what becomes of a value; "" where nothing does */
+/** Returns the value to use, or "" to drop it. */
 type Rule = (value: string) => string;
 
 const oneOf: (words: string) => Rule = (words) => (value) => (words.split(" ").includes(value) ? value : "");
@@ -39,7 +39,7 @@ const between: (least: string, most: string, words?: string) => Rule =
   };
 const number: (least: number, most: number) => Rule = (least, most) => (value) =>
   /^[\d.]+$/.test(value) ? `${Math.min(Math.max(Number(value), least), most)}` : "";
-/** Shadows, none of which falls far. */
+/** Shadows with short offsets only. */
 const shadow: Rule = (value) => {
   const lengths = [...value.replaceAll(/\([^)]*\)/g, "").matchAll(/(-?[\d.]+)([a-z%]*)/g)];
   return colour(value) &&
@@ -62,7 +62,7 @@ const RULES: [RegExp, Rule][] = [
   [new RegExp(`^border-${SIDE}-style$`), oneOf("none solid dashed dotted double groove ridge inset outset")],
   [new RegExp(`^border-${SIDE}-width$`), between("0px", "0.5rem", "thin medium thick")],
   [/^border-(top|bottom|start|end)-(left|right|start|end)-radius$/, corner],
-  // A part of the width at most: boxes in boxes must leave room for their text.
+  // The percentage leaves room for the text in nested boxes.
   [new RegExp(`^(padding|margin)-${SIDE}$`), between("0px", "min(3rem, 12%)", "auto")],
   [/^(width|max-width|flex-basis)$/, between("0px", "100%", "auto none fit-content")],
   [/^height$/, between("0px", "30rem", "auto fit-content")],
@@ -87,8 +87,9 @@ const RULES: [RegExp, Rule][] = [
 ];
 
 /**
- * @param style the words of a `style`
- * @param font the colour of a `font`
+ * Reads the style of an element; `null` if nothing of it is kept.
+ * @param style the attribute `style`
+ * @param font the attribute `color` of a `font` element
  */
 export function lookOf(style: string, font: string): Look | null {
   inert.style.cssText = style.length > MOST ? "" : style;
@@ -102,20 +103,19 @@ export function lookOf(style: string, font: string): Look | null {
   }
   const ink = colour(inert.style.color);
   const given = parts(ink);
-  // What is all but transparent is written on a picture or for nobody.
+  // Nearly transparent text only makes sense on a picture, or is meant to be invisible.
   const isInk = given !== null && given[3] >= 0.4;
   if (properties.length === 0 && !isInk) return null;
   return { properties, ink: isInk ? ink : "", ground: groundOf(new Map(properties)) };
 }
 
-/** Dresses a fresh element of the page. Those around it are dressed before it. */
+/** Applies a style to a new element of the page. Its ancestors must have their styles already. */
 export function dress(element: HTMLElement, { properties, ink, ground }: Look) {
   for (const [name, value] of properties) element.style.setProperty(name, value);
   if (ground) element.dataset.ground = ground;
   if (!ink) return;
   element.dataset.ink = "";
-  // On a ground of its own a card's colour stays as it is; on ours it is moved until it can be read, by day and by
-  // night.
+  // On the card's own background its colour stays. On ours it is adjusted until it is readable in light and dark mode.
   element.style.setProperty(
     "color",
     element.closest("[data-ground]") ? ink : `light-dark(${readable(ink, DAY)}, ${readable(ink, NIGHT)})`,
@@ -124,12 +124,12 @@ export function dress(element: HTMLElement, { properties, ink, ground }: Look) {
 
 // Light and dark
 
-/** red, green and blue up to 255, and how solid, up to 1 */
+/** Red, green and blue from 0 to 255, and alpha from 0 to 1. */
 type Parts = [number, number, number, number];
 
 const pen = new OffscreenCanvas(1, 1).getContext("2d");
 
-/** What a colour is made of; null for one that cannot be told. */
+/** Returns the components of a colour; `null` if they are unknown. */
 function parts(value: string): Parts | null {
   if (!pen || !/^([a-z]+|rgba?\(.*\)|hsla?\(.*\))$/i.test(value) || /^currentcolor$/i.test(value)) return null;
   pen.fillStyle = "#000";
@@ -140,7 +140,10 @@ function parts(value: string): Parts | null {
   return [red, green, blue, solid];
 }
 
-/** @param colour how bright it is, as WCAG counts */
+/**
+ * Returns the relative luminance by WCAG.
+ * @param colour red, green and blue
+ */
 function brightness(colour: number[]): number {
   const [r = 0, g = 0, b = 0] = colour.map((part) =>
     part <= 10 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4,
@@ -148,21 +151,21 @@ function brightness(colour: number[]): number {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-/** Where light ink and dark ink are read equally well. */
+/** The luminance at which light and dark text are equally readable. */
 const BETWEEN = 0.187;
 
 function groundOf(look: Map<string, string>) {
   const painted = (look.get("background-image") ?? "").match(/rgba?\([^)]*\)|[a-z]+(?![\w-]*\()/gi) ?? [];
   const stops = painted.filter((word) => CSS.supports("color", word)).map(parts);
   const solid = [...stops, parts(look.get("background-color") ?? "")].filter((one) => one !== null && one[3] > 0.5);
-  // A picture of colours lies over the plain one.
+  // A gradient is drawn over the background colour.
   const seen = solid.length > 1 && stops.length > 0 ? solid.slice(0, stops.length) : solid;
   if (seen.length === 0) return "";
   const mean = seen.reduce((sum, one) => sum + brightness(one ?? []), 0) / seen.length;
   return mean > BETWEEN ? "light" : "dark";
 }
 
-/** The page by day and by night, where it is hardest to read on, and where ink goes to be read there. */
+/** The least readable background of the page in light and dark mode, and the colour towards which text is moved. */
 const DAY = { page: 0.86, to: 0 };
 const NIGHT = { page: 0.013, to: 255 };
 

@@ -1,6 +1,9 @@
-// The moment in which a tab is looked at again: what it shows may be old by then.
+// The moment when the user returns to a tab. What it shows may be out of date.
 
-/** @returns ends it */
+/**
+ * Calls `act` whenever the tab becomes visible or gets the focus.
+ * @returns a function that stops it
+ */
 export function whenLookedAt(act: () => void): () => void {
   const hear = () => document.visibilityState === "visible" && act();
   addEventListener("focus", hear);

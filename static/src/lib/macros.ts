@@ -1,33 +1,33 @@
-// The macros that scripts need on the page: names, texts of cards, variables, chance, the time. Pure. What stands in a
-// prompt is filled in by the server, which knows all of them (`crates/compat/src/prompt/macros/`); one that is not
-// known here stays as text.
+// The macros that scripts need on the page: names, texts of cards, variables, chance, time. Pure. The server fills in
+// the macros of prompts and knows all of them (`crates/compat/src/prompt/macros/`). A macro that is unknown here stays
+// as text.
 import type { Json } from "./wire.d.ts";
 
-/** What macros may know. */
+/** The values that macros can use. */
 interface Known {
-  /** what names and cards say, by macro */
+  /** Names and texts of cards, by macro. */
   values: Record<string, string>;
-  /** the variables of the story */
+  /** The variables of the session. */
   local: Record<string, Json>;
-  /** those of all stories */
+  /** The variables of all sessions. */
   global: Record<string, Json>;
 }
 
-/** Macros stand at most so deep in each other, so many are filled into one text, and they write so many letters. */
+/** Maximum nesting depth, number of macros per text, and number of characters that they write. */
 const [MOST_DEEP, MOST_MACROS, MOST_WORK] = [32, 20_000, 1 << 22];
 const MOST_REPEATS = 10_000;
 const MOST_DICE = 10_000;
 const MOST_VALUE = 1 << 20;
 
-/** Braces open a macro only before what may be its name. */
+/** Braces open a macro only before a possible name. */
 const MARKS = /\\[{}]|\{\{(?=[\s!?~>#/]*[.$/a-z])|\}\}|::|<(user|bot|char|group|charifnotgroup)>/gi;
 
-/** Leaves a mark where the line breaks around it go at the end. */
+/** A mark left in the text; the line breaks around it are removed at the end. */
 const TRIM = "{{trim}}";
 
 const number = (text: string) => (text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : null);
 
-/** A value as a text; a text that is a number is written as that number. */
+/** Returns a value as text. A text that is a number is written as that number. */
 function told(value: Json | undefined) {
   if (value === null || value === undefined) return "";
   if (typeof value !== "string") return typeof value === "object" ? JSON.stringify(value) : String(value);
@@ -35,7 +35,7 @@ function told(value: Json | undefined) {
   return n !== null && Math.abs(n) <= Number.MAX_SAFE_INTEGER ? String(n) : value;
 }
 
-/** What stands at a path inside a value. */
+/** Returns the value at a path inside a value. */
 function inside(value: Json | undefined, keys: string[]): Json | undefined {
   let at = value;
   for (const key of keys) {
@@ -45,7 +45,7 @@ function inside(value: Json | undefined, keys: string[]): Json | undefined {
   return at;
 }
 
-/** A value that says JSON, or is it, as a list or map. */
+/** Parses JSON text; `undefined` if it is invalid. Values that are no text stay. */
 function opened(value: Json | undefined): Json | undefined {
   if (typeof value !== "string") return value;
   try {
@@ -55,7 +55,7 @@ function opened(value: Json | undefined): Json | undefined {
   }
 }
 
-/** Without what is for nobody to read. */
+/** Removes keys that are never shown: those that start with `$`. */
 function seen(value: Json | undefined): Json | undefined {
   if (Array.isArray(value)) return value.map((one) => seen(one) ?? null);
   if (value === null || typeof value !== "object") return value;
@@ -64,7 +64,7 @@ function seen(value: Json | undefined): Json | undefined {
   );
 }
 
-/** Variables as one text sees them: what is written goes with the text. */
+/** Variables as one text sees them. What its macros write is only visible in this text. */
 class Variables {
   kept: Record<string, Json>;
   own = new Map<string, Json | undefined>();
@@ -85,7 +85,7 @@ class Variables {
     return rest.length > 0 ? inside(root, rest) : undefined;
   }
 
-  /** @param path in the way of cards for MVU */
+  /** @param path in the notation of MVU cards */
   at(path: string) {
     const keys = [...path.trim().matchAll(/\[\s*["'`]?([^\]]*?)["'`]?\s*\]|[^.[/]+/g)].map(([all, key]) => key ?? all);
     const [first = "", ...rest] = keys;
@@ -106,7 +106,7 @@ class Variables {
   }
 }
 
-/** Numbers from 0 up to but not including 1, the same for the same text. */
+/** Returns a random generator for numbers from 0 up to, not including, 1. The same text gives the same numbers. */
 function drawsFor(text: string) {
   let seed = 2166136261;
   for (let i = 0; i < text.length; i += 1) seed = Math.imul(seed ^ text.charCodeAt(i), 16777619);
@@ -118,7 +118,10 @@ function drawsFor(text: string) {
   };
 }
 
-/** @param args several, or one with commas between them, of which `\,` is no end */
+/**
+ * Returns the choices of a macro.
+ * @param args several choices, or one text separated by commas; `\,` does not separate
+ */
 const choices = (args: string[]) =>
   args.length === 1 ? (args[0] ?? "").split(/(?<!\\),/).map((one) => one.trim().replaceAll("\\,", ",")) : args;
 
@@ -136,7 +139,7 @@ function roll(written: string, draw: () => number) {
 const two = (n: number) => String(n).padStart(2, "0");
 const moment = (how: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat("en-US", how).format(new Date());
 
-/** Fills macros into the pieces of one text. */
+/** Fills in the macros in the pieces of one text. */
 export class Macros {
   values: Map<string, string>;
   local: Variables;
@@ -145,7 +148,7 @@ export class Macros {
   macros = 0;
   work = 0;
 
-  /** @param text what is being changed: chance is the same as long as it is */
+  /** @param text the text being changed; it is the seed for random numbers */
   constructor({ values, local, global }: Known, text: string) {
     this.values = new Map(Object.entries(values).map(([name, value]) => [name.toLowerCase(), value]));
     this.local = new Variables(local);
@@ -153,13 +156,13 @@ export class Macros {
     this.draw = drawsFor(text);
   }
 
-  /** @param speaker who is the character in it */
+  /** @param speaker the name that `{{char}}` becomes */
   fill(text: string, speaker: string | null) {
     if (!/[{}<]/.test(text)) return text;
     return finished(this.#read(text, speaker));
   }
 
-  /** One pass from left to right; what nobody closes stays text, and what stands in it is filled in. */
+  /** Reads the text once from left to right. An unclosed macro stays as text, but macros inside it are filled in. */
   #read(text: string, speaker: string | null) {
     const open: { raw: string; args: string[] }[] = [{ raw: "", args: [""] }];
     let at = 0;
@@ -189,7 +192,7 @@ export class Macros {
 
   /**
    * @param parts of a macro, between its colons
-   * @returns null: it stays as text
+   * @returns `null` if it stays as text
    */
   #said([head = "", ...rest]: string[], speaker: string | null): string | null {
     this.macros += 1;
@@ -207,7 +210,7 @@ export class Macros {
     const written = /^[\s!?~>#]*([a-z][\w-]*)(?:\s*:\s*|\s+|$)([\s\S]*)$/i.exec(head);
     if (!written) return null;
     const [, name = "", first = ""] = written;
-    // One argument may stand behind a blank or one colon; then all the colons belong to it.
+    // A single argument may follow a space or one colon. Then all further colons belong to it.
     const args = (first.trim() === "" ? rest : [[first, ...rest].join("::")]).map((arg) => arg.trim());
     if (args.length === 0) {
       const plain = this.#named(name, speaker);
@@ -223,7 +226,7 @@ export class Macros {
   }
 }
 
-/** Line breaks around the mark go, and braces lose their backslashes. */
+/** Removes line breaks around the trim mark, and the backslashes of escaped braces. */
 const finished = (text: string) =>
   text.replaceAll(/(?:\r?\n)*\{\{trim\}\}(?:\r?\n)*/g, "").replaceAll(/\\([{}])/g, "$1");
 
@@ -233,7 +236,7 @@ const repeated = (what: string): Row => [
   (_, [times = "1"]) => (/^\d+$/.test(times) && Number(times) <= MOST_REPEATS ? what.repeat(Number(times)) : null),
 ];
 
-/** So many arguments it takes, from and to, and what it says; null: it stays as text. */
+/** Minimum and maximum number of arguments, and the function. It returns `null` if the macro stays as text. */
 type Row = [number, number, (macros: Macros, args: string[]) => string | null];
 
 const rowsFor = (of: (macros: Macros) => Variables, kind: string): Record<string, Row> => ({

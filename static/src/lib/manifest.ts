@@ -1,12 +1,11 @@
-// The rules without code of a manifest, as they are written there: enough to list them. What is wrong with them the
-// server says. Pure.
+// Reads the rules without code of a manifest, enough to list them. The server reports what is wrong with them. Pure.
 
 interface WrittenRule {
   name: string;
   when: string;
 }
 
-/** When it fires, and how often. */
+/** The keys that say when and how often a rule fires. */
 const KEYS = ["when", "on", "every", "of", "if", "once", "cooldown"];
 
 /** @param text of `plugin.toml` */

@@ -1,5 +1,5 @@
-// Markdown to elements. Everything a model, a card or another reader wrote goes through `prose`, and only through it:
-// render, then sanitise by allow-list, then hand out elements. The page has no other way from text to markup.
+// Markdown to elements. Every text of a model, a card or another user goes through `prose`: it is rendered, then
+// sanitised by an allow-list. The page has no other way from text to markup.
 import { Marked } from "../../vendor/marked.js";
 import DOMPurify from "../../vendor/purify.js";
 import { t } from "./i18n.ts";
@@ -20,7 +20,7 @@ const RULES = {
   RETURN_TRUSTED_TYPE: true,
 };
 
-// Spoken words, so that the style sheet can tint them: "…", “…”, «…», 「…」, 『…』 within one line.
+// Speech, so that the style sheet can colour it: "…", “…”, «…», 「…」, 『…』 within one line.
 const SPEECH = /^(?:"([^"\n]+)"|“([^“”\n]+)”|«([^«»\n]+)»|「([^「」\n]+)」|『([^『』\n]+)』)/;
 
 const escaped = (text: string) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
@@ -49,7 +49,7 @@ const speech: TokenizerAndRendererExtension = {
 const marked = new Marked({ gfm: true, breaks: true, async: false, extensions: [speech] });
 marked.use({ renderer: { image: ({ href, text }) => `<img src="${escaped(href)}" alt="${escaped(text)}">` } });
 
-// For what a reader typed: Markdown as elsewhere, but nothing of it is taken for markup, and nothing of it vanishes.
+// For texts that the user typed: Markdown, but HTML tags stay visible as text, so nothing disappears.
 const literal = new Marked({ gfm: true, breaks: true, async: false, extensions: [speech] });
 literal.use({
   tokenizer: { html: () => undefined, tag: () => undefined, def: () => undefined },
@@ -61,18 +61,18 @@ literal.use({
   },
 });
 
-/** Stands for a look while a text is not on the page: what is made of text never has a `style`. */
+/** Marks an element with a style until it is on the page. Sanitised HTML never has a `style`. */
 const LOOK = "data-look";
-/** Stands for a picture: what is made of text never has a `src`. */
+/** Marks a picture. Sanitised HTML never has a `src`. */
 const PICTURE = "data-picture";
 
-/** as the text names it */
+/** A picture as the text names it. */
 interface Picture {
   src: string;
   alt: string;
 }
 
-/** What the text that is being sanitised has of both, and the look of the element which is. */
+/** The styles and pictures of the text being sanitised, and the style of the current element. */
 const asideOf = { looks: [] as Look[], pictures: [] as Picture[], look: null as Look | null };
 
 DOMPurify.addHook("beforeSanitizeAttributes", (element) => {
@@ -95,7 +95,7 @@ DOMPurify.addHook("afterSanitizeAttributes", (element) => {
   element.setAttribute("rel", "noopener noreferrer nofollow");
 });
 
-/** elements that are not on the page, how some of them look, and which pictures belong there */
+/** Sanitised elements that are not on the page yet, with their styles and pictures. */
 interface Clean {
   fragment: DocumentFragment;
   looks: Look[];
@@ -111,7 +111,7 @@ function sanitise(html: string): Clean {
   return { fragment, looks: asideOf.looks, pictures: asideOf.pictures };
 }
 
-/** @returns fresh elements of the page */
+/** Returns new elements for the page. */
 function shown({ fragment, looks, pictures }: Clean): DocumentFragment {
   const fresh = document.importNode(fragment, true);
   for (const element of fresh.querySelectorAll(`[${LOOK}]`) as NodeListOf<HTMLElement>) {
@@ -126,21 +126,21 @@ function shown({ fragment, looks, pictures }: Clean): DocumentFragment {
   return fresh;
 }
 
-/** A picture that a text brings along, of at most 256 kB. */
+/** A picture inside the text, of at most 256 kB. */
 const BROUGHT = /^data:image\/(?:png|jpeg|webp|gif);base64,[a-z\d+/=]+$/i;
 const MOST_BROUGHT = (256 * 1024 * 4) / 3 + 64;
 const LONGEST_ADDRESS = 2_000;
 
-/** What a picture shows, by its place. */
+/** The alternative text of each picture, by its placeholder. */
 const words: WeakMap<Element, string> = new WeakMap();
 
 /**
- * @param place of a picture on another server
- * @returns what it shows
+ * Returns the alternative text of a picture.
+ * @param place its placeholder, for a picture on another server
  */
 export const wordsOf = (place: Element): string => words.get(place) ?? "";
 
-/** What stands in a text for a picture. Nothing is asked for: whose server it is would learn of the reader. */
+/** Returns the replacement of a picture. Nothing is requested, because the other server would learn about the user. */
 function pictureOf({ src, alt }: Picture): Node {
   if (src.length <= MOST_BROUGHT && BROUGHT.test(src)) {
     const image = new Image();
@@ -157,14 +157,15 @@ function pictureOf({ src, alt }: Picture): Node {
 }
 
 /**
- * @param text Markdown that another wrote
- * @returns fresh elements, safe to put into the page
+ * Renders Markdown.
+ * @param text written by others
+ * @returns new elements that are safe for the page
  */
 export const prose = (text: string): DocumentFragment => rendered(marked, "other", text);
 
 /**
- * @param text Markdown that the reader typed
- * @returns fresh elements that show every character of it
+ * Renders Markdown that the user typed.
+ * @returns new elements that show every character of it
  */
 export const typed = (text: string): DocumentFragment => rendered(literal, "own", text);
 
@@ -177,22 +178,22 @@ function rendered(by: Marked, kind: string, text: string) {
   return shown(known);
 }
 
-/** Which of the parts that unfold in a text are open. */
+/** Returns which collapsible parts of a text are open. */
 export const unfolded = (host: ParentNode) => [...host.querySelectorAll("details")].map((part) => part.open);
 
-/** Opens and closes as it was; what has come since is as it came. */
+/** Restores which parts are open. Parts that are new since then stay as they are. */
 export function unfold(host: ParentNode, was: boolean[]) {
   for (const [i, part] of host.querySelectorAll("details").entries()) part.open = was[i] ?? part.open;
 }
 
 const VOID = /^(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)$/;
-/** Ends by itself where the next of its kind begins. */
+/** Elements that end by themselves where the next of their kind begins. */
 const LOOSE = /^(?:p|li|td|th|tr|rt|rp)$/;
-/** Goes on where that around it ends. */
+/** Elements that continue after the end of the element around them. */
 const LASTING = /^(?:a|b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)$/;
 
 /**
- * The elements that are open behind a block of text.
+ * Returns the elements that are open after a block of text.
  * @param open those that are open before it
  */
 function openBehind(block: Token, open: string[]) {
@@ -215,7 +216,8 @@ function openBehind(block: Token, open: string[]) {
 }
 
 /**
- * How many characters of blocks can no longer change: all but the last two, as far as no element is open behind them.
+ * Returns how many characters can no longer change: all blocks but the last two, up to the last place without open
+ * elements.
  */
 function settledIn(blocks: Token[]) {
   let [seen, settled] = [0, 0];
@@ -229,14 +231,14 @@ function settledIn(blocks: Token[]) {
 }
 
 /**
- * Renders a text that grows. Blocks that can no longer change stay as they are; only the last two are made anew, and
- * elements that a card left open, so the cost of a piece does not grow with the reply. Reference links reach across
- * blocks: at the end of the stream the caller renders the whole text once with `prose`.
+ * Renders a text that grows. Finished blocks stay as they are. Only the last two blocks are rendered again, and what a
+ * card left open. So the cost of a piece does not grow with the reply. Reference links reach across blocks, so the
+ * caller renders the whole text once with `prose` at the end.
  */
 export class LiveProse {
   host: HTMLElement;
   frozen = 0;
-  /** What the blocks that stay were made of. */
+  /** The source text of the finished blocks. */
   settled = "";
   tail: ChildNode[] = [];
 
@@ -244,7 +246,7 @@ export class LiveProse {
     this.host = host;
   }
 
-  /** @param text the whole text so far; where its beginning is another one, all of it is made anew */
+  /** @param text the whole text so far; if its start has changed, all of it is rendered again */
   show(text: string) {
     const source = text.replaceAll("\r", "");
     if (!source.startsWith(this.settled)) this.#forget();

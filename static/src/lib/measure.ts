@@ -1,24 +1,24 @@
-// How much and how long, for readers.
+// Formats sizes, rates and durations for the user.
 import { locale } from "./i18n.ts";
 
 const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte"];
 
-/** "12 MB" */
+/** Formats bytes: "12 MB". */
 export function bytes(n: number) {
   const step = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, n)) / 3)));
   return spelled(n / 1000 ** step, UNITS[step] as string, step > 1 ? 1 : 0);
 }
 
 /**
- * "4 MB/s"
- * @param n bytes in a second
+ * Formats a rate: "4 MB/s".
+ * @param n bytes per second
  */
 export function rate(n: number) {
   const isSmall = n < 1e6;
   return spelled(n / (isSmall ? 1e3 : 1e6), isSmall ? "kilobyte-per-second" : "megabyte-per-second", isSmall ? 0 : 1);
 }
 
-/** "3 min" */
+/** Formats a duration: "3 min". */
 export function span(seconds: number) {
   if (seconds < 90) return spelled(Math.max(1, seconds), "second");
   return seconds < 5400 ? spelled(seconds / 60, "minute") : spelled(seconds / 3600, "hour", 1);

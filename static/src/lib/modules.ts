@@ -1,11 +1,10 @@
-// Modules that are loaded when they are needed.
+// Modules that are loaded on demand.
 
 /**
- * For `import(…).catch(notFetched)`: a module that could not be fetched is `null`. That happens when a page is left
- * meanwhile, or when its server has gone, which the page says elsewhere. A module that has a fault of its own still
- * throws.
- * @param error what browsers call this in their own words: "Failed to fetch dynamically imported module", "error
- * loading dynamically imported module", "Importing a module script failed"
+ * Turns a failed fetch into `null`, as `import(…).catch(notFetched)`. That happens if the user leaves the page
+ * meanwhile, or if the server is gone, which the page shows elsewhere. A fault inside the module is still thrown.
+ * @param error browsers have different messages: "Failed to fetch dynamically imported module", "error loading
+ * dynamically imported module", "Importing a module script failed"
  */
 export function notFetched(error: unknown): null {
   if (error instanceof TypeError && /import\w* (a )?module/i.test(error.message)) return null;

@@ -1,10 +1,10 @@
-// Movement that explains where something comes from. Who wants less of it gets none.
+// Animations that show where something comes from. There are none if the user prefers reduced motion.
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 /**
- * Lets what has come slide into its place.
- * @param side from the left or from the right
+ * Slides new elements into their place.
+ * @param side -1 = from the left, 1 = from the right
  */
 export function slideIn(elements: Element[], side: -1 | 1) {
   if (still.matches) return;

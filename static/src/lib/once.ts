@@ -1,10 +1,12 @@
-// Asking twice for the same thing, and getting it once.
+// Idempotency keys: a request that is sent twice takes effect once.
 
-/** A key that nobody has had. */
+/** Returns a new random key. */
 const fresh = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** Keys for a request that may have to be sent again: the same words have the same key until they are others. */
+/**
+ * Returns a function that gives each request a key. Equal requests in a row get the same key, so they can be repeated.
+ */
 export function keyring() {
   let last = { words: "", key: "" };
   return (request: unknown) => {

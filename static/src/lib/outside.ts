@@ -1,33 +1,33 @@
-// Pictures of other servers in a text that is on the page. A text has a place for each (`lib/markdown.ts`); where they
-// are shown, a picture that our own server has stands there. An element that was made once is used again, so that a
-// text which is made anew while it grows neither flickers nor asks twice.
+// Pictures of other servers in a text on the page. The text has a placeholder for each (`lib/markdown.ts`). If pictures
+// are allowed, the copy from our own server replaces it. Elements are reused. So a text that is rendered again while it
+// grows does not flicker or request twice.
 import { t } from "./i18n.ts";
 import { wordsOf } from "./markdown.ts";
 
-/** where our server has a picture, and what is done when it has none */
+/** The address of a picture on our server, and the callback for failures. */
 interface Way {
   at: (address: string) => string;
   failed: () => void;
 }
 
 const PLACES = "[data-outside]";
-/** Before a picture is here nobody knows how large it is. */
+/** Size of a picture before it is loaded, in pixels. */
 const UNKNOWN = { width: 288, height: 192 };
-/** A picture is at most so tall, in pixels. */
+/** Maximum height of a picture in pixels. */
 const TALLEST = 480;
-/** So many texts keep their pictures after they have left the page. */
+/** Number of texts whose pictures are kept after they leave the page. */
 const MOST_KEPT = 80;
 
-/** How large a picture was when it was last here. */
+/** The last known size of each picture. */
 const sizes: Map<string, { width: number; height: number }> = new Map();
 
-/** The pictures of a text, by its id. */
+/** The pictures of each text, by its id. */
 const kept: Map<string, Shown[]> = new Map();
 
-/** What stands on the page. */
+/** The picture behind each element on the page. */
 const shown: WeakMap<Element, Shown> = new WeakMap();
 
-/** The servers that a text names pictures of. */
+/** Returns the servers whose pictures a text names. */
 export const hostsIn = (host: ParentNode) => [
   ...new Set([...host.querySelectorAll(PLACES)].map((place) => new URL(addressOf(place)).host)),
 ];
@@ -35,7 +35,7 @@ export const hostsIn = (host: ParentNode) => [
 const addressOf = (place: Element) => (place as HTMLElement).dataset.outside ?? "";
 
 /**
- * Puts pictures in their places.
+ * Replaces placeholders by pictures.
  * @param id of the text
  */
 export function showPictures(host: ParentNode, id: string, way: Way) {
@@ -54,7 +54,7 @@ export function showPictures(host: ParentNode, id: string, way: Way) {
   if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value as string);
 }
 
-/** Takes pictures away again, and puts what can be pressed in their places. */
+/** Replaces pictures by their placeholders. With `press`, these become buttons. */
 export function hidePictures(host: ParentNode, id: string, press: (() => void) | null) {
   kept.delete(id);
   for (const element of host.querySelectorAll(`${PLACES}.shown`)) {
@@ -72,7 +72,7 @@ export function hidePictures(host: ParentNode, id: string, press: (() => void) |
   }
 }
 
-/** One picture, or the word that it did not come. */
+/** One picture, or the message that it could not be loaded. */
 class Shown {
   place: HTMLElement;
   address: string;
@@ -94,7 +94,7 @@ class Shown {
     this.#ask();
   }
 
-  /** Says in the reader's language what is said. */
+  /** Updates the failure message to the current language. */
   speak() {
     if (this.#isFailed) this.#fail();
   }

@@ -1,20 +1,20 @@
-// How a device is paired, as far as that is reading: what somebody typed, and squares that a camera reads.
+// Pure helpers for pairing a device: codes, links and QR codes.
 
-/** The code in what somebody typed or pasted: a whole link, or the code alone. */
+/** Returns the code in a typed or pasted text: a whole link, or the code alone. */
 export const codeOf = (typed: string) => typed.slice(typed.lastIndexOf("#") + 1).replaceAll(/[\s-]/g, "");
 
-/** A code that people type, in groups. */
+/** Returns a code for typing, in groups of four. */
 export const spelledCode = (code: string) => code.toUpperCase().replaceAll(/(.{4})(?=.)/g, "$1-");
 
-/** What is typed of a link: all before its path. */
+/** Returns the part of a link before its path, which users have to type. */
 export const siteOf = (address: string) => new URL(address).origin;
 
-/** Light squares that every camera needs around a code. */
+/** Width of the quiet zone around a QR code, in modules. */
 export const QUIET = 4;
 
 /**
- * The dark squares of a QR code as one path: a rectangle for each run in a row.
- * @param modules its rows, 1 for a dark square
+ * Returns the dark modules of a QR code as one SVG path: a rectangle for each run in a row.
+ * @param modules its rows, 1 for a dark module
  */
 export const darkPath = (modules: string[]) =>
   modules
@@ -25,5 +25,5 @@ export const darkPath = (modules: string[]) =>
     )
     .join("");
 
-/** Minutes and seconds. */
+/** Formats seconds as minutes and seconds. */
 export const minutes = (s: number) => `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")}`;

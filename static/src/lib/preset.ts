@@ -1,9 +1,9 @@
-// A preset as it is edited: its prompts in their order, and changes of it with what was seen before and the way back.
+// A preset in the editor: its prompts in order, and its changes with their previous values and their undo.
 import type { PresetChange, PresetPart, Unchecked, WholePreset } from "./wire.d.ts";
 
-/** Parts whose text comes from elsewhere and that have no place but in the order. */
+/** Parts whose text comes from elsewhere and whose place is only their position in the order. */
 const FIXED = new Set(["chatHistory", "dialogueExamples"]);
-/** Parts that every preset has: moved and switched, never deleted. */
+/** Parts that every preset has. They can be moved and turned off, but not deleted. */
 const KNOWN = new Set([
   "main",
   "worldInfoBefore",
@@ -18,38 +18,38 @@ const KNOWN = new Set([
   "chatHistory",
   "jailbreak",
 ]);
-/** Parts that cards may put their own text in place of. */
+/** Parts whose text a card can replace. */
 export const REPLACED = new Set(["main", "jailbreak"]);
-/** What our own parts are called in a file, which the page says in the reader's language. */
+/** The names of our own parts in files. The page shows its translated names instead. */
 const OWN_NAMES = new Set(["Main", "What else is known of the character", "Further instructions", "Last word"]);
 
 export const isKnown = ({ identifier }: PresetPart) => KNOWN.has(identifier);
 export const hasPlace = ({ identifier }: PresetPart) => !FIXED.has(identifier);
-/** Whether the page has a better name for it than the file. */
+/** Whether the page has a better name for the part than the file. */
 export const isNamedByUs = ({ identifier, marker, name }: PresetPart) =>
   KNOWN.has(identifier) && (marker === true || !name || OWN_NAMES.has(name));
 
-/** All parts as they hold. */
+/** Returns all parts of the effective preset. */
 export const partsOf = ({ effective }: Pick<WholePreset, "effective">): PresetPart[] => effective?.prompts ?? [];
 
-/** The order that holds. */
+/** Returns the effective order. */
 export const orderOf = ({ effective }: WholePreset): { identifier: string; enabled: boolean }[] =>
   effective?.prompt_order?.[0]?.order ?? [];
 
-/** What the file says of a part. */
+/** Returns a part as it is in the file. */
 const rawOf = ({ body }: WholePreset, identifier: string): Unchecked =>
   Array.isArray(body.prompts) ? body.prompts.find((part) => part?.identifier === identifier) : undefined;
 
 export const ownOf = ({ effective }: WholePreset): Record<string, Unchecked> => effective?.extensions?.clotho ?? {};
 
-/** Nothing, as it goes over the wire. */
+/** Turns `undefined` into `null` for JSON. */
 const orNull = (value: unknown) => value ?? null;
 
-/** What a thing says under the names of another. */
+/** Returns the values of `from` under the keys of another object. */
 const same = (of: object, from: Unchecked): Unchecked =>
   Object.fromEntries(Object.keys(of).map((key) => [key, orNull(from[key])]));
 
-/** What stands there before a change. */
+/** Returns the values before a change. */
 export function seenBefore(preset: WholePreset, change: PresetChange): PresetChange {
   const { body } = preset;
   const own = (body.extensions as { clotho?: object } | undefined)?.clotho ?? {};
@@ -72,7 +72,7 @@ export function seenBefore(preset: WholePreset, change: PresetChange): PresetCha
 }
 
 /**
- * The change that takes a change back.
+ * Returns the change that undoes a change.
  * @param preset as it was before
  */
 export function wayBack(preset: WholePreset, change: PresetChange): PresetChange {
@@ -86,13 +86,13 @@ export function wayBack(preset: WholePreset, change: PresetChange): PresetChange
     ...(seen.fields && { fields: seen.fields }),
     ...(seen.own && { own: seen.own }),
     prompts: [...(seen.prompts ?? []), ...removed.map((identifier) => rawOf(preset, identifier)).filter(Boolean)],
-    // A part that every preset has was given words of its own: it keeps its place and says again what it said.
+    // A built-in part that got its own text stays in place and gets its old text back.
     removed: fresh.filter((identifier) => !KNOWN.has(identifier)),
     ...(turnsOrder && { order: orderOf(preset) }),
   };
 }
 
-/** An identifier that no part has. */
+/** Returns an identifier that no part has. */
 export function freshIdentifier(preset: WholePreset) {
   const taken = new Set(partsOf(preset).map(({ identifier }) => identifier));
   let name = "";
@@ -102,7 +102,7 @@ export function freshIdentifier(preset: WholePreset) {
   return name;
 }
 
-/** A list with one of it at another place. */
+/** Returns a copy of the list with one item moved. */
 export function moved<T>(list: T[], from: number, to: number) {
   const others = list.filter((_, at) => at !== from);
   return [...others.slice(0, to), ...(list.slice(from, from + 1) as T[]), ...others.slice(to)];

@@ -1,5 +1,5 @@
-// How texts of a plugin are read for colours: Rhai, and lightly the TOML and JSON beside it. As CodeMirror wants them,
-// without it. Pure.
+// Syntax colours for the files of a plugin: Rhai, and simple TOML and JSON. They are CodeMirror stream parsers, but do
+// not import CodeMirror. Pure.
 import type { StreamParser, StringStream } from "../../vendor/codemirror.js";
 
 export const KEYWORDS = (
@@ -11,8 +11,8 @@ const ATOMS = new Set(["true", "false", "this", "global"]);
 const NUMBER = /^(?:0x[\da-f_]+|0o[0-7_]+|0b[01_]+|\d[\d_]*(?:\.\d[\d_]*)?(?:e[-+]?\d+)?)/i;
 
 /**
- * Where the reading is: in so many comments; in these texts between back-ticks, each with the braces open in its `${`;
- * so deep in brackets.
+ * The state of the tokenizer. `comments`: depth of nested comments; `depth`: depth of brackets. `texts`: the open
+ * back-tick strings, each with the number of open braces in its `${`.
  */
 interface Place {
   comments: number;
@@ -30,7 +30,7 @@ function comment(stream: StringStream, place: Place) {
   return "comment";
 }
 
-/** A text between back-ticks, to its end or its next `${`. */
+/** Reads a back-tick string to its end or its next `${`. */
 function long(stream: StringStream, place: Place) {
   while (!stream.eol()) {
     if (stream.match("${")) return ((place.texts[place.texts.length - 1] = 1), "string");
@@ -39,7 +39,7 @@ function long(stream: StringStream, place: Place) {
   return "string";
 }
 
-/** @param before what stands before it */
+/** @param before the preceding word or dot */
 function kindOf(stream: StringStream, word: string, before: string) {
   const isCall = Boolean(stream.match(/^\s*!?\(/, false));
   if (before === ".") return isCall ? "propertyName.function" : "propertyName";
@@ -55,7 +55,7 @@ function bracket(stream: StringStream, place: Place) {
   const isOpen = sign === "{" || sign === "(" || sign === "[";
   const braces = (place.texts[top] ?? 0) + (sign === "{" ? 1 : sign === "}" ? -1 : 0);
   if (top >= 0) place.texts[top] = braces;
-  // The brace that ends `${` belongs to the text.
+  // The brace that ends `${` belongs to the string.
   if (top >= 0 && sign === "}" && braces === 0) return "string";
   place.depth = Math.max(0, place.depth + (isOpen ? 1 : -1));
   return "bracket";

@@ -1,9 +1,9 @@
-// Work that is asked for more often than it has to be done.
+// Work that is requested more often than it must run.
 
 /**
- * Does some work in rounds, one after the other. Whoever asks gets a round that begins after they asked; all who ask
- * before it begins share it. The one thing that is remembered is the round that has not begun: there is no moment at
- * which an asking could be taken for one that is served already.
+ * Runs work in rounds, one after the other. Each request gets a round that begins after it. All requests before that
+ * start share the round. Only the round that has not begun is remembered, so no request can get a round that already
+ * runs.
  */
 export function inRounds(work: () => Promise<void>) {
   /** The end of the round that began last. */
@@ -15,7 +15,7 @@ export function inRounds(work: () => Promise<void>) {
   };
   return {
     ask: () => (next ??= begun.then(begin, begin)),
-    /** Waits until all that was asked for is done. */
+    /** Waits until all requested work is done. */
     ends: () => next ?? begun,
   };
 }

@@ -1,24 +1,24 @@
-// From a plugin's state schema and a world to rows that can be drawn. Pure.
+// Turns a plugin's state schema and a state into rows for display. Pure.
 import { escapeStep, humanise, steps, valueAt } from "./text.ts";
 import type { Change, Delta, Json, Schema, UiHint, WorldAt } from "./wire.d.ts";
 
 export type Kind = "bar" | "number" | "choice" | "flag" | "list" | "map" | "text" | "group";
 
 export interface Row {
-  /** JSON Pointer from `vars` */
+  /** JSON Pointer from `vars`. */
   path: string;
   label: string;
   about: string;
   kind: Kind;
   schema: Schema;
   value: Json | undefined;
-  /** the value without what is not to be shown of it */
+  /** The value without its hidden parts. */
   seen?: Json | undefined;
-  /** of a group */
+  /** The rows inside a group. */
   rows: Row[];
-  /** its value stands first in a list, and its description behind it */
+  /** Whether the value is a list of the actual value and its description. */
   isPair?: boolean;
-  /** the world hides it from those who play in it */
+  /** Whether the value is hidden from players. */
   isSecret?: boolean;
 }
 
@@ -36,8 +36,8 @@ export interface Turn {
 }
 
 /**
- * How a schema is looked at: what `$ref` points into, the reader's language, the places that the world hides for now,
- * and whether they are shown all the same.
+ * How a schema is viewed: the whole schema for `$ref`, the user's language, the paths that are hidden now. `isAll`
+ * shows them anyway.
  */
 export interface View {
   whole: Schema;
@@ -46,7 +46,10 @@ export interface View {
   isAll?: boolean;
 }
 
-/** @param isAll with what the world hides */
+/**
+ * Returns the groups of rows of a state.
+ * @param isAll includes hidden values
+ */
 export function groupsOf(at: WorldAt, locale: string, isAll: boolean = false): Group[] {
   const vars = at.world.vars ?? {};
   const governed = new Set();
@@ -67,24 +70,24 @@ export function groupsOf(at: WorldAt, locale: string, isAll: boolean = false): G
   return groups.filter((group) => group.rows.length > 0);
 }
 
-/** Where cards made for MVU keep their values. */
+/** The root where cards made for MVU keep their values. */
 export const MVU = "stat_data";
 
-/** Whether a path is of such a card's values. */
+/** Whether a path belongs to the values of such a card. */
 const isOfCard = (path: string) => path === `/${MVU}` || path.startsWith(`/${MVU}/`);
 
-/** Whether a value is one with its description, `[80, "how well she is"]`, as cards made for MVU write them. */
+/** Whether a value has the form of MVU cards with a description: `[80, "how well she is"]`. */
 export const isDescribed = (value: Json | undefined): value is [Json, string] =>
   Array.isArray(value) && value.length === 2 && typeof value[1] === "string" && !isObject(value[0]);
 
-/** A value without its description, where it is one of a card's. */
+/** Returns the value of an MVU card without its description. */
 export const undescribed = (path: string, value: Json | undefined) =>
   isOfCard(path) && isDescribed(value) ? value[0] : value;
 
-/** The place of a row's own value: that of a described one is inside. */
+/** Returns the path of a row's value. A described value is inside its pair. */
 export const placeOf = ({ path, isPair }: Row) => (isPair ? `${path}/0` : path);
 
-/** Whether nobody says what a value is. */
+/** Whether the schema says nothing about a value. */
 export const isUndeclared = ({ type, enum: choices, properties, additionalProperties, items, "x-ui": hint }: Schema) =>
   [type, choices, properties, additionalProperties, items].every((part) => part === undefined) &&
   (typeof hint === "string" ? hint : (hint?.as ?? "")) === "";
@@ -92,18 +95,21 @@ export const isUndeclared = ({ type, enum: choices, properties, additionalProper
 const isObject = (value: Json | undefined): value is { [key: string]: Json } =>
   value !== null && typeof value === "object" && !Array.isArray(value);
 
-/** @param schema its parts resolved */
+/**
+ * Whether a value is hidden.
+ * @param schema with resolved parts
+ */
 export const isHidden = ({ hidden }: View, schema: Schema, path: string) =>
   schema["x-visible"] === false || hintOf(schema).as === "hidden" || hidden.has(path);
 
-/** What a schema says of what is below it. */
+/** Returns the schema of a child. */
 export function partOf({ whole }: View, schema: Schema, name: string): Schema {
   const { properties = {}, additionalProperties: others, items } = schema;
   const part = properties[name] ?? (typeof others === "object" ? others : undefined) ?? items ?? {};
   return withParts(whole, resolved(whole, part));
 }
 
-/** What a world says of a place of `vars`: its schema, and whether it, or one around it, is not to be shown now. */
+/** Returns what a state says about a path of `vars`: its schema, and whether it or a parent is hidden now. */
 export function lookedAt(at: WorldAt, path: string) {
   const [root = "", ...below] = steps(path);
   const found = at.schemas?.find(
@@ -122,19 +128,19 @@ export function lookedAt(at: WorldAt, path: string) {
   return { view, schema, isOut, plugin: found.plugin };
 }
 
-/** Whether a place of `vars`, or one around it, is not to be shown now. */
+/** Whether a path of `vars` or one of its parents is hidden now. */
 export const isConcealed = (at: WorldAt, path: string) => lookedAt(at, path)?.isOut ?? false;
 
-/** What of a value at a place of `vars` is to be shown. */
+/** Returns a value at a path of `vars` without its hidden parts. */
 export function seenAt(at: WorldAt, path: string, value: Json | undefined) {
   const found = lookedAt(at, path);
   return found ? seenOf(found.view, found.schema, value, path) : value;
 }
 
-/** What a card keeps for itself. */
+/** Whether a value is internal to a card and never shown. */
 const isForNobody = (path: string, name: string) => name.startsWith("$") && isOfCard(path);
 
-/** A value without what is not to be shown of it. */
+/** Returns a value without its hidden parts. */
 function seenOf(view: View, schema: Schema, value: Json | undefined, path: string): Json | undefined {
   if (value === null || typeof value !== "object") return value;
   const isList = Array.isArray(value);
@@ -149,8 +155,8 @@ function seenOf(view: View, schema: Schema, value: Json | undefined, path: strin
 
 /**
  * @param found the value
- * @param isInSecret what is around it is hidden
- * @returns null where the schema or the world hides it
+ * @param isInSecret whether a parent is hidden
+ * @returns `null` if the schema or the state hides it
  */
 function rowOf(
   view: View,
@@ -203,17 +209,17 @@ function inner(view: View, schema: Schema, value: Json | undefined, path: string
     .filter((row) => row !== null);
 }
 
-/** Of like things each is called by its own name, and not by what all of them are. */
+/** Removes the shared title from the schema of a map's item, so that each item has its own name. */
 function named(part: Schema, schema: Schema, name: string): Schema {
   if (schema.properties?.[name] !== undefined) return part;
   return { ...part, title: "", "x-ui": { ...hintOf(part), title: {} } };
 }
 
-/** Whether things can be added to a group: it is a map of like things. */
+/** Whether items can be added to a group: it is a map with a schema for its items. */
 export const isOpen = (schema: Schema) =>
   schema.properties === undefined && typeof schema.additionalProperties === "object";
 
-/** Whether the schema wants a value as a chip. */
+/** Whether the schema asks for a chip. */
 export const isChip = (schema: Schema) => hintOf(schema).as === "chip";
 
 function resolved(whole: Schema, part: Schema): Schema {
@@ -222,7 +228,7 @@ function resolved(whole: Schema, part: Schema): Schema {
   return target ? { ...target, ...part } : part;
 }
 
-/** A schema whose own parts can be read without the whole. */
+/** Resolves the direct parts of a schema, so that they can be read without the whole schema. */
 function withParts(whole: Schema, schema: Schema): Schema {
   const { items, additionalProperties: others } = schema;
   return {
@@ -237,12 +243,12 @@ function hintOf(schema: Schema): UiHint {
   return typeof hint === "string" ? { as: hint } : (hint ?? {});
 }
 
-/** The schema's own title, in the reader's language where it has one. */
+/** Returns the title of a schema, in the user's language if it has one. */
 function worded(schema: Schema, locale: string) {
   return hintOf(schema).title?.[locale] || schema.title || "";
 }
 
-/** What the schema calls a value in the reader's language, or "". */
+/** Returns the schema's name of a value in the user's language, or "". */
 export function valueName(schema: Schema, value: Json | undefined, locale: string) {
   const named = hintOf(schema).values ?? hintOf(schema.items ?? {}).values;
   return (named?.[locale] ?? named?.en)?.[String(value)] ?? "";
@@ -264,7 +270,7 @@ export function kindOf(schema: Schema, value: Json | undefined): Kind {
   return "text";
 }
 
-/** Whether a value is a map of things that have parts of their own. */
+/** Whether a value is a non-empty map of objects with properties. */
 function areThings({ additionalProperties: others }: Schema, value: Json | undefined) {
   const hasSome = value !== null && typeof value === "object" && Object.keys(value).length > 0;
   return hasSome && typeof others === "object" && others.properties !== undefined;
@@ -273,16 +279,16 @@ function areThings({ additionalProperties: others }: Schema, value: Json | undef
 const isRange = (schema: Schema) =>
   schema.minimum !== undefined && schema.maximum !== undefined && schema.maximum > schema.minimum;
 
-/** How full a bar is, 0 to 1. */
+/** Returns how full a bar is, from 0 to 1. */
 export function fullness(row: Row) {
   const { minimum = 0, maximum = 1 } = row.schema;
   return Math.min(1, Math.max(0, (Number(row.value ?? minimum) - minimum) / (maximum - minimum)));
 }
 
-/** A loss of this part of a bar's range is felt; what ticks down by itself loses less at a time. */
+/** Minimum part of a bar's range for a serious loss. Regular small decreases are below it. */
 const FELT = 0.1;
 
-/** Whether a change is a loss that hurts: much of a bar whose schema says where danger begins. */
+/** Whether a change is a serious loss of a bar whose schema says where danger begins. */
 export function isGrave(row: Row | undefined, { before, after }: Turn) {
   if (
     row?.kind !== "bar" ||
@@ -295,19 +301,19 @@ export function isGrave(row: Row | undefined, { before, after }: Turn) {
   return before - after >= FELT * (maximum - minimum);
 }
 
-/** Every row, those inside groups too, by its path. */
+/** Returns every row by its path, including rows inside groups. */
 export function rowsByPath(groups: Group[]): Map<string, Row> {
   const all = groups.flatMap((group) => group.rows);
-  // What is pushed while the loop runs is visited too.
+  // The loop also visits what is pushed while it runs.
   for (const row of all) all.push(...row.rows);
   return new Map(all.map((row) => [row.path, row]));
 }
 
-/** Whether a bar stands where its schema says that it is dangerous. */
+/** Whether a bar is in the range that its schema calls dangerous. */
 export const isDanger = (row: Row) => Number(row.value ?? 0) <= (hintOf(row.schema).danger ?? -Infinity);
 
 /**
- * What a turn changed: before, after and the reasons given, by path.
+ * Returns what a turn changed, by path: before, after and the given reasons.
  * @param deltas in order
  */
 export function changesOf(deltas: Delta[]): Map<string, Turn> {
@@ -337,7 +343,10 @@ function reasons(delta: Delta, change: Change) {
   return [...new Set(touching.map((o) => o.why).filter(Boolean))].join("; ");
 }
 
-/** What has to be done to make one value of another: of what nobody declared only what differs, at its own place. */
+/**
+ * Returns the operations that turn one value into another. In undeclared objects, only the differing values are set,
+ * each at its own path.
+ */
 export function stepsBetween(
   path: string,
   before: Json | undefined,
@@ -356,7 +365,7 @@ export function stepsBetween(
   ];
 }
 
-/** A change at the row itself, below it, or around it. */
+/** Returns the change at a row's path, above it or below it. */
 export function changeAt(turns: Map<string, Turn>, path: string) {
   const own = turns.get(path);
   if (own) return own;

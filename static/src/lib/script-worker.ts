@@ -1,4 +1,4 @@
-// The worker in which regex scripts run, and nothing else: `apart.ts` starts it, and ends it where it takes too long.
+// The worker of regex scripts. `apart.ts` starts it, and ends it if it takes too long.
 import { made } from "./scripts.ts";
 import type { Setup } from "./scripts.ts";
 import type { Job } from "./apart.ts";
@@ -10,8 +10,8 @@ addEventListener("message", ({ data }: MessageEvent<{ setup: Setup } | Job>) => 
   if (!setup) return;
   const { id, text, place, without, isWatched } = data;
   postMessage({ id, says: "begun" });
-  // Told of step by step only where one is sought that takes too long: for a hundred scripts that costs more than they
-  // do.
+  // Steps are only reported while a slow script is searched. With a hundred scripts, reports cost more than the
+  // scripts.
   const begins = isWatched
     ? (step: number, now: string) =>
         postMessage({ id, says: "step", step, text: now, at: performance.timeOrigin + performance.now() })

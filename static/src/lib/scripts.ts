@@ -1,39 +1,39 @@
-// What regex scripts of cards, presets and people make of a text that is shown, in the way of SillyTavern. Pure, and
-// run only in a worker (`script-worker.js`), as a pattern of a stranger may never end. The server does the same for
-// what models are sent (`crates/compat/src/prompt/scripts/`), reads the scripts for the page, and decides what
-// SillyTavern does by accident; both are held by the same recorded cases.
+// What the regex scripts of cards, presets and users do to displayed texts, as in SillyTavern. Pure. Runs only in a
+// worker (`script-worker.js`), because a foreign pattern may never end. The server does the same for prompts
+// (`crates/compat/src/prompt/scripts/`). It also reads the scripts for the page, and decides what is accidental in
+// SillyTavern. The same recorded cases test both.
 import { Macros } from "./macros.ts";
 import type { Id, Json, ShownScript } from "./wire.d.ts";
 
-/** The kinds of text, by their numbers in files. */
+/** Kinds of text, with their numbers in script files. */
 export const PLACEMENT = { user: 1, reply: 2, narrator: 3, thoughts: 6 };
 
 /** Which text it is. */
 export interface Place {
-  /** its kind */
+  /** Its kind, as in PLACEMENT. */
   placement: number;
-  /** `done`: what is to be done when a text comes has been done where it comes from */
+  /** How the text arrived. `done`: scripts for arriving texts have already run at its source. */
   came: "written" | "edited" | "done";
-  /** so many messages that count stand behind it; null: it has no place among them */
+  /** Number of counted messages after it; `null` = it has no place among them. */
   depth: number | null;
-  /** whose scripts and names are taken */
+  /** The character whose scripts and names apply. */
   character: Id | null;
-  /** who speaks, where that is not the character */
+  /** The speaker, if it is not the character. */
   speaker: string | null;
 }
 
-/** Fills macros in; with a speaker, that is the character's name. */
+/** Fills in macros. A speaker replaces the character's name. */
 type Fill = (text: string, speaker: string | null) => string;
 
-/** A text has at most so many letters more than the one it was made from. */
+/** Maximum number of characters that a text can grow. */
 const MOST_GROWTH = 1 << 20;
 
 const reaches = ({ minDepth, maxDepth }: ShownScript, depth: number | null) =>
   depth === null || ((minDepth === null || depth >= minDepth) && (maxDepth === null || depth <= maxDepth));
 
 /**
- * Which scripts run on a text, by their places in the list, in the order in which they run: what would be kept of it
- * when it comes, then what is for display.
+ * Returns the positions of the scripts that run on a text, in order. First come scripts that change the stored text,
+ * then those for display.
  */
 export function stepsOf(scripts: ShownScript[], { placement, came, depth, character }: Place) {
   const fits = (script: ShownScript) =>
@@ -49,8 +49,8 @@ export function stepsOf(scripts: ShownScript[], { placement, came, depth, charac
 }
 
 /**
- * What scripts make of a text. `left`: those that were left out because they made it too large.
- * @param begins hears which one begins, and on what
+ * Runs scripts on a text. `left`: the scripts left out because they made it too large.
+ * @param begins called before each script, with its input
  */
 export function scripted(
   scripts: ShownScript[],
@@ -104,7 +104,7 @@ function changed(script: ShownScript, text: string, speaker: string | null, fill
   });
 }
 
-/** A piece of what is put in place of a match. */
+/** A piece of a replacement. */
 type Piece = string | { group: number } | { name: string };
 
 /** Reads a replacement: `$1`, `$<name>`, and `{{match}}` in any case, which is `$0`. */
@@ -121,13 +121,13 @@ export function piecesOf(replace: string): Piece[] {
   return pieces;
 }
 
-/** What a script looks for, with its macros filled in. */
+/** Returns the pattern text of a script with its macros filled in. */
 function findOf({ find, macros }: ShownScript, fill: Fill) {
   if (macros === "plain") return find;
   return macros === "raw" ? fill(find, null) : filledAndEscaped(find, fill);
 }
 
-/** Macros filled in one by one; what each says stands for itself. One that stays as it is stays so. */
+/** Fills in macros one by one and escapes their values. A macro that stays as text is not escaped. */
 function filledAndEscaped(find: string, fill: Fill) {
   let out = "";
   let at = 0;
@@ -153,7 +153,7 @@ const ESCAPES: Record<string, string> = {
   "\0": "\\0",
 };
 
-/** Where the braces end that belong to those that begin here. */
+/** Returns the end of the macro that starts here; -1 if it has none. */
 function endOfMacro(text: string, start: number) {
   let depth = 0;
   for (const found of text.slice(start).matchAll(/\{\{|\}\}/g)) {
@@ -163,13 +163,13 @@ function endOfMacro(text: string, start: number) {
   return -1;
 }
 
-/** Flags that are taken for flags; the engine knows not all of them. */
+/** Letters that count as flags. The engine does not support all of them. */
 const FLAGS = "gmixXsuUAJ";
 
 const patterns: Map<string, RegExp | null> = new Map();
 const MOST_PATTERNS = 4_096;
 
-/** What a script looks for, as a pattern; null: it is none. */
+/** Returns the pattern of a script; `null` if it is invalid. */
 function patternOf(find: string) {
   let pattern = patterns.get(find);
   if (pattern === undefined) {
@@ -180,8 +180,8 @@ function patternOf(find: string) {
 }
 
 /**
- * Only the first line that has something in it counts. Between slashes it has flags, the letters behind the last
- * slash; with letters that are no flags, or one twice, all of it is the pattern.
+ * Reads a pattern. Only the first non-empty line counts. Between slashes, the letters after the last slash are flags.
+ * With unknown or repeated flags, the whole text is the pattern.
  */
 function read(find: string) {
   const line = find.split(/[\n\r\u2028\u2029]/).find(Boolean) ?? "";
@@ -196,18 +196,18 @@ function read(find: string) {
   }
 }
 
-/** What is needed to show texts as scripts have them. */
+/** What is needed to run scripts on texts. */
 export interface Setup {
   items: ShownScript[];
-  /** the first is for whom none of them is */
+  /** The first one applies if no other does. */
   casts: { characterId: Id | null; values: Record<string, string> }[];
   globals: Record<string, Json>;
-  /** the variables of the story */
+  /** The variables of the session. */
   local: Record<string, Json>;
 }
 
 /**
- * How a text is shown.
+ * Returns the displayed form of a text.
  * @param without scripts that do not run
  */
 export function made(

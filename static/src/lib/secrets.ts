@@ -1,10 +1,10 @@
-// What a world hides from those who play in it, as it may turn up in the words of rules, prompts and tools. Pure.
+// Hidden values of a state, and how they can appear in texts of rules, prompts and tools. Pure.
 import { isHidden, lookedAt, partOf } from "./schema.ts";
 import { escapeStep, steps } from "./text.ts";
 import type { Delta, Json, Schema, WorldAt } from "./wire.d.ts";
 import type { View } from "./schema.ts";
 
-/** A hidden place with a value that it has, or had. `isWhole`: nothing around it is hidden. */
+/** A hidden path with a current or former value. `isWhole`: no parent of it is hidden. */
 interface Secret {
   plugin: string;
   names: string[];
@@ -13,8 +13,8 @@ interface Secret {
 }
 
 /**
- * `own`: the keys of what each plugin hides; `said`: by what they are called, what the values are or were; `texts`:
- * those that give themselves away.
+ * `own`: the hidden keys of each plugin; `said`: current and former values by name; `texts`: values that are long
+ * enough to be recognised.
  */
 export interface Secrets {
   own: Map<string, Set<string>>;
@@ -22,7 +22,7 @@ export interface Secrets {
   texts: string[];
 }
 
-/** Shorter texts stand in other words by chance. */
+/** Minimum length of a telling text in characters. Shorter ones appear in other texts by chance. */
 const TELLING = 4;
 const TELLING_HAN = 2;
 
@@ -45,7 +45,7 @@ function secretsIn(
   });
 }
 
-/** What of a value at a place is hidden. */
+/** Returns the hidden parts of a value at a path. */
 function secretsAt(at: WorldAt, path: string, value: Json | undefined): Secret[] {
   const found = lookedAt(at, path);
   if (!found) return [];
@@ -56,7 +56,7 @@ function secretsAt(at: WorldAt, path: string, value: Json | undefined): Secret[]
   return [...own, ...secretsIn(view, schema, value, path, plugin, isOut)];
 }
 
-/** What a world hides, and what it hid before by what is known of it. */
+/** Returns what a state hides, and the earlier values of it that are known. */
 export function secretsOf(at: WorldAt, deltas: Delta[]): Secrets {
   const all = Object.entries(at.world.vars).flatMap(([name, value]) => secretsAt(at, `/${escapeStep(name)}`, value));
   for (const { changes = [], operations = [] } of deltas) {
@@ -83,7 +83,7 @@ export function secretsOf(at: WorldAt, deltas: Delta[]): Secrets {
 
 const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
-/** Whether a text tells a hidden value: it has its words, or its name with the value behind it. */
+/** Whether a text reveals a hidden value: it contains the value, or the name followed by the value. */
 export function tells({ said, texts }: Secrets, text: string) {
   const small = text.toLocaleLowerCase();
   if (texts.some((one) => small.includes(one))) return true;
@@ -95,16 +95,13 @@ export function tells({ said, texts }: Secrets, text: string) {
   });
 }
 
-/** Whether what was bent or went wrong did so at a hidden place: its key stands in front. */
+/** Whether a problem or note is about a hidden path. Its key is at the start of the message. */
 export const isAbout = ({ own }: Secrets, message: string) =>
   [...own.values()].some((keys) =>
     [...keys].some((key) => message.startsWith(`${key}: `) || message.startsWith(`${key}/`)),
   );
 
-/**
- * A value that a plugin heard or said, without what is called as something it hides is, and without texts that tell
- * it.
- */
+/** Returns an input or output of a plugin without hidden keys and without texts that reveal them. */
 export function without(secrets: Secrets, plugin: string, value: Json): Json {
   if (typeof value === "string") return tells(secrets, value) ? "…" : value;
   if (value === null || typeof value !== "object") return value;

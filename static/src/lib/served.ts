@@ -1,23 +1,22 @@
-// What the server says of a model that did not answer, in the reader's language where the page has words for it.
+// Failures of model servers as sentences, in the user's language if the page has a text for them.
 import { t, wordFor } from "./i18n.ts";
 import { isWestern, sentence } from "./text.ts";
 import { ended, filled } from "./told.ts";
 import type { Args, Failure, Json } from "./wire.d.ts";
 
-/** What a model server said, or why there was no connection. */
+/** Returns what a model server said, or why there was no connection. */
 const wordsOf = ({ cause, words }: Args): Json | undefined => (cause && wordFor(`served.cause.${cause}`)) || words;
 
 function inWords(code: string, args: Args): string | undefined {
   const { last, ...other } = args;
-  // A server that rests says what its last failure was.
+  // While a server is paused, the report contains its last failure.
   const words = last ? inWords(String(last), other) : wordsOf(args);
   const all = words === undefined ? args : { ...args, words };
   return filled(`served.${code}`, all) ?? filled(`served.${code}.bare`, all);
 }
 
 /**
- * What is worth reading under the title of a failure: the words of a model server or a plugin, else the whole
- * sentence.
+ * Returns the text under the title of a failure: the words of a model server or plugin, otherwise the whole sentence.
  */
 export function detailOf(failure: Failure) {
   const { args, message } = failure;
@@ -29,8 +28,8 @@ export function detailOf(failure: Failure) {
 }
 
 /**
- * A sentence about a model that did not answer; the name of the model stands before it.
- * @param failure what older versions stored is a sentence alone
+ * Returns a sentence about a model that failed. The model's name comes first.
+ * @param failure older versions stored only a sentence
  */
 export function served(failure: Failure | string | null | undefined) {
   const {

@@ -1,6 +1,6 @@
-// The usual model servers: what each speaks, where its API begins, and whether it wants a key.
+// The common model servers: their API types, base URLs, and whether they need a key.
 
-/** `name`: as its maker calls it; empty where the page has words for it */
+/** `name`: the product's name; empty if the page has its own text. */
 export interface Usual {
   id: string;
   name: string;
@@ -34,13 +34,13 @@ export const USUAL: Usual[] = [
   { id: "openai", name: "", kind: "openai", baseUrl: "", wantsKey: true },
 ];
 
-/** The usual one that a server is most like. */
+/** Returns the common server that is most similar to a server. */
 export const likest = ({ kind, baseUrl }: { kind: string; baseUrl: string }): Usual =>
   USUAL.find((one) => one.kind === kind && one.baseUrl === baseUrl) ??
   USUAL.findLast((one) => one.kind === kind) ??
   (USUAL.at(-1) as Usual);
 
-/** A name that nobody has yet. */
+/** Returns a name that is not taken. */
 export function freeName(wish: string, taken: string[]) {
   for (let n = 1; ; n += 1) {
     const name = n === 1 ? wish : `${wish}-${n}`;
@@ -50,7 +50,7 @@ export function freeName(wish: string, taken: string[]) {
 
 type Next = "unreachable" | "timeout" | "key" | "credit" | "missing" | "garbled" | "wait" | "other";
 
-/** What to do about a trial that failed. */
+/** Returns what to do about a failed connection test. */
 export function nextStep({ code, status }: { code: string; status: number | null }): Next {
   if (status === 401 || status === 403) return "key";
   if (status === 402) return "credit";

@@ -1,9 +1,9 @@
-// Many characters: those that are looked for, in an order, and the tags they can be told apart by.
+// Lists of many characters: search, order and tags.
 import type { Character } from "./wire.d.ts";
 
 const folded = (text: string) => text.normalize("NFKC").toLowerCase();
 
-/** Those that have all tags, and all words somewhere; of the favourites only, where they are wanted. */
+/** Returns the characters that have all tags and contain all words. With `favourites`, only favourites. */
 export function lookedFor(
   all: Character[],
   { words, tags, favourites }: { words: string; tags: string[]; favourites: boolean },
@@ -23,15 +23,15 @@ export function lookedFor(
   return parts.length + tags.length > 0 || favourites ? all.filter(has) : all;
 }
 
-/** Favourites first, else in the order in which they came. */
+/** Moves favourites to the front. The order is otherwise unchanged. */
 export const favouritesFirst = (all: Character[]) => [
   ...all.filter((one) => one.isFavourite),
   ...all.filter((one) => !one.isFavourite),
 ];
 
 /**
- * Favourites stand before the others, in the same order among themselves.
- * @param played when each was last played; who is not in it comes after all others, by name
+ * Sorts characters. Favourites come first, sorted in the same way.
+ * @param played the time of the last session of each; those without come last, by name
  */
 export function inOrder(all: Character[], order: "newest" | "name" | "played", played: Map<string, string>) {
   // Ids grow with time.
@@ -43,7 +43,7 @@ export function inOrder(all: Character[], order: "newest" | "name" | "played", p
   );
 }
 
-/** The tags that most have, and those that are chosen. */
+/** Returns the chosen tags and the most frequent other tags. */
 export function tagsOf(all: Character[], chosen: string[], most: number) {
   const counts: Map<string, number> = new Map();
   for (const { tags = [] } of all) for (const tag of new Set(tags)) counts.set(tag, (counts.get(tag) ?? 0) + 1);

@@ -1,7 +1,7 @@
-// What the browser remembers for this reader, or for this tab of theirs alone, also when it is loaded anew. Storage may
-// be full or forbidden: then nothing is remembered.
+// Browser storage, for the browser or for this tab only. It survives a reload. If storage is full or forbidden, nothing
+// is remembered.
 
-/** of the reader, or of the tab */
+/** Storage of the browser or of the tab. */
 type Where = "localStorage" | "sessionStorage";
 
 const PREFIX = "clotho.";
@@ -14,17 +14,17 @@ export function recall(key: string, where: Where = "localStorage"): string | nul
   }
 }
 
-/** @param value null forgets the key */
+/** @param value `null` removes the key */
 export function remember(key: string, value: string | null, where: Where = "localStorage") {
   try {
     if (value === null) window[where].removeItem(PREFIX + key);
     else window[where].setItem(PREFIX + key, value);
   } catch {
-    // A full or forbidden storage costs the reader a draft after a reload, never the page.
+    // A full or forbidden storage costs the user a draft after a reload, never the page.
   }
 }
 
-/** What is remembered under names that begin so. */
+/** Returns the stored keys with a prefix. */
 export function keysOf(beginning: string, where: Where = "localStorage"): string[] {
   try {
     const all = Object.keys(window[where]).filter((key) => key.startsWith(PREFIX + beginning));

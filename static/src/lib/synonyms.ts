@@ -1,8 +1,8 @@
-// What the commands of the page are called elsewhere (SillyTavern, LibreChat, Foundry, Git), in English and Chinese.
-// The list of commands finds by these words too, whatever language it is in: so each command has its names in both
-// among them.
+// Names of the page's commands in other programs (SillyTavern, LibreChat, Foundry, Git), in English and Chinese. The
+// command list also finds commands by these names. It does so in every language, so each command has its own names in
+// both languages here too.
 
-/** The words for a command, by its id, with commas between them. */
+/** The names of a command, by its id, separated by commas. */
 export const SYNONYMS: Readonly<Record<string, string>> = {
   // A reply
   "message.reroll":
@@ -98,7 +98,7 @@ export const SYNONYMS: Readonly<Record<string, string>> = {
   "tree.compare": "compare, diff, difference, 比较, 对比, 差异",
   "tree.none": "cancel, deselect, 取消, 取消选择",
 
-  // What the model is told
+  // Prompts and models
   "page.presets":
     "presets, samplers, sampling, temperature, top p, top k, min p, repetition penalty, max tokens, response " +
     "length, context size, system prompt, main prompt, jailbreak, post-history instructions, prompt manager, " +
@@ -144,7 +144,7 @@ export const SYNONYMS: Readonly<Record<string, string>> = {
   "session.spent":
     "usage, tokens, token usage, cost, price, stats, statistics, 用量, token 用量, 词符, 费用, 花费, 统计",
 
-  // In and out
+  // Import and export
   "page.import": "import story, import backup, restore, bundle, clone, 导入故事, 导入备份, 恢复, 克隆",
   "page.importCard": "import character card, tavern card, actor, png, charx, json, 导入角色卡, 导入角色, 酒馆卡",
   "page.importForeign":
@@ -177,22 +177,22 @@ export const SYNONYMS: Readonly<Record<string, string>> = {
 
 const plain = (text: string) => text.toLowerCase().replaceAll("’", "'");
 
-/** Whether a text has this somewhere, where no Latin word goes on. */
+/** Whether a text contains this at a position that is not inside a Latin word. */
 function hasBegin(text: string, begin: string) {
   for (let at = text.indexOf(begin); at >= 0; at = text.indexOf(begin, at + 1))
     if (!/[a-z0-9]/.test(text[at - 1] ?? "")) return true;
   return false;
 }
 
-/** Whether each word typed begins a word of the text. */
+/** Whether each typed word begins a word of the text. */
 export const fits = (text: string, typed: string) =>
   plain(typed)
     .split(/\s+/)
     .every((word) => hasBegin(plain(text), word));
 
 /**
- * The other words for a command that what is typed begins: all of it those first, or else parts of it together; none
- * where it does not fit.
+ * Returns the other names of a command that match the typed text. Names that match all words come first; if there are
+ * none, names that match some. It is empty if the command does not match.
  */
 export function otherNames(id: string, typed: string): string[] {
   const all = SYNONYMS[id] ?? "";

@@ -1,12 +1,15 @@
-// Which of the browser's tabs this is.
+// The identity of this browser tab.
 import { recall, remember } from "./storage.ts";
 
 const WHERE = "sessionStorage";
 
-/** A copy of a tab brings along what the tab remembers; that the tab itself is still open tells them apart. */
+/**
+ * A duplicated tab copies the session storage. If the original is still open, `tab.open` is set, so they can be told
+ * apart.
+ */
 const before = recall("tab.open", WHERE) === null ? recall("tab", WHERE) : null;
 
-/** A name that outlasts a reload and that no other tab has. */
+/** A name that survives a reload and that no other tab has. */
 export const tab = before ?? Math.random().toString(36).slice(2);
 
 const open = () => remember("tab.open", "yes", WHERE);

@@ -1,17 +1,17 @@
-// What models and cards write for machines (`<think>`, `<UpdateVariable>`…): not shown to readers. Pure. The server
-// leaves the same out of what is complete (`display`); here it is left out of a text that still grows, and of what is
-// quoted. The page is not told which tags a host set (`hide_tags`), so these are the documented ones.
+// Text that models and cards write for machines (`<think>`, `<UpdateVariable>`…) and that is not displayed. Pure. The
+// server removes it from complete texts (`display`). This file removes it from growing texts and quotes. The page does
+// not know the configured tags (`hide_tags`), so these are the documented defaults.
 import { plain } from "./text.ts";
 
 const TAGS = ["think", "thinking", "UpdateVariable", "JSONPatch", "json_patch", "initvar", "StatusBlock"];
 const PANEL = "StatusPlaceHolderImpl";
 
-/** The place of a status panel. */
+/** Placeholders of a status panel. */
 const PLACES = new RegExp(`</?${PANEL}[ /]*>`, "gi");
-/** What may become a place. */
+/** The start of a possible placeholder. */
 const HALF_PLACE = new RegExp(`^</?${PANEL}[ /]*$`, "i");
 
-/** A text without the blocks of these tags; a block that is not closed is left out to the end. */
+/** Removes the blocks of these tags. An unclosed block is removed to the end of the text. */
 function withoutBlocks(text: string) {
   const opening = new RegExp(`<(${TAGS.join("|")})(?=[\\s>])`, "gi");
   let out = "";
@@ -26,7 +26,7 @@ function withoutBlocks(text: string) {
   return at === 0 ? text : out + text.slice(at);
 }
 
-/** Whether a text may be the beginning of a tag that is not shown. */
+/** Whether a text may be the start of a hidden tag. */
 function isHalf(end: string) {
   const name = end.slice(end.startsWith("</") ? 2 : 1).toLowerCase();
   return (
@@ -36,7 +36,9 @@ function isHalf(end: string) {
   );
 }
 
-/** What is shown of a text that still grows: nothing that would be gone at its end. What is shown once stays. */
+/**
+ * Returns the displayed part of a growing text. It never contains what is removed at the end, so displayed text stays.
+ */
 export function growing(text: string) {
   const shown = withoutBlocks(text);
   const last = shown.lastIndexOf("<");
@@ -45,5 +47,5 @@ export function growing(text: string) {
   return shown === text && left === whole ? left : left.trimStart();
 }
 
-/** The words of a message, on one line, as a quotation begins with them; the quoted text may end within a tag. */
+/** Returns the text of a message on one line, for a quote. The quoted text may end inside a tag. */
 export const quoted = (text: string) => plain(growing(text)).trim();

@@ -1,15 +1,15 @@
-// Small pure functions over text and JSON.
+// Small pure functions for text and JSON.
 import type { Json } from "./wire.d.ts";
 
 const letters = new Intl.Segmenter();
 
-/** The first letter a name is known by. */
+/** Returns the initial of a name. */
 export function initial(name: string | null | undefined) {
   const [first] = letters.segment(name?.trim() || "?");
   return (first?.segment ?? "?").toLocaleUpperCase();
 }
 
-/** Cuts a text at mark ranges. Ranges are [start, end) in UTF-16 code units and may overlap or lie outside. */
+/** Cuts a text at marked ranges. Ranges are [start, end) in UTF-16 code units; they may overlap or be out of bounds. */
 export function cutAtMarks(text: string, marks: [number, number][]): { text: string; marked: boolean }[] {
   const parts = [];
   let at = 0;
@@ -23,29 +23,29 @@ export function cutAtMarks(text: string, marks: [number, number][]): { text: str
   return parts.filter((part) => part.text !== "");
 }
 
-/** The server's words begin small and end without a period; a reader gets a sentence. */
+/** Turns a message of the server into a sentence. Such messages start with a small letter and have no full stop. */
 export function sentence(words: string | null | undefined) {
   const text = (words ?? "").trim();
   if (text === "") return "";
   return text.charAt(0).toLocaleUpperCase() + text.slice(1) + (/[.!?…。！？"”`]$/.test(text) ? "" : ".");
 }
 
-/** The text of a card where nobody plays it yet: with names for the marks that stand for them. */
+/** Fills in the names in a card's text outside a session. */
 export const withNames = (text: string | null | undefined, { char, user }: { char: string; user: string }) =>
   (text ?? "").replace(/\{\{\s*(char|user)\s*\}\}/gi, (_, which) => (which.toLowerCase() === "char" ? char : user));
 
-/** A piece of Markdown without its marks, and without the tags of HTML that models write. */
+/** Removes Markdown marks and HTML tags from a piece of text. */
 export const unmarked = (piece: string) =>
   piece.replace(/<\/?[a-z][\w-]*(?:\s+[\w-]+=(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>]+))*\s*\/?>|[*_`]+|^[#>]+\s/gim, "");
 
-/** Markdown as it is read aloud: without its marks. */
+/** Returns Markdown as plain text on one line. */
 export const plain = (markdown: string) => markdown.replace(/^[#>\s-]+|[*_`]/gm, "").replace(/\s+/g, " ");
 
-/** Whether a text has no character of an East Asian script. */
+/** Whether a text has no East Asian characters. */
 export const isWestern = (text: string) =>
   !/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u.test(text);
 
-/** One step of a JSON Pointer. */
+/** Escapes one step of a JSON Pointer. */
 export function escapeStep(key: string) {
   return key.replaceAll("~", "~0").replaceAll("/", "~1");
 }
@@ -66,7 +66,7 @@ export function valueAt(value: Json | undefined, pointer: string): Json | undefi
   return at;
 }
 
-/** "hit_points" and "hitPoints" -> "Hit points" */
+/** Turns a key into a label: "hit_points" and "hitPoints" become "Hit points". */
 export function humanise(key: string) {
   const words = key
     .replace(/([a-z])([A-Z])/g, "$1 $2")
@@ -76,7 +76,7 @@ export function humanise(key: string) {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** A JSON value on one line for a reader. */
+/** Formats a JSON value on one line. */
 export function brief(value: Json | undefined): string {
   if (value === undefined || value === null) return "–";
   if (Array.isArray(value)) return value.map(brief).join(", ") || "–";
@@ -90,7 +90,7 @@ export function brief(value: Json | undefined): string {
   return String(value);
 }
 
-/** A number with its sign, with a true minus. */
+/** Formats a number with a sign; minus is "−". */
 export function signed(n: number) {
   const rounded = Number(n.toPrecision(12));
   return rounded < 0 ? `−${-rounded}` : `+${rounded}`;

@@ -1,4 +1,4 @@
-// What the server reports with a code and arguments, in the reader's language where the page has words for it.
+// Reports of the server with code and arguments, in the user's language if the page has a text for the code.
 import { addEnglish, placesOf, t, wordFor } from "./i18n.ts";
 import words from "./strings/en-problems.ts";
 import { isWestern } from "./text.ts";
@@ -6,14 +6,14 @@ import type { Args, Failure } from "./wire.d.ts";
 
 addEnglish(words);
 
-/** The types of JSON in words. */
+/** Returns JSON types in words. */
 const typesOf = (kinds: string) =>
   kinds
     .split(", ")
     .map((kind) => wordFor(`type.${kind}`) || kind)
     .join(t("problem.or"));
 
-/** How some arguments are said. */
+/** Arguments that are translated before they are filled in. */
 const SAID: Record<string, (value: string) => string> = {
   kind: typesOf,
   kinds: typesOf,
@@ -23,17 +23,17 @@ const SAID: Record<string, (value: string) => string> = {
 const varsOf = (args: Args): Record<string, string> =>
   Object.fromEntries(Object.entries(args).map(([name, value]) => [name, (SAID[name] ?? String)(String(value))]));
 
-/** The text of a key with all of its arguments; undefined where there is none, or an argument is missing. */
+/** Returns the text of a key with all arguments; `undefined` if the text or an argument is missing. */
 export function filled(key: string, args: Args) {
   const text = wordFor(key, varsOf(args));
   const isWhole = placesOf(key).every((name) => args[name] !== undefined && args[name] !== null);
   return text && isWhole ? text : undefined;
 }
 
-/** A sentence of a language without capitals ends as its sentences do. */
+/** Ends a text in a script without capitals with its own full stop. */
 export const ended = (text: string) => (isWestern(text) ? text : text.replace(/[.。]?$/, "。"));
 
-/** A problem or a note, in the reader's language where the page has words for its code. */
+/** Returns a problem or a note in the user's language if the page has a text for its code. */
 export function told({ code = "", args = {}, message }: Failure) {
   const text = filled(`problem.${code}`, { error: message, ...args });
   if (text === undefined) return message;

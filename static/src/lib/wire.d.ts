@@ -1,9 +1,9 @@
-/** What travels between page and server: the shapes of the HTTP contract, as far as the page reads them. */
+/** Types of the HTTP contract and the WebSocket, as far as the page reads them. */
 export type Id = string;
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** JSON that another program wrote: whoever takes it says what it is, and nobody has looked whether it is so. */
-// biome-ignore lint/suspicious/noExplicitAny: one name for all of it, so that no other `any` is needed
+/** JSON of another program. Whoever reads it states its type, but nothing checks it. */
+// biome-ignore lint/suspicious/noExplicitAny: one name for all unchecked JSON, so that no other `any` is needed
 export type Unchecked = any;
 
 export interface Siblings {
@@ -26,7 +26,7 @@ export interface ChatNode {
   status: "generating" | "complete" | "error";
   isEnabled?: boolean;
   effects?: "on" | "muted";
-  /** It was finished where nobody looked. */
+  /** Whether it was finished while nobody looked. */
   isUnread?: boolean;
   notes?: { plugin: string; text: string; code?: string; args?: Args }[];
   problems?: Problem[];
@@ -45,23 +45,23 @@ export interface NodeMetadata {
   finishReason?: string | null;
   error?: { code: string; args?: Args; message: string; hint?: string | null } | string | null;
   rating?: number | null;
-  /** The messages that a summary stands for. */
+  /** The messages that a summary covers. */
   summarizedFrom?: Id[];
-  /** The end of the line that a merge brought something over from. */
+  /** The leaf of the branch that a merge took changes from. */
   mergedFrom?: Id;
-  /** What was typed, where a plugin made other words of it. */
+  /** The typed text, if a plugin replaced it. */
   originalContent?: string;
-  /** The version that it was made of by an edit. */
+  /** The version from which an edit made it. */
   editedFrom?: Id | null;
-  /** Of a step that a plugin took when a model had answered it: what it had asked, and at which message. */
+  /** For the answer of a model to a plugin's ask: the ask, and the message at which it was made. */
   answers?: { plugin: string; name: string; nodeId: Id };
-  /** What it is a copy of; or where in a file of another program it stood. */
+  /** The original of a copy, or the position in an imported file. */
   provenance?:
     | { sessionId: Id; nodeId: Id; file?: undefined }
     | { file: string; line?: number | null; sessionId?: undefined };
 }
 
-/** How a node stands: whether its text and what it does to the world count, and its stars. */
+/** The part of the arrangement that belongs to a node: whether its text and its state changes count, and its rating. */
 export interface NodeState {
   id?: Id;
   isEnabled?: boolean;
@@ -90,23 +90,23 @@ export interface Projection {
   leafId: Id;
   op: number;
   quickReplies?: QuickReply[];
-  /** What went wrong while this answer was made. */
+  /** Problems while this answer was made. */
   problems?: Problem[];
 }
 
-/** The outline of a whole tree, in columns; parents come before their children. */
+/** The outline of a whole tree, in columns. Parents come before their children. */
 export interface Skeleton {
   activeLeafId: Id;
   op: number;
   ids: Id[];
-  /** Where each one's parent stands; -1 for the root. */
+  /** Index of each node's parent; -1 for the root. */
   parents: number[];
   roles: number[];
   kinds: number[];
   statuses: number[];
   flags: number[];
   previews: string[];
-  /** What the numbers mean; flags are bits in this order. */
+  /** The meaning of the numbers. Flags are bits in this order. */
   legend: { roles: string[]; kinds: string[]; statuses: string[]; flags: string[] };
 }
 
@@ -119,24 +119,23 @@ export interface Session {
   op: number;
   mode?: "tree" | "linear";
   model?: string | null;
-  /** Whom the reader plays; null: only themselves. */
+  /** The user's persona; `null` = none. */
   personaId?: Id | null;
-  /** By which its prompts are made. */
+  /** The preset of its prompts. */
   presetId?: Id | null;
-  /** Whose regex scripts change what is sent and shown. */
+  /** Whether the regex scripts of card and preset change prompts and display. */
   regexScripts?: { card: boolean; preset: boolean };
-  /** What it recalls of what its prompts do not hold any more. */
+  /** Recall of messages that no longer fit into its prompts. */
   recall?: Recall;
-  /** What its author notes to the model. */
   authorsNote?: AuthorsNote | null;
-  /** Whether it sums up what its prompts do not hold any more. */
+  /** Automatic summaries of messages that no longer fit into its prompts. */
   summaries?: SummarySettings;
-  /** The model that keeps its values; null: whoever tells it. */
+  /** The model that writes the changes of values; `null` = the one that writes the replies. */
   valuesModel?: string | null;
-  /** Its rules, as they are set. */
+  /** Its plugins and their settings. */
   plugins?: PluginChoice[];
   counts?: { nodes: number; branches: number; turns: number };
-  /** How the newest message begins; only in the list. */
+  /** The start of the newest message; only in lists. */
   preview?: string;
   createdAt: string;
   updatedAt: string;
@@ -145,39 +144,39 @@ export interface Session {
 export interface AuthorsNote {
   text: string;
   place: "afterMain" | "beforeMain" | "inChat";
-  /** So many messages stand behind it, between the messages. */
+  /** Number of messages after it, for `inChat`. */
   depth: number;
   role: "system" | "user" | "assistant";
-  /** With every nth message of the user; 0 is never. */
+  /** Sent with every nth message of the user; 0 = never. */
   every: number;
   lore: boolean;
 }
 
 export interface Recall {
   enabled: boolean;
-  /** Collections of documents that it looks through. */
+  /** Collections of documents that are searched. */
   collections: string[];
 }
 
 export interface SummarySettings {
   enabled: boolean;
-  /** So many tokens of messages become one summary; null as the server has it. */
+  /** Tokens of messages per summary; `null` = the server's setting. */
   every?: number | null;
-  /** The model that is asked; null = that of the story. */
+  /** The model that summarises; `null` = the session's model. */
   model?: string | null;
 }
 
 export interface Summaries {
   items: Summary[];
   isWorking: boolean;
-  /** Why nothing comes of it. */
+  /** Why no summary can be made. */
   problem?: string;
   failure?: Failure;
 }
 
 export interface Summary {
   id: Id;
-  /** 1: of messages; more: a chapter of summaries. */
+  /** 1 = a summary of messages; more = a chapter of summaries. */
   level: number;
   content: string;
   firstId: Id | null;
@@ -185,7 +184,7 @@ export interface Summary {
   nodeIds: Id[];
   isStale: boolean;
   isEdited: boolean;
-  /** The plugin that proposed it; null: the server had it made. */
+  /** The plugin that proposed it; `null` = made by the server. */
   plugin: string | null;
 }
 
@@ -203,12 +202,12 @@ export interface Document {
 
 export interface PluginChoice {
   id: string;
-  /** true unless said. */
+  /** `true` by default. */
   enabled?: boolean;
   config?: { [key: string]: Json };
-  /** What it may do; what it asks for unless said. */
+  /** Granted permissions; by default all that it asks for. */
   grants?: string[];
-  /** What was looked at and not allowed; as it was unless said. */
+  /** Permissions that the user refused; unchanged if missing. */
   refused?: string[];
 }
 
@@ -222,11 +221,11 @@ export interface Character {
   tags?: string[];
   isFavourite?: boolean;
   avatar?: string | null;
-  /** `rules`: those that the card carries. */
+  /** `rules`: the plugin embedded in the card. */
   metadata?: { clotho?: { plugins?: PluginChoice[]; model?: string | null; rules?: object } };
 }
 
-/** All that a character says. */
+/** A character with all fields. */
 export interface FullCharacter extends Character {
   description: string;
   personality: string;
@@ -242,7 +241,7 @@ export interface FullCharacter extends Character {
 
 export type CharacterChanges = Partial<Omit<FullCharacter, "id" | "metadata">>;
 
-/** Whom a reader plays. */
+/** A persona of the user. */
 export interface Persona {
   id: Id;
   name: string;
@@ -254,7 +253,7 @@ export interface ImportedCharacter extends FullCharacter {
   report: Report;
 }
 
-/** A lorebook; entries are asked for apart. */
+/** A lorebook without its entries. */
 export interface Lorebook {
   id: Id;
   name: string;
@@ -262,7 +261,7 @@ export interface Lorebook {
   updatedAt: string;
 }
 
-/** For what a lorebook holds. */
+/** Where a lorebook applies. */
 export interface LorebookHolds {
   everything: boolean;
   sessionIds: Id[];
@@ -270,7 +269,7 @@ export interface LorebookHolds {
   characterIds: Id[];
 }
 
-/** How all lorebooks are looked through. */
+/** The World Info settings for all lorebooks. */
 export interface LoreRules {
   scanDepth: number;
   minActivations: number;
@@ -287,19 +286,19 @@ export interface LoreRules {
   similar: { entries: number; messages: number; threshold: number; all: boolean };
 }
 
-/** What lorebooks called up for a reply, and what was stopped. */
+/** The lorebook entries that were activated for a reply, and those that were stopped. */
 export interface LoreTold {
   books: { id: Id; name: string; scope: string }[];
   fired: LoreVerdict[];
   stopped: LoreVerdict[];
   silent: number;
   overflowed: boolean;
-  /** How entries were found that fit what was said. */
+  /** How entries similar to the chat were found. */
   similar?: { by: string[]; looked: number; found: number; problem?: string; failure?: Failure } | null;
   notes: string[];
 }
 
-/** What became of an entry, and why. */
+/** What happened to an entry, and why. */
 export interface LoreVerdict {
   book: Id;
   uid: string;
@@ -308,60 +307,60 @@ export interface LoreVerdict {
   key?: string;
   tokens?: number;
   problem?: string;
-  /** How well it fits. */
+  /** How well it matches. */
   score?: number;
-  /** Which plugin calls it up or keeps it out. */
+  /** The plugin that activates it or keeps it out. */
   plugin?: string;
 }
 
-/** What another program keeps for its prompts; all that it says is asked for apart. */
+/** A preset or similar file of another program, without its content. */
 export interface Preset {
   id: Id;
   kind: string;
   name: string;
   file: string | null;
-  /** For which models it is used where a story chose none. */
+  /** Models for which it is used in sessions without a preset of their own. */
   models?: string[];
-  /** Of a regex script, why it would never run. */
+  /** Why a regex script would never run. */
   problem?: string;
   updatedAt: string;
 }
 
-/** A regex script that has a part in a story. */
+/** A regex script that applies to a session. */
 export interface StoryScript {
   scope: "global" | "preset" | "card";
-  /** The name of the preset or character that it came with. */
+  /** The name of the preset or character that it belongs to. */
   whose: string;
   name: string;
   find: string;
   replace: string;
   isOn: boolean;
   isAllowed: boolean;
-  /** It changes what is sent. */
+  /** Whether it changes prompts. */
   isForPrompts: boolean;
-  /** It changes what is shown. */
+  /** Whether it changes the display. */
   isForDisplay: boolean;
 }
 
-/** What shows the messages of a story as its scripts have them; nothing in it where none does. */
+/** The scripts that change the display of a session; empty if there are none. */
 export interface ScriptsShown {
   items: ShownScript[];
-  /** What macros say where a character speaks; the first is for everybody else. */
+  /** Macro values by speaking character; the first entry is for everyone else. */
   casts: { characterId: Id | null; values: Record<string, string> }[];
   globals: Record<string, Json>;
 }
 
-/** A script that changes what is shown, as the server reads it. */
+/** A regex script that changes displayed texts, as the server reads it. */
 export interface ShownScript {
   scope: "global" | "preset" | "card";
-  /** The character whose card it came with. */
+  /** The character whose card contains it. */
   characterId: Id | null;
   name: string;
   find: string;
   replace: string;
   trim: string[];
   placements: number[];
-  /** Where neither is: what would be kept of a text when it comes. */
+  /** If both are false, it changes the stored text when it arrives. */
   isForDisplay: boolean;
   isForPrompts: boolean;
   isOnEdit: boolean;
@@ -372,7 +371,7 @@ export interface ShownScript {
 
 export interface WholePreset extends Preset {
   body: Record<string, unknown>;
-  /** All that it comes to, under the names of its body; of one that makes prompts. */
+  /** The resulting values under the keys of the body; only of a preset that makes prompts. */
   effective?: Record<string, Unchecked>;
 }
 
@@ -390,17 +389,17 @@ export interface PresetPart {
   forbid_overrides?: boolean;
 }
 
-/** What is to become of a preset, or what was seen of it: null for what is not there. */
+/** A change of a preset, or its values before the change; `null` for missing ones. */
 export interface PresetChange {
   fields?: Record<string, unknown>;
-  /** What stands under `extensions.clotho`. */
+  /** The values under `extensions.clotho`. */
   own?: Record<string, unknown>;
   prompts?: PresetPart[];
   removed?: string[];
   order?: { identifier: string; enabled: boolean }[];
 }
 
-/** An entry in the form of world info: it says more than this, and what the page does not show stays. */
+/** A World Info entry. Fields that the page does not show are kept. */
 export interface LoreEntry {
   uid: number | string;
   comment?: string;
@@ -409,22 +408,22 @@ export interface LoreEntry {
   constant?: boolean;
   disable?: boolean;
   addMemo?: boolean;
-  /** It comes without a key too, when it fits what was said. */
+  /** Whether it is also activated without a key, when it is similar to the chat. */
   vectorized?: boolean;
 }
 
-/** What an import made of what it was given. */
+/** The result of an import. */
 export interface Report {
   items: ReportItem[];
 }
 
-/** What came of what another program keeps. */
+/** The result of an import from another program. */
 export interface Arrived {
   totals: Totals;
   report: Report;
 }
 
-/** How much of it is new; `chats`: those that were read, `unchanged`: those of them that were here already. */
+/** Numbers of new things. `chats`: chats that were read; `unchanged`: those that were here already. */
 export interface Totals {
   characters: number;
   personas: number;
@@ -435,7 +434,7 @@ export interface Totals {
   /** Other things that were here already. */
   known?: number;
   skipped: number;
-  /** What the page only names after a look: the server cannot look at it without keeping it. */
+  /** Things that a dry run only names, because the server cannot check them without keeping them. */
   unlooked?: number;
 }
 
@@ -452,12 +451,12 @@ export type Fate = "works" | "translated" | "kept" | "skipped";
 
 export interface Finding {
   fate: Fate;
-  /** A stable word for it. */
+  /** A stable code. */
   code: string;
   line: number | null;
   count: number;
   message: string;
-  /** What it names one by one: files. */
+  /** The names of the files in question. */
   names?: string[];
 }
 
@@ -472,11 +471,11 @@ export interface ModelInfo {
   provider?: string;
   name?: string | null;
   contextLength?: number | null;
-  /** Stories that name no model use it. */
+  /** Whether it is used by sessions without a model. */
   isDefault?: boolean;
-  /** The models that a name of the settings stands for. */
+  /** The models behind an alias of the configuration. */
   standsFor?: string[];
-  /** How it is told of tools; null where that is not one way. */
+  /** How tools are offered to it; `null` if there is no server or several may answer. */
   tools?: "native" | "words" | "none" | null;
   /** Why it cannot be used. */
   unusable?: string | null;
@@ -493,16 +492,16 @@ export interface PluginInfo {
   title?: string;
   description?: string;
   isOk?: boolean;
-  /** It writes the replies itself: a story of its own, not rules for another. */
+  /** Whether it writes the replies itself. It is then a story of its own, not rules for another one. */
   narrates?: boolean;
-  /** What it asks for, in the reader's words. */
+  /** The permissions that it asks for, with texts in the user's language. */
   permissions?: { name: string; words: string }[];
 }
 
-/** A plugin with everything about it. */
+/** A plugin with all details. */
 export interface PluginDetail extends PluginInfo {
   version?: string | null;
-  /** `bundled`: it is inside the program. */
+  /** `bundled`: it is part of the program. */
   origin?: "bundled" | "folder";
   error?: ScriptError | null;
   warnings?: ScriptError[];
@@ -518,7 +517,7 @@ export interface PluginDetail extends PluginInfo {
   config?: ConfigField[];
   schema?: Schema | null;
   codeHash?: string | null;
-  /** By path; none while it cannot be read. */
+  /** Paths of its files; none while it cannot be read. */
   files?: string[];
 }
 
@@ -531,11 +530,11 @@ export interface ConfigField {
   help: string;
   min?: number;
   max?: number;
-  /** Of a text: none = any. */
+  /** Allowed texts; missing = any. */
   choices?: string[];
 }
 
-/** What is wrong with a script, a manifest or a schema, and where. */
+/** An error in a script, a manifest or a schema, with its position. */
 export interface ScriptError {
   message: string;
   file?: string | null;
@@ -544,23 +543,23 @@ export interface ScriptError {
   hook?: string | null;
   /** The calls that led there, innermost first. */
   stack?: { function: string; file: string; line?: number | null; column?: number | null }[];
-  /** So many proposals of the call were not applied. */
+  /** Number of operations of the call that were not applied. */
   opsDropped?: number;
 }
 
-/** Texts of files that are not saved, by path. */
+/** Unsaved texts of files, by path. */
 export interface Texts {
   [path: string]: string;
 }
 
 export interface PluginFile {
   path: string;
-  /** null: it is no text. */
+  /** `null` if it is not text. */
   content: string | null;
 }
 
 export interface PluginFileKept {
-  /** Whether the plugin as it lies there now is in force; else what was there before goes on. */
+  /** Whether the saved files are in force. If not, the previous version still runs. */
   isInForce: boolean;
   error?: ScriptError | null;
 }
@@ -576,7 +575,7 @@ export interface PluginChecked {
 export interface PluginReference {
   hooks: { name: string; signature: string; description: string; writes: boolean }[];
   functions: ReferenceFunction[];
-  /** The names of what comes from the language itself. */
+  /** Names that belong to the language itself. */
   language: string[];
 }
 
@@ -590,12 +589,12 @@ export interface ReferenceFunction {
   description: string;
 }
 
-/** What the tests of a plugin said. */
+/** The results of a plugin's tests. */
 export interface PluginTested {
   cases: TestedCase[];
   left: number;
   warnings: ScriptError[];
-  /** Why the code does not even load. */
+  /** Why the code cannot be loaded. */
   error?: ScriptError | null;
 }
 
@@ -618,7 +617,7 @@ export interface TestedCase {
 export interface PluginTry {
   sessionId: Id;
   nodeId: Id;
-  /** A hook, or a tool with what it is called with. */
+  /** A hook, or a tool with its arguments. */
   hook?: string;
   tool?: string;
   arguments?: Record<string, Json>;
@@ -626,7 +625,7 @@ export interface PluginTry {
   text?: string;
 }
 
-/** What a hook did that was tried; nothing of it is written. */
+/** What a tried hook did. Nothing of it is written. */
 export interface PluginTried {
   operations: Operation[];
   problems: { operation?: number; path?: string; message: string }[];
@@ -636,7 +635,7 @@ export interface PluginTried {
   log: string[];
   world: Change[];
   result: Json;
-  /** What models would be asked. */
+  /** The asks that it would make. */
   asks?: { name: string }[];
   usage: { operations: number; micros: number; heapPeak: number };
   error?: ScriptError | null;
@@ -647,19 +646,19 @@ export interface PluginReplay {
   files: Texts;
   leafId?: Id;
   fromNodeId?: Id;
-  /** The messages are to do what the rules say now. */
+  /** Whether the results replace the recorded ones. */
   accept?: boolean;
 }
 
 export interface PluginReplayed {
   rows: ReplayedRow[];
-  /** The step of the session in which it was accepted. */
+  /** The step of the session that accepted it. */
   op?: number | null;
-  /** Why the code does not even load. */
+  /** Why the code cannot be loaded. */
   error?: ScriptError | null;
 }
 
-/** One message at which the rules ran again. `world`: where the story's differs from what it would be. */
+/** A message at which the rules ran again. `world`: differences between the story's state and the result. */
 export interface ReplayedRow {
   nodeId: Id;
   hook: string;
@@ -670,7 +669,7 @@ export interface ReplayedRow {
   world: Change[];
 }
 
-/** The plugin that a card carries, beside what is installed under its id. */
+/** The plugin embedded in a card, compared with the installed one of the same id. */
 export interface CardRules {
   id: string | null;
   title: string;
@@ -749,14 +748,14 @@ export interface Delta {
 /** The arguments of a code. */
 export type Args = { [name: string]: Json };
 
-/** A report of the server: what older versions stored has no code. */
+/** A report of the server. Reports stored by older versions have no code. */
 export interface Failure {
   code?: string;
   args?: Args;
   message: string;
 }
 
-/** Something that went wrong while a node or an answer was made. */
+/** A problem that occurred while a node or an answer was made. */
 export interface Problem {
   code: string;
   args?: Args;
@@ -768,32 +767,32 @@ export interface Problem {
 export interface RuleRun {
   plugin: string;
   hook: string;
-  /** What made a rule of the manifest fire. */
+  /** The reason why a rule without code fired. */
   because?: string;
   ops?: Json;
   warnings?: Json[];
   micros?: number;
-  /** Of a tool: with what the model called it, and what came of it. */
+  /** For a tool: the arguments from the model, and the result. */
   arguments?: Json;
   answer?: Json;
   refused?: string;
-  /** What it has a model asked. */
+  /** The asks that it makes. */
   asks?: { name: string }[];
   error?: { message: string; file?: string | null; line?: number | null } | null;
 }
 
-/** A part of the log: what was done, oldest first. `next`: there is more. */
+/** A page of the operation log, oldest first. `next` is set if there is more. */
 export interface Log {
   items: { op: number; kind: string }[];
   next: number | null;
 }
 
-/** What one message of a line did. */
+/** The delta of one message of a branch. */
 export interface NodeDelta extends Delta {
   nodeId: Id;
 }
 
-/** The part of JSON Schema that the world panel draws. */
+/** The part of JSON Schema that the state panel draws. */
 export interface Schema {
   type?: string | string[];
   title?: string;
@@ -811,28 +810,28 @@ export interface Schema {
   maxItems?: number;
   uniqueItems?: boolean;
   readOnly?: boolean;
-  /** What it follows from: nobody writes it. */
+  /** The formula or cases of a computed value. Nothing else writes it. */
   "x-computed"?: Json;
   properties?: { [key: string]: Schema };
   additionalProperties?: Schema | boolean;
   items?: Schema;
   $ref?: string;
   $defs?: { [key: string]: Schema };
-  /** How to draw it: a word, or a map with that word and names in other languages. */
+  /** How to draw it: a word, or a map with that word and translated names. */
   "x-ui"?: string | UiHint;
-  /** Whether it is shown, or the condition from which on it is. */
+  /** Whether it is shown, or the condition for showing it. */
   "x-visible"?: boolean | string;
 }
 
 export interface UiHint {
   as?: string;
-  /** Of a bar: this number or less is danger. */
+  /** For a bar: values up to this number are dangerous. */
   danger?: number;
-  /** Locale to title. */
+  /** Title by locale. */
   title?: { [locale: string]: string };
-  /** Locale to description. */
+  /** Description by locale. */
   description?: { [locale: string]: string };
-  /** Locale to names of values. */
+  /** Names of values by locale. */
   values?: { [locale: string]: { [value: string]: string } };
 }
 
@@ -841,7 +840,7 @@ export interface StateSchema {
   root: string;
   schema: Schema;
   title?: string | null;
-  /** Paths from `vars` that are not to be shown now. */
+  /** Paths from `vars` that are hidden now. */
   hidden?: string[];
 }
 
@@ -864,7 +863,7 @@ export interface Block {
 export interface ScriptRun {
   name?: string;
   scope: "global" | "preset" | "card";
-  /** So many texts. */
+  /** Number of changed texts. */
   changed: number;
   why?: string;
   message?: string;
@@ -878,11 +877,11 @@ export interface Trace {
   params?: { [key: string]: Json };
   model?: string | null;
   rules?: RuleRun[];
-  /** What plugins planned before the prompt was made; missing where none plans. */
+  /** Calls of `plan` before the prompt was made; missing if no plugin has it. */
   plan?: RuleRun[];
-  /** The tools that plugins offered, and those that the model called; missing where none was offered. */
+  /** The tools that plugins offered, and the calls of the model; missing if none was offered. */
   tools?: { offered: string[]; used: { plugin: string; hook: string }[] };
-  /** How another model was asked to keep the values; missing where the same one does. */
+  /** The request to the values model; missing if the same model writes story and values. */
   values?: {
     model: string;
     text?: string;
@@ -894,25 +893,23 @@ export interface Trace {
   historyCut?: { why: string; through: Id } | null;
   /** Regex scripts that changed something or were left out. */
   scripts?: ScriptRun[];
-  /** Missing where no lorebook holds. */
+  /** Missing if no lorebook applies. */
   lore?: LoreTold;
-  /** The name of the settings under which the model was asked. */
+  /** The alias of the configuration under which the model was called. */
   alias?: string;
-  /** Models that could not answer before it. */
+  /** Models that failed before it. */
   passedOver?: { model: string; code: string; args?: Args; message: string }[];
   cachedTokens?: number | null;
-  /** How large the prompt is, and who says so. */
+  /** The size of the prompt, and who counted it. */
   tokens?: { count: number; by: string };
-  /** What made one text of the prompt, where the server completes a text. */
+  /** What joined the prompt into one text, for a text completion API. */
   template?: { name: string; problem?: string };
   cost?: number | null;
-  /**
-   * The preset that made it, and why it was that one: the story chose it, or it is for this model, or it is our own.
-   */
+  /** The preset of the prompt, and why it was used: the session's, the one for this model, or the built-in one. */
   preset?: { by?: "session" | "model" | "own"; id?: Id; name?: string; model?: string };
-  /** The summaries that it told; missing or null where the story does not sum itself up. */
+  /** The summaries in the prompt; missing or `null` if the session makes none. */
   summaries?: { texts?: { id: Id }[] } | null;
-  /** What the provider's memory saved of the cost. */
+  /** Cost saved by the provider's cache. */
   saved?: number;
   timings?: { queued?: number; firstToken?: number | null; total?: number | null };
   usage?: { [key: string]: Json } | null;
@@ -920,7 +917,7 @@ export interface Trace {
 
 // The arrangement
 
-/** A name on a node. A following one moves with what is written there. */
+/** A name on a node. A following label moves with appended nodes. */
 export interface Label {
   name: string;
   nodeId: Id;
@@ -928,7 +925,7 @@ export interface Label {
   isInTree: boolean;
 }
 
-/** A part of the tree that was taken out and lies in the stash. */
+/** A part of the tree that was moved into the stash. */
 export interface Fragment {
   id: Id;
   name: string | null;
@@ -940,7 +937,7 @@ export interface Fragment {
   createdAt: string;
 }
 
-/** One edit of the arrangement; which fields it takes stands in the contract. */
+/** One edit of the arrangement. The contract says which fields each `op` takes. */
 export interface TreeEdit {
   op: "prune" | "graft" | "rename" | "label" | "unlabel" | "summarise" | "merge";
   nodeId?: Id;
@@ -952,22 +949,22 @@ export interface TreeEdit {
   fromLeafId?: Id;
   ontoLeafId?: Id;
   content?: string;
-  /** What becomes of each conflict, by path: "theirs", "ours", or a value. */
+  /** The resolution of each conflict, by path: "theirs", "ours", or a value. */
   resolve?: { [path: string]: Json };
   name?: string | null;
   following?: boolean;
 }
 
-/** A message with all below it, or what lies in the stash. */
+/** A message with everything below it, or a fragment in the stash. */
 export type Piece = { nodeId: Id } | { fragmentId: Id };
 
-/** What would be destroyed with a piece. */
+/** What a purge would destroy. */
 export interface Losses {
   nodes: number;
-  /** Lines that end in it. */
+  /** Branches that end in it. */
   branches: number;
   fragments: number;
-  /** What was cut out of it before, which stays in the stash. */
+  /** Fragments that were cut out of it before; they stay in the stash. */
   keptFragments: number;
 }
 
@@ -978,29 +975,29 @@ export interface WorldChange extends Change {
 export interface Arranged {
   op: number;
   fragmentIds: Id[];
-  /** The tops of copies, the summaries and the ends of merges. */
+  /** The tops of copies, the summaries, and the last nodes of merges. */
   nodeIds: Id[];
-  /** The lines that leave a summarised run before its end. */
+  /** Branches that leave a summarised run before its end. */
   affected: { leafIds: Id[]; count: number };
-  /** What copies from another story would do and the rules of this one leave out. */
+  /** Changes of copies from another session that the rules of this one do not allow. */
   refused: { nodeId: Id; path: string; reason: string }[];
   worldChanges: WorldChange[];
 }
 
-/** A place to which two lines did something, each its own. */
+/** A path that both branches changed. */
 export interface Conflict {
   path: string;
   theirs: Operation[];
   ours: Operation[];
 }
 
-/** How values went along lines. */
+/** The values of variables along branches. */
 export interface Variables {
   items: { leafId: Id; path: string; points: { nodeId: Id; turn: number; depth: number; value: Json }[] }[];
   next: string | null;
 }
 
-/** What was taken back or brought back. */
+/** An undone or redone step. */
 export interface TurnedBack {
   op: number;
   kind: string;
@@ -1008,7 +1005,7 @@ export interface TurnedBack {
   worldChanges: WorldChange[];
 }
 
-/** A node below which there is nothing, and the line to it. */
+/** A leaf and its branch. */
 export interface Branch {
   leafId: Id;
   turns: number;
@@ -1034,7 +1031,7 @@ export interface Difference {
   operations: { from: Deed[]; to: Deed[]; more: boolean };
 }
 
-/** An operation, and the node that did it. */
+/** An operation with its node. */
 export interface Deed extends Operation {
   nodeId: Id;
 }
@@ -1046,7 +1043,7 @@ export interface Diff {
   world: Difference[];
 }
 
-/** Something that was deleted and can be brought back. */
+/** A deleted thing that can be restored. */
 export interface TrashItem {
   id: Id;
   kind: "session" | "character" | "persona" | "lorebook" | "preset";
@@ -1064,30 +1061,30 @@ export interface Hit {
   name: string | null;
   snippet: { text: string; marks: [number, number][] };
   onTrunk?: boolean;
-  /** The name of the branch on which it lies. */
+  /** The name of its branch. */
   branch?: string | null;
-  /** It lies in the stash, in this fragment. */
+  /** Whether it is in the stash, and in which fragment. */
   stashed?: boolean;
   fragmentId?: Id | null;
   timestamp?: string;
 }
 
-/** What to look for, and where. */
+/** What to search for, and where. */
 export interface SearchQuery {
   q: string;
   session?: Id;
   where?: "trunk" | "off-trunk" | "stash" | "";
   role?: "user" | "assistant" | "";
-  /** So many stars at least. */
+  /** Minimum number of stars. */
   rating?: number;
-  /** Only at or after this time, in ISO 8601. */
+  /** Only messages at or after this time, in ISO 8601. */
   after?: string;
   sort?: "relevance" | "newest" | "oldest";
-  /** How far the reader's clock is ahead of UTC, such as `+02:00`: days in the words are theirs. */
+  /** The user's offset from UTC, such as `+02:00`. It applies to days in the query. */
   zone?: string;
 }
 
-/** What is worth knowing about a search. */
+/** A note about a search. */
 export interface SearchNote {
   code: "no_word" | "cut" | "no_session" | "no_character";
   message: string;
@@ -1098,7 +1095,7 @@ export interface SearchAnswer {
   items: Hit[];
   total?: { value: number; exact: boolean };
   stale?: boolean;
-  /** In percent, while the index is made anew. */
+  /** Progress in percent while the index is rebuilt. */
   rebuilding?: number | null;
   notes?: SearchNote[];
 }
@@ -1110,53 +1107,53 @@ export interface Me {
   mayRearrange?: boolean;
   /** Whether devices can be paired. */
   servesHouse?: boolean;
-  /** The paired device that asks; null at the machine. */
+  /** The paired device that sends the request; `null` on the server's own machine. */
   deviceId?: Id | null;
 }
 
-/** A paired device of the house. */
+/** A paired device. */
 export interface Device {
   id: Id;
   name: string;
   createdAt: string;
-  /** To the hour. */
+  /** Precise to the hour. */
   lastSeenAt: string;
-  /** Whether it is the one that asks. */
+  /** Whether it is the device that sends the request. */
   isThis: boolean;
 }
 
-/** A code by which one device may be paired. */
+/** A code with which one device can be paired. */
 export interface Pairing {
   code: string;
-  /** The same to type. */
+  /** The same code in a short form for typing. */
   shortCode: string;
-  /** `modules`: the rows of a QR code, 1 for a dark square. */
+  /** `modules`: the rows of a QR code, 1 for a dark module. */
   links: { address: string; modules: string[] }[];
   expiresInS: number;
 }
 
-/** Whether pictures of other servers are shown for a character; null: nobody was asked. */
+/** Whether pictures of other servers are shown for a character; `null` if nobody was asked yet. */
 export interface Outside {
   allowed: boolean | null;
 }
 
-/** What the replies of a story took. */
+/** The usage of a session. */
 export interface Spent {
   replies: number;
   /** Summaries made in the background. */
   summaries?: number;
   tokenCount: { prompt: number; completion: number };
-  /** Of those read, what the model servers had read before. */
+  /** Prompt tokens that the model servers had cached. */
   cachedTokens: number;
   latencyMs: number;
   cost: number | null;
-  /** What their memory saved. */
+  /** Cost saved by these caches. */
   saved: number | null;
   withoutCost: number;
   beyondCost: number;
 }
 
-/** Long work that somebody waits for. */
+/** A long task that a user waits for. */
 export interface Job {
   id: Id;
   state: "queued" | "running" | "done" | "failed" | "cancelled" | "interrupted";
@@ -1166,7 +1163,7 @@ export interface Job {
   error?: { code: string; message: string; hint?: string | null; details?: { line?: number; flaw?: string } } | null;
 }
 
-/** A text that is drafted and is no node. */
+/** A text that a model drafts and that becomes no node. */
 export interface Draft {
   id: Id;
   status: "queued" | "waiting" | "thinking" | "streaming" | "done" | "error";
@@ -1204,15 +1201,15 @@ export type Frame =
   | { type: "pong" | "presence"; op?: number }
   | { type: "error"; error: { code: string; message: string; hint?: string } };
 
-/** A model server. Its key is never told. */
+/** A model server. Its key is never sent. */
 export interface Provider {
   id: string;
   kind: string;
   baseUrl: string;
   hasKey: boolean;
-  /** Empty: it is asked. */
+  /** Empty = the server is asked for its models. */
   models: string[];
-  /** `config`: stands in config.toml, and is changed there. */
+  /** `config`: it is in config.toml and can only be changed there. */
   origin: "config" | "connected";
   unusable: string | null;
 }
@@ -1235,7 +1232,7 @@ export interface NewProvider {
 export interface ProviderChange {
   kind?: string;
   baseUrl?: string;
-  /** null: is taken away. */
+  /** `null` removes the key. */
   key?: string | null;
   models?: string[];
 }

@@ -1,24 +1,24 @@
-// Packs files into an archive. Nothing is pressed and nothing held: the archive is a row of headers and of the files
-// where they lie on the disk; only their checksums are made beforehand, one piece of one file at a time. A library
-// would be worse here: those for archives hand out a stream of all bytes, which a page can only gather into a second
-// copy of everything before it sends it.
+// Packs files into a ZIP archive without compression. The archive is a list of headers and file references, so no file
+// is held in memory. Only the checksums need to read the files, one piece at a time. ZIP libraries would need more
+// memory. They return a stream, which a page must collect into a second copy before it can send it.
 
 export interface Part {
   path: string;
   file: File;
 }
 
-/** What does not fit into four bytes, or into two, stands in a longer field. */
+/** Largest values of four and two bytes. Larger ones need the ZIP64 fields. */
 const FOUR = 0xffff_ffff;
 const TWO = 0xffff;
-/** Names are UTF-8. */
+/** The flag for UTF-8 names. */
 const FLAGS = 0x800;
 const VERSION = 45;
-/** The first day that an archive knows: when a file was changed matters to nobody here. */
+/** The first date of the ZIP format. Nothing here needs the real date. */
 const DAY = 0x21;
 
 /**
- * @param read hears how much of them was looked at
+ * Packs files.
+ * @param read called with the number of bytes read so far
  * @returns the archive, and the files that could not be read
  */
 export async function pack(
@@ -100,8 +100,8 @@ const entry = (name: Uint8Array, sum: number, size: number, at: number) => {
 };
 
 /**
- * @param length of the list
- * @param at where it begins
+ * @param length of the central directory in bytes
+ * @param at its offset
  */
 const end = (count: number, length: number, at: number) => {
   const isLong = count >= TWO || at >= FOUR || length >= FOUR;
@@ -140,8 +140,8 @@ const end = (count: number, length: number, at: number) => {
 };
 
 /**
- * Numbers one after the other, the lowest byte first.
- * @param all how many bytes each has
+ * Returns numbers as little-endian bytes.
+ * @param all pairs of size in bytes and value
  */
 function fields(...all: [2 | 4 | 8, number][]) {
   const view = new DataView(new ArrayBuffer(all.reduce((sum, [bytes]) => sum + bytes, 0)));

@@ -1,12 +1,12 @@
-// How the open session is arranged beside its line: names on nodes, what lies in the stash, what is being moved.
+// The arrangement of the open session besides its branch: labels, the stash, and what is being moved.
 import { computed, signal } from "../../vendor/preact.js";
 import { recall, remember } from "../lib/storage.ts";
 import { session } from "./story.ts";
 import type { Fragment, Id, Label } from "../lib/wire.d.ts";
 
 /**
- * What is being moved or copied until a place for it is chosen: a fragment, or a message with what follows it, `from`
- * this session or another one.
+ * A fragment, or a message with everything after it, that is being moved or copied. It waits for the choice of a place.
+ * `from`: its session.
  */
 export interface Moving {
   piece: { fragmentId: Id } | { nodeId: Id };
@@ -24,13 +24,13 @@ interface Known {
 const known = signal<Known | null>(null);
 const carried = signal<{ sid: Id; what: Moving } | null>(null);
 
-/** What is known is known of one session only. */
+/** The data belong to one session only. */
 const ofThis = computed(() => (known.value?.sid === session.value?.id ? known.value : null));
 
-/** null: nobody has asked yet. */
+/** `null` if not loaded yet. */
 export const fragments = computed(() => ofThis.value?.fragments ?? null);
 
-/** The names of the story, also those of what lies in the stash. */
+/** The labels of the session, including those in the stash. */
 export const labels = computed(() => ofThis.value?.labels ?? []);
 
 const byNode = computed(() => {
@@ -47,14 +47,17 @@ export function putArrangement(next: Known) {
 
 export const moving = computed(() => (carried.value?.sid === session.value?.id ? (carried.value?.what ?? null) : null));
 
-/** @param sid the session in which a place for it is chosen */
+/**
+ * Starts or ends a move.
+ * @param sid the session in which the place is chosen
+ */
 export function carry(what: Moving | null, sid: Id | undefined = session.peek()?.id) {
   carried.value = what && sid ? { sid, what } : null;
 }
 
 const picked = signal<{ sid: Id; ids: Id[] } | null>(null);
 
-/** The messages that are chosen for something; null: none are being chosen. */
+/** The selected messages; `null` if nothing is being selected. */
 export const chosen = computed(() => (picked.value?.sid === session.value?.id ? (picked.value?.ids ?? null) : null));
 
 export function choose(ids: Id[] | null) {
@@ -62,7 +65,7 @@ export function choose(ids: Id[] | null) {
   picked.value = ids && sid ? { sid, ids } : null;
 }
 
-/** Whether the stash lies open beside the whole tree; the reader's choice stays. */
+/** Whether the stash is open next to the whole tree. The choice is remembered. */
 export const stashBeside = signal(recall("tree.stash") === "open");
 
 export function layStashBeside(open: boolean) {

@@ -1,10 +1,10 @@
-// What was begun in a form of this tab and not saved, by the name of what it is about.
+// Unsaved input of forms in this tab, by what the form is about.
 import { keysOf, recall, remember } from "../lib/storage.ts";
 
 const WHERE = "sessionStorage";
 const keyOf = (key: string) => `begun.${key}`;
 
-/** What stands in the fields, by their names. */
+/** The input by field name. */
 export type Fields = Record<string, string>;
 
 export function begunAs(key: string): Fields | null {
@@ -15,11 +15,11 @@ export function begunAs(key: string): Fields | null {
   }
 }
 
-/** @param fields null forgets them */
+/** @param fields `null` removes them */
 export const keepBegun = (key: string, fields: Fields | null) =>
   remember(keyOf(key), fields && JSON.stringify(fields), WHERE);
 
-/** The ends of all names that begin so. */
+/** Returns the rest of each stored key with this prefix. */
 export const begunUnder = (beginning: string) =>
   keysOf(keyOf(beginning), WHERE).map((key) => key.slice(keyOf(beginning).length));
 

@@ -1,9 +1,9 @@
-// What each message did to the world, as far as the page has asked: one question tells of a whole line.
+// The deltas of messages, as far as the page has loaded them. One request loads a whole branch.
 import { signal } from "../../vendor/preact.js";
 import { peekNode } from "./story.ts";
 import type { Delta, Id, NodeDelta } from "../lib/wire.d.ts";
 
-/** A message that hangs elsewhere may do something else there: what is known of it holds under this parent only. */
+/** A loaded delta. It is only valid under this parent, because a moved message may have another effect. */
 interface Told {
   parentId: Id | null;
   age: number;
@@ -12,16 +12,16 @@ interface Told {
 
 const told = signal<Map<Id, Told>>(new Map());
 
-/** Grows when what is known may no longer be so: it stays on screen until the answer is here. */
+/** Grows when loaded deltas may be out of date. They stay on screen until the new ones arrive. */
 export const age = signal(0);
 
-/** null: it did nothing, or nobody knows yet. */
+/** Returns the delta of a message; `null` if it has none or is not loaded. */
 export const deltaOf = (id: Id): Delta | null => told.value.get(id)?.delta ?? null;
 
-/** All that is known, of whatever message. */
+/** Returns all loaded deltas. */
 export const everyDelta = () => [...told.value.values()].flatMap(({ delta }) => delta ?? []);
 
-/** Which of these messages have to be asked for. */
+/** Returns the messages whose deltas must be loaded. */
 export const untold = (ids: Id[]) =>
   ids.filter((id) => {
     const node = peekNode(id);
@@ -30,8 +30,9 @@ export const untold = (ids: Id[]) =>
   });
 
 /**
- * @param asked those that are not among the items did nothing
- * @param at the age in which they were asked for
+ * Stores loaded deltas.
+ * @param asked the requested messages; those without an item have no delta
+ * @param at the value of `age` at the request
  */
 export function putDeltas(asked: Id[], items: NodeDelta[], at: number) {
   const next = new Map(told.peek());

@@ -1,7 +1,7 @@
-// What each dialog is about. Types alone, so that the first page need not carry the list.
+// The data of each dialog. Only types, so that the first page does not load the list.
 import type { Device, Id, Report } from "../lib/wire.d.ts";
 
-/** Messages, or what lies in the stash: what a lore entry can be made of. */
+/** The source of a lorebook entry: messages, or a fragment in the stash. */
 export type Passage = { nodeIds: Id[] } | { fragmentId: Id };
 
 export type Dialog =

@@ -1,4 +1,4 @@
-// The next message, while a model drafts it for the reader.
+// The user's next message while a model drafts it (impersonate).
 import { computed, signal } from "../../vendor/preact.js";
 import { session } from "./story.ts";
 import type { Draft, Id } from "../lib/wire.d.ts";

@@ -1,4 +1,4 @@
-// Which summaries show the messages they stand for.
+// Summaries whose messages are shown.
 import { signal } from "../../vendor/preact.js";
 import type { Id } from "../lib/wire.d.ts";
 

@@ -1,4 +1,4 @@
-// Sessions, characters, models and plugins as the server last listed them.
+// Sessions, characters, models and plugins, as last listed by the server.
 import { computed, signal } from "../../vendor/preact.js";
 import type { Character, Id, Models, PluginInfo, Session } from "../lib/wire.d.ts";
 import type { ApiError } from "../net/api.ts";
@@ -11,12 +11,12 @@ export type Loading =
 
 export const loading = signal<Loading>({ state: "idle" });
 export const sessions = signal<Session[]>([]);
-/** Leads to older sessions, if there are more. */
+/** The cursor to older sessions, if there are more. */
 export const moreSessions = signal<string | null>(null);
 export const characters = signal<Character[]>([]);
-/** null: not known yet. */
+/** `null` if not loaded yet. */
 export const models = signal<Models | null>(null);
-/** The models that can play a character: no plugin that only tells its own story. */
+/** The models that can play a character. Narrators are left out. */
 export const spokenModels = computed(() =>
   (models.value?.items ?? []).filter((model) => !model.id.startsWith("plugin:") && !model.unusable),
 );

@@ -1,18 +1,18 @@
-// The reader's lorebooks, without their entries; and the words of entries that were begun in this tab and not saved.
+// The user's lorebooks without their entries, and unsaved entries of this tab.
 import { signal } from "../../vendor/preact.js";
 import { keysOf, recall, remember } from "../lib/storage.ts";
 import type { Id, LoreEntry, Lorebook } from "../lib/wire.d.ts";
 
-/** What a reader writes of an entry. */
+/** The fields of an entry that the user edits. */
 export type Words = Pick<Required<LoreEntry>, "comment" | "key" | "content" | "constant" | "disable" | "vectorized">;
 
-/** Words that were begun; `before`: what stood there then. */
+/** An unsaved entry. `before`: the stored entry when editing began. */
 interface Begun {
   mine: Words;
   before: LoreEntry | null;
 }
 
-/** Null: nobody has looked yet. */
+/** `null` if not loaded yet. */
 export const books = signal<Lorebook[] | null>(null);
 
 export function putBooks(all: Lorebook[]) {
@@ -25,8 +25,9 @@ const WHERE = "sessionStorage";
 const keyOf = (id: Id, uid: string | null) => `lore.${id}.${uid ?? ""}`;
 
 /**
- * @param id the book
- * @param uid null: of a new entry
+ * Returns the unsaved text of an entry.
+ * @param id the lorebook
+ * @param uid `null` = a new entry
  */
 export function draftOf(id: Id, uid: string | null): Begun | null {
   try {
@@ -36,13 +37,11 @@ export function draftOf(id: Id, uid: string | null): Begun | null {
   }
 }
 
-/** @param begun null forgets it */
+/** @param begun `null` removes it */
 export const keepDraft = (id: Id, uid: string | null, begun: Begun | null) =>
   remember(keyOf(id, uid), begun && JSON.stringify(begun), WHERE);
 
-/**
- * What is kept of a passage as lore while it is being written: it belongs to the passage, as no entry is there yet.
- */
+/** An unsaved entry made from a passage. It is stored under the passage, because it has no uid yet. */
 interface Keeping {
   mine: Omit<Words, "disable" | "vectorized">;
   where: string;
@@ -59,15 +58,15 @@ export function keepingOf(passage: unknown): Keeping | null {
   }
 }
 
-/** @param begun null forgets it */
+/** @param begun `null` removes it */
 export const putKeeping = (passage: unknown, begun: Keeping | null) =>
   remember(keeping(passage), begun && JSON.stringify(begun), WHERE);
 
-/** The entries of a book that were begun and not saved; null is a new one. */
+/** Returns the uids of unsaved entries of a lorebook; `null` = a new one. */
 export const begunIn = (id: Id): (string | null)[] =>
   keysOf(keyOf(id, ""), WHERE).map((key) => key.slice(keyOf(id, "").length) || null);
 
-/** Whether a reader would see no difference. */
+/** Whether two entries look the same to the user. */
 export const alike = (one: Partial<LoreEntry>, other: Partial<LoreEntry>) => seen(one) === seen(other);
 
 const seen = ({ comment, key, content, constant, disable, vectorized }: Partial<LoreEntry>) =>

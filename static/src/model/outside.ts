@@ -1,11 +1,11 @@
-// Whether pictures of other servers are shown, for each character; and which message asks while nobody has said so.
+// For each character: whether pictures of other servers are shown, and which message asks for the permission.
 import { signal } from "../../vendor/preact.js";
 import type { Signal } from "../../vendor/preact.js";
 import type { Id } from "../lib/wire.d.ts";
 
 /**
- * `allowed`: null = nobody was asked, undefined = not known yet. `waiting`: the messages on screen that name such
- * pictures. `wanted`: the one at which a reader wants to be asked.
+ * `allowed`: `null` = nobody was asked, `undefined` = not loaded yet. `waiting`: messages on screen with such pictures.
+ * `wanted`: the message at which the user wants to be asked.
  */
 interface Outside {
   allowed: boolean | null | undefined;
@@ -31,8 +31,8 @@ export const putAllowed = (cid: Id, allowed: boolean | null) => put(cid, { allow
 export const wantAsked = (cid: Id, nid: Id) => put(cid, { wanted: nid });
 
 /**
- * A message with such pictures is on screen.
- * @returns it is no more
+ * Adds a message with such pictures that is on screen.
+ * @returns a function that removes it
  */
 export function waits(cid: Id, nid: Id): () => void {
   put(cid, { waiting: [...outsideOf(cid).peek().waiting, nid] });
@@ -43,7 +43,7 @@ export function waits(cid: Id, nid: Id): () => void {
   };
 }
 
-/** The one message that asks: where a reader wants it, else the last one, for ids grow with time. */
+/** Returns the message that asks: the one that the user chose, otherwise the newest, because ids grow with time. */
 export function askedAt(cid: Id): Id | null {
   const { allowed, waiting, wanted } = outsideOf(cid).value;
   if (wanted !== null && waiting.includes(wanted)) return wanted;

@@ -1,5 +1,4 @@
-// What the page that shows a whole tree knows: the outline of the open story, where the reader is in it, what is
-// folded.
+// The state of the page with the whole tree: the outline of the open session, the user's position, and what is folded.
 import { batch, computed, signal } from "../../vendor/preact.js";
 import { recall, remember } from "../lib/storage.ts";
 import { session } from "./story.ts";
@@ -10,41 +9,41 @@ import type { ApiError } from "../net/api.ts";
 const known = signal<{ sid: Id; outline: Outline | null; error: ApiError | null } | null>(null);
 const ofThis = computed(() => (known.value?.sid === session.value?.id ? known.value : null));
 
-/** null: it is being read, or could not be. */
+/** `null` while it is loading, or if loading failed. */
 export const outline = computed(() => ofThis.value?.outline ?? null);
-/** Why it could not be read. */
+/** Why it could not be loaded. */
 export const failure = computed(() => ofThis.value?.error ?? null);
 
-/** The message that the keyboard is at; null: that of HEAD. */
+/** The message at the keyboard cursor; `null` = the one of HEAD. */
 export const cursor = signal<Id | null>(null);
-/** The message whose text is read beside the tree. */
+/** The message whose text is open next to the tree. */
 export const reading = signal<Id | null>(null);
 
-/** The messages that are chosen for something. */
+/** The selected messages. */
 export const marked = signal<ReadonlySet<Id>>(new Set());
-/** Whether a click chooses a message, and drawing over the tree all in a box. */
+/** Whether a click selects a message and dragging selects a box. */
 export const isMarking = signal(false);
-/** The message that what is moved is held over: none (null), or the one that the keyboard is at (undefined). */
+/** The message over which a moved part is held: `null` = none, `undefined` = the one at the keyboard cursor. */
 export const aimed = signal<Id | null | undefined>(undefined);
 
-/** Whether it is held over what takes it into the stash. */
+/** Whether the moved part is held over the stash. */
 export const isOverStash = signal(false);
-/** The two messages whose lines are compared beside the tree. */
+/** The two messages whose branches are compared next to the tree. */
 export const compared = signal<{ from: Id; to: Id } | null>(null);
 
-/** Whether side branches are folded away, and straight runs; the reader's choice stays. */
+/** Whether side branches and straight runs are folded. The choice is remembered. */
 export const sides = signal(recall("tree.sides") !== "open");
 export const runs = signal(recall("tree.runs") === "folded");
-/** Messages at which the side branches are the other way round. */
+/** Messages whose side branches are the exception to `sides`. */
 export const flipped = signal<ReadonlySet<Id>>(new Set());
-/** Messages whose run is drawn whole. */
+/** Messages whose run is drawn in full. */
 export const openRuns = signal<ReadonlySet<Id>>(new Set());
 
 export function putOutline(sid: Id, next: Outline) {
   batch(() => {
     if (known.peek()?.sid !== sid) forgetPlace();
     known.value = { sid, outline: next, error: null };
-    // What is no longer in the tree is not chosen either.
+    // Removes the selection of messages that are no longer in the tree.
     const there = [...marked.peek()].filter((id) => next.at.has(id));
     if (there.length < marked.peek().size) marked.value = new Set(there);
     const two = compared.peek();
@@ -52,12 +51,12 @@ export function putOutline(sid: Id, next: Outline) {
   });
 }
 
-/** What was read before stays on screen. */
+/** Stores a failure. An outline that was loaded before stays on screen. */
 export function outlineFailed(sid: Id, error: ApiError) {
   if (known.peek()?.sid !== sid || known.peek()?.outline == null) known.value = { sid, outline: null, error };
 }
 
-/** Another story has other messages. */
+/** Resets what refers to the messages of another session. */
 function forgetPlace() {
   cursor.value = reading.value = compared.value = null;
   marked.value = new Set();
@@ -72,7 +71,7 @@ export function putCursor(id: Id) {
   });
 }
 
-/** One thing at a time has the place beside the tree. */
+/** Only one panel fits next to the tree. */
 export function read(id: Id | null) {
   batch(() => {
     if (id !== null) compared.value = null;
@@ -119,7 +118,7 @@ export function foldRuns(folded: boolean) {
   remember("tree.runs", folded ? "folded" : null);
 }
 
-/** Turns the side branches of one message round. */
+/** Folds or unfolds the side branches of one message. */
 export function flip(id: Id) {
   const next = new Set(flipped.peek());
   if (!next.delete(id)) next.add(id);

@@ -1,4 +1,4 @@
-// What the page itself remembers: where it stands, how it looks, what it has to say. Nothing of a story.
+// The state of the page itself: route, appearance, notices. Nothing of a session.
 import { computed, signal } from "../../vendor/preact.js";
 import { recall, remember } from "../lib/storage.ts";
 import type { Key } from "../lib/i18n.ts";
@@ -8,7 +8,7 @@ import type { Me } from "../lib/wire.d.ts";
 import type { Signal } from "../../vendor/preact.js";
 export type { Dialog };
 
-/** `isTree`: the whole tree is on screen */
+/** `isTree`: the whole tree is on screen. */
 export type Route =
   | { page: "library" }
   | { page: "settings" }
@@ -26,21 +26,21 @@ export function routeOf(path: string): Route {
 
 export const route = signal(routeOf(location.pathname));
 
-/** Whether the whole tree of the story is on screen, over its chat. */
+/** Whether the whole tree of the session is on screen, over its chat. */
 export const inTree = computed(() => route.value.page === "story" && route.value.isTree);
 
 export function setRoute(path: string) {
   route.value = routeOf(path);
 }
 
-/** On a narrow screen one pane is shown at a time. */
+/** The visible pane on a narrow screen. */
 export const pane = signal<Pane>("chat");
 
 export function showPane(next: Pane) {
   pane.value = next;
 }
 
-/** Whether the world stands beside the story on a wide screen. */
+/** Whether the state is shown next to the chat on a wide screen. */
 export const worldBeside = signal(recall("world") !== "closed");
 
 export function showWorldBeside(open: boolean) {
@@ -56,7 +56,7 @@ export function setTheme(next: Theme) {
   remember("theme", next === "auto" ? null : next);
 }
 
-/** Whether what is said in messages has a colour of its own. */
+/** Whether speech in messages is coloured. */
 export const tintsSpeech = signal(recall("speech") !== "plain");
 
 export function setSpeech(tints: boolean) {
@@ -65,7 +65,7 @@ export function setSpeech(tints: boolean) {
   remember("speech", tints ? null : "plain");
 }
 
-/** Whether the reader makes worlds, and sees what they hide from those who play in them. */
+/** Whether hidden state is shown, for authors. */
 export const seesAll = signal(recall("sees") === "all");
 
 export function letSeeAll(all: boolean) {
@@ -74,8 +74,8 @@ export function letSeeAll(all: boolean) {
 }
 
 /**
- * Why the server does not let this device in: it is new here, or it was removed while the page was open. `code`: what
- * the address of the page brought along. null: it does.
+ * Set while the server does not accept this device: it is new here, or it was removed while the page was open. `code`:
+ * the pairing code from the page's address. `null` if it is accepted.
  */
 export const door = signal<{ isNew: boolean; code: string } | null>(null);
 let wasIn = false;
@@ -86,35 +86,30 @@ export function shutDoor(code: string) {
   door.value = wasIn ? { isNew: false, code: "" } : { isNew: true, code };
 }
 
-/** Whether the server rearranges trees. */
+/** Whether the server allows edits of the arrangement. */
 export const mayRearrange = signal(true);
 
-/** The server lets this device in. */
+/** Notes that the server accepts this device. */
 export function enter({ mayRearrange: may }: Me) {
   wasIn = true;
   mayRearrange.value = may !== false;
-  // What was said before the door was said of it.
+  // The notices of the pairing page are out of date.
   if (door.peek()) notices.value = [];
   door.value = null;
 }
 
-/**
- * When what is on screen was read, where no server answered and it is what the browser kept of it; null where it is
- * not.
- */
+/** If the server does not answer and the page shows the browser's copy: when the copy was made. Otherwise `null`. */
 export const keptAt: Signal<string | null> = signal(null);
 
 export function showKept(at: string | null) {
   keptAt.value = at;
 }
 
-/** The dialog on screen. */
 export const dialog: Signal<Dialog | null> = signal(null);
 
 /**
- * A word to the reader. `error` ones say what the server said. What was said while a dialog was open stands in it, and
- * is done with when it closes. `stays`: nothing takes its place before it was read. `go` leads to the message that it
- * is about.
+ * A notice to the user. An `error` shows what the server said. A notice made while a dialog is open appears inside it,
+ * and disappears with it. `stays`: not replaced by the next notice. `go`: leads to its message.
  */
 export interface Notice {
   id: number;
@@ -129,7 +124,7 @@ export interface Notice {
 
 export const notices = signal<Notice[]>([]);
 
-/** How many were opened: the browser tells of the closing of one later, when the next may be open already. */
+/** Number of dialogs opened so far. The browser reports a close late, when the next dialog may be open already. */
 export let opened = 0;
 
 export function openDialog(next: Dialog | null) {
@@ -138,7 +133,7 @@ export function openDialog(next: Dialog | null) {
   forgetSaid();
 }
 
-/** What was said in the dialog is done with: it closes, or what it was said of has changed. */
+/** Removes the notices of a dialog, when it closes or their subject has changed. */
 export function forgetSaid() {
   if (notices.peek().some((notice) => notice.inDialog))
     notices.value = notices.peek().filter((notice) => !notice.inDialog);
@@ -146,7 +141,10 @@ export function forgetSaid() {
 
 let counted = 0;
 
-/** What only passes gives way to the next word, for good; errors and what else matters stay until they were read. */
+/**
+ * Shows a notice. A passing notice replaces other passing ones. Errors and notices with `stays` remain until they are
+ * dismissed. At most three are shown.
+ */
 export function tell(notice: Omit<Notice, "id" | "hint" | "inDialog"> & { hint?: string }) {
   const id = ++counted;
   const stays = (one: Pick<Notice, "tone" | "stays">) => one.tone === "error" || one.stays;
@@ -158,24 +156,25 @@ export function dismiss(id: number) {
   notices.value = notices.value.filter((n) => n.id !== id);
 }
 
-/** The line that a screen reader speaks when it changes. */
+/** The text that a screen reader reads aloud when it changes. */
 export const spoken = signal("");
 
 export function speak(text: string) {
   spoken.value = text;
 }
 
-// Hints that show the point once
+// Hints that are shown once
 
 type Hint = "hint.goBack" | "hint.again" | "hint.timelines";
 
 export const hint = signal<Hint | null>(null);
-/** The message that the hint is about; null: about none in particular. */
+/** The message that the hint is about; `null` = no message in particular. */
 let about: string | null = null;
 
 /**
+ * Offers a hint.
  * @param node the message it is about
- * @returns whether the reader still needs it
+ * @returns whether the user has not seen it yet
  */
 export function offerHint(which: Hint, node: string | null = null): boolean {
   if (recall(which) === "seen") return false;
@@ -185,12 +184,12 @@ export function offerHint(which: Hint, node: string | null = null): boolean {
 }
 
 /**
- * Whether the hint is about what is read now.
+ * Whether the hint is about the current end of the branch.
  * @param last the last message on screen
  */
 export const hintFits = (last: string | undefined) => about === null || about === last;
 
-/** The moment of a hint has passed; it comes again with the next one. */
+/** Hides a hint whose moment has passed. It can be offered again. */
 export function passHint() {
   hint.value = null;
 }

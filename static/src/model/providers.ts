@@ -1,8 +1,8 @@
-// The model servers as this server last listed them.
+// The model servers, as last listed by the server.
 import { signal } from "../../vendor/preact.js";
 import type { Providers } from "../lib/wire.d.ts";
 
-/** null: not known yet. */
+/** `null` if not loaded yet. */
 export const providers = signal<Providers | null>(null);
 
 export function putProviders(next: Providers) {

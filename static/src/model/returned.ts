@@ -1,20 +1,20 @@
-// The words that undo has put into the field, which it may take out again.
+// Texts that undo put into the input field, so that redo may remove them again.
 
-/** Of each message that was taken back, the one that is in the field last. */
+/** The text of each message that was undone. The last one is in the field. */
 let words: string[] = [];
 
-/** Whether a draft is nothing of the reader's own: empty, or what undo has put there. */
+/** Whether a draft contains nothing of the user's own: it is empty, or undo put it there. */
 export const isReturned = (draft: string) => draft.trim() === "" || draft === words.at(-1);
 
 /**
- * Undo puts words into the field, in the place of those that came after them.
- * @param draft what stands there
+ * Notes that undo puts a text into the field.
+ * @param draft the current content of the field
  */
 export function putWords(text: string, draft: string) {
   words = draft.trim() === "" ? [text] : [...words, text];
 }
 
-/** Redo takes words out of the field; answers what stands there then. */
+/** Notes that redo removes a text. Returns the new content of the field. */
 export function takeWords(text: string) {
   words = words.at(-1) === text ? words.slice(0, -1) : [];
   return words.at(-1) ?? "";

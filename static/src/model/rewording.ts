@@ -1,37 +1,36 @@
-// The words of edits that were begun and not saved, by the message they are of. Each tab has its own, and knows those
-// of the others: they may be closed by now.
+// Unsaved edits of messages, by message. Each tab has its own, and also sees those of other tabs, which may be closed.
 import { keysOf, recall, remember } from "../lib/storage.ts";
 import { tab } from "../lib/tab.ts";
 import { session } from "./story.ts";
 import type { Id } from "../lib/wire.d.ts";
 
-/** Words of another tab, by the name under which they are kept. */
+/** An unsaved edit of another tab, with its storage key. */
 export interface Others {
   key: string;
   text: string;
 }
 
-/** Also where the browser keeps nothing. */
+/** The edits of this tab. They work without browser storage too. */
 const words: Map<Id, string> = new Map();
 
-/** Words of other tabs that were taken over, by message. */
+/** Keys of edits taken over from other tabs, by message. */
 const taken: Map<Id, Set<string>> = new Map();
 
-/** The story stands at the end: words of which the story is known can be looked after when it is opened. */
+/** The key ends with the session, so that the edits of a session can be found when it is opened. */
 const keyOf = (id: Id) => `edit.${id}.${tab}.${session.peek()?.id}`;
 
-/** What was typed last in the place of a message; null: nothing, or it was saved or given up. */
+/** Returns the unsaved edit of a message; `null` if there is none. */
 export const wordsOf = (id: Id) => words.get(id) ?? recall(keyOf(id));
 
-/** @param text null forgets it */
+/** @param text `null` removes it */
 export function keepWords(id: Id, text: string | null) {
   if (text !== null) return void (words.set(id, text), remember(keyOf(id), text));
   words.delete(id);
-  // Another story may be open by now.
+  // Another session may be open by now, so the key's end may differ.
   keysOf(`edit.${id}.${tab}`).forEach((key) => remember(key, null));
 }
 
-/** The messages of the open story of which any tab has begun a new text. */
+/** Returns the messages of the open session with an unsaved edit in any tab. */
 export const begunHere = (): Id[] => [
   ...new Set(
     keysOf("edit.")
@@ -40,21 +39,21 @@ export const begunHere = (): Id[] => [
   ),
 ];
 
-/** The message is gone for good, and with it what any tab had begun in its place. */
+/** Removes the edits of all tabs for a message that was purged. */
 export function forgetWords(id: Id) {
   keepWords(id, null);
   keysOf(`edit.${id}.`).forEach((key) => remember(key, null));
 }
 
-/** What other tabs have typed in the place of a message. */
+/** Returns the edits of other tabs for a message. */
 export const wordsElsewhere = (id: Id): Others[] =>
   keysOf(`edit.${id}.`)
     .filter((key) => !key.startsWith(`edit.${id}.${tab}`))
     .map((key) => ({ key, text: recall(key) ?? "" }));
 
 /**
- * The words of another tab go on in this one. They stay what they are until they are saved here.
- * @returns as they are by now
+ * Continues an edit of another tab in this one. The original is kept until the edit is saved here.
+ * @returns the current text
  */
 export function takeOver(id: Id, { key, text }: Others): string {
   taken.set(id, new Set([...(taken.get(id) ?? []), key]));
@@ -63,7 +62,7 @@ export function takeOver(id: Id, { key, text }: Others): string {
 
 export const forgetOthers = ({ key }: Others) => remember(key, null);
 
-/** What was typed in the place of a message is a message. */
+/** Removes an edit that was saved, and the edits that it was taken over from. */
 export function wordsSaved(id: Id) {
   keepWords(id, null);
   taken.get(id)?.forEach((key) => remember(key, null));

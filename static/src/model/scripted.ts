@@ -1,14 +1,14 @@
-// How scripts show the texts of the open story: who makes it, and what has been made. The texts themselves never
+// Texts of the open session as regex scripts display them: who makes them, and the results. The stored texts never
 // change.
 import { signal } from "../../vendor/preact.js";
 import type { Place } from "../lib/scripts.ts";
 import type { ChatNode } from "../lib/wire.d.ts";
 import type { Signal } from "../../vendor/preact.js";
 
-/** of a message */
+/** The part of a message. */
 export type Part = "text" | "thoughts";
 
-/** A text as it is to be shown. `slot`: where; `key`: all that it depends on. */
+/** A text to be displayed. `slot`: its place; `key`: everything the result depends on. */
 export interface Wish {
   slot: string;
   key: string;
@@ -16,7 +16,7 @@ export interface Wish {
   place: Place;
 }
 
-/** A script that had no part in a text. */
+/** A script that was left out for a text. */
 export interface Left {
   name: string;
   scope: "global" | "preset" | "card";
@@ -28,17 +28,17 @@ export interface Shown {
   left: Left[];
 }
 
-/** Who has scripts make texts. `wish`: null where no script runs on a text. */
+/** What runs the scripts. `wish`: `null` if no script applies to the text. */
 export interface Scripting {
   wish: (node: ChatNode, part: Part, text: string) => Wish | null;
   ask: (wish: Wish) => void;
 }
 
-/** Null: no script changes what is shown here. */
+/** `null` if no script changes the display here. */
 export const scripting = signal<Scripting | null>(null);
-/** Grows when the reader's own scripts are others. */
+/** Grows when the user's own scripts change. */
 export const age = signal(0);
-/** The scripts that took too long in this story, by what they say. */
+/** Scripts that took too long in this session, by their content. */
 export const slow = signal<ReadonlySet<string>>(new Set());
 
 export function putScripting(next: Scripting | null) {
@@ -51,13 +51,13 @@ export function putSlow(all: ReadonlySet<string>) {
   slow.value = all;
 }
 
-/** What has been made, by all that it depends on, the newest last. */
+/** Results by key, the newest last. */
 const results: Map<string, Shown> = new Map();
-/** So many letters of them are kept. */
+/** Maximum number of characters in `results`. */
 const MOST = 8_000_000;
 let kept = 0;
 
-/** What a place shows until what is wanted has been made. */
+/** The result that a place shows until the next one is ready. */
 const places: Map<string, Signal<(Shown & { key: string }) | null>> = new Map();
 
 function placeOf(slot: string) {
@@ -66,11 +66,11 @@ function placeOf(slot: string) {
   return place;
 }
 
-/** @returns null: it has not been made, and nothing before it */
+/** Returns the result, or the place's previous one; `null` if there is neither. */
 export function shownFor({ slot, key }: Wish): Shown | null {
   const before = placeOf(slot).value;
   const made = results.get(key);
-  // What was left out of a text that grew is told of at its end too.
+  // Scripts that were left out while a text grew are still reported at its end.
   return made
     ? { text: made.text, left: before && before.left.length > made.left.length ? before.left : made.left }
     : before;
@@ -98,8 +98,8 @@ export function putShown({ slot, key }: Wish, { text, left }: Shown) {
 }
 
 /**
- * Other scripts, or another story: what was left out is another question.
- * @param isElsewhere nothing of it is shown any more
+ * Forgets all results, because the scripts or the session changed.
+ * @param isElsewhere whether the session changed, so that nothing stays on screen
  */
 export function forgetShown(isElsewhere: boolean) {
   results.clear();

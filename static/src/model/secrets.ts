@@ -1,4 +1,4 @@
-// What a reader may see of texts that rules, tools and prompts have written: what the world hides may stand in them.
+// What the user may see of texts of rules, tools and prompts. They may contain hidden values of the state.
 import { computed } from "../../vendor/preact.js";
 import { isAbout, secretsOf, tells, without } from "../lib/secrets.ts";
 import { everyDelta } from "./deltas.ts";
@@ -10,23 +10,26 @@ import type { Secrets } from "../lib/secrets.ts";
 const NONE: Secrets = { own: new Map(), said: new Map(), texts: [] };
 
 const at = computed(() => (known.value && !seesAll.value ? known.value.at : null));
-/** What is hidden now. */
+/** The values that are hidden now. */
 const hidden = computed(() => (at.value ? secretsOf(at.value, []) : NONE));
-/** With what it was before, as far as the page knows. */
+/** The same with earlier values, as far as the page knows them. */
 const secrets = computed(() => (at.value ? secretsOf(at.value, everyDelta()) : NONE));
 
-/** Whether a text may be shown to this reader. */
+/** Whether the user may see a text. */
 export const maySee = (text: string) => !tells(secrets.value, text) && !isAbout(hidden.value, text);
 
-/** What of a value that a plugin heard or said may be shown to this reader. */
+/** Returns the part of a plugin's input or output that the user may see. */
 export const seenIn = (plugin: string, value: Json) => without(secrets.value, plugin, value);
 
-/** What went wrong, but for what did at a hidden place; that a rule failed is told in any case. */
+/**
+ * Removes problems at hidden paths. If a message reveals a hidden value, only the text is removed, so the failure stays
+ * visible.
+ */
 export const seenProblems = <P extends Pick<Problem, "message">>(problems: P[]): P[] =>
   problems
     .filter(({ message }) => !isAbout(hidden.value, message))
     .map((one) => (tells(hidden.value, one.message) ? { ...one, args: {}, message: "" } : one));
 
-/** Lines under a message: what a plugin says is for players, what was bent of a hidden value is not. */
+/** Removes notes about hidden values that were clamped or skipped. What a plugin itself tells players stays. */
 export const seenNotes = <N extends { text: string }>(notes: N[]): N[] =>
   notes.filter(({ text }) => !isAbout(hidden.value, text));

@@ -1,4 +1,4 @@
-// How the characters of the first page are looked through.
+// Search, filters and order of the characters on the first page.
 import { signal } from "../../vendor/preact.js";
 import { recall, remember } from "../lib/storage.ts";
 

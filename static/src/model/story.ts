@@ -1,4 +1,4 @@
-// The open session: its nodes, the line on screen, HEAD. Operations and events change it, through the functions here.
+// The open session: its nodes, the branch on screen, HEAD. Actions and events change it only through these functions.
 import { batch, signal } from "../../vendor/preact.js";
 import { addPiece, endAllStreams, endStream, streamOf } from "./stream.ts";
 import { forget, stepped } from "./trail.ts";
@@ -21,52 +21,52 @@ import type { ApiError } from "../net/api.ts";
 
 export const session = signal<Session | null>(null);
 export const loading = signal<Loading>({ state: "idle" });
-/** What lies in the trash of a story that could not be opened; null: nothing that is known of. */
+/** The entry in the trash of a session that could not be opened; `null` if there is none. */
 export const trashed = signal<TrashItem | null>(null);
 export const online = signal(true);
 
-/** Node ids of the loaded part of the line, oldest first. */
+/** Node ids of the loaded part of the branch, oldest first. */
 export const line = signal<Id[]>([]);
-/** Ids of the changes by hand between the messages of the line, oldest first. */
+/** Ids of the change nodes between these messages, oldest first. */
 export const byHand = signal<Id[]>([]);
-/** Cursor to the page before the line; null at the beginning of the story. */
+/** The cursor to the next older page; `null` at the start of the session. */
 export const older = signal<string | null>(null);
 export const loadingOlder = signal(false);
 
 export const head = signal<Id | null>(null);
-/** The leaf that is looked at without standing there. */
+/** The leaf of a branch that is viewed without moving HEAD. */
 export const peek = signal<Id | null>(null);
-/** The node whose world is shown. */
+/** Returns the node whose state is shown. */
 export const here = () => peek.value ?? head.value;
-/** A generation shown at the end of the line although HEAD is not there: it is being written, or it failed. */
+/** A generation at the end of the branch that HEAD is not at: it is being written, or it failed. */
 export const watched = signal<Id | null>(null);
-/** Replies that were finished elsewhere and that the reader has not seen, the newest last. */
+/** Replies that finished elsewhere and that the user has not seen, the newest last. */
 export const unread = signal<Id[]>([]);
-/** The node to bring into view and mark, after a jump. */
+/** The node to scroll to and highlight after a jump. */
 export const target = signal<Id | null>(null);
-/** How often somebody was led to the end of the line. */
+/** Grows when the end of the branch should be scrolled into view. */
 export const ends = signal(0);
 /** The message that is being edited in place. */
 export const editing = signal<Id | null>(null);
-/** The message that takes the keyboard focus when it is on screen. */
+/** The message that takes the keyboard focus once it is on screen. */
 export const focusNext = signal<Id | null>(null);
 export const quickReplies = signal<QuickReply[]>([]);
-/** What went wrong while the end of the line was read: a rule that failed to make suggestions. */
+/** Problems while the end of the branch was read: a plugin that failed to suggest quick replies. */
 export const problems = signal<Problem[]>([]);
-/** What can be written after a "/", and the language its help was asked for in; null: not asked for yet. */
+/** The slash commands and the language of their help; `null` if not loaded yet. */
 export const slashCommands = signal<{ language: string; list: SlashCommand[] } | null>(null);
 export const draft = signal("");
 export const sending = signal(false);
-/** Whether another reply is being asked for. */
+/** Whether another reply is being requested. */
 export const asking = signal(false);
-/** Grows when the field should take the keyboard focus. */
+/** Grows when the input field should take the keyboard focus. */
 export const fieldWanted = signal(0);
 
-/** Grows when text was thrown away for good: whoever shows texts that are not in the line reads them anew. */
+/** Grows when texts were purged. Views of texts outside the branch load them again. */
 export const purges = signal(0);
 export const textsGone = () => (purges.value += 1);
 
-/** The last operation the page knows of: where a new socket starts. */
+/** The newest known operation. A new socket starts there. */
 export let op = 0;
 
 const nodes: Map<Id, Signal<ChatNode>> = new Map();
@@ -75,10 +75,10 @@ const families: Map<string, Signal<Id[]>> = new Map();
 
 export const nodeOf = (id: Id | null) => (id === null ? undefined : nodes.get(id))?.value ?? null;
 
-/** Reading it does not subscribe. */
+/** Returns a node without subscribing to it. */
 export const peekNode = (id: Id | null) => (id === null ? undefined : nodes.get(id))?.peek() ?? null;
 
-/** Whether some message of the line is shown otherwise than it was written. */
+/** Whether some message of the branch has a displayed text that differs from its content. */
 export const showsOtherwise = () => line.peek().some((id) => typeof peekNode(id)?.display === "string");
 
 export function familyOf(node: ChatNode): Signal<Id[]> {
@@ -91,8 +91,8 @@ export function familyOf(node: ChatNode): Signal<Id[]> {
 // Opening
 
 /**
- * Empties everything.
- * @param opening whether a story is about to be read
+ * Clears everything.
+ * @param opening whether a session is about to be loaded
  */
 export function beginStory(opening: boolean) {
   batch(() => {
@@ -121,7 +121,7 @@ export function storyReady() {
   loading.value = { state: "ready" };
 }
 
-/** @param item what lies in the trash of it */
+/** @param item its entry in the trash */
 export function storyFailed(error: ApiError, item: TrashItem | null) {
   trashed.value = item;
   loading.value = { state: "failed", error };
@@ -131,14 +131,14 @@ export function setOnline(is: boolean) {
   online.value = is;
 }
 
-// The reader's place
+// The user's position
 
-/** @param nid brought into view and marked */
+/** @param nid the node to scroll to and highlight */
 export function pointAt(nid: Id | null) {
   target.value = nid;
 }
 
-/** Brings the end of the line into view, wherever one has scrolled to. */
+/** Scrolls the end of the branch into view. */
 export function showEnd() {
   ends.value += 1;
 }
@@ -175,7 +175,7 @@ export function focusField() {
 
 export function putNode(node: ChatNode) {
   const known = nodes.get(node.id);
-  // An answer to a request may arrive after the events that followed it: what is complete stays complete.
+  // The answer to a request may arrive after newer events. A complete node stays complete.
   if (known && known.peek().status !== "generating" && node.status === "generating") return;
   if (known) known.value = { ...known.peek(), ...node };
   else nodes.set(node.id, signal(node));
@@ -187,21 +187,21 @@ export function putNode(node: ChatNode) {
   if (all.join() !== family.peek().join()) family.value = all;
 }
 
-/** What is in no line any longer and was thrown away for good is not kept here either. */
+/** Removes purged nodes that are in no branch on screen. */
 export const forgetNodes = (ids: Id[]) =>
   ids.filter((id) => !line.peek().includes(id)).forEach((id) => nodes.delete(id));
 
-/** A reply waits to be seen, or has been. */
+/** Notes whether a reply still waits to be seen. */
 export function putUnread(id: Id, isNew: boolean) {
   const others = unread.peek().filter((other) => other !== id);
   if (isNew || others.length < unread.peek().length) unread.value = isNew ? [...others, id] : others;
 }
 
-// The line
+// The branch
 
 /**
- * Takes over what the server says the line is. The part above that is already loaded stays.
- * @returns false: the page is older than what is known here, ask again
+ * Applies a page of the branch from the server. Older messages that are already loaded stay.
+ * @returns `false` if the page is older than the known state; it must be requested again
  */
 export function applyProjection(page: Projection): boolean {
   if (page.op < op) return false;
@@ -224,8 +224,8 @@ export function applyProjection(page: Projection): boolean {
 }
 
 /**
- * Takes over how messages that are here are shown now.
- * @returns false: the page is older than what is known here, ask again
+ * Updates how loaded messages are displayed.
+ * @returns `false` if the page is older than the known state; it must be requested again
  */
 export function putAgain(page: Projection): boolean {
   if (page.op < op) return false;
@@ -244,13 +244,13 @@ export function prependPage(page: Projection) {
   });
 }
 
-/** Messages, and changes by hand. */
+/** Separates messages and change nodes. */
 function parted(items: ChatNode[]): [Id[], Id[]] {
   const ids = (change: boolean) => items.filter(({ kind }) => (kind === "change") === change).map(({ id }) => id);
   return [ids(false), ids(true)];
 }
 
-/** The message that a change by hand follows. */
+/** Returns the message that a change node follows. */
 export function ownerOf(id: Id): Id | null {
   let node = peekNode(id);
   while (node?.kind === "change") {
@@ -265,7 +265,7 @@ export function setLoadingOlder(is: boolean) {
   loadingOlder.value = is;
 }
 
-/** Looks at the line of another node. HEAD stays where it is. */
+/** Shows another branch without moving HEAD. */
 export function enterPeek(leaf: Id, page: Projection) {
   batch(() => {
     peek.value = leaf;
@@ -288,7 +288,7 @@ function setLine(next: Id[]) {
   if (next.length !== now.length || next.some((id, i) => id !== now[i])) line.value = next;
 }
 
-/** What was watched has become part of the line, or the line has gone elsewhere. */
+/** Stops watching a generation that became part of the branch or no longer belongs to its end. */
 function dropWatched() {
   const id = watched.peek();
   const node = peekNode(id);
@@ -296,17 +296,14 @@ function dropWatched() {
   if (id && (settled || line.peek().includes(id) || !follows(node))) watched.value = null;
 }
 
-/** Whether a generation would continue or replace the end of the line. */
+/** Whether a generation would continue or replace the end of the branch. */
 function follows(node: ChatNode | null) {
   if (!node) return false;
   const tail = peekNode(line.peek().at(-1) ?? null);
   return node.parentId === head.peek() || node.parentId === tail?.id || node.parentId === tail?.parentId;
 }
 
-/**
- * A reply to the end of the line is shown while it is written, whoever asked for it; it may be known before its place
- * is.
- */
+/** Watches a reply to the end of the branch, whoever requested it. It may be known before its place is. */
 function watchReply() {
   if (watched.peek() !== null || peek.peek() !== null) return;
   const end = line.peek().at(-1);
@@ -314,16 +311,13 @@ function watchReply() {
   if (reply) watch(reply.id);
 }
 
-/**
- * Where the next message goes: below what is read at the end, be it a reply that broke off, as what arrived of it is
- * kept.
- */
+/** Returns the parent of the next message: HEAD, or a reply on screen that broke off, as its text is kept. */
 export function goesOnFrom() {
   const node = peekNode(watched.peek());
   return node?.status === "error" && node.content ? node.id : head.peek();
 }
 
-/** The reader has turned away from the reply at the end of the line. */
+/** Stops watching a reply, because the user left it. */
 export function unwatch() {
   watched.value = null;
 }
@@ -333,8 +327,8 @@ export function watch(id: Id) {
 }
 
 /**
- * The caller's own message is in: it ends the line, and its first reply is watched.
- * @param started without a node after a reroll
+ * Applies the answer to the user's own request: the new message ends the branch, and its first reply is watched.
+ * @param started has no node after a reroll
  */
 export function applyStarted({ node, generations = [], op: at = 0 }: Started) {
   op = Math.max(op, at);
@@ -344,7 +338,7 @@ export function applyStarted({ node, generations = [], op: at = 0 }: Started) {
     if (node && !line.peek().includes(node.id)) {
       const at = line.peek().findIndex((id) => id === node.id || peekNode(id)?.parentId === node.parentId);
       const above = at < 0 ? line.peek() : line.peek().slice(0, at);
-      // Whoever goes on below a reply that broke off takes it into the line.
+      // A message below a reply that broke off brings that reply into the branch.
       const brokenOff = node.parentId === watched.peek() && node.parentId !== null ? [node.parentId] : [];
       setLine([...above, ...brokenOff, node.id]);
       head.value = node.id;
@@ -357,7 +351,7 @@ export function applyStarted({ node, generations = [], op: at = 0 }: Started) {
 
 // Events
 
-/** What the page should do after an event: fetch the line anew, ask for missing text, say something. */
+/** What the page should do after an event: reload the branch, request missing text, or announce a finished reply. */
 interface Wish {
   refresh?: true;
   resume?: { id: Id; offset: number; reasoningOffset: number };
@@ -394,15 +388,13 @@ export function applyFrame(frame: Frame): Wish {
   }
 }
 
-/**
- * Whether somebody did something that undo takes back; moving, the end of a reply and looking are nothing of that.
- */
+/** Whether an event is a step that undo can take back. Moving HEAD, finishing a reply and viewing are not. */
 function isStep(frame: Frame) {
   if (frame.type === "node.state.updated") return (frame.nodes ?? [frame]).some(isNews);
   return frame.type === "node.created" || frame.type === "tree.changed" || frame.type === "session.updated";
 }
 
-/** Whether a node stands otherwise than the page knows; that it was seen is no news. */
+/** Whether a node differs from what the page knows. Having been seen does not count. */
 function isNews({ id, isEnabled, effects, rating }: NodeState) {
   const node = peekNode(id ?? null);
   return (
@@ -420,7 +412,7 @@ function created(node: ChatNode): Wish {
   return {};
 }
 
-/** Whether HEAD is, or by one step comes, where the line ends. */
+/** Whether HEAD is at the end of the branch, or gets there with one more message. */
 function arrived(leafId: Id) {
   if (peek.peek() !== null || leafId === head.peek()) return true;
   const node = peekNode(leafId);
@@ -470,6 +462,6 @@ export function putState({ id, isEnabled, effects, rating, isUnread }: NodeState
   });
 }
 
-/** Nodes that are being written, as far as the page knows. */
+/** Returns the nodes that are being generated, as far as the page knows. */
 export const generating = (): ChatNode[] =>
   [...nodes.values()].map((n) => n.peek()).filter((n) => n.status === "generating");

@@ -1,4 +1,4 @@
-// Texts that are being written. Pieces are appended at once; the screen hears of them some thirty times a second.
+// Texts that are being generated. Pieces are appended at once, but drawn only about thirty times a second.
 import { signal } from "../../vendor/preact.js";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
 import type { Signal } from "../../vendor/preact.js";
@@ -6,7 +6,7 @@ import type { Signal } from "../../vendor/preact.js";
 interface Stream {
   text: string;
   reasoning: string;
-  /** grows with every picture that has news */
+  /** Grows with each drawing that has news. */
   shown: Signal<number>;
 }
 
@@ -14,13 +14,13 @@ const streams: Map<Id, Stream> = new Map();
 const fresh: Set<Stream> = new Set();
 let scheduled = false;
 /**
- * Milliseconds from one picture of what is written to the next: nobody reads faster, and what is free in between
- * scrolls and answers.
+ * Minimum milliseconds between two drawings of generated text. Nobody reads faster, and the time between them is free
+ * for scrolling and input.
  */
 const APART = 30;
 let shownAt = -APART;
 
-/** The text of a generating node, as far as it has come. */
+/** Returns the text of a generating node so far. */
 export function streamOf(node: ChatNode): Stream {
   let stream = streams.get(node.id);
   if (!stream) {
@@ -31,9 +31,9 @@ export function streamOf(node: ChatNode): Stream {
 }
 
 /**
- * Adds a piece that begins at `offset`. Repeats are dropped.
+ * Adds a piece that begins at `offset`. Text that is already there is ignored.
  * @param offset in UTF-16 code units
- * @returns false: something before this piece is missing
+ * @returns `false` if text before this piece is missing
  */
 export function addPiece(stream: Stream, part: "text" | "reasoning", piece: string, offset: number): boolean {
   const have = stream[part].length;
@@ -48,7 +48,7 @@ export function addPiece(stream: Stream, part: "text" | "reasoning", piece: stri
 
 function schedule() {
   scheduled = true;
-  // A hidden page gets no frames, but its title and badges should not wait for one.
+  // A hidden page gets no animation frames, but its title and badges should not wait for one.
   if (document.hidden) setTimeout(flush, 250);
   else setTimeout(withNextFrame, shownAt + APART - performance.now());
 }

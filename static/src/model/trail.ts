@@ -1,19 +1,16 @@
-// What a reader can take back although it is no step in the log: where they went since their last step. The tab
-// remembers it of each story.
+// Moves of HEAD since the user's last step. Undo takes them back although they are not steps of the operation log. The
+// tab remembers them for each session.
 import { recall, remember } from "../lib/storage.ts";
 import type { Id } from "../lib/wire.d.ts";
 
-/** HEAD was somewhere and went somewhere else, by this operation. */
+/** A move of HEAD, with its operation. */
 export interface Move {
   from: Id;
   to: Id;
   op: number;
 }
 
-/**
- * Moves that can be taken back, and those that were; the next one stands last. `begun`: asked for, and not answered
- * yet.
- */
+/** Moves that can be undone and redone, the next one last. `begun`: a move without an answer yet. */
 interface Moves {
   undo: Move[];
   redo: Move[];
@@ -22,10 +19,10 @@ interface Moves {
 
 let moves: Moves = { undo: [], redo: [] };
 
-/** The newest step that the page has heard of. */
+/** The newest known step. */
 let newest = 0;
 
-/** Whose moves they are. */
+/** The session of the moves. */
 let story = "";
 
 function put(next: Moves) {
@@ -34,7 +31,7 @@ function put(next: Moves) {
   if (story) remember(`trail.${story}`, isEmpty ? null : JSON.stringify(next), "sessionStorage");
 }
 
-/** The page turns away from the story, which has a log of its own; what the tab remembers of it stays. */
+/** Clears the moves when the page leaves the session. The tab's stored copy stays. */
 export function forget() {
   story = "";
   newest = 0;
@@ -42,39 +39,39 @@ export function forget() {
 }
 
 /**
- * Takes up what the tab remembers of a story.
- * @param head where it stands
- * @returns since which operation the log has to be looked at for steps; null: nothing is remembered
+ * Restores the moves of a session.
+ * @param head its HEAD
+ * @returns the operation from which the log must be checked for steps; `null` if there are no moves
  */
 export function takeUp(sid: Id, head: Id | null): number | null {
   story = sid;
   moves = JSON.parse(recall(`trail.${sid}`, "sessionStorage") ?? "null") ?? moves;
-  // The tab was gone before the answer: where HEAD stands now is where that move led to.
+  // The page was closed before the answer. HEAD is now where that move led.
   if (moves.begun && head) went({ ...moves.begun, to: head });
   const ops = [...moves.undo, ...moves.redo].map(({ op }) => op);
   return ops.length > 0 ? Math.min(...ops) : null;
 }
 
 /**
- * The reader asks to move HEAD.
- * @param op the newest operation that the page knows of
+ * Notes that the user asks to move HEAD.
+ * @param op the newest known operation
  */
 export const setOut = (from: Id, op: number) => put({ ...moves, begun: { from, op } });
 
-/** The reader moved HEAD. A step may have been heard of before the answer to the move. */
+/** Notes that the user moved HEAD. A newer step may be known before the answer to the move. */
 export function went(move: Move) {
   const { undo, redo } = moves;
   put(move.from === move.to || move.op < newest ? { undo, redo } : { undo: [...undo, move], redo: [] });
 }
 
-/** Somebody did a step: from then on the moves before it are history like the rest. */
+/** Notes a step. The moves before it can no longer be undone. */
 export function stepped(op: number) {
   newest = Math.max(newest, op);
   const since = (some: Move[]) => some.filter((move) => move.op > op);
   put({ ...moves, undo: since(moves.undo), redo: since(moves.redo) });
 }
 
-/** The move that is next to be taken back or made again, where HEAD still stands at its end. */
+/** Returns the next move to undo or redo, if HEAD is still at its end. */
 export function nextMove(which: "undo" | "redo", head: Id | null) {
   const move = moves[which].at(-1);
   if (move && (which === "undo" ? move.to : move.from) === head) return move;
@@ -82,7 +79,7 @@ export function nextMove(which: "undo" | "redo", head: Id | null) {
   return null;
 }
 
-/** The next move was taken back, or made again, by an operation. */
+/** Notes that an operation undid or redid the next move. */
 export function retraced(which: "undo" | "redo", op: number) {
   const move = moves[which].at(-1);
   if (!move) return;

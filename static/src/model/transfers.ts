@@ -1,11 +1,9 @@
-// What comes in from files: stories, characters, and what other programs keep.
+// Imports: stories, characters, and data of other programs.
 import { signal } from "../../vendor/preact.js";
 import type { Data } from "../lib/folder.ts";
 import type { Arrived, Id } from "../lib/wire.d.ts";
 
-/**
- * How far a phase is, in bytes; `from`: how much was done at the moment `since`, in milliseconds of the page's clock.
- */
+/** The progress of a phase in bytes. `from`: bytes done at the time `since`, in milliseconds of the page's clock. */
 export interface Way {
   done: number;
   total: number;
@@ -14,10 +12,9 @@ export interface Way {
 }
 
 /**
- * `fault`: why it failed, in words; `end`: what stops it; `arrived`: what came of what another program keeps, or would
- * come if it was only looked at; `jobId`: the work on the server that it waits for; `look`: what was brought, and how,
- * so that a look can be followed by the real thing; `isUnasked`: of one from before the page was loaded anew, nobody
- * knows yet whether it is not over long since.
+ * An import. `fault`: why it failed; `end`: cancels it; `arrived`: the result, or the expected result of a dry run.
+ * `jobId`: its job on the server; `look`: the input of a dry run, so that the real import can follow. `isUnasked`: it
+ * was started before a reload, and its state is not known yet.
  */
 export interface Incoming {
   n: number;
@@ -34,8 +31,8 @@ export interface Incoming {
 }
 
 /**
- * What another program keeps, as it was given: one file, or the data of a folder, of one person or of several. `to`:
- * where a file goes that the server does not look at without keeping it.
+ * Data of another program: one file, or a folder with the data of one or more users. `to`: the importer of a file that
+ * the server cannot check without keeping it.
  */
 export interface Parcel {
   name: string;
@@ -45,8 +42,8 @@ export interface Parcel {
 }
 
 /**
- * How parcels come in. `hours`: how far ahead of UTC the clock was that wrote dates without a zone; `home`: whose
- * data.
+ * How to import parcels. `hours`: offset from UTC in hours, for dates without a time zone; `home`: whose data in a
+ * folder.
  */
 export interface How {
   isDry: boolean;
@@ -54,12 +51,12 @@ export interface How {
   home: string;
 }
 
-/** Those on their way, those that failed, and those with a report, in the order in which they were brought. */
+/** Imports that are running, failed, or have a report, in the order of their start. */
 export const incoming = signal<Incoming[]>([]);
 
 let counted = 0;
 
-/** A new one, which changes as it goes on. */
+/** Adds an import. `put` changes it later. */
 export function addIncoming(first: Omit<Incoming, "n">): { n: number; put: (changes: Partial<Incoming>) => void } {
   const n = ++counted;
   incoming.value = [...incoming.peek(), { n, ...first }];
@@ -73,7 +70,7 @@ export function dropIncoming(n: number) {
   incoming.value = incoming.peek().filter((one) => one.n !== n);
 }
 
-/** What waits for the answer how it is to come in. */
+/** Parcels that wait until the user chooses how to import them. */
 export const asked = signal<Parcel[]>([]);
 
 export function askAbout(parcels: Parcel[]) {

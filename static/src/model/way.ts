@@ -1,8 +1,8 @@
-// How the way to the message one stands at is shown: as turns above the line, and versions side by side.
+// The display of the path to the current message: the turn bar above the branch, and swipes side by side.
 import { signal } from "../../vendor/preact.js";
 import { recall, remember } from "../lib/storage.ts";
 
-/** Whether the turns stand above the line. */
+/** Whether the turn bar is shown. */
 export const waySeen = signal(recall("way") !== "closed");
 
 export function showWay(is: boolean) {
@@ -10,7 +10,7 @@ export function showWay(is: boolean) {
   remember("way", is ? null : "closed");
 }
 
-/** The messages that are versions of one another and stand side by side, by what they follow and who speaks. */
+/** The swipes that are shown side by side, as their common parent and role. */
 export const fanned = signal<string | null>(null);
 
 export function fanOut(family: string | null) {

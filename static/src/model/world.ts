@@ -1,4 +1,4 @@
-// The world at the place on screen, and what the turn that led there changed.
+// The state at the node on screen, and what the turn that led there changed.
 import { computed, signal } from "../../vendor/preact.js";
 import { locale, t } from "../lib/i18n.ts";
 import {
@@ -19,7 +19,7 @@ import type { Row } from "../lib/schema.ts";
 import type { Delta, Id, Json, Operation, WorldAt } from "../lib/wire.d.ts";
 import type { ApiError } from "../net/api.ts";
 
-/** `turn`: the nodes of the turn that led here; `age`: of the knowledge, see `model/deltas.ts`. */
+/** `turn`: the nodes of the last turn; `age`: see `model/deltas.ts`. */
 interface Known {
   nid: Id;
   at: WorldAt;
@@ -40,20 +40,20 @@ export function worldFailed(error: ApiError) {
 }
 
 export const groups = computed(() => (known.value ? groupsOf(known.value.at, locale.value, seesAll.value) : []));
-/** Every row that is drawn, by its path. */
+/** Every drawn row by its path. */
 export const rows = computed(() => rowsByPath(groups.value));
 
 const deltas = computed(() => (known.value?.turn ?? []).map(deltaOf).filter((delta) => delta !== null) as Delta[]);
 export const turn = computed(() => changesOf(deltas.value.map(seenDelta)));
 export const rolls = computed(() => deltas.value.flatMap((delta) => delta.rolls ?? []));
 
-/** Whether the dice of this turn cost dearly: the moment to learn that one can go back. */
+/** Whether this turn had rolls and a serious loss. Then the user learns that one can go back. */
 export const lostDearly = () =>
   rolls.peek().length > 0 && [...turn.peek().values()].some((change) => isGrave(rows.peek().get(change.path), change));
 
-// What places and values are called
+// Names of paths and values
 
-/** The name a reader knows a path by; null where the schema hides it. */
+/** Returns the label of a path; `null` if the schema hides it or does not know it. */
 export function labelOf(path: string) {
   if (isWithheld(path)) return null;
   const parts = steps(path);
@@ -65,13 +65,13 @@ export function labelOf(path: string) {
   return null;
 }
 
-/** Whether a path is of the values of a card made for MVU, which no schema tells of. */
+/** Whether a path belongs to an MVU card's values without a schema. */
 const isOfCard = (path: string) =>
   steps(path)[0] === MVU && !known.value?.at.schemas?.some(({ root }) => root.replace(/^\//, "") === MVU);
 
 /**
- * "Rin · Mood": such a card's values are known by all that is around them; the place inside a described one is no
- * name; null: it is for nobody.
+ * Returns the label of such a value with its parents: "Rin · Mood". The index inside a described value is left out.
+ * `null` if the value is internal.
  */
 function cardLabel(path: string) {
   const inner = steps(path).slice(1);
@@ -81,20 +81,20 @@ function cardLabel(path: string) {
   return names.map(humanise).join(" · ") || t("world.card");
 }
 
-// What a reader may see. A world that is not known yet may hide anything.
+// What the user may see. A state that is not loaded yet may hide anything.
 
-/** Whether the world on screen hides a place, whoever looks. */
+/** Whether the state on screen hides a path, whoever looks. */
 const isHidden = (path: string) => known.value !== null && isConcealed(known.value.at, path);
 
-/** Whether a place is shown to this reader alone, and not to those who play. */
+/** Whether a path is only shown because hidden state is visible. */
 export const isSecret = (path: string) => seesAll.value && isHidden(path);
 
-/** Whether a place is kept from this reader. */
+/** Whether a path is hidden from the user. */
 export const isWithheld = (path: string) => !seesAll.value && isHidden(path);
 
 const isSame = (one: Json | undefined, two: Json | undefined) => JSON.stringify(one) === JSON.stringify(two);
 
-/** A change without what is not to be shown of its values; null where nothing of it is. */
+/** Returns a change without the hidden parts of its values; `null` if nothing visible changed. */
 export function seenOf<C extends { path: string; before?: Json | undefined; after?: Json | undefined }>(
   change: C,
 ): C | null {
@@ -106,7 +106,7 @@ export function seenOf<C extends { path: string; before?: Json | undefined; afte
   return { ...change, ...("before" in change && { before }), ...("after" in change && { after }) };
 }
 
-/** An operation without what is not to be shown of its value; null where it is about what is not. */
+/** Returns an operation without the hidden parts of its value; `null` if its path is hidden. */
 export function seenOperation<O extends Operation>(operation: O): O | null {
   const { in: section = "vars", path, key, from, value } = operation;
   if (section !== "vars" || seesAll.value) return operation;
@@ -119,7 +119,7 @@ export function seenOperation<O extends Operation>(operation: O): O | null {
 
 export const isThere = <T>(it: T | null): it is T => it !== null;
 
-/** What a reader may see of what was done. */
+/** Returns the part of a delta that the user may see. */
 export function seenDelta<D extends Delta>(delta: D): D {
   if (seesAll.value) return delta;
   const { changes, operations } = delta;
@@ -130,11 +130,11 @@ export function seenDelta<D extends Delta>(delta: D): D {
   };
 }
 
-/** The name of a path, also of one that the world on screen has not or hides. */
+/** Returns the name of a path, even if the state on screen lacks or hides it. */
 export const placeName = (path: string) =>
   labelOf(path) ?? (isOfCard(path) ? steps(path).slice(1) : steps(path)).map(humanise).join(" · ");
 
-/** A value in the schema's words for the reader's language, where it has some. */
+/** Returns a value in the schema's words for the user's language, if it has some. */
 export function nameOf(row: Row | undefined, stored: Json | undefined) {
   const value = row?.isPair ? undescribed(row.path, stored) : stored;
   const own = row && valueName(row.schema, value, locale.value);

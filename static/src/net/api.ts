@@ -1,8 +1,8 @@
-// Every HTTP call of the page, one function a route. An answer that is no success becomes an ApiError.
+// HTTP calls, one function per route. The other files of this folder have the rest. A failed call throws an ApiError.
 import { locale } from "../lib/i18n.ts";
 import type * as Wire from "../lib/wire.d.ts";
 
-/** What the server said when it refused, in its own words. */
+/** The refusal of a request, as the server explained it. */
 export class ApiError extends Error {
   status: number;
   code: string;
@@ -10,7 +10,10 @@ export class ApiError extends Error {
   details: Wire.Unchecked;
   incident: string | null;
 
-  /** @param status 0 when no answer came */
+  /**
+   * Creates the error for a response.
+   * @param status 0 if there was no response
+   */
   constructor(
     status: number,
     body: { code?: string; message?: string; hint?: string | null; details?: Wire.Unchecked; incident?: string | null },
@@ -28,15 +31,20 @@ let csrf: string | null = null;
 
 let shut = () => {};
 
-/** What is done when the server does not let this device in, or not any more. */
+/** Sets what to do when the server does not let this device in, or no longer does. */
 export const whenShut = (then: () => void) => void (shut = then);
 
 let kept: (at: string | null) => void = () => {};
 
-/** What is told after each read: when it was kept, or null where the server answered itself. */
+/**
+ * Sets what to call after each read: with the time at which an offline copy was stored, or null if the server answered.
+ */
 export const whenKept = (then: (at: string | null) => void) => void (kept = then);
 
-/** @param options `key`: Idempotency-Key */
+/**
+ * Sends a request and returns its JSON.
+ * @param options `key`: Idempotency-Key
+ */
 export async function call(
   method: string,
   path: string,
@@ -53,8 +61,7 @@ export async function call(
   const { response, text } = await (method === "GET" ? read(path, init) : exchange(path, init));
   if (method === "GET") kept(response.headers.get("x-clotho-kept"));
   const json = parse(text);
-  // The server was started anew and has another token. It refused before it looked at anything, so asking again is
-  // safe.
+  // The server restarted and has another token. It refused before it did anything, so a retry is safe.
   if (response.status === 403 && json?.error?.details?.csrf && !isSecond) {
     await me();
     return call(method, path, body, { ...(signal && { signal }), ...(key && { key }), isSecond: true });
@@ -64,7 +71,7 @@ export async function call(
   return json;
 }
 
-/** An answer with all of its text: the line may break off before either is here. */
+/** Returns a response with its whole text. The connection may be lost before either is complete. */
 export async function exchange(path: string, init: RequestInit) {
   try {
     const response = await fetch(path, init);
@@ -76,20 +83,20 @@ export async function exchange(path: string, init: RequestInit) {
 }
 
 /**
- * Milliseconds: a read that has no answer by then stands on a line that died unheard. It changes nothing, so it may be
- * asked again.
+ * Timeout of a read in milliseconds. After that, the connection is probably dead. Reads change nothing, so they can be
+ * repeated.
  */
 const READ_WITHIN = 30_000;
-/** The same, while the line is in doubt. */
+/** Timeout of a read in milliseconds while the connection is in doubt. */
 const DOUBTED_WITHIN = 3000;
 const MOST_TRIES = 3;
 
-/** Whether a line was found dead, and nothing has been read since. */
+/** Whether the connection was found dead and nothing has been read since. */
 let isDoubted = false;
-/** The reads whose answer is waited for. */
+/** The running reads that can still be repeated. */
 const waiting: Set<AbortController> = new Set();
 
-/** The line was found dead: what is waited for on it is asked for anew. */
+/** Repeats these reads, because the connection was found dead. */
 export function doubtReads() {
   isDoubted = true;
   waiting.forEach((limit) => limit.abort());
@@ -130,7 +137,7 @@ export function query(pairs: Record<string, string | number | undefined>) {
   return set.length ? `?${new URLSearchParams(set.map(([name, value]) => [name, String(value)]))}` : "";
 }
 
-/** Lists answer `{items, next}`; a plain array is understood as a last page. */
+/** Returns the items of a list. Lists are `{items, next}`; a plain array counts as the last page. */
 export const items = (answer: Wire.Unchecked) => (Array.isArray(answer) ? answer : (answer?.items ?? []));
 
 export const chat = (sid: Wire.Id) => `/api/chat/${sid}`;
@@ -149,7 +156,7 @@ export async function characters(cursor?: string | null): Promise<Wire.Page<Wire
   return { items: items(answer), next: answer?.next ?? null };
 }
 
-/** Those that follow the first page of characters. */
+/** Reads all characters after the first page. */
 export async function otherCharacters(next: string | null): Promise<Wire.Character[]> {
   const all = [];
   for (let cursor = next; cursor !== null; ) {
@@ -165,7 +172,7 @@ export const createCharacter = (character: Wire.NewCharacter): Promise<Wire.Char
 
 export const deleteCharacter = (cid: Wire.Id) => call("DELETE", `/api/characters/${cid}`);
 
-/** Brings back what was deleted. */
+/** Restores something from the trash. */
 export const restore = (id: Wire.Id) => call("POST", `/api/trash/${id}/restore`);
 
 export async function models(): Promise<Wire.Models> {
@@ -191,15 +198,13 @@ export const changeSession = (
 
 export const deleteSession = (sid: Wire.Id) => call("DELETE", `/api/sessions/${sid}`);
 
-/** A part of the log. */
+/** Reads a part of the operation log. */
 export const operations = (sid: Wire.Id, range: { since: number; limit: number }): Promise<Wire.Log> =>
   call("GET", `${chat(sid)}/ops${query(range)}`);
 
 // The tree
 
-/**
- * The messages of a line, also those that are left out of prompts, which a reader sees dimmed, and changes by hand.
- */
+/** Reads the messages of a branch, including disabled ones, which the page shows dimmed, and manual changes. */
 export async function projection(
   sid: Wire.Id,
   range: { leaf?: Wire.Id; before?: string; limit?: number } = {},
@@ -213,7 +218,10 @@ export async function oneNode(sid: Wire.Id, nid: Wire.Id): Promise<Wire.ChatNode
   return answer?.node ?? answer;
 }
 
-/** @param key the same key twice acts once */
+/**
+ * Sends a message.
+ * @param key the same key twice has only one effect
+ */
 export const send = (
   sid: Wire.Id,
   message: { parentId: Wire.Id; content: string; generate: true; expectedLeafId?: Wire.Id },
@@ -223,7 +231,7 @@ export const send = (
 export const reroll = (sid: Wire.Id, nid: Wire.Id, how: { model?: string } = {}): Promise<Wire.Started> =>
   call("POST", `${node(sid, nid)}/reroll`, how);
 
-/** Another reply that begins with the text of this one. */
+/** Requests another reply that begins with the text of this one. */
 export const goOn = (sid: Wire.Id, nid: Wire.Id): Promise<Wire.Started> =>
   call("POST", `${node(sid, nid)}/continue`, {});
 
@@ -235,25 +243,28 @@ export const cancel = (sid: Wire.Id, nid: Wire.Id) => call("POST", `${node(sid, 
 export const setState = (sid: Wire.Id, nid: Wire.Id, state: Omit<Wire.NodeState, "id">): Promise<{ op: number }> =>
   call("PUT", `${node(sid, nid)}/state`, state);
 
-/** @returns all versions of a node, in the order in which they came */
+/** Reads all alternatives of a node, in creation order. */
 export const versions = async (sid: Wire.Id, nid: Wire.Id): Promise<Wire.ChatNode[]> =>
   items(await call("GET", `${node(sid, nid)}/alternatives`));
 
-/** @param exact stand on this node, not on the leaf last visited below it */
+/**
+ * Moves HEAD.
+ * @param exact to exactly this node, not to the leaf last visited below it
+ */
 export const checkout = (sid: Wire.Id, nodeId: Wire.Id, exact: boolean): Promise<{ leafId: Wire.Id; op: number }> =>
   call("PUT", `${chat(sid)}/active_leaf`, { nodeId, exact });
 
-/** @returns what the session's plugins offer after a "/" */
+/** Reads the slash commands of the session's plugins. */
 export const slashCommands = async (sid: Wire.Id): Promise<Wire.SlashCommand[]> =>
   items(await call("GET", `${chat(sid)}/commands`));
 
-// The world
+// The state
 
 export const world = (sid: Wire.Id, nid: Wire.Id): Promise<Wire.WorldAt> => call("GET", `${node(sid, nid)}/world`);
 
 export const delta = (sid: Wire.Id, nid: Wire.Id): Promise<Wire.Delta> => call("GET", `${node(sid, nid)}/delta`);
 
-/** What the nodes of a line did, those left out that did nothing. */
+/** Reads the deltas of the nodes of a branch, without the empty ones. */
 export const deltas = async (sid: Wire.Id, range: { leaf: Wire.Id; limit: number }): Promise<Wire.NodeDelta[]> =>
   items(await call("GET", `${chat(sid)}/deltas${query({ ...range, all: "true" })}`));
 

@@ -1,4 +1,5 @@
-// The calls about the arrangement of a tree: edits, undo, the stash, branches; and drafts. Loaded with the first story.
+// The calls for the arrangement of a tree: edits, undo, the stash, branches; and for drafts. Loaded with the first
+// session.
 import { call, chat, items, query } from "./api.ts";
 import type * as Wire from "../lib/wire.d.ts";
 
@@ -7,8 +8,8 @@ export const arrange = (sid: Wire.Id, operations: Wire.TreeEdit[]): Promise<Wire
   call("PUT", `${chat(sid)}/tree/edit`, { operations });
 
 /**
- * Destroys a piece for good. Without the operation that the reader saw last it is refused, and the refusal says what
- * would go.
+ * Deletes a part permanently. Without the operation that the user saw last, the server refuses and lists what would be
+ * lost.
  */
 export const purge = (sid: Wire.Id, piece: Wire.Piece, seen?: number): Promise<Wire.Arranged> =>
   call(
@@ -19,11 +20,11 @@ export const purge = (sid: Wire.Id, piece: Wire.Piece, seen?: number): Promise<W
       : { operations: [{ op: "purge", ...piece, confirm: true }], expectedOp: seen },
   );
 
-/** The outline of the whole tree, in columns. */
+/** Reads the outline of the whole tree, in columns. */
 export const skeleton = (sid: Wire.Id): Promise<Wire.Skeleton> =>
   call("GET", `${chat(sid)}/tree${query({ shape: "skeleton" })}`);
 
-/** Sets how many messages stand, in one step. */
+/** Sets the states of several messages in one step. */
 export const setStates = (
   sid: Wire.Id,
   ids: Wire.Id[],
@@ -31,23 +32,23 @@ export const setStates = (
 ): Promise<{ worldChanges: Wire.WorldChange[]; op: number }> =>
   call("PUT", `${chat(sid)}/nodes/state`, { updates: ids.map((nodeId) => ({ nodeId, ...state })) });
 
-/** Where a line can be had as a file. */
+/** Returns the address of a branch as a file. */
 export const lineFile = (sid: Wire.Id, leaf: Wire.Id) => `${chat(sid)}/line${query({ leaf, format: "markdown" })}`;
 
-/** Refused where the story has gone on since the operation that was seen. */
+/** Undoes or redoes a step. Refused if the session changed since the operation in `seen`. */
 export const turnBack = (sid: Wire.Id, which: "undo" | "redo", seen?: number): Promise<Wire.TurnedBack> =>
   call("POST", `${chat(sid)}/${which}`, seen === undefined ? {} : { expectedOp: seen });
 
-/** @returns the one taken out last first */
+/** Reads the fragments of the stash, the last pruned one first. */
 export const stash = async (sid: Wire.Id): Promise<Wire.Fragment[]> => items(await call("GET", `${chat(sid)}/stash`));
 
 export const labels = async (sid: Wire.Id): Promise<Wire.Label[]> => items(await call("GET", `${chat(sid)}/labels`));
 
-/** The nodes of a fragment, parents before children. */
+/** Reads the nodes of a fragment, parents before children. */
 export const fragment = (sid: Wire.Id, fid: Wire.Id, cursor?: string): Promise<Wire.Page<Wire.ChatNode>> =>
   call("GET", `${chat(sid)}/stash/${fid}/tree${query({ cursor })}`);
 
-/** Every end of a line, the newest first. */
+/** Reads the branches, newest first. */
 export async function branches(
   sid: Wire.Id,
   range: { cursor?: string; limit?: number } = {},
@@ -56,11 +57,11 @@ export async function branches(
   return { items: items(answer), next: answer?.next ?? null };
 }
 
-/** How two lines differ since they parted. */
+/** Compares two branches since their fork. */
 export const diff = (sid: Wire.Id, from: Wire.Id, to: Wire.Id): Promise<Wire.Diff> =>
   call("GET", `${chat(sid)}/diff${query({ from, to })}`);
 
-/** How values went along some lines, a page of the nodes of each. */
+/** Reads how values changed along some branches. Each page covers some nodes of each branch. */
 export function variables(sid: Wire.Id, paths: string[], leaves: Wire.Id[], cursor?: string): Promise<Wire.Variables> {
   const pairs = [
     ...paths.map((path) => ["path", path]),
@@ -70,11 +71,11 @@ export function variables(sid: Wire.Id, paths: string[], leaves: Wire.Id[], curs
   return call("GET", `${chat(sid)}/variables?${new URLSearchParams(pairs)}`);
 }
 
-/** Begins to draft what the reader could say next. */
+/** Starts drafting the user's next message. */
 export const impersonate = (sid: Wire.Id): Promise<{ draftId: Wire.Id }> =>
   call("POST", `${chat(sid)}/impersonate`, {});
 
-/** Begins to draft a summary of messages that follow each other. */
+/** Starts drafting a summary of consecutive messages. */
 export const summarise = (sid: Wire.Id, nodeIds: Wire.Id[]): Promise<{ draftId: Wire.Id }> =>
   call("POST", `${chat(sid)}/summarise`, { nodeIds });
 

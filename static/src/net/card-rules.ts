@@ -1,4 +1,4 @@
-// The calls about rules that a card carries.
+// The calls for rules embedded in a card.
 import { call } from "./api.ts";
 import type * as Wire from "../lib/wire.d.ts";
 

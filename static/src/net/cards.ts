@@ -1,15 +1,15 @@
-// The calls about characters as files.
+// The calls for characters, lorebooks and personas as files.
 import { ApiError, call, exchange, me, parse } from "./api.ts";
 import type * as Wire from "../lib/wire.d.ts";
 
-/** Where a character can be had as a file. */
+/** Returns the address of a character as a file. */
 export const cardFile = (cid: Wire.Id, format: "png" | "json" | "charx") =>
   `/api/characters/${cid}/export?format=${format}`;
 
-/** Makes a character of a card of another program. */
+/** Imports a card of another program as a character. */
 export const sendCard = (file: File): Promise<Wire.ImportedCharacter> => send("POST", "/api/characters/import", file);
 
-/** Makes a lorebook of a file of another program. */
+/** Imports a file of another program as a lorebook. */
 export const sendBook = (file: File): Promise<{ name: string; report: Wire.Report }> =>
   send("POST", "/api/lorebooks/import", file);
 

@@ -1,10 +1,10 @@
-// The calls about devices of the house.
+// The calls for devices of the home network.
 import { call, items } from "./api.ts";
 import type * as Wire from "../lib/wire.d.ts";
 
 export const devices = async (): Promise<Wire.Device[]> => items(await call("GET", "/api/devices"));
 
-/** A code for one device. */
+/** Requests a pairing code for one device. */
 export const pair = (): Promise<Wire.Pairing> => call("POST", "/api/devices/pairing", {});
 
 /** Pairs this device. */

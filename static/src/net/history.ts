@@ -1,8 +1,8 @@
-// The call about what a line did to the world, page by page.
+// The call for the deltas of a branch, page by page.
 import { call, chat, items, query } from "./api.ts";
 import type * as Wire from "../lib/wire.d.ts";
 
-/** Oldest first; `next` leads to older ones. */
+/** Reads a page of deltas, oldest first; `next` is the cursor to older ones. */
 export async function deltaPage(
   sid: Wire.Id,
   range: { leaf: Wire.Id; limit: number; before?: Wire.Id },

@@ -1,4 +1,4 @@
-// The calls about lorebooks and their entries.
+// The calls for lorebooks and their entries.
 import { call, items, query } from "./api.ts";
 import type * as Wire from "../lib/wire.d.ts";
 
@@ -16,7 +16,10 @@ export const books = (cursor?: string): Promise<Wire.Page<Wire.Lorebook>> =>
 export const entries = (id: Wire.Id, cursor?: string): Promise<Wire.Page<Wire.LoreEntry>> =>
   page(`${at(id)}/entries`, { limit: 500, cursor });
 
-/** @param key the same key twice acts once */
+/**
+ * Creates a lorebook.
+ * @param key the same key twice has only one effect
+ */
 export const create = (
   book: { name: string; entries?: Partial<Wire.LoreEntry>[] },
   key: string,
@@ -31,17 +34,20 @@ export const setHolds = (id: Wire.Id, holds: Wire.LorebookHolds): Promise<Wire.L
 
 export const rules = (): Promise<Wire.LoreRules> => call("GET", "/api/lorebooks/settings");
 
-/** What is left out is as usual. */
+/** Sets the global lore settings. Missing settings get their defaults. */
 export const setRules = (rules: Partial<Wire.LoreRules>): Promise<Wire.LoreRules> =>
   call("PUT", "/api/lorebooks/settings", rules);
 
 export const remove = (id: Wire.Id) => call("DELETE", at(id));
 
-/** @param key the same key twice acts once */
+/**
+ * Adds an entry.
+ * @param key the same key twice has only one effect
+ */
 export const addEntry = (id: Wire.Id, fields: Partial<Wire.LoreEntry>, key: string): Promise<Wire.LoreEntry> =>
   call("POST", `${at(id)}/entries`, { entry: fields }, { key });
 
-/** `expected`: what was seen there; if it says something else by now, nothing is changed. Null is what is missing. */
+/** The fields of an entry as the user saw them. If they differ now, nothing is changed. null: the field was missing. */
 type Expected = { [field in keyof Wire.LoreEntry]?: Wire.LoreEntry[field] | null } | undefined;
 
 export const changeEntry = (
@@ -54,5 +60,5 @@ export const changeEntry = (
 export const removeEntry = (id: Wire.Id, uid: string, expected: Expected) =>
   call("DELETE", entry(id, uid), { expectedEntry: expected });
 
-/** Where a lorebook can be had as a file. */
+/** Returns the address of a lorebook as a file. */
 export const bookFile = (id: Wire.Id) => `${at(id)}/export`;

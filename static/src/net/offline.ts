@@ -1,13 +1,13 @@
-// Has the browser keep the page and the story that is read, for when no server answers (`src/offline.ts`).
+// Has the browser store the page and the open session for times without a server (`src/offline.ts`).
 import { addressOf } from "../lib/addresses.ts";
 
-/** Browsers do so on this machine and over https only; elsewhere the page is as it was. */
+/** Starts the service worker. Browsers allow it only on localhost and over https; elsewhere, nothing changes. */
 export async function keepForOffline() {
   const workers = navigator.serviceWorker;
   if (!workers) return;
   await workers.register(addressOf("offline"));
   const { active } = await workers.ready;
-  // What came without the worker: before there was one, while it came, or because the page was reloaded past it.
+  // Resources that were loaded without the worker: before it existed, while it was installed, or by a forced reload.
   const tell = (list: PerformanceObserverEntryList) => {
     const had = list
       .getEntries()

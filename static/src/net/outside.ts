@@ -1,4 +1,4 @@
-// The calls about pictures of other servers.
+// The calls for images from other servers.
 import { call } from "./api.ts";
 import type * as Wire from "../lib/wire.d.ts";
 
@@ -9,5 +9,5 @@ export const outside = (cid: Wire.Id): Promise<Wire.Outside> => call("GET", of(c
 export const allowOutside = (cid: Wire.Id, allowed: boolean | null): Promise<Wire.Outside> =>
   call("PUT", of(cid), { allowed });
 
-/** Where our server has a picture of another one. */
+/** Returns the address at which Clotho serves an image of another server. */
 export const pictureAt = (cid: Wire.Id, address: string) => `${of(cid)}/picture?url=${encodeURIComponent(address)}`;

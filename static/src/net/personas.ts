@@ -1,11 +1,14 @@
-// The calls about who a reader plays.
+// The calls for personas.
 import { call, items } from "./api.ts";
 import { send } from "./cards.ts";
 import type * as Wire from "../lib/wire.d.ts";
 
 export const personas = async (): Promise<Wire.Persona[]> => items(await call("GET", "/api/personas?limit=500"));
 
-/** @param key the same key twice acts once */
+/**
+ * Creates a persona.
+ * @param key the same key twice has only one effect
+ */
 export const create = (fields: { name: string; description: string }, key: string): Promise<Wire.Persona> =>
   call("POST", "/api/personas", fields, { key });
 
@@ -17,6 +20,6 @@ export const remove = (pid: Wire.Id) => call("DELETE", `/api/personas/${pid}`);
 export const sendPicture = (pid: Wire.Id, file: File): Promise<Wire.Persona> =>
   send("PUT", `/api/personas/${pid}/avatar`, file);
 
-/** Whom the reader plays in a story from now on; null: only themselves. */
+/** Sets the persona of a session; null: none. */
 export const playAs = (sid: Wire.Id, personaId: Wire.Id | null): Promise<Wire.Session> =>
   call("PATCH", `/api/sessions/${sid}`, { personaId });

@@ -1,10 +1,10 @@
-// The calls of who edits a preset.
+// The calls for editing presets.
 import { call } from "./api.ts";
 import type * as Wire from "../lib/wire.d.ts";
 
 const at = (id: Wire.Id) => `/api/presets/${id}`;
 
-/** Changes some of what a preset says; `expected`: what was seen there. */
+/** Changes some fields of a preset. `expected`: these fields as the user saw them. */
 export const changePreset = (
   id: Wire.Id,
   change: Wire.PresetChange,
@@ -12,13 +12,13 @@ export const changePreset = (
 ): Promise<Wire.WholePreset> => call("PATCH", at(id), { change, expected });
 
 /**
- * A new preset that begins as another one is, or as our own.
- * @param key the same key twice acts once
+ * Creates a preset as a copy of another one, or of Clotho's own.
+ * @param key the same key twice has only one effect
  */
 export const copyPreset = (from: Wire.Id | "own", name: string, key: string): Promise<Wire.WholePreset> =>
   call("POST", "/api/presets", { from, name }, { key });
 
-/** The prompt that a send would make, by a preset where one is named. */
+/** Returns the prompt that a message would send, with the given preset if there is one. */
 export const promptBy = (
   sid: Wire.Id,
   asked: { parentId: Wire.Id; content?: string; presetId?: Wire.Id },

@@ -1,4 +1,4 @@
-// The calls about what other programs keep for their prompts.
+// The calls for presets and regex scripts.
 import { call, items, query } from "./api.ts";
 import { send } from "./cards.ts";
 import type * as Wire from "../lib/wire.d.ts";
@@ -14,30 +14,36 @@ export const preset = (id: Wire.Id): Promise<Wire.WholePreset> => call("GET", at
 
 export const rename = (id: Wire.Id, name: string): Promise<Wire.Preset> => call("PATCH", at(id), { name });
 
-/** By which preset the prompts of a story are made from now on; null: as the server makes them. */
+/** Sets the preset of a session; null: Clotho's own prompt. */
 export const useIn = (sid: Wire.Id, presetId: Wire.Id | null): Promise<Wire.Session> =>
   call("PATCH", `/api/sessions/${sid}`, { presetId });
 
-/** The regex scripts that have a part in a story. */
+/** Reads the regex scripts that apply in a session. */
 export const scriptsOf = async (sid: Wire.Id): Promise<Wire.StoryScript[]> =>
   items(await call("GET", `/api/sessions/${sid}/scripts`));
 
-/** Those that change what is shown in it, with what they need to run. */
+/** Reads the regex scripts that change the display of a session, with what they need to run. */
 export const shownScripts = (sid: Wire.Id): Promise<Wire.ScriptsShown> =>
   call("GET", `/api/sessions/${sid}/scripts/shown`);
 
 export const allowScripts = (sid: Wire.Id, regexScripts: { card: boolean; preset: boolean }): Promise<Wire.Session> =>
   call("PATCH", `/api/sessions/${sid}`, { regexScripts });
 
-/** @param id null: a new one */
+/**
+ * Saves a regex script of the user.
+ * @param id null: a new one
+ */
 export const keepScript = (id: Wire.Id | null, name: string, body: Record<string, unknown>): Promise<Wire.Preset> =>
   id ? call("PATCH", at(id), { name, body }) : call("POST", "/api/presets", { kind: "regex", name, body });
 
 export const remove = (id: Wire.Id) => call("DELETE", at(id));
 
-/** @param kind where nothing in the file says it */
+/**
+ * Imports a file of presets.
+ * @param kind the kind of preset, if nothing in the file tells it
+ */
 export const sendPresets = (file: File, kind?: string): Promise<{ items: Wire.Preset[]; report: Wire.Report }> =>
   send("POST", `/api/presets/import${query({ kind })}`, file);
 
-/** Where a preset can be had as a file. */
+/** Returns the address of a preset as a file. */
 export const presetFile = (id: Wire.Id) => `${at(id)}/export`;

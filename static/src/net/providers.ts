@@ -1,4 +1,4 @@
-// The calls about model servers, and how this server is.
+// The calls for model servers, and for the health of this server.
 import { call, items } from "./api.ts";
 import type * as Wire from "../lib/wire.d.ts";
 
@@ -22,10 +22,13 @@ export const tryOut = (trial: Wire.ProviderTrial, signal?: AbortSignal): Promise
 export const tryKnown = (id: string, model: string | null): Promise<Wire.TrialResult> =>
   call("POST", `${at(id)}/test`, model ? { model } : {});
 
-/** @param model null: as config.toml says */
+/**
+ * Sets the default model.
+ * @param model null: as in config.toml
+ */
 export const setDefault = (model: string | null): Promise<{ defaultModel: string; isChosen: boolean }> =>
   call("PUT", "/api/models/default", { model });
 
-/** How the parts of the server are; from elsewhere than its own machine only its version is told. */
+/** Reads the health of the server's parts. From other machines, only its version is available. */
 export const health = (): Promise<{ version: string; parts?: Record<string, unknown> }> =>
   call("GET", "/readyz").catch(() => call("GET", "/healthz"));

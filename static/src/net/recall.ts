@@ -1,8 +1,8 @@
-// The calls about what a story recalls.
+// The calls for what a session recalls.
 import { call, items, query } from "./api.ts";
 import type * as Wire from "../lib/wire.d.ts";
 
-/** What a story recalls from now on. */
+/** Changes the recall settings of a session. */
 export const setRecall = (sid: Wire.Id, recall: Wire.Recall): Promise<Wire.Session> =>
   call("PATCH", `/api/sessions/${sid}`, { recall });
 
@@ -18,11 +18,11 @@ export const addDocument = (collection: string, content: string, key: string): P
 
 export const removeDocument = (id: Wire.Id) => call("DELETE", `/api/documents/${id}`);
 
-/** Whether a story sums itself up from now on. */
+/** Changes the settings for automatic summaries of a session. */
 export const setSummaries = (sid: Wire.Id, summaries: Wire.SummarySettings): Promise<Wire.Session> =>
   call("PATCH", `/api/sessions/${sid}`, { summaries });
 
-/** The summaries of the line to a message. */
+/** Reads the summaries of the branch that ends at a node. */
 export async function summaries(sid: Wire.Id, nodeId: Wire.Id | undefined): Promise<Wire.Summaries> {
   const answer = await call("GET", `/api/sessions/${sid}/summaries${query({ nodeId })}`);
   return { ...answer, items: items(answer) };

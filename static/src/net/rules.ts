@@ -1,8 +1,11 @@
-// The calls about the rules of a story.
+// The calls for the rules of a session.
 import { call } from "./api.ts";
 import type * as Wire from "../lib/wire.d.ts";
 
-/** @param valuesModel null: whoever tells the story keeps them */
+/**
+ * Sets the values model of a session.
+ * @param valuesModel null: the model that writes the story
+ */
 export const setValuesModel = (sid: Wire.Id, valuesModel: string | null): Promise<Wire.Session> =>
   call("PATCH", `/api/sessions/${sid}`, { valuesModel });
 

@@ -1,15 +1,15 @@
-// The live line of one session. It opens itself again after a loss, with growing pauses, and says where it stood.
+// The WebSocket of one session. After a loss it reconnects with growing pauses, and continues where it was.
 import type { Frame, Id } from "../lib/wire.d.ts";
 
 const FIRST_PAUSE = 400;
 const LONGEST_PAUSE = 10_000;
 const PING_EVERY = 25_000;
 const PONG_WITHIN = 10_000;
-/** Who comes back to the page sees at once whether the line is alive. */
+/** Time limit in milliseconds after the user comes back to the page, so that a dead connection is noticed at once. */
 const WOKEN_WITHIN = 1000;
 const HELLO_WITHIN = 10_000;
 
-/** What a machine tells a page when it wakes, or when its network changes. */
+/** Events when the machine wakes up or its network changes. */
 const WAKING = [
   [document, "visibilitychange"],
   [window, "pageshow"],
@@ -18,11 +18,11 @@ const WAKING = [
 ] as const;
 
 interface Listener {
-  /** the operation number the page has seen */
+  /** Returns the number of the newest operation that the page has seen. */
   since: () => number;
   frame: (frame: Frame) => void;
   state: (online: boolean) => void;
-  /** the line had died unheard: what else was asked on it may have no answer either */
+  /** Called when the connection was found dead. Other requests on it may get no answer either. */
   dead: () => void;
 }
 
@@ -43,7 +43,10 @@ export class SessionSocket {
     this.#open();
   }
 
-  /** @param message what a viewer may send: resume, ping */
+  /**
+   * Sends a message, if the connection is open.
+   * @param message what a viewer may send: resume, ping
+   */
   send(message: object) {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
   }
@@ -56,7 +59,10 @@ export class SessionSocket {
     this.#socket?.close();
   }
 
-  /** A page that slept has not heard that its line is gone, and its next try may be far off. */
+  /**
+   * Checks the connection or reconnects. A sleeping page does not notice a lost connection, and its next attempt may be
+   * far off.
+   */
   #wake = () => {
     if (document.visibilityState === "hidden") return;
     if (this.#socket?.readyState === WebSocket.OPEN) return this.#ask(WOKEN_WITHIN);
@@ -86,20 +92,23 @@ export class SessionSocket {
     this.listener.frame(frame);
   }
 
-  /** A line that is silent for long is asked for a sign of life, and dropped without one. */
+  /** Restarts the timer after which a silent connection gets a ping. Without an answer, it is dropped. */
   #beat() {
     clearTimeout(this.#pulse);
     this.#pulse = setTimeout(() => this.#ask(PONG_WITHIN), PING_EVERY);
   }
 
-  /** @param within milliseconds */
+  /**
+   * Sends a ping and waits for an answer.
+   * @param within milliseconds
+   */
   #ask(within: number) {
     this.send({ type: "ping" });
     this.#await(within);
   }
 
   /**
-   * A dead line may take minutes to say that it is closed: nobody waits for that.
+   * Drops the connection if nothing arrives in time. A dead connection may take minutes to report that it is closed.
    * @param within milliseconds
    */
   #await(within: number) {

@@ -1,26 +1,26 @@
-// The calls about whole stories as files, and about what other programs keep.
+// The calls for whole sessions as files, and for data of other programs.
 import { ApiError, call, me, query } from "./api.ts";
 import type * as Wire from "../lib/wire.d.ts";
 
-/** the whole story as this program takes it in again; else one line of it */
+/** "session" is the whole session for a later import; the others contain one branch. */
 export type StoryForm = "session" | "sillytavern" | "markdown" | "html";
 
-/** Where a story can be had as a file. */
+/** Returns the address of a session as a file. */
 export const storyFile = (sid: Wire.Id, how: { format?: StoryForm; leaf?: Wire.Id } = {}) =>
   `/api/sessions/${sid}/export${query(how)}`;
 
-/** Has a copy made of a story, with its whole tree; the answer names the job that does it. */
+/** Starts a job that copies a session with its whole tree. The response names the job. */
 export const copyStory = (sid: Wire.Id, title: string): Promise<{ jobId: Wire.Id }> =>
   call("POST", `/api/sessions/${sid}/copies`, { title });
 
-/** Where everything can be had as a folder of SillyTavern, packed. */
+/** Address of everything as a zipped SillyTavern folder. */
 export const everythingFile = "/api/export?format=sillytavern";
 
 export const job = (jid: Wire.Id): Promise<Wire.Job> => call("GET", `/api/jobs/${jid}`);
 
 export const cancelJob = (jid: Wire.Id) => call("DELETE", `/api/jobs/${jid}`);
 
-/** `sent` hears how much of it has gone out, which `fetch` does not tell */
+/** Options of an upload. `sent` gets the number of bytes sent so far, which `fetch` does not report. */
 interface Sending {
   sent: (bytes: number) => void;
   signal?: AbortSignal;
@@ -29,7 +29,7 @@ interface Sending {
 export const sendStory = (file: File, sending: Sending) =>
   sendFile("/api/sessions/import", "application/zstd", file, sending);
 
-/** What another program keeps: an archive, or a single file. */
+/** Imports data of another program: an archive or a single file. */
 export const sendForeign = (
   file: Blob,
   { name, dryRun, utcOffset }: { name: string; dryRun: boolean; utcOffset: number },
@@ -42,7 +42,7 @@ export const sendForeign = (
     sending,
   );
 
-/** Sends a file; the answer names the job that takes it in. */
+/** Uploads a file. The response names the job that imports it. */
 async function sendFile(
   path: string,
   type: string,
@@ -50,7 +50,7 @@ async function sendFile(
   { sent, signal }: Sending,
 ): Promise<{ jobId: Wire.Id }> {
   const { csrf } = await me();
-  // Who cancelled while that was asked is heard too.
+  // The user may have cancelled during this request.
   signal?.throwIfAborted();
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();

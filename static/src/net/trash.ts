@@ -1,12 +1,12 @@
-// The calls about what was deleted; bringing it back stands in api.ts. Loaded with the trash.
+// The calls for the trash, except restoring, which is in api.ts. Loaded with the trash.
 import { call, items, query } from "./api.ts";
 import type * as Wire from "../lib/wire.d.ts";
 
-/** @returns the newest first */
+/** Reads a page of the trash, newest first. */
 export async function trash(range: { cursor?: string; limit?: number } = {}): Promise<Wire.Page<Wire.TrashItem>> {
   const answer = await call("GET", `/api/trash${query(range)}`);
   return { items: items(answer), next: answer?.next ?? null };
 }
 
-/** Destroys something; nothing brings it back. */
+/** Deletes something permanently. */
 export const destroy = (id: Wire.Id) => call("DELETE", `/api/trash/${id}?confirm=true`);

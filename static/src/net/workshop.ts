@@ -1,4 +1,4 @@
-// The calls of the workshop: what a plugin is, its files, and what its rules would do.
+// The calls of the workshop: plugins, their files, and trial runs of their rules.
 import { call, items } from "./api.ts";
 import type * as Wire from "../lib/wire.d.ts";
 

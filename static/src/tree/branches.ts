@@ -1,4 +1,4 @@
-// What the branches of a story are called.
+// Names of branches.
 import { excerpt } from "../lib/excerpt.ts";
 import { t } from "../lib/i18n.ts";
 import { quoted } from "../lib/tags.ts";
@@ -6,9 +6,9 @@ import { labelsOf } from "../model/arrangement.ts";
 import type { Branch, Id } from "../lib/wire.d.ts";
 
 /**
- * The name of each: its own, or how its newest words begin. Of those that begin alike the newest has the words alone,
- * the others a number behind them.
- * @param branches the newest first
+ * Names each branch: its label, or the start of its newest message. If several have the same name, the newest has it
+ * alone and the others get a number.
+ * @param branches newest first
  * @param most characters
  */
 export function namesOf(branches: Pick<Branch, "leafId" | "preview">[], most?: number): Map<Id, string> {

@@ -1,10 +1,10 @@
-// How far from the end a message stands, as scripts of cards count.
+// The depth of messages, as regex scripts count it.
 import { computed } from "../../vendor/preact.js";
 import { nodeOf } from "../model/story.ts";
 import { shown } from "./line.ts";
 import type { Id } from "../lib/wire.d.ts";
 
-/** The messages on screen that count, as one text: it is the same one as long as they are. */
+/** The counted messages on screen, joined to one string. A string only changes if its content does. */
 const counted = computed(() =>
   shown.value
     .filter((id) => {
@@ -24,5 +24,5 @@ const depths = computed(
     ),
 );
 
-/** How many messages that count stand behind one; null: it does not count, or is not on screen. */
+/** Returns how many counted messages follow a message; `null` if it does not count or is not on screen. */
 export const depthOf = (id: Id) => depths.value.get(id) ?? null;

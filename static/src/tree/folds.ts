@@ -1,4 +1,4 @@
-// The line as it is read: what a summary stands for is one line of it until the reader opens that.
+// The branch as the user reads it. The messages of a summary are one entry until the user opens it.
 import { computed } from "../../vendor/preact.js";
 import { unfolded } from "../model/folds.ts";
 import { nodeOf, older } from "../model/story.ts";
@@ -6,7 +6,7 @@ import { shown } from "./line.ts";
 import type { Id } from "../lib/wire.d.ts";
 
 /**
- * Messages that follow each other and that a summary further down stands for: `count` of them, `hidden` while it is
+ * A run of messages that a later summary covers. `count`: their number; `hidden`: those that are hidden while it is
  * closed.
  */
 export interface Fold {
@@ -17,7 +17,7 @@ export interface Fold {
   hidden: Id[];
 }
 
-/** `entries`: ids of messages and keys of folds, oldest first */
+/** `entries`: ids of messages and keys of folds, oldest first. */
 interface Folded {
   entries: string[];
   folds: Map<string, Fold>;
@@ -28,21 +28,21 @@ let before: Folded = { entries: [], folds: new Map() };
 export const folded = computed(() => {
   const ids = shown.value;
   const next = foldUp(ids);
-  // What is the same stays the same, so that nothing is drawn or moved for it.
+  // An unchanged list keeps its identity, so that nothing is drawn again.
   if (next.folds.size === 0) next.entries = ids;
   else if (next.entries.join() === before.entries.join()) next.entries = before.entries;
   return (before = next);
 });
 
-/** The closed fold that a message is in. */
+/** Returns the closed fold that contains a message. */
 export const foldAround = (id: Id) =>
   [...folded.peek().folds.values()].find(({ hidden }) => hidden.includes(id)) ?? null;
 
-/** Goes the line up from its end: a summary comes before what it stands for. */
+/** Folds the branch from its end upwards, because a summary follows its messages. */
 function foldUp(ids: Id[]): Folded {
-  /** From messages to the summary that stands for them. */
+  /** The summary of each covered message. */
   const covers: Map<Id, Id> = new Map();
-  /** The folds that the way is in, the innermost last. */
+  /** The folds around the current message, the innermost last. */
   const around: Fold[] = [];
   const { entries, folds }: Folded = { entries: [], folds: new Map() };
   const leave = (depth: number) => {
@@ -56,7 +56,7 @@ function foldUp(ids: Id[]): Folded {
     const summary = node?.isEnabled === false ? covers.get(id) : undefined;
     const depth = around.findIndex((fold) => fold.summary === summary);
     if (summary === undefined || depth >= 0) leave(depth + 1);
-    // What is in a closed fold is hidden with it, whoever else stands for it.
+    // A closed fold hides everything in it, even if other summaries cover it too.
     else if (around.at(-1)?.isOpen !== false)
       around.push({ key: `${summary}/${id}`, summary, isOpen: unfolded.value.has(summary), count: 0, hidden: [] });
     for (const fold of around) fold.count += 1;
@@ -66,7 +66,7 @@ function foldUp(ids: Id[]): Folded {
       node.metadata?.summarizedFrom?.forEach((one) => covers.set(one, id));
   }
   const top = around[0];
-  // What is not loaded yet belongs to it as well.
+  // Messages that are not loaded yet count too.
   if (top && older.value !== null)
     top.count = Math.max(top.count, nodeOf(top.summary)?.metadata?.summarizedFrom?.length ?? 0);
   leave(0);

@@ -1,8 +1,9 @@
-// What lies in the stash, as it is read.
+// The reading order of a fragment in the stash.
 import type { ChatNode, Id } from "../lib/wire.d.ts";
 
 /**
- * Each branch in one piece, the first child first; how often it turned off on its way.
+ * Returns the messages branch by branch, the first child first. `steps`: number of times that the path turned to a
+ * later child.
  * @param nodes parents before children
  */
 export function inOrder(nodes: ChatNode[]) {

@@ -1,45 +1,45 @@
-// Where the messages of a tree stand when all of it is drawn: a row for each step, columns as tracks of a metro, the
-// trunk one straight line. Pure, without recursion: stories are a hundred times as deep as they are wide.
+// The positions of messages in the drawn tree. Each step is a row. Branches are columns like the tracks of a metro, and
+// the trunk is one straight line. Pure, without recursion: stories are a hundred times as deep as they are wide.
 import { countsBelow } from "./outline.ts";
 import type { Outline } from "./outline.ts";
 
-/** A straight run is worth one line when it has at least so many messages. */
+/** Minimum number of messages for a straight run that is drawn as one card. */
 export const SHORTEST_RUN = 4;
 
-/** What is drawn of a tree: cards, each a message or a straight run of them; a parent comes before its children. */
+/** The cards of a drawn tree. Each is a message or a straight run. Parents come before their children. */
 export interface Cards {
   size: number;
-  /** the message, or the first one of a run */
+  /** The message, or the first one of a run. */
   node: Int32Array;
-  /** 1, or how many messages a run has */
+  /** The number of messages: 1, or the length of a run. */
   count: Int32Array;
-  /** the card above; -1 for the root */
+  /** The card above; -1 for the root. */
   parent: Int32Array;
-  /** how many messages are folded away below it */
+  /** The number of folded messages below it. */
   hidden: Int32Array;
-  /** whether it has side branches to fold away */
+  /** Whether it has side branches that can be folded. */
   foldable: Uint8Array;
   trunk: Uint8Array;
-  /** by message: its card; -1: it is folded away */
+  /** The card of each message; -1 if the message is folded. */
   cardOf: Int32Array;
 }
 
 interface Folding {
-  /** by message */
+  /** Whether each message is on the trunk. */
   trunk: Uint8Array;
-  /** whether what leaves the trunk is folded away, unless said otherwise */
+  /** Whether branches off the trunk are folded by default. */
   sides: boolean;
-  /** the messages below which it is the other way round */
+  /** Messages that are exceptions from this default. */
   flipped: Set<number>;
-  /** whether straight runs are drawn as one card */
+  /** Whether straight runs are drawn as one card. */
   runs: boolean;
-  /** messages whose run is drawn whole */
+  /** Messages whose run is drawn in full. */
   openRuns: Set<number>;
-  /** whether a message is never part of a run */
+  /** Whether a message is never part of a run. */
   keeps?: (n: number) => boolean;
 }
 
-/** Whether the side branches of a message are folded away. */
+/** Whether the side branches of a message are folded. */
 export const isFolded = ({ trunk, sides, flipped }: Folding, n: number) => (sides && trunk[n] === 1) !== flipped.has(n);
 
 export function cardsOf(outline: Outline, folding: Folding): Cards {
@@ -60,13 +60,13 @@ export function cardsOf(outline: Outline, folding: Folding): Cards {
       else hidden[above] = (hidden[above] ?? 0) + (below[n] ?? 0) + 1;
     }
   }
-  // One message after the other, with nothing that leaves the line between them.
+  // A message of a straight run: nothing branches off around it.
   const isPlain = (n: number) =>
     n > 0 && children[n] === 1 && hidden[n] === 0 && children[parent[n] ?? 0] === 1 && folding.keeps?.(n) !== true;
   return gather(outline, folding, { seen, hidden, foldable }, runsIn(outline, folding, seen, isPlain));
 }
 
-/** The length of the run that begins at a message, 0 where none does, -1 within one. */
+/** Returns the length of the run that begins at each message; 0 if none begins there, -1 inside a run. */
 function runsIn({ size, parent }: Outline, folding: Folding, seen: Uint8Array, isPlain: (n: number) => boolean) {
   const runs = new Int32Array(size);
   if (!folding.runs) return runs;
@@ -74,7 +74,7 @@ function runsIn({ size, parent }: Outline, folding: Folding, seen: Uint8Array, i
     if (seen[n] !== 1 || runs[n] !== 0 || !isPlain(n)) continue;
     let isOpen = folding.openRuns.has(n);
     let last = n;
-    // An only child that is seen is the next one that is seen; what is folded away between them has no place in a run.
+    // The only visible child is the next visible number. Folded messages between two ends a run.
     while (last + 1 < size && seen[last + 1] === 1 && parent[last + 1] === last && isPlain(last + 1)) {
       last += 1;
       isOpen ||= folding.openRuns.has(last);
@@ -131,18 +131,18 @@ function gather(
 }
 
 export interface Layout {
-  /** steps from the root */
+  /** Steps from the root. */
   row: Int32Array;
   column: Int32Array;
-  /** the child that goes on in the same column; -1: none does */
+  /** The child in the same column; -1 if there is none. */
   heir: Int32Array;
-  /** the last column that a line goes to from here to a child */
+  /** The rightmost column to which a line leads from this card to a child. */
   reach: Int32Array;
   rows: number;
   columns: number;
-  /** where each row begins in `inRows`, and where the last one ends */
+  /** The start of each row in `inRows`, and the end of the last one. */
   rowStart: Int32Array;
-  /** the cards row by row, from left to right */
+  /** The cards row by row, from left to right. */
   inRows: Int32Array;
 }
 
@@ -158,8 +158,8 @@ export function layOut({ size, parent, trunk }: Pick<Cards, "size" | "parent" | 
 }
 
 /**
- * Rows; who goes on in the column of its parent (the trunk, else the child with most steps below it); how long each
- * column goes on.
+ * Returns for each card its row, the child that continues its column, and the length of its column from there. The
+ * trunk continues a column, otherwise the child with most steps below it.
  */
 function measured(size: number, parent: Int32Array, trunk: Uint8Array) {
   const row = new Int32Array(size);
@@ -168,20 +168,20 @@ function measured(size: number, parent: Int32Array, trunk: Uint8Array) {
   const chain = new Int32Array(size).fill(1);
   for (let i = 1; i < size; i += 1) row[i] = (row[parent[i] ?? 0] ?? 0) + 1;
   for (let i = size - 1; i > 0; i -= 1) {
-    // All below it are known by now.
+    // All cards below are done.
     const next = heir[i] ?? -1;
     if (next >= 0) chain[i] = (chain[next] ?? 0) + 1;
     const above = parent[i] ?? 0;
     const known = heir[above] ?? -1;
     const weight = (card: number) => (trunk[card] === 1 ? Infinity : (tall[card] ?? 0));
-    // Of those as tall as each other the eldest, which comes last here.
+    // Among equally tall children the oldest wins. It comes last in this loop.
     if (known < 0 || weight(i) >= weight(known)) heir[above] = i;
     tall[above] = Math.max(tall[above] ?? 0, (tall[i] ?? 0) + 1);
   }
   return { row, heir, chain };
 }
 
-/** The children that leave the column of their parent, as chains, the youngest first. */
+/** Returns the children that leave the column of their parent, as linked lists, the youngest first. */
 function leaving(size: number, parent: Int32Array, heir: Int32Array) {
   const first = new Int32Array(size).fill(-1);
   const next = new Int32Array(size).fill(-1);
@@ -195,9 +195,9 @@ function leaving(size: number, parent: Int32Array, heir: Int32Array) {
 }
 
 /**
- * Columns: each branch takes the first one right of where it leaves that is free for as long as it goes on in it. What
- * leaves further down goes first and stays nearer, and nothing goes on in a column across a line that leads further
- * right: so lines cross seldom, and never look as if they met.
+ * Assigns columns. Each branch takes the first column right of its fork that is free for its whole length there.
+ * Branches that leave further down go first and stay nearer. No column runs across a line that leads further right. So
+ * lines rarely cross, and never look as if they met.
  */
 function placed(size: number, parent: Int32Array, heir: Int32Array, chain: Int32Array, row: Int32Array) {
   const column = new Int32Array(size);
@@ -208,7 +208,7 @@ function placed(size: number, parent: Int32Array, heir: Int32Array, chain: Int32
   for (let start = open.pop(); start !== undefined; start = open.pop()) {
     const above = parent[start] ?? -1;
     const top = row[start] ?? 0;
-    // Siblings stand in the order in which they came.
+    // Siblings keep their creation order.
     const from = above < 0 ? 0 : (reach[above] ?? 0) + 1;
     const at = freeTrack(tracks, from, top, top + (chain[start] ?? 1) - 1);
     for (let passed = from; passed < at; passed += 1) passOver(tracks[passed], top - 1);
@@ -221,10 +221,7 @@ function placed(size: number, parent: Int32Array, heir: Int32Array, chain: Int32
   return { column, reach };
 }
 
-/**
- * The rows of a column that are taken, as they begin and end, from above; and the rows below which a line passes over
- * it.
- */
+/** The occupied rows of a column as starts and ends from the top, and the rows below which a line passes over it. */
 interface Track {
   tops: number[];
   ends: number[];
@@ -237,7 +234,7 @@ function passOver(track: Track | undefined, row: number) {
   if (track.passed[place] !== row) track.passed.splice(place, 0, row);
 }
 
-/** Takes the rows in the first column that has them free. */
+/** Occupies the rows in the first column where they are free. */
 function freeTrack(tracks: Track[], from: number, top: number, end: number): number {
   for (let at = from; ; at += 1) {
     while (tracks.length <= at) tracks.push({ tops: [], ends: [], passed: [] });
@@ -252,7 +249,7 @@ function freeTrack(tracks: Track[], from: number, top: number, end: number): num
   }
 }
 
-/** The first place of which something holds that holds of all behind it as well. */
+/** Returns the first position at which a monotonic condition holds. */
 function firstWhere(from: number, to: number, holds: (place: number) => boolean): number {
   let [low, high] = [from, to] as [number, number];
   while (low < high) {
@@ -279,11 +276,11 @@ function byRows(size: number, row: Int32Array, column: Int32Array, rows: number)
   return { rowStart, inRows };
 }
 
-/** Where the first card of a row stands in `inRows` that is in this column or right of it. */
+/** Returns the position in `inRows` of the row's first card at or right of a column. */
 export const firstInRow = ({ rowStart, inRows, column }: Layout, row: number, from: number) =>
   firstWhere(rowStart[row] ?? 0, rowStart[row + 1] ?? 0, (place) => (column[inRows[place] ?? 0] ?? 0) >= from);
 
-/** The card in a place; -1: none. */
+/** Returns the card at a position; -1 if there is none. */
 export function cardAt(layout: Layout, row: number, column: number) {
   if (row < 0 || row >= layout.rows) return -1;
   const at = firstInRow(layout, row, column);

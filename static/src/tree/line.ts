@@ -1,12 +1,12 @@
-// Readings of the tree that the views need: what is on screen, who stands beside whom. Nothing here changes anything.
+// What the views derive from the tree: messages on screen, siblings, answers. Nothing here changes anything.
 import { computed } from "../../vendor/preact.js";
 import { byHand, familyOf, head, line, nodeOf, ownerOf, peek, peekNode, session, watched } from "../model/story.ts";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
 
-/** Whether the story is shown as one line: nothing says then that there are others. */
+/** Whether the session is shown as one branch only. Then nothing shows that there are others. */
 export const isLinear = computed(() => session.value?.mode === "linear");
 
-/** The ids on screen: the line, with the watched generation after its parent or in the place of its sibling. */
+/** The ids on screen: the branch, with the watched generation after its parent or in place of its sibling. */
 export const shown = computed(() => {
   const ids = line.value;
   const extra = nodeOf(watched.value);
@@ -21,14 +21,14 @@ export const shown = computed(() => {
 /** The last message on screen. */
 export const tail = computed(() => nodeOf(shown.value.at(-1) ?? null));
 
-/** Where the reader stood before the last turn: the message that the last deed answered. */
+/** The node before the last turn: the parent of the last user message. */
 export const beforeTurn = computed(() => {
   const reply = tail.value;
   const deed = reply?.role === "assistant" ? nodeOf(reply.parentId) : null;
   return deed?.role === "user" && shown.value.includes(deed.parentId ?? "") ? deed.parentId : null;
 });
 
-/** The generation that is being written on screen, which the stop button stops. */
+/** The generation that is being written on screen. The stop button stops it. */
 export const writing = computed(() => {
   const last = tail.value;
   return last?.status === "generating" ? last : null;
@@ -46,23 +46,23 @@ export function placeAmongSiblings(node: ChatNode): {
 }
 
 /**
- * Which versions of a message the story went on from, in the order in which they came. The others are candidates:
- * replies that nothing followed.
+ * For each version of a message in creation order: whether the story continued from it. The others are replies that
+ * nothing followed.
  */
 export const wentOnFrom = (node: ChatNode) =>
   familyOf(node).value.map((id) => (nodeOf(id)?.childrenIds?.length ?? 0) > 0);
 
-/** Whether something follows this message on screen. */
+/** Whether nothing follows this message on screen. */
 export const isTail = (id: Id) => shown.value.at(-1) === id;
 
-/** The message that a reply answers, as it stands above it on screen. */
+/** Returns the message that a reply answers, if it is above it on screen. */
 export function askedFor(id: Id): Id | null {
   if (nodeOf(id)?.role !== "assistant") return null;
   const above = nodeOf(shown.value[shown.value.indexOf(id) - 1] ?? null);
   return above?.role === "user" ? above.id : null;
 }
 
-/** Whether the reply to this message stands below it on screen. */
+/** Whether the reply to this message is below it on screen. */
 export const isAnswered = (id: Id) => askedFor(shown.value[shown.value.indexOf(id) + 1] ?? "") === id;
 
 const handsByOwner = computed(() => {
@@ -71,5 +71,5 @@ const handsByOwner = computed(() => {
   return owners;
 });
 
-/** The changes by hand that follow a message. */
+/** Returns the change nodes that follow a message. */
 export const handsAfter = (id: Id): Id[] => handsByOwner.value.get(id) ?? [];

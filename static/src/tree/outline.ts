@@ -1,23 +1,23 @@
-// The whole shape of a story, from the columns that the server sends to columns that can be walked. Pure.
-// Numbers stand for messages here: a parent has a smaller number than its children, and a child that has no elder ones
-// comes right after its parent. So everything that follows is a loop, however deep a story is.
+// The shape of a whole session: the server's columns become columns in reading order. Pure. Messages are numbers here.
+// A parent has a smaller number than its children, and the oldest child comes right after its parent. So every
+// algorithm is a loop, however deep the tree is.
 import type { Id, NodeState, Skeleton } from "../lib/wire.d.ts";
 
-/** What is known of a message besides its place; bits of `flags`. */
+/** Bits of `flags`. */
 export const FLAG = { disabled: 1, muted: 2, mine: 4, writing: 8, failed: 16, unread: 32, summary: 64, merge: 128 };
 
 export interface Outline {
-  /** messages, and the root, which is number 0 */
+  /** The number of messages, including the root, which is number 0. */
   size: number;
   ids: Id[];
-  /** -1 for the root */
+  /** -1 for the root. */
   parent: Int32Array;
   flags: Uint8Array;
-  /** how each begins */
+  /** The start of each text. */
   previews: string[];
-  /** where each is; a change by hand is where the message is that it follows */
+  /** The number of each node. A change node has the number of the message that it follows. */
   at: Map<Id, number>;
-  /** of messages that only changes by hand follow: the last of those */
+  /** The last change node after a message that no other message follows. */
   ends: Map<number, Id>;
 }
 
@@ -44,7 +44,7 @@ function flagsOf({ roles, kinds, statuses, flags, legend }: Skeleton, i: number)
   );
 }
 
-/** The children of each as a chain: `first` child, then `next`, the youngest first. */
+/** Returns the children as linked lists: `first` child, then `next`, the youngest first. */
 function chained(parents: ArrayLike<number>, size: number) {
   const first = new Int32Array(size).fill(-1);
   const next = new Int32Array(size).fill(-1);
@@ -57,7 +57,7 @@ function chained(parents: ArrayLike<number>, size: number) {
   return { first, next };
 }
 
-/** Changes by hand are no messages: what hangs below one hangs below the message before it. */
+/** Builds the outline. Change nodes are no messages: their children belong to the message before them. */
 export function outlineOf(skeleton: Skeleton): Outline {
   const count = skeleton.ids.length;
   const change = skeleton.legend.kinds.indexOf("change");
@@ -88,29 +88,27 @@ export function outlineOf(skeleton: Skeleton): Outline {
   return { ...out, parent: parent.slice(0, out.size), flags: flags.slice(0, out.size), ends: withoutFollowers(out) };
 }
 
-/** A message that another one follows has no changes by hand at its end. */
+/** Removes the ends of messages that another message follows. */
 function withoutFollowers({ size, parent, ends }: Outline) {
   for (let n = 1; n < size; n += 1) ends.delete(parent[n] ?? -1);
   return ends;
 }
 
-/** The messages from the root to one, marked. */
+/** Marks the messages from the root to one message. */
 export function trunkTo({ size, parent }: Outline, end: number): Uint8Array {
   const trunk = new Uint8Array(size);
   for (let n = end; n >= 0 && n < size; n = parent[n] ?? -1) trunk[n] = 1;
   return trunk;
 }
 
-/** How many messages hang below each. */
+/** Counts the messages below each message. */
 export function countsBelow({ size, parent }: Outline) {
   const below = new Int32Array(size);
   for (let n = size - 1; n > 0; n -= 1) below[parent[n] ?? 0] = (below[parent[n] ?? 0] ?? 0) + (below[n] ?? 0) + 1;
   return below;
 }
 
-/**
- * The same outline where some messages are left out now, or are new, or no longer; null: one of them is not in it.
- */
+/** Returns the outline with changed flags of some messages; `null` if one of them is not in it. */
 export function restated(outline: Outline, states: NodeState[]): Outline | null {
   const flags = outline.flags.slice();
   const turn = (n: number, flag: number, is: boolean | undefined) => {
@@ -119,7 +117,7 @@ export function restated(outline: Outline, states: NodeState[]): Outline | null 
   for (const { id = "", isEnabled, effects, isUnread } of states) {
     const n = outline.at.get(id);
     if (n === undefined) return null;
-    // A change by hand is not the message that it follows.
+    // The state of a change node is not that of its message.
     if (outline.ids[n] !== id) continue;
     turn(n, FLAG.disabled, isEnabled === undefined ? undefined : !isEnabled);
     turn(n, FLAG.muted, effects === undefined ? undefined : effects === "muted");

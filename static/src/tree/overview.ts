@@ -1,4 +1,4 @@
-// The cards of the open story, as they stand now: what is drawn and what is walked through are the same ones.
+// The cards of the open session as they are now. Drawing and keyboard navigation use the same ones.
 import { computed } from "../../vendor/preact.js";
 import { quoted } from "../lib/tags.ts";
 import { labels, labelsOf, moving } from "../model/arrangement.ts";
@@ -12,7 +12,7 @@ import type { Cards, Layout } from "./layout.ts";
 import type { Outline } from "./outline.ts";
 import type { Refusal } from "./place.ts";
 
-/** `head`: the message that HEAD is at */
+/** `head`: the number of HEAD's message. */
 export interface Drawn {
   outline: Outline;
   cards: Cards;
@@ -20,10 +20,10 @@ export interface Drawn {
   head: number;
 }
 
-/** The numbers of messages that are there. */
+/** Returns the numbers of the messages that are in the outline. */
 const numbersOf = ({ at }: Outline, ids: Iterable<Id>) => new Set([...ids].flatMap((id) => at.get(id) ?? []));
 
-/** What a reader looks for is never part of a run. */
+/** Flags of messages that users look for. They are never part of a run. */
 const KEPT = FLAG.writing | FLAG.failed | FLAG.unread | FLAG.summary | FLAG.merge;
 
 export const drawn = computed(() => {
@@ -49,7 +49,8 @@ export const drawn = computed(() => {
 });
 
 /**
- * The message that stands for one that may be folded away: itself, the beginning of its run, or the nearest one above.
+ * Returns the visible message for one that may be folded: itself, the start of its run, or the nearest visible
+ * ancestor.
  */
 export function shownFor({ outline: { parent }, cards }: Drawn, n: number) {
   let at = n;
@@ -57,17 +58,18 @@ export function shownFor({ outline: { parent }, cards }: Drawn, n: number) {
   return cards.node[cards.cardOf[at] ?? 0] ?? 0;
 }
 
-/** The message that the keyboard is at. */
+/** Returns the message at the keyboard cursor. */
 export const placeOf = (tree: Drawn) => shownFor(tree, tree.outline.at.get(cursor.value ?? "") ?? tree.head);
 
-/** The message that leads what is moved; -1: it hangs nowhere in this tree. */
+/** Returns the top message of the part being moved; -1 if it is not in this tree. */
 export function carriedIn({ at }: Outline) {
   const what = moving.value;
   return what && "nodeId" in what.piece && what.from === session.value?.id ? (at.get(what.piece.nodeId) ?? -1) : -1;
 }
 
 /**
- * Where what is moved would come, and why it cannot; of a straight run that is its end. null: it is held over nothing.
+ * Where the moved part would be put, and why it cannot. On a straight run this is its last message. `null` if it is
+ * held over nothing.
  */
 export const aim = computed(() => {
   const tree = drawn.value;
@@ -81,7 +83,7 @@ export const aim = computed(() => {
   return { n, nid: of.ids[n] ?? "", why: refusalOf(of, carriedIn(of), what.isCopy, n) as Refusal | null };
 });
 
-/** The cards below each, as chains, the first of them first. */
+/** The child cards of each card as linked lists, oldest first. */
 const families: WeakMap<Cards, { first: Int32Array; next: Int32Array }> = new WeakMap();
 
 function familiesOf(cards: Cards) {
@@ -97,7 +99,7 @@ function familiesOf(cards: Cards) {
   return found;
 }
 
-/** Who is one step away: the message above, those beside it from left to right, and those below. */
+/** Returns the messages one step away: the one above, those beside it from left to right, and those below. */
 export function around({ cards, layout }: Drawn, n: number) {
   const card = cards.cardOf[n] ?? 0;
   const above = cards.parent[card] ?? -1;
@@ -114,7 +116,7 @@ export function around({ cards, layout }: Drawn, n: number) {
   };
 }
 
-/** The cards that are chosen, or have something that is. */
+/** The cards that contain selected messages. */
 export const chosenCards = computed(() => {
   const { outline: of, cards } = drawn.value ?? {};
   const marks = new Uint8Array(cards?.size ?? 0);
@@ -125,7 +127,7 @@ export const chosenCards = computed(() => {
   return marks;
 });
 
-/** The cards of the two that are compared, or of what they are folded into. */
+/** The cards of the two compared messages, or of their visible ancestors. */
 export const comparedCards = computed(() => {
   const tree = drawn.value;
   const two = compared.value;
@@ -134,14 +136,14 @@ export const comparedCards = computed(() => {
     : [];
 });
 
-/** The name of the place of a message, also where it is on a change by hand at its end. */
+/** Returns the label of a message, or of a change node after it. */
 export const placeName = (of: Outline, n: number) =>
   labelsOf(of.ids[n] ?? "")[0]?.name ?? labelsOf(of.ends.get(n) ?? "")[0]?.name ?? "";
 
-/** The beginnings that were asked for: taking out what is written for machines costs more than drawing it. */
+/** Cached previews. Removing hidden tags costs more than drawing. */
 const beginnings: WeakMap<Outline, Map<number, string>> = new WeakMap();
 
-/** How a message begins. */
+/** Returns the start of a message. */
 export function beginningOf(of: Outline, n: number) {
   let known = beginnings.get(of);
   if (!known) beginnings.set(of, (known = new Map()));

@@ -1,26 +1,26 @@
-// Where in a drawn tree something may be put, and which of several messages lead the others. Pure; the server has the
-// last word, and this says the same before anything is let go.
+// Rules for moving parts of a drawn tree: allowed targets, movable messages, and tops of a selection. Pure. The server
+// decides in the end; this says the same before the user lets go.
 import { FLAG } from "./outline.ts";
 import type { Outline } from "./outline.ts";
 
-/** Why something cannot come below a message. */
+/** Why a part cannot be put below a message. */
 export type Refusal = "self" | "below" | "there" | "unfinished";
 
-/** Whether a message is another one or follows it, however far below. */
+/** Whether a message is another one or anywhere below it. */
 export function isWithin({ parent }: Outline, n: number, top: number) {
-  // A parent has a smaller number than what follows it.
+  // A parent has a smaller number than its children.
   let at = n;
   while (at > top) at = parent[at] ?? -1;
   return at === top;
 }
 
-/** Messages that are neither whole nor end anything. */
+/** Flags of messages that are not complete. */
 const UNFINISHED = FLAG.writing | FLAG.failed;
 
 /**
- * @param piece the message that leads what is moved; -1: it hangs nowhere in this tree
- * @param isCopy a copy can hang anywhere
- * @returns null: it may come there
+ * Returns why a part cannot be put below a message; `null` if it can.
+ * @param piece the top message of the part; -1 if it is not in this tree
+ * @param isCopy a copy can be put anywhere
  */
 export function refusalOf(outline: Outline, piece: number, isCopy: boolean, to: number): Refusal | null {
   if (((outline.flags[to] ?? 0) & UNFINISHED) !== 0) return "unfinished";
@@ -30,16 +30,16 @@ export function refusalOf(outline: Outline, piece: number, isCopy: boolean, to: 
   return outline.parent[piece] === to ? "there" : null;
 }
 
-/** Whether a message can be taken up with all that follows it: what is being written stays until it is there. */
+/** Whether a message can be moved with everything below it. Nothing below may still be generating. */
 export function isMovable({ size, parent, flags }: Outline, n: number) {
   if (n <= 0 || ((flags[n] ?? 0) & UNFINISHED) !== 0) return false;
-  // All that follows a message stands right after it.
+  // Everything below a message comes right after it.
   for (let at = n + 1; at < size && (parent[at] ?? -1) >= n; at += 1)
     if (((flags[at] ?? 0) & FLAG.writing) !== 0) return false;
   return true;
 }
 
-/** Of some messages those that follow none of the others: with them all the others go. */
+/** Returns the messages that are below none of the others. The others move with them. */
 export function topsOf({ size, parent }: Outline, numbers: Iterable<number>) {
   const chosen = new Set(numbers);
   const inside = new Uint8Array(size);

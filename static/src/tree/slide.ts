@@ -1,10 +1,10 @@
-// From which side a line comes that takes the place of another one: versions stand beside each other as on the tree.
+// The side from which a new branch slides in, so that versions stand side by side as in the tree.
 import { familyOf, peekNode } from "../model/story.ts";
 import type { Id } from "../lib/wire.d.ts";
 
 /**
- * Where a line turns off to another version of a message, and on which side of the one before that stands. null: it
- * only grew, was cut short, or is another part of the same story.
+ * Returns where a branch changes to another version of a message, and on which side of the old one that is. `null` if
+ * the branch only grew, was shortened, or shows another part of the session.
  */
 export function turnOff(before: Id[], after: Id[]): { at: number; side: -1 | 1 } | null {
   const at = after.findIndex((id, i) => id !== before[i]);

@@ -1,9 +1,12 @@
-// Whose words a message has.
+// The speaker of a message.
 import { t } from "../lib/i18n.ts";
 import { characterById } from "../model/library.ts";
 import type { ChatNode } from "../lib/wire.d.ts";
 
-/** The server calls a reader without a name "You"; the page has its own word for that, and for what nobody said. */
+/**
+ * Returns the speaker's name. The server calls a user without a name "You". The page has its own word for that, and for
+ * the narrator.
+ */
 export function nameOf({ kind, role, name, characterId }: ChatNode) {
   if (kind === "summary" || kind === "merge") return t(`speaker.${kind}`);
   if (role === "user") return name && name !== "You" ? name : t("you");

@@ -1,17 +1,20 @@
-// The line on screen as turns.
+// The branch on screen as turns.
 import { computed } from "../../vendor/preact.js";
 import { peekNode } from "../model/story.ts";
 import { waySeen } from "../model/way.ts";
 import { isLinear, shown } from "./line.ts";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
 
-/** `first`: what is answered; `last`: the end of its answer. */
+/** `first`: the message that is answered; `last`: the end of its answer. */
 export interface Turn {
   first: Id;
   last: Id;
 }
 
-/** A turn begins with what is answered; what stands before the first of these is a turn too. */
+/**
+ * Splits messages into turns. A turn begins with the message that is answered. Replies before the first of these are a
+ * turn too.
+ */
 export function turnsOf(ids: Id[]): Turn[] {
   const turns: Turn[] = [];
   for (const id of ids) {
@@ -25,10 +28,10 @@ export function turnsOf(ids: Id[]): Turn[] {
 export const turns = computed(() => turnsOf(shown.value));
 
 /**
- * Whether the turns stand above the line: where one is all there is, nothing leads anywhere.
- * @param ahead so many one has gone back from
+ * Whether the turn bar is shown. With a single turn it would lead nowhere.
+ * @param ahead the number of turns that the user has gone back
  */
 export const leads = (ahead: number = 0) => !isLinear.value && waySeen.value && turns.value.length + ahead > 1;
 
-/** What versions of one message have in common. */
+/** Returns what the versions of one message have in common. */
 export const familyKey = ({ parentId, role }: ChatNode) => `${parentId}/${role}`;

@@ -1,4 +1,4 @@
-// The frame: header, the panes, the bar of narrow screens, notices, dialogs.
+// The frame of the page: header, panes, tab bar of narrow screens, notices and dialogs.
 import { Fragment, h } from "../../vendor/preact.js";
 import { run } from "../actions/commands.ts";
 import { speakIn } from "../actions/page.ts";
@@ -26,7 +26,7 @@ import { CommandButton, Menu, Notices, icon, later } from "./parts.tsx";
 import type { Key, Locale } from "../lib/i18n.ts";
 import type { Theme } from "../model/page.ts";
 
-// The first page weighs little; the story and its Markdown follow while the reader looks at it.
+// The first page stays small: the story view and its Markdown code are loaded while the user looks at the page.
 const story = () => import("./story.tsx");
 const dialogs = () => import("./dialogs.tsx");
 const Story = later(() => story().then((module) => module.Story), 6);
@@ -34,7 +34,7 @@ const Settings = later(() => import("./settings.tsx").then((module) => module.Se
 const Door = later(() => import("./door.tsx").then((module) => module.Door), 0);
 const StoryMenu = later(() => import("./story-menu.tsx").then((module) => module.StoryMenu), 0);
 const StoryTools = later(() => story().then((module) => module.StoryTools), 0);
-/** Its column in the bar is there before it: no other tab moves away under a finger. */
+/** The tree tab. Its placeholder keeps the column in the bar, so that no other tab moves under a finger. */
 const TreeTab = later(
   () => story().then((module) => module.TreeTab),
   () => <span />,
@@ -42,8 +42,8 @@ const TreeTab = later(
 const OpenDialog = later(() => dialogs().then((module) => module.OpenDialog), 0);
 
 /**
- * Loads what the next click needs, as far as it is not there.
- * @returns whether all of it is there now
+ * Loads the modules that the next click needs, if they are missing.
+ * @returns whether all of them are loaded now
  */
 export async function loadAhead(): Promise<boolean> {
   const parts = await Promise.all([
@@ -76,7 +76,7 @@ export function App() {
   );
 }
 
-/** What is on screen is what was kept of it, or the line of a story was lost. */
+/** The line that says that the page shows a stored copy, or that the connection of an open story is lost. */
 function Offline() {
   const isLost = route.value.page === "story" && !online.value && loading.value.state === "ready";
   const at = keptAt.value;
@@ -153,7 +153,7 @@ function MenuItems() {
   );
 }
 
-/** Narrow screens show one pane at a time; swiping belongs to siblings. */
+/** The tab bar of narrow screens, which show one pane at a time. Swipe gestures do not switch panes but siblings. */
 function BottomBar() {
   const inStory = route.value.page === "story" && loading.value.state !== "failed";
   const tab = (on: boolean, symbol: string, label: string, act: () => unknown) => (

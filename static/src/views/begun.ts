@@ -1,13 +1,13 @@
-// A form whose words outlast a reload and the way back of the browser.
+// Forms whose input survives a reload and the back button of the browser.
 import { useEffect, useRef } from "../../vendor/preact.js";
 import { begunAs, keepBegun } from "../model/begun.ts";
 import type { Fields } from "../model/begun.ts";
 
-/** What stands in the fields of a form. */
+/** Returns the values of a form's fields. */
 export const fieldsOf = (form: HTMLFormElement): Fields =>
   Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value)]));
 
-/** Puts words into the fields of a form, as if they were typed. */
+/** Fills the fields of a form, as if the values were typed. */
 export function fillIn(form: HTMLFormElement, fields: Fields) {
   for (const field of form.elements as Iterable<HTMLInputElement>) {
     if (!field.name) continue;
@@ -17,15 +17,15 @@ export function fillIn(form: HTMLFormElement, fields: Fields) {
 }
 
 /**
- * What was begun under a name. Who leaves the form has saved it or does not want it; a reload and the way back are
- * neither.
+ * Returns the unsaved input under a key, or null. Unmounting the form deletes it, because the user has saved or
+ * cancelled. A reload or the back button keeps it.
  */
 export function useBegun(key: string): Fields | null {
   const begun = useRef(begunAs(key)).current;
   useEffect(() => {
     let isBack = false;
     const back = () => void (isBack = true);
-    // Before the page hears of it, and closes what is open.
+    // In the capture phase: before the page handles the event and closes the open form.
     addEventListener("popstate", back, true);
     return () => {
       removeEventListener("popstate", back, true);

@@ -1,4 +1,4 @@
-// The branches of a story, with their names; two of them side by side. Loaded when first opened.
+// The branches of a session with their labels, and two branches side by side. Loaded when first opened.
 import { Fragment, h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { compare, goTo, readBranches, readDiff, readPartings } from "../actions/branches.ts";
 import { attempt } from "../actions/failure.ts";
@@ -157,7 +157,7 @@ function Row({
   );
 }
 
-// Side by side
+// Two branches side by side
 
 export const Compare = ({ from, to }: { from: Id; to: Id }) => (
   <Modal title={t("command.compare")} class="widest">
@@ -165,7 +165,7 @@ export const Compare = ({ from, to }: { from: Id; to: Id }) => (
   </Modal>
 );
 
-/** How two lines differ. */
+/** The differences between two branches. */
 export function Comparison({ from, to }: { from: Id; to: Id }) {
   const known = useReading(() => readDiff(from, to), `${from} ${to}`);
   return (
@@ -201,7 +201,7 @@ function Sides({ diff }: { diff: Diff }) {
   );
 }
 
-/** @param props `isOther`: it is compared with the line that the story is on */
+/** @param props `isOther`: whether the other side is the branch with HEAD */
 function Side({ side: { leafId, count, items }, n, isOther }: { side: DiffSide; n: number; isOther: boolean }) {
   const shown = items.filter(({ kind }) => kind !== "change");
   return (
@@ -249,12 +249,12 @@ function Side({ side: { leafId, count, items }, n, isOther }: { side: DiffSide; 
   );
 }
 
-/** What became of a value from the first line to the second. */
+/** Returns how a value differs from the first branch to the second. */
 const kindOf = ({ from, to }: Difference) => (from === undefined ? "added" : to === undefined ? "removed" : "changed");
 
 const SIDES = ["from", "to"] as const;
 
-/** What of a difference is to be seen. */
+/** Removes hidden values from a difference; null if nothing visible is left. */
 function seenDifference({ path, from, to, operations }: Difference): Difference | null {
   const seen = seenOf({ path, ...(from !== undefined && { before: from }), ...(to !== undefined && { after: to }) });
   const done = (list: Difference["operations"]["from"]) => list.map(seenOperation).filter(isThere);

@@ -1,5 +1,5 @@
-// The question before several files, or what another program keeps, come in: only look where that can be done, or bring
-// it in; and what cannot be read from the files.
+// The dialog before an import of several files, or of another program's data: a dry run, if one is possible, or the
+// import. It also asks for what the files do not say, such as the time zone.
 import { h, useRef } from "../../vendor/preact.js";
 import { bringAll } from "../actions/transfers.ts";
 import { addEnglish, t } from "../lib/i18n.ts";

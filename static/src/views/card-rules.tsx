@@ -1,5 +1,5 @@
-// The rules that a card carries: what they are beside what is installed here, and the way to take them in. Nothing of
-// them has run.
+// The embedded plugin of a card: how it compares with the installed plugins, and the button that installs it. None of
+// its code has run.
 import { Fragment, h, useEffect, useSignal } from "../../vendor/preact.js";
 import { acceptRules, dropRules, putRules, readInstalled, readRules } from "../actions/card-rules.ts";
 import { t } from "../lib/i18n.ts";
@@ -10,7 +10,7 @@ import { Sure } from "./sure.tsx";
 import type { Signal } from "../../vendor/preact.js";
 import type { CardRules as Rules, CardRulesFile, Id, PluginInfo } from "../lib/wire.d.ts";
 
-/** What can be taken in. */
+/** States in which the plugin can be installed. */
 const WELCOME = new Set(["new", "newer", "older", "other"]);
 
 export function CardRules({ characterId }: { characterId: Id }) {
@@ -142,7 +142,7 @@ function File({ file: { path, change, before, after } }: { file: CardRulesFile }
   );
 }
 
-/** What is here and what the card brings, in one: each line that is not in both says where it is. */
+/** The installed file and the card's file in one list. Each line that is not in both is marked with its side. */
 const Both = ({ before, after }: { before: string; after: string }) => (
   <>
     <p class="aside">

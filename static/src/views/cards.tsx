@@ -1,4 +1,4 @@
-// What can be done with a character or a story of the first page. Loaded apart from it.
+// The menu items of a character or session on the first page. Loaded separately from the page.
 import { Fragment, h } from "../../vendor/preact.js";
 import { takeCard } from "../actions/cards.ts";
 import { removeCharacter } from "../actions/library.ts";

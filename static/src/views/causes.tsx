@@ -1,4 +1,4 @@
-// Who did something to a value, in words: a rule of a plugin and where it ran, a tool, a reader, the prompt.
+// What caused an operation on a value, in words: the user, the server, or a plugin with its hook, rule or tool.
 import { Fragment, h } from "../../vendor/preact.js";
 import { addEnglish, t, wordFor } from "../lib/i18n.ts";
 import words from "../lib/strings/en-why.ts";
@@ -9,13 +9,13 @@ import type { RuleRun } from "../lib/wire.d.ts";
 
 addEnglish(words);
 
-/** The beginning of the name of a call that a model asked for. */
+/** Prefix of the hook name of a tool call. */
 const TOOL = "tool_";
 
-/** Whether a model asked for it. */
+/** Returns whether the run is a tool call, which a model asked for. */
 export const isTool = ({ hook }: RuleRun) => hook.startsWith(TOOL);
 
-/** What a call of a plugin was for. */
+/** Returns in words what a plugin call was for. */
 export function deedOf(run: RuleRun) {
   const { hook, because = "" } = run;
   if (isTool(run)) return t("hook.tool", { name: hook.slice(TOOL.length) });

@@ -1,4 +1,4 @@
-// What a turn changed, as chips: "Hit points −12 the rat bites", and the dice it threw.
+// The changes of a turn as chips, such as "Hit points −12 the rat bites", and its dice rolls.
 import { Fragment, h } from "../../vendor/preact.js";
 import { run } from "../actions/commands.ts";
 import { clock, locale, t } from "../lib/i18n.ts";
@@ -13,7 +13,7 @@ import { secretMark } from "./secret.tsx";
 import type { Turn } from "../lib/schema.ts";
 import type { ChatNode, Delta, Id, Json, Operation, Roll } from "../lib/wire.d.ts";
 
-/** "−12" for numbers, else the new value; the old one in front where it is short. */
+/** Returns "−12" for numbers, else the new value, with the old one before it if both together are short. */
 export function differenceOf({ path, before: was, after: now }: Turn) {
   const row = rows.value.get(path);
   const [before, after] = isDescribed(now) ? [was, now].map((value) => undescribed(path, value)) : [was, now];
@@ -49,13 +49,16 @@ export const RollChip = ({ roll }: { roll: Roll }) => (
   </li>
 );
 
-/** What a reader can see of some deltas. */
+/** Returns the rolls and the visible changes of some deltas. */
 function visible(deltas: Delta[]) {
   const all = [...changesOf(deltas.map(seenDelta)).values()].map((change) => ({ change, label: labelOf(change.path) }));
   return { rolls: deltas.flatMap((delta) => delta.rolls ?? []), changes: all.filter(({ label }) => label !== null) };
 }
 
-/** What a message would do to the world if it counted: what it asked for, as nothing was changed. */
+/**
+ * Returns the operations that a message with muted effects asked for. There are no changes to show, because none was
+ * applied.
+ */
 function uncounted(id: Id | null) {
   if (nodeOf(id)?.effects !== "muted") return [];
   const delta = deltaOf(id ?? "");
@@ -74,7 +77,7 @@ function wishOf({ op, path, value }: Operation) {
 
 function ChangeChip({ change, label }: { change: Turn; label: string | null }) {
   const difference = differenceOf(change);
-  // A reason that says the same once more is none.
+  // A reason that only repeats the difference is not shown.
   const why = difference.toLowerCase().includes(change.why.toLowerCase()) ? "" : change.why;
   return (
     <li class={`chip ${toneOf(change)}`}>
@@ -86,7 +89,7 @@ function ChangeChip({ change, label }: { change: Turn; label: string | null }) {
   );
 }
 
-/** What the turn that ends with this message changed, and what was changed by hand after it. */
+/** The changes of the turn that ends with this message, and the manual changes after it. */
 export function TurnChanges({ nid }: { nid: Id }) {
   void locale.value;
   const asked = askedFor(nid);
@@ -120,14 +123,14 @@ export function TurnChanges({ nid }: { nid: Id }) {
   );
 }
 
-/** Whether a reader made a change; the others come with new rules. */
+/** Returns whether a user made the change. Other changes come with new rules. */
 export const isByHand = (delta: Delta) => (delta.operations ?? []).some(({ by }) => by === "user");
 
-/** What a step between two messages is. */
+/** Returns the title of a change node between two messages. */
 export const besideTitle = (node: ChatNode | null, delta: Delta) =>
   t(isByHand(delta) ? "change.byHand" : node?.metadata?.answers ? "change.answer" : "change.rules");
 
-/** A change by hand: no message, but a step of the story like one. */
+/** A manual change. It is a node of its own but no message. */
 function ByHand({ id }: { id: Id }) {
   const node = nodeOf(id);
   const delta = deltaOf(id);

@@ -1,4 +1,4 @@
-// Changing a character: its texts, its greetings, its tags, its picture.
+// The editor of a character: texts, greetings, tags and picture.
 import { h, useEffect, useSignal } from "../../vendor/preact.js";
 import { changeCharacter, readCharacter } from "../actions/cards.ts";
 import { allowOutside, readOutside } from "../actions/outside.ts";
@@ -15,7 +15,7 @@ import type { FullCharacter } from "../lib/wire.d.ts";
 addEnglish(words);
 addEnglish(outside);
 
-/** The texts, as they are called on the wire, and how tall their fields are. */
+/** The text fields: name in the API, and height in rows. */
 const TEXTS = [
   ["description", 6],
   ["personality", 2],
@@ -113,7 +113,7 @@ function Form({ character }: { character: FullCharacter }) {
   );
 }
 
-/** What is said of pictures of other servers. */
+/** The choices for pictures from other servers; `null` = ask. */
 const ANSWERS: [name: "ask" | "yes" | "no", allowed: boolean | null][] = [
   ["ask", null],
   ["yes", true],

@@ -1,5 +1,5 @@
-// Many characters: looked for by words and tags, in an order, of which only those in sight are in the page. Loaded when
-// there are many.
+// The list of many characters, with search, tags and sort order. Only the visible rows are in the page. Loaded when
+// there are many characters.
 import { h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { addEnglish, t } from "../lib/i18n.ts";
 import { inOrder, lookedFor, tagsOf } from "../lib/shelf.ts";
@@ -91,7 +91,7 @@ export function Characters({ all, card }: { all: Character[]; card: (character: 
   );
 }
 
-/** When each character was last played, as far as the stories are listed: the newest are. */
+/** Returns when each character was last played. Only the listed sessions count, which are the newest. */
 const lastPlayed = (): Map<string, string> =>
   new Map(
     sessions.value
@@ -99,10 +99,10 @@ const lastPlayed = (): Map<string, string> =>
       .flatMap(({ characterIds, updatedAt }) => characterIds.map((id) => [id, updatedAt] as [string, string])),
   );
 
-/** Rows above and below what is in sight. */
+/** Number of extra rows above and below the visible ones. */
 const SPARE = 2;
 
-/** The rows in sight, with the room that the others would take. */
+/** The visible rows, with padding in place of the others. */
 function Window({ found, card }: { found: Character[]; card: (character: Character) => VNode }) {
   const list = useRef<HTMLUListElement | null>(null);
   const view = useSignal({ columns: 3, from: 0, rows: 8, tall: 0 });

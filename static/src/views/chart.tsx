@@ -1,5 +1,5 @@
-// The chart of a plot: uPlot draws the lines, the axes and the cursor; the signs and numbers that tell lines apart are
-// drawn here. Who does not see it has the table, and one sentence a line.
+// The chart of a plot. uPlot draws the lines, axes and cursor. The shapes and numbers that tell lines apart are drawn
+// here. Users who cannot see the chart have the table, and one sentence per line.
 import { Fragment, h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { UPlot } from "../../vendor/uplot.js";
 import { columnsOf, reachOf, valueOn } from "../lib/chart.ts";
@@ -11,13 +11,13 @@ import type { Drawn } from "./plot.tsx";
 import type uPlot from "uplot";
 
 const TALL = 240;
-/** So much room is right of the lines for their numbers. */
+/** Space to the right of the lines for their numbers, in CSS pixels. */
 const MARGIN = 26;
-/** Every turn has its sign as long as there is room for them; else the end alone. */
+/** Maximum number of points of a line with a shape each. If there are more, only the last point has one. */
 const SIGNS = 30;
-/** As `.series-1` and so on in plot.css. */
+/** The dash pattern of each line. They match `.series-1` and so on in plot.css. */
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [5, 2], [1, 4]];
-/** A sign for each line, around its point. */
+/** The shape of each line as an SVG path, centred on the point. */
 export const SHAPES = [
   "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0",
   "M-4 -4h8v8h-8z",
@@ -81,7 +81,7 @@ export function Chart({ lines, row }: { lines: Drawn[]; row: Row }) {
   );
 }
 
-/** What the lines are at the turn under the pointer. */
+/** The values of the lines at the turn under the pointer. */
 const At = ({ turn, lines }: { turn: number; lines: Drawn[] }) => (
   <>
     <strong>{t("plot.turn", { n: turn })}</strong>
@@ -134,7 +134,7 @@ function drawSigns(made: uPlot, lines: Drawn[], place: HTMLElement) {
   const { ctx, scales } = made;
   const [first, last] = [scales.x?.min ?? 0, scales.x?.max ?? 0];
   const style = getComputedStyle(place);
-  /** Numbers at one place stand together. */
+  /** The last point of each line. Lines that end at the same point share an entry. */
   const ends: Map<string, { x: number; y: number; numbers: string }> = new Map();
   ctx.save();
   ctx.setLineDash([]);

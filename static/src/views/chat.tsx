@@ -1,4 +1,4 @@
-// The story: a window over the line, the composer, and what stands between them.
+// The chat view: a window over the messages of the branch, the composer, and the bars between them.
 import { Fragment, h, useEffect, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
 import { readUnread } from "../actions/branches.ts";
 import "../actions/merge.ts";
@@ -49,15 +49,15 @@ import type { Id, TrashItem } from "../lib/wire.d.ts";
 import type { Fold } from "../tree/folds.ts";
 import type { ApiError } from "../net/api.ts";
 
-/** At most this many messages are in the page; the window moves by STEP when its end comes near. */
+/** Maximum number of messages in the page. The window moves by STEP when the scroll position comes near its end. */
 const MOST = 80;
-/** The first picture has so many: what is above them follows once they are seen. */
+/** Number of messages in the first render. The ones above follow after it. */
 const FEW = 12;
 const STEP = 30;
 const NEAR = 900;
 const AT_END = 40;
 
-/** Its room is there before it, so that nothing moves away under a hand when it comes. */
+/** The path bar. Its placeholder keeps the space, so that nothing moves under a finger when it is loaded. */
 const Way = later(
   () => import("./way.tsx").then((module) => module.Way),
   () => (leads() ? <div class="way" /> : null),
@@ -123,7 +123,7 @@ function Unreadable({ error }: { error: ApiError }) {
   );
 }
 
-/** The story was deleted, here or elsewhere; what it was is kept for a while. */
+/** The notice for a session that was deleted, in this tab or elsewhere, and can still be restored. */
 function InTrash({ item: { id, name, until } }: { item: TrashItem }) {
   return (
     <section class="chat">
@@ -149,7 +149,7 @@ function InTrash({ item: { id, name, until } }: { item: TrashItem }) {
   );
 }
 
-/** The part of the line that is in the page begins here; null: it ends with the line. */
+/** Returns the range of the branch that is in the page. `first` = its first message; null = it ends with the branch. */
 function windowOf(ids: Id[], first: Id | null, most: number) {
   const last = Math.max(0, ids.length - most);
   const found = first === null ? -1 : ids.indexOf(first);
@@ -163,7 +163,7 @@ function Line() {
   const list = useRef<HTMLDivElement | null>(null);
   const [first, setFirst] = useState(null as Id | null);
   const [away, setAway] = useState(false);
-  // `held` is the message that must not move while things above it change; null: the end of the line is followed.
+  // `held` is the message that must not move while content above it changes; null = the view follows the end.
   const held = useRef<{ id: string; top: number } | null>(null);
   const reached = useRef(0);
   const [most, setMost] = useState(FEW);
@@ -187,7 +187,7 @@ function Line() {
     const isUp = box.scrollTop < reached.current - 1;
     reached.current = box.scrollTop;
     const atEnd = end === ids.length && below < AT_END;
-    // Who follows the end keeps following it when something grows below the edge; only going up lets go of it.
+    // A view that follows the end keeps following it when content grows below the edge. Only scrolling up ends that.
     const follows = held.current === null && !isUp && end === ids.length;
     held.current = atEnd || follows ? null : firstVisible(box);
     if (follows && !atEnd) settle();
@@ -198,7 +198,7 @@ function Line() {
   };
 
   useLayoutEffect(() => {
-    // A story that only begins is read from its first line.
+    // A session with a single message is shown from its top.
     const box = scroller.current;
     if (box && beginning && ids.length === 1) held.current = firstVisible(box);
   }, []);
@@ -228,12 +228,12 @@ function Line() {
     return () => observer.disconnect();
   }, []);
   useEffect(() => {
-    // What is folded may leave too little to scroll to what is above.
+    // With folded messages, the rest may be too short to scroll, so that scrolling would never load older messages.
     const box = scroller.current;
     if (box && box.scrollHeight <= box.clientHeight && older.peek() !== null) void loadOlder();
   }, [ids]);
   useEffect(() => {
-    // A page above arrived while its edge is in view: show it.
+    // A page of older messages arrived while its edge is in view: show it.
     if (held.current && start > 0 && (scroller.current?.scrollTop ?? NEAR) < NEAR) look();
   }, [ids.length]);
 
@@ -268,7 +268,7 @@ function Line() {
   }, [focus, ids]);
 
   const turnFold = ({ summary, isOpen }: Fold) => {
-    // What the reader opens stays where it is.
+    // The fold that the user opens must not move.
     held.current = scroller.current && firstVisible(scroller.current);
     fold(summary, !isOpen);
   };
@@ -313,7 +313,7 @@ function Line() {
   );
 }
 
-/** What a summary stands for, as one line. */
+/** The line in place of the messages that a summary covers. */
 const FoldLine = ({ fold: { key, isOpen, count }, turn }: { fold: Fold; turn: () => void }) => (
   <li class="fold">
     <button type="button" data-fold={key} aria-expanded={isOpen} onClick={turn}>
@@ -323,7 +323,7 @@ const FoldLine = ({ fold: { key, isOpen, count }, turn }: { fold: Fold; turn: ()
   </li>
 );
 
-/** Opens what a message is folded away in. */
+/** Opens the fold around a message. */
 function unfold(id: Id | null) {
   const around = id === null ? null : foldAround(id);
   if (around) fold(around.summary, true);
@@ -333,12 +333,12 @@ function articleOf(box: HTMLElement | null, id: Id | null) {
   return id === null ? null : (box?.querySelector(`[data-node="${CSS.escape(id)}"]`) as HTMLElement | null);
 }
 
-/** The messages and folds of the line. */
+/** Returns the elements of all messages and folds. */
 const entriesIn = (box: Element): HTMLElement[] => [
   ...(box.querySelectorAll("[data-node], [data-fold]") as NodeListOf<HTMLElement>),
 ];
 
-/** The first message or fold whose lower edge is in view. */
+/** Returns the first message or fold whose lower edge is in view. */
 function firstVisible(box: HTMLElement) {
   const edge = box.getBoundingClientRect().top;
   for (const element of entriesIn(box)) {
@@ -348,7 +348,7 @@ function firstVisible(box: HTMLElement) {
   return null;
 }
 
-/** Arrow keys walk from message to message, and to what is folded between them. */
+/** Moves the focus between messages and folds with the arrow keys. */
 function walk(event: KeyboardEvent) {
   const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
   const at =
@@ -364,7 +364,7 @@ function walk(event: KeyboardEvent) {
   to.focus();
 }
 
-/** The line ends here, but the story may have gone on from here before, or waits for a reply. */
+/** The actions at the end of the branch: another branch continues from here, or the message has no reply. */
 function Onward() {
   const node = tail.value;
   if (node?.status !== "complete" || peek.value !== null) return null;
@@ -396,7 +396,7 @@ function PeekBar() {
   );
 }
 
-/** A place for what is being moved is chosen in the story itself. */
+/** The bar while something is being moved. The user chooses the target among the messages. */
 function MovingBar() {
   return (
     <div class="dock">
@@ -429,7 +429,7 @@ const CHOSEN = [
   "chosen.none",
 ];
 
-/** What can be done with the messages that are ticked. */
+/** The actions for the selected messages. */
 function ChosenBar() {
   return (
     <div class="dock">

@@ -1,6 +1,6 @@
-// The element in which the text of a plugin is written: CodeMirror in a shadow root, where its styles are constructed
-// and no policy forbids them. It keeps one document a file, so that each has its own undo. Loaded with the workshop's
-// first file.
+// The element that edits the files of a plugin: CodeMirror in a shadow root. There its styles are constructed style
+// sheets, which the content security policy does not forbid. Each file has its own document, so that each has its own
+// undo. Loaded with the first file of the workshop.
 import * as cm from "../../vendor/codemirror.js";
 import { completions, explained } from "../lib/complete.ts";
 import { t } from "../lib/i18n.ts";
@@ -20,7 +20,7 @@ const LANGUAGES: Record<string, cm.Extension> = {
 
 const languageOf = (path: string) => LANGUAGES[path.split(".").pop() ?? ""] ?? [];
 
-/** The part of a text that differs. */
+/** Returns the one change that turns the old text into the new one. */
 function difference(old: string, next: string) {
   let from = 0;
   const least = Math.min(old.length, next.length);
@@ -31,8 +31,9 @@ function difference(old: string, next: string) {
 }
 
 /**
- * What is typed over a selection. Left to the browser, it keeps the look of what was there in a style that the policy
- * forbids.
+ * Replaces the selection by the typed text. The browser would keep the look of the old text in an inline style, which
+ * the content security policy forbids.
+ * @returns whether the input is handled
  */
 function typeOver({ inputType, data, isComposing }: InputEvent, view: cm.EditorView) {
   const { from, to, empty } = view.state.selection.main;
@@ -44,28 +45,28 @@ function typeOver({ inputType, data, isComposing }: InputEvent, view: cm.EditorV
   return true;
 }
 
-/** The document as the page keeps it: lines end as the file's do. */
+/** Returns the text of a document with the line ends of its file. */
 const textOf = (state: cm.EditorState, end: string) => state.doc.toString().replaceAll("\n", end);
 
 export class CodeEditor extends HTMLElement {
-  /** The documents by path; who shows the element again may give it those that it had. */
+  /** The documents by path. Whoever shows the element again can pass its previous ones. */
   states: Map<string, cm.EditorState> = new Map();
   #view: cm.EditorView | null = null;
   #path = "";
   #end = "\n";
-  /** Says what was typed. */
+  /** Called with the whole text after each change. */
   onText: (path: string, text: string) => void = () => {};
-  /** Asks to save. */
+  /** Called when the user wants to save. */
   onSave = () => {};
-  /** What can be written in a script; null until the server has told. */
+  /** The names that a script can use, for completion and help; null until the server has sent them. */
   known: Known | null = null;
 
-  /** The text as it stands. */
+  /** The current text. */
   get text() {
     return this.#view ? textOf(this.#view.state, this.#end) : "";
   }
 
-  /** What is selected. */
+  /** The selected text. */
   get selected() {
     const view = this.#view;
     return view ? view.state.sliceDoc(view.state.selection.main.from, view.state.selection.main.to) : "";
@@ -75,7 +76,7 @@ export class CodeEditor extends HTMLElement {
     const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
     root.replaceChildren();
     this.#view = new cm.EditorView({ parent: root, root });
-    // From outside, what is typed in here looks as if it were typed at no field: to the page it would be its shortcuts.
+    // Outside the shadow root, the target of a key press is not a text field. The page would take it for a shortcut.
     root.addEventListener("keydown", (event) => event.stopPropagation());
     const hint = document.createElement("p");
     hint.id = "leave";
@@ -90,7 +91,7 @@ export class CodeEditor extends HTMLElement {
     this.#view = null;
   }
 
-  /** Shows a file. A text that is another one than the document's comes in as a change, which undo takes back. */
+  /** Shows a file. A text that differs from the document is put in as a change, which the user can undo. */
   show(path: string, text: string, label: string) {
     const view = this.#view;
     if (!view) return;
@@ -107,8 +108,8 @@ export class CodeEditor extends HTMLElement {
   }
 
   /**
-   * @param faults of this file
-   * @param bad the one for which it cannot run
+   * Marks the faults of the file.
+   * @param bad the fault that stops it from running
    */
   mark(faults: ScriptError[], bad: ScriptError | null) {
     const view = this.#view;
@@ -122,7 +123,7 @@ export class CodeEditor extends HTMLElement {
     );
   }
 
-  /** Takes the keyboard to a place and selects the word there, or without a column the line. */
+  /** Moves the focus to a place and selects the word there; without a column, the line. */
   go(line: number, column: number) {
     const view = this.#view;
     if (!view) return;
@@ -187,7 +188,7 @@ export class CodeEditor extends HTMLElement {
         cm.keymap.of([
           { key: "Mod-s", preventDefault: true, run: () => (this.onSave(), true) },
           ...[cm.closeBracketsKeymap, cm.completionKeymap, cm.searchKeymap, cm.historyKeymap, cm.lintKeymap].flat(),
-          // The first Escape that closes nothing lets Tab go on, the second leaves what is around.
+          // The first Escape that closes nothing lets Tab move the focus. The second one reaches the dialog around.
           { key: "Escape", run: (view) => this.#letGo(view) },
           ...cm.defaultKeymap.filter(({ key }) => key !== "Escape"),
           cm.indentWithTab,
@@ -239,7 +240,7 @@ export class CodeEditor extends HTMLElement {
   }
 }
 
-/** Where a fault stands: its word, or without a column its line. */
+/** Returns the range of a fault: its word; without a column, its line. */
 function placeOf(state: cm.EditorState, line: number, column: number) {
   const { from, to, text } = state.doc.line(Math.min(Math.max(1, line), state.doc.lines));
   if (column <= 0) return { from, to };

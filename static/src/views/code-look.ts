@@ -1,4 +1,4 @@
-// How the editor of the workshop looks, by the page's own colours, and what its panels say in the reader's language.
+// The theme of the workshop's editor, in the colours of the page, and the texts of its panels in the user's language.
 import { EditorView, HighlightStyle, syntaxHighlighting, tags } from "../../vendor/codemirror.js";
 import { t } from "../lib/i18n.ts";
 import type { Key } from "../lib/i18n.ts";
@@ -66,7 +66,7 @@ const theme = EditorView.theme({
   ".told": { padding: "0.4rem 0.6rem" },
   ".told code": { fontFamily: "var(--mono)", overflowWrap: "anywhere" },
   ".told p": { margin: "0.2rem 0 0", fontFamily: "var(--sans)" },
-  // Beside the editor, in the same root.
+  // A sibling of the editor in the same shadow root.
   "& + .hint": { margin: "0.3rem 0 0", color: "var(--muted)", fontSize: "0.8125rem", fontFamily: "var(--sans)" },
 });
 
@@ -85,7 +85,7 @@ const colours = HighlightStyle.define([
 
 export const look = [theme, syntaxHighlighting(colours)];
 
-/** What the panels say: the library's own English, and where our words for it stand. */
+/** The texts of the panels: the library's English, and the key of our text. */
 const PHRASES: [string, Key][] = [
   ["Find", "code.find"],
   ["Replace", "code.replace"],

@@ -1,11 +1,11 @@
-// The editor as a part of the page: a file's text, what is wrong with it, and where the keyboard goes.
+// The editor as a component: the text of a file, its faults, and the place of the focus.
 import { h, useLayoutEffect, useRef } from "../../vendor/preact.js";
 import "./code-editor.ts";
 import type { CodeEditor } from "./code-editor.ts";
 import type { Known } from "../lib/complete.ts";
 import type { ScriptError } from "../lib/wire.d.ts";
 
-/** A place in the text, counted from 1. `n` differs with each jump, so that one can jump to the same place again. */
+/** A place in the text, counted from 1. `n` differs for each jump, so that the same place can be jumped to again. */
 export interface Place {
   line: number;
   column: number;
@@ -13,19 +13,19 @@ export interface Place {
 }
 
 interface CodeProps {
-  /** the documents of before */
+  /** The documents that an earlier editor had. */
   states: CodeEditor["states"];
   path: string;
   label: string;
   text: string;
   put: (path: string, text: string) => void;
   save: () => void;
-  /** of this file */
+  /** The faults of this file. */
   faults: ScriptError[];
-  /** the one for which it cannot run */
+  /** The fault that stops the file from running. */
   bad: ScriptError | null;
   known: Known | null;
-  /** where the keyboard goes */
+  /** The place to move the focus to. */
   at: Place | null;
 }
 

@@ -1,4 +1,4 @@
-// Where the reader writes: the field, quick replies, send and stop.
+// The composer: text field, quick replies, send and stop buttons.
 import { Fragment, h, useEffect, useLayoutEffect, useRef } from "../../vendor/preact.js";
 import { run } from "../actions/commands.ts";
 import "../actions/draft.ts";
@@ -28,13 +28,13 @@ import { CommandButton, ProblemLine, icon } from "./parts.tsx";
 import type { Drafting } from "../model/drafting.ts";
 import type { QuickReply, SlashCommand } from "../lib/wire.d.ts";
 
-/** On touch screens Enter is a new line, because there is no Shift beside it. */
+/** Touch screens, where Enter makes a new line, because there is no Shift key for that. */
 const TOUCH = matchMedia("(pointer: coarse)");
 
 export function Composer() {
   const field = useRef<HTMLTextAreaElement | null>(null);
   const sid = session.value?.id ?? "";
-  // Before the field is painted: a letter typed into an empty field would take the place of what was kept.
+  // Before the field is painted: a letter typed into the empty field would replace the stored draft.
   useLayoutEffect(() => {
     recallDraft(sid);
     if (!TOUCH.matches && document.activeElement === document.body) field.current?.focus({ preventScroll: true });
@@ -42,7 +42,7 @@ export function Composer() {
   const wanted = fieldWanted.value;
   const heard = useRef(wanted);
   useLayoutEffect(() => {
-    // On a touch screen the focus would bring up the keyboard.
+    // On a touch screen, the focus would open the on-screen keyboard.
     if (heard.current !== wanted && !TOUCH.matches && editing.peek() === null)
       field.current?.focus({ preventScroll: true });
     heard.current = wanted;
@@ -74,7 +74,7 @@ export function Composer() {
   const busy = writing.value !== null;
   const making = drafting.value;
   const isSending = sending.value;
-  /** Whether the keyboard is in the box: its buttons come and go, and it stays there. */
+  /** Whether the focus is in the composer. It stays there when the focused button disappears. */
   const within = useRef(false);
   const left = (event: FocusEvent) => {
     const button = event.target as HTMLButtonElement;
@@ -150,7 +150,7 @@ const draftPhase = ({ status, place }: Drafting) =>
     ? t("phase.queued", { n: place })
     : t(status === "thinking" ? "phase.thinking" : "phase.drafting");
 
-/** The commands that the beginning in the field may become. */
+/** Returns the slash commands that begin with what is typed. */
 function offered() {
   const begun = /^\/(\S*)$/.exec(draft.value)?.[1];
   if (begun === undefined) return [];
@@ -162,8 +162,8 @@ function offered() {
 const HAN = /\p{Script=Han}/u;
 
 /**
- * What a command is called in the reader's language: its name, or the first of its other words that is written as one
- * writes there.
+ * Returns the name of a command in the user's language: its name or its first alias in Han characters for Chinese,
+ * without them otherwise.
  */
 const wordOf = ({ name, aliases }: Pick<SlashCommand, "name" | "aliases">) =>
   [name, ...aliases].find((word) => HAN.test(word) === (locale.value === "zh")) ?? name;
@@ -193,7 +193,7 @@ function Completions({ complete }: { complete: (name: string) => void }) {
   );
 }
 
-/** Replies that were finished on other timelines wait here until they are seen. */
+/** The notice of replies that were finished on other branches and are not seen yet. */
 function Unread() {
   const id = unread.value.at(-1);
   if (!id) return null;
@@ -218,7 +218,7 @@ function Unread() {
   );
 }
 
-/** A rule that could not make its suggestions says so where they would stand. */
+/** The problems of plugins that could not make quick replies, in the place of these. */
 function Hindered() {
   const told = seenProblems(problems.value);
   if (writing.value || told.length === 0) return null;
@@ -233,13 +233,13 @@ function Hindered() {
 }
 
 /**
- * Whether a suggestion is a deed of rules: a command, or a move in a story that its plugin tells. Anything else is the
- * reader's to change.
+ * Returns whether a quick reply is sent at once: a slash command, or a reply from the plugin that narrates the session.
+ * Any other one goes to the field, where the user can change it.
  */
 const isDeed = ({ plugin, send: text }: QuickReply) =>
   /^\/\S/.test(text) || session.value?.model === `plugin:${plugin}`;
 
-/** What was typed stays, with the suggestion behind it. */
+/** Appends a quick reply to the typed text. */
 function joined(typed: string, text: string) {
   const before = typed.trimEnd();
   if (before === "" || before.endsWith(text)) return before || text;
@@ -251,7 +251,7 @@ function QuickReplies() {
   const choose = (reply: QuickReply) => {
     const begun = draft.peek().trim() !== "";
     const isSent = isDeed(reply);
-    // What is sent stands in the field until it has arrived, unless something else was begun there.
+    // A text that is sent stays in the field until it has arrived, unless the user has typed something else there.
     if (!isSent || !begun) writeDraft(isSent ? reply.send : joined(draft.peek(), reply.send));
     focusField();
     if (isSent) void send(reply.send);

@@ -1,5 +1,5 @@
-// One form for a model server: what it is, where, its key, which model; looked at and tried before it is kept. Loaded
-// when first opened.
+// The form for a model server: kind, address, key and model. It can be tried before it is saved. Loaded when first
+// opened.
 import { h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { changeProvider, connect, readProviders, tryOut } from "../actions/providers.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
@@ -16,7 +16,7 @@ import type { Usual } from "../lib/servers.ts";
 
 addEnglish(words);
 
-/** @param props `id`: the one that is changed; `back`: what is returned to */
+/** @param props `id`: the server to edit; null = a new one. `back`: the dialog to return to */
 export function Connect({ id, back }: { id: string | null; back: Dialog | null }) {
   useEffect(() => void readProviders(), []);
   const all = providers.value;
@@ -37,7 +37,7 @@ export function Connect({ id, back }: { id: string | null; back: Dialog | null }
 
 const nameOf = ({ id, name }: Usual) => name || t(id === "local" ? "connect.kind.local" : "connect.kind.openai");
 
-/** What is being asked of the server, if anything. */
+/** The request that is running, if any. */
 type Doing = "" | "looking" | "testing" | "saving";
 
 function Form({ known, taken, close }: { known: Provider | null; taken: string[]; close: () => void }) {
@@ -46,7 +46,7 @@ function Form({ known, taken, close }: { known: Provider | null; taken: string[]
   const doing = useSignal<Doing>("");
   const form = useRef<HTMLFormElement | null>(null);
   const asked = useRef<AbortController | null>(null);
-  // The dialog was opened before what is known had come.
+  // The dialog opened before the known servers were loaded, so the form sets the focus itself.
   useLayoutEffect(() => {
     field("usual").focus();
     return () => asked.current?.abort();
@@ -57,19 +57,19 @@ function Form({ known, taken, close }: { known: Provider | null; taken: string[]
     const before = usual.peek();
     const next = USUAL.find(({ id }) => id === (event.target as HTMLSelectElement).value) ?? before;
     usual.value = next;
-    // What somebody typed stays.
+    // An address or name that the user typed stays.
     if (["", before.baseUrl].includes(value("baseUrl"))) field("baseUrl").value = next.baseUrl;
     if (!known && value("id") === freeName(before.id, taken)) field("id").value = freeName(next.id, taken);
     changed();
   };
-  /** What was seen was of another server. */
+  /** Drops the result of a trial, because it belongs to another server. */
   const changed = () => {
     asked.current?.abort();
     forgetSaid();
     doing.value = "";
     seen.value = null;
   };
-  /** What is typed as the key: absent where the kept one stays. */
+  /** Returns the key as typed; without the field if the stored key stays. */
   const key = () => {
     const typed = value("key");
     if (typed) return { key: typed };
@@ -87,7 +87,7 @@ function Form({ known, taken, close }: { known: Provider | null; taken: string[]
     );
     if (asked.current !== asking || asking.signal.aborted) return;
     doing.value = "";
-    // A trial of one model does not take the others away.
+    // A request that failed keeps the last result.
     if (told) seen.value = told;
   };
   const save = async (event: Event) => {
@@ -96,7 +96,7 @@ function Form({ known, taken, close }: { known: Provider | null; taken: string[]
     doing.value = "saving";
     const model = value("model");
     const isListed = seen.peek()?.models.some((one) => one.id === model) ?? false;
-    // A model that the server does not list has to be named to be chosen from.
+    // A model that the server does not list is stored with the server, so that it can be chosen.
     const models =
       model && seen.peek() && !isListed ? [...new Set([...(known?.models ?? []), model])] : (known?.models ?? []);
     const first = field("default")?.checked && model ? model : null;
@@ -199,7 +199,10 @@ function Form({ known, taken, close }: { known: Provider | null; taken: string[]
   );
 }
 
-/** The model: one of those that the server tells, or one that is typed where it tells none. */
+/**
+ * The model: a choice from the server's list, or a text field if it lists none. A later result without models keeps the
+ * list.
+ */
 function ModelField({ seen }: { seen: TrialResult }) {
   const listed = useRef(seen.models);
   if (seen.models.length > 0) listed.current = seen.models;
@@ -227,7 +230,7 @@ function ModelField({ seen }: { seen: TrialResult }) {
   );
 }
 
-/** What a trial has shown. */
+/** The result of a trial. */
 export function Result({ seen }: { seen: TrialResult }) {
   const problem = seen.replyProblem ?? (seen.reply ? null : seen.listProblem);
   if (problem) return <Failed problem={problem} />;

@@ -1,4 +1,4 @@
-// What rules proposed, as it is stored, and where a world differs from another one: for those who write rules.
+// The operations that plugins proposed, as they are stored, and the differences of two states. For plugin authors.
 import { Fragment, h } from "../../vendor/preact.js";
 import { t } from "../lib/i18n.ts";
 import { brief, escapeStep } from "../lib/text.ts";
@@ -6,14 +6,14 @@ import { placeName } from "../model/world.ts";
 import { secretMark } from "./secret.tsx";
 import type { Change, Json, Operation } from "../lib/wire.d.ts";
 
-/** "add /purse/gold 5" */
+/** Returns an operation on one line, such as "add /purse/gold 5". */
 export const spelledOut = ({ op, path, key, from, value }: Operation) =>
   [op, path, key, from && `← ${from}`, value === undefined ? "" : written(value)].filter(Boolean).join(" ");
 
-/** Where an operation puts its value. */
+/** Returns the path where an operation puts its value. */
 const placeOf = ({ path, key }: Operation) => (key === undefined ? path : `${path}/${escapeStep(key)}`);
 
-/** A value on one line: texts without their marks where they are short words. */
+/** Returns a value on one line, as JSON. */
 const written = (value: Json) =>
   typeof value === "object" || typeof value === "string" ? JSON.stringify(value) : String(value);
 

@@ -1,4 +1,4 @@
-// Devices of the house: the section of the settings, and the dialogs that pair, name and remove one.
+// The paired devices: the section of the settings, and the dialogs that pair, name and remove one.
 import { Fragment, h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { lookForNew, nameDevice, offerCode, readHouse, revokeDevice } from "../actions/devices.ts";
 import { copyText } from "../lib/clipboard.ts";
@@ -16,7 +16,7 @@ const COMMAND = "clotho serve --lan";
 
 const copy = async (text: string) => (await copyText(text)) && tell({ tone: "quiet", text: t("notice.copied") });
 
-// The section
+// The section of the settings
 
 export function Devices() {
   useEffect(() => void readHouse(), []);
@@ -72,7 +72,7 @@ export function Devices() {
 
 const HOUR = 3_600_000;
 
-/** The server notes once an hour that somebody is here. */
+/** Returns when a device was last seen. Within an hour it counts as now, because the server stores it once an hour. */
 const seenOf = (iso: string) =>
   Date.now() - Date.parse(iso) < HOUR ? t("devices.seenNow") : t("devices.seen", { when: ago(iso, Date.now()) });
 
@@ -171,10 +171,10 @@ export function RevokeDevice({ device }: { device: Device }) {
 
 // Pairing
 
-/** So often is looked whether the device has come, in milliseconds. */
+/** Time between two checks for a new device, in milliseconds. */
 const LOOK_EVERY = 1500;
 
-/** `until`: by the clock of this machine */
+/** A pairing code. `known`: devices from before it; `until`: its end by the clock of this machine, in milliseconds. */
 interface Offer {
   pairing: Pairing;
   known: Set<Id>;
@@ -304,7 +304,7 @@ function Code({ offer: { pairing, until }, fresh }: { offer: Offer; fresh: () =>
 
 const secondsUntil = (until: number) => Math.max(0, Math.ceil((until - Date.now()) / 1000));
 
-/** Dark on light in every look of the page, for cameras want it so. */
+/** The QR code. It is dark on light in every theme, because cameras need that. */
 function Squares({ link: { address, modules } }: { link: Pairing["links"][number] }) {
   const side = modules.length + 2 * QUIET;
   return (

@@ -1,4 +1,4 @@
-// The dialogs that need only a field or a question; search and "why?" have their own files.
+// The dialogs that only have a few fields or a question. Search and "why?" have their own files.
 import { h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { broughtRules } from "../actions/card-rules.ts";
 import { begin, changeModel, createCharacter, remove, rename } from "../actions/library.ts";
@@ -264,7 +264,7 @@ function Start({ characterId }: { characterId: string }) {
   const character = characterById(characterId);
   const busy = useRef(false);
   const chosen = useRef<PluginChoice[] | null>(null);
-  /** The rules that its card brought here; null: not known yet. */
+  /** The plugin of the card, if it is installed; null = not known yet. */
   const brought = useSignal<PluginChoice[] | null>(null);
   useLatest(
     () => (character ? broughtRules(character) : null),
@@ -329,7 +329,7 @@ function Start({ characterId }: { characterId: string }) {
   );
 }
 
-/** The words of one who is not kept yet, by the name under which they outlast a reload and the way back. */
+/** Key of the unsaved input for a new character. It survives a reload and the back button. */
 const NEWCOMER = "character.new";
 
 function NewCharacter() {

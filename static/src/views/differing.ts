@@ -1,12 +1,12 @@
-// Marks the words in which messages beside each other differ, where they are versions of one text. Nothing of the text
-// is touched: the browser paints the marks over it.
+// Marks the words in which messages side by side differ, if they are versions of one text. The DOM stays unchanged: the
+// browser paints the marks as highlights.
 import { differing } from "../lib/differ.ts";
 import type { Range } from "../lib/differ.ts";
 
-/** The name that the style sheet knows them by. */
+/** Name of the highlight in the style sheet. */
 const NAME = "differs";
 
-/** The texts in an element, one behind the other. */
+/** Returns the text of an element, and its text nodes with their offsets in it. */
 function textsIn(box: Element) {
   const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
   const found = [];
@@ -29,7 +29,7 @@ function rangeOf({ found }: ReturnType<typeof textsIn>, { start, end }: Range) {
   return range;
 }
 
-/** Of each list the n-th message with the n-th of the other one. */
+/** Returns the ranges that differ. The n-th message of one list is compared with the n-th of the other. */
 function rangesIn(one: Element, two: Element) {
   const texts = (list: Element) => [...list.querySelectorAll(":scope > li .prose")].map(textsIn);
   const others = texts(two);
@@ -43,8 +43,9 @@ function rangesIn(one: Element, two: Element) {
 }
 
 /**
- * @param box with two lists of messages
- * @returns takes the marks away
+ * Marks the differing words.
+ * @param box the element with two lists of messages
+ * @returns a function that removes the marks
  */
 export function markDiffering(box: Element | null): () => void {
   const [one, two] = box?.querySelectorAll("ol.contents") ?? [];

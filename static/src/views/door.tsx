@@ -1,4 +1,4 @@
-// The door: what a device sees that is not paired, or not any more. Nothing of the stories is on the page meanwhile.
+// The page of a device that is not paired, or no longer. It contains nothing of the sessions.
 import { h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { knock, lookAgain } from "../actions/door.ts";
 import { speakIn } from "../actions/page.ts";
@@ -10,7 +10,7 @@ import type { Refusal } from "../actions/door.ts";
 
 addEnglish(words);
 
-/** @param props `code`: what the address of the page brought along */
+/** @param props `isNew`: not paired before; `code`: the pairing code in the address of the page, or empty */
 export function Door({ isNew, code }: { isNew: boolean; code: string }) {
   const refused = useSignal<Refusal | null>(null);
   const isAsking = useSignal(false);

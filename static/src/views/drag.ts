@@ -1,5 +1,5 @@
-// Moving by hand: what is taken by its handle is let go on the message it is put below, or on a button. Whatever can be
-// done so can be done by menus and keys too.
+// Drag and drop: an item is dropped on the message that becomes its parent, or on a button. Menus and keys can do the
+// same.
 import { canArrange } from "../actions/arrange.ts";
 import { canRun, run } from "../actions/commands.ts";
 import { leaveThere, place, takeUp } from "../actions/move.ts";
@@ -8,8 +8,9 @@ import { mayRearrange } from "../model/page.ts";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
 
 /**
- * @param text what other programs and fields get
- * @param begin what was taken up is shown only after the browser has made its picture of it
+ * Returns the attributes of an element that can be dragged.
+ * @param text the text that other programs and fields get
+ * @param begin called after the browser has made its drag image, so that changes on the page are not in it
  */
 const draggable = (text: string, begin: () => void) => ({
   draggable: true,
@@ -21,16 +22,16 @@ const draggable = (text: string, begin: () => void) => ({
   },
 });
 
-/** The handle of a message, where it can be moved. */
+/** Returns the attributes of the drag handle of a message; none if it cannot be moved. */
 export const handleOf = (node: ChatNode) =>
   mayRearrange.value && canArrange(node)
     ? { ...draggable(textOf(node), () => takeUp(node, false)), onDragEnd: leaveThere }
     : {};
 
-/** A fragment in the stash: the stash closes, and shows the story to choose a place in. */
+/** Returns the attributes of a fragment in the stash. Dragging closes the stash, so that the messages are visible. */
 export const handleOfFragment = (fragmentId: Id, name: string) => draggable(name, () => place(fragmentId, name, false));
 
-/** Something that runs a command when what is being moved is let go on it. */
+/** Returns the attributes of a drop target that runs a command. */
 export const dropOn = (id: string, node: ChatNode | null = null) => ({
   onDragOver: (event: DragEvent) => {
     if (!canRun(id, node)) return;

@@ -1,4 +1,4 @@
-// The text of a message, being written anew in its place.
+// The form that edits a message in its place.
 import { Fragment, h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { begun, edit, giveUp, typedAnew } from "../actions/edit.ts";
 import { excerpt } from "../lib/excerpt.ts";
@@ -13,14 +13,14 @@ import type { Others } from "../model/rewording.ts";
 
 export function EditForm({ node, last }: { node: ChatNode; last: boolean }) {
   const field = useRef<HTMLTextAreaElement | null>(null);
-  // On a single line, what follows stays.
+  // In linear mode, the later messages are kept.
   const carry = useSignal(isLinear.peek() && !last);
   const busy = useSignal(false);
   const start = useRef(begun(node)).current;
   useLayoutEffect(() => {
     field.current?.setSelectionRange(start.length, start.length);
   }, []);
-  // The field that the reader writes in is this one as long as it is there.
+  // While this field exists, it takes the focus in place of the composer.
   const wanted = fieldWanted.value;
   useLayoutEffect(() => field.current?.focus(), [wanted]);
   const saves = node.role === "user" && !carry.value ? "edit.saveAndAnswer" : "edit.save";
@@ -28,7 +28,7 @@ export function EditForm({ node, last }: { node: ChatNode; last: boolean }) {
   const save = async () => {
     const text = field.current?.value ?? "";
     if (busy.peek() || !text.trim()) return;
-    // The same text once more is no version; below a message of one's own it asks for an answer all the same.
+    // An unchanged text makes no new version. For the user's own message, saving still asks for a reply.
     if (text === node.content && saves === "edit.save") return leave();
     busy.value = true;
     await edit(node, text, carry.peek());
@@ -40,7 +40,7 @@ export function EditForm({ node, last }: { node: ChatNode; last: boolean }) {
       leave();
     } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void save();
   };
-  // Into the field as if it were typed: the field's own undo brings back what stood there.
+  // The text is inserted as if it were typed, so that the undo of the field brings the old text back.
   const take = (words: Others) => {
     field.current?.select();
     document.execCommand("insertText", false, takeOver(node.id, words));
@@ -78,7 +78,7 @@ export function EditForm({ node, last }: { node: ChatNode; last: boolean }) {
   );
 }
 
-/** What another tab has begun to write here, which may be closed by now. */
+/** Unsaved texts for this message from other tabs, which may be closed by now. */
 function Elsewhere({ node, take }: { node: ChatNode; take: (words: Others) => void }) {
   const found = useSignal(wordsElsewhere(node.id).filter(({ text }) => text !== begun(node)));
   const drop = (words: Others) => (found.value = found.peek().filter((one) => one !== words));

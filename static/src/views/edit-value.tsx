@@ -1,5 +1,5 @@
-// A value of the world, changed by hand: the field that its schema asks for, and what is expected when an input does
-// not fit.
+// The form that changes a value of the state: the field for its schema, and what is expected if the input does not fit
+// it.
 import { h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { change } from "../actions/world.ts";
 import { drawn } from "../lib/focus.ts";
@@ -20,7 +20,7 @@ interface Entry {
 
 export function EditValue({ row, close }: { row: Row; close: () => void }) {
   const form = useRef<HTMLFormElement | null>(null);
-  // Of what nobody declared only what was changed is written, each at its own place; the rest may change meanwhile.
+  // Of a value without a schema, only the changed parts are written, each at its path. The rest may change meanwhile.
   const isFree = isUndeclared(row.schema);
   const before = isFree ? row.seen : row.value;
   const value = useRef<Json | Error>(before ?? startValue(row.schema));
@@ -73,14 +73,14 @@ export function EditValue({ row, close }: { row: Row; close: () => void }) {
 }
 
 interface FieldProps {
-  /** whose words name the values */
+  /** The row whose schema names the values. */
   row: Row;
   kind: Kind;
   schema: Schema;
-  /** at the beginning */
+  /** The initial value. */
   value: Json | Error;
   name: string;
-  /** hears of every change; an Error names what was expected */
+  /** Called after each change. The message of an `Error` names what was expected. */
   put: (next: Json | Error) => void;
 }
 
@@ -131,14 +131,14 @@ export function Field(props: FieldProps) {
 
 const textIn = (event: Event) => (event.target as HTMLInputElement).value;
 
-/** A number with a button for less and one for more. */
+/** A number field with a minus and a plus button. */
 function NumberField({ schema, value, name, put }: FieldProps) {
   const field = useRef<HTMLInputElement | null>(null);
   const { min, max } = boundsOf(schema);
   const step = (way: 1 | -1) => {
     const input = field.current;
     if (!input) return;
-    // A field that takes any number has no step of its own.
+    // Computed here, because a field that takes any number has no step.
     const next = Number(((Number.isNaN(input.valueAsNumber) ? 0 : input.valueAsNumber) + way).toPrecision(12));
     input.valueAsNumber = Math.min(max ?? Infinity, Math.max(min ?? -Infinity, next));
     put(input.valueAsNumber);
@@ -171,7 +171,7 @@ function NumberField({ schema, value, name, put }: FieldProps) {
 
 let counted = 0;
 
-/** The things of a list, or the names of a map with what belongs to them: to change, to take away, to add. */
+/** The items of a list, or the keys and values of a map. They can be changed, removed and added. */
 function Entries({ row, kind, schema, value, name, put }: FieldProps) {
   const isMap = kind === "map";
   const inner = innerOf(schema, isMap);
@@ -262,7 +262,7 @@ function mapOf(entries: Entry[]): Json | Error {
     : (Object.fromEntries(entries.map(({ value }, i) => [names[i] ?? "", value])) as { [key: string]: Json });
 }
 
-/** What has no form of its own. */
+/** A JSON field for values of other kinds. */
 function JsonField({ value, name, put }: FieldProps) {
   const read = (text: string) => {
     try {

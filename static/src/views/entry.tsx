@@ -1,4 +1,4 @@
-// The fields of a lore entry, wherever one is written.
+// The fields of a lore entry. All forms for entries share them.
 import { Fragment, h } from "../../vendor/preact.js";
 import { t } from "../lib/i18n.ts";
 import { Keys } from "./keys.tsx";
@@ -7,11 +7,11 @@ import type { Signal } from "../../vendor/preact.js";
 import type { NewEntry } from "../actions/lore.ts";
 import type { LoreEntry } from "../lib/wire.d.ts";
 
-/** What an entry is called: by itself, by its first key, or by its place. */
+/** Returns the title of an entry: its comment, else its first key, else its uid. */
 export const titleOf = ({ uid, comment, key }: LoreEntry) =>
   comment?.trim() || key?.[0] || t("lore.nameless", { uid: String(uid) });
 
-/** What stands in the fields. */
+/** Returns the entry in the fields. */
 export const entryOf = (form: FormData, key: string[]): NewEntry => ({
   comment: String(form.get("comment") ?? "").trim(),
   key,
@@ -19,7 +19,7 @@ export const entryOf = (form: FormData, key: string[]): NewEntry => ({
   constant: form.has("constant"),
 });
 
-/** The same of an entry that is new: SillyTavern shows its name. */
+/** Returns a new entry. `addMemo` makes SillyTavern show its name. */
 export function newEntryOf(form: FormData, key: string[]): NewEntry {
   const entry = entryOf(form, key);
   return { ...entry, addMemo: entry.comment !== "" };

@@ -1,4 +1,4 @@
-// One fault of a script, a manifest or a schema, with the way to its line.
+// A fault of a script, manifest or schema, with links to its lines.
 import { Fragment, h } from "../../vendor/preact.js";
 import { t } from "../lib/i18n.ts";
 import { sentence } from "../lib/text.ts";
@@ -11,7 +11,10 @@ interface FaultProps {
   jump: (fault: ScriptError) => void;
 }
 
-/** One fault, and the way to its line. */
+/**
+ * A fault with its place and call stack.
+ * @param props `isBad`: whether the fault stops the file from running; `jump`: opens the place of a fault
+ */
 export function Fault({ fault, isBad = true, jump }: FaultProps) {
   const { file, line, column, message, stack = [], opsDropped = 0 } = fault;
   const place = file ? [file, line, column].filter(Boolean).join(":") : "";

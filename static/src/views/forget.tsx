@@ -1,4 +1,4 @@
-// The question before a model server is forgotten. Loaded when first asked.
+// The confirmation before a model server is removed. Loaded when first opened.
 import { h } from "../../vendor/preact.js";
 import { forget } from "../actions/providers.ts";
 import { addEnglish, t } from "../lib/i18n.ts";

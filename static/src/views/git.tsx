@@ -1,4 +1,4 @@
-// The words of Git and what they are called here. Loaded when first opened.
+// Git terms and their names in Clotho. Loaded when first opened.
 import { Fragment, h } from "../../vendor/preact.js";
 import "../actions/arrange.ts";
 import "../actions/branches.ts";

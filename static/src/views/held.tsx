@@ -1,4 +1,4 @@
-// The preset that makes the prompts of the open story without having been chosen: it is for the story's model.
+// The preset that a session without a preset of its own uses, because it belongs to the session's model.
 import { h, useSignal } from "../../vendor/preact.js";
 import { presetOfModel } from "../actions/preset-edit.ts";
 import { t } from "../lib/i18n.ts";
@@ -7,8 +7,8 @@ import { useLatest } from "./reading.tsx";
 import type { Id } from "../lib/wire.d.ts";
 
 /**
- * What the server says it is.
- * @param about hears of what may have changed: the presets as they are known
+ * Reads this preset from the server.
+ * @param about the known presets; the preset is read again when they change
  */
 export function useHeld(about: unknown): { id: Id; model: string } | null {
   const held = useSignal<{ id: Id; model: string } | null>(null);
@@ -18,9 +18,9 @@ export function useHeld(about: unknown): { id: Id; model: string } | null {
     (came) => (held.value = came),
     [open?.id, open?.presetId, open?.model, about],
   );
-  // Who has just chosen one is not told of the one before.
+  // After the user has chosen a preset, the last answer no longer applies.
   return open && !open.presetId ? held.value : null;
 }
 
-/** Why it is used here, and how the story gets another one. */
+/** The line that says why this preset is used, and how the session gets another one. */
 export const Held = ({ model }: { model: string }) => <p class="aside">{t("preset.held", { model })}</p>;

@@ -1,4 +1,4 @@
-// "Why is it so?": how a value of the world came to be, message by message. Loaded when first asked for.
+// "Why is it so?": the history of a value of the state, message by message. Loaded when first opened.
 import { Fragment, h, useSignal } from "../../vendor/preact.js";
 import { goTo } from "../actions/branches.ts";
 import { attempt } from "../actions/failure.ts";
@@ -21,7 +21,7 @@ import type { Change, ChatNode, Json } from "../lib/wire.d.ts";
 
 addEnglish(words);
 
-/** So many characters of a message stand in its name. */
+/** Maximum length of the start of a message in its title, in characters. */
 const BEGINNING = 60;
 
 export function HistoryOf({ path }: { path: string }) {
@@ -125,7 +125,7 @@ function titleOf(node: ChatNode | null) {
   return `${speaker(node)}, ${clock(node.timestamp)}: ${excerpt(text, BEGINNING)}`;
 }
 
-/** "15 → 22", below it with the name of what is inside. */
+/** A change such as "15 → 22". A value inside the displayed one has its relative path before it. */
 function Difference({ path, change }: { path: string; change: Change }) {
   const inner = change.path.startsWith(`${path}/`) ? steps(change.path).slice(steps(path).length).join(" · ") : "";
   const said = (value: Json | undefined) =>

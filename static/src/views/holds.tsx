@@ -1,4 +1,4 @@
-// For what a lorebook holds: everything, or stories, personas and characters that are chosen.
+// What a lorebook is linked to: everything, or chosen sessions, personas and characters.
 import { h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { readHolders, readHolds, setHolds } from "../actions/lore.ts";
 import { excerpt } from "../lib/excerpt.ts";
@@ -8,7 +8,7 @@ import type { Key } from "../lib/i18n.ts";
 import type { Holders } from "../actions/lore.ts";
 import type { Id, LorebookHolds } from "../lib/wire.d.ts";
 
-/** What a book can hold for beside everything, each with its field and its words. */
+/** What a lorebook can be linked to besides everything: field and texts of each kind. */
 const KINDS: { field: "sessionIds" | "personaIds" | "characterIds"; label: Key; add: Key }[] = [
   { field: "sessionIds", label: "lore.holdsSessions", add: "lore.holdsAddSession" },
   { field: "characterIds", label: "lore.holdsCharacters", add: "lore.holdsAddCharacter" },
@@ -28,7 +28,7 @@ export function HoldsFor({ id }: { id: Id }) {
   };
   const put = async (next: LorebookHolds) => {
     const kept = await setHolds(id, next);
-    // What was refused is shown as it is.
+    // If the change failed, a copy of the old value resets the fields.
     holds.value = kept ?? (holds.peek() && { ...(holds.peek() as LorebookHolds) });
   };
   const now = holds.value;
@@ -64,7 +64,7 @@ export function HoldsFor({ id }: { id: Id }) {
   );
 }
 
-/** What it holds for, in few words. */
+/** Returns a short summary of the links. */
 function summaryOf({ everything, sessionIds, personaIds, characterIds }: LorebookHolds) {
   const counts = [
     everything && t("lore.holdsEverything"),
@@ -89,7 +89,7 @@ function Some({ label, add, all, ids, put }: SomeProps) {
   const nameOf = (id: Id) => excerpt(all.find((one) => one.id === id)?.name ?? id, 60);
   const drop = (id: Id) => {
     put(ids.filter((one) => one !== id));
-    // The button that was pressed goes with it.
+    // The button with the focus disappears.
     choice.current?.focus();
   };
   const choose = () => {

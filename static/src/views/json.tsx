@@ -1,16 +1,16 @@
-// JSON to be read: folded, drawn when it is opened, and never more of a long list than somebody asked for.
+// A JSON viewer. Parts are folded and rendered when opened. Of a long list, only the parts asked for are rendered.
 import { h, useSignal } from "../../vendor/preact.js";
 import { excerpt } from "../lib/excerpt.ts";
 import { t } from "../lib/i18n.ts";
 
-/** So many parts are drawn at once. */
+/** Number of parts that are rendered at once. */
 const PIECE = 100;
-/** A longer text is folded. */
+/** Maximum length of a text that is not folded, in UTF-16 code units. */
 const LINE = 60;
-/** What a part of a list may be called by. */
+/** Fields that can name an item of a list, best first. */
 const NAMES = ["name", "scriptName", "label", "identifier", "title", "id"];
 
-/** The parts of a value, by their names. */
+/** The parts of a value with their names. */
 export function Parts({ value }: { value: object }) {
   const drawn = useSignal(PIECE);
   const all = Object.entries(value);

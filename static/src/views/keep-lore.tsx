@@ -1,4 +1,4 @@
-// A passage of a story becomes an entry of a lorebook. Loaded when first opened.
+// The form that makes a lorebook entry of messages. Loaded when first opened.
 import { h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { keepLore, lastBook, readPassage } from "../actions/keep-lore.ts";
 import { readBooks } from "../actions/lore.ts";
@@ -37,7 +37,7 @@ export function KeepLore({ passage }: { passage: Passage }) {
   );
 }
 
-/** The choice that is no book yet; ids are no such words. */
+/** Value of the choice for a new lorebook. It cannot be an id. */
 const ANOTHER = "another";
 
 function Form({ passage, read }: { passage: Passage; read: Read }) {
@@ -73,10 +73,10 @@ function Form({ passage, read }: { passage: Passage; read: Read }) {
     if (always) always.checked = begun.mine.constant;
     if (book && begun.book) book.value = begun.book;
   }, []);
-  // What stands there at first is no draft.
+  // The first call reports the initial keys, which are no draft.
   const isFirst = useRef(true);
   useLayoutEffect(() => keys.subscribe(() => (isFirst.current ? (isFirst.current = false) : keep())), []);
-  // Who leaves has saved it or does not want it, however soon; a reload is neither, and comes by without this.
+  // Unmounting deletes the draft, because the user has saved or cancelled. A reload keeps it: it does not run this.
   useLayoutEffect(() => () => putKeeping(passage, null), []);
   const save = async (event: Event) => {
     event.preventDefault();

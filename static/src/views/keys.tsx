@@ -1,4 +1,4 @@
-// The keys of a lore entry: each by itself, to be taken away; a field for more; and words that offer themselves.
+// The keys of a lore entry: one chip each with a remove button, a field for more, and suggested words.
 import { h, useLayoutEffect, useRef } from "../../vendor/preact.js";
 import { t } from "../lib/i18n.ts";
 import { keysIn } from "../lib/keywords.ts";
@@ -11,7 +11,7 @@ interface KeysProps {
   suggested?: string[];
 }
 
-/** @param props `before`: what they were when the form was opened */
+/** @param props `before`: the keys when the form was opened */
 export function Keys({ keys, before, suggested = [] }: KeysProps) {
   const field = useRef<HTMLInputElement | null>(null);
   const add = (more: string[]) => (keys.value = [...new Set([...keys.peek(), ...more])]);
@@ -25,7 +25,7 @@ export function Keys({ keys, before, suggested = [] }: KeysProps) {
     add(keysIn(typed.value));
     typed.value = "";
   };
-  /** While the pointer is down nothing moves away from under it: what was typed becomes a key once it is up. */
+  /** Whether the pointer is down. Typed text becomes a key after it is up, so that nothing moves from under it. */
   const isDown = useRef(false);
   useLayoutEffect(() => {
     const form = field.current?.form;

@@ -1,4 +1,4 @@
-// The names of a place: a bookmark stays on its message, the name of a branch moves on with what is written there.
+// The labels of a message. A bookmark stays on its message; a branch name moves on with each new message.
 import { Fragment, h, useSignal } from "../../vendor/preact.js";
 import { dropLabel, putLabel, renameLabel } from "../actions/stash.ts";
 import { t } from "../lib/i18n.ts";
@@ -100,7 +100,7 @@ function Row({ label }: { label: Label }) {
   );
 }
 
-/** The names of a message, on the message. */
+/** The labels of a message, as shown on it. */
 export const Labels = ({ nid }: { nid: Id }) => (
   <>
     {labelsOf(nid).map(({ name, following }) => (

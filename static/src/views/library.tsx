@@ -1,4 +1,4 @@
-// The first page: what to do at the start, stories to go on with, characters, models.
+// The first page: first steps, sessions, characters and models.
 import { Fragment, h } from "../../vendor/preact.js";
 import { ask, begin, favour, isReady, offered, readHosts, readLibrary, readMoreSessions } from "../actions/library.ts";
 import { wordsFor } from "../actions/failure.ts";
@@ -18,9 +18,9 @@ const CharacterTools = later(() => import("./cards.tsx").then((module) => module
 const SessionTools = later(() => import("./cards.tsx").then((module) => module.SessionTools), 0);
 
 const Characters = later(() => import("./characters.tsx").then((module) => module.Characters));
-/** So many letters of its newest message tell a story from another. */
+/** Length of the preview of a session's newest message, in characters. */
 const PREVIEW = 100;
-/** More characters than these are looked through, and not looked at all at once. */
+/** Maximum number of characters that are all shown at once. More of them get the list with search. */
 const MANY = 24;
 
 export function Library() {
@@ -50,7 +50,7 @@ function Contents() {
   const adventure = all.find(isReady);
   const others = favouritesFirst(all.filter((character) => character !== adventure));
   const first = sessions.value.length === 0;
-  // Who has just come is offered a model beside the other ways to begin, and once.
+  // A new user gets the offer to connect a model beside the other ways to begin, and not a second time below.
   const offersModel =
     first &&
     keptAt.value === null &&
@@ -194,11 +194,11 @@ function SessionRow({ session, now }: { session: Session; now: number }) {
   );
 }
 
-/** What a card says of itself. */
+/** Returns the description of a card. */
 const aboutOf = ({ name, description, scenario, creatorNotes }: Character) =>
   withNames(description || scenario || creatorNotes, { char: name, user: t("library.reader") });
 
-/** A card with what can be done with it. */
+/** Returns a card with its buttons. */
 const managed = (character: Character) => (
   <>
     <CharacterCard character={character} />
@@ -230,7 +230,7 @@ function CharacterCard({ character }: { character: Character }) {
   );
 }
 
-/** How a model is told of the tools of rules, where that is not its own way. */
+/** Returns how a model gets the tools of plugins, if it has no native tool calls. */
 const toolsOf = ({ tools }: ModelInfo) =>
   (tools === "words" || tools === "none") && (
     <>

@@ -1,5 +1,5 @@
-// One entry of a lorebook, being written. What is typed outlasts a reload, and nobody's text is written over without a
-// word.
+// The form for a lorebook entry. Its input survives a reload. It asks before it overwrites a change that was made
+// elsewhere meanwhile.
 import { Fragment, h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { addEntry, writeEntry } from "../actions/lore.ts";
 import { t } from "../lib/i18n.ts";
@@ -11,7 +11,7 @@ import { takeFocus } from "./sure.tsx";
 import type { Id, LoreEntry } from "../lib/wire.d.ts";
 import type { Words } from "../model/lore.ts";
 
-/** What became of the entry while it was being written. */
+/** What happened to the entry during the edit. `now`: as stored elsewhere; `mine`: the own text before taking `now`. */
 type Meanwhile = { is: "changed"; now: LoreEntry } | { is: "taken"; mine: Words } | { is: "gone" };
 
 interface EntryFormProps {
@@ -23,7 +23,7 @@ interface EntryFormProps {
 export function EntryForm({ bookId, entry, done }: EntryFormProps) {
   const uid = entry ? String(entry.uid) : null;
   const draft = useRef(draftOf(bookId, uid)).current;
-  /** What stood there when the writing began, or when the reader last saw it. */
+  /** The stored entry when the edit began, or as the user last saw it. */
   const before = useRef(draft ? draft.before : entry);
   const start = useRef<Partial<LoreEntry>>(before.current ?? {}).current;
   const form = useRef<HTMLFormElement | null>(null);
@@ -51,7 +51,7 @@ export function EntryForm({ bookId, entry, done }: EntryFormProps) {
   };
   useLayoutEffect(() => (draft ? fill(draft.mine) : undefined), []);
   useLayoutEffect(() => keys.subscribe(keep), []);
-  // Who leaves the form has saved it or does not want it; a reload is neither, and comes by without this.
+  // Unmounting deletes the draft, because the user has saved or cancelled. A reload keeps it: it does not run this.
   useLayoutEffect(() => () => keepDraft(bookId, uid, null), []);
   const leave = (written: LoreEntry | null) => {
     keepDraft(bookId, uid, null);
@@ -153,7 +153,7 @@ interface ChangedProps {
   takeTheirs: (now: LoreEntry) => void;
 }
 
-/** What somebody else has written meanwhile, and what is to become of it. */
+/** The entry as changed elsewhere meanwhile, and the choice between the two versions. */
 const Changed = ({ now, keepMine, takeTheirs }: ChangedProps) => (
   <div class="failure" role="alert">
     {icon("warning")}

@@ -1,4 +1,4 @@
-// The house rules of lore: how every lorebook of the reader is looked through.
+// The global lore settings: how all lorebooks of the user are scanned.
 import { h, useRef, useSignal } from "../../vendor/preact.js";
 import { readRules, setRules } from "../actions/lore.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
@@ -8,7 +8,7 @@ import type { LoreRules } from "../lib/wire.d.ts";
 
 addEnglish(words);
 
-/** The numbers, each with the most that it may be, where it stands, and its words. */
+/** The number fields with their range and texts. `least` = 0 if missing. */
 const NUMBERS: {
   field: keyof LoreRules | `similar.${keyof LoreRules["similar"]}`;
   least?: number;
@@ -27,7 +27,7 @@ const NUMBERS: {
   { field: "similar.threshold", most: 100, label: "rules.similarLeast", hint: "rules.similarLeastHint" },
 ];
 
-/** What is on or off. */
+/** The switches. */
 const SWITCHES: { field: keyof LoreRules | "similar.all"; label: Key; hint: Key }[] = [
   { field: "recursive", label: "rules.recursive", hint: "rules.recursiveHint" },
   { field: "includeNames", label: "rules.names", hint: "rules.namesHint" },
@@ -51,9 +51,9 @@ export function Rules() {
     const isOpen = (event.currentTarget as HTMLDetailsElement).open;
     if (isOpen && rules.peek() === null) void readRules().then((came) => (rules.value = came ?? null));
   };
-  /** What somebody else has set meanwhile, and what was to be set. */
+  /** A conflict: the settings that were saved elsewhere meanwhile, and the ones to be saved here. */
   const other = useSignal<{ theirs: LoreRules; mine: Partial<LoreRules> } | null>(null);
-  /** What is left out is as usual. */
+  /** Saves the settings. A missing field gets its default. `isSure`: also if they were changed elsewhere. */
   const keep = async (wanted: Partial<LoreRules>, isSure: boolean = false) => {
     if (busy.current) return;
     busy.current = true;
@@ -97,7 +97,7 @@ function valueIn(rules: LoreRules, field: string) {
   return inner ? (value as LoreRules["similar"])[inner as keyof LoreRules["similar"]] : value;
 }
 
-/** What stands in the form. */
+/** Returns the settings in the form. */
 function rulesOf(form: FormData): Partial<LoreRules> {
   const similar: Record<string, unknown> = {};
   const rules: Record<string, unknown> = { similar, strategy: form.get("strategy") };
@@ -123,7 +123,7 @@ function Form({ rules, keep, isKept, heard }: FormProps) {
     event.preventDefault();
     keep(rulesOf(new FormData(event.target as HTMLFormElement)));
   };
-  // The fields begin anew with what was kept; what says so stays where it is, in sight.
+  // The key creates the fields again with the saved values. The status line is outside, so that it stays in view.
   return (
     <form onSubmit={save} onInput={heard}>
       <div class="rules-fields" key={JSON.stringify(rules)}>

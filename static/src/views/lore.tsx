@@ -1,4 +1,4 @@
-// The lorebooks: all of them, and one with its entries. Loaded when first opened.
+// The list of lorebooks, and one lorebook with its entries. Loaded when first opened.
 import { Fragment, h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import {
   BOOKS,
@@ -27,10 +27,10 @@ import type { Id, Lorebook } from "../lib/wire.d.ts";
 
 addEnglish(cards);
 
-/** @param props the book, and the entry in it, that is shown at once */
+/** @param props the lorebook and the entry to open first */
 export function Lore({ bookId, uid }: { bookId: Id | null; uid: string | null }) {
   const at = useSignal(bookId);
-  /** The book that was looked at last, where the keyboard comes back to. */
+  /** The lorebook that was open last. It gets the focus in the list. */
   const last = useSignal<Id | null>(null);
   const isUnread = useSignal(false);
   const read = async () => {
@@ -91,7 +91,7 @@ function List({ at, last, isUnread, choose }: ListProps) {
   const keyFor = useRef(keyring()).current;
   const first = useRef<HTMLButtonElement | null>(null);
   const list = books.value;
-  /** What was pressed goes with its row, or with its form. */
+  /** Moves the focus to the first button, because the pressed one disappears with its row or form. */
   const home = () => first.current?.focus();
   const make = async (name: string) => {
     const made = await makeBook(name, keyFor);

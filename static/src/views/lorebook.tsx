@@ -1,4 +1,4 @@
-// One lorebook: its entries, found, switched, written, taken out.
+// A lorebook: its entries can be searched, switched on and off, edited and removed.
 import { Fragment, h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { changeEntry, readEntries, removeEntry, seeEntries } from "../actions/lore.ts";
 import { excerpt } from "../lib/excerpt.ts";
@@ -13,11 +13,11 @@ import { Blank, Waiting, icon } from "./parts.tsx";
 import { takeFocus } from "./sure.tsx";
 import type { Id, LoreEntry, Page } from "../lib/wire.d.ts";
 
-/** So many entries are drawn at once. */
+/** Number of entries that are rendered at once. */
 const PAGE = 50;
-/** So many keys of an entry are shown in the list. */
+/** Maximum number of keys of an entry in the list. */
 const MOST_KEYS = 8;
-/** So much of a text is looked at for how it begins. */
+/** Maximum length of a text from which an excerpt is made, in UTF-16 code units. */
 const MOST_TEXT = 2000;
 const NEW = Symbol("a new entry");
 
@@ -25,12 +25,12 @@ export function Book({ id, opened, back }: { id: Id; opened: string | null; back
   const entries = useSignal<LoreEntry[]>([]);
   const reading = useSignal<"on" | "done" | "failed">("on");
   const editing = useSignal<string | typeof NEW | null>(opened);
-  /** The entry that was written last, where the keyboard comes back to. */
+  /** The entry that was edited last. It gets the focus in the list. */
   const last = useSignal<string | null>(null);
   const query = useSignal("");
   const most = useSignal(PAGE);
   const isHere = useRef(true);
-  /** How often something was changed here: what was asked for before that is old when it comes. */
+  /** Number of changes made here. An answer to a request from before a change is outdated. */
   const changes = useRef(0);
   const read = () => {
     reading.value = "on";
@@ -39,7 +39,7 @@ export function Book({ id, opened, back }: { id: Id; opened: string | null; back
       return isHere.current;
     }).then((isWhole) => (reading.value = isWhole ? "done" : "failed"));
   };
-  /** Others may have changed the book meanwhile. */
+  /** Reads the entries again, because others may have changed the lorebook. */
   const lookAgain = () => {
     if (reading.peek() !== "done" || editing.peek() !== null) return;
     const all = [] as LoreEntry[];
@@ -70,11 +70,11 @@ export function Book({ id, opened, back }: { id: Id; opened: string | null; back
     if (!(await removeEntry(id, entry, titleOf(entry), put))) return;
     changes.current += 1;
     entries.value = entries.peek().filter(({ uid }) => uid !== entry.uid);
-    // The button that was pressed goes with it.
+    // The button with the focus disappears.
     first.current?.focus();
   };
   const at = editing.value;
-  // What was begun and not saved is there to go on with, also where the entry is gone.
+  // Unsaved input can be continued even if its entry was removed.
   const open =
     at === NEW
       ? null
@@ -92,7 +92,7 @@ export function Book({ id, opened, back }: { id: Id; opened: string | null; back
   const shown = found.slice(0, Math.max(most.value, found.findIndex(({ uid }) => String(uid) === last.value) + 1));
   const seek = (event: Event) => {
     const field = event.target as HTMLInputElement;
-    // What is looked for is no text that could be lost.
+    // The dialog must not treat a search text as unsaved input.
     field.defaultValue = field.value;
     query.value = field.value;
     most.value = PAGE;
@@ -162,7 +162,7 @@ export function Book({ id, opened, back }: { id: Id; opened: string | null; back
   );
 }
 
-/** What was begun in this book and not saved: the page was loaded anew meanwhile. */
+/** The unsaved drafts of this lorebook from before a reload of the page. */
 function Unsaved({ id, goOn }: { id: Id; goOn: (uid: string | null) => void }) {
   const begun = useSignal(begunIn(id));
   const drop = (uid: string | null) => {
@@ -202,8 +202,8 @@ function Unsaved({ id, goOn }: { id: Id; goOn: (uid: string | null) => void }) {
 }
 
 /**
- * Reads all entries, page by page, as long as somebody hears of them.
- * @returns whether all of them came
+ * Reads all entries, page by page, until `heard` returns false.
+ * @returns whether all pages were read
  */
 async function readAll(ask: typeof seeEntries, id: Id, heard: (page: Page<LoreEntry>) => boolean): Promise<boolean> {
   for (let next = undefined as string | null | undefined; next !== null; ) {
@@ -214,7 +214,7 @@ async function readAll(ask: typeof seeEntries, id: Id, heard: (page: Page<LoreEn
   return true;
 }
 
-/** What came while others were being read does not stand there twice. */
+/** Appends a page without the entries that are known already, such as those added during the reading. */
 function joined(known: LoreEntry[], more: LoreEntry[]) {
   const uids = new Set(known.map(({ uid }) => uid));
   return [...known, ...more.filter(({ uid }) => !uids.has(uid))];

@@ -1,5 +1,5 @@
-// Bringing another timeline over: what comes along, and what holds where both did something to the same place. Loaded
-// when first opened.
+// The dialog that merges another branch: what it brings along, and how conflicts between both branches are resolved.
+// Loaded when first opened.
 import { Fragment, h, useSignal } from "../../vendor/preact.js";
 import { readDiff } from "../actions/branches.ts";
 import { merge, readBoth } from "../actions/merge.ts";
@@ -22,7 +22,10 @@ import type { Row } from "../lib/schema.ts";
 import type { ChatNode, Conflict, DiffSide, Id, Json } from "../lib/wire.d.ts";
 import type { Key } from "../lib/i18n.ts";
 
-/** @param props the end of the other line */
+/**
+ * Renders the merge dialog.
+ * @param props `from`: the leaf of the other branch
+ */
 export function Merge({ from }: { from: Id }) {
   const known = useReading(() => readDiff(head.peek() ?? from, from), from);
   return (
@@ -48,10 +51,13 @@ interface Open {
   conflict: Conflict;
 }
 
-/** A side, or a value of the reader's own; an Error names what was expected of it. */
+/** A choice for a conflict: one of the sides, or a value of the user; an Error names what was expected. */
 type Held = "ours" | "theirs" | { value: Json | Error };
 
-/** @param props what the other line has since the two parted */
+/**
+ * Renders the form of a merge.
+ * @param props what the other branch has since the common ancestor
+ */
 function Parts({ side: { leafId, count, items }, ancestorId }: { side: DiffSide; ancestorId: Id }) {
   const nodes = items.filter(({ kind, status }) => kind !== "change" && status === "complete");
   const run = useSignal({ first: nodes[0]?.id ?? "", last: nodes.at(-1)?.id ?? "" });
@@ -60,7 +66,7 @@ function Parts({ side: { leafId, count, items }, ancestorId }: { side: DiffSide;
   const chosen = useSignal<{ [path: string]: Held }>({});
   const wrong = useSignal<{ [path: string]: string }>({});
   const busy = useSignal(false);
-  // What else comes along may meet other places.
+  // A different choice of nodes can have different conflicts.
   const anew = () => (open.value = []);
   const save = async (event: Event) => {
     event.preventDefault();
@@ -157,7 +163,7 @@ function Parts({ side: { leafId, count, items }, ancestorId }: { side: DiffSide;
   );
 }
 
-/** A run, and the changes by hand that follow its messages. */
+/** Returns the ids of a run and of the change nodes that follow its messages. */
 function withChanges(items: ChatNode[], run: ChatNode[]) {
   const from = items.findIndex(({ id }) => id === run[0]?.id);
   const after = items.findIndex(
@@ -166,14 +172,17 @@ function withChanges(items: ChatNode[], run: ChatNode[]) {
   return items.slice(from, after < 0 ? undefined : after).map(({ id }) => id);
 }
 
-/** @param path of a variable, or with the name of another part of the world in front */
+/**
+ * Returns the value at a path.
+ * @param path a path in `vars`, or one that starts with the name of another part of the state
+ */
 const at = (vars: Json, path: string) => (path.startsWith("/") ? valueAt(vars, path) : undefined);
 
 const isPlain = (value: Json | undefined) => typeof value === "number" || typeof value === "string";
 
 /**
- * The row that a value is drawn as in the world, or one that asks for no more than the kind of value that stands
- * there.
+ * Returns the row that the state panel shows for a value, or a row whose schema demands only the kind of the present
+ * value.
  */
 function rowOf({ path, theirs, ours }: Open): Row {
   const kind = typeof theirs === "number" || typeof ours === "number" ? "number" : "text";
@@ -182,7 +191,7 @@ function rowOf({ path, theirs, ours }: Open): Row {
   );
 }
 
-/** What is wrong with the values of the reader's own, in words. */
+/** Describes the faults of the values that the user entered, by path. */
 function faultsOf(open: Open[], chosen: { [path: string]: Held }) {
   const words: { [path: string]: string } = {};
   for (const one of open) {
@@ -219,7 +228,7 @@ function Choice({ open, wrong, put }: { open: Open; wrong: string; put: (value: 
       </span>
     </label>
   );
-  // A word that is typed is a value, also where it reads like one of the two sides.
+  // Typed text is always a value, even if it reads like the name of a side.
   const typed = (next: Json | Error) => put({ value: next });
   return (
     <fieldset class="conflict">

@@ -1,4 +1,4 @@
-// What is in the menu of a message.
+// The items of a message's menu.
 import { Fragment, h } from "../../vendor/preact.js";
 import { rate } from "../actions/arrange.ts";
 import { canRun } from "../actions/commands.ts";

@@ -1,4 +1,4 @@
-// The menu of a message: what is done with it more seldom than its buttons say. What is in it comes after the story.
+// The menu of a message, for actions that are rarer than those of its buttons. Its items are loaded after the story.
 import { h } from "../../vendor/preact.js";
 import { t } from "../lib/i18n.ts";
 import { Menu, later } from "./parts.tsx";
@@ -8,7 +8,10 @@ export const MOST_STARS = 5;
 
 export const MessageItems = later(() => import("./message-items.tsx").then((module) => module.Items), 0);
 
-/** @param props `without`: commands that only make sense in the chat; `first`: more of them, above the others */
+/**
+ * Renders the menu.
+ * @param props `without`: commands that only make sense in the chat; `first`: more items, above the others
+ */
 export const MessageMenu = ({
   node,
   without = [],
@@ -23,7 +26,7 @@ export const MessageMenu = ({
   </Menu>
 );
 
-/** The stars that a message has. */
+/** Shows the rating of a message as stars. */
 export function Stars({ node }: { node: ChatNode }) {
   const has = node.metadata?.rating ?? 0;
   return has === 0 ? null : (

@@ -1,4 +1,4 @@
-// One message: who, when, the text, its siblings, what one can do with it.
+// One message: author, time, text, siblings and actions.
 import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal, useSignalEffect } from "../../vendor/preact.js";
 import { canArrange } from "../actions/arrange.ts";
 import { pick } from "../actions/choose.ts";
@@ -38,7 +38,7 @@ export function Message({ id, last }: { id: Id; last: boolean }) {
   if (!node) return null;
   const name = nameOf(node);
   const touched = (event: TouchEvent) => swiped(node, swipe.current, event);
-  // A linear session shows what it has as one line, whatever the tree says of it.
+  // A linear session shows all messages of its line, whatever the tree says of them.
   const isLeftOut = node.isEnabled === false && !isLinear.value;
   return (
     <li class={`message ${node.role} ${node.kind} ${node.status} ${isLeftOut ? "disabled" : ""} ${last ? "last" : ""}`}>
@@ -111,7 +111,7 @@ export function Message({ id, last }: { id: Id; last: boolean }) {
   );
 }
 
-/** What is nobody's message has a sign where others have a face. */
+/** Icons for messages without an author, in place of an avatar. */
 const SYMBOLS: { [kind: string]: string } = { summary: "summarise", merge: "merge" };
 
 const TOOLS = [
@@ -124,10 +124,10 @@ const TOOLS = [
   "message.why",
 ];
 
-/** A failure has its own, larger button to try again. */
+/** Returns the tools of a message. A failed message has its own, larger retry button. */
 const toolsOf = (node: ChatNode) => (node.status === "error" ? TOOLS.slice(1) : TOOLS);
 
-// The text
+// Text of the message
 
 export function Body({ node }: { node: ChatNode }) {
   if (node.status === "generating") return <LiveBody key={node.id} node={node} />;
@@ -148,8 +148,8 @@ export function Body({ node }: { node: ChatNode }) {
 }
 
 /**
- * What a message says: what others wrote without its machine parts, one's own words just as they were typed, and both
- * as scripts have them. What a script makes of one's own words is no more what was typed.
+ * Renders the text of a message, changed by scripts. Replies lose their machine-readable parts; the user's own text is
+ * shown as typed. A user text that a script changed is rendered like a reply.
  */
 function Words({ node }: { node: ChatNode }) {
   const isOwn = node.role === "user";
@@ -166,12 +166,12 @@ function Words({ node }: { node: ChatNode }) {
   );
 }
 
-/** A reply that is being written. */
+/** Renders a reply while it is generated. */
 function LiveBody({ node }: { node: ChatNode }) {
   const stream = streamOf(node);
   const host = useRef<HTMLDivElement | null>(null);
   const begun = useSignal(growing(stream.text) !== "");
-  // What has come may all be for nobody to read.
+  // The text received so far may be hidden completely.
   const isComing = useSignal(stream.text !== "");
   const thoughts = useSignal(stream.reasoning);
   const live = useRef<LiveProse | null>(null);
@@ -182,7 +182,7 @@ function LiveBody({ node }: { node: ChatNode }) {
     isComing.value = stream.text !== "";
     thoughts.value = stream.reasoning;
     const shown = scriptedNow(node, "text", text);
-    // Until a script has had its say for the first time nothing is shown that it would take away.
+    // Shows nothing until scripts have run for the first time, because they may remove the text.
     if (host.current && shown && (shown.text || live.current))
       (live.current ??= new LiveProse(host.current)).show(shown.text);
     if (host.current) showPicturesNow(host.current, node);
@@ -199,13 +199,13 @@ function LiveBody({ node }: { node: ChatNode }) {
   );
 }
 
-/** The text of a message that is only read. */
+/** Renders the text of a message that can only be read. */
 export const ReadOnly = ({ node }: { node: ChatNode }) => <Words node={node} />;
 
-/** What a reader unfolded in a text, for as long as the page lives. */
+/** Which folds of a text the user opened, by node. Kept until the page is reloaded. */
 const folds: Map<Id, boolean[]> = new Map();
 
-/** Unfolds in a text what was unfolded when it was last drawn. */
+/** Opens the folds that were open when the text was last rendered. */
 function useFolds(host: { current: HTMLElement | null }, id: Id, drawnFor: unknown[]) {
   useLayoutEffect(() => {
     const drawn = host.current;
@@ -218,7 +218,7 @@ function useFolds(host: { current: HTMLElement | null }, id: Id, drawnFor: unkno
   }, [id, ...drawnFor]);
 }
 
-/** Rendered Markdown. */
+/** Renders Markdown; the user's own text is rendered as typed. */
 function Prose({ id, text, isOwn, isComing }: { id: Id; text: string; isOwn: boolean; isComing: boolean }) {
   const ref = useRef<HTMLDivElement | null>(null);
   useLayoutEffect(() => ref.current?.replaceChildren(isOwn ? typed(text) : prose(text)), [text, isOwn, locale.value]);
@@ -256,8 +256,8 @@ function Failure({ node }: { node: ChatNode }) {
   const given = node.metadata?.error;
   const { code = "", args, message = "", hint = "" } = typeof given === "string" ? { code: given } : (given ?? {});
   const title = wordFor(`failure.${code}`);
-  // What a model server or a plugin said is worth reading, and numbers are; what else Clotho says is in the title
-  // already.
+  // Shows messages of model servers and plugins, and those about prompts, as they contain numbers. For other errors the
+  // title already says everything.
   const detail =
     title && !/^(provider|plugin|prompt)_/.test(code) ? "" : detailOf({ code, ...(args && { args }), message });
   const advice = wordFor(`failureHint.${code}`) || sentence(hint);
@@ -282,7 +282,7 @@ function Failure({ node }: { node: ChatNode }) {
   );
 }
 
-/** What only brought a value into its rules; anything else means that a rule did not do its work. */
+/** Problems that only fitted a value to its rules. Any other code means that a rule failed. */
 const HARMLESS = new Set(["clamped", "rounded", "nothing_there"]);
 
 const UNKEPT = "values_failed";
@@ -290,7 +290,7 @@ const UNKEPT = "values_failed";
 function Problems({ node }: { node: ChatNode }) {
   const all = seenProblems(node.problems ?? []);
   const harmless = all.filter(({ code }) => HARMLESS.has(code));
-  // Another model that did not keep the values is no rule.
+  // The other model that failed to write the values is not a rule.
   const unkept = all.filter(({ code }) => code === UNKEPT);
   const broken = all.filter(({ code }) => !HARMLESS.has(code) && code !== UNKEPT);
   const list = (some: typeof all) => some.map((problem, i) => <ProblemLine key={i} problem={problem} />);
@@ -320,10 +320,10 @@ function Problems({ node }: { node: ChatNode }) {
 
 // Siblings
 
-/** More versions than these are counted only. */
+/** Maximum number of versions shown as dots; more are only counted. */
 const MOST_DOTS = 12;
 
-/** The counter, and a dot for each version: a full one where the story went on from it. */
+/** Shows the counter and a dot for each version. The dot is full if the story continues from that version. */
 function SiblingSwitch({ node }: { node: ChatNode }) {
   const { index, count } = placeAmongSiblings(node);
   const read = useSignal(0);

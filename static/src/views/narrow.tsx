@@ -1,4 +1,4 @@
-// What narrows a search, and what comes first: chips below the box.
+// The filters and the sort order of a search: chips below the search field.
 import { h } from "../../vendor/preact.js";
 import { t } from "../lib/i18n.ts";
 import { session } from "../model/story.ts";
@@ -6,7 +6,7 @@ import { icon } from "./parts.tsx";
 import type { SearchQuery } from "../lib/wire.d.ts";
 import type { Signal } from "../../vendor/preact.js";
 
-/** What narrows a search; empty: not by that. */
+/** The filters of a search. A missing field means no filter. */
 export interface Filter {
   session?: string;
   where?: NonNullable<SearchQuery["where"]>;
@@ -23,7 +23,7 @@ const SORTS = ["newest", "oldest"] as const;
 const STARS = [1, 2, 3, 4, 5];
 const DAY = 86_400_000;
 
-/** The fields of the request that a filter stands for. */
+/** Returns the request fields of a filter. */
 export function fieldsOf({ days, ...rest }: Filter): Omit<SearchQuery, "q"> {
   return {
     ...rest,
@@ -32,20 +32,20 @@ export function fieldsOf({ days, ...rest }: Filter): Omit<SearchQuery, "q"> {
   };
 }
 
-/** Minutes ahead of UTC as `+02:00`. */
+/** Returns an offset from UTC in minutes as `+02:00`. */
 export function zone(ahead: number) {
   const two = (n: number) => String(Math.trunc(n)).padStart(2, "0");
   return `${ahead < 0 ? "-" : "+"}${two(Math.abs(ahead) / 60)}:${two(Math.abs(ahead) % 60)}`;
 }
 
-/** Whether a filter leaves anything out. */
+/** Returns whether a filter excludes anything; the sort order does not. */
 export const narrows = ({ sort: _, ...rest }: Filter) => Object.keys(rest).length > 0;
 
-/** Each chip is on or off; of places, roles, times, stars and orders one is at most. */
+/** Renders the chips. At most one is on among the places, roles, times, ratings and sort orders. */
 export function Filters({ filter }: { filter: Signal<Filter> }) {
   const { session: only, where, role, days = 0, rating = 0, sort = "relevance" } = filter.value;
   const here = session.value?.id;
-  /** Without what is not asked for any longer. */
+  /** Changes the filter, and removes fields that are no longer set. */
   const turn = (change: Filter) => {
     const next = Object.entries({ ...filter.value, ...change }).filter(
       ([, value]) => value !== "" && value !== 0 && value !== "relevance",

@@ -1,4 +1,4 @@
-// The author's note: what stands in the prompts of the open story and is no message. Loaded when first opened.
+// The author's note: a text in the prompts of the open story that is no message. Loaded when first opened.
 import { h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { changeNote } from "../actions/note.ts";
 import { t } from "../lib/i18n.ts";
@@ -28,7 +28,7 @@ export function Note() {
     event.preventDefault();
     const form = new FormData(event.target as HTMLFormElement);
     const word = (name: string) => String(form.get(name) ?? "");
-    // What is not to be seen in the form stays as it was.
+    // Fields that the form does not show keep their values.
     const number = (name: "depth" | "every") => (form.has(name) ? Number(form.get(name)) : note[name]);
     const text = word("text").trim();
     const next = {

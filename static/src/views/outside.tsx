@@ -1,4 +1,4 @@
-// Pictures of other servers in messages: the question whether they are shown, once for each character, in its place.
+// Images from other servers in messages. The page asks once per character, inside the message, whether to show them.
 import { h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { allowOutside, askHere, learnOutside, meetPictures, pictureAt, readOutside } from "../actions/outside.ts";
 import { focusMessage } from "../lib/focus.ts";
@@ -13,15 +13,15 @@ import type { ChatNode, Id } from "../lib/wire.d.ts";
 
 addEnglish(words);
 
-/** Whose answer holds for a message. A reader's own words, and what is nobody's, never load anything. */
+/** Returns the character whose permission applies. User messages, and messages without an author, never load images. */
 const cardOf = (node: ChatNode | null) => (node && node.role !== "user" ? (node.characterId ?? null) : null);
 
 const wayOf = (cid: Id) => ({ at: (address: string) => pictureAt(cid, address), failed: () => void readOutside(cid) });
 
 /**
- * Shows the pictures of a text that was just drawn, or asks.
- * @param id of the message
- * @returns the question, where it is to be asked here
+ * Shows the images of a text that was just rendered, or asks for permission.
+ * @param id the id of the message
+ * @returns the question, if it belongs in this message
  */
 export function usePictures(host: { current: HTMLElement | null }, id: Id, drawnFor: unknown[]) {
   const cid = cardOf(nodeOf(id));
@@ -43,7 +43,10 @@ export function usePictures(host: { current: HTMLElement | null }, id: Id, drawn
   ) : null;
 }
 
-/** The same for a text that is being written: nobody is asked before it is complete. */
+/**
+ * Shows the images of a text that is still being generated. It never asks: the question waits until the text is
+ * complete.
+ */
 export function showPicturesNow(host: HTMLElement, node: ChatNode) {
   const cid = cardOf(node);
   if (!cid || !host.querySelector("[data-outside]")) return;
@@ -51,7 +54,10 @@ export function showPicturesNow(host: HTMLElement, node: ChatNode) {
   if (outsideOf(cid).value.allowed === true) showPictures(host, node.id, wayOf(cid));
 }
 
-/** @param props `isWanted`: a reader asked for it, and is led to it */
+/**
+ * Asks whether images may be loaded.
+ * @param props `isWanted`: the user opened the question, and it gets the focus
+ */
 function Question({ cid, id, hosts, isWanted }: { cid: Id; id: Id; hosts: string[]; isWanted: boolean }) {
   const yes = useRef<HTMLButtonElement | null>(null);
   useLayoutEffect(() => void (isWanted && yes.current?.focus()), [isWanted]);

@@ -61,7 +61,7 @@ export function Overview() {
   const isOpen = loading.value.state === "ready";
   const texts = purges.value;
   useEffect(() => (isOpen ? followOutline() : undefined), [sid, isOpen, texts]);
-  // What goes on in the chat is shown there.
+  // Selecting and editing messages happen in the chat, and a linear session has no tree view.
   const isElsewhere = isOpen && (isLinear.value || chosen.value !== null || editing.value !== null);
   useEffect(() => {
     if (isElsewhere) leaveTree();
@@ -115,7 +115,7 @@ const BackButton = () => (
   </button>
 );
 
-/** What a tree looks like now. */
+/** Returns what the canvas draws of the tree now. */
 function sceneOf(tree: Drawn): Scene {
   const { outline, cards, layout, head } = tree;
   return {
@@ -184,7 +184,7 @@ function Whole({ tree }: { tree: Drawn }) {
     if (marks.size === 0 && isFocusLost()) focusTree();
   }, [marks]);
   useEffect(() => {
-    // Nothing is moved any longer: put down, left, or gone.
+    // The move has ended: dropped, cancelled, or the moved part is gone.
     if (carried !== null) return;
     ref.current?.rest();
     holdOver(undefined);
@@ -194,13 +194,13 @@ function Whole({ tree }: { tree: Drawn }) {
   const place = cursor.value;
   const isRead = reading.value;
   const isOpen = stashBeside.value;
-  // A drawer that was left open does not take the keyboard from the tree.
+  // A drawer that was already open does not take the focus from the tree.
   const wasLeftOpen = useRef(isOpen);
   if (!isOpen) wasLeftOpen.current = false;
   useEffect(() => {
     if (place === null) return;
     let isOver = false;
-    // The place that the text beside it takes is known when it is drawn.
+    // The width of the panel beside the tree is known only after it is drawn.
     void onScreen().then(() => isOver || ref.current?.reveal(at));
     return () => void (isOver = true);
   }, [place, isRead]);
@@ -260,17 +260,17 @@ function Whole({ tree }: { tree: Drawn }) {
   );
 }
 
-/** So many letters say which message something would come below. */
+/** Number of characters that name the message below which the moved part would go. */
 const AIMED = 60;
 
-/** What begins with something said is not quoted twice. */
+/** Removes quotation marks at both ends: the text is shown as a quotation. */
 const unquoted = (text: string) => text.replace(/^["“]+/, "").replace(/["”]+$/, "");
 
-/** What is moved, where it would come, and why it cannot. */
+/** Shows what is moved, its target, and why it cannot go there. */
 function MovingBar({ tree, focusTree }: { tree: Drawn; focusTree: () => void }) {
   const to = aim.value;
   const what = moving.value;
-  // Who chose it from a menu goes on by keys from where they were.
+  // A user who started the move from a menu continues with the keyboard in the tree.
   useEffect(() => {
     if (!document.activeElement?.closest(".tree-walk")) focusTree();
   }, []);
@@ -307,7 +307,7 @@ function MovingBar({ tree, focusTree }: { tree: Drawn; focusTree: () => void }) 
 
 const CHOSEN = ["tree.compare", "tree.leaveOut", "tree.putBack", "tree.copy", "tree.prune", "tree.none"];
 
-/** What can be done with the messages that are chosen. */
+/** Shows the actions for the selected messages. */
 const ChosenBar = () => (
   <div class="tree-bar peek" role="status">
     {icon("check")}
@@ -321,8 +321,8 @@ const ChosenBar = () => (
 );
 
 /**
- * While something is moved, what is clicked is its place; a card of several messages opens, one of a single message is
- * read.
+ * Handles a click on a card. During a move the card is the target. Otherwise a card of several messages unfolds, and a
+ * single message is opened for reading.
  */
 function pick(n: number) {
   if (moving.peek()) return (holdOver(n), void putHere());
@@ -331,7 +331,7 @@ function pick(n: number) {
   else void readMessage(n);
 }
 
-/** How many messages are on cards of their own or in runs. */
+/** Returns how many messages are visible, on their own cards or in runs. */
 const shownIn = ({ cards }: Drawn) => cards.count.reduce((sum, count) => sum + count, 0) - 1;
 
 interface ToolsProps {
@@ -363,7 +363,7 @@ function Tools({ canvas, head, legend }: ToolsProps) {
   );
 }
 
-/** Says how much lies in it, and opens it beside the tree. */
+/** Renders the button that shows the size of the stash and opens it beside the tree. */
 function StashButton() {
   const n = fragments.value?.length ?? 0;
   const name = n > 0 ? t("tree.stashHas", { n }) : t("command.stash");
@@ -383,11 +383,14 @@ function StashButton() {
   );
 }
 
-/** Commands of a message that need the chat around it; of those beside the line also what is about runs of it. */
+/**
+ * Message commands that need the chat around the message. Beside the current branch, those for runs are left out as
+ * well.
+ */
 const APART = ["message.choose", "message.goOn", "message.otherModel"];
 const BESIDE = [...APART, "message.summarise"];
 
-/** What the chat has as buttons of a message, and what needs the whole tree. */
+/** Commands that the chat shows as buttons of a message, and commands that need the whole tree. */
 const HERE = [
   "message.branchHere",
   "message.makeCurrent",
@@ -468,7 +471,7 @@ function Reading({ tree, back }: { tree: Drawn; back: () => void }) {
   );
 }
 
-/** How each thing looks. */
+/** The entries of the legend: the class of each sign and its description. */
 const SIGNS: [string, Key][] = [
   ["head", "tree.sign.head"],
   ["trunk", "tree.sign.trunk"],

@@ -1,4 +1,4 @@
-// What tells lines from each other that begin alike: where they part, and how old they are.
+// What distinguishes branches that begin alike: where they part, and their age.
 import { h, useSignal } from "../../vendor/preact.js";
 import { readPartings } from "../actions/branches.ts";
 import { excerpt } from "../lib/excerpt.ts";
@@ -7,17 +7,23 @@ import { quoted } from "../lib/tags.ts";
 import { useLatest } from "./reading.tsx";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
 
-/** So many characters of a message name a place. */
+/** Maximum length of the quoted text in characters. */
 const BEGINNING = 48;
 
-/** @param props the last message that two lines share; null: there is none, or nobody knows yet */
+/**
+ * Shows where two branches part.
+ * @param props the last message that both share; null: there is none, or it is not known yet
+ */
 export function Parting({ node }: { node: ChatNode | null }) {
   if (node === null) return null;
   const text = excerpt(quoted(node.display ?? node.content), BEGINNING);
   return <span class="parting">{text ? t("branches.parted", { text }) : t("branches.fromStart")}</span>;
 }
 
-/** @param props the last node that two lines share */
+/**
+ * Shows where two branches part, and loads the message.
+ * @param props the last node that both share
+ */
 export function PartingAt({ nid }: { nid: Id }) {
   const node = useSignal<ChatNode | null>(null);
   useLatest(

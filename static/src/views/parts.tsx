@@ -1,4 +1,4 @@
-// Small pieces that every view uses: icons, buttons of commands, avatars, menus, dialogs.
+// Small components that every view uses: icons, command buttons, avatars, menus, dialogs.
 import { Fragment, h, signal, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { canRun, command, isWaiting, run } from "../actions/commands.ts";
 import { focusMessage, isFocusLost, keeperOf, messageOf } from "../lib/focus.ts";
@@ -15,7 +15,10 @@ import type { Notice } from "../model/page.ts";
 
 const SPRITE = new URL("../../icons.svg", import.meta.url).pathname;
 
-/** @param props a symbol of icons.svg */
+/**
+ * Renders an icon.
+ * @param props `name`: a symbol of icons.svg
+ */
 export function Icon({ name }: { name: string }) {
   return (
     <svg class="icon" aria-hidden="true">
@@ -33,7 +36,7 @@ interface CommandButtonProps {
   class?: string;
 }
 
-/** The button of a command. Shows its icon, its label too when `wide`; hidden while the command cannot run. */
+/** Renders the button of a command: its icon, and its label if `wide`. Hidden while the command cannot run. */
 export function CommandButton({ id, node = null, wide = false, class: look = "" }: CommandButtonProps) {
   const isOff = !canRun(id, node);
   if (isOff && !isWaiting(id, node)) return null;
@@ -62,7 +65,7 @@ interface AvatarProps {
   symbol?: string;
 }
 
-/** A picture of our own origin, a symbol, or the first letter. */
+/** Renders an image from this origin, a symbol, or the first letter of the name. */
 export function Avatar({ name, src = null, symbol = "" }: AvatarProps) {
   const own = src?.startsWith("/") && !src.startsWith("//");
   return (
@@ -78,7 +81,7 @@ export function Avatar({ name, src = null, symbol = "" }: AvatarProps) {
   );
 }
 
-/** A list needs no whole pictures: of hundreds each takes two kilobytes. */
+/** Returns the address of the small image, as lists do not need full ones. With hundreds, each takes two kilobytes. */
 const smallOf = (src: string) => (src.includes("/avatar?v=") ? `${src}&size=96` : src);
 
 let menus = 0;
@@ -90,7 +93,7 @@ interface MenuProps {
   children?: ComponentChildren;
 }
 
-/** A button that opens a small menu; what is in it is drawn while it is open. */
+/** Renders a button that opens a small menu. Its items are rendered only while it is open. */
 export function Menu({ label, symbol = "menu", class: look = "", children }: MenuProps) {
   const id = useRef(`menu-${++menus}`).current;
   const ref = useRef<HTMLDivElement | null>(null);
@@ -103,7 +106,7 @@ export function Menu({ label, symbol = "menu", class: look = "", children }: Men
     const enter = () => menu.querySelector("button")?.focus();
     put();
     enter();
-    // A phone that is turned, a window made narrow; and what is in it may come a moment later.
+    // The window can change its size, and the items of the menu may load later.
     let isEmpty = menu.querySelector("button") === null;
     const grown = new ResizeObserver(() => {
       put();
@@ -117,13 +120,14 @@ export function Menu({ label, symbol = "menu", class: look = "", children }: Men
       removeEventListener("resize", put);
     };
   }, [isOpen]);
-  // What is in it comes before it is seen and goes after it has given the focus back.
+  // Renders the items before the menu is visible, and removes them after it has returned the focus.
   const turn = (event: Pick<ToggleEvent, "type" | "newState">) => {
     if ((event.type === "beforetoggle") === (event.newState === "open")) open.value = event.newState === "open";
     if (!open.peek() && isFocusLost()) focusMessage(messageOf(ref.current));
   };
   const close = () => ref.current?.hidePopover();
-  // By hand, so that it is filled and in its place before it is first seen; the attribute says whose menu it is.
+  // The menu is opened by code, so that it is filled and placed before it is visible. The attribute links it to its
+  // button.
   const show = (event: Event) => {
     event.preventDefault();
     ref.current?.togglePopover();
@@ -152,7 +156,7 @@ export function Menu({ label, symbol = "menu", class: look = "", children }: Men
 const GAP = 4;
 const EDGE = 8;
 
-/** Below what opened it, or above where there is no room; never over an edge of the window. */
+/** Places a menu below its opener, or above if there is no room. It stays inside the window. */
 function putBeside(menu: HTMLElement, opener: DOMRect) {
   const { offsetHeight: tall, offsetWidth: wide, style } = menu;
   const fits = opener.bottom + GAP + tall <= innerHeight - EDGE;
@@ -171,10 +175,10 @@ function walkMenu(event: KeyboardEvent) {
   all.at(to % all.length)?.focus();
 }
 
-/** The question before what was typed is lost. */
+/** The question before typed text is lost. */
 const Sure = later(() => import("./sure.tsx").then((module) => module.Sure), 0);
 
-/** Whether something was typed in a field. */
+/** Returns whether the user typed into a field. */
 export const isBegun = (box: Element | null) =>
   [
     ...((box?.querySelectorAll("input:not([type=checkbox], [type=radio]), textarea") ??
@@ -189,29 +193,29 @@ interface ModalProps {
 }
 
 /**
- * A modal dialog; Escape, the cross and a click beside it close it. `keeps`: what was typed is not lost by that
- * without a question.
+ * Renders a modal dialog. Escape, the close button and a click outside close it.
+ * @param props `keeps`: ask first if typed text would be lost
  */
 export function Modal({ title, class: look = "", keeps = false, children }: ModalProps) {
   const ref = useRef<HTMLDialogElement | null>(null);
-  // The browser tells of a closing later: another dialog may be open by then.
+  // The browser reports the closing later, when another dialog may already be open.
   const mine = useRef(dialog.peek()).current;
   const close = () => dialog.peek() === mine && openDialog(null);
-  // Before it is painted: a key pressed in between would still go to the page.
+  // Runs before the first paint, as a key pressed in between would still go to the page.
   useLayoutEffect(() => {
     const box = ref.current;
     const from = keeperOf(document.activeElement);
     box?.showModal();
     return () => {
       box?.close();
-      // The browser gives the focus back to what had it only when it closes the dialog itself.
+      // The browser returns the focus only if it closes the dialog itself.
       if (!(from instanceof HTMLElement) || !(isFocusLost() || box?.contains(document.activeElement))) return;
       from.focus({ preventScroll: true });
-      // The tools of a message hide without the focus, and what is hidden cannot take it.
+      // The tools of a message are hidden without the focus, and hidden elements cannot take it.
       if (isFocusLost()) focusMessage(messageOf(from));
     };
   }, []);
-  /** Where the keyboard was when it was asked. */
+  /** The element that had the focus when the question appeared. */
   const asking = useSignal<Element | null>(null);
   const stay = () => {
     const from = asking.peek();
@@ -245,11 +249,11 @@ export function Modal({ title, class: look = "", keeps = false, children }: Moda
   );
 }
 
-// What the page has to say
+// Notices
 
 /**
- * Errors stand in a row of their own, above the page or below what scrolls of the dialog they are about, where they
- * cover nothing and are in sight. What only passes stands over the header.
+ * Shows the notices. Errors have their own row, above the page or below the scrolling part of their dialog. There they
+ * are visible and cover nothing. Short-lived notices appear over the header.
  */
 export function Notices({ inDialog }: { inDialog: boolean }) {
   const said = (tone: Notice["tone"]) =>
@@ -263,7 +267,7 @@ export function Notices({ inDialog }: { inDialog: boolean }) {
   );
 }
 
-/** So long a notice stays, in milliseconds; longer while it is looked at. */
+/** How long a notice stays, in milliseconds. It stays longer while the user looks at it. */
 const STAYS = { quiet: 7_000, error: 20_000 };
 
 function NoticeBox({ notice: { id, tone, stays, text, hint, act, go } }: { notice: Notice }) {
@@ -301,7 +305,7 @@ function NoticeBox({ notice: { id, tone, stays, text, hint, act, go } }: { notic
   );
 }
 
-/** One thing that a rule did not do, in the reader's words where the page has some. */
+/** Shows a problem of a rule, in the user's language if the page has a translation. */
 export const ProblemLine = ({ problem }: { problem: Problem }) => (
   <p class="aside problem-line">
     {problem.plugin && (
@@ -321,7 +325,10 @@ interface BlankProps {
   children?: ComponentChildren;
 }
 
-/** The designed answer to nothing-there, waiting and failing. `whole`: there is nothing else on the page. */
+/**
+ * Shows that a view is empty, loading or failed.
+ * @param props `whole`: the page shows nothing else
+ */
 export function Blank({ symbol, title, hint = "", whole = false, children = null }: BlankProps) {
   return (
     <div class="blank">
@@ -345,9 +352,9 @@ export function Waiting({ rows }: { rows: number }) {
 }
 
 /**
- * A view that is loaded when it is first shown, so that it weighs nothing before.
- * @param until rows of the placeholder, or what is there in its place
- * @returns `bring`: loads it before that, so that it is there at once
+ * Returns a view whose code is loaded when it is first shown, so that it costs nothing before.
+ * @param until number of placeholder rows, or a component shown instead
+ * @returns the view; its `bring` loads the code in advance
  */
 export function later<P extends object>(
   load: () => Promise<ComponentType<P>>,
@@ -355,7 +362,7 @@ export function later<P extends object>(
 ): ((props: P) => VNode | null) & { bring: () => Promise<unknown> } {
   const view = signal<ComponentType<P> | null>(null);
   let coming: Promise<unknown> | null = null;
-  // A view that could not be loaded is loaded again when it is shown the next time.
+  // Loads a view again at the next use after a failure.
   const again = (error: unknown) => {
     coming = null;
     return notFetched(error);

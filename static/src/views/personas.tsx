@@ -1,4 +1,4 @@
-// Who a reader plays: the list, a form for one, and the choice for a story. Loaded when first opened.
+// Personas: the list, the form for one, and the choice for a story. Loaded when first opened.
 import { Fragment, h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { keepPersona, playAs, readPersonas, removePersona } from "../actions/personas.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
@@ -13,7 +13,7 @@ addEnglish(words);
 
 export function Personas() {
   const all = useSignal<Persona[] | null>(null);
-  /** Which one is changed; null: none, "": a new one. */
+  /** The id of the persona being edited; null: none, "": a new one. */
   const changing = useSignal<string | null>(null);
   const read = async () => {
     const found = await readPersonas();
@@ -180,7 +180,7 @@ function Form({ persona, done, leave }: FormProps) {
   );
 }
 
-/** Whom the reader plays in a story that begins; nothing where there is nobody to choose. */
+/** Renders the choice of the persona for a new story; nothing if there is no persona. */
 export function PlayedBy() {
   const all = useSignal<Persona[]>([]);
   useEffect(() => void readPersonas().then((found) => found && (all.value = found)), []);

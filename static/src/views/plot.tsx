@@ -1,5 +1,5 @@
-// How a value went along several timelines: a line each, told apart by colour, dashes and signs, and the same as a
-// table. Loaded when first opened.
+// The course of a value along several branches: one line each, distinguished by colour, dashes and signs. The same data
+// is shown as a table. Loaded when first opened.
 import { Fragment, h, useLayoutEffect, useSignal } from "../../vendor/preact.js";
 import { readBranches } from "../actions/branches.ts";
 import { attempt } from "../actions/failure.ts";
@@ -15,7 +15,7 @@ import { useLatest } from "./reading.tsx";
 import type { Point } from "../lib/chart.ts";
 import type { Id } from "../lib/wire.d.ts";
 
-/** `n`: counted from 1 */
+/** A drawn branch; `n` counts from 1. */
 export interface Drawn {
   leafId: Id;
   name: string;
@@ -23,9 +23,9 @@ export interface Drawn {
   points: Point[];
 }
 
-/** So many characters of its newest words name a line. */
+/** Maximum length of a branch's name in characters, taken from its newest text. */
 const BEGINNING = 60;
-/** As many lines as there are signs to tell them apart. */
+/** Maximum number of branches: one for each sign that tells them apart. */
 const MOST = 6;
 
 export function Plot() {
@@ -99,7 +99,7 @@ export function Plot() {
   );
 }
 
-/** The line that the story is on, and the newest others. */
+/** Reads the values of the current branch and of the newest others. */
 async function readLines(path: string): Promise<Drawn[]> {
   const here = head.peek() ?? "";
   const { items } = await readBranches();
@@ -122,7 +122,7 @@ async function readLines(path: string): Promise<Drawn[]> {
   }));
 }
 
-/** How a line looks. */
+/** Shows the line style of a branch. */
 const Sample = ({ n }: { n: number }) => (
   <svg class="sample" viewBox="0 0 36 14" aria-hidden="true">
     <g class={`series series-${n}`}>
@@ -132,7 +132,7 @@ const Sample = ({ n }: { n: number }) => (
   </svg>
 );
 
-/** The same in words: the turns at which a value became another. */
+/** Shows the data as a table of the turns at which a value changed. */
 function Table({ lines }: { lines: Drawn[] }) {
   const turns = turningPoints(lines.map(({ points }) => points));
   return (

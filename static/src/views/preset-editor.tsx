@@ -1,5 +1,5 @@
-// One preset that makes prompts, being edited: its prompts in their order, its other texts, what it asks of the model.
-// Loaded when first opened.
+// The editor of a prompt preset: its prompts in order, its other texts, and its model parameters. Loaded when first
+// opened.
 import { Fragment, h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { usePreset } from "../actions/presets.ts";
 import { copyPreset, editing } from "../actions/preset-edit.ts";
@@ -22,7 +22,10 @@ import type { Id } from "../lib/wire.d.ts";
 
 addEnglish(words);
 
-/** @param props `goTo`: another preset to edit */
+/**
+ * Renders the editor.
+ * @param props `goTo`: opens another preset in the editor
+ */
 export function PresetEditor({ id, back, goTo }: { id: Id; back: () => void; goTo: (id: Id) => void }) {
   const edit = useRef(editing(id)).current;
   const keyFor = useRef(keyring()).current;
@@ -31,7 +34,7 @@ export function PresetEditor({ id, back, goTo }: { id: Id; back: () => void; goT
     return whenLookedAt(() => edit.trouble.peek() === null && void edit.load());
   }, []);
   const box = useRef<HTMLDivElement | null>(null);
-  /** What is done once it is certain that what was typed may go. */
+  /** The action that waits until the user agrees to lose typed text. */
   const asking = useSignal<(() => unknown) | null>(null);
   const ask = (within: Element | null, act: () => unknown) => void (isBegun(within) ? (asking.value = act) : act());
   const surely = (act: () => unknown) => () => ask(box.current, act);
@@ -149,7 +152,7 @@ export function PresetEditor({ id, back, goTo }: { id: Id; back: () => void; goT
   );
 }
 
-/** A part of the page that is drawn once it is opened. */
+/** Renders a section whose content is rendered when it is first opened. */
 function Fold({ title, children }: { title: Key; children?: ComponentChildren }) {
   const met = useSignal(false);
   const isOpen = useSignal(false);

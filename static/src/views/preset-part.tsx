@@ -1,4 +1,4 @@
-// One prompt of a preset, being written.
+// The form of one prompt of a preset.
 import { h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { t } from "../lib/i18n.ts";
 import { REPLACED, freshIdentifier, hasPlace, orderOf, partsOf } from "../lib/preset.ts";
@@ -12,10 +12,10 @@ import type { Editing } from "../actions/preset-edit.ts";
 
 const ROLES = ["system", "user", "assistant"] as const;
 const TRIGGERS = ["normal", "continue", "impersonate", "swipe", "regenerate", "quiet"] as const;
-/** What a prompt says that says nothing of its place. */
+/** The position of a prompt that states none. */
 const PLACE = { injection_position: 0, injection_depth: 4, injection_order: 100 };
 
-/** The name under which is kept what was begun of the parts of a preset. */
+/** Returns the prefix of the keys under which unsaved text of a preset's prompts is kept. */
 export const begunIn = ({ id }: Editing) => `preset.${id}.`;
 
 interface PartFormProps {
@@ -26,11 +26,14 @@ interface PartFormProps {
   done: () => void;
 }
 
-/** @param props without a part a new one; `isGone`: somebody has deleted it meanwhile */
+/**
+ * Renders the form.
+ * @param props without `part` it is for a new prompt; `isGone`: the prompt was deleted elsewhere in the meantime
+ */
 export function PartForm({ edit, part, isGone = false, title, done }: PartFormProps) {
   const key = begunIn(edit) + (part?.identifier ?? "");
   const begun = useBegun(key);
-  // A field has line breaks of one kind: those of a file are no change.
+  // A text field normalizes line breaks. Those of the file do not count as a change.
   const start = useRef<Partial<PresetPart>>(
     part
       ? { ...part, ...(part.content !== undefined && { content: part.content.replaceAll("\r\n", "\n") }) }
@@ -41,7 +44,7 @@ export function PartForm({ edit, part, isGone = false, title, done }: PartFormPr
   const meanwhile = useSignal<PresetChange | null>(null);
   const busy = useRef(false);
   const form = useRef<HTMLFormElement | null>(null);
-  /** The identifier of a new one stays the same if it has to be sent again. */
+  /** The identifier of a new prompt stays the same if it has to be sent again. */
   const fresh = useRef("");
 
   const typedIn = () => {
@@ -61,7 +64,7 @@ export function PartForm({ edit, part, isGone = false, title, done }: PartFormPr
       ...(REPLACED.has(part?.identifier ?? "") && { forbid_overrides: typed.has("forbid") }),
     };
   };
-  /** What differs from what was there when the form was opened. */
+  /** Returns the fields that differ from the values at opening. */
   const written = (): Partial<PresetPart> => {
     const before = {
       role: "system",
@@ -97,7 +100,7 @@ export function PartForm({ edit, part, isGone = false, title, done }: PartFormPr
     });
     busy.current = false;
     if (came?.is === "written") done();
-    // Of what is gone by now the list tells.
+    // If the prompt was deleted in the meantime, the list says so.
     const isThere = isNew || partsOf(edit.preset.peek() ?? {}).some(({ identifier }) => identifier === part.identifier);
     if (came?.is === "changed" && isThere) meanwhile.value = came.now;
   };

@@ -1,4 +1,4 @@
-// The prompt that the open story would send by a preset: made anew after each change.
+// A preview of the prompt that the open story would send with a preset, rebuilt after each change.
 import { Fragment, h, useSignal } from "../../vendor/preact.js";
 import { promptBy } from "../actions/preset-edit.ts";
 import { wordsFor } from "../actions/failure.ts";
@@ -12,7 +12,7 @@ import { useLatest } from "./reading.tsx";
 import { slotName } from "./slots.ts";
 import type { Trace, WholePreset } from "../lib/wire.d.ts";
 
-/** So much of a text is looked at for how it begins. */
+/** Maximum number of characters of which an excerpt is made. */
 const MOST_TEXT = 1000;
 
 export function Preview({ preset }: { preset: WholePreset }) {

@@ -1,4 +1,4 @@
-// The prompts of a preset in their order: moved by hand or by keys, switched, written, put in, taken out.
+// The prompts of a preset in order. They can be moved by mouse or keys, switched, edited, inserted and removed.
 import { Fragment, h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { dropPart } from "../actions/preset-edit.ts";
 import { excerpt } from "../lib/excerpt.ts";
@@ -13,10 +13,10 @@ import type { PresetPart, WholePreset } from "../lib/wire.d.ts";
 import type { Editing } from "../actions/preset-edit.ts";
 
 const NEW = Symbol("a new prompt");
-/** So much of a text is looked at for how it begins. */
+/** Maximum number of characters of which an excerpt is made. */
 const MOST_TEXT = 1000;
 
-/** What was begun in this preset before a reload, as what is being written. */
+/** Returns the prompt whose unsaved text was kept over a reload: its identifier, or `NEW` for a new one. */
 const begunBefore = (edit: Editing): string | typeof NEW | null =>
   begunUnder(begunIn(edit)).map((identifier) => identifier || NEW)[0] ?? null;
 
@@ -26,11 +26,14 @@ interface PromptsProps {
   ask: (within: Element | null, act: () => unknown) => void;
 }
 
-/** @param props `ask`: before what was typed is lost */
+/**
+ * Renders the list.
+ * @param props `ask`: asks before typed text is lost
+ */
 export function Prompts({ edit, preset, ask }: PromptsProps) {
   const writing = useSignal(useRef(begunBefore(edit)).current);
   const said = useSignal("");
-  /** The button of a row that has the keyboard again once the row stands where it was moved. */
+  /** The row and the button that get the focus back after the row has moved. */
   const wanted = useRef<[string, string] | null>(null);
   const list = useRef<HTMLDivElement | null>(null);
   const add = useRef<HTMLButtonElement | null>(null);
@@ -43,12 +46,12 @@ export function Prompts({ edit, preset, ask }: PromptsProps) {
     )?.focus();
   });
   const parts = new Map(partsOf(preset).map((part) => [part.identifier, part]));
-  // The file may name some that are not there: they stay in it, and have no row.
+  // The order in the file may name missing prompts. They stay in the file but have no row.
   const rows = orderOf(preset).filter(({ identifier }) => parts.has(identifier));
   const placed = new Set(rows.map(({ identifier }) => identifier));
   const others = [...parts.values()].filter(({ identifier }) => !placed.has(identifier));
   const at = writing.value;
-  /** The part that is being written, as it was last seen: its words stay when somebody else deletes it. */
+  /** The prompt being edited, as last seen. Its text stays if someone else deletes it. */
   const written = useRef<PresetPart | null>(null);
   if (typeof at === "string") {
     const found =
@@ -58,7 +61,7 @@ export function Prompts({ edit, preset, ask }: PromptsProps) {
   }
   const seen = useRef(edit.version.value);
   useLayoutEffect(() => {
-    // What was taken back here is gone by the reader's own will.
+    // A prompt that disappeared by an undo here is gone by the user's own choice.
     if (seen.current !== edit.version.value && typeof at === "string" && !parts.has(at)) writing.value = null;
     seen.current = edit.version.value;
   }, [edit.version.value]);
@@ -66,8 +69,8 @@ export function Prompts({ edit, preset, ask }: PromptsProps) {
   const nameOf = (identifier: string) => titleOf(parts.get(identifier) as PresetPart);
 
   /**
-   * Moves one to where another stands, or by one row. Where that is, is seen when its turn has come: presses may come
-   * faster than answers.
+   * Moves a prompt to the place of another, or by one row. The target is computed only when the move runs, because key
+   * presses may come faster than answers.
    */
   const move = async (identifier: string, where: string | -1 | 1, act: string = "") => {
     const isMoved = await edit.turn((now) => {
@@ -99,7 +102,7 @@ export function Prompts({ edit, preset, ask }: PromptsProps) {
   };
   const drop = async (identifier: string) => {
     if (writing.peek() === identifier) writing.value = null;
-    // What was pressed goes with its row.
+    // The pressed button disappears with its row.
     if (await dropPart(edit, identifier, nameOf(identifier))) add.current?.focus();
   };
   const done = (identifier: string | null) => {
@@ -194,7 +197,7 @@ export function Prompts({ edit, preset, ask }: PromptsProps) {
   );
 }
 
-/** The kind of what is dragged: nothing else falls into the list. */
+/** The type of the dragged data, so that the list accepts nothing else. */
 const KIND = "application/x-clotho-prompt";
 
 interface RowProps {

@@ -1,4 +1,4 @@
-// What a preset says beside its prompts: samplers and room, the texts between, the models it is for.
+// The settings of a preset beside its prompts: samplers, context size, texts between prompts, and models.
 import { h, useRef, useSignal } from "../../vendor/preact.js";
 import { t, wordFor } from "../lib/i18n.ts";
 import { ownOf } from "../lib/preset.ts";
@@ -9,7 +9,7 @@ import type { ComponentChildren } from "../../vendor/preact.js";
 import type { PresetChange, WholePreset } from "../lib/wire.d.ts";
 import type { Editing } from "../actions/preset-edit.ts";
 
-/** Numbers: the name, the least, the most, the step. */
+/** The number fields: name, minimum, maximum and step. */
 const NUMBERS: [string, number, number | undefined, string][] = [
   ["temperature", 0, 2, "any"],
   ["top_p", 0, 1, "any"],
@@ -42,12 +42,12 @@ const lines = (typed: FormDataEntryValue | null) => [
       .filter(Boolean),
   ),
 ];
-/** A line break inside of a stop string is written as \n. */
+/** Shows a line break inside a stop string as \n. */
 const shown = (text: string) => text.replaceAll("\n", "\\n");
 const meant = (text: string) => text.replaceAll("\\n", "\n");
 const words = (key: string, of: string = "field") => wordFor(`presetEdit.${of}.${key}`, { 0: "{0}" });
 
-/** In one order, and nothing where none is said. */
+/** Returns the shares in a fixed order, or null if there are none. */
 function sharesOf(shares: Record<string, number | null | undefined>) {
   const said = SHARES.filter((key) => shares[key] != null).map((key) => [key, shares[key]]);
   return said.length > 0 ? Object.fromEntries(said) : null;
@@ -61,19 +61,19 @@ interface FormProps {
   children?: ComponentChildren;
 }
 
-/** A form of some of what a preset says; only what was changed in it is sent. */
+/** Renders a form for some settings of a preset. It sends only the changed fields. */
 function Form({ edit, read, before, label, children }: FormProps) {
   const start = useRef(before).current;
   const form = useRef<HTMLFormElement | null>(null);
   const busy = useRef(false);
   const meanwhile = useSignal<PresetChange | null>(null);
   const isKept = useSignal(false);
-  /** What the preset says by now. */
+  /** The current values of the preset. */
   const now = useRef(before);
   now.current = before;
   /**
-   * What was typed otherwise than it was kept stands there as it was kept, once the page has drawn that. What was typed
-   * since then stays.
+   * Shows the saved values where they differ from the typed ones, after the page has rendered them. Text typed since
+   * then stays.
    */
   const settle = (sent: Required<Pick<PresetChange, "fields" | "own">>) => {
     const fields = [
@@ -137,7 +137,7 @@ interface MeanwhileProps {
   takeTheirs: () => void;
 }
 
-/** What somebody else has written meanwhile, and what is to become of it. */
+/** Shows what someone else changed in the meantime, and lets the user choose. */
 export function Meanwhile({ now, keepMine, takeTheirs }: MeanwhileProps) {
   const all = [
     ...Object.entries(now.fields ?? {}),

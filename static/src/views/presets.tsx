@@ -1,4 +1,4 @@
-// Presets: by kind, found, looked into, edited, named, taken along, deleted, brought in. Loaded when first opened.
+// Presets: listed by kind, searched, viewed, edited, renamed, exported, deleted and imported. Loaded when first opened.
 import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { doneWithErrors } from "../actions/done-with.ts";
 import {
@@ -32,7 +32,7 @@ addEnglish(editWords);
 
 const PresetEditor = later(() => import("./preset-editor.tsx").then((module) => module.PresetEditor));
 
-/** In the order in which they are shown. */
+/** The kinds of presets, in display order. */
 const KINDS = [
   "openai",
   "textgen",
@@ -51,12 +51,15 @@ const KINDS = [
 
 const kindName = (kind: string) => wordFor(`preset.kind.${kind}`) || kind;
 
-/** @param props the one that is looked into at once */
+/**
+ * Renders the presets.
+ * @param props the id of the preset that is opened at once
+ */
 export function Presets({ presetId }: { presetId: Id | null }) {
   const all = useSignal<Preset[] | null>(null);
   const isUnread = useSignal(false);
   const coming = useSignal(0);
-  /** Files of which nobody knows yet what they are for. */
+  /** Imported files whose kind is not known yet. */
   const unsure = useSignal<File[]>([]);
   const read = async () => {
     isUnread.value = false;
@@ -88,10 +91,10 @@ export function Presets({ presetId }: { presetId: Id | null }) {
   };
   const first = useRef<HTMLButtonElement | null>(null);
   const drop = async (preset: Preset) => {
-    // What was pressed goes with its row.
+    // The pressed button disappears with its row.
     if (await removePreset(preset, read)) first.current?.focus();
   };
-  /** The one that is being edited, and the one that was, where the keyboard comes back to. */
+  /** The preset being edited, and the one edited before, to which the focus returns. */
   const editing = useSignal<Id | null>(null);
   const last = useSignal<Id | null>(null);
   const back = () => {
@@ -101,7 +104,7 @@ export function Presets({ presetId }: { presetId: Id | null }) {
   };
   const open = (id: Id) => {
     editing.value = id;
-    // It is called what the list calls it.
+    // The title shows the name in the list, so a list without this preset is read again.
     if (!all.peek()?.some((preset) => preset.id === id)) void read();
   };
   const keyFor = useRef(keyring()).current;
@@ -194,7 +197,7 @@ function Unsure({ file, answer }: { file: File; answer: (kind: string | null) =>
   );
 }
 
-/** A name that no preset has. */
+/** Returns a name that no preset has. */
 function freeName(all: Preset[]) {
   const taken = new Set(all.map(({ name }) => name));
   const name = (n: number) => (n === 1 ? t("presetEdit.own") : `${t("presetEdit.own")} ${n}`);
@@ -223,7 +226,7 @@ function Shelf({ list, presetId, last, read, drop, edit }: ShelfProps) {
   const kinds = KINDS.filter((kind) => list.some((preset) => preset.kind === kind));
   const seek = (event: Event) => {
     const field = event.target as HTMLInputElement;
-    // What is looked for is no text that could be lost.
+    // A search text may be lost without a question.
     field.defaultValue = field.value;
     query.value = field.value;
   };
@@ -321,7 +324,7 @@ function Row({
     await read();
     done();
   };
-  // Only these make prompts.
+  // Only this kind makes prompts.
   const mayServe = kind === "openai" && session.value !== null;
   const isScript = kind === "regex";
   const serves = session.value?.presetId === id;
@@ -393,7 +396,7 @@ function Row({
   );
 }
 
-/** All that one says. */
+/** Shows all fields of a preset. */
 function Contents({ id, close }: { id: Id; close: () => void }) {
   const whole = useSignal<WholePreset | null>(null);
   useEffect(() => void readPreset(id).then((found) => (found ? (whole.value = found) : close())), []);

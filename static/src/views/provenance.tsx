@@ -1,5 +1,4 @@
-// Where a message comes from that was not written where it stands: what a summary stands for, what was brought over,
-// what was copied.
+// The origin of a message that was not written at its place: a summary, a merged message, or a copy.
 import { h } from "../../vendor/preact.js";
 import { lookAt, toOriginals } from "../actions/provenance.ts";
 import { t } from "../lib/i18n.ts";
@@ -12,7 +11,7 @@ export function Provenance({ node }: { node: ChatNode }) {
   const [first] = summarizedFrom;
   if (node.kind === "summary" && first)
     return <Way text={t("provenance.summary", { n: summarizedFrom.length })} go={() => toOriginals(summarizedFrom)} />;
-  // What came in one piece says it once, at its top.
+  // A merged run names its origin once, at its first message.
   const above = nodeOf(node.parentId)?.metadata;
   if (mergedFrom && mergedFrom !== above?.mergedFrom)
     return (
@@ -21,7 +20,7 @@ export function Provenance({ node }: { node: ChatNode }) {
         go={() => lookAt(session.peek()?.id ?? "", mergedFrom)}
       />
     );
-  // What came from a file has no original to go to: "Why?" says which file it was.
+  // An imported message has no original to open; "Why?" names its file.
   if (!provenance?.sessionId || above?.provenance?.sessionId) return null;
   const { sessionId, nodeId } = provenance;
   return (

@@ -1,5 +1,5 @@
-// The question before something is thrown away for good: what would go, what stays, what is out of reach. Loaded when
-// first asked.
+// The confirmation before a permanent deletion: what is deleted, what stays, and what cannot be reached. Loaded when
+// first opened.
 import { h, useEffect, useSignal } from "../../vendor/preact.js";
 import { lossesOf, purge } from "../actions/purge.ts";
 import { t } from "../lib/i18n.ts";
@@ -23,7 +23,7 @@ export function PurgeMessage({ nid }: { nid: Id }) {
   );
 }
 
-/** Two steps: one says that it is meant, the other does it. */
+/** Asks in two steps: the checkbox confirms, then the button deletes. */
 export function Purge({ piece, keep }: { piece: Piece; keep: () => unknown }) {
   const told = useSignal<{ losses: Losses; op: number } | null>(null);
   const isMeant = useSignal(false);
@@ -39,7 +39,7 @@ export function Purge({ piece, keep }: { piece: Piece; keep: () => unknown }) {
   if (known === null) return <Waiting rows={2} />;
   const { nodes, branches, keptFragments } = known.losses;
   const act = async () => {
-    // Where the story has changed meanwhile, so may have what would go.
+    // If the story has changed in the meantime, the losses can differ and are asked for again.
     if (isMeant.peek() && !(await purge(piece, known.op))) await ask();
   };
   return (

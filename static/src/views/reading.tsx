@@ -1,4 +1,5 @@
-// What a dialog reads from the server and shows: cleared at once, and read anew, when text was thrown away for good.
+// Hooks for data that a dialog reads from the server. After a purge, `useReading` discards its data at once and reads
+// again.
 import { h, useEffect, useSignal } from "../../vendor/preact.js";
 import { wordsFor } from "../actions/failure.ts";
 import { t } from "../lib/i18n.ts";
@@ -7,8 +8,9 @@ import { Blank } from "./parts.tsx";
 import type { ApiError } from "../net/api.ts";
 
 /**
- * @param about what it is read of: of something else it is read anew
- * @returns null: it is being read
+ * Reads data from the server.
+ * @param about identifies the data; a new value starts a new read
+ * @returns null while the data is loading
  */
 export function useReading<T>(read: () => Promise<T>, about: string): T | ApiError | null {
   const key = `${about} ${purges.value}`;
@@ -24,9 +26,9 @@ export function useReading<T>(read: () => Promise<T>, about: string): T | ApiErr
 }
 
 /**
- * Reads at once, and anew when one of `about` becomes another. What comes for the earlier ones after that is dropped:
- * it would stand under the name of the later.
- * @param read null: there is nothing to read
+ * Reads at once, and again when a value of `about` changes. A late answer for earlier values is dropped, because it
+ * would appear under the new name.
+ * @param read returns null if there is nothing to read
  */
 export function useLatest<T>(read: () => Promise<T> | null, put: (found: T) => unknown, about: unknown[]) {
   useEffect(() => {
@@ -36,7 +38,7 @@ export function useLatest<T>(read: () => Promise<T> | null, put: (found: T) => u
   }, about);
 }
 
-/** Why it could not be read. */
+/** Explains why a read failed. */
 export function Failed({ error }: { error: ApiError }) {
   const isGone = error.status === 404 || error.status === 410;
   const words = isGone ? { text: t("gone.text"), hint: t("gone.hint") } : wordsFor(error);

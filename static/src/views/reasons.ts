@@ -1,11 +1,14 @@
-// Why a value is what it is on a line: what was done to it there.
+// Why a value differs on a branch: the operations that changed it there.
 import { t } from "../lib/i18n.ts";
 import type { Operation } from "../lib/wire.d.ts";
 
-/** So many reasons are given. */
+/** Maximum number of reasons. */
 const REASONS = 3;
 
-/** The newest first. What was put there anew has nothing to do with what came before it. */
+/**
+ * Returns the reasons for a value, newest first. Operations before the last `set` are ignored: they do not affect the
+ * value.
+ */
 export function reasonsOf(done: Operation[], path: string) {
   const put = done.findLastIndex((one) => one.op === "set" && one.path === path);
   const reasons = done

@@ -1,5 +1,5 @@
-// What the open story recalls of what its prompts do not hold any more: whether, and which documents. Loaded when first
-// opened.
+// The recall settings of the open story: whether it recalls text that its prompts no longer contain, and from which
+// documents. Loaded when first opened.
 import { h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { doneWithErrors } from "../actions/done-with.ts";
 import { addDocument, changeRecall, readCollections, readDocuments, removeDocument } from "../actions/recall.ts";
@@ -29,7 +29,7 @@ export function RecallOf() {
   useEffect(() => void read(), []);
   const recall = session.value?.recall ?? OFF;
   const turn = (event: Event) => void changeRecall({ ...recall, enabled: (event.target as HTMLInputElement).checked });
-  // What is chosen stays to be seen when its last document is gone.
+  // A selected collection stays in the list when its last document is deleted.
   const names = [...new Set([...(all.value ?? []).map(({ name }) => name), ...recall.collections])];
   const choose = (name: string, isOn: boolean) =>
     void changeRecall({
@@ -120,7 +120,10 @@ function Row({ name, count, isChosen, choose, read }: RowProps) {
   );
 }
 
-/** @param props `gone`: what was pressed went with its document */
+/**
+ * Lists the documents of a collection.
+ * @param props `gone`: called when a document was deleted, together with the pressed button
+ */
 function Documents({ name, read, gone }: { name: string; read: () => unknown; gone: () => void }) {
   const all = useSignal<Document[] | null>(null);
   useEffect(() => void readDocuments(name).then((found) => (all.value = found ?? [])), []);
@@ -170,7 +173,7 @@ function Doc({ one, remove }: { one: Document; remove: () => unknown }) {
 }
 
 function NewDocument({ names, read }: { names: string[]; read: () => unknown }) {
-  /** The same text sent twice by mistake is kept once; what was kept may be written again. */
+  /** The same text submitted twice by mistake is saved once. After it is saved, it can be submitted again. */
   const keys = useRef(keyring());
   const busy = useRef(false);
   const save = async (event: Event) => {
@@ -185,7 +188,7 @@ function NewDocument({ names, read }: { names: string[]; read: () => unknown }) 
     busy.current = true;
     if (await addDocument(collection, content, keys.current([collection, content]))) {
       (form.elements.namedItem("content") as HTMLTextAreaElement).value = "";
-      // The name stays for the next one; it is in no danger of being lost.
+      // The name stays for the next document; it does not count as unsaved text.
       (form.elements.namedItem("collection") as HTMLInputElement).defaultValue = collection;
       keys.current = keyring();
       await read();

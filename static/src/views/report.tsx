@@ -1,5 +1,5 @@
-// What an import says of what came in: what works, what was translated, what is kept and does nothing here, what was
-// left out. A long one is counted, sifted, read by file or by what is said, and drawn piece by piece.
+// The report of an import: what works, what was translated, what is kept without effect, and what was left out. A long
+// report is counted, filtered, grouped by file or finding, and rendered in parts.
 import { Fragment, h, useMemo, useRef, useSignal } from "../../vendor/preact.js";
 import { bringAfterLook } from "../actions/transfers.ts";
 import { navigate } from "../actions/travel.ts";
@@ -20,14 +20,14 @@ import type { ComponentType } from "../../vendor/preact.js";
 addEnglish(words);
 addEnglish(findings);
 
-/** So many pieces are drawn at first, and more by as many. */
+/** Number of items rendered at first, and added by each "more". */
 const PIECE = 100;
-/** A report of so many items is read as it is. */
+/** Maximum number of items of a report that is shown without filters. */
 const SHORT = 5;
 
 export function Report({ report, characterId, n }: { report: Told; characterId: string | null; n: number | null }) {
   const row = incoming.value.find((one) => one.n === n) ?? null;
-  // A report does not change its tense when its row is put away.
+  // Stays the same when the row of the import is closed, so that the report does not change its wording.
   const isDry = useRef(row?.isDry === true).current;
   const wanted = useSignal<Wanted>({ fate: null, kind: "", text: "" });
   const byFile = useSignal(true);
@@ -145,7 +145,7 @@ function Sieve({ report, wanted, want, byFile, read }: SieveProps) {
   );
 }
 
-/** A list of any length, of which only a part is drawn. */
+/** Renders the start of a list of any length, and the rest on demand. */
 function Pieces<T>({ all, piece }: { all: T[]; piece: ComponentType<{ one: T }> }) {
   const drawn = useSignal(PIECE);
   const left = all.length - drawn.value;
@@ -161,7 +161,7 @@ function Pieces<T>({ all, piece }: { all: T[]; piece: ComponentType<{ one: T }> 
   );
 }
 
-/** After a look nothing is there that could be opened. */
+/** A dry run stored nothing, so its items have no links. */
 const DryItem = ({ one }: { one: ReportItem }) => <Item one={{ ...one, id: null }} isDry />;
 
 const DrySaid = ({ one }: { one: Group }) => (
@@ -199,7 +199,7 @@ function Item({ one: { kind, name, file, id, fate, findings }, isDry = false }: 
   );
 }
 
-/** Leads to what has come. */
+/** Renders links to an imported item. */
 function Way({ kind, id, name }: { kind: string; id: string; name: string }) {
   const open = (event: Event) => (event.preventDefault(), navigate(`/s/${id}`));
   if (kind === "session")
@@ -260,7 +260,7 @@ function Said({ one: { code, fate, count, at } }: { one: Group }) {
   const first = at[0];
   if (!first) return null;
   const isSame = at.every(({ finding }) => finding.message === first.finding.message);
-  // A number in a sentence is that of one file.
+  // A number in a message belongs to one file, so it cannot stand for several.
   const isOfAll = at.length === 1 || (isSame && !/\d/.test(first.finding.message));
   const said = isOfAll ? wordsOf({ ...first.finding, count, line: null }) : ofMany(code, count) || humanise(code);
   return (
@@ -297,7 +297,7 @@ const Place = ({ one: { item, finding } }: { one: Group["at"][number] }) => (
   </p>
 );
 
-/** The same, where each is told in other words. */
+/** Shows a place whose message differs from the others of its group. */
 const ToldPlace = ({ one }: { one: Group["at"][number] }) => (
   <>
     <Place one={one} />
@@ -307,7 +307,7 @@ const ToldPlace = ({ one }: { one: Group["at"][number] }) => (
 
 const kindName = (kind: string) => wordFor(`report.kind.${kind}`) || kind;
 
-/** What was left out is counted as the report counts it. */
+/** Returns the totals of an import in words. What was left out is counted as in the report. */
 const totalsOf = ({ totals, report }: Arrived, isDry: boolean) => {
   const parts = Object.entries({ ...totals, skipped: tally(report.items).skipped })
     .map(([key, n]) => (n > 0 ? wordFor(`totals.${key}`, { n, count: number(n) }) : ""))
@@ -315,12 +315,12 @@ const totalsOf = ({ totals, report }: Arrived, isDry: boolean) => {
   return t(isDry ? "totals.would" : "totals.came", { what: parts.join(t("totals.and")) || t("totals.nothing") });
 };
 
-/** What the page says of so many. */
+/** Returns the page's text for a finding that occurs `n` times, if there is one. */
 const ofMany = (code: string, n: number) => wordFor(`finding.${code}`, { n, count: number(n) });
 
 /**
- * The server's own sentence, which says more of one thing, for who reads its language; for others behind the page's
- * words, where these leave something out.
+ * Returns the text of a finding. In English it is the server's own sentence, which is more precise about one thing. In
+ * other languages it follows the page's text if that omits something.
  */
 function wordsOf(finding: Finding) {
   const { code, count, line, message, names = [] } = finding;
@@ -331,7 +331,7 @@ function wordsOf(finding: Finding) {
   return `${at}${own || sentence(message)}${named}${more ? ` · ${sentence(more)}` : ""}`;
 }
 
-/** The same of what stands in several lines. */
+/** Returns the text of a finding that occurs in several lines. */
 function foldedWords(finding: Folded) {
   const { lines, times } = finding;
   if (times === 1) return wordsOf(finding);

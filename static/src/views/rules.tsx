@@ -1,4 +1,4 @@
-// The rules of a story: which plugins play, what they may do, how they are set. Loaded when first opened.
+// The rules of a story: its plugins, their permissions and their settings. Loaded when first opened.
 import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { doneWithErrors } from "../actions/done-with.ts";
 import { readHosts } from "../actions/library.ts";
@@ -43,7 +43,7 @@ function Form({ all, chosen, again }: FormProps) {
   const isOther = useSignal(false);
   const busy = useRef(false);
   const teller = session.value?.model?.startsWith("plugin:") ? session.value.model.slice("plugin:".length) : null;
-  // Those that tell a story of their own play in it alone.
+  // A narrator plugin can only be part of the story that it tells.
   const isChosen = (one: PluginInfo) => chosen.some(({ id }) => id === one.id);
   const offered = [
     ...all.filter(isChosen),
@@ -97,12 +97,13 @@ function Form({ all, chosen, again }: FormProps) {
   );
 }
 
-/** Who says what a reply changes; it holds at once. */
+/** Renders the choice of the values model; a change takes effect at once. */
 function ValuesBy() {
   useEffect(() => void (models.peek() ?? readHosts()), []);
   const now = session.value?.valuesModel ?? "";
   const names = [...new Set([now, ...spokenModels.value.map(({ id }) => id)])].filter(Boolean);
-  // Its place is taken before the models are known: what grows above a button moves it away from under a finger.
+  // Its place is reserved before the models are loaded. If content above a button grows, the button moves away from
+  // under a finger.
   if (names.length === 0 && models.value !== null) return null;
   const choose = (event: Event) => void keepValuesBy((event.target as HTMLSelectElement).value || null);
   return (
@@ -132,8 +133,9 @@ interface ChoicesProps {
 }
 
 /**
- * Plugins with a switch each; under one that is on, what it may do and how it is set.
- * @param props `teller`: it tells the story, and is always on; `isStart`: the story does not play yet
+ * Renders a switch for each plugin, and below an enabled one its permissions and settings.
+ * @param props `teller`: the plugin that tells the story and cannot be disabled; `isStart`: the story has not started
+ * yet
  */
 export function Choices({ all, begin, teller = null, isStart = false, put }: ChoicesProps) {
   const chosen = useSignal(begin);
@@ -142,8 +144,8 @@ export function Choices({ all, begin, teller = null, isStart = false, put }: Cho
     chosen.value = others.some(({ id }) => id === next.id)
       ? others.map((one) => (one.id === next.id ? next : one))
       : [...others, next];
-    // What was never on and is not on now is no matter of the story. What is not here any more goes when it is switched
-    // off.
+    // Leaves out a disabled plugin if the story never had it. A plugin that is missing here is removed when it is
+    // disabled.
     const isHere = (id: string) => all.some((one) => one.id === id && one.isOk !== false);
     put(
       chosen.peek().filter(({ id, enabled = true }) => enabled || (isHere(id) && begin.some((one) => one.id === id))),
@@ -182,7 +184,7 @@ function Choice({ info, choice, was, isTeller, isStart, change }: ChoiceProps) {
   const asked = permissions.map(({ name }) => name);
   const turn = (event: Event) => {
     const enabled = (event.target as HTMLInputElement).checked;
-    // Who switches one on sees what it asks for, ticked; what the story said of it before holds again.
+    // A newly enabled plugin gets all the permissions that it asks for. Earlier choices of the story apply again.
     change({ ...(choice ?? { id, config: {}, grants: asked }), enabled });
   };
   const isMissing = !isOk && was !== null;
@@ -224,7 +226,10 @@ interface GrantsProps {
   put: (grants: string[]) => void;
 }
 
-/** @param props `was`: what the story allowed while it played */
+/**
+ * Renders the permissions of a plugin.
+ * @param props `was`: what the story granted before
+ */
 function Grants({ permissions, granted, was, put }: GrantsProps) {
   const turn = (name: string) => (event: Event) =>
     put((event.target as HTMLInputElement).checked ? [...granted, name] : granted.filter((one) => one !== name));
@@ -250,7 +255,7 @@ function Grants({ permissions, granted, was, put }: GrantsProps) {
   );
 }
 
-/** The setting by which a plugin is told the reader's language. */
+/** Returns whether a setting tells a plugin the user's language. */
 const isLanguage = ({ name, choices = [] }: ConfigField) => name === "language" && choices.includes(locale.peek());
 
 interface SettingsProps {
@@ -264,7 +269,7 @@ function Settings({ id, config, isNew, put }: SettingsProps) {
   const found = useSignal<PluginDetail | null>(null);
   useEffect(() => void readSettings(id).then((detail) => (found.value = detail)), [id]);
   const fields = found.value?.config ?? [];
-  // Before it is painted: who saves at once saves the language too.
+  // Runs before the first paint, so that saving at once also saves the language.
   useLayoutEffect(() => {
     const asks = fields.some((field) => isLanguage(field) && field.default !== locale.peek());
     if (isNew && asks && config.language === undefined) put({ ...config, language: locale.peek() });
@@ -272,7 +277,7 @@ function Settings({ id, config, isNew, put }: SettingsProps) {
   if (fields.length === 0) return null;
   const set = (field: ConfigField, value: Json | undefined) => {
     const { [field.name]: _, ...others } = config;
-    // What is as the plugin has it anyway is not said, so that it goes along with the plugin.
+    // A value equal to the plugin's default is not stored, so that it follows later versions of the plugin.
     put(
       value === undefined || JSON.stringify(value) === JSON.stringify(field.default)
         ? others
@@ -302,7 +307,7 @@ function Settings({ id, config, isNew, put }: SettingsProps) {
   );
 }
 
-/** A choice in words, where the page has some. */
+/** Returns the name of a choice, translated if the page has a text for it. */
 function choiceName(field: ConfigField, choice: string) {
   if (choice === "true" || choice === "false") return t(choice === "true" ? "yes" : "no");
   if (field.name === "language" && /^[a-z]{2,3}(-|$)/.test(choice))

@@ -1,4 +1,4 @@
-// A run of messages that follow each other: its first and its last are chosen, the rest is between them.
+// A run of messages: the user chooses its first and its last message.
 import { Fragment, h } from "../../vendor/preact.js";
 import { excerpt } from "../lib/excerpt.ts";
 import { clock, t } from "../lib/i18n.ts";
@@ -8,14 +8,14 @@ import { ReadOnly } from "./message.tsx";
 import { icon } from "./parts.tsx";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
 
-/** So many characters of a message stand in a list of them. */
+/** Number of characters that a list shows of a message. */
 const BEGINNING = 60;
 
-/** Messages that say the same differ by their number and their time. */
+/** Returns the title of a message. Equal messages differ by their number and time. */
 const titleOf = (node: ChatNode, i: number) =>
   `${i + 1}. ${nameOf(node)}, ${clock(node.timestamp)}: ${excerpt(quoted(node.display ?? node.content), BEGINNING)}`;
 
-/** The messages from the first to the last of a run. */
+/** Returns the messages from the first to the last of a run. */
 export function runOf(nodes: ChatNode[], first: Id, last: Id) {
   const place = (id: Id) => nodes.findIndex((node) => node.id === id);
   return nodes.slice(Math.max(0, place(first)), place(last) + 1);
@@ -63,7 +63,7 @@ export function RunChooser({ nodes, first, last, put }: RunChooserProps) {
   );
 }
 
-/** A message that is only read. */
+/** Renders a message that can only be read. */
 export const Text = ({ node }: { node: ChatNode }) => (
   <li class={node.isEnabled === false ? "disabled" : ""}>
     <b>{nameOf(node)}</b>

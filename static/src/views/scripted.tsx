@@ -1,4 +1,4 @@
-// Texts as scripts of cards, presets and the reader show them.
+// Displayed texts, changed by regex scripts of cards, presets and the user.
 import { Fragment, h, useLayoutEffect, useRef } from "../../vendor/preact.js";
 import { t } from "../lib/i18n.ts";
 import { scripting, shownFor } from "../model/scripted.ts";
@@ -6,12 +6,12 @@ import type { Key } from "../lib/i18n.ts";
 import type { ChatNode } from "../lib/wire.d.ts";
 import type { Left, Part, Shown } from "../model/scripted.ts";
 
-/** A text as it is shown. `isComing`: it has not been made yet, and nothing of it was seen. */
+/** A displayed text. `isComing`: no result has arrived yet, and nothing was shown before. */
 type Seen = Shown & { isChanged: boolean; isComing: boolean };
 
 /**
- * Outside of a component, where what it reads is followed.
- * @returns null: it has not been made yet
+ * Returns a text as changed by the scripts, outside a component but inside a signal effect.
+ * @returns null if no result has arrived yet
  */
 export function scriptedNow(node: ChatNode, part: Part, text: string): Shown | null {
   const by = scripting.value;
@@ -47,7 +47,7 @@ const WORDS: Record<`${Left["why"]} ${Left["scope"]}`, Key> = {
   "large global": "scripted.largeOwn",
 };
 
-/** Which scripts had no part in a text. */
+/** Lists the scripts that were not applied to a text. */
 export const LeftOut = ({ left }: { left: Left[] }) => (
   <>
     {left.map(({ name, scope, why }, i) => (

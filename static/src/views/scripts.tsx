@@ -1,4 +1,4 @@
-// Regex scripts: those that others brought into the open story, with their switches, and the form of one's own.
+// Regex scripts: the switches for scripts from cards and presets in the open story, and the form for the user's own.
 import { Fragment, h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { allowScripts, keepScript, readPreset, readScripts } from "../actions/presets.ts";
 import { t } from "../lib/i18n.ts";
@@ -10,13 +10,13 @@ import { takeFocus } from "./sure.tsx";
 import type { Key } from "../lib/i18n.ts";
 import type { Id, StoryScript, WholePreset } from "../lib/wire.d.ts";
 
-/** Whose scripts can be switched off. */
+/** The origins whose scripts can be switched off. */
 const SCOPES: ["card" | "preset", Key][] = [
   ["preset", "script.ofPreset"],
   ["card", "script.ofCard"],
 ];
 
-/** The kinds of text by their numbers in a script. */
+/** The kinds of text, by their numbers in a script. */
 const PLACES: [number, Key][] = [
   [1, "script.user"],
   [2, "script.reply"],
@@ -24,11 +24,11 @@ const PLACES: [number, Key][] = [
   [6, "script.thoughts"],
 ];
 
-/** What is told of one by the page alone: it took too long here. */
+/** Returns whether a script took too long on this page; only the page knows this. */
 const isSlow = ({ scope, name, find, replace }: StoryScript) =>
   slow.value.has(JSON.stringify([scope, name, find, replace]));
 
-/** The scripts of others in the open story. Nothing where there are none. */
+/** Lists the scripts of others in the open story; nothing if there are none. */
 export function StoryScripts() {
   const open = session.value;
   const all = useSignal<StoryScript[]>([]);
@@ -42,7 +42,7 @@ export function StoryScripts() {
   const allowed = open.regexScripts ?? { card: true, preset: true };
   const turn = (scope: "card" | "preset") => (event: Event) => {
     const box = event.target as HTMLInputElement;
-    // What is drawn says what holds, not what was pressed.
+    // The checkbox shows what applies, not what was pressed.
     const wanted = box.checked;
     box.checked = allowed[scope];
     void allowScripts({ ...allowed, [scope]: wanted });
@@ -105,7 +105,10 @@ function Shown({ one }: { one: StoryScript }) {
   );
 }
 
-/** @param props without an id a new one */
+/**
+ * Renders the form of a script.
+ * @param props without an id, the form is for a new script
+ */
 export function ScriptForm({ id, done }: { id: Id | null; done: (isSaved: boolean) => void }) {
   const whole = useSignal<Pick<WholePreset, "name" | "body"> | null>(id ? null : { name: "", body: BEGINNING });
   const busy = useRef(false);
@@ -129,7 +132,7 @@ export function ScriptForm({ id, done }: { id: Id | null; done: (isSaved: boolea
     const shown = PLACES.filter(([place]) => typed.has(`place-${place}`)).map(([place]) => place);
     const hidden = places.filter((place) => !PLACES.some(([known]) => known === place));
     const [isForPrompts, isForDisplay] = [typed.has("sent"), typed.has("shown")];
-    // One that says neither does both, and goes out again as it came.
+    // A script with neither flag does both. Unchanged flags are not sent, so the script keeps its form.
     const isSame = isForPrompts === uses.isForPrompts && isForDisplay === uses.isForDisplay;
     const use =
       isSame || !(isForPrompts || isForDisplay) ? {} : { promptOnly: isForPrompts, markdownOnly: isForDisplay };
@@ -197,7 +200,7 @@ export function ScriptForm({ id, done }: { id: Id | null; done: (isSaved: boolea
   );
 }
 
-/** One of the two stays ticked: a script for nothing is one that is switched off. */
+/** Keeps one of the two boxes checked: to use a script for nothing, the user disables it. */
 function eitherOf(event: Event) {
   const box = event.target as HTMLInputElement;
   const other = (box.form?.elements.namedItem(box.name === "sent" ? "shown" : "sent") ??
@@ -205,7 +208,7 @@ function eitherOf(event: Event) {
   if (!box.checked && other && !other.checked) other.checked = true;
 }
 
-/** What a new one says, what the form asks for too: it changes what is sent, and only that. */
+/** The initial values of a new script, as in the form: it only changes what is sent. */
 const BEGINNING = {
   trimStrings: [],
   promptOnly: true,

@@ -1,4 +1,4 @@
-// One box: words find messages in every story and branch; a leading ">" finds commands.
+// One field for two searches: text finds messages in all stories and branches, and a leading ">" finds commands.
 import { Fragment, h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { canRun, commandsOf, run } from "../actions/commands.ts";
 import { wordsFor } from "../actions/failure.ts";
@@ -26,7 +26,10 @@ type Answer =
 
 const PAUSE = 160;
 
-/** @param props `focused`: the message that had the keyboard when the search was asked for */
+/**
+ * Renders the search.
+ * @param props `focused`: the message that had the focus when the search was opened
+ */
 export function Search({ text, focused }: { text: string; focused: Id | null }) {
   const at = useRef(peekNode(focused) ?? tail.peek()).current;
   const query = useSignal(text);
@@ -39,7 +42,7 @@ export function Search({ text, focused }: { text: string; focused: Id | null }) 
   const forCommands = listsCommands.value;
   const gone = purges.value;
   const seen = useRef(gone);
-  // Before it is painted: an arrow pressed right after a letter would be taken back.
+  // Runs before the next paint; otherwise an arrow key pressed right after a letter would be undone.
   useLayoutEffect(() => {
     chosen.value = 0;
     if ((!wanted && !narrows(filter.value)) || forCommands) return void (answer.value = { state: "idle" });
@@ -51,7 +54,7 @@ export function Search({ text, focused }: { text: string; focused: Id | null }) 
         ),
       PAUSE,
     );
-    // What was found before stays until there is something newer, unless some of it may be gone for good.
+    // Earlier results stay until newer ones arrive, unless some of them may have been purged.
     answer.value = answer.peek().state === "done" && seen.current === gone ? answer.peek() : { state: "busy" };
     seen.current = gone;
     return () => (clearTimeout(timer), abort.abort());
@@ -63,7 +66,7 @@ export function Search({ text, focused }: { text: string; focused: Id | null }) 
   const type = (event: InputEvent) => {
     const { value } = event.target as HTMLInputElement;
     const isAsked = (words: string) => words.trimStart().startsWith(">");
-    // Who types over all of it still looks for a command; who deletes the ">" does not.
+    // Replacing the whole text still searches for a command; deleting the ">" does not.
     const isDeleted = isAsked(query.peek()) && !event.inputType?.startsWith("insert");
     listsCommands.value = isAsked(value) || (listsCommands.peek() && value !== "" && !isDeleted);
     query.value = value;
@@ -114,8 +117,8 @@ export function Search({ text, focused }: { text: string; focused: Id | null }) 
 }
 
 /**
- * A search whose last word may be typed on, as one for what begins so; "" where only a letter of an alphabet is there,
- * null where it ends otherwise.
+ * Turns a query whose last word may be incomplete into a prefix search.
+ * @returns "" for a single letter of an alphabet, null if the query ends otherwise
  */
 function begunOf(q: string) {
   if (/^[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}]$/u.test(q)) return "";
@@ -124,14 +127,14 @@ function begunOf(q: string) {
 }
 
 /**
- * Looks for the words as they stand, and where nothing has them, for what begins as the last one does.
- * @returns null: no longer asked
+ * Searches for the words as typed. If nothing matches, it searches for words that start with the last one.
+ * @returns null if the search was aborted
  */
 async function look(wanted: SearchQuery, signal: AbortSignal): Promise<Answer | null> {
   try {
     const whole = await search(wanted, signal);
     const longer = whole.items.length === 0 ? begunOf(wanted.q) : null;
-    // Of one letter nobody expects to find anything; one character of Chinese is a word.
+    // Nobody expects results for one letter, but one Chinese character is a word.
     if (longer === "") return { state: "idle" };
     const begun = longer ? await search({ ...wanted, q: longer }, signal) : null;
     const isBetter = begun !== null && begun.items.length > 0;
@@ -150,18 +153,18 @@ async function look(wanted: SearchQuery, signal: AbortSignal): Promise<Answer | 
   }
 }
 
-/** What is worth knowing about an answer, in sentences. */
+/** Describes the notes on an answer in sentences. */
 function toldOf({ rebuilding, notes = [] }: SearchAnswer): string[] {
   const said = ({ code, name }: SearchNote) => t(`search.note.${code}`, { name: name ?? "" });
   return [...(typeof rebuilding === "number" ? [t("search.rebuilding", { n: rebuilding })] : []), ...notes.map(said)];
 }
 
-/** A search that is none, with the place. */
+/** Shows why a query is invalid, and where. */
 function Refused({ error, asked }: { error: ApiError; asked: string }) {
   const { at, length, reason, what, known = [] } = error.details;
   const { text, hint } = wordsFor(error);
   const own = reason && wordFor(`search.bad.${reason}`, { what });
-  // Where something to look for is missing, the place is all that was typed: it stands in the field.
+  // If the query has no search words, the place would be the whole text, which the field shows already.
   const hasPlace = typeof at === "number" && reason !== "empty";
   return (
     <Blank
@@ -246,11 +249,11 @@ function Hits({ answer, chosen }: { answer: Answer; chosen: number }) {
   );
 }
 
-/** The commands that fit what is typed, those by their names first. */
+/** Returns the commands that match the typed text, those that match by name first. */
 function commandsFor(filter: string, node: ChatNode | null): Command[] {
   const page = commandsOf("page").filter(({ id }) => canRun(id));
   if (!filter) return page;
-  // What is for a message is offered to who looks for it, for the message that had the keyboard.
+  // Commands for messages are only listed for a typed text, and apply to the message that had the focus.
   const all = [
     ...page,
     ...commandsOf("message").filter(({ id }) => canRun(id, node) && id !== "message.menu" && id !== "message.rate"),
@@ -277,7 +280,7 @@ function Commands({ filter, found, chosen, node }: CommandsProps) {
     openDialog(null);
     run(id, scope === "message" ? node : null);
   };
-  // Why it is there, where its name does not say it.
+  // Returns the synonyms that match, if the name does not match itself.
   const other = ({ id, label }: Command) =>
     filter && !fits(t(label), filter) ? otherNames(id, filter).slice(0, 3).join(", ") : "";
   return (
@@ -304,7 +307,7 @@ function Commands({ filter, found, chosen, node }: CommandsProps) {
   );
 }
 
-/** What can be done with a focused message, for the keyboard. */
+/** Lists the keys for actions on the focused message. */
 const MessageKeys = () => (
   <>
     <h3>{t("search.messageKeys")}</h3>

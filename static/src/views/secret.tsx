@@ -1,5 +1,4 @@
-// What a world hides from those who play in it: how it is marked where it is shown, and that there is more where it is
-// not.
+// Secret values of a state: the mark beside a visible one, and the notice that something is withheld.
 import { h } from "../../vendor/preact.js";
 import { run } from "../actions/commands.ts";
 import "../actions/creator.ts";
@@ -7,7 +6,7 @@ import { t } from "../lib/i18n.ts";
 import { isSecret } from "../model/world.ts";
 import { icon } from "./parts.tsx";
 
-/** Beside a value that players do not see. */
+/** Marks a value that players do not see. */
 export const SecretMark = ({ path }: { path: string }) =>
   isSecret(path) && (
     <span class="secret" title={t("secret.mark")}>
@@ -16,7 +15,7 @@ export const SecretMark = ({ path }: { path: string }) =>
     </span>
   );
 
-/** Something is not shown here; who makes worlds can have it shown. */
+/** States that something is hidden, with a button that shows hidden values. */
 export const Withheld = () => (
   <p class="aside withheld">
     {icon("eyeOff")}

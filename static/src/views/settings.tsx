@@ -1,4 +1,4 @@
-// The settings page. Loaded with its first use.
+// The settings page. Loaded when first opened.
 import { Fragment, h, useEffect, useSignal } from "../../vendor/preact.js";
 import { commandsOf } from "../actions/commands.ts";
 import { speakIn } from "../actions/page.ts";
@@ -22,7 +22,7 @@ import type { Theme } from "../model/page.ts";
 addEnglish(words);
 addEnglish(story);
 
-/** The sections in their order; another one is another line. */
+/** The sections, in display order. */
 const SECTIONS: { id: string; title: Key; view: ComponentType }[] = [
   { id: "models", title: "settings.models", view: Servers },
   { id: "devices", title: "devices.title", view: Devices },

@@ -1,4 +1,4 @@
-// What the shelves of kept things have in common: a form for a name, and a place to drop files on.
+// Parts that several dialogs for stored things share: a form for a name, and a drop area for files.
 import { h, useSignal } from "../../vendor/preact.js";
 import { t } from "../lib/i18n.ts";
 import { icon } from "./parts.tsx";
@@ -42,7 +42,7 @@ interface DropPlaceProps {
   children?: ComponentChildren;
 }
 
-/** What is dropped here comes in as what stands here, and not as what the page behind would take it for. */
+/** Imports dropped files as the kind that its dialog shows. The page behind it would guess the kind. */
 export function DropPlace({ text, bring, children }: DropPlaceProps) {
   const isOver = useSignal(false);
   const hear = (event: DragEvent) => {

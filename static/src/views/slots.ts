@@ -1,15 +1,15 @@
-// What the texts of a prompt are called on the page.
+// The names of the parts of a prompt on the page.
 import { t, wordFor } from "../lib/i18n.ts";
 import { isNamedByUs } from "../lib/preset.ts";
 import type { Block, PresetPart } from "../lib/wire.d.ts";
 
-/** What a part of a preset is called. */
+/** Returns the name of a preset's part. */
 export const titleOf = (part: PresetPart) =>
   (isNamedByUs(part) ? wordFor(`presetEdit.part.${part.identifier}`) : "") || part.name || part.identifier;
 
 /**
- * What a block of a prompt was made of: a part of the preset, what has no part, or several that became one.
- * @param parts those of the preset, where it is still there
+ * Returns the name of a prompt block: a part of the preset, a text without a part, or several joined ones.
+ * @param parts the parts of the preset, if it still exists
  */
 export const slotName = ({ slot = "" }: Block, parts: PresetPart[] = []) =>
   slot
@@ -22,7 +22,7 @@ export const slotName = ({ slot = "" }: Block, parts: PresetPart[] = []) =>
     })
     .join(" + ");
 
-/** Where the text of a block came from. */
+/** Returns where the text of a block came from. */
 export function sourceName({ slot = "", source = "" }: Block) {
   const first = slot.split("+")[0];
   return first === "memories" || first === "summary"

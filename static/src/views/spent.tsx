@@ -1,4 +1,4 @@
-// What the replies of a story took: tokens, time and money. Loaded when first opened.
+// The cost of a story's replies: tokens, time and money. Loaded when first opened.
 import { h, useSignal } from "../../vendor/preact.js";
 import { wordsFor } from "../actions/failure.ts";
 import { addEnglish, locale, t } from "../lib/i18n.ts";

@@ -1,5 +1,5 @@
-// The stash: what was taken out of the story, to be read, put back, moved, named or thrown away for good. Loaded when
-// first opened.
+// The stash: removed parts of the story, which can be read, restored, moved, renamed or purged. Loaded when first
+// opened.
 import { Fragment, h, useEffect, useSignal } from "../../vendor/preact.js";
 import { place } from "../actions/move.ts";
 import { putBack, readFragment, renameFragment } from "../actions/stash.ts";
@@ -20,7 +20,10 @@ import { takeFocus } from "./sure.tsx";
 import type { Key } from "../lib/i18n.ts";
 import type { ChatNode, Fragment as StashFragment, Id } from "../lib/wire.d.ts";
 
-/** @param props the fragment that is read at once */
+/**
+ * Renders the stash.
+ * @param props the id of the fragment that is opened at once
+ */
 export function Stash({ opened }: { opened: Id | null }) {
   const list = fragments.value;
   return (
@@ -44,7 +47,7 @@ export function Stash({ opened }: { opened: Id | null }) {
 
 type Doing = "" | "read" | "rename" | "purge";
 
-/** What a fragment is called: its own name, or how it begins. */
+/** Returns the name of a fragment, or the start of its text if it has none. */
 export const titleOf = ({ name, firstLine }: StashFragment) => name || excerpt(firstLine) || t("stash.nameless");
 
 function Row({ fragment, isOpened }: { fragment: StashFragment; isOpened: boolean }) {
@@ -127,10 +130,10 @@ export function Rename({ fragment, done }: { fragment: StashFragment; done: () =
 
 // Reading
 
-/** So many steps to the right are shown at most; what branches further stays there. */
+/** Maximum number of indentation steps; deeper branches stay at the last one. */
 const DEEPEST = 6;
 
-/** The messages of a fragment; where it branches, the later branches stand further to the right. */
+/** Shows the messages of a fragment. Later branches are indented further. */
 export function Contents({ id }: { id: Id }) {
   const nodes = useSignal<ChatNode[]>([]);
   const next = useSignal<string | null | undefined>(undefined);

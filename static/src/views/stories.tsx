@@ -1,4 +1,4 @@
-// The other stories, one of which a copy goes to. Loaded when first opened.
+// The choice of another story as the target of a copy. Loaded when first opened.
 import { h } from "../../vendor/preact.js";
 import { readMoreSessions } from "../actions/library.ts";
 import { carryTo } from "../actions/move.ts";

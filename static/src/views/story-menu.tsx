@@ -1,4 +1,4 @@
-// What the menu of the page offers while a story is open. It comes after the story, which is on screen without it.
+// The items of the page's menu while a story is open. They are loaded after the story, which can be shown without them.
 import { Fragment, h } from "../../vendor/preact.js";
 import { run } from "../actions/commands.ts";
 import "../actions/creator.ts";

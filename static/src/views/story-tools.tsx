@@ -1,4 +1,4 @@
-// What the frame of the page offers while a story is open, at once: its menu comes after the story.
+// Parts of the page's frame that are shown as soon as a story is open. Its menu is loaded after the story.
 import { h } from "../../vendor/preact.js";
 import { canRun, run } from "../actions/commands.ts";
 import "../actions/stash.ts";
@@ -8,7 +8,7 @@ import { inTree } from "../model/page.ts";
 import { session } from "../model/story.ts";
 import { CommandButton, icon } from "./parts.tsx";
 
-/** What is wanted so often that it has its place in the header, where there is room. */
+/** The buttons of frequent commands in the header, if there is room. */
 export const StoryTools = () => (
   <span class="wide-only">
     <CommandButton id="session.undo" />
@@ -18,8 +18,8 @@ export const StoryTools = () => (
 );
 
 /**
- * The tree in the bar of narrow screens. Where the story is one line only there is none; until that is known its column
- * is kept.
+ * Renders the tab of the tree on narrow screens. A linear story has none. Until the story is loaded, the tab's column
+ * stays reserved.
  */
 export const TreeTab = () =>
   session.value === null ? (

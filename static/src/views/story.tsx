@@ -1,4 +1,4 @@
-// The page of a story: the chat and the world beside it. Loaded apart from the first page.
+// The page of a story: the chat and the state panel beside it. Loaded separately from the first page.
 import { Fragment, h, useEffect } from "../../vendor/preact.js";
 import { askForMore } from "../actions/rules.ts";
 import { followScripts } from "../actions/scripted.ts";
@@ -20,7 +20,7 @@ addEnglish(edits);
 const World = later(() => import("./world.tsx").then((module) => module.World), 0);
 const Overview = later(() => import("./overview.tsx").then((module) => module.Overview), 0);
 
-/** A story that cannot be read has no world either. */
+/** Renders the page of a story. A story that failed to load has no state either. */
 export const Story = () =>
   loading.value.state === "failed" ? (
     <Chat />
@@ -35,8 +35,8 @@ export const Story = () =>
   );
 
 /**
- * Asks where new code of a plugin wants more than the story allows it: when the story is opened, and when something was
- * not allowed.
+ * Asks about new permissions that an updated plugin wants. It does so when the story is opened, and when a permission
+ * was denied.
  */
 function Asking() {
   const id = loading.value.state === "ready" ? session.value?.id : null;
@@ -51,7 +51,7 @@ function Asking() {
   return null;
 }
 
-/** Learns which scripts change what is shown here, while the story is still being read. */
+/** Loads the scripts that change displayed texts, while the story is still loading. */
 function Scripts() {
   const sid = route.value.page === "story" ? route.value.sid : null;
   const open = session.value?.id === sid ? session.value : null;
@@ -63,7 +63,7 @@ function Scripts() {
   return null;
 }
 
-/** What stands beside a story, and its menus. */
+/** Loads the state panel and the menu of messages. */
 export const bringRest = () => Promise.all([World.bring(), MessageItems.bring()]);
 
 export { StoryTools, TreeTab };

@@ -1,5 +1,5 @@
-// What of the open story is summed up: whether, and the summaries of the line on screen, chapters around their parts,
-// each with the way to its messages.
+// The automatic summaries of the open story: the switch, and the summaries of the displayed branch. Chapters contain
+// their parts, and each summary links to its messages.
 import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { goTo } from "../actions/branches.ts";
 import { anew, changeSummaries, correct, readEnd, readSummaries, readTold } from "../actions/recall.ts";
@@ -18,20 +18,20 @@ import type { Chapter } from "../lib/chapters.ts";
 import type { Id, Summaries, Summary } from "../lib/wire.d.ts";
 
 const OFF = { enabled: false };
-/** How often it is looked again while something is being summed up, in milliseconds. */
+/** Interval at which the list is read again while a summary is being written, in milliseconds. */
 const AGAIN = 1500;
-/** So many are shown at once; a longer list is folded, for there is more below it. */
+/** Maximum number of summaries in an open list. A longer list is folded, as more follows below it. */
 const FEW = 3;
-/** So much is told of a message that a summary begins or ends with, in letters. */
+/** Maximum length of the quoted first and last messages in characters. */
 const ENDS = 60;
 
-/** The name under which is kept what was begun of a summary. */
+/** The prefix of the keys under which unsaved corrections are kept. */
 const BEGUN = "summary.";
 
 export function SummariesOf() {
   const found = useSignal<Summaries | null>(null);
   const isUnread = useSignal(false);
-  /** Those that the prompt of the newest reply told. */
+  /** The summaries that the newest reply's prompt contained. */
   const told = useSignal<Set<Id>>(new Set());
   const settings = session.value?.summaries ?? OFF;
   const read = async () => {
@@ -47,7 +47,7 @@ export function SummariesOf() {
     const again = setTimeout(read, AGAIN);
     return () => clearTimeout(again);
   }, [found.value]);
-  // The setting may be told before the work begins, but is answered after that.
+  // The server may announce the setting before the work starts, but it answers the request after that.
   const turn = (event: Event) =>
     void changeSummaries({ ...settings, enabled: (event.target as HTMLInputElement).checked }).then(read);
   const items = found.value?.items ?? [];
@@ -89,7 +89,7 @@ export function SummariesOf() {
 function List({ items, told, read }: { items: Summary[]; told: Set<Id>; read: () => unknown }) {
   const tops = nested(items);
   const begun = useRef(begunUnder(BEGUN)).current;
-  // How it was found it stays: what grows while it is looked at does not fold itself.
+  // The list stays open or folded as it was at first, so that it does not fold while the user reads it.
   const isOpen = useRef(tops.length <= FEW || items.some(({ id }) => begun.includes(id))).current;
   return (
     <details class="section-fold" open={isOpen}>
@@ -227,7 +227,7 @@ function One({ chapter, told, begun, read }: OneProps) {
   );
 }
 
-/** How the first and the last of its messages begin. */
+/** Shows how the first and the last message of a summary begin. */
 function Ends({ one: { firstId, lastId } }: { one: Summary }) {
   const ends = useSignal<string[]>([]);
   const ids = [...new Set([firstId, lastId])].filter((id) => id !== null);
@@ -240,18 +240,18 @@ function Ends({ one: { firstId, lastId } }: { one: Summary }) {
   return first && <p class="aside">{last ? t("summaries.from", { first, last }) : t("summaries.of", { first })}</p>;
 }
 
-/** What is being written in its place, which outlasts a reload. */
+/** Renders the form to correct a summary. Unsaved text survives a reload. */
 function Correction({ one: { id, content }, done }: { one: Summary; done: (isSaved: boolean) => unknown }) {
   const begun = useBegun(BEGUN + id);
   const form = useRef<HTMLFormElement | null>(null);
-  /** What stood there when it was begun: what comes meanwhile is not written over what is typed. */
+  /** The text when the correction began. It detects changes by others, which must not be overwritten. */
   const start = useRef(content).current;
   useLayoutEffect(() => {
     if (begun && form.current) fillIn(form.current, begun);
   }, []);
   const text = () => fieldsOf(form.current as HTMLFormElement).content?.replaceAll("\r\n", "\n") ?? "";
   const keep = () => keepBegun(BEGUN + id, text() === start ? null : fieldsOf(form.current as HTMLFormElement));
-  /** What somebody else wrote there meanwhile. */
+  /** The text that someone else saved in the meantime. */
   const theirs = useSignal<string | null>(null);
   const write = async (isSure: boolean) => {
     const kept = await correct(id, text(), isSure ? null : start);

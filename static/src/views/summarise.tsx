@@ -1,4 +1,5 @@
-// A summary of a run: which messages, and the text, which a model can draft. Loaded when first opened.
+// The form for a manual summary of a run: its messages, and the text, which a model can draft. Loaded when first
+// opened.
 import { h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { canArrange } from "../actions/arrange.ts";
 import { canDraft, draftSummary, readFurther, summarise } from "../actions/summarise.ts";
@@ -11,7 +12,10 @@ import { RunChooser, runOf } from "./run.tsx";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
 import type { Growing } from "../actions/drafts.ts";
 
-/** @param props without a first one: what nobody has summarised yet */
+/**
+ * Renders the form.
+ * @param props without `first`, the run starts with the first message that is not summarised yet
+ */
 export function Summarise({ first, last }: { first: Id | null; last: Id }) {
   const nodes = shown.value.map(nodeOf).filter(canArrange) as ChatNode[];
   const run = useSignal({ first: first ?? unsummarised(nodes, last), last });
@@ -96,7 +100,7 @@ export function Summarise({ first, last }: { first: Id | null; last: Id }) {
 const phaseOf = ({ status, place }: Growing) =>
   status === "queued" ? t("phase.queued", { n: place }) : t(status === "thinking" ? "phase.thinking" : "phase.waiting");
 
-/** The first message after the newest summary above the last one. */
+/** Returns the first message after the newest summary above `last`. */
 function unsummarised(nodes: ChatNode[], last: Id) {
   const run = runOf(nodes, nodes[0]?.id ?? last, last);
   const after = run.findLastIndex((node) => node.kind === "summary" && node.id !== last) + 1;

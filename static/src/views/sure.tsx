@@ -1,4 +1,4 @@
-// The second question before something is destroyed. It opens beside what asked it, and takes the keyboard.
+// The confirmation before something is destroyed. It opens beside the button that was pressed, and takes the focus.
 import { h } from "../../vendor/preact.js";
 import { icon } from "./parts.tsx";
 
@@ -25,7 +25,7 @@ export const Sure = ({ text, yes, no, act, keep }: SureProps) => (
   </div>
 );
 
-/** What has just opened takes the keyboard, once. */
+/** Focuses an element when it first appears. */
 export function takeFocus(element: HTMLElement | null) {
   if (!element || element.dataset.met) return;
   element.dataset.met = "yes";

@@ -1,4 +1,4 @@
-// In which form a story is taken along. Loaded when first opened.
+// The choice of the format in which a story is exported. Loaded when first opened.
 import { h } from "../../vendor/preact.js";
 import { takeAlong } from "../actions/takeout.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
@@ -10,7 +10,7 @@ import type { StoryForm } from "../net/transfers.ts";
 
 addEnglish(words);
 
-/** The whole story goes out in one form; the others have one line. */
+/** The formats for a single branch; the format `session` contains the whole tree. */
 const LINES = ["sillytavern", "markdown", "html"] as const;
 
 export function TakeOut({ open: { sid, title, leaf } }: { open: Extract<Dialog, { kind: "takeout" }> }) {

@@ -1,5 +1,5 @@
-// What comes in from files on the first page: the ways to bring it, how far each is, what is wrong with those that
-// cannot come, and where the report is. Loaded apart from the page.
+// Imports on the first page: the ways to import, the progress, the errors, and the link to the report. Loaded
+// separately from the page.
 import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { run } from "../actions/commands.ts";
 import { openReport, putAllAway, putAway } from "../actions/foreign.ts";
@@ -29,7 +29,7 @@ addEnglish(lore);
 addEnglish(presets);
 addEnglish(workshop);
 
-/** What else is kept here, how more of it comes in, and how it goes out. */
+/** Commands for the other stored things, for imports and for exports. */
 const SHELVES: [Key, string[]][] = [
   ["foot.rooms", ["page.lore", "page.personas", "page.presets", "page.workshop", "page.trash"]],
   ["foot.in", ["page.importFolder", "page.importForeign", "page.importCard", "page.import"]],
@@ -41,7 +41,7 @@ export function Transfers() {
   const rows = incoming.value.filter(({ isUnasked }) => !isUnasked);
   const newest = rows.at(-1)?.n;
   useEffect(goOn, []);
-  // It may have been asked for from the top of a long page.
+  // Scrolls to the newest row, as the import may have been started from the top of a long page.
   useLayoutEffect(() => list.current?.lastElementChild?.scrollIntoView({ block: "nearest" }), [newest]);
   return (
     <>
@@ -73,7 +73,7 @@ export function Transfers() {
   );
 }
 
-/** For who has just come, and brings years along. */
+/** The button for new users who import years of chats. */
 export const Years = () => (
   <button type="button" class="card new" onClick={() => run("page.importFolder")}>
     {icon("upload")}
@@ -138,7 +138,7 @@ function Row({ one }: { one: Incoming }) {
   );
 }
 
-/** How much, how fast, and how long still. */
+/** Describes the amount, the speed and the remaining time. */
 function paceOf({ done, total, from, since }: Way) {
   const much = t("bring.of", { done: bytes(done), total: bytes(total) });
   const seconds = (performance.now() - since) / 1000;
@@ -148,7 +148,7 @@ function paceOf({ done, total, from, since }: Way) {
     : [much, rate(speed), t("bring.rest", { time: span((total - done) / speed) })].join(" · ");
 }
 
-/** What is dropped anywhere on the page comes in. */
+/** Imports files that are dropped anywhere on the page. */
 function DropPlace() {
   const isOver = useSignal(false);
   useEffect(() => {

@@ -1,4 +1,4 @@
-// The trash: what was deleted, until when it is kept, back again or gone for good. Loaded when first opened.
+// The trash: deleted things and when they expire, to restore or to delete permanently. Loaded when first opened.
 import { h, useEffect, useSignal } from "../../vendor/preact.js";
 import { attempt } from "../actions/failure.ts";
 import { restore } from "../actions/library.ts";

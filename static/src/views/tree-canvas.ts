@@ -1,6 +1,6 @@
-// `<tree-canvas>`: a whole tree on a canvas, with a small map beside it. It pans, zooms and says what was pointed at;
-// what that means its owner knows. Nothing is drawn unless something has changed. For those who do not see it there is
-// a tree of the page's own (tree-walk.tsx); this one is hidden from them.
+// `<tree-canvas>`: a whole tree on a canvas, with a minimap beside it. It pans, zooms and reports what was clicked; its
+// owner decides what that means. It draws only after a change. It is hidden from screen readers, which get an
+// accessible tree instead (tree-walk.tsx).
 import { cardAt } from "../tree/layout.ts";
 import { Pointers } from "./tree-pointers.ts";
 import { CARD, badgeBox, badgeOf, boxOf, leftOf, paint, paintBox, paintMap, topOf } from "./tree-paint.ts";
@@ -8,8 +8,8 @@ import type { Camera, Look, Scene } from "./tree-paint.ts";
 import type { HTMLAttributes } from "../../vendor/preact.js";
 
 /**
- * Called with a message. `take`: whether it can be taken up, to be moved; then it is held over messages, or over none,
- * or over the stash.
+ * Callbacks of the owner, most of them called with a message. `take` returns whether the message can be moved. During a
+ * move, `over` and `stash` report what the pointer is over: a message, nothing, or the stash.
  */
 interface Hooks {
   pick: (n: number) => void;
@@ -26,13 +26,13 @@ interface Hooks {
 
 const ZOOM = { least: 0.01, most: 2.5, step: 1.25 };
 const EDGE = 28;
-/** So much of the tree is always in view. */
+/** Part of the tree that always stays in view, in pixels. */
 const KEPT = 60;
 const MAP = { wide: 110, column: 9, margin: 12 };
-/** A badge is pointed at with a thumb, too. */
+/** Margin by which a badge is larger for pointers, as thumbs must hit it too. */
 const REACH = 4;
 const FOUND_ROOM = 24;
-/** What is being written breathes once in so many milliseconds. */
+/** Period in which a running reply pulses once, in milliseconds. */
 const BEAT = 1_600;
 
 const COLOURS = {
@@ -52,8 +52,8 @@ const still = matchMedia("(prefers-reduced-motion: reduce)");
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
 /**
- * Colours and fonts as the style sheets have them: a property of its own does not tell what `light-dark()` comes to, a
- * colour does.
+ * Returns the colours and fonts of the style sheets. A custom property does not show the result of `light-dark()`, but
+ * a computed colour does.
  */
 function lookOf(host: HTMLElement): Look {
   const probe = host.appendChild(document.createElement("i"));
@@ -73,26 +73,26 @@ export class TreeCanvas extends HTMLElement {
   scene: Scene | null = null;
   hooks: Hooks | null = null;
   camera: Camera = { x: 0, y: 0, zoom: 1 };
-  /** Frames that were drawn: none are, while nothing changes. */
+  /** Number of frames drawn so far; it stays the same while nothing changes. */
   frames = 0;
   wide = 0;
   tall = 0;
-  /** What is drawn along with the hand. */
+  /** The text drawn beside the pointer during a move. */
   carried: { x: number; y: number; text: string } | null = null;
-  /** What is drawn over the tree, to choose all in it. */
+  /** The selection box. */
   box: { x: number; y: number; wide: number; tall: number } | null = null;
-  /** Whether a click chooses, and drawing draws a box. */
+  /** Whether a click selects, and dragging draws a selection box. */
   isMarking = false;
   #waiting = 0;
-  /** What is to be brought into view as soon as there is a view. */
+  /** A view change that waits until the element has a size. */
   #wish: (() => void) | null = null;
   #look: Look | null = null;
   #fitted: Map<string, string[]> = new Map();
   #field = document.createElement("canvas");
   #map = document.createElement("canvas");
-  /** The tree on the small map; drawn anew when the tree is another. */
+  /** The tree of the minimap, drawn again when the tree or its size changes. */
   #small: HTMLCanvasElement | null = null;
-  /** What is carried, beside the hand, also where that has left the tree. */
+  /** The moved text beside the pointer; it is also shown outside the tree. */
   #ghost = document.createElement("div");
   hands = new Pointers(this);
   #ends = new AbortController();
@@ -107,7 +107,7 @@ export class TreeCanvas extends HTMLElement {
     const field = this.#field;
     this.hands.listen(field, signal);
     field.addEventListener("dblclick", (event) => this.hit(event, "go"), { signal });
-    // A finger that rests takes up; its menu comes when it is lifted without having moved.
+    // A long press starts a move, so its menu appears only if the finger is lifted without moving.
     field.addEventListener(
       "contextmenu",
       (event) => (event.preventDefault(), this.hands.isBusy || this.hit(event, "menu")),
@@ -133,7 +133,7 @@ export class TreeCanvas extends HTMLElement {
     this.#waiting = 0;
   }
 
-  /** Shows a tree. What stood at `hold`, a message, stays where it was on the screen. */
+  /** Shows a tree. The message `hold` keeps its place on the screen. */
   show(scene: Scene, hold: number) {
     const old = this.scene;
     const isSameTree = old?.layout === scene.layout;
@@ -147,7 +147,7 @@ export class TreeCanvas extends HTMLElement {
     this.redraw();
   }
 
-  /** The messages whose cards the box touches. */
+  /** Returns the messages whose cards the selection box touches. */
   inBox() {
     const { scene, box, camera } = this;
     if (!scene || !box) return [];
@@ -161,7 +161,7 @@ export class TreeCanvas extends HTMLElement {
     return all;
   }
 
-  /** What was dragged is let go of, wherever the hand is. */
+  /** Ends a drag, wherever the pointer is. */
   rest() {
     this.hands.rest();
   }
@@ -170,9 +170,9 @@ export class TreeCanvas extends HTMLElement {
     if (this.#waiting === 0 && this.isConnected) this.#waiting = requestAnimationFrame((now) => this.#draw(now));
   }
 
-  // The view
+  // View
 
-  /** The tree in its extent. */
+  /** Returns the size of the whole tree at zoom 1. */
   #extent() {
     const { columns = 1, rows = 1 } = this.scene?.layout ?? {};
     return {
@@ -193,7 +193,7 @@ export class TreeCanvas extends HTMLElement {
     this.#put({ x: x + dx, y: y + dy, zoom });
   }
 
-  /** Zooms around a place, the middle unless said. */
+  /** Zooms around a point; by default around the middle. */
   zoom(factor: number, x: number = this.wide / 2, y: number = this.tall / 2) {
     const { camera } = this;
     const zoom = between(camera.zoom * factor, ZOOM.least, ZOOM.most);
@@ -204,7 +204,7 @@ export class TreeCanvas extends HTMLElement {
   closer = () => this.zoom(ZOOM.step);
   farther = () => this.zoom(1 / ZOOM.step);
 
-  /** All of it in view. */
+  /** Fits the whole tree into the view. */
   fit() {
     this.#soon(() => {
       const { wide, tall } = this.#extent();
@@ -213,7 +213,7 @@ export class TreeCanvas extends HTMLElement {
     });
   }
 
-  /** A message in the middle, at a size at which it can be read. */
+  /** Centers a message, at a zoom at which it can be read. */
   center(n: number) {
     this.#soon(() => {
       const card = this.scene?.cards.cardOf[n] ?? -1;
@@ -230,7 +230,7 @@ export class TreeCanvas extends HTMLElement {
     });
   }
 
-  /** A message in view, with as little moving as that takes. */
+  /** Moves a message into view, by as little as possible. */
   reveal(n: number) {
     this.#soon(() => {
       const box = this.boxOf(n);
@@ -246,7 +246,7 @@ export class TreeCanvas extends HTMLElement {
     });
   }
 
-  /** Several messages in view at once, from as far as that takes. */
+  /** Moves several messages into view together, and zooms out as far as necessary. */
   frame(numbers: number[]) {
     this.#soon(() => {
       const { scene } = this;
@@ -271,7 +271,7 @@ export class TreeCanvas extends HTMLElement {
     });
   }
 
-  /** Where the card of a message, or its badge, is in this element. */
+  /** Returns the box of a message's card, or of its badge, in coordinates of this element. */
   boxOf(n: number, badge: boolean = false) {
     const card = this.scene?.cards.cardOf[n] ?? -1;
     if (!this.scene || card < 0 || (badge && badgeOf(this.scene, card) === "")) return null;
@@ -289,7 +289,7 @@ export class TreeCanvas extends HTMLElement {
     const { clientWidth: wide, clientHeight: tall } = this;
     if (wide === 0 || tall === 0) return;
     const { x, y, zoom } = this.camera;
-    // What was in the middle stays there.
+    // The middle of the view stays in the middle.
     if (this.wide > 0) this.camera = { zoom, x: x + (wide - this.wide) / 2, y: y + (tall - this.tall) / 2 };
     [this.wide, this.tall] = [wide, tall];
     this.#small = null;
@@ -304,7 +304,10 @@ export class TreeCanvas extends HTMLElement {
 
   // Drawing
 
-  /** @param now in milliseconds */
+  /**
+   * Draws a frame.
+   * @param now in milliseconds
+   */
   #draw(now: number) {
     this.#waiting = 0;
     if (!this.scene || this.wide === 0 || this.scene.cards.size === 0) return;
@@ -341,7 +344,9 @@ export class TreeCanvas extends HTMLElement {
     this.#ghost.style.transform = `translate(${left + carried.x + 12}px, ${top + carried.y + 12}px)`;
   }
 
-  /** As wide as there are columns, and as tall as the view. */
+  /**
+   * Returns the size of the minimap. Its width depends on the number of columns, its height on the view and the rows.
+   */
   #mapSize({ layout }: Scene) {
     const tall = Math.min(this.tall - 2 * MAP.margin, layout.rows * CARD.stepY * 0.2);
     return { wide: between(layout.columns * MAP.column, MAP.column, MAP.wide), tall: Math.max(tall, MAP.column) };
@@ -381,13 +386,13 @@ export class TreeCanvas extends HTMLElement {
     return { x: event.clientX - left, y: event.clientY - top };
   }
 
-  /** What is on the screen at a place of this element, or beside it. */
+  /** Returns the topmost element of the page at a point, in coordinates of this element. */
   under({ x, y }: { x: number; y: number }) {
     const { left, top } = this.#field.getBoundingClientRect();
     return document.elementFromPoint(left + x, top + y);
   }
 
-  /** The card at a place, and whether it is its badge. */
+  /** Returns the card at a point, and whether the point is on its badge. */
   found({ x: px, y: py }: { x: number; y: number }) {
     const { scene, camera } = this;
     if (!scene) return null;
@@ -421,7 +426,7 @@ export class TreeCanvas extends HTMLElement {
     this.zoom(Math.exp(-between(dy * unit, -60, 60) * 0.006), x, y);
   }
 
-  /** What is pointed at on the small map comes into the middle. */
+  /** Centers the view on the point that is pressed on the minimap. */
   #aim(event: PointerEvent) {
     if (event.type === "pointerdown") this.#map.setPointerCapture(event.pointerId);
     else if (!this.#map.hasPointerCapture(event.pointerId)) return;
@@ -447,7 +452,7 @@ function smallMap(scene: Scene, look: Look, size: { wide: number; tall: number }
   return canvas;
 }
 
-/** A canvas as sharp as the screen. */
+/** Sizes a canvas for the pixel ratio of the screen. */
 function sized(canvas: HTMLCanvasElement, wide: number, tall: number, ratio: number) {
   const [width, height] = [Math.round(wide * ratio), Math.round(tall * ratio)];
   if (canvas.width !== width) canvas.width = width;

@@ -1,4 +1,4 @@
-// Two lines of the tree side by side, beside the tree. Loaded when two are first compared.
+// The comparison of two branches, beside the tree. Loaded when first used.
 import { h, useLayoutEffect, useRef } from "../../vendor/preact.js";
 import { turnCompared } from "../actions/overview.ts";
 import { t } from "../lib/i18n.ts";

@@ -1,24 +1,25 @@
-// Draws what of a tree is in view: cards with their words from near, bars from far. Knows nothing of pointers and keys.
+// Draws the visible part of a tree: cards with text at a high zoom, bars at a low one. It handles no pointers and no
+// keys.
 import { isWestern } from "../lib/text.ts";
 import { firstInRow } from "../tree/layout.ts";
 import { FLAG } from "../tree/outline.ts";
 import type { Cards, Layout } from "../tree/layout.ts";
 import type { Outline } from "../tree/outline.ts";
 
-/** Of a card and of the grid that cards stand in, at zoom 1. */
+/** Sizes of a card and of its grid cell, at zoom 1. */
 export const CARD = { wide: 200, tall: 52, stepX: 226, stepY: 80 };
-/** From here on words can be read. */
+/** Minimum zoom at which text is drawn. */
 export const NEAR = 0.45;
 const ROUND = 9;
 const PAD = 11;
 const LINE = 17;
-/** Where the lines to the columns at the right run: in the middle between two rows. */
+/** Vertical offset of the lines to columns at the right: in the middle between two rows. */
 const BUS = CARD.tall + (CARD.stepY - CARD.tall) / 2;
 const BEND = 9;
 export const BADGE = { tall: 20, up: 10, right: 10 };
 const RUN_TALL = 28;
 
-/** colours and fonts, as the page has them now */
+/** Colours and fonts of the current theme. */
 export interface Look {
   page: string;
   raised: string;
@@ -39,35 +40,35 @@ export interface Scene {
   outline: Outline;
   cards: Cards;
   layout: Layout;
-  /** the card of HEAD */
+  /** The card of HEAD. */
   head: number;
-  /** the card that the keyboard is at */
+  /** The card of the keyboard cursor. */
   cursor: number;
-  /** the card that is moved; -1: none is */
+  /** The card being moved; -1: none. */
   carried: number;
-  /** by card: whether it is chosen */
+  /** For each card, whether it is selected. */
   marked: Uint8Array;
-  /** the cards of the two that are compared, or none */
+  /** The cards of the two compared messages, or none. */
   compared: number[];
-  /** where it would come */
+  /** The target of the move, and whether it is allowed. */
   aim: { card: number; isPlace: boolean } | null;
-  /** how a message begins */
+  /** Returns the start of a message. */
   words: (n: number) => string;
-  /** the name of its place, if it has one */
+  /** Returns the label of a message, or "". */
   label: (n: number) => string;
   runText: (count: number) => string;
-  /** what the root is called */
+  /** The name of the root. */
   beginning: string;
 }
 
-/** a place of the tree is drawn at `place * zoom + x` */
+/** The view. A point of the tree is drawn at `point * zoom + x` (or `y`). */
 export interface Camera {
   x: number;
   y: number;
   zoom: number;
 }
 
-/** `beat`: from 0 to 1, where what is being written is in its breath */
+/** What a frame is drawn from; `beat` is the phase of the pulse of running replies, from 0 to 1. */
 interface Picture {
   scene: Scene;
   look: Look;
@@ -81,7 +82,7 @@ interface Picture {
 export const leftOf = ({ column }: Layout, card: number) => (column[card] ?? 0) * CARD.stepX;
 export const topOf = ({ row }: Layout, card: number) => (row[card] ?? 0) * CARD.stepY;
 
-/** The rows and columns in view. */
+/** Returns the visible rows and columns. */
 function inView({ camera: { x, y, zoom }, wide, tall, scene: { layout } }: Picture) {
   const from = (offset: number, step: number) => Math.floor(-offset / zoom / step) - 1;
   const to = (offset: number, size: number, step: number) => Math.floor((size - offset) / zoom / step) + 1;
@@ -93,13 +94,13 @@ function inView({ camera: { x, y, zoom }, wide, tall, scene: { layout } }: Pictu
   };
 }
 
-/** More cards than that are not looked through for lines that only pass the view. */
+/** Maximum number of cards in a row that is searched for lines which only cross the view. */
 const MANY = 2_000;
 
 /**
  * Draws a frame.
- * @param ratio pixels of the screen
- * @returns whether something in it moves
+ * @param ratio device pixels per CSS pixel
+ * @returns whether something in it is animated
  */
 export function paint(ctx: CanvasRenderingContext2D, picture: Picture, ratio: number): boolean {
   const { scene, camera, look } = picture;
@@ -108,7 +109,7 @@ export function paint(ctx: CanvasRenderingContext2D, picture: Picture, ratio: nu
   ctx.clearRect(0, 0, ctx.canvas.width, ctx.canvas.height);
   ctx.setTransform(ratio * camera.zoom, 0, 0, ratio * camera.zoom, ratio * camera.x, ratio * camera.y);
   const seen = inView(picture);
-  // From so far that rows fall on one line of the screen, one of them stands for all.
+  // At a zoom where several rows fall on one line of pixels, only one of them is drawn.
   const skip = Math.max(1, Math.floor(1.5 / (CARD.stepY * camera.zoom)));
   const drawn: number[] = [];
   const linked: number[] = [];
@@ -138,7 +139,10 @@ const has = ({ outline, cards }: Scene, card: number, flag: number) =>
 
 // Lines
 
-/** @param step to the next row that is drawn */
+/**
+ * Draws the lines between cards.
+ * @param step distance to the next drawn row
+ */
 function drawLines(
   ctx: CanvasRenderingContext2D,
   { scene: { layout, cards }, look, camera }: Picture,
@@ -176,9 +180,9 @@ function drawLines(
   ctx.stroke(trunk);
 }
 
-// From far
+// Low zoom
 
-/** One path for each colour. */
+/** Draws cards as bars, with one path per colour. */
 function drawBars(
   ctx: CanvasRenderingContext2D,
   { scene, look, camera, beat }: Picture,
@@ -216,7 +220,7 @@ function drawBars(
   ctx.fillStyle = look.accent;
   ctx.fill(writing);
   ctx.globalAlpha = 1;
-  // What is left out is hollow: also who sees no colours tells it apart.
+  // Bars of disabled messages are hollow, so that they differ not only in colour.
   ctx.lineWidth = 1.5 / camera.zoom;
   ctx.strokeStyle = look.faint;
   ctx.stroke(left);
@@ -224,7 +228,7 @@ function drawBars(
   ctx.stroke(writing);
 }
 
-/** HEAD and the cursor can be found from any distance. */
+/** Draws rings around HEAD and the cursor, so that they are visible at any zoom. */
 function drawFar(ctx: CanvasRenderingContext2D, { scene: { layout, head, cursor }, camera }: Picture, look: Look) {
   const ring = (card: number, colour: string, away: number) => {
     if (card < 0) return;
@@ -241,7 +245,7 @@ function drawFar(ctx: CanvasRenderingContext2D, { scene: { layout, head, cursor 
   ring(cursor, look.accent, 5);
 }
 
-/** Where what is moved would come, from any distance; a place that it cannot come to is crossed out. */
+/** Draws the target of a move at any zoom. A target that is not allowed is crossed out. */
 function drawAim(ctx: CanvasRenderingContext2D, { scene, look, camera }: Picture) {
   const { aim, carried } = scene;
   if (carried >= 0) {
@@ -263,7 +267,7 @@ function drawAim(ctx: CanvasRenderingContext2D, { scene, look, camera }: Picture
   ctx.stroke();
 }
 
-/** A chosen card has a frame and a tick: not by colour alone. */
+/** Draws a frame and a tick on a selected card, so that it differs not only in colour. */
 function drawMarked(ctx: CanvasRenderingContext2D, { scene, look, camera }: Picture, card: number) {
   const { x, y, wide, tall } = boxOf(scene, card);
   ctx.lineWidth = Math.max(3, 2 / camera.zoom);
@@ -281,7 +285,7 @@ function drawMarked(ctx: CanvasRenderingContext2D, { scene, look, camera }: Pict
   ctx.stroke();
 }
 
-/** Which of the two lines that are compared ends at a card; at any distance it can be read. */
+/** Draws the number of a compared branch at its last card, readable at any zoom. */
 function drawCompared(ctx: CanvasRenderingContext2D, { scene, look, camera }: Picture, card: number, digit: string) {
   const { x, y, wide, tall } = boxOf(scene, card);
   const by = Math.max(1, NEAR / camera.zoom);
@@ -301,7 +305,7 @@ function drawCompared(ctx: CanvasRenderingContext2D, { scene, look, camera }: Pi
   ctx.textAlign = "left";
 }
 
-/** What is drawn over the tree, to choose all in it. */
+/** Draws the selection box. */
 export function paintBox(
   ctx: CanvasRenderingContext2D,
   look: Look,
@@ -320,7 +324,7 @@ export function paintBox(
 
 const isRoot = ({ cards }: Scene, card: number) => cards.node[card] === 0;
 
-// From near
+// High zoom
 
 function drawCard(ctx: CanvasRenderingContext2D, picture: Picture, card: number) {
   const { scene } = picture;
@@ -331,7 +335,7 @@ function drawCard(ctx: CanvasRenderingContext2D, picture: Picture, card: number)
   drawBadge(ctx, picture, card);
 }
 
-/** Around what the keyboard is at. */
+/** Draws the ring of the keyboard cursor. */
 function drawRing(ctx: CanvasRenderingContext2D, { scene, look }: Picture, card: number) {
   const { x, y, wide, tall } = boxOf(scene, card);
   ctx.lineWidth = 2;
@@ -341,7 +345,7 @@ function drawRing(ctx: CanvasRenderingContext2D, { scene, look }: Picture, card:
   ctx.stroke();
 }
 
-/** What of the place of a card it fills. */
+/** Returns the part of its grid cell that a card fills. */
 export function boxOf({ layout, cards }: Scene, card: number) {
   const [x, y] = [leftOf(layout, card), topOf(layout, card)];
   if (cards.node[card] === 0) return { x: x + CARD.wide / 2 - 11, y: y + CARD.tall / 2 - 11, wide: 22, tall: 22 };
@@ -350,7 +354,7 @@ export function boxOf({ layout, cards }: Scene, card: number) {
   return { x, y, wide: CARD.wide, tall: CARD.tall };
 }
 
-/** The thread of the page begins with its knot. */
+/** Draws the root as a knot, where the trunk line begins. */
 function drawRoot(ctx: CanvasRenderingContext2D, { scene, look }: Picture, card: number) {
   const [x, y] = [leftOf(scene.layout, card) + CARD.wide / 2, topOf(scene.layout, card) + CARD.tall / 2];
   ctx.fillStyle = look.accent;
@@ -363,7 +367,7 @@ function drawRoot(ctx: CanvasRenderingContext2D, { scene, look }: Picture, card:
   ctx.fillText(scene.beginning, x + 18, y + 0.5);
 }
 
-/** Messages that follow each other, as one. */
+/** Draws a run of messages as one card. */
 function drawRun(ctx: CanvasRenderingContext2D, { scene, look }: Picture, card: number) {
   const { x, y, wide, tall } = boxOf(scene, card);
   const isTrunk = scene.cards.trunk[card] === 1;
@@ -397,10 +401,10 @@ function coloursOf({ scene, look }: Picture, card: number) {
   return { fill: look.raised, edge: look.line, ink, mark: look.faint };
 }
 
-/** The dashes around what is being written. */
+/** Dash pattern around a running reply. */
 const WRITING = [10, 6] as const;
 
-/** Around a card, where it lies under no words. */
+/** Draws a pulsing border around a card. The card covers its inner half, so it never lies under text. */
 function drawBreath(ctx: CanvasRenderingContext2D, look: Look, beat: number) {
   const { strokeStyle, lineWidth } = ctx;
   ctx.globalAlpha = depth(beat);
@@ -412,7 +416,7 @@ function drawBreath(ctx: CanvasRenderingContext2D, look: Look, beat: number) {
   ctx.lineWidth = lineWidth;
 }
 
-/** How deep the breath is: from 0 up and back. */
+/** Returns the opacity of the pulse: from 0 up to 0.7 and back. */
 const depth = (beat: number) => 0.7 * (0.5 - 0.5 * Math.cos(beat * 2 * Math.PI));
 
 function drawMessage(ctx: CanvasRenderingContext2D, picture: Picture, card: number) {
@@ -429,7 +433,7 @@ function drawMessage(ctx: CanvasRenderingContext2D, picture: Picture, card: numb
   ctx.fill();
   if (isOut) ctx.setLineDash([3, 4]);
   if (isWriting) ctx.setLineDash(WRITING);
-  // Two dashes on in a breath: at its end they stand as they began.
+  // The dashes advance by two per pulse, so that they end where they started.
   ctx.lineDashOffset = isWriting ? -beat * 2 * (WRITING[0] + WRITING[1]) : 0;
   ctx.stroke();
   ctx.setLineDash([]);
@@ -464,7 +468,7 @@ function drawWords(ctx: CanvasRenderingContext2D, picture: Picture, card: number
   });
 }
 
-/** How a message begins, on two lines at most. */
+/** Returns the start of a message, on at most two lines. */
 function fitted(ctx: CanvasRenderingContext2D, { scene, fitted: known }: Picture, n: number, room: number) {
   const words = narrow(ctx, scene.words(n));
   const key = `${ctx.font}/${room}/${words}`;
@@ -486,8 +490,8 @@ function fitted(ctx: CanvasRenderingContext2D, { scene, fitted: known }: Picture
 }
 
 /**
- * In fonts made for Chinese the quotation marks of the West are as wide as a letter, and a canvas cannot ask for their
- * narrow forms, as a style sheet can: there a Western text gets plain ones.
+ * Replaces typographic quotation marks in Western text if the font is Chinese. There they are as wide as a letter, and
+ * a canvas cannot request their narrow forms, unlike a style sheet.
  */
 function narrow(ctx: CanvasRenderingContext2D, words: string) {
   if (!/[‘’“”]/.test(words) || !isWestern(words) || ctx.measureText("’").width < ctx.measureText("n").width)
@@ -496,8 +500,8 @@ function narrow(ctx: CanvasRenderingContext2D, words: string) {
 }
 
 /**
- * As much of a text as has room.
- * @param breaks after a word, where words are told apart
+ * Returns as much of a text as fits.
+ * @param breaks break after a word, if the script separates words
  */
 function longest(ctx: CanvasRenderingContext2D, text: string, room: number, breaks: boolean): string {
   if (ctx.measureText(text).width <= room) return text;
@@ -513,7 +517,9 @@ function longest(ctx: CanvasRenderingContext2D, text: string, room: number, brea
   return breaks && space > cut.length / 2 ? cut.slice(0, space + 1) : cut;
 }
 
-/** Not by colour alone: a reply that failed, that is new, whose effects are left out. */
+/**
+ * Draws signs for a failed reply, an unread one and one with ignored effects, so that they differ not only in colour.
+ */
 function drawMarks(ctx: CanvasRenderingContext2D, { scene, look }: Picture, card: number, colour: string) {
   const { x, y, wide, tall } = boxOf(scene, card);
   if (has(scene, card, FLAG.failed) || has(scene, card, FLAG.muted)) {
@@ -533,7 +539,7 @@ function drawMarks(ctx: CanvasRenderingContext2D, { scene, look }: Picture, card
   ctx.stroke();
 }
 
-/** The name of a place stands on the upper edge of its card. */
+/** Draws the label of a message on the upper edge of its card. */
 function drawLabel(ctx: CanvasRenderingContext2D, { scene, look }: Picture, card: number, name: string) {
   const { x, y, wide } = boxOf(scene, card);
   ctx.font = `600 11px ${look.sans}`;
@@ -560,10 +566,7 @@ function pill(
   ctx.stroke();
 }
 
-/**
- * What the badge of a card says; "": it has none. Where a line only goes on there is nothing to fold that would be in
- * the way.
- */
+/** Returns the text of a card's badge; "" if it has none. A branch that only continues needs no folding. */
 export function badgeOf(
   { cards: { hidden, foldable }, layout: { reach, column } }: Pick<Scene, "cards" | "layout">,
   card: number,
@@ -572,7 +575,7 @@ export function badgeOf(
   return foldable[card] === 1 && reach[card] !== column[card] ? "−" : "";
 }
 
-/** Where the badge of a card is, on the lower right of it. */
+/** Returns the box of a card's badge, at its lower right. */
 export function badgeBox(scene: Scene, card: number) {
   const { x, y, wide, tall } = boxOf(scene, card);
   const own = badgeOf(scene, card).length * 7.5 + 13;
@@ -598,9 +601,9 @@ function drawBadge(ctx: CanvasRenderingContext2D, { scene, look }: Picture, card
   ctx.textAlign = "left";
 }
 
-// The small map
+// Minimap
 
-/** The whole tree, each direction to its own scale: a story is a hundred times as tall as it is wide. */
+/** Draws the whole tree. Each direction has its own scale, as a story is a hundred times as tall as it is wide. */
 export function paintMap(
   ctx: CanvasRenderingContext2D,
   scene: Scene,

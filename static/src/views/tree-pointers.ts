@@ -1,4 +1,4 @@
-// Hands on the tree: a mouse or fingers that pan, pinch, point, and take up a message to put it below another one.
+// Mouse and touch input on the tree: pan, pinch, click, and drag a message below another one.
 import type { TreeCanvas } from "./tree-canvas.ts";
 
 interface Place {
@@ -6,16 +6,16 @@ interface Place {
   y: number;
 }
 
-/** So far a finger or a mouse may slip and still have clicked. */
+/** How far a pointer may move during a click, in pixels. */
 export const SLIP = { mouse: 5, touch: 9 };
-/** A finger that rests so long takes up what is under it, in milliseconds. */
+/** How long a finger must rest before it can drag a card, in milliseconds. */
 export const RESTS = 450;
-/** So near the edge what is dragged pulls the tree along, so fast. */
+/** During a drag near the edge the tree scrolls: distance from the edge and speed, in pixels and pixels per frame. */
 const EDGE = { near: 44, step: 9 };
 
 /**
- * What a press becomes: it may still be a click (`press`), a finger that has rested (`held`), draws a `box`, or is
- * over with (`spent`).
+ * The state of a press. It can still be a click (`press`), a resting finger (`held`), a selection `box`, or over
+ * (`spent`).
  */
 type Doing = "press" | "held" | "pan" | "carry" | "box" | "spent";
 
@@ -24,20 +24,20 @@ export class Pointers {
 
   #down: Map<number, Place> = new Map();
   #doing: Doing = "press";
-  /** The message under the first press, which can be taken up. */
+  /** The message under the first press, which can be dragged. */
   #under: number | null = null;
   #from: Place = { x: 0, y: 0 };
   #timer = 0;
-  /** Whether messages are chosen by this press. */
+  /** Whether this press selects messages. */
   #marks = false;
-  /** What is carried is held over something beside the tree. */
+  /** Whether the drag is outside the tree. */
   #isOff = false;
 
   constructor(canvas: TreeCanvas) {
     this.canvas = canvas;
   }
 
-  /** Whether a finger is on it. */
+  /** Whether a pointer is pressed. */
   get isBusy() {
     return this.#down.size > 0;
   }
@@ -69,7 +69,7 @@ export class Pointers {
     delete field.dataset.doing;
   }
 
-  /** The finger has rested. */
+  /** Turns a press into `held` when the finger has rested long enough. */
   #hold(field: HTMLElement) {
     if (this.#doing !== "press") return;
     field.dataset.doing = this.#doing = "held";
@@ -95,7 +95,7 @@ export class Pointers {
     if (this.#doing === "box") this.#draw(now);
   }
 
-  /** Whoever draws a card with the mouse, or with a finger that rested on it, takes it up; else the tree is moved. */
+  /** Starts the drag of a card, by mouse or after a rest of the finger. Any other movement pans the tree. */
   #begin(isMouse: boolean, at: Place) {
     clearTimeout(this.#timer);
     const { hooks } = this.canvas;
@@ -105,21 +105,21 @@ export class Pointers {
     this.#show(this.#doing === "carry" ? at : null);
   }
 
-  /** What is taken up is seen beside the hand. */
+  /** Shows the dragged message beside the pointer. */
   #show(at: Place | null) {
     const text = this.canvas.scene?.words(this.#under ?? -1) ?? "";
     this.canvas.carried = at && { ...at, text };
     this.canvas.redraw();
   }
 
-  /** What was taken up elsewhere on the page is carried over the tree. */
+  /** Continues a drag over the tree that started elsewhere on the page. */
   bring(at: Place, text: string) {
     this.#doing = "carry";
     this.canvas.carried = { ...at, text };
     this.#carry(at);
   }
 
-  /** What was brought is let go. */
+  /** Ends such a drag. */
   letGo(isMeant: boolean) {
     this.#drop(isMeant);
   }
@@ -147,7 +147,7 @@ export class Pointers {
     this.canvas.redraw();
   }
 
-  /** What is dragged to the edge pulls the tree along, frame by frame. */
+  /** Scrolls the tree in each frame while the drag is near an edge. */
   follow() {
     const { canvas } = this;
     const at = canvas.carried;
@@ -171,14 +171,14 @@ export class Pointers {
     this.canvas.hit(event, what === "pick" && this.#marks ? "mark" : what);
   }
 
-  /** All that the box touches is chosen. */
+  /** Selects all messages that the box touches. */
   #choose() {
     const numbers = this.canvas.inBox();
     this.rest();
     this.canvas.hooks?.choose(numbers);
   }
 
-  /** What is carried is put where it is held, or stays where it was. */
+  /** Drops the dragged message at its target, or cancels the drag. */
   #drop(isMeant: boolean) {
     const wasCarried = this.#doing === "carry";
     this.rest();

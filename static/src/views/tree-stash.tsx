@@ -1,4 +1,5 @@
-// The stash beside the whole tree: a drawer that fragments are drawn out of, and cards into.
+// The stash beside the whole tree: a drawer from which fragments are dragged to the tree, and into which cards are
+// dragged.
 import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { run } from "../actions/commands.ts";
 import { movedHere, place } from "../actions/move.ts";
@@ -29,7 +30,10 @@ interface Around {
 
 const close = () => run("session.stash");
 
-/** @param props `isCovered`: on a narrow screen something else has its place; `takesKeys`: it was opened just now */
+/**
+ * Renders the drawer.
+ * @param props `isCovered`: on a narrow screen another panel has its place; `takesKeys`: it was opened just now
+ */
 export function Drawer({
   tree,
   canvas,
@@ -40,7 +44,7 @@ export function Drawer({
   const box = useRef<HTMLElement | null>(null);
   const list = fragments.value;
   useEffect(() => void readArrangement(), []);
-  // Who opened it goes on in it by keys; who closes it finds the tree.
+  // A user who opened the drawer continues in it with the keyboard. When it is closed, the focus returns to the tree.
   useLayoutEffect(() => {
     if (takesKeys) box.current?.focus({ preventScroll: true });
     return () => void (box.current?.contains(document.activeElement) && focusTree());
@@ -149,7 +153,10 @@ function Piece({ fragment, tree, canvas, focusTree }: Around & { fragment: Stash
   );
 }
 
-/** Where it would come back to: the message it followed, which is a click away; or why it cannot. */
+/**
+ * Shows a fragment's original place: the message that it followed, as a link. Otherwise it says why the fragment cannot
+ * be restored.
+ */
 function Origin({
   fragment: { originId, canReturn },
   tree: { outline },
@@ -179,12 +186,12 @@ interface HandleProps {
   canvas: () => TreeCanvas | null;
 }
 
-/** What a fragment is drawn by: with the mouse at once, with a finger after it has rested. */
+/** Renders the handle by which a fragment is dragged: with a mouse at once, with a finger after a rest. */
 function Handle({ fragment, name, canvas }: HandleProps) {
   const held = useRef(false);
   const press = (event: PointerEvent) =>
     mayRearrange.peek() && drawOut(event, { fragment, name, canvas: canvas(), hold: (is) => (held.current = is) });
-  // A finger that took it up does not scroll the list as well.
+  // A finger that drags the fragment must not scroll the list as well.
   const stay = (event: TouchEvent) => held.current && event.cancelable && event.preventDefault();
   return (
     <div
@@ -209,7 +216,7 @@ function Handle({ fragment, name, canvas }: HandleProps) {
   );
 }
 
-/** Follows one press of a fragment, from there over the tree. */
+/** Follows one press of a fragment, from the drawer over the tree. */
 function drawOut(
   event: PointerEvent,
   {
@@ -242,12 +249,12 @@ function drawOut(
   const move = (now: PointerEvent) => {
     if (doing !== "carry") {
       if (Math.hypot(now.clientX - x, now.clientY - y) < SLIP[isMouse ? "mouse" : "touch"]) return;
-      // A finger that did not rest scrolls.
+      // A finger that did not rest scrolls the list.
       if ((doing === "press" && !isMouse) || !takeOut(fragment.id, name)) return end(false);
       doing = "carry";
       handle.setPointerCapture(now.pointerId);
     }
-    // Left, or put down by a key.
+    // The move was cancelled, or dropped by a key.
     if (!moving.peek()) return end(false);
     canvas.hands.bring(canvas.at(now), name);
   };

@@ -1,5 +1,5 @@
-// The tree of the page for those who walk it by keys or hear it read: one element that has the keyboard, and in it the
-// message it is at with those one step away, however many there are in all.
+// The accessible tree for keyboards and screen readers. One element has the focus. It contains the current message and
+// the ones one step away, however large the tree is.
 import { h } from "../../vendor/preact.js";
 import { canRun, run } from "../actions/commands.ts";
 import { leaveThere } from "../actions/move.ts";
@@ -15,7 +15,7 @@ import type { Key } from "../lib/i18n.ts";
 import type { Drawn } from "../tree/overview.ts";
 import type { TreeCanvas } from "./tree-canvas.ts";
 
-/** `enter`: reads it, and goes there with the keyboard */
+/** `enter` opens a message and moves the focus to it. */
 interface Props {
   tree: Drawn;
   canvas: () => TreeCanvas | null;
@@ -54,7 +54,7 @@ export function Walk({ tree, canvas, enter, menu }: Props) {
   );
 }
 
-/** What a key does. */
+/** Returns the action of a key. */
 function keyed(
   event: KeyboardEvent,
   {
@@ -74,7 +74,7 @@ function keyed(
     canvas: TreeCanvas | null;
   },
 ): (() => unknown) | null {
-  // With Shift what is walked over is chosen.
+  // With Shift, the messages passed are selected.
   const step = (n: number | null | undefined) => () => n != null && (event.shiftKey && markAlso([at, n]), moveTo(n));
   const isMod = event.ctrlKey || event.metaKey;
   if (isMod && event.key === "a") return markAll;
@@ -132,7 +132,7 @@ function keyed(
   }
 }
 
-/** What is known of a message, in words. */
+/** The flags of a message, with their texts. */
 export const STATES: [number, Key][] = [
   [FLAG.writing, "tree.isWriting"],
   [FLAG.failed, "tree.hasFailed"],
@@ -143,7 +143,7 @@ export const STATES: [number, Key][] = [
   [FLAG.merge, "tree.isMerge"],
 ];
 
-/** A message as it is read aloud. */
+/** Returns a message as a screen reader reads it. */
 function spoken({ outline, cards, head }: Drawn, n: number) {
   const card = cards.cardOf[n] ?? 0;
   const count = cards.count[card] ?? 1;

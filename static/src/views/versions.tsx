@@ -1,4 +1,4 @@
-// The versions of a message side by side. Loaded when first asked for.
+// The versions of a message side by side. Loaded when first used.
 import { h, useEffect, useLayoutEffect, useRef } from "../../vendor/preact.js";
 import { readVersions, toVersion } from "../actions/travel.ts";
 import { putVersionsAway } from "../actions/way.ts";

@@ -1,5 +1,5 @@
-// The turns that lead to where one stands, as a row above the story. What is drawn is what can be seen, however long it
-// is.
+// The turns that lead to the current message, as a row above the story. Only the visible ones are rendered, however
+// many there are.
 import { h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { loadOlder } from "../actions/follow.ts";
 import { goToTurn } from "../actions/way.ts";
@@ -15,9 +15,9 @@ import { leads, turns, turnsOf } from "../tree/turns.ts";
 import type { Id } from "../lib/wire.d.ts";
 import type { Turn } from "../tree/turns.ts";
 
-/** Pixels from one chip to the next. */
+/** Distance from one chip to the next in pixels. */
 const STRIDE = 148;
-/** So many are in the page; wider is no screen. */
+/** Maximum number of rendered chips; no screen is wider. */
 const MOST = 30;
 const SPARE = 4;
 
@@ -27,7 +27,9 @@ export function Way() {
   return leads(ahead.length) ? <Row all={[...all, ...ahead]} here={all.length - 1} /> : null;
 }
 
-/** The turns that one has gone back from: they lie ahead as long as the line can still go on to them. */
+/**
+ * Returns the turns from which the user went back. They stay ahead as long as the branch can still continue to them.
+ */
 function useAhead(): Turn[] {
   const way = useRef({ ids: [] as Id[], age: 0 }).current;
   const ids = shown.value;
@@ -47,11 +49,11 @@ function useAhead(): Turn[] {
 function Row({ all, here }: { all: Turn[]; here: number }) {
   const box = useRef<HTMLDivElement | null>(null);
   const first = useSignal(0);
-  /** The turn whose chip the keyboard is at, if it is at one: its place changes when earlier ones come. */
+  /** The turn whose chip has the focus, if any. An index would change when earlier turns are loaded. */
   const held = useSignal<Id | null>(null);
   const heldAt = held.value === null ? -1 : all.findIndex((turn) => turn.first === held.value);
   const at = heldAt < 0 ? here : heldAt;
-  /** Where the line began, and how many turns it had, when somebody asked for earlier ones. */
+  /** The start of the row and its number of turns when the user asked for earlier ones. */
   const asked = useRef<{ from: Id | null; count: number } | null>(null);
   const look = () =>
     void (box.current && (first.value = Math.max(0, Math.floor(box.current.scrollLeft / STRIDE) - SPARE)));
@@ -61,11 +63,11 @@ function Row({ all, here }: { all: Turn[]; here: number }) {
     const came = asked.current && asked.current.from !== older.value ? all.length - asked.current.count : 0;
     if (came > 0) {
       asked.current = null;
-      // The button is gone when there are no earlier ones, and the keyboard with it.
+      // If no earlier turns are left, the button disappears together with the focus.
       if (isFocusLost()) held.value = all[came]?.first ?? null;
     }
-    // Who asked for earlier turns sees those that came, up to the one that was the first; anybody else sees where he
-    // stands.
+    // A user who asked for earlier turns sees the new ones, up to the former first. Otherwise the current turn is
+    // shown.
     const settle = () => {
       row.scrollLeft = came > 0 ? (came + 1) * STRIDE - row.clientWidth : at * STRIDE - (row.clientWidth - STRIDE) / 2;
       look();
@@ -83,7 +85,8 @@ function Row({ all, here }: { all: Turn[]; here: number }) {
     if (held.value !== null)
       (box.current?.querySelector("[tabindex='0']") as HTMLElement | null)?.focus({ preventScroll: true });
   }, [held.value, first.value]);
-  // Of what is drawn one can always be reached by keys, also where somebody has scrolled away from where he stands.
+  // One of the rendered chips can always be reached with the keyboard, even if the user scrolled away from the current
+  // turn.
   const reached = Math.min(Math.max(at, first.value), first.value + MOST - 1);
   const walk = (event: KeyboardEvent) => {
     const to = { ArrowLeft: reached - 1, ArrowRight: reached + 1, Home: 0, End: all.length - 1 }[event.key];
@@ -92,10 +95,10 @@ function Row({ all, here }: { all: Turn[]; here: number }) {
     event.stopPropagation();
     held.value = all[Math.max(0, Math.min(to, all.length - 1))]?.first ?? null;
   };
-  // A chip that goes out of sight is no longer there, and leaves the keyboard to the next one.
+  // A chip that is scrolled out of sight is removed, and the focus goes to the next one.
   const leave = ({ relatedTarget }: FocusEvent) =>
     void (relatedTarget instanceof Element && !box.current?.contains(relatedTarget) && (held.value = null));
-  // Where the line begins further up, nobody has counted what is there.
+  // If the row starts further down, the turns above are not counted.
   const isWhole = older.value === null;
   const earlier = () => {
     asked.current = { from: older.value, count: all.length };
@@ -120,8 +123,8 @@ function Row({ all, here }: { all: Turn[]; here: number }) {
 }
 
 /**
- * Numbered as lists and the tree number turns: a reply that stands alone here, as what is there before anybody has
- * said anything, is none.
+ * Renders a turn, with the number that lists and the tree show. A reply without a user message, like a greeting, is not
+ * a turn.
  */
 function Chip({ turn, i, here, isAt }: { turn: Turn; i: number; here: number; isAt: boolean }) {
   const node = nodeOf(turn.first);
@@ -132,7 +135,8 @@ function Chip({ turn, i, here, isAt }: { turn: Turn; i: number; here: number; is
   const number = node?.role === "assistant" && words ? 0 : turnOf;
   const name = number > 0 || !words ? t("way.turn", { i: turnOf, words }) : words;
   const look = i === here ? "on" : i > here ? "without" : "";
-  // The words are drawn and are no text: who searches the page finds the message, and it is not read out twice.
+  // The words are drawn by CSS and are not text. A search in the page then finds the message, and screen readers do not
+  // read it twice.
   return (
     <li style={{ left: `${i * STRIDE}px` }}>
       <button

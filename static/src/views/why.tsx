@@ -1,4 +1,4 @@
-// "Why?": what a turn changed and by which rule, its dice, the prompt that made it. Loaded when first asked for.
+// "Why?": the changes of a turn and the rules that made them, its dice rolls, and its prompt. Loaded when first used.
 import { Fragment, h, useSignal } from "../../vendor/preact.js";
 import { readWhy } from "../actions/page.ts";
 import { readParts } from "../actions/preset-edit.ts";
@@ -108,7 +108,7 @@ function Contents({ nid, trace, delta: all, others, hands }: ContentsProps) {
   );
 }
 
-/** How another model was asked to keep the values, and what it said. */
+/** Shows the request to the values model, and its answer. */
 function ValuesKept({
   values: { model, text = "", error, failure, tries = 1, messages = [] },
 }: {
@@ -154,10 +154,10 @@ function ValuesKept({
   );
 }
 
-/** Whether nothing that is hidden stands in what the model was sent. */
+/** Returns whether the request contains no hidden values. */
 const mayRead = (messages: NonNullable<Trace["messages"]>) => messages.every(({ content }) => maySee(content));
 
-/** What a reader may be told of what was done. */
+/** Returns the part of a delta that the user may see. */
 function toldOf(delta: Delta): Delta {
   const seen = seenDelta(delta);
   return { ...seen, ...(seen.problems && { problems: seenProblems(seen.problems) }) };
@@ -166,7 +166,7 @@ function toldOf(delta: Delta): Delta {
 const isCut = (all: Delta, told: Delta) =>
   (["changes", "operations", "problems"] as const).some((part) => (told[part]?.length ?? 0) < (all[part]?.length ?? 0));
 
-/** Which tools the model could have called; what it called is among the rules. */
+/** Lists the tools that the model could call. Its calls are among the rules. */
 const Offered = ({ tools: { offered, used } }: { tools: NonNullable<Trace["tools"]> }) => (
   <section>
     <h3>{t("why.tools")}</h3>
@@ -174,7 +174,7 @@ const Offered = ({ tools: { offered, used } }: { tools: NonNullable<Trace["tools
   </section>
 );
 
-/** The file of another program that a message came in from. */
+/** Shows the imported file that a message came from. */
 function Origin({ node }: { node: ChatNode | null }) {
   const { file, line } = fileOf(node);
   if (!file) return null;
@@ -194,17 +194,17 @@ function handTitle(node: ChatNode | null, delta: Delta) {
   return node ? `${title}, ${clock(node.timestamp)}` : title;
 }
 
-/** Whether nothing can be told of a message. */
+/** Returns whether a delta contains nothing to show. */
 const isNothing = ({ operations = [], rolls = [], problems = [], rules = [] }: Delta) =>
   operations.length + rolls.length + problems.length === 0 &&
   !rules.some((rule) => rule.error || rule.warnings?.length);
 
-/** What a delta came to, by which operations, and what went wrong. */
+/** Shows the result of a delta, its operations and its problems. */
 function Changes({ delta }: { delta: Delta }) {
   const rows = [...changesOf([delta]).values()];
   const { rolls = [], problems = [] } = delta;
   const all = delta.operations ?? [];
-  // What lore leaves in the world is told where lore is told of, and a summary is a text to be read.
+  // Lore operations are shown with the lore, and summaries as text.
   const operations = all.filter((one) => one.in !== "lore" && one.in !== "summary");
   const summaries = all.filter((one) => one.in === "summary");
   return (
@@ -245,7 +245,7 @@ function Changes({ delta }: { delta: Delta }) {
   );
 }
 
-/** Of a value that nobody writes: from which others it follows. */
+/** Shows the values from which a computed value follows. */
 function Computed({ delta, path }: { delta: Delta; path: string }) {
   const schema = rows.value.get(path)?.schema;
   if (schema?.["x-computed"] === undefined || causesOf(delta, path).length > 0) return null;
@@ -255,7 +255,7 @@ function Computed({ delta, path }: { delta: Delta; path: string }) {
   return names.length > 0 ? <> · {t("why.follows", { names: names.join(", ") })}</> : null;
 }
 
-/** The world has another summary of what the prompt does not hold any more. */
+/** Shows a new summary of messages that the prompt no longer contains. */
 const Summarised = ({ text }: { text: string }) =>
   text.trim() ? (
     <div class="summarised">
@@ -317,7 +317,7 @@ function Rules({ rules }: { rules: RuleRun[] }) {
   );
 }
 
-/** What a call had a model asked, what it heard, or with what a tool was called and what it answered. */
+/** Shows what a call asked a model, what a model answered, or the arguments and the result of a tool. */
 function Called({ call: { plugin, hook, arguments: args, answer, refused, asks = [] } }: { call: RuleRun }) {
   if (asks.length > 0)
     return (
@@ -365,14 +365,17 @@ function Called({ call: { plugin, hook, arguments: args, answer, refused, asks =
   );
 }
 
-/** "main.rhai:4" */
+/** Formats a place as "main.rhai:4". */
 const placeOf = ({ file, line }: NonNullable<RuleRun["error"]>) =>
   file ? <code>{line ? `${file}:${line}` : file}</code> : "";
 
-/** @param ops a list, or how many */
+/**
+ * Returns the number of operations.
+ * @param ops a list, or a number
+ */
 const count = (ops: unknown) => (Array.isArray(ops) ? ops.length : typeof ops === "number" ? ops : "–");
 
-/** A path, which may go on in the next line between its steps and nowhere else. */
+/** Renders a path that can wrap only between its steps. */
 const stepwise = (path: string) =>
   path.split("/").map((step, i) =>
     i === 0 ? (
@@ -417,7 +420,7 @@ const Operations = ({ operations }: { operations: Operation[] }) => (
   </div>
 );
 
-/** Which entries of lorebooks were called up, which were stopped, and why. */
+/** Lists the lorebook entries that were activated or stopped, with the reasons. */
 function Lore({ lore: { books, fired, stopped, silent, overflowed, similar, notes } }: { lore: LoreTold }) {
   const bookOf = ({ book }: LoreVerdict) => books.find(({ id }) => id === book)?.name ?? "";
   const reasonOf = ({ why, key, problem, score, plugin }: LoreVerdict) =>
@@ -476,7 +479,7 @@ function Prompt({ trace }: { trace: Trace }) {
     saved,
     preset,
   } = trace;
-  /** What the parts of the preset are called by now; where it is gone, their ids stand for them. */
+  /** The current names of the preset's parts. If the preset is deleted, their ids are shown. */
   const parts = useSignal<PresetPart[]>([]);
   useLatest(
     () => (preset?.id ? readParts(preset.id) : null),
@@ -560,7 +563,7 @@ function Prompt({ trace }: { trace: Trace }) {
   );
 }
 
-/** What a regex script did, or why it did not. */
+/** Shows what a regex script changed, or why it changed nothing. */
 function ScriptLine({ one: { name, scope, changed, why, message } }: { one: ScriptRun }) {
   const reason = why && (wordFor(`why.script.${why}`) || sentence(message ?? why));
   return (
@@ -583,13 +586,13 @@ function ScriptLine({ one: { name, scope, changed, why, message } }: { one: Scri
   );
 }
 
-/** Values by their names, in the reader's words where the page has some. */
+/** Lists values by name, translated if the page has a text for it. */
 const named = (values: { [key: string]: Json }, of: string) =>
   Object.entries(values)
     .map(([key, value]) => `${wordFor(`${of}.${key}`) || humanise(key)}: ${brief(value)}`)
     .join(", ");
 
-/** Who counted stands beside it; a number that nobody counted is marked. */
+/** Returns a token count with its source; an estimate is marked. */
 const sizeOf = ({ count, by }: { count: number; by: string }) =>
   `${by === "estimate" ? "≈ " : ""}${t("why.tokens", { n: count })} (${wordFor(`why.by.${by}`) || by})`;
 

@@ -1,4 +1,4 @@
-// What a plugin says of itself: what it may do, what it listens to, what can be set.
+// The description of a plugin: its permissions, hooks and settings.
 import { h } from "../../vendor/preact.js";
 import { readFile } from "../actions/workshop.ts";
 import { t, wordFor } from "../lib/i18n.ts";
@@ -8,7 +8,7 @@ import { Parts } from "./json.tsx";
 import { useReading } from "./reading.tsx";
 import type { ConfigField, PluginDetail, Texts } from "../lib/wire.d.ts";
 
-/** Where the rules without code stand. */
+/** The file with the rules without code. */
 const MANIFEST = "plugin.toml";
 
 export function About({ plugin, texts }: { plugin: PluginDetail; texts: Texts }) {
@@ -78,7 +78,7 @@ export function About({ plugin, texts }: { plugin: PluginDetail; texts: Texts })
   );
 }
 
-/** When a hook runs, in words. */
+/** Describes when a hook runs. */
 export const hookWords = (hook: string) => wordFor(`workshop.hook.${hook}`);
 
 function settingWords({ label, type, min, max, choices = [], default: begins }: ConfigField) {

@@ -1,5 +1,5 @@
-// The rules run again along the line on screen: what they did beside what they would do. Nothing of it is written,
-// until the reader lets the story follow.
+// A replay of the rules along the displayed branch: the old results beside the new ones. It writes nothing until the
+// user accepts it.
 import { Fragment, h, useSignal } from "../../vendor/preact.js";
 import { goTo } from "../actions/branches.ts";
 import { doneWithErrors } from "../actions/done-with.ts";
@@ -20,16 +20,16 @@ type Told = PluginReplayed & { nodes: Map<Id, ChatNode> };
 const saidOf = ({ old, new: next }: ReplayedRow) =>
   [old, next].map((list) => list.map((one) => `${spelledOut(one)} ${one.why ?? ""}`).join("\n"));
 
-/** Whether the rules would propose something else. */
+/** Returns whether the rules would propose something else. */
 function isOther(row: ReplayedRow) {
   const [was, is] = saidOf(row);
   return was !== is || Boolean(row.error);
 }
 
-/** Whether anything would be otherwise there. */
+/** Returns whether anything would change at a message. */
 const differs = (row: ReplayedRow) => isOther(row) || row.world.length > 0;
 
-/** What of a message's rules is to be seen. */
+/** Returns the part of a row that the user may see. */
 const seenRow = (row: ReplayedRow): ReplayedRow => ({
   ...row,
   old: row.old.map(seenOperation).filter(isThere),

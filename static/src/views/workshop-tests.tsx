@@ -1,5 +1,5 @@
-// The tests of a plugin, run with what is written here: each case with what it expected and what came. Nothing of it is
-// written.
+// The tests of a plugin, run with the unsaved texts: the expected and the actual result of each case. They write
+// nothing.
 import { Fragment, h, useSignal } from "../../vendor/preact.js";
 import { doneWithErrors } from "../actions/done-with.ts";
 import { runTests } from "../actions/workshop.ts";

@@ -1,4 +1,4 @@
-// A hook tried on a message of the open story, with the dice that fell there. Nothing of it is written.
+// A trial of a hook on a message of the open story, with the dice rolls recorded there. It writes nothing.
 import { Fragment, h, useRef, useSignal } from "../../vendor/preact.js";
 import { doneWithErrors } from "../actions/done-with.ts";
 import { tryHook } from "../actions/workshop.ts";
@@ -19,15 +19,15 @@ import { Withheld } from "./secret.tsx";
 import { hookWords } from "./workshop-about.tsx";
 import type { ChatNode, Json, PluginDetail, PluginTried, ScriptError, Texts } from "../lib/wire.d.ts";
 
-/** So many characters of a message stand in a list of them. */
+/** Number of characters that a list shows of a message. */
 const BEGINNING = 60;
-/** What a hook reads, where it reads one kind of message only. */
+/** The role of messages that a hook reads, if it reads only one. */
 const READS: Record<string, string> = { on_input: "user", on_reply: "assistant", on_edit: "assistant" };
 
-/** What a tool is called by in the list of what can run; its function has that name, too. */
+/** The prefix of tools in the list of functions to run; the function of a tool has it too. */
 const TOOL = "tool_";
 
-/** The arguments of a tool; null where that is no JSON object. */
+/** Parses the arguments of a tool. Returns null if they are no JSON object. */
 function readArguments(text: string): Record<string, Json> | null {
   try {
     const read = JSON.parse(text.trim() || "{}");
@@ -155,7 +155,7 @@ export function Try({ plugin, hooks, texts, jump }: TryProps) {
   );
 }
 
-/** What of a try is to be seen. */
+/** Returns the part of a trial's result that the user may see. */
 function seenTry(answer: PluginTried, plugin: string): PluginTried {
   const { operations, problems, notes, warnings, log, world, result, asks } = answer;
   const texts = (list: string[]) => list.filter(maySee);

@@ -1,5 +1,5 @@
-// The workshop of those who write rules: a plugin, its files, what is wrong with them, and what they would do in the
-// open story. Nothing is written before a file is saved. Loaded when first opened.
+// The workshop for plugin authors: a plugin, its files and their faults, and what it would do in the open story.
+// Nothing is written until a file is saved. Loaded when first opened.
 import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { doneWithErrors } from "../actions/done-with.ts";
 import { check, readFile, readPlugin, readPlugins, readReference, saveFile } from "../actions/workshop.ts";
@@ -24,11 +24,11 @@ import type { ComponentChildren } from "../../vendor/preact.js";
 
 addEnglish(words);
 
-/** So long nothing is typed before the text is checked, in milliseconds. */
+/** Delay after the last input before the text is checked, in milliseconds. */
 const PAUSE = 700;
-/** The names under which is kept what was begun. */
+/** The prefix of the keys under which unsaved texts are kept. */
 const BEGUN = "workshop.";
-/** Of a plugin that cannot be read nobody knows the files; most have these. */
+/** The files of a plugin that cannot be read are unknown; most plugins have these. */
 const USUAL = ["main.rhai", "plugin.toml", "state.schema.json"];
 
 export function Workshop({ pluginId }: { pluginId: string | null }) {
@@ -41,7 +41,7 @@ export function Workshop({ pluginId }: { pluginId: string | null }) {
   );
   if (found === null) return modal(<Waiting rows={4} />);
   if (found instanceof ApiError) return modal(<Failed error={found} />);
-  // What can be changed comes first.
+  // Plugins that can be changed come first.
   const all = [...found].sort((one, two) => Number(isOwn(two)) - Number(isOwn(one)));
   const id = all.find((one) => one.id === wanted.value)?.id ?? all[0]?.id;
   if (id === undefined) return modal(<Blank symbol="plug" title={t("workshop.none")} hint={t("workshop.noneHint")} />);
@@ -77,7 +77,7 @@ const nameOf = (plugin: PluginInfo) =>
     .join(" ");
 
 function Bench({ id }: { id: string }) {
-  /** Grows when the plugin is another one: a file of it was saved. */
+  /** Increases when a file of the plugin is saved, so that the plugin is read again. */
   const age = useSignal(0);
   const last = useRef<PluginDetail | null>(null);
   const found = useReading(() => readPlugin(id), `${id} ${age.value}`);
@@ -91,7 +91,7 @@ const SIDES: Side[] = ["about", "try", "tests", "replay"];
 
 function Table({ plugin, renew }: { plugin: PluginDetail; renew: () => void }) {
   const { id } = plugin;
-  /** Those that are not as they are saved. It outlasts a reload. */
+  /** The unsaved texts by file; they survive a reload. */
   const texts = useSignal<Texts>(begunAs(BEGUN + id) ?? {});
   const checked = useSignal<PluginChecked | null>(null);
   const isChecking = useSignal(false);
@@ -105,7 +105,7 @@ function Table({ plugin, renew }: { plugin: PluginDetail; renew: () => void }) {
     const asked = texts.peek();
     isChecking.value = true;
     const answer = await check(id, asked);
-    // Of what was typed meanwhile it says nothing.
+    // The answer does not apply to text typed in the meantime.
     if (asked !== texts.peek()) return;
     isChecking.value = false;
     checked.value = answer ?? null;
@@ -197,7 +197,7 @@ interface FindingsProps {
   look: () => unknown;
 }
 
-/** What a look at the code found. */
+/** Shows the result of the check. */
 function Findings({ checked, isChecking, isChanged, faults, jump, look }: FindingsProps) {
   const said = isChecking
     ? t("workshop.checking")
@@ -268,7 +268,7 @@ function Files({ plugin, texts, put, faults, bad, at, renew }: FilesProps) {
     if (!(name in texts) && !known.includes(name)) put({ ...texts, [name]: "" });
     open.value = name;
   };
-  /** What was saved and is not read again yet. */
+  /** The text that was saved but not read again yet. */
   const saved = useRef("");
   const was =
     found && !(found instanceof ApiError) && found.path === path
@@ -367,7 +367,7 @@ function Files({ plugin, texts, put, faults, bad, at, renew }: FilesProps) {
   );
 }
 
-/** Rules first, then who it is, then the rest by name. */
+/** Sorts the rules first, then the manifest, then the other files by name. */
 const inOrder = (one: string, two: string) => weight(one) - weight(two) || one.localeCompare(two);
 const weight = (path: string) =>
   path === "main.rhai"
@@ -394,7 +394,7 @@ interface UnsavedProps {
   renew: (text: string) => void;
 }
 
-/** What can become of a text that is not saved. */
+/** Offers what can be done with an unsaved text. */
 function Unsaved({ saving, plugin, path, was, text, keep, drop, renew }: UnsavedProps) {
   const isOther = useSignal(false);
   const busy = useRef(false);

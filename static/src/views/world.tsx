@@ -1,4 +1,4 @@
-// The world panel: every variable drawn from its schema, this turn's changes marked, each value editable by hand.
+// The state panel: variables rendered by their schemas, with the changes of this turn and a form for each value.
 import { Fragment, h, useRef, useSignal } from "../../vendor/preact.js";
 import { wordsFor } from "../actions/failure.ts";
 import "../actions/plot.ts";
@@ -73,7 +73,7 @@ function Contents() {
   );
 }
 
-/** What a row shows where that is not what is stored. */
+/** Returns the displayed text of a row where it differs from the stored value. */
 function shownAs(row: Row) {
   if (row.kind === "flag") return t(row.value ? "yes" : "no");
   if (row.kind === "list") return Array.isArray(row.seen) ? row.seen.map((item) => nameOf(row, item)).join("\n") : "";
@@ -118,10 +118,10 @@ function Variable({ row }: { row: Row }) {
     button.current?.focus();
   };
   const change = changeAt(turn.value, placeOf(row));
-  // A group that nobody declared may get what its maker would put in.
+  // A group without a schema accepts the values that its author would add.
   const isFree = row.kind === "group" && isUndeclared(row.schema);
   const edit = t("world.edit", { name: row.label });
-  // What is not to be seen would be seen in a field, or lost by one.
+  // If parts of a value are hidden, a form would show or lose them.
   const isWhole = row.kind === "bar" || isFree || JSON.stringify(row.seen) === JSON.stringify(row.value);
   const mayEdit =
     isWhole && peek.value === null && !writing.value && !row.schema.readOnly && row.schema["x-computed"] === undefined;
@@ -173,7 +173,7 @@ function Variable({ row }: { row: Row }) {
   );
 }
 
-/** The value as a button that tells how it came to be. */
+/** Renders the value as a button that explains it. */
 function Now({ row, change, isEdited }: { row: Row; change: Turn | null; isEdited: boolean }) {
   const ask = t("world.ask", { name: row.label });
   const isShort = !isEdited && Short({ row }) !== null;
@@ -210,7 +210,7 @@ function markOf(row: Row, change: Turn) {
 
 // Values
 
-/** The part beside the label. */
+/** Renders the part of a value beside the label. */
 function Short({ row }: { row: Row }) {
   const { kind, value, schema } = row;
   if (kind === "bar")
@@ -233,7 +233,7 @@ function Short({ row }: { row: Row }) {
   return null;
 }
 
-/** The part below it. */
+/** Renders the part of a value below the label. */
 function Long({ row, change }: { row: Row; change: Turn | null }) {
   const { kind, seen: value } = row;
   if (kind === "bar") return <Bar row={row} change={change} />;
@@ -254,13 +254,13 @@ const isLong = (value: Json | undefined) => brief(value).length > 24;
 const isObject = (value: Json | undefined): value is { [key: string]: Json } =>
   value !== null && typeof value === "object" && !Array.isArray(value);
 
-/** "Rope × 2", "Affinity: 5" */
+/** Formats an item as "Rope × 2" or "Affinity: 5". */
 function pair(name: string, value: Json) {
   if (value === true || value === 1) return name;
   return typeof value === "number" ? `${name} × ${value}` : `${name}: ${brief(value)}`;
 }
 
-/** A bar drains at once and its loss fades after it. */
+/** Renders a bar. It shrinks at once, and the lost part fades afterwards. */
 function Bar({ row, change }: { row: Row; change: Turn | null }) {
   const full = fullness(row);
   const before = typeof change?.before === "number" ? fullness({ ...row, value: change.before }) : full;

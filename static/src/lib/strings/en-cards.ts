@@ -1,4 +1,4 @@
-// English for characters as files, for changing them, and for what an import says.
+// English texts for editing characters, character cards as files, and import reports.
 
 export default {
   "foot.label": "Library, import and export",

@@ -1,4 +1,4 @@
-// English for devices of the house: the section of the settings, pairing, and the door of who is not paired.
+// English texts for paired devices: the section of the settings, pairing, and the page for unpaired devices.
 
 export default {
   "devices.title": "Devices",

@@ -1,4 +1,4 @@
-// English for what rearranges a story: choosing, moving, copying, summaries, merges, values over timelines.
+// English texts for rearranging a story: selecting, moving, copying, summaries, merges, and values across branches.
 
 export default {
   "command.spent": "Usage",

@@ -1,4 +1,5 @@
-// What a report says of many, by the code that the server gives it. Of one file, the server says more in its own words.
+// English texts for findings of import reports, by the server's code. For a single file, the server's own sentence may
+// say more.
 
 export default {
   "finding.regex_scripts":

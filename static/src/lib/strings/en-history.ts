@@ -1,4 +1,4 @@
-// English for how a value came to be.
+// English texts for the history of a value.
 
 export default {
   "history.title": "History of “{name}”",

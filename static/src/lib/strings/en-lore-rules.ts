@@ -1,4 +1,4 @@
-// English for the house rules of lore.
+// English texts for the World Info settings of all lorebooks.
 
 export default {
   "rules.title": "World Info settings",

@@ -1,4 +1,4 @@
-// English for lorebooks.
+// English texts for lorebooks.
 
 export default {
   "command.lore": "Lorebooks",

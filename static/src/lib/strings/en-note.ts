@@ -1,4 +1,4 @@
-// English for the author's note.
+// English texts for the author's note.
 
 export default {
   "command.note": "Author's note",

@@ -1,4 +1,4 @@
-// English for pictures of other servers.
+// English texts for pictures of other servers.
 
 export default {
   "outside.failed": "The image from {host} could not be loaded.",

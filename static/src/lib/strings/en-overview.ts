@@ -1,4 +1,4 @@
-// English for the page that shows the whole tree.
+// English texts for the page with the whole tree.
 
 export default {
   "tree.back": "Back to the story",

@@ -1,4 +1,4 @@
-// English for editing a preset.
+// English texts for the preset editor.
 
 export default {
   "presetEdit.edit": "Edit",

@@ -1,4 +1,4 @@
-// English for presets.
+// English texts for presets.
 
 export default {
   "notice.wasHere": "{name} is already here, unchanged.",

@@ -1,5 +1,5 @@
-// English for what the server reports with a code: values that do not fit, plugins that fail, model servers that do not
-// answer. A test of the server compares the codes with these keys.
+// English texts for reports of the server, by their codes: values that do not fit, and failures of plugins and model
+// servers. A test of the server compares its codes with these keys.
 
 export default {
   "problem.at": "{name}: {what}",

@@ -1,4 +1,4 @@
-// English for what a story recalls.
+// English texts for the memory of a story: recall, documents and summaries.
 
 export default {
   "command.recall": "Memory",

@@ -1,4 +1,4 @@
-// English for the rules of a story.
+// English texts for the plugins of a story.
 
 export default {
   "command.rules": "Plugins of this story",

@@ -1,4 +1,4 @@
-// English for the settings and for connecting a model server.
+// English texts for the settings and for connecting a model server.
 
 export default {
   "connect.text": "Where does the model run? Clotho sends its requests there.",

@@ -1,4 +1,4 @@
-// English for looking through many characters.
+// English texts for searching and sorting characters.
 
 export default {
   "shelf.search": "Find a character",

@@ -1,4 +1,4 @@
-// The words of what a story took, loaded with it.
+// English texts for the usage of a story, loaded with that dialog.
 export default {
   "spent.replies": "Replies",
   "spent.summaries": "Summaries",

@@ -1,4 +1,4 @@
-// English for what is loaded after the first page: stories and dialogs.
+// English texts for stories and dialogs, which are loaded after the first page.
 
 export default {
   "command.leaveOut": "Exclude from prompt",

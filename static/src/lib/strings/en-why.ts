@@ -1,4 +1,4 @@
-// English for what a reply was made of.
+// English texts for how a reply was made.
 
 export default {
   "why.summarised": "Summary from the state, as sent with this reply:",

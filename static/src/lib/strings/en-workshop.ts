@@ -1,4 +1,4 @@
-// English for the workshop of those who write rules.
+// English texts for the plugin editor.
 
 export default {
   "command.workshop": "Plugin editor",

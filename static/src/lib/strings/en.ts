@@ -1,5 +1,5 @@
-// English, as far as the first page needs it; the rest stands in en-story.ts. The language whose keys every other one
-// must have. "one|many" are the two forms of a counted text.
+// English texts that the first page needs; the other files here contain the rest. English has every key that another
+// language must have. "one|many" are the two forms of a text with a count.
 
 export default {
   title: "Clotho",

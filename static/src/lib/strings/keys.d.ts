@@ -1,4 +1,4 @@
-// The names of all words of the page. Types alone, so that the first page need not carry the list.
+// The keys of all texts. Only types, so that the first page does not load the list.
 import type cards from "./en-cards.ts";
 import type devices from "./en-devices.ts";
 import type edit from "./en-edit.ts";

@@ -1,4 +1,4 @@
-// 服务器报告里的话，按代码。
+// 导入报告各条目的中文，按服务器的代码。
 
 export default {
   "finding.regex_scripts": "{count} 个作用于提示词的正则脚本：可以在故事里关掉",

@@ -1,4 +1,4 @@
-// 数值来历的中文。
+// 变量变化记录的中文。
 
 export default {
   "history.title": "“{name}”的变化记录",

@@ -1,4 +1,4 @@
-// 世界书规则的中文。
+// 世界书设置的中文。
 
 export default {
   "rules.title": "世界书设置",

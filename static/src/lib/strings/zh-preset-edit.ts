@@ -1,4 +1,4 @@
-// 编辑预设的中文。
+// 预设编辑器的中文。
 
 export default {
   "presetEdit.edit": "编辑",

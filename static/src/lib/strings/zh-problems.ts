@@ -1,4 +1,4 @@
-// 服务器用代码报告的事：不合规则的值、出错的插件、没有回应的模型服务器。
+// 服务器报告的中文，按代码：不合规则的值、插件与模型服务器的错误。
 
 /** @type {Record<keyof typeof import("./en-problems.js").default, string>} */
 export default {

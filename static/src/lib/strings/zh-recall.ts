@@ -1,4 +1,4 @@
-// 故事想起什么的中文。
+// 故事的记忆的中文：回忆、文档与总结。
 
 export default {
   "command.recall": "记忆",

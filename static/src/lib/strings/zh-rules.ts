@@ -1,4 +1,4 @@
-// 故事规则的中文。
+// 故事的插件的中文。
 
 export default {
   "command.rules": "这个故事的插件",

@@ -1,4 +1,4 @@
-// 在许多角色里找人的中文。
+// 查找与排序角色的中文。
 
 export default {
   "shelf.search": "查找角色",

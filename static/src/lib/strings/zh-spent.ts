@@ -1,4 +1,4 @@
-// 故事花了多少的中文。
+// 故事用量的中文。
 
 export default {
   "spent.replies": "回复",

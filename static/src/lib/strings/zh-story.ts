@@ -1,4 +1,4 @@
-// 打开一个故事以后的中文。
+// 故事与对话框的中文，在首页之后加载。
 
 export default {
   "command.leaveOut": "从提示词中排除",

@@ -1,4 +1,4 @@
-// 规则工坊的中文。
+// 插件编辑器的中文。
 
 export default {
   "command.workshop": "插件编辑器",

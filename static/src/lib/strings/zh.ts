@@ -1,4 +1,4 @@
-// 中文。
+// 全部中文：首页的文字在这里，其余的来自其他文件。
 import cards from "./zh-cards.ts";
 import devices from "./zh-devices.ts";
 import edit from "./zh-edit.ts";
