@@ -1,5 +1,5 @@
-//! Puts the page (`static/`) and the bundled plugins (`plugins/`) into the program: writes a table of their files, which
-//! `src/assets.rs` includes, and has cargo build again when a file comes, changes or goes.
+//! Embeds the page (`static/`) and the bundled plugins (`plugins/`) in the program: writes a table of their files,
+//! which `src/assets.rs` includes. cargo builds again when a file is added, changed or removed.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -28,10 +28,11 @@ fn main() -> io::Result<()> {
     fs::write(out.join("assets.rs"), code)
 }
 
-/// The page's modules and styles: the program has the few files that are built of them (`tools/vendor/page.mjs`).
+/// The page's modules and styles. The program embeds the few files that are bundled from them
+/// (`tools/vendor/page.mjs`).
 const PARTS: [&str; 2] = ["src", "css"];
 
-/// Collects the files below `folder`, with paths that have `/` between the parts.
+/// Collects the files below `folder`, with `/` between the parts of their paths.
 fn collect(folder: &Path, prefix: &str, files: &mut Vec<String>) -> io::Result<()> {
     println!("cargo::rerun-if-changed={}", folder.display());
     let entries = fs::read_dir(folder).map_err(|error| io::Error::other(format!("{}: {error}", folder.display())))?;
@@ -52,7 +53,8 @@ fn collect(folder: &Path, prefix: &str, files: &mut Vec<String>) -> io::Result<(
     Ok(())
 }
 
-/// What only serves development: hidden files, tests of plugins, types and settings for the checkers.
+/// Returns whether a file only serves development: hidden files, tests of plugins, types and settings for the
+/// checkers.
 fn is_left_out(name: &str) -> bool {
     name.starts_with('.')
         || matches!(name, "tests" | "node_modules" | "tsconfig.json" | "biome.jsonc")

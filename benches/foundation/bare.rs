@@ -1,4 +1,4 @@
-//! The limit: the same schema and the same bytes, written and read by bare statements on a connection of its own.
+//! The limit: the same schema and the same bytes, written and read by bare statements on a separate connection.
 
 use std::ffi::{CString, c_int};
 use std::path::Path;
@@ -25,7 +25,7 @@ pub struct Bare {
     keyframe: Vec<u8>,
 }
 
-/// A keyframe is cut so often, as in `session.rs`.
+/// Messages between two keyframes, as in `session.rs`.
 const KEYFRAME_EVERY: i64 = 16;
 
 diesel::table! { nodes (n) { n -> BigInt, id -> Binary, session_n -> BigInt, parent_n -> Nullable<BigInt>,
@@ -76,7 +76,7 @@ impl Bare {
         self.conn.batch_execute("COMMIT").unwrap();
     }
 
-    /// The rows of one message appended to a session: node, text, delta, a keyframe where one is due, remembered child,
+    /// Appends the rows of one message to a session: node, text, delta, a keyframe if one is due, remembered child,
     /// operation, session.
     pub fn append(&mut self, session: usize, text: &str) {
         self.n += 1;
@@ -112,7 +112,7 @@ impl Bare {
         Kept(set.into_iter().chain(own).collect()).execute(&mut self.conn).unwrap();
     }
 
-    /// The recursive query of a projection alone.
+    /// Runs the recursive query of a projection alone.
     pub fn walk(conn: &mut SqliteConnection, leaf: i64, limit: i64) -> usize {
         #[derive(QueryableByName)]
         struct Line {
@@ -135,7 +135,7 @@ impl Bare {
 /// The pragmas of a reading connection.
 pub const READING: &str = "PRAGMA query_only = ON; PRAGMA cache_size = -4096; PRAGMA mmap_size = 268435456;";
 
-/// Every column that the nodes of a page are made of: nobody who answers with these nodes can do less.
+/// Selects every column of the nodes of a page: any code that returns these nodes needs at least this.
 const PAGE: &str = "WITH RECURSIVE up (n, parent_n) AS (SELECT n, parent_n FROM nodes WHERE n = ?1 UNION ALL \
      SELECT p.n, p.parent_n FROM nodes p JOIN up ON p.n = up.parent_n) \
      SELECT nodes.n, id, nodes.parent_n, role, kind, status, is_enabled, is_muted, author, persona, speaker, \
@@ -144,18 +144,18 @@ const PAGE: &str = "WITH RECURSIVE up (n, parent_n) AS (SELECT n, parent_n FROM 
      FROM up JOIN nodes ON nodes.n = up.n JOIN texts ON texts.n = up.n \
      WHERE status <> 0 AND kind NOT IN (0, 3) AND is_enabled LIMIT 0 + ?2";
 
-/// Every column that an outline is made of, in whatever order.
+/// Selects every column of an outline, in any order.
 const OUTLINE: &str = "SELECT nodes.n, parent_n, depth, id, role, kind, status, is_enabled, is_muted, is_unread, \
      since_keyframe, substr(content, 1, 80) \
      FROM nodes JOIN texts ON texts.n = nodes.n WHERE session_n = ?1 AND NOT is_hidden";
 
-/// One query in plain C, no diesel in between, each value taken and kept.
+/// One query through SQLite's C interface, without diesel. Each value is copied and kept.
 pub struct Plain {
     db: *mut ffi::sqlite3,
     statement: *mut ffi::sqlite3_stmt,
 }
 
-/// A value that was taken from a row.
+/// A value copied from a row.
 pub enum Taken {
     Null,
     Integer(i64),
@@ -164,7 +164,7 @@ pub enum Taken {
 }
 
 impl Taken {
-    /// Its bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         match self {
             Self::Null => 0,
@@ -177,12 +177,12 @@ impl Taken {
 
 #[allow(unsafe_code, reason = "the limit is what the C library itself takes")]
 impl Plain {
-    /// The query of a page.
+    /// Prepares the query of a page.
     pub fn page(path: &Path) -> Self {
         Self::open(path, PAGE)
     }
 
-    /// The query of an outline.
+    /// Prepares the query of an outline.
     pub fn outline(path: &Path) -> Self {
         Self::open(path, OUTLINE)
     }
@@ -191,7 +191,7 @@ impl Plain {
         let path = CString::new(path.to_str().unwrap()).unwrap();
         let (pragmas, sql) = (CString::new(READING).unwrap(), CString::new(sql).unwrap());
         let mut plain = Self { db: ptr::null_mut(), statement: ptr::null_mut() };
-        // SAFETY: the pointers are those that SQLite hands out, and both live as long as this does.
+        // SAFETY: the pointers come from SQLite, and both live as long as `self`.
         unsafe {
             assert_eq!(ffi::sqlite3_open(path.as_ptr(), &mut plain.db), ffi::SQLITE_OK);
             let none = ptr::null_mut();
@@ -203,10 +203,10 @@ impl Plain {
         plain
     }
 
-    /// Its rows, for what is bound: so many columns of each.
+    /// Returns the rows for the bound values, each with `COLUMNS` columns.
     pub fn rows<const COLUMNS: usize>(&mut self, bound: &[i64]) -> Vec<[Taken; COLUMNS]> {
         let mut rows = Vec::new();
-        // SAFETY: the statement is prepared, and a column is looked at before the next step.
+        // SAFETY: the statement is prepared, and a column is read before the next step.
         unsafe {
             for (at, value) in (1..).zip(bound) {
                 assert_eq!(ffi::sqlite3_bind_int64(self.statement, at, *value), ffi::SQLITE_OK);
@@ -221,7 +221,7 @@ impl Plain {
     }
 
     fn take(&self, column: c_int) -> Taken {
-        // SAFETY: the row is the present one, and what is pointed at is copied at once.
+        // SAFETY: this is the current row, and the memory behind the pointer is copied at once.
         unsafe {
             match ffi::sqlite3_column_type(self.statement, column) {
                 ffi::SQLITE_INTEGER => Taken::Integer(ffi::sqlite3_column_int64(self.statement, column)),
@@ -244,7 +244,7 @@ impl Plain {
 impl Drop for Plain {
     #[allow(unsafe_code, reason = "what was opened in C is closed in C")]
     fn drop(&mut self) {
-        // SAFETY: nothing uses either any more.
+        // SAFETY: nothing uses either pointer any more.
         unsafe {
             ffi::sqlite3_finalize(self.statement);
             ffi::sqlite3_close(self.db);
@@ -252,7 +252,7 @@ impl Drop for Plain {
     }
 }
 
-/// The size of a database, what still stands in its write-ahead log included.
+/// Returns the size of a database in bytes, with its write-ahead log.
 pub fn size(path: &Path) -> u64 {
     #[derive(QueryableByName)]
     struct Size {
@@ -264,7 +264,7 @@ pub fn size(path: &Path) -> u64 {
     diesel::sql_query(query).get_result::<Size>(&mut conn).unwrap().bytes.try_into().unwrap()
 }
 
-/// The bytes of a keyframe of such a session: a checksum, and the world packed.
+/// Returns the bytes of a keyframe of such a session: a checksum and the compressed world.
 fn keyframe() -> Vec<u8> {
     let world = r#"{"world":{"vars":{"combat":{"variable_1":-100}},"lore":{},"summary":"","events":[]}}"#;
     [vec![0; 8], lz4_flex::compress_prepend_size(world.as_bytes())].concat()
@@ -274,7 +274,7 @@ fn id(n: i64) -> Vec<u8> {
     i128::from(n).to_be_bytes().to_vec()
 }
 
-/// Text and numbers in turns: a statement that diesel keeps prepared, as it does not keep its own `UPDATE`.
+/// Alternating text and numbers: a statement that diesel caches, unlike its own `UPDATE`.
 struct Kept(Vec<(&'static str, i64)>);
 
 impl QueryFragment<Sqlite> for Kept {

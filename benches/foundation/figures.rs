@@ -16,11 +16,11 @@ use super::session::{Bench, TEXT, open};
 use super::table::{head, kilobytes, median, micros, quantile, ratio, row, timed, used};
 
 const TURNS: usize = 300;
-/// So many columns make a node, and so many a line of an outline.
+/// Columns of a node; the next constant has those of an outline row.
 const NODE: usize = 23;
 const OUTLINE: usize = 12;
 
-/// One durable turn must cost the same in a session of ten nodes and of a hundred thousand.
+/// Measures one durable turn, which must cost the same in a session of ten nodes and of a hundred thousand.
 pub fn turn_by_size() {
     head(
         "A durable turn, by the size of its session (two commits, one writer)",
@@ -55,7 +55,7 @@ pub fn turn_by_size() {
     }
 }
 
-/// Many writers share commits: how near that comes to a bare loop with the same group size.
+/// Measures many writers that share commits, compared with a bare loop with the same group size.
 pub fn writers() {
     head(
         "Appends by many writers, 1 kB each, full durability (rounds take turns)",
@@ -96,7 +96,7 @@ pub fn writers() {
     }
 }
 
-/// Each writer goes on where its session ends, as the bare loop does.
+/// Lets each writer continue at the end of its session, as the bare loop does.
 fn all_write(bench: &Arc<Bench>, sessions: &mut [(SessionId, NodeId)], each: usize) {
     let tasks: Vec<_> = sessions
         .iter()
@@ -118,9 +118,9 @@ fn all_write(bench: &Arc<Bench>, sessions: &mut [(SessionId, NodeId)], each: usi
     });
 }
 
-/// The newest page of a deep session against its query alone: with the columns that a page is made of, which is the limit,
-/// and with the texts only, which is what the walk itself takes. Beside them the same page read by a thread of the store's, which is
-/// what others get while somebody reads.
+/// Measures the newest page of a deep session against its bare query. With the columns of a page the query is the
+/// limit; with the texts only, it shows the cost of the walk. The same page is also read on a thread of the store, as
+/// happens while another read runs.
 pub fn projection() {
     head(
         "A projection of 200 nodes (rounds take turns)",
@@ -137,6 +137,7 @@ pub fn projection() {
         ],
     );
     for depth in [1_000, 50_000] {
+        // A session of this depth, and both bare queries on its database.
         let folder = tempfile::tempdir().unwrap();
         let bench = open(folder.path());
         let (session, root) = bench.begin(10);
@@ -149,6 +150,7 @@ pub fn projection() {
         let leaf_n = i64::try_from(depth).unwrap() + 1;
         let mut query = || plain.rows::<NODE>(&[leaf_n, 201]);
         assert!(query().iter().flatten().map(Taken::len).sum::<usize>() > 201 * TEXT);
+        // The four reads, in alternating rounds.
         for _ in 0..400 {
             let user: UserId = bench.user;
             let read = move |reader: &mut StoreReader<'_>| -> Result<Vec<StoredNode>, StoreError> {
@@ -161,6 +163,7 @@ pub fn projection() {
             limit.push(timed(|| assert_eq!(query().len(), 201)));
             walk.push(timed(|| assert_eq!(Bare::walk(&mut conn, leaf_n, 200), 200 * TEXT)));
         }
+        // Print the row.
         let (ours, limit) = (median(&mut ours), median(&mut limit));
         let (walk, handed) = (median(&mut walk), median(&mut handed));
         row(&[
@@ -177,7 +180,8 @@ pub fn projection() {
     }
 }
 
-/// The outline of a whole tree against one query for its columns: as the store hands it over, and as it is answered.
+/// Measures the outline of a whole tree against one query for its columns: as the store returns it, and as the HTTP
+/// response.
 pub fn outline() {
     head(
         "The outline of a tree (rounds take turns)",
@@ -193,6 +197,7 @@ pub fn outline() {
         ],
     );
     for nodes in [10_000, 100_000] {
+        // A session of this many nodes.
         let folder = tempfile::tempdir().unwrap();
         let bench = open(folder.path());
         let (session, root) = bench.begin(10);
@@ -200,6 +205,7 @@ pub fn outline() {
         let mut plain = Plain::outline(&folder.path().join("clotho.db"));
         let (mut limit, mut ours, mut answered) = (Vec::new(), Vec::new(), Vec::new());
         let mut bytes = 0;
+        // The bare query, the store's rows, and the rows as JSON, in alternating rounds.
         for _ in 0..(1_000_000 / nodes).max(15) {
             limit.push(timed(|| assert_eq!(plain.rows::<OUTLINE>(&[1]).len(), nodes + 1)));
             let user: UserId = bench.user;
@@ -216,6 +222,7 @@ pub fn outline() {
             };
             answered.push(timed(|| bytes = bench.runtime.block_on(bench.store.read(answer)).unwrap()));
         }
+        // Print the row.
         let (limit, ours, answered) = (median(&mut limit), median(&mut ours), median(&mut answered));
         row(&[
             nodes.to_string(),
@@ -230,14 +237,14 @@ pub fn outline() {
     }
 }
 
-/// The world of a node in a deep session, nothing in memory.
+/// Measures reading a world in a deep session with an empty cache.
 pub fn world() {
     head("The world at depth 50 000, cold", &["variables", "p50", "deltas folded at most", "limit"]);
     for vars in [10, 1_000] {
         let folder = tempfile::tempdir().unwrap();
         let bench = open(folder.path());
         let (session, root) = bench.begin(vars);
-        // The last node of a stretch: the keyframe above it is as far away as one ever is.
+        // The last node before the next keyframe: the largest possible distance to a keyframe.
         let leaf = bench.grow(session, root, 50_015);
         let mut times = Vec::new();
         let mut most = 0;

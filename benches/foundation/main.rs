@@ -1,7 +1,8 @@
-//! What a turn costs, each figure beside its limit in the same run: `cargo bench --bench foundation [-- NAME…]`.
+//! Costs of a turn, each figure beside its limit in the same run: `cargo bench --bench foundation [-- NAME…]`.
 //!
-//! Absolute times say little on a shared machine; the ratios are what counts. Rounds of the thing and of its limit take
-//! turns, medians are quoted. To add a figure: a file with a function that prints rows, and its name in `FIGURES`.
+//! Absolute times say little on a shared machine; the ratios count. Measured code and its limit run in alternating
+//! rounds, and the medians are printed. To add a figure, add a file with a function that prints rows, and its name in
+//! `FIGURES`.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -37,7 +38,7 @@ const FIGURES: [(&str, fn()); 7] = [
 ];
 
 fn main() {
-    // cargo hands its own flags through; names are what does not begin with a dash.
+    // cargo adds its own flags; names are the arguments without a leading dash.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     for (name, figure) in FIGURES {
         if wanted.is_empty() || wanted.iter().any(|one| one == name) {

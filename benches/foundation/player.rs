@@ -1,5 +1,5 @@
-//! The whole program beside a model server that answers at once, and players of it: keep-alive HTTP and a WebSocket on
-//! 127.0.0.1, nothing in between.
+//! The whole program beside a model server that answers at once, and its players: keep-alive HTTP and a WebSocket on
+//! 127.0.0.1, without a client library.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, mpsc};
@@ -33,7 +33,8 @@ impl Program {
         Self::with(mock, "model = \"mock/mock\"")
     }
 
-    /// With settings of `[generation]`; `mock/mock` has 8192 tokens of context, `mock/mock-plain` what they say.
+    /// Starts the program with settings of `[generation]`. `mock/mock` has 8192 tokens of context, `mock/mock-plain`
+    /// the configured number.
     pub fn with(mock: &MockModel, generation: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let text = format!(
@@ -55,7 +56,7 @@ impl Program {
                 .unwrap();
             app.close();
         };
-        // Its name tells its CPU time from that of the players.
+        // The name separates its CPU time from that of the players.
         let thread = std::thread::Builder::new().name("server".into()).spawn(run).unwrap();
         Self { at: started.recv().unwrap(), stop: Some(stop), thread: Some(thread), folder }
     }
@@ -72,7 +73,7 @@ impl Drop for Program {
     }
 }
 
-/// A connection that is kept.
+/// A keep-alive connection.
 pub struct Wire {
     at: SocketAddr,
     stream: TcpStream,
@@ -96,7 +97,7 @@ impl Wire {
         self.stream.write_all(request.as_bytes()).await.unwrap();
     }
 
-    /// The body of an answer that says how long it is.
+    /// Returns the body of a response with a content length.
     pub async fn answer(&mut self) -> Value {
         let end = self.until(b"\r\n\r\n").await;
         let head = String::from_utf8_lossy(&self.unread[..end]).to_lowercase();
@@ -111,7 +112,7 @@ impl Wire {
         body
     }
 
-    /// Reads until some bytes have come; answers with where they end.
+    /// Reads until `wanted` arrives. Returns the offset behind it.
     pub async fn until(&mut self, wanted: &[u8]) -> usize {
         loop {
             if let Some(at) = self.unread.windows(wanted.len()).position(|bytes| bytes == wanted) {
@@ -121,7 +122,7 @@ impl Wire {
         }
     }
 
-    /// The end of a chunked answer; what was read of it is forgotten.
+    /// Reads to the end of a chunked response and discards it.
     pub async fn end_of_chunks(&mut self) {
         let end = self.until(b"\r\n0\r\n\r\n").await;
         self.unread.drain(..end);
@@ -133,7 +134,7 @@ impl Wire {
     }
 }
 
-/// Somebody who plays one session.
+/// A client that plays one session.
 pub struct Player {
     pub wire: Wire,
     socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
@@ -141,7 +142,7 @@ pub struct Player {
     leaf: String,
 }
 
-/// When what came, since the message was sent.
+/// The times of events since the message was sent.
 #[derive(Clone, Copy)]
 pub struct Moments {
     pub accepted: Duration,
@@ -150,7 +151,7 @@ pub struct Moments {
 }
 
 impl Player {
-    /// A session with a history of some messages of 200 characters, some 50 tokens each.
+    /// Creates a session with `history` messages of 200 characters, about 50 tokens each.
     pub async fn begin(at: SocketAddr, history: usize) -> Self {
         let mut wire = Wire::open(at).await;
         let card = json!({"name": "Rin", "firstMessage": "Hello."});
@@ -185,7 +186,7 @@ impl Player {
         sent
     }
 
-    /// The answer to the message: its reply is on its way.
+    /// Returns the response to the message; its reply is being generated then.
     pub async fn accepted(&mut self) -> Value {
         let mut started = self.wire.answer().await;
         let reply = started["generations"][0].take();
@@ -197,7 +198,7 @@ impl Player {
         self.hear("\"node.completed\"").await;
     }
 
-    /// One turn from the message to the end of its reply.
+    /// Plays one turn, from the message to the end of its reply.
     pub async fn turn(&mut self) -> Moments {
         let sent = self.send().await;
         self.accepted().await;

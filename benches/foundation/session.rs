@@ -1,4 +1,4 @@
-//! A session to measure: made through the store's own acts.
+//! A session to measure, made through the store's own functions.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -45,8 +45,9 @@ pub fn open(folder: &Path) -> Bench {
 }
 
 impl Bench {
-    /// A session with `vars` variables under a schema.
+    /// Creates a session with `vars` variables under a schema.
     pub fn begin(&self, vars: usize) -> (SessionId, NodeId) {
+        // The root, with the variables and the rules of a plugin that owns them.
         let id = SessionId::new(self.ids.next(Time(1)));
         let root = NodeId::new(self.ids.next(Time(1)));
         let mut draft = NodeDraft::new(root, Role::System, Kind::Root, 1, Time(1));
@@ -65,6 +66,7 @@ impl Bench {
             state_version: 1,
         };
         draft.rules = Some(Arc::new(ActiveRules::new(vec![plugin]).unwrap()));
+        // The session.
         let session = Session {
             id,
             owner: self.user,
@@ -95,7 +97,7 @@ impl Bench {
         (id, root)
     }
 
-    /// One turn's two commits: the user's node with a placeholder, then the reply with a small delta.
+    /// Makes the two commits of a turn: the user's node with a placeholder, then the reply with a small delta.
     pub async fn turn(&self, session: SessionId, parent: NodeId) -> NodeId {
         let (message, reply) = self.message(session, parent);
         let actor = Actor { user: self.user, at: Time(2), expected_leaf: None };
@@ -105,7 +107,7 @@ impl Bench {
         reply
     }
 
-    /// One message below a parent, HEAD following: one commit.
+    /// Appends one message below a parent in one commit; HEAD follows.
     pub async fn append(&self, session: SessionId, parent: NodeId) -> NodeId {
         let (mut message, _) = self.message(session, parent);
         message.replies.clear();
@@ -137,7 +139,7 @@ impl Bench {
         (message, id)
     }
 
-    /// Appends `count` complete nodes below `parent`, hundreds in a commit: the fast way to a deep session.
+    /// Appends `count` complete nodes below `parent`, hundreds in one commit, to make a deep session fast.
     pub fn grow(&self, session: SessionId, parent: NodeId, count: usize) -> NodeId {
         let mut leaf = parent;
         let mut left = count;

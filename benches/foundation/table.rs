@@ -1,4 +1,4 @@
-//! Rows of a table, and what the operating system says this process has used.
+//! Rows of a table, and the resources of this process as the operating system reports them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -34,7 +34,7 @@ pub fn timed(work: impl FnOnce()) -> Duration {
     start.elapsed()
 }
 
-/// Bytes that this process has sent to the disk, and its CPU time.
+/// Returns the bytes that this process has written to the disk, and its CPU time.
 pub fn used() -> (u64, Duration) {
     let io = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
     let written = io.lines().find_map(|line| line.strip_prefix("write_bytes: ")).and_then(|n| n.parse().ok());
@@ -44,7 +44,7 @@ pub fn used() -> (u64, Duration) {
     (written.unwrap_or(0), Duration::from_millis(ticks * 10))
 }
 
-/// CPU time of this process without its players: threads that have no name of their own carry the process's.
+/// Returns the CPU time of this process without its players: unnamed threads have the name of the process.
 pub fn server_cpu() -> Duration {
     let own = std::fs::read_to_string("/proc/self/comm").unwrap_or_default();
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
@@ -62,8 +62,8 @@ pub fn kilobytes(total: u64, count: usize) -> String {
     format!("{:.1} kB", total as f64 / 1_000.0 / count as f64)
 }
 
-/// How much memory of its own the program held at most, at the moments that were looked at: pages of mapped files, which the
-/// system takes back when it likes, do not count.
+/// The peak of the program's private memory, sampled. Pages of mapped files, which the system can reclaim, do not
+/// count.
 pub struct Peak {
     /// In kilobytes.
     before: u64,
@@ -85,7 +85,7 @@ impl Peak {
     }
 }
 
-/// In kilobytes.
+/// Returns the private memory in kilobytes.
 fn own_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let own = status.lines().find_map(|line| line.strip_prefix("RssAnon:")?.trim().strip_suffix(" kB")?.parse().ok());

@@ -1,4 +1,4 @@
-//! Figures of the whole program: HTTP in, a model server asked, a WebSocket out.
+//! Figures of the whole program: an HTTP request, a request to a model server, events on a WebSocket.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -10,13 +10,13 @@ use super::player::{Moments, Player, Program, Wire};
 use super::table::{head, kilobytes, median, micros, quantile, row, server_cpu, used};
 
 const ROUNDS: usize = 300;
-/// 20 messages of some 50 tokens.
+/// Messages of about 50 tokens each.
 const HISTORY: usize = 20;
-/// A story begins anew after so many turns, so that its prompt stays as long as it says.
+/// Turns after which a new session begins, so that the prompt keeps its length.
 const STORY: usize = 20;
 
-/// What this server adds to the time to the first token, the model server asked directly in turns; and how soon a message
-/// is accepted while the model has said nothing at all.
+/// Measures what the server adds to the time to the first token, alternating with direct requests to the model server.
+/// Also measures how soon a message is accepted before the model has answered.
 pub fn first_token() {
     head(
         "Time to the first token of a reply (the model server answers at once, 1 000 tokens of prompt)",
@@ -66,7 +66,7 @@ async fn ask_directly(wire: &mut Wire, prompt: &Value) -> Duration {
     first
 }
 
-/// The model's answer waits behind a gate which only opens when the message has been accepted.
+/// Measures accepted messages. The model's answer waits behind a gate that opens only after the message is accepted.
 async fn silent(mock: &MockModel, player: &mut Player) -> Vec<Duration> {
     let mut times = Vec::new();
     for _ in 0..ROUNDS / 3 {
@@ -81,7 +81,7 @@ async fn silent(mock: &MockModel, player: &mut Player) -> Vec<Duration> {
     times
 }
 
-/// Whole turns of many players at once, and what each costs the server.
+/// Measures complete turns of many concurrent players, and their cost for the server.
 pub fn turns() {
     head(
         "Whole turns over HTTP and WebSocket, short prompts, a model that answers at once in 8 pieces",
@@ -90,6 +90,7 @@ pub fn turns() {
     let runtime = runtime();
     for players in [1, 8, 16, 32] {
         runtime.block_on(async {
+            // The program, and all sessions of each player before the measurement.
             let mock = MockModel::start().await;
             let program = Program::start(&mock);
             let stories = 1_600 / players / STORY;
@@ -101,6 +102,7 @@ pub fn turns() {
                 }
                 all.push(own);
             }
+            // All players at once.
             let (before, (bytes, _), cpu) = (program.database(), used(), server_cpu());
             let start = Instant::now();
             let tasks: Vec<_> = all.into_iter().map(|stories| tokio::spawn(play(stories))).collect();
@@ -112,6 +114,7 @@ pub fn turns() {
             let spent = (server_cpu() - cpu) / u32::try_from(count).unwrap();
             let (written, _) = used();
             let after = program.database();
+            // Print the row.
             row(&[
                 players.to_string(),
                 format!("{:.0}", count as f64 / seconds),

@@ -1,4 +1,4 @@
-//! Somebody else plays while a folder comes in.
+//! Turns of another session while a folder is imported.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use super::import;
 use super::session::open;
 use super::table::{head, quantile, ratio, row, timed};
 
-/// So many turns are played with nothing beside them.
+/// Turns without an import.
 const TURNS: usize = 300;
 
 pub fn figures(files: usize) {

@@ -1,4 +1,4 @@
-//! A folder of data as SillyTavern keeps one, of any size, from a seed and with words of our own.
+//! A SillyTavern data folder of any size, generated from a seed.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
@@ -8,9 +8,9 @@ use clotho_core::clock::SplitMix64;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// So many chats each card has; every third goes on from within the one before.
+/// Chats of each card; every third continues from within the one before.
 const CHATS: usize = 9;
-/// So many bytes each chat has.
+/// Bytes of each chat.
 const CHAT: u64 = 1_300_000;
 const WORDS: [&str; 16] = [
     "the lamp",
@@ -31,10 +31,10 @@ const WORDS: [&str; 16] = [
     "the door is open",
 ];
 
-/// The folder. It goes when dropped.
+/// The generated folder, deleted when dropped.
 pub struct House {
     folder: TempDir,
-    /// How large its chats are.
+    /// Total size of its chats.
     pub bytes: u64,
 }
 
@@ -123,7 +123,8 @@ fn header(metadata: Value) -> String {
     json!({"chat_metadata": metadata, "user_name": "unused", "character_name": "unused"}).to_string()
 }
 
-/// Every second message is the user's; every fifth reply has three alternatives, and each reply carries variables.
+/// Returns message `n`. Every second message is the user's; every fifth reply has three alternatives, and each reply
+/// carries variables.
 fn message(random: &mut SplitMix64, n: usize) -> Value {
     let is_user = n.is_multiple_of(2);
     let date = clotho_core::clock::Time(1_740_000_000_000 + i64::try_from(n).unwrap() * 60_000).to_string();

@@ -1,12 +1,12 @@
-//! What years of chats cost to take in: `cargo bench --bench import [-- root long beside] [FILES]`.
+//! Costs of importing years of chats: `cargo bench --bench import [-- root long beside] [FILES]`.
 //!
-//! - `root`: a folder of many cards, each with chats of 1.3 MB, some of them branches of the one before: written from a seed
-//!   with words of our own, taken in, and taken in once more.
+//! - `root`: a folder of many cards, each with chats of 1.3 MB, some of them branches of the one before. It is
+//!   generated from a seed, imported, and imported once more.
 //! - `long`: one chat of 100 MB.
-//! - `beside`: a turn of somebody else, alone and while a folder comes in.
+//! - `beside`: a turn of another session, alone and during an import of a folder.
 //!
-//! A number says how many files the folder has, 900 unless told. The program's time stands beside the least that any reading
-//! costs: each line read and parsed once, and nothing done with it.
+//! A number sets the files of the folder, 900 by default. The time is printed beside the minimum for any reader: each
+//! line read and parsed once, and nothing else.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -39,15 +39,15 @@ use house::House;
 use session::{Bench, open};
 use table::{Peak, head, ratio, row, timed};
 
-/// So many files the folder has, unless a number is given.
+/// Files of the folder, unless a number is given.
 const FILES: usize = 900;
-/// So many bytes the long chat has.
+/// Bytes of the long chat.
 const LONG: u64 = 100_000_000;
 
 type Part = fn(usize);
 
 fn main() {
-    // cargo hands its own flags through; what does not begin with a dash is ours.
+    // cargo adds its own flags; our arguments have no leading dash.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let files = wanted.iter().find_map(|word| word.parse().ok()).unwrap_or(FILES);
     let words: Vec<&String> = wanted.iter().filter(|word| word.parse::<usize>().is_err()).collect();
@@ -67,7 +67,7 @@ fn long(_: usize) {
     taken_in("One chat", &House::of_one_chat(LONG));
 }
 
-/// Takes a folder in twice, beside reading it.
+/// Imports a folder twice, compared with reading it.
 fn taken_in(title: &str, house: &House) {
     let read = timed(|| house.chats().for_each(|chat| parse(&chat)));
     let home = tempfile::tempdir().unwrap();
@@ -91,7 +91,7 @@ fn taken_in(title: &str, house: &House) {
     }
 }
 
-/// Takes a folder in.
+/// Imports a folder.
 fn import(bench: &Bench, path: &Path, looked: impl Fn() + Sync) -> ForeignImportResult {
     let zone = jiff::tz::TimeZone::UTC;
     let wish =
@@ -104,7 +104,7 @@ fn import(bench: &Bench, path: &Path, looked: impl Fn() + Sync) -> ForeignImport
     bench.runtime.block_on(import).unwrap()
 }
 
-/// The least that reading a chat costs.
+/// Reads and parses a chat, the minimum cost of any reader.
 fn parse(chat: &Path) {
     for line in BufReader::with_capacity(1 << 16, File::open(chat).unwrap()).lines() {
         std::hint::black_box(serde_json::from_str::<serde_json::Value>(&line.unwrap()).unwrap());

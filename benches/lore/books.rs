@@ -1,5 +1,5 @@
-//! Made-up books: entries as they are written, with two keys each and some hundred bytes of text, in books of ten thousand; and
-//! messages that speak of a few of them.
+//! Generated lorebooks: books of ten thousand entries, each entry with two keys and some hundred bytes of text. Also
+//! messages that mention a few of them.
 
 use clotho_compat::prompt::lore::{LoreHost, ScanBook, ScanMessage};
 use serde_json::{Map, Value, json};
@@ -13,7 +13,7 @@ const WORDS: [&str; 12] =
 pub struct Lore(Vec<String>);
 
 impl Lore {
-    /// So many bytes of them.
+    /// Generates this many bytes of books.
     pub fn of(bytes: usize) -> Self {
         let (mut books, mut left, mut number) = (Vec::new(), bytes, 0_usize);
         while left > 0 {
@@ -33,7 +33,7 @@ impl Lore {
         self.0.iter().map(String::len).sum()
     }
 
-    /// Every byte, looked at once.
+    /// Adds up every byte once.
     pub fn sum(&self) -> u64 {
         self.0.iter().flat_map(|book| book.bytes()).map(u64::from).sum()
     }
@@ -55,7 +55,7 @@ fn entry(number: usize) -> Value {
         "content": text.join(" "), "order": number % 100, "position": 0, "useProbability": true, "probability": 100})
 }
 
-/// The newest first.
+/// Returns messages, the newest first.
 pub fn said(messages: usize) -> Vec<ScanMessage> {
     let text = |n: usize| {
         let words: Vec<&str> = (0..60).map(|at| WORDS[(n * 7 + at * 3) % WORDS.len()]).collect();
@@ -64,7 +64,7 @@ pub fn said(messages: usize) -> Vec<ScanMessage> {
     (0..messages).map(|n| ScanMessage { name: "Rin".to_owned(), text: text(n) }).collect()
 }
 
-/// Nobody who knows the rest of a prompt.
+/// A [`LoreHost`] without the rest of a prompt.
 pub struct House;
 
 impl LoreHost for House {

@@ -1,8 +1,8 @@
-//! What it costs to look for lore, beside reading the same bytes once: `cargo bench --bench lore [-- NAME… SIZE]`.
+//! Costs of a lore scan, compared with reading the same bytes once: `cargo bench --bench lore [-- NAME… SIZE]`.
 //!
-//! `scan` looks through books of ten megabytes in all for what was said last; `large` does so with the last hundred messages;
-//! `read` is what a book costs once after each change. The limit is 50 ms for ten megabytes. A number among the names is the
-//! size of the books in megabytes: a small one only shows that the bench runs.
+//! `scan` scans books of ten megabytes in all for the last messages, `large` for the last hundred messages. `read` is
+//! the cost of reading a book, once after each change. The limit is 50 ms for ten megabytes. A number sets the size of
+//! the books in megabytes: a small one only shows that the bench runs.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -33,10 +33,10 @@ use books::{House, Lore, said};
 use table::{head, median, ratio, row, timed};
 
 const ROUNDS: usize = 21;
-/// What ten megabytes may take.
+/// The most that ten megabytes may take.
 const LIMIT: Duration = Duration::from_millis(50);
 
-/// A figure, by the size of the books.
+/// A figure; the argument is the size of the books.
 type Figure = fn(usize);
 
 const FIGURES: [(&str, Figure); 4] = [("scan", small), ("large", large), ("read", read), ("words", words)];
@@ -60,7 +60,7 @@ fn large(bytes: usize) {
     looked("Lore looked through for the last hundred messages", bytes, 100);
 }
 
-/// A scan, beside adding up every byte of the same books once.
+/// Measures a scan, compared with adding up every byte of the books once.
 fn looked(title: &str, bytes: usize, messages: usize) {
     head(title, &["lore", "entries", "active", "p50", "limit", "reading the bytes once", "scan / reading"]);
     let lore = Lore::of(bytes);
@@ -89,7 +89,7 @@ fn looked(title: &str, bytes: usize, messages: usize) {
     ]);
 }
 
-/// Reading books, beside parsing the same JSON once.
+/// Measures reading books, compared with parsing the same JSON once.
 fn read(bytes: usize) {
     head("Lore read once after a change", &["lore", "p50", "parsing the JSON once", "read / parsing"]);
     let lore = Lore::of(bytes);
@@ -107,7 +107,7 @@ fn read(bytes: usize) {
     ]);
 }
 
-/// Finding entries by the words that they share with what was said, beside reading the bytes once.
+/// Measures finding entries by words that they share with messages, compared with reading the bytes once.
 fn words(bytes: usize) {
     head(
         "Entries found by the words that they share with two messages",

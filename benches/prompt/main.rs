@@ -1,11 +1,12 @@
-//! What a prompt of 32 000 tokens costs, and how much of it a provider has read before: `cargo bench --bench prompt [-- MESSAGES]`.
+//! Costs of a prompt of 32 000 tokens, and how much of it a provider has read before: `cargo bench --bench prompt [--
+//! MESSAGES]`.
 //!
-//! - The same prompt at the end of lines of 500, 5 000 and 50 000 messages, made by the whole program without HTTP, in turns with
-//!   what it cannot do without: reading as many of the newest messages from the store.
-//! - Sixty turns of a story that is longer than its prompt, over HTTP, with a model that says a kilobyte: how many requests begin
-//!   with all that the one before had sent of the story.
+//! - The same prompt at the end of branches of 500, 5 000 and 50 000 messages. The whole program makes it without
+//!   HTTP, alternating with the part that it cannot avoid: reading as many of the newest messages from the store.
+//! - Sixty turns of a session that is longer than its prompt, over HTTP, with replies of a kilobyte. It counts the
+//!   requests that begin with all messages of the one before.
 //!
-//! A number bounds the messages, to see quickly whether all of it works.
+//! A number limits the messages, to check quickly that everything runs.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -54,9 +55,9 @@ const DEPTHS: [usize; 3] = [500, 5_000, 50_000];
 /// Tokens of context.
 const CONTEXT: usize = 32_768;
 const ROUNDS: usize = 101;
-/// So many turns are played on a story that is longer than its prompt.
+/// Turns played in a session that is longer than its prompt.
 const TURNS: usize = 60;
-/// So many messages of 200 characters are more than fit.
+/// Messages of 200 characters, more than fit.
 const HISTORY: usize = 900;
 
 fn main() {
@@ -65,7 +66,7 @@ fn main() {
     kept(HISTORY.min(wanted));
 }
 
-/// A line of messages, and the program that stands on it.
+/// A branch of messages, and the program that serves it.
 struct Deep {
     app: App,
     session: SessionId,
@@ -92,7 +93,7 @@ impl Deep {
         Self { app, session, end, runtime, _folder: folder }
     }
 
-    /// Makes a prompt; answers with how many messages of the story are in it, and how many bytes it has.
+    /// Makes a prompt. Returns the number of its messages and its size in bytes.
     fn prompt(&self) -> (usize, usize) {
         let content = Some("I look around the room.".to_owned());
         let asked = PreviewSpec { parent: self.end, content, model: None, params: Map::new(), preset: None };
@@ -152,7 +153,7 @@ fn by_depth(most: usize) {
     }
 }
 
-/// How many requests begin with the whole history of the one before.
+/// Measures how many requests begin with the whole history of the one before.
 fn kept(history: usize) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (mut whole, mut shared) = (0, 0.0);
@@ -180,7 +181,7 @@ fn kept(history: usize) {
     row(&[format!("**{}**", percent(whole as f64)), ">= 90 %".to_owned(), percent(shared)]);
 }
 
-/// What the newest request says up to the message that it answers.
+/// Returns the messages of the newest request before the one that it answers.
 fn told(mock: &MockModel) -> Vec<Value> {
     let request = mock.requests().pop().unwrap();
     let mut messages = request["messages"].as_array().unwrap().clone();

@@ -1,4 +1,4 @@
-//! The limit: the queries that ours become, run by tantivy on the same files, with nothing around them; and with the pieces of texts that it cuts itself.
+//! The limit: the program's queries, run by bare tantivy on the same files, with and without tantivy's own snippets.
 
 use std::hint::black_box;
 use std::ops::Bound;
@@ -53,7 +53,8 @@ impl Bare {
         }
     }
 
-    /// A word in any of its forms. The words of the corpus end as no English words do, so each is its own ground form.
+    /// Returns the query for a word in any form. The words of the corpus have no English endings, so each is its own
+    /// stem.
     fn word(&self, word: &str) -> Box<dyn Query> {
         let stem = rust_stemmers::Stemmer::create(rust_stemmers::Algorithm::English).stem(word).into_owned();
         let term = |field: Field, word: &str| {
@@ -63,12 +64,12 @@ impl Bare {
         Box::new(BooleanQuery::new(vec![(Occur::Should, term(self.text, word)), (Occur::Should, forms)]))
     }
 
-    /// The best hits with their texts; answers with how many there are in all.
+    /// Loads the best hits with their texts. Returns the total number of hits.
     pub fn search(&self, query: &dyn Query, hits: usize) -> usize {
         self.found(query, hits, |document| assert!(document.get_first(self.text).is_some()))
     }
 
-    /// One search, with what shows why if it is said what was asked.
+    /// Runs one search, with snippets if `shown` is given.
     pub fn look(&self, query: &dyn Query, shown: Option<(Asked, &Corpus)>, hits: usize) -> usize {
         match shown {
             Some((asked, corpus)) => self.search_and_show(query, asked, corpus, hits),
@@ -76,7 +77,7 @@ impl Bare {
         }
     }
 
-    /// The same, and of each the piece that shows why, cut by tantivy itself.
+    /// Runs one search with snippets cut by tantivy itself.
     fn search_and_show(&self, query: &dyn Query, asked: Asked, corpus: &Corpus, hits: usize) -> usize {
         let ranks = match asked {
             Asked::Word(one) | Asked::Begun(one) => vec![one],

@@ -1,4 +1,4 @@
-//! Messages from a seed, with words that are as common as words are: the second half as common as the first, and so on.
+//! Generated messages with realistic word frequencies: the second word is half as common as the first, and so on.
 
 use std::ops::Range;
 
@@ -8,11 +8,11 @@ use clotho_core::tree::Role;
 use clotho_search::{IndexChange, SearchDocument};
 use uuid::Uuid;
 
-/// So many different words.
+/// Number of different words.
 const WORDS: usize = 30_000;
-/// So many words a message has.
+/// Words of a message.
 const LENGTH: usize = 60;
-/// So many messages a session has.
+/// Messages of a session.
 const SESSION: usize = 500;
 /// Ranks of words, the most common first.
 pub const COMMON: usize = 3;
@@ -50,12 +50,12 @@ impl Corpus {
         &self.words[rank]
     }
 
-    /// The text of a message, the same each time.
+    /// Returns the text of a message, the same each time.
     pub fn text(&self, message: usize) -> String {
         let mut random = SplitMix64::new(message as u64);
         let mut text = String::new();
         for _ in 0..LENGTH {
-            // Rank by a power: half of all words are among the first hundred.
+            // The rank follows a power law: half of all words are among the first hundred.
             let part = (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
             let rank = (WORDS as f64).powf(part) as usize - 1;
             text += &self.words[rank.min(WORDS - 1)];

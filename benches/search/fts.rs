@@ -1,4 +1,4 @@
-//! SQLite's own full-text index, on the same texts.
+//! SQLite's own full-text index on the same texts.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -47,7 +47,7 @@ impl Fts {
         Self { conn: RefCell::new(conn) }
     }
 
-    /// The best hits with the pieces that show why, and how many there are in all.
+    /// Loads the best hits with snippets, and the total number of hits.
     pub fn search(&self, asked: Asked, corpus: &Corpus, hits: usize) {
         let word = |rank: usize| corpus.word(rank);
         let text = match asked {

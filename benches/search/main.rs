@@ -1,10 +1,10 @@
-//! What a search costs: `cargo bench --bench search [-- MESSAGES]`, 100 000 messages unless told; 1 000 000 is the figure that
-//! counts.
+//! Costs of a search: `cargo bench --bench search [-- MESSAGES]`, by default with 100 000 messages; the figure that
+//! counts has 1 000 000.
 //!
-//! The same corpus three times in one run: through [`Index`], as the program searches; by bare tantivy, which opens the very
-//! files of that index and runs the query that ours becomes; and in SQLite's FTS5. Rounds take turns, each search asks for the
-//! best ten, their texts and how many there are in all: once so, and once with the pieces that show why each was found, which
-//! all three cut.
+//! The same corpus three times in one run: through [`Index`], as the program searches, in bare tantivy, and in
+//! SQLite's FTS5. Bare tantivy opens the files of that index and runs the program's query. The rounds alternate. Each
+//! search asks for the best ten hits, their texts and the total number, once without and once with snippets, which all
+//! three cut.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -37,18 +37,18 @@ use corpus::Corpus;
 use fts::Fts;
 use table::{head, quantile, ratio, row, timed};
 
-/// So many messages, unless a number is given.
+/// Messages, unless a number is given.
 const MESSAGES: usize = 100_000;
-/// So often each search is asked: ten of them are slower than what is called the 99th percentile.
+/// Rounds of each search: ten of them are above the 99th percentile.
 const ROUNDS: usize = 1_000;
-/// For so many rounds FTS5 is asked once: a common word takes it a second.
+/// FTS5 runs once in this many rounds, because a common word takes it a second.
 const SELDOM: usize = 50;
-/// So many messages are given to the index at once.
+/// Messages given to the index at once.
 const BATCH: usize = 1_000;
-/// So many hits are wanted.
+/// Hits asked for.
 const HITS: usize = 10;
 
-/// What is looked for: what it is, and as each of the three wants it.
+/// The searches: a name, and the query for each of the three.
 const SEARCHES: [(&str, Asked); 6] = [
     ("a rare word", Asked::Word(corpus::RARE)),
     ("a common word", Asked::Word(corpus::COMMON)),
@@ -69,7 +69,7 @@ pub enum Asked {
 }
 
 impl Asked {
-    /// As a person types it.
+    /// Returns the query as a person types it.
     fn typed(self, corpus: &Corpus) -> String {
         let word = |rank: usize| corpus.word(rank);
         match self {
@@ -111,7 +111,7 @@ fn open(folder: &std::path::Path) -> Index {
     Index::open(folder, upstream, config::SearchConfig::default()).unwrap()
 }
 
-/// The index as a start finds it: segments are still being merged when everything can be found.
+/// Fills the index and opens it as a start does: some segments are still being merged when everything can be found.
 fn fill(corpus: &Corpus, folder: &std::path::Path) -> Index {
     let index = open(folder);
     let (mut cursor, mut longest) = (0, Duration::ZERO);
@@ -130,7 +130,7 @@ fn fill(corpus: &Corpus, folder: &std::path::Path) -> Index {
     open(folder)
 }
 
-/// One search of ours; with the pieces of texts, if they are wanted.
+/// Runs one search through the program's index, with snippets if wanted.
 fn ours(index: &Index, corpus: &Corpus, text: &str, is_shown: bool) -> u64 {
     let query = ParsedQuery::parse(text, LocalNow { now: Time(0), utc_offset_minutes: 0 }).unwrap();
     let found = index.find(&SearchRequest::new(corpus.owner, query));
@@ -142,7 +142,7 @@ fn ours(index: &Index, corpus: &Corpus, text: &str, is_shown: bool) -> u64 {
     page.total
 }
 
-/// What one kind of search takes us, and tantivy alone.
+/// Times of one kind of search, for the program and for bare tantivy.
 struct Beside {
     half: Duration,
     most: Duration,
@@ -165,7 +165,7 @@ impl Beside {
     }
 }
 
-/// A search without and with what shows why, and what FTS5 takes for that.
+/// A search without and with snippets, and the time of FTS5 with snippets.
 struct Both {
     total: u64,
     alone: Beside,
@@ -185,7 +185,7 @@ fn compare(asked: Asked, corpus: &Corpus, index: &Index, bare: &Bare, fts: &Fts)
         for ((own, others), is_shown) in &mut both {
             let mut we = || own.push(timed(|| _ = ours(index, corpus, &text, *is_shown)));
             let mut they = || others.push(timed(|| _ = bare.look(&query, is_shown.then_some((asked, corpus)), HITS)));
-            // Who comes second finds the files warm.
+            // The second one finds the files cached.
             if round % 2 == 0 {
                 we();
                 they();
@@ -195,7 +195,7 @@ fn compare(asked: Asked, corpus: &Corpus, index: &Index, bare: &Bare, fts: &Fts)
             }
         }
     }
-    // By itself: it would leave the caches of the machine full of its own.
+    // Separately, because it would fill the machine's caches with its own data.
     for _ in 0..ROUNDS / SELDOM {
         sql.push(timed(|| fts.search(asked, corpus, HITS)));
     }

@@ -1,4 +1,4 @@
-//! One line, as deep as a session may be: what is near its end must not cost what is above.
+//! One branch of the maximum depth: work near its end must not depend on the nodes above.
 
 use clotho_core::clock::Time;
 use clotho_core::ids::{FragmentId, NodeId};
@@ -8,13 +8,14 @@ use clotho_store::{Actor, PathFilter, StoreError, Tx, WriteError};
 use super::session::open;
 use super::table::{head, median, micros, row, timed};
 
-/// Something that the writer does.
+/// A job for the writer.
 type OperationKind = Box<dyn FnMut(&mut Tx<'_>, &Actor) -> Result<(), WriteError> + Send>;
 
 const DEPTH: usize = 50_000;
 const ROUNDS: usize = 11;
 
 pub fn figures(most: usize) {
+    // One branch, and a node beside its top.
     let depth = DEPTH.min(most);
     let folder = tempfile::tempdir().unwrap();
     let bench = open(folder.path());
@@ -22,6 +23,7 @@ pub fn figures(most: usize) {
     let top = bench.grow(session, root, 1);
     let end = bench.grow(session, top, depth - 1);
     let beside = bench.grow(session, root, 1);
+    // The edits.
     let actor = Actor { user: bench.user, at: Time(5), expected_leaf: None };
     let write = |mut act: OperationKind| {
         bench.runtime.block_on(bench.store.write(move |tx| act(tx, &actor))).unwrap();
@@ -31,6 +33,7 @@ pub fn figures(most: usize) {
         write(Box::new(move |tx, actor| tx.arrange(actor, session, std::slice::from_ref(&edit)).map(|_| ())));
     };
     let undo = || write(Box::new(move |tx, actor| tx.undo(actor, session).map(|_| ())));
+    // The reads.
     let user = bench.user;
     let page = || {
         let read = bench.store.read::<_, StoreError, _>(move |reader| {
@@ -50,6 +53,7 @@ pub fn figures(most: usize) {
         });
         assert_eq!(bench.runtime.block_on(read).unwrap(), 200.min(depth));
     };
+    // Run each figure in rounds, and restore the tree after each round.
     head(&format!("One line of {depth} messages"), &["", "median"]);
     let figure = |name: &str, work: &dyn Fn(), after: &dyn Fn()| {
         let mut times: Vec<_> = (0..ROUNDS)

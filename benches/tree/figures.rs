@@ -1,4 +1,4 @@
-//! The work that is measured. Each function does one thing once, and what it needs before and after beside the clock.
+//! The measured work. Each function does one thing once; preparation and cleanup are not timed.
 
 use clotho_core::clock::Time;
 use clotho_core::ids::{FragmentId, NodeId, SessionId};
@@ -11,18 +11,18 @@ use clotho_store::{
 use super::Meter;
 use super::session::{Bench, ending, open};
 
-/// So long is each branch.
+/// Nodes of each branch.
 const BRANCH: usize = 100;
 
-/// A session with a trunk and two branches near its end.
+/// A session with one long branch and two side branches near its end.
 pub struct Tree {
     bench: Bench,
     session: SessionId,
     /// Where the branches part.
     fork: NodeId,
-    /// A little above: where something else can hang.
+    /// A little above, as a graft target.
     above: NodeId,
-    /// The tops and the ends of the branches.
+    /// The first and last node of each branch.
     left: (NodeId, NodeId),
     right: (NodeId, NodeId),
     /// The messages of the left branch, from its top down.
@@ -50,7 +50,7 @@ impl Tree {
         tree
     }
 
-    /// The messages of a branch, from its top down.
+    /// Returns the messages of a branch, from its top down.
     fn branch(&self, end: NodeId) -> Vec<NodeId> {
         let page = self.read(move |reader, held| reader.page(held, end, None, 100, PathFilter::All));
         page.nodes.into_iter().map(|placed| placed.node.id).collect()
@@ -181,7 +181,7 @@ pub fn summarise(tree: &mut Tree, meter: &mut Meter) {
     tree.turn_back();
 }
 
-/// What 100 messages did, in one node.
+/// Measures merging the changes of 100 messages into one node.
 pub fn merge(tree: &mut Tree, meter: &mut Meter) {
     let (from, onto, seed) = (tree.right.1, tree.left.1, tree.bench.ids.next_seed());
     meter.once(|| tree.edit(TreeEdit::Merge { from, onto, nodes: vec![], resolve: Default::default(), seed }));
@@ -198,7 +198,7 @@ pub fn undo_message(tree: &mut Tree, meter: &mut Meter) {
     meter.once(|| tree.turn_back());
 }
 
-/// What `GET …/diff` asks of the store.
+/// Measures the store's work for `GET …/diff`.
 pub fn diff(tree: &mut Tree, meter: &mut Meter) {
     let (from, to) = (tree.left.1, tree.right.1);
     meter.once(|| {
@@ -217,7 +217,7 @@ pub fn diff(tree: &mut Tree, meter: &mut Meter) {
     });
 }
 
-/// What `GET …/variables` asks of the store.
+/// Measures the store's work for `GET …/variables`.
 pub fn variables(tree: &mut Tree, meter: &mut Meter) {
     let leaf = tree.left.1;
     meter.once(|| {

@@ -1,4 +1,4 @@
-//! Whole sessions out of a store and into another one: time, and how much the program's own memory grew.
+//! Export of whole sessions and import into another store: time, and growth of the program's private memory.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -16,6 +16,7 @@ const SIZES: [usize; 2] = [10_000, 100_000];
 pub fn figures(most: usize) {
     head("A session as a file", &["messages", "out", "memory", "file", "in", "memory"]);
     for size in SIZES.into_iter().filter(|size| *size <= most) {
+        // The session to export.
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let path = to.path().join("story.clotho");
         let id = {
@@ -24,6 +25,7 @@ pub fn figures(most: usize) {
             bench.grow(session, root, size);
             session
         };
+        // Export it.
         let mut snapshot = DatabaseSnapshot::open(&from.path().join("clotho.db")).unwrap();
         let held = snapshot.session(None, id).unwrap().unwrap();
         let out_peak = Peak::begin();
@@ -33,6 +35,7 @@ pub fn figures(most: usize) {
             exported.unwrap().into_inner().unwrap();
         });
         drop(snapshot);
+        // Import it into another store.
         let bench = open(&to.path().join("data"));
         let mut file = File::open(&path).unwrap();
         let bytes = file.metadata().unwrap().len();
@@ -46,6 +49,7 @@ pub fn figures(most: usize) {
             });
             bench.runtime.block_on(import).unwrap();
         });
+        // Print the row.
         row(&[
             size.to_string(),
             format!("{:.1} s", out.as_secs_f64()),

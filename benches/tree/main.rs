@@ -1,12 +1,12 @@
-//! What looking at a tree and changing its arrangement costs: `cargo bench --bench tree [-- size deep files many] [NODES]`.
+//! Costs of reading and rearranging a tree: `cargo bench --bench tree [-- size deep files many] [NODES]`.
 //!
-//! - `size`: the same work in sessions of 1 000, 10 000 and 100 000 nodes: one line, and near its end two branches of a
-//!   hundred nodes each. Rows written are counted by the database, so that they can be compared over machines.
-//! - `deep`: one line of 50 000.
-//! - `files`: sessions of 10 000 and 100 000 nodes out of a store and into another, with the most memory held.
+//! - `size`: the same work in sessions of 1 000, 10 000 and 100 000 nodes: one long branch, with two branches of a
+//!   hundred nodes each near its end. The database counts written rows, so that they can be compared between machines.
+//! - `deep`: one branch of 50 000 nodes.
+//! - `files`: sessions of 10 000 and 100 000 nodes, exported and imported into another store, with the peak memory.
 //! - `many`: a database of ten sessions of 100 000 nodes each.
 //!
-//! A number bounds the nodes of a session, to see quickly whether all of it works. To add a figure: a function in
+//! A number limits the nodes of a session, to check quickly that everything runs. To add a figure, add a function in
 //! `figures.rs` and its name in [`FIGURES`], or a row in one of the other files.
 #![allow(
     clippy::expect_used,
@@ -37,12 +37,12 @@ use figures::Tree;
 use table::{head, kilobytes, median, micros, ratio, row, timed, used};
 
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
-/// So often each thing is done.
+/// Repetitions of each figure.
 const ROUNDS: usize = 40;
 
-/// A part of the bench, with the most nodes that a session may have.
+/// A part of the bench; the argument is the most nodes of a session.
 type Part = fn(usize);
-/// What a figure measures.
+/// The function that measures a figure.
 type Figure = fn(&mut Tree, &mut Meter);
 
 const FIGURES: [(&str, Figure); 17] = [
@@ -65,7 +65,7 @@ const FIGURES: [(&str, Figure); 17] = [
     ("newest page of 50", figures::page),
 ];
 
-/// What has been measured of one thing.
+/// The measurements of one figure.
 #[derive(Default)]
 pub struct Meter {
     times: Vec<Duration>,
@@ -74,7 +74,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Does it once, and looks at what that took.
+    /// Runs the work once and records time, rows and bytes.
     pub fn once(&mut self, work: impl FnOnce()) {
         let (rows, (bytes, _)) = (rows::written(), used());
         self.times.push(timed(work));
@@ -85,7 +85,7 @@ impl Meter {
 
 fn main() {
     rows::watch();
-    // cargo hands its own flags through; what does not begin with a dash is ours.
+    // cargo adds its own flags; our arguments have no leading dash.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let most = wanted.iter().find_map(|word| word.parse().ok()).unwrap_or(usize::MAX);
     let words: Vec<&String> = wanted.iter().filter(|word| word.parse::<usize>().is_err()).collect();

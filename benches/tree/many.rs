@@ -1,4 +1,4 @@
-//! A database of a million messages: what one session costs among them.
+//! The cost of one session in a database of a million messages.
 
 use clotho_core::clock::Time;
 use clotho_store::{Actor, PathFilter, StoreError};
@@ -11,6 +11,7 @@ const MESSAGES: usize = 100_000;
 const ROUNDS: usize = 200;
 
 pub fn figures(most: usize) {
+    // The sessions, each with a fork near its end.
     let messages = MESSAGES.min(most);
     let folder = tempfile::tempdir().unwrap();
     let bench = open(folder.path());
@@ -25,6 +26,7 @@ pub fn figures(most: usize) {
     let bytes = std::fs::metadata(folder.path().join("clotho.db")).unwrap().len();
     let title = format!("{SESSIONS} sessions of {messages} messages, {:.1} GB", bytes as f64 / 1e9);
     head(&title, &["in a session of many, in turns", "median"]);
+    // Append in each session in turn.
     let user = bench.user;
     let mut times = Vec::new();
     for round in 0..ROUNDS {
@@ -33,6 +35,7 @@ pub fn figures(most: usize) {
     }
     row(&["append a message".to_owned(), micros(median(&mut times))]);
     times.clear();
+    // Read pages.
     for round in 0..ROUNDS {
         let (session, _, leaf) = lines[round % SESSIONS];
         times.push(timed(|| {
@@ -45,6 +48,7 @@ pub fn figures(most: usize) {
     }
     row(&["newest page of 50".to_owned(), micros(median(&mut times))]);
     times.clear();
+    // Move HEAD to the other branch and back.
     for round in 0..ROUNDS {
         let (session, aside, leaf) = lines[round % SESSIONS];
         let actor = Actor { user, at: Time(5), expected_leaf: None };

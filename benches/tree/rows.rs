@@ -1,4 +1,4 @@
-//! Rows written, counted by the database itself on every connection that is opened.
+//! Counts written rows, by a database hook on every connection that is opened.
 
 #![expect(unsafe_code, reason = "only the C interface tells which rows are written")]
 
@@ -10,20 +10,20 @@ use libsqlite3_sys as ffi;
 
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
-/// From now on the rows of new connections are counted.
+/// Starts counting the rows of new connections.
 pub fn watch() {
-    // SAFETY: the entry point has the signature that the database calls it with, and lives as long as the program.
+    // SAFETY: the entry point has the signature that SQLite calls, and lives as long as the program.
     let result = unsafe { ffi::sqlite3_auto_extension(Some(opened)) };
     assert_eq!(result, ffi::SQLITE_OK);
 }
 
-/// Rows put, changed and deleted so far.
+/// Returns the number of rows inserted, changed and deleted so far.
 pub fn written() -> u64 {
     WRITTEN.load(Ordering::Relaxed)
 }
 
 unsafe extern "C" fn opened(db: *mut ffi::sqlite3, _: *mut *mut c_char, _: *const ffi::sqlite3_api_routines) -> c_int {
-    // SAFETY: the database hands in a connection that is open, and the hook needs nothing of its own.
+    // SAFETY: SQLite passes an open connection, and the hook needs no data of its own.
     unsafe { ffi::sqlite3_update_hook(db, Some(row), ptr::null_mut()) };
     ffi::SQLITE_OK
 }

@@ -1,9 +1,9 @@
-//! What is done with bytes that nobody has looked at, and what must hold of it. A fuzzer gives each of these what it likes; the
-//! tests of the program give them what lies in `corpus` (`tests/it/fuzzed.rs`): what once went wrong, and what leads a fuzzer
-//! into each corner.
+//! Fuzz targets: functions over untrusted bytes, with the properties that must hold. A fuzzer calls them with
+//! generated input. The tests (`tests/it/fuzzed.rs`) call them with the files in `corpus`: inputs that once failed,
+//! and inputs that lead a fuzzer to each part.
 //!
-//! To add one: write a function here, a file of the same name in `fuzz_targets`, a line in `TARGETS`, and a few small files in
-//! a folder of that name below `corpus`.
+//! To add one: write a function here, a file of the same name in `fuzz_targets`, a line in `TARGETS`, and a few small
+//! files in a folder of that name below `corpus`.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use clotho_provider::sse::{LineTooLong, SseEvent, SseParser};
 use clotho_search::{LocalNow, ParsedQuery};
 use serde_json::{Map, Value, json};
 
-/// What is done with some bytes.
+/// A function over untrusted bytes.
 pub type Target = fn(&[u8]);
 
-/// All of them, by name.
+/// All targets by name.
 pub const TARGETS: [(&str, Target); 7] = [
     ("sse", sse),
     ("import", import),
@@ -30,7 +30,7 @@ pub const TARGETS: [(&str, Target); 7] = [
     ("manifest", manifest),
 ];
 
-/// What a model server sends: wherever it is cut, it is the same events.
+/// Parses a model server's stream: wherever it is split, it gives the same events.
 pub fn sse(bytes: &[u8]) {
     let Some((cut, stream)) = bytes.split_first() else { return };
     let heard = |pieces: &[&[u8]]| -> (Vec<SseEvent>, Result<Option<String>, LineTooLong>) {
@@ -45,7 +45,7 @@ pub fn sse(bytes: &[u8]) {
     assert_eq!(heard(&each), whole);
 }
 
-/// A file that somebody brings: cards, lorebooks, personas, presets, chats of other programs.
+/// Reads a file to import: cards, lorebooks, personas, presets, chats of other programs.
 pub fn import(bytes: &[u8]) {
     let _ = card::read(bytes);
     let _ = lorebook::read(bytes);
@@ -57,7 +57,7 @@ pub fn import(bytes: &[u8]) {
     }
 }
 
-/// A search that somebody types. What is wrong with it is inside it.
+/// Parses a typed search query. An error has a message.
 pub fn query(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let today = LocalNow { now: Time(1_763_700_000_000), utc_offset_minutes: 60 };
@@ -67,8 +67,8 @@ pub fn query(bytes: &[u8]) {
     }
 }
 
-/// Operations on a world, under a schema and without one: what they did is what the difference says, in parts as at once, and a
-/// world is read again as it was written.
+/// Applies operations to a world, with and without a schema. All at once and in two parts give the same world, and a
+/// world reads back as it was written.
 pub fn operations(bytes: &[u8]) {
     let Ok(Value::Array(given)) = serde_json::from_slice::<Value>(bytes) else {
         let text = String::from_utf8_lossy(bytes);
@@ -110,7 +110,7 @@ fn governed() -> SchemaSet {
     SchemaSet::new(vec![(Pointer::default(), Arc::new(schema))]).unwrap_or_default()
 }
 
-/// A text with macros: it ends, and one without braces is what it was.
+/// Fills in macros: it terminates, and a text without braces or `<` stays the same.
 pub fn macros(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let facts = MacroContext { user: "Wren".into(), character: "Rin".into(), ..MacroContext::default() };
@@ -124,7 +124,7 @@ pub fn macros(bytes: &[u8]) {
     assert!(text.contains(['{', '}', '<']) || filled == text);
 }
 
-/// Commands for variables in what a model wrote, and the text without them.
+/// Replays MVU commands in a model's text, and removes them from the text.
 pub fn mvu(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let mut after = world();
@@ -136,7 +136,7 @@ pub fn mvu(bytes: &[u8]) {
     assert!(mvu::without_commands(&text).len() <= text.len());
 }
 
-/// What a plugin says of itself.
+/// Parses a plugin manifest.
 pub fn manifest(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     match Manifest::parse(&text, "lamp", &ScriptLimits::default()) {

@@ -1,4 +1,4 @@
-//! The program as its host starts it: a process of its own, its exit code, what it prints and where.
+//! The `clotho` program as its administrator starts it: a separate process, its exit code, and what it prints where.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -8,15 +8,15 @@ use std::process::{Child, Command, Output, Stdio};
 use diesel::prelude::*;
 use tempfile::TempDir;
 
-/// The program in a folder of its own, with nothing of this machine's environment that could be a setting.
+/// Returns a command that runs the program in `folder`, without environment variables that could be settings.
 fn clotho(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
     command.current_dir(folder).env("CLOTHO_SERVER__LISTEN", "127.0.0.1:0").env_remove("CLOTHO_CONFIG");
     command
 }
 
-/// The program with a view of the file system of its own, in which `mounts` was run first; `None`, and said, where the
-/// machine lets nobody have one.
+/// Returns a command that runs the program in its own mount namespace, after the shell commands in `mounts`. Returns
+/// `None` and prints a note if this machine does not allow that.
 #[expect(clippy::print_stderr, reason = "what a machine cannot test is said")]
 fn apart(folder: &Path, mounts: &str) -> Option<Command> {
     let view = || {
@@ -34,7 +34,7 @@ fn apart(folder: &Path, mounts: &str) -> Option<Command> {
     Some(command)
 }
 
-/// Runs a command that must end by itself with a failure; answers with what it said.
+/// Runs a command that must fail by itself, and returns its message.
 fn refused(command: &mut Command) -> String {
     let Output { status, stdout, stderr } = command.output().unwrap();
     let said = String::from_utf8(stderr).unwrap();
@@ -48,7 +48,7 @@ fn says(said: &str, words: &[&str]) {
     }
 }
 
-/// A server that listens.
+/// A running server that accepts connections.
 struct Serving {
     child: Child,
     at: SocketAddr,
@@ -81,9 +81,9 @@ impl Serving {
         String::from_utf8_lossy(&heard).into_owned()
     }
 
-    /// As `systemctl stop` or Ctrl-C in a terminal would.
+    /// Stops the server with a signal, as `systemctl stop` or Ctrl-C would.
     fn told_to_stop(mut self, signal: &str) {
-        // Who answers also hears signals.
+        // A server that answers has also installed its signal handlers.
         assert!(self.get("/healthz").starts_with("HTTP/1.1 200"));
         let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap();
         assert!(sent.success());
@@ -97,8 +97,9 @@ impl Drop for Serving {
     }
 }
 
-/// In an empty folder, without a configuration: it makes its data directory, says where it listens, serves the page and
-/// the adventure, ends in order when told to, and goes on from there.
+/// The server starts in an empty folder without a configuration. It creates its data directory, prints its address,
+/// and serves the page and the adventure. It stops cleanly on a signal and continues with the same data after a
+/// restart.
 #[test]
 fn server_start_in_empty_folder_creates_data_directory() {
     let folder = TempDir::new().unwrap();
@@ -112,7 +113,8 @@ fn server_start_in_empty_folder_creates_data_directory() {
     }
 }
 
-/// A second server is kept off the data directory, and off the port before it touches anything.
+/// A second server may not use the same data directory. It may not use the same port either, and is refused before it
+/// changes anything.
 #[test]
 fn second_server_on_same_data_is_refused() {
     let folder = TempDir::new().unwrap();
@@ -125,8 +127,8 @@ fn second_server_on_same_data_is_refused() {
     assert!(!other.path().join("data").exists());
 }
 
-/// A wrong value or an unknown key is refused with file, line, key and what was expected; in the environment with the
-/// variable's name.
+/// A wrong value or an unknown key is refused with file, line, key and the expected value. For an environment
+/// variable, the error names the variable.
 #[test]
 fn config_invalid_setting_reports_file_line_and_key() {
     let folder = TempDir::new().unwrap();
@@ -149,7 +151,7 @@ fn config_invalid_setting_reports_file_line_and_key() {
     assert!(!folder.path().join("data").exists(), "nothing was begun");
 }
 
-/// S0-19: a database that a newer version wrote is left as it is, and the host is told which version to use.
+/// S0-19: a database of a newer version stays unchanged, and the error says which version to use.
 #[test]
 fn database_from_newer_version_is_left_unchanged() {
     let folder = TempDir::new().unwrap();
@@ -165,7 +167,7 @@ fn database_from_newer_version_is_left_unchanged() {
     assert_eq!(std::fs::read(&database).unwrap(), before);
 }
 
-/// What can only be read stops the start, with the name of what to look at: the whole data directory, or the database in it.
+/// A read-only data directory or database stops the start, and the error names the path.
 #[test]
 fn read_only_data_directory_stops_start() {
     let folder = TempDir::new().unwrap();
@@ -178,12 +180,12 @@ fn read_only_data_directory_stops_start() {
     Serving::start(&mut clotho(folder.path())).told_to_stop("-TERM");
 }
 
-/// A full disk stops the first start with a sentence.
+/// A full disk stops the first start with a readable error.
 #[test]
 fn full_disk_on_first_start_reports_error() {
     let folder = TempDir::new().unwrap();
     std::fs::create_dir(folder.path().join("data")).unwrap();
-    // Without room for what stands beside the database, and without room for the database.
+    // First no room for the files beside the database, then no room for the database itself.
     for size in ["16k", "96k"] {
         let Some(mut command) = apart(folder.path(), &format!("mount -t tmpfs -o size={size} none data")) else {
             return;
@@ -192,8 +194,8 @@ fn full_disk_on_first_start_reports_error() {
     }
 }
 
-/// A disk that gets full while the server runs: what does not fit is refused, what is there is read, and with room again all
-/// goes on.
+/// A disk that fills up while the server runs: writes are refused, reads work, and writes work again once there is
+/// room.
 #[test]
 fn full_disk_while_running_refuses_writes_then_recovers() {
     let folder = TempDir::new().unwrap();
@@ -203,7 +205,7 @@ fn full_disk_while_running_refuses_writes_then_recovers() {
     let large = format!("{{\"name\": \"Large\", \"description\": \"{}\"}}", "x".repeat(500_000));
     let create = || serving.ask("POST", "/api/characters", &large);
     assert!(create().starts_with("HTTP/1.1 201"));
-    // The folder as the server sees it.
+    // The folder as the server's mount namespace sees it.
     let data = format!("/proc/{}/root{}", serving.child.id(), folder.path().join("data").display());
     let filler = Path::new(&data).join("filler");
     let mut file = std::fs::File::create(&filler).unwrap();
@@ -218,7 +220,8 @@ fn full_disk_while_running_refuses_writes_then_recovers() {
     serving.told_to_stop("-TERM");
 }
 
-/// `domain.md` 4: a copy is made beside a running server and put back when none runs; what is refused says why and what to do.
+/// `domain.md` 4: a backup is made beside a running server and restored when none runs. Each refusal says why and what
+/// to do.
 #[test]
 fn backup_of_running_server_can_be_restored() {
     let folder = TempDir::new().unwrap();
@@ -250,7 +253,7 @@ fn backup_of_running_server_can_be_restored() {
     serving.told_to_stop("-TERM");
 }
 
-/// How much there is, also beside a server, for people and for programs; clearing away is the server's while it runs.
+/// `stats` counts the data for people and for programs, also beside a server. `gc` is refused while a server runs.
 #[test]
 fn stats_and_gc_commands_count_and_clean() {
     let folder = TempDir::new().unwrap();
@@ -275,7 +278,7 @@ fn stats_and_gc_commands_count_and_clean() {
     assert_eq!(clotho(folder.path()).args(["stats", "--jsn"]).output().unwrap().status.code(), Some(2));
 }
 
-/// The index is made anew where no server runs; beside one it is left alone.
+/// `reindex` rebuilds the index only if no server runs.
 #[test]
 fn reindex_command_rebuilds_index_when_no_server_runs() {
     let folder = TempDir::new().unwrap();
@@ -305,11 +308,11 @@ fn reindex_command_rebuilds_index_when_no_server_runs() {
     says(&String::from_utf8(doctor.stdout).unwrap(), &["nothing is wrong"]);
 }
 
-/// A database that has grown to its quota says so, and not that the disk is full.
+/// The error of a database that has reached its quota names the quota, not a full disk.
 #[test]
 fn quota_exceeded_at_start_names_database_quota() {
     let folder = TempDir::new().unwrap();
-    // So large already that not one table fits.
+    // The quota is so small that not one table fits.
     std::fs::create_dir(folder.path().join("data")).unwrap();
     let database = folder.path().join("data/clotho.db");
     let mut conn = crate::support::sql_beside(&database);
@@ -322,8 +325,7 @@ fn quota_exceeded_at_start_names_database_quota() {
     assert!(!said.contains("disk"), "{said}");
 }
 
-/// A default model that can be none is refused with its place, before anything is touched; what would have been right is
-/// said.
+/// An impossible default model is refused with its position before anything is changed. The error says what is valid.
 #[test]
 fn config_invalid_default_model_stops_start() {
     let folder = TempDir::new().unwrap();
@@ -341,7 +343,7 @@ fn config_invalid_default_model_stops_start() {
     check(model("plugin:combat"), &[place, "no plugin \"combat\" is loaded that can narrate"]);
     check(model("loocal/tiny") + &provider(""), &[place, "did you mean \"local/tiny\"?"]);
     check(model("tiny") + &provider("models = [\"small\"]"), &[place, "\"tiny\"", "\"local/…\""]);
-    // Kinds that nobody speaks and names that stand for nothing, both at once.
+    // An unknown kind and undefined names, both reported at once.
     check(
         provider("models = [\"small\"]\nkind = \"claude\"") + "[models]\nsmart = [\"local/small\", \"far\"]\n",
         &[
@@ -355,8 +357,8 @@ fn config_invalid_default_model_stops_start() {
     assert!(!folder.path().join("data").exists(), "nothing was begun");
 }
 
-/// What may still come right keeps nobody from the server: a key that is missing, a model that its server has not told yet,
-/// a plugin that is broken. The log says each.
+/// Problems that may resolve later do not stop the start: a missing key, a model that its server has not listed yet, a
+/// broken plugin. The log reports each.
 #[test]
 fn config_recoverable_problems_are_logged_only() {
     let folder = TempDir::new().unwrap();
@@ -380,7 +382,7 @@ fn config_recoverable_problems_are_logged_only() {
     }
 }
 
-/// A data directory that cannot be written or used is named, with what to do about it.
+/// A data directory that cannot be written or used is reported with its path and the fix.
 #[test]
 fn data_directory_unusable_reports_path_and_fix() {
     let folder = TempDir::new().unwrap();
@@ -391,7 +393,7 @@ fn data_directory_unusable_reports_path_and_fix() {
         &["data directory", "file"],
     );
     if cfg!(target_os = "linux") {
-        // Nobody may make folders there, whoever one is.
+        // Nobody can create folders there, not even root.
         let said = refused(clotho(folder.path()).env("CLOTHO_STORAGE__DATA_DIR", "/sys/clotho"));
         says(&said, &["/sys/clotho", "cannot be written", "permissions"]);
     }
@@ -400,7 +402,7 @@ fn data_directory_unusable_reports_path_and_fix() {
     says(&refused(&mut clotho(folder.path())), &["data directory", "not a database"]);
 }
 
-/// The command line: help and version are no mistake, what it does not know is one, with a code of its own.
+/// `help` and `version` succeed. Unknown arguments fail with their own exit code.
 #[test]
 fn command_line_help_version_and_exit_codes() {
     let folder = TempDir::new().unwrap();
@@ -418,7 +420,7 @@ fn command_line_help_version_and_exit_codes() {
     says(&refused(clotho(folder.path()).args(["plugin", "check", "kombat"])), &["kombat", "no plugin"]);
 }
 
-/// One broken plugin among several is named, and the others are tested all the same.
+/// A broken plugin among several is named, and the others are still tested.
 #[test]
 fn plugin_test_reports_broken_plugin_and_tests_others() {
     let folder = TempDir::new().unwrap();
@@ -445,7 +447,7 @@ fn plugin_test_reports_broken_plugin_and_tests_others() {
     says(&refused(clotho(folder.path()).args(["plugin", "test", "--all", "nowhere"])), &["nowhere"]);
 }
 
-/// The log of a server that writes to a file has no colours, and says that a plugin folder is not there.
+/// The log of a server that writes to a file has no colours, and reports a missing plugin folder.
 #[test]
 fn log_to_file_has_no_colours() {
     let folder = TempDir::new().unwrap();

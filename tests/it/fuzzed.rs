@@ -1,5 +1,5 @@
-//! What fuzzing goes through (`fuzz`): each file of its corpora, and each of them torn off and with bytes turned over, as a
-//! fuzzer begins. Those that once broke something lie among them.
+//! The fuzz targets (`fuzz`) without a fuzzer: every file of their corpora, and mutations of it, truncated or with
+//! changed bytes. The corpora contain the inputs that once caused a failure.
 
 use std::fs;
 use std::path::Path;
@@ -10,10 +10,10 @@ use clotho_plugin::STACK_BYTES;
 #[path = "../../fuzz/src/lib.rs"]
 mod targets;
 
-/// So many variants of each file.
+/// Mutations of each file.
 const VARIANTS: usize = 60;
 
-/// No bytes break anything, and what must hold of them holds.
+/// No input panics, and each target's invariants hold.
 #[test]
 fn fuzz_corpus_and_mutations_do_not_panic() {
     let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus");
@@ -21,7 +21,7 @@ fn fuzz_corpus_and_mutations_do_not_panic() {
         let mut files: Vec<_> = fs::read_dir(corpora.join(name)).unwrap().map(|entry| entry.unwrap().path()).collect();
         files.sort();
         assert!(!files.is_empty(), "{name} has a corpus");
-        // What is nested deeply is read on threads like these.
+        // Deeply nested input is read on threads with this stack size.
         let run = move || {
             let mut random = SplitMix64::new(8);
             for file in files {
@@ -36,7 +36,7 @@ fn fuzz_corpus_and_mutations_do_not_panic() {
     }
 }
 
-/// The same bytes, torn off somewhere or with some of them changed.
+/// Returns a mutation of the bytes: truncated, or with some of them changed.
 fn spoiled(bytes: &[u8], random: &mut SplitMix64) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     let place = |random: &mut SplitMix64, length: usize| {

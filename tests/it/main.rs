@@ -1,4 +1,4 @@
-//! Tests that drive the real program.
+//! Integration tests, which drive the real program.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -1,5 +1,5 @@
-//! The page translates what the server reports by its code: each code has a text in both languages, which uses no other
-//! arguments than the code has, and stands in `docs/api.md`.
+//! Codes of the messages that the server reports, which the page translates. Each code has a text in both languages,
+//! with no arguments but its own, and is listed in `docs/api.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,24 +13,25 @@ use clotho_engine::turn::{ModelCallProblem, TurnProblem};
 use clotho_plugin::manifest_rules::RuleProblem;
 use clotho_provider::{ProviderFailure, UnreachableCause};
 
-/// The names of the arguments of each code.
+/// The argument names of each code.
 type Codes = BTreeMap<&'static str, BTreeSet<&'static str>>;
 
-/// Keys that are no codes: how texts are put together, and codes of version 0.1.0.
+/// Keys that are not codes: parts of composed texts, and codes of version 0.1.0.
 const OTHER_KEYS: [&str; 5] = ["problem.at", "problem.or", "problem.comma", "problem.refused", "problem.nothing_there"];
 
 fn read(path: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
 }
 
-/// The texts of the page in one language.
+/// Returns the page's texts in one language.
 fn texts(language: &str) -> BTreeMap<String, String> {
     let file = read(&format!("static/src/lib/strings/{language}-problems.ts"));
     let line = Regex::new(r#"(?m)^  "([^"]+)":\s+"(.*)",$"#).unwrap();
     line.captures_iter(&file).map(|found| (found[1].to_owned(), found[2].to_owned())).collect()
 }
 
-/// All codes of some lists. Two messages with one code have the arguments of both. `more` are arguments of each.
+/// Returns all codes of some lists. Two messages with one code share the arguments of both. `more`: arguments that
+/// each code has too.
 fn codes(lists: &[&[MessageSignature]], more: &[&'static str]) -> Codes {
     let mut all = Codes::new();
     for (code, args) in lists.iter().copied().flatten() {

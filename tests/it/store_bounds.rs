@@ -1,4 +1,5 @@
-//! What things may cost, counted and never timed: deltas folded, statements run, rows written, steps of the database.
+//! Cost bounds of the store, counted and never timed: folded deltas, executed statements, written rows, database
+//! steps.
 
 use clotho_core::ids::NodeId;
 use clotho_core::oplog::OperationKind;
@@ -14,7 +15,7 @@ use crate::support::test_store::{Begun, TestStore, add, delta, ending, message, 
 
 pub const DEEP: usize = 50_000;
 
-/// A line of nodes below the first greeting, each with one operation, many to a request.
+/// Appends a branch of nodes below the first greeting, each with one operation, many in one request.
 pub fn line(store: &TestStore, begun: &Begun, nodes: usize) -> Vec<NodeId> {
     let mut ids = vec![begun.greetings[0]];
     let (session, actor) = (begun.session, store.actor());
@@ -48,7 +49,7 @@ fn turns(store: &TestStore, begun: &Begun, node: NodeId) -> i64 {
     world.get(&pointer("/turns")).and_then(Value::as_i64).unwrap_or(0)
 }
 
-/// Deltas folded by a look at a world with nothing in memory.
+/// Returns the number of deltas folded to read a world with an empty cache. `expected`: the value of `turns` there.
 fn folds(store: &TestStore, begun: &Begun, node: NodeId, expected: i64) -> u64 {
     store.store().forget_worlds();
     let before = store.store().deltas_folded();
@@ -56,8 +57,8 @@ fn folds(store: &TestStore, begun: &Begun, node: NodeId, expected: i64) -> u64 {
     store.store().deltas_folded() - before
 }
 
-/// S3-28, S0-10, S1-23, S1-24, S0-53, S2-14: at depth 50 000 a world folds at most `keyframe_every` deltas, also again
-/// after everything above was edited; a page and a step back cost what they cost at depth 100.
+/// S3-28, S0-10, S1-23, S1-24, S0-53, S2-14: at depth 50 000, reading a world folds at most `keyframe_every` deltas,
+/// also after an edit above all of it. A page and a step back cost the same as at depth 100.
 #[test]
 fn deep_session_reads_cost_same_as_shallow() {
     Spy::watch();
@@ -71,7 +72,7 @@ fn deep_session_reads_cost_same_as_shallow() {
         assert!(folded <= 16, "{folded} deltas folded at depth {depth}");
     }
 
-    // An edit on a branch beside the line outdates nothing on it; one near its top outdates all of it, once.
+    // An edit on a sibling branch outdates nothing on this one; an edit near its top outdates all of it, once.
     let beside = store.append(begun.session, ids[10], store.said("beside"));
     mute(&store, &begun, beside);
     assert!(folds(&store, &begun, ids[DEEP], 50_000) <= 16);
@@ -89,7 +90,7 @@ fn deep_session_reads_cost_same_as_shallow() {
     let (deep, shallow) = (walk_of_page(&store, &begun, ids[DEEP]), walk_of_page(&store, &begun, ids[100]));
     assert!(shallow.1 > 500 && deep.1 <= shallow.1 + 8, "a page: {} steps, at depth 100 {}", deep.1, shallow.1);
 
-    // Going back 5 000 turns and coming back is a handful of statements, however far.
+    // Going back 5 000 turns and returning takes a few statements, independent of the distance.
     let writer = writer(&store);
     let far = writer.during(|| _ = store.checkout(begun.session, ids[DEEP - 5_000], true));
     let near = writer.during(|| _ = store.checkout(begun.session, ids[DEEP - 5_001], true));
@@ -97,8 +98,8 @@ fn deep_session_reads_cost_same_as_shallow() {
     assert_eq!(store.checkout(begun.session, ids[DEEP - 5_000], false), ids[DEEP], "the leaf last visited");
 }
 
-/// Formats 2b, step 10: times of lore go by how many messages there are; counting them costs as much as is new since
-/// the last time, at any depth, and what is hidden or no message does not count.
+/// Formats 2b, step 10: lore timers depend on the number of messages. Counting costs only the messages since the last
+/// count, at any depth. Hidden nodes and nodes that are not messages do not count.
 #[test]
 fn ancestor_count_costs_only_new_messages() {
     let store = TestStore::new();
@@ -131,7 +132,7 @@ fn writer(store: &TestStore) -> Spy {
     Spy { thread: store.writer() }
 }
 
-/// The statement that walks up for a page of 50 from a leaf, and its steps.
+/// Returns the recursive statement for a page of 50 nodes up from a leaf, and its number of steps.
 fn walk_of_page(store: &TestStore, begun: &Begun, leaf: NodeId) -> (String, i32) {
     let held = store.held(begun.session);
     let (thread, nodes) = store.read(move |reader| {
@@ -147,13 +148,14 @@ fn walk_of_page(store: &TestStore, begun: &Begun, leaf: NodeId) -> (String, i32)
     (sql, steps)
 }
 
-/// S0-27, S1-07, S2-08: one append runs the same statements and writes the same rows at depth 10 and at depth 10 000.
+/// S0-27, S1-07, S2-08: one append executes the same statements and writes the same rows at depth 10 and at depth
+/// 10 000.
 #[test]
 fn append_cost_is_same_at_any_depth() {
     Spy::watch();
     let store = TestStore::new();
     let begun = store.begin(Delta::default(), None, &["Hello."]);
-    // One further, so that both nodes have a child already.
+    // One node more, so that both nodes already have a child.
     let ids = line(&store, &begun, 10_001);
     let writer = writer(&store);
     let rows = "SELECT (SELECT count(*) FROM nodes) + (SELECT count(*) FROM texts) + (SELECT count(*) FROM deltas) + \
@@ -175,7 +177,7 @@ fn append_cost_is_same_at_any_depth() {
     assert!(shallow.1.len() < 40, "{:#?}", shallow.1);
 }
 
-/// A write that is taken back: the writer asks the database for everything anew.
+/// Makes a write that rolls back, so that the writer's cache is empty.
 fn forget(store: &TestStore) {
     let refusal = || TreeError::Conflict("taken back".into());
     assert!(store.write(move |_| Err::<(), _>(refusal().into())).is_err());
@@ -199,13 +201,13 @@ fn node_delta_stays_small_on_large_state() {
     assert!((100..300).contains(&grown), "{grown} bytes");
 }
 
-/// A session through everything that one does all day; `n` makes it different each time.
+/// Does everything that a session does in a day; `n` varies it.
 fn day(store: &TestStore, begun: &Begun, n: i64) {
     let session = begun.session;
     let head = store.head(session);
     let (mut said, reply) = (store.said("on"), store.placeholder());
     said.delta = delta([add("/turns", 1)]);
-    // Names, personas and authors that are there or not must not make two statements of one.
+    // Optional names, personas and authors must not make two statements of one.
     said.name = (n % 2 == 0).then(|| "Ada".to_owned());
     said.author = (n % 3 == 0).then_some(store.owner);
     let (user, node) = (said.id, reply.id);
@@ -266,7 +268,7 @@ fn look(store: &TestStore, begun: &Begun, node: NodeId) {
         let ids: Vec<NodeId> = page.nodes.iter().map(|placed| placed.node.id).collect();
         let spots = reader.node_positions(&held, &ids)?;
         reader.positions_on_path(&held, held.session.head, &spots)?;
-        // Many nodes are asked for up to the next power of two; one is what a live event needs.
+        // The number of requested nodes is padded to the next power of two; a live event needs one node.
         reader.node_details(vec![placed])?;
         reader.context_page(&held, held.session.head, None, 20)?;
         reader.tree_page(&held, 0, 20)?;
@@ -284,8 +286,8 @@ fn look(store: &TestStore, begun: &Begun, node: NodeId) {
     });
 }
 
-/// The trap of the statement cache: whatever a session does all day is prepared once for each
-/// connection and kept, with or without optional columns.
+/// The statement cache: every statement of a session's day is prepared once per connection and kept, with or without
+/// optional columns.
 #[test]
 fn statements_are_prepared_once_per_connection() {
     Spy::watch();
@@ -318,7 +320,7 @@ struct Plan {
     detail: String,
 }
 
-/// S0-53: nothing that a session does all day, nor what a start does, reads a whole table.
+/// S0-53: neither a session's daily work nor a start reads a whole table.
 #[test]
 fn queries_never_scan_whole_tables() {
     Spy::watch();
@@ -335,7 +337,7 @@ fn queries_never_scan_whole_tables() {
     for sql in statements {
         let plan: Vec<Plan> = diesel::sql_query(format!("EXPLAIN QUERY PLAN {sql}")).load(&mut conn).unwrap();
         for Plan { detail } in plan {
-            // The rows of a walk, the users of a server, and the small index of running replies are read whole.
+            // The rows of a recursive walk, the users, and the small index of running replies may be read completely.
             let whole = detail.strip_prefix("SCAN ").map(|rest| rest.split(' ').next().unwrap_or(rest));
             let small = ["up", "down", "below", "users", "CONSTANT"];
             let is_small = |name: &str| small.contains(&name) || detail.contains("nodes_generating");
@@ -346,7 +348,7 @@ fn queries_never_scan_whole_tables() {
     assert!(checked > 40, "{checked}");
 }
 
-/// A page of a tree as wide as it likes and a world of one megabyte go in and out.
+/// A very wide fork and a world of one megabyte are stored and read back.
 #[test]
 fn wide_forks_and_large_worlds_are_stored() {
     let store = TestStore::with(|settings| settings.keyframe_every = 2);
@@ -371,7 +373,7 @@ fn wide_forks_and_large_worlds_are_stored() {
         store.read(move |reader| Ok((reader.children(&held, user)?.len(), reader.generations(&held, user)?)));
     assert_eq!(children, 700);
     assert_eq!(generations.iter().map(|placed| placed.node.id).collect::<Vec<_>>(), ids, "S0-15: in order");
-    // All of them move with a typo fix, in one operation and one edit of the arrangement.
+    // Correcting a typo moves all of them, in one operation and one effect.
     let edit = MessageWrite {
         move_children_from: Some(user),
         kind: OperationKind::Edit,
@@ -385,7 +387,7 @@ fn wide_forks_and_large_worlds_are_stored() {
 
     let section = |n: usize| json!("y".repeat(100_000 + n));
     let mut leaf = ids[3];
-    // The thirteenth node down from here has a keyframe again, so that the newest section is kept too.
+    // The thirteenth node from here has a keyframe again, so that the newest section is kept too.
     for n in 0..13 {
         let mut said = store.said("more");
         said.delta = delta([set(&format!("/big/{n}"), json!(n)), set(&format!("/section {n}"), section(n))]);
@@ -400,8 +402,8 @@ fn wide_forks_and_large_worlds_are_stored() {
     assert_eq!(blobs, 13, "each large section is kept once, whatever the number of keyframes");
 }
 
-/// What a turn costs the writer: in both commits no question is asked, since it remembers what it wrote; and two
-/// replies cost what they are. The transaction is counted too.
+/// The writer runs no query in either commit of a turn, since it caches what it wrote. Two replies cost two replies'
+/// writes. The transaction statements are counted too.
 #[test]
 fn turn_writer_runs_no_queries_for_cached_rows() {
     Spy::watch();
@@ -421,15 +423,15 @@ fn turn_writer_runs_no_queries_for_cached_rows() {
     };
     let (node, ..) = turn(begun.greetings[0]);
     let (_, first, second) = turn(node);
-    // Two nodes with their texts, a delta, the child remembered, the log, the session.
+    // Two nodes with their texts, a delta, the remembered child, the log, the session.
     assert_eq!(first.len(), 2 + 8, "{first:#?}");
-    // Node, text, pieces kept while it ran, delta, the child remembered, the log, the session.
+    // Node, text, partial text of the running reply, delta, the remembered child, the log, the session.
     assert_eq!(second.len(), 2 + 7, "{second:#?}");
     assert!(first.iter().chain(&second).all(|ran| !ran.sql.contains("SELECT")), "{first:#?}\n{second:#?}");
 }
 
-/// A keyframe asks nothing either: the world of the node above is remembered and goes on to the next, and what is cut
-/// from it is what a look with nothing in memory folds.
+/// Writing a keyframe needs no query either: the parent's world is cached and passed on. The keyframe equals the world
+/// that is folded with an empty cache.
 #[test]
 fn keyframe_writer_runs_no_queries_for_cached_world() {
     Spy::watch();
@@ -447,7 +449,7 @@ fn keyframe_writer_runs_no_queries_for_cached_world() {
         assert!(folds(&store, &begun, leaf, n) < 3);
     }
     assert_eq!(store.count("SELECT count(*) AS n FROM keyframes"), 4, "the root's, and every third below it");
-    // On another branch, and after an edit of the arrangement, what is remembered says nothing.
+    // On another branch, and after an edit of the arrangement, the cache does not apply.
     let beside = store.append(begun.session, begun.greetings[0], store.said("beside"));
     mute(&store, &begun, beside);
     let mut other = beside;
@@ -460,8 +462,8 @@ fn keyframe_writer_runs_no_queries_for_cached_world() {
     assert_eq!((turns(&store, &begun, leaf), turns(&store, &begun, other)), (7, 5));
 }
 
-/// What the writer remembers is forgotten with what was taken back, whether the request was refused after it had
-/// written or the whole group failed: numbers, HEAD, the log and the nodes themselves are those of before.
+/// A rollback clears the writer's cache, whether the request was refused after writing or the whole group failed. Row
+/// numbers, HEAD, the log and the nodes are as before.
 #[test]
 fn rollback_clears_writer_cache() {
     let mut store = TestStore::new();

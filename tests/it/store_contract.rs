@@ -1,5 +1,5 @@
-//! One story over the whole contract of the store, told from its door: what is written is read back, before and after a
-//! restart. Properties, bounds and traps have files of their own.
+//! The contract of the store through its public interface: everything that is written is read back, before and after a
+//! restart. Properties, bounds and faults have their own files.
 
 use clotho_core::clock::Time;
 use clotho_core::ids::{CharacterId, NodeId, PersonaId, UserId};
@@ -31,19 +31,19 @@ fn object(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
-/// A session of a keep with rules for hit points and two greetings.
+/// Begins a session with a rule for hit points and two greetings.
 fn keep(store: &TestStore) -> Begun {
     store.begin(delta([set("/combat/hp", json!(100))]), Some(rules("combat", 100)), &["Welcome.", "Halt!"])
 }
 
-/// S0-08, S0-33, S1-16, S1-18, S2-08, S3-05, S3-19, S3-21, S3-22, S3-25, S0-35, C3, C4, C6, C11: a session from
-/// its beginning over rolls, a look back and a branch to the restart after which all of it stands.
+/// S0-08, S0-33, S1-16, S1-18, S2-08, S3-05, S3-19, S3-21, S3-22, S3-25, S0-35, C3, C4, C6, C11: a session with
+/// rerolls, a checkout and a branch reads back unchanged after a restart.
 #[test]
 fn session_reads_back_same_after_restart() {
     let mut store = TestStore::new();
     let Begun { session, root, greetings } = keep(&store);
 
-    // The root anchors: never shown, always a keyframe, with the rules and the world they begin with.
+    // The root is never shown and always has a keyframe, with the rules and the world of the beginning.
     let anchor = store.placed(session, root);
     assert!(anchor.node.is_keyframe && anchor.node.parent.is_none() && anchor.node.kind == Kind::Root);
     assert_eq!(store.head(session), greetings[0]);
@@ -63,7 +63,8 @@ fn session_reads_back_same_after_restart() {
     assert_eq!(hp(&store.world(session, u1)), Some(100), "the world before the reply is its parent's");
     assert_eq!(store.shown(session), ["Welcome.", "I open the gate.", "A blade flashes."]);
 
-    // Two more rolls in one request: width, not depth; a roll that ends while HEAD is looked at takes it.
+    // Two more rerolls in one request add siblings. A reply that completes takes HEAD unless HEAD has moved since the
+    // request.
     let (a, b) = (store.placeholder(), store.placeholder());
     let (r2, r3) = (a.id, b.id);
     let rolled = store.try_message(message(session, u1, None, vec![a, b])).unwrap();
@@ -84,7 +85,7 @@ fn session_reads_back_same_after_restart() {
     assert_eq!((siblings.index, siblings.ids), (1, vec![r1, r2, r3]));
     assert_eq!((generations.len(), context), (3, u1));
 
-    // Going on from the first roll, then away and back: the leaf last visited is where one lands.
+    // Continues from the first reply, leaves and comes back: HEAD returns to the leaf visited last.
     store.checkout(session, r1, false);
     let u2 = store.append(session, r1, store.said("I step back."));
     assert_eq!(store.path(session, u2), [root, greetings[0], u1, r1, u2]);
@@ -103,7 +104,8 @@ fn session_reads_back_same_after_restart() {
     assert_eq!(mirror.head(), Some(u2));
 }
 
-/// S0-01, S1-20, S2-10, S2-12, S1-03: an edit is a sibling; with `carry` the future moves below the new version.
+/// S0-01, S1-20, S2-10, S2-12, S1-03: an edit creates a sibling. With `carry`, the later messages move below the new
+/// version.
 #[test]
 fn edit_creates_sibling_and_carry_moves_future() {
     let store = TestStore::new();
@@ -128,7 +130,7 @@ fn edit_creates_sibling_and_carry_moves_future() {
     let left = store.placed(session, u1).node;
     assert_eq!((left.content, left.remembered), (old.content, None), "the old version stays, as a leaf");
 
-    // From the old version itself, now a leaf, HEAD goes to a still newer one.
+    // The old version is now a leaf: from there HEAD follows another edit.
     store.checkout(session, u1, true);
     let again = edit(true, "Hello, keeper of the gate.");
     let u1d = again.draft.as_ref().unwrap().id;
@@ -147,7 +149,7 @@ fn edit_creates_sibling_and_carry_moves_future() {
     assert_eq!((siblings.index, siblings.ids), (3, vec![u1, u1b, u1d, u1c]));
 }
 
-/// S3-02, C15, C20, S4-24, S2-17: what counts of a node is switched, undoably, and the worlds below follow.
+/// S3-02, C15, C20, S4-24, S2-17: the state of a node can be switched, with undo, and the worlds below follow.
 #[test]
 fn node_state_update_is_undoable_and_refolds_worlds() {
     let mut store = TestStore::new();
@@ -164,6 +166,7 @@ fn node_state_update_is_undoable_and_refolds_worlds() {
         store.write(move |tx| tx.set_state(&actor, session, &updates).map(|arranged| arranged.op))
     };
 
+    // Disabled: the text is hidden, the effects stay. Muted: the effects are gone too. Of two updates, the last wins.
     let op = switch(vec![update(r1, Some(false), None, Some(Some(4)))]).unwrap();
     assert_eq!(store.shown(session), ["Welcome.", "I fight.", "Ow."]);
     assert_eq!(hp(&store.world(session, u2)), Some(70), "the text is out, its effect stays");
@@ -182,6 +185,7 @@ fn node_state_update_is_undoable_and_refolds_worlds() {
     assert_eq!((node.is_enabled, node.effects, node.rating), (false, Effects::On, Some(1)));
     assert_eq!(hp(&store.world(session, u2)), Some(70));
 
+    // Invalid updates change nothing.
     let before = store.log(session).len();
     let root = store.held(session).session.root;
     for bad in [
@@ -198,8 +202,8 @@ fn node_state_update_is_undoable_and_refolds_worlds() {
     assert_eq!(hp(&store.world(session, u2)), Some(70));
 }
 
-/// A delta made anew is in force from then on, across keyframes and on every branch below it; undo puts the old one back, and what
-/// was seen before something else was done is refused.
+/// A revised delta applies from then on, across keyframes and on every branch below. Undo restores the old one. A
+/// revision based on an outdated view is refused.
 #[test]
 fn delta_revision_refolds_descendants_and_undoes() {
     let mut store = TestStore::with(|settings| settings.keyframe_every = 4);
@@ -235,7 +239,7 @@ fn delta_revision_refolds_descendants_and_undoes() {
     store.is_well();
 }
 
-/// S3-23, S1-16, S4-44, C23: what does not fit is refused by its name and changes nothing.
+/// S3-23, S1-16, S4-44, C23: an invalid write is refused with its own error and changes nothing.
 #[test]
 fn invalid_writes_are_refused_and_change_nothing() {
     let store = TestStore::new();
@@ -266,7 +270,7 @@ fn invalid_writes_are_refused_and_change_nothing() {
     let to_running = refused(store.write(move |tx| tx.checkout(&actor, session, running, true)));
     assert_eq!(to_running, TreeError::Generating);
 
-    // `carry`: beside the old version only, nothing generated, nothing that is being generated moved.
+    // `carry` works only beside the old version. It generates nothing and moves no running reply.
     let carry = |from, parent| MessageWrite { move_children_from: Some(from), ..say(parent) };
     assert_eq!(
         refused(store.try_message(carry(greetings[0], store.held(session).session.root))),
@@ -281,7 +285,7 @@ fn invalid_writes_are_refused_and_change_nothing() {
     assert!(matches!(refused(store.try_message(nul)), TreeError::Invalid { field: "content", .. }));
     assert_eq!(rows(), before, "nothing was written");
 
-    // A reply ends once.
+    // A reply completes only once.
     store.complete(session, running, &written, "Hi\0.", Delta::default());
     assert_eq!(store.placed(session, running).node.content, "Hi\u{fffd}.", "a model's text is not lost for a U+0000");
     let (step, at, again) = (written.op, store.now(), ending("Twice.", Delta::default(), None));
@@ -290,7 +294,7 @@ fn invalid_writes_are_refused_and_change_nothing() {
     assert_eq!(store.placed(session, running).node.content, "Hi\u{fffd}.");
 }
 
-/// S3-09, `domain.md` 3.2, 3.9: the player changes the world by hand; rules begin at a node and hold below it only.
+/// S3-09, `domain.md` 3.2, 3.9: the player changes the world by hand. Rules apply from a node on, only below it.
 #[test]
 fn world_change_applies_rules_in_force_at_node() {
     let store = TestStore::new();
@@ -306,7 +310,7 @@ fn world_change_applies_rules_in_force_at_node() {
     assert_eq!(store.log(session)[usize::try_from(op).unwrap() - 1].kind, OperationKind::Change);
     assert_eq!(store.shown(session), ["Welcome.", "I rest."], "a change is not shown");
 
-    // Other rules come with the next message, on a bridge; the branch beside it keeps its own.
+    // Other rules start with the next message, on a rules change; the sibling branch keeps its own.
     let mut bridge = store.draft(Role::System, Kind::Change, "");
     bridge.rules = Some(rules("combat", 200).into());
     bridge.delta = delta([add("/combat/hp", 50)]);
@@ -327,7 +331,7 @@ fn world_change_applies_rules_in_force_at_node() {
     assert_eq!(new.plugins[0].root, Some(Pointer::from_keys(["combat"])));
 }
 
-/// S0-12: what happened on one branch happened on that branch; it is there again where one comes back to it.
+/// S0-12: events belong to their branch, and are there again after a checkout of it.
 #[test]
 fn events_stay_on_their_branch() {
     let store = TestStore::new();
@@ -347,7 +351,7 @@ fn events_stay_on_their_branch() {
     assert_eq!(events(store.head(session)), [event]);
 }
 
-/// S0-08, S0-40, S2-06: settings are logged, read back and refused when the session could not be read with them.
+/// S0-08, S0-40, S2-06: settings are logged and read back. Those that would make the session unreadable are refused.
 #[test]
 fn session_settings_are_logged_and_invalid_refused() {
     let mut store = TestStore::new();
@@ -358,6 +362,7 @@ fn session_settings_are_logged_and_invalid_refused() {
         let actor = store.actor();
         store.write(move |tx| tx.set_settings(&actor, session, &settings))
     };
+    // Valid settings, in one operation.
     let persona = PersonaId::new(store.ids.next(store.now()));
     let plugin = json!({"id": "combat", "enabled": true, "config": {"hp": 7}, "grants": ["dice"]});
     let op = change(vec![
@@ -375,6 +380,7 @@ fn session_settings_are_logged_and_invalid_refused() {
     let title = Effect::Setting { name: "title".into(), from: json!("The keep"), to: json!("The tower") };
     assert_eq!(changed.effects[0], title);
 
+    // Invalid settings are refused, together with valid ones.
     for (name, bad) in [
         ("title", json!(5)),
         ("title", json!("a\u{0}b")),
@@ -388,6 +394,7 @@ fn session_settings_are_logged_and_invalid_refused() {
         let refusal = refused(change(vec![("title", json!("Lost")), (name, bad)]));
         assert!(matches!(refusal, TreeError::Invalid { .. }), "{name}: {refusal:?}");
     }
+    // They read back after a restart.
     store.reopen();
     let kept = store.held(session).session;
     assert_eq!(
@@ -406,8 +413,8 @@ fn session_settings_are_logged_and_invalid_refused() {
     assert_eq!(kept.plugins, plugins);
 }
 
-/// S0-05, S0-06, S0-20, `domain.md` 2.17, C21: cards are kept, listed by owner, changed and trashed; a session keeps the
-/// version it began with, and goes to the trash by itself.
+/// S0-05, S0-06, S0-20, `domain.md` 2.17, C21: cards are stored, listed by owner, changed and moved to the trash. A
+/// session keeps the version it began with, and has its own way to the trash.
 #[test]
 fn cards_are_kept_per_owner_and_versioned() {
     let mut store = TestStore::new();
@@ -442,7 +449,7 @@ fn cards_are_kept_per_owner_and_versioned() {
     assert_eq!(store.read(move |reader| reader.character(guest_id, rin_id)), None, "not for others");
     assert!(store.read(move |reader| reader.characters(guest_id, 0, 50)).is_empty());
 
-    // A session with the card as it is now.
+    // A session with the current card.
     let root = store.draft(Role::System, Kind::Root, "");
     let session = Session {
         cards: vec![CardRef { id: rin_id, hash: hash.clone() }],
@@ -471,7 +478,7 @@ fn cards_are_kept_per_owner_and_versioned() {
     let bytes = store.read(move |reader| reader.blob(&hash));
     assert_eq!(serde_json::from_slice::<Value>(&bytes).unwrap(), Value::Object(rin.card), "the version it began with");
 
-    // A reply that runs while its session goes to the trash ends all the same.
+    // A reply that runs while its session goes to the trash still completes.
     let (said, reply) = (store.said("Bye."), store.placeholder());
     let (root, running) = (kept.root, reply.id);
     let written = store.try_message(message(id, root, Some(said), vec![reply])).unwrap();
@@ -485,7 +492,7 @@ fn cards_are_kept_per_owner_and_versioned() {
     assert!(store.write(|tx| tx.generating_replies()).unwrap().is_empty(), "S4-11: nothing stays generating");
 }
 
-/// An answer is kept under its caller's key and given again, not to others, until it is forgotten.
+/// A response is stored under its caller's key and returned again, but not to others, until it expires.
 #[test]
 fn idempotency_key_returns_first_response_until_expiry() {
     let store = TestStore::new();
@@ -507,8 +514,8 @@ fn idempotency_key_returns_first_response_until_expiry() {
     assert_eq!(store.count("SELECT count(*) AS n FROM answers"), 1);
 }
 
-/// C23, S0-55, S4-11: what had arrived of a reply when the server died is found again, in order, and ends as a failure;
-/// a retry works.
+/// C23, S0-55, S4-11: the text of a reply that had arrived when the server died is recovered in order, and the reply
+/// ends as failed. A retry works.
 #[test]
 fn interrupted_replies_are_recovered_as_failed() {
     let mut store = TestStore::new();
@@ -549,8 +556,8 @@ fn interrupted_replies_are_recovered_as_failed() {
     assert_eq!(store.head(session), r2);
 }
 
-/// C19, S3-03, S3-13, S3-14, S3-32: the trace of every reply reads back whole, and sixty turns of growing history cost
-/// each turn no more than its own news.
+/// C19, S3-03, S3-13, S3-14, S3-32: the trace of every reply reads back completely. Sixty turns with a growing history
+/// store only the new part of each turn.
 #[test]
 fn traces_are_stored_as_differences_and_read_whole() {
     let mut store = TestStore::new();
@@ -564,7 +571,7 @@ fn traces_are_stored_as_differences_and_read_whole() {
         let (user, node) = (said.id, reply.id);
         let written = store.try_message(message(session, leaf, Some(said), vec![reply])).unwrap();
         history.push(store.placed(session, user).n);
-        // At turn 40 the window is cut: the oldest leave it.
+        // At turn 40 the window is cut: the oldest messages leave it.
         if turn == 40 {
             history.drain(..30);
         }
@@ -598,11 +605,12 @@ fn traces_are_stored_as_differences_and_read_whole() {
     assert_eq!(store.count("SELECT count(*) AS n FROM blobs WHERE length(bytes) > 1000"), 1, "a block is kept once");
 }
 
-/// S0-53, S4-39: pages of a path, from the leaf back to the root, with what each way of looking shows.
+/// S0-53, S4-39: pages of a path, from the leaf back to the root, with the nodes that each filter shows.
 #[test]
 fn path_pages_from_leaf_to_root() {
     let store = TestStore::new();
     let Begun { session, root, greetings } = keep(&store);
+    // A branch with one disabled message.
     let mut leaf = greetings[0];
     let mut line = vec![leaf];
     for turn in 0..23 {
@@ -612,6 +620,7 @@ fn path_pages_from_leaf_to_root() {
     let actor = store.actor();
     let off = NodeStateUpdate { node: line[3], is_enabled: Some(false), effects: None, rating: None, is_unread: None };
     store.write(move |tx| tx.set_state(&actor, session, &[off])).unwrap();
+    // Pages of five with each filter.
     for (show, expected) in [
         (PathFilter::Enabled, line.iter().copied().filter(|id| *id != line[3]).collect::<Vec<_>>()),
         (PathFilter::WithDisabled, line.clone()),
@@ -631,6 +640,7 @@ fn path_pages_from_leaf_to_root() {
         }
         assert_eq!(seen, expected, "{show:?}");
     }
+    // Which nodes are on the path.
     let held = store.held(session);
     let (first, last, beside) = (line[0], line[20], greetings[1]);
     let on_path = store.read(move |reader| {
@@ -639,13 +649,15 @@ fn path_pages_from_leaf_to_root() {
     });
     assert_eq!(on_path, (true, false, false));
     let held = store.held(session);
+    // Several nodes by id, in the requested order.
     let nobody = store.node_id();
     let asked = [line[7], nobody, line[2], line[7]];
     let found = store.read(move |reader| reader.nodes(&held, &asked));
     assert_eq!(found.iter().map(|placed| placed.node.id).collect::<Vec<_>>(), [line[7], line[2], line[7]]);
 }
 
-/// S2-17, S1-31: every commit tells its operation once, in the order of the log, which can be read from any cursor.
+/// S2-17, S1-31: every commit publishes its operation once, in the order of the log, which can be read from any
+/// cursor.
 #[test]
 fn commit_events_follow_operation_log_order() {
     let mut store = TestStore::new();

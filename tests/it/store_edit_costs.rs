@@ -1,5 +1,4 @@
-//! What rearranging a tree costs the database itself, by the size of its session and by its depth: rounds of its loops, and
-//! frames on the stack.
+//! Costs of rearranging a tree by session size and depth: loop rounds in the database, and stack frames.
 
 use clotho_core::clock::Time;
 use clotho_core::ids::{FragmentId, NodeId};
@@ -12,14 +11,14 @@ use crate::store_bounds::{DEEP, line};
 use crate::support::steps::{rounds, watch};
 use crate::support::test_store::{Begun, TestStore, ending, message};
 
-/// So many messages each branch has.
+/// Messages of each branch.
 const BRANCH: usize = 20;
 
-/// A long line, and near its end two branches.
+/// A long branch with two side branches near its end.
 struct Tree {
     store: TestStore,
     begun: Begun,
-    /// A little above the branches: where something else can hang.
+    /// A little above the branches, as a graft target.
     above: NodeId,
     fork: NodeId,
     left: Vec<NodeId>,
@@ -72,7 +71,8 @@ impl Tree {
         self.store.checkout(self.begun.session, node, true);
     }
 
-    /// The rounds of each edit. Each is done and taken back once before, so that nothing is read for the first time.
+    /// Returns the rounds of each edit. Each is done and undone once before, so that nothing is read for the first
+    /// time.
     fn costs(&self) -> Vec<(&'static str, u64)> {
         let writer = self.store.writer();
         let (top, end) = (self.right[0], self.right[BRANCH - 1]);
@@ -106,12 +106,12 @@ impl Tree {
     }
 }
 
-/// S1-21, S1-27, S2-14: an edit of a branch costs the database what the branch is, and nothing for the session around it:
-/// with twenty times as many messages above, not even a tenth more.
+/// S1-21, S1-27, S2-14: an edit of a branch costs what the branch is, not what the session is. With twenty times as
+/// many messages above, it costs less than a tenth more.
 #[test]
 fn edit_cost_is_independent_of_session_length() {
     watch();
-    // Both lie alike between two keyframes.
+    // Both are at the same distance from keyframes.
     let (small, large) = (Tree::of(1_008).costs(), Tree::of(20_000).costs());
     for ((name, few), (_, many)) in small.into_iter().zip(large) {
         assert!(few > 0, "{name}: {few} rounds, so nothing is counted");
@@ -119,7 +119,7 @@ fn edit_cost_is_independent_of_session_length() {
     }
 }
 
-/// S2-14: a cut costs what is cut: of ten times as many messages some ten times as much, and not a hundred times.
+/// S2-14: a prune costs what it removes: about ten times as much for ten times as many messages, not a hundred times.
 #[test]
 fn prune_cost_grows_linearly_with_removed_nodes() {
     watch();
@@ -137,11 +137,11 @@ fn prune_cost_grows_linearly_with_removed_nodes() {
     assert!(many.0 < 15 * few.0 && many.1 < 15 * few.1, "{few:?} rounds for 300 messages, {many:?} for 3 000");
 }
 
-/// A line of turns below a node, each reply with a trace of the last messages, so many of them, or without one for 0; answers
-/// with the messages and the replies.
+/// Appends turns below a node and returns the messages and replies. Each reply has a trace of the last `window`
+/// messages, or none for 0.
 fn traced(store: &TestStore, begun: &Begun, top: NodeId, turns: usize, window: usize) -> Vec<[NodeId; 2]> {
     let (session, mut parent, mut line) = (begun.session, top, Vec::new());
-    // What was sent at the top goes on below it.
+    // The history of the top node continues below it.
     let placed = store.placed(session, top);
     let above = store.read(move |reader| reader.trace(&placed)).map(|trace| trace.history);
     let mut history = above.unwrap_or_default();
@@ -176,8 +176,8 @@ fn traced(store: &TestStore, begun: &Begun, top: NodeId, turns: usize, window: u
     line
 }
 
-/// S1-21, domain 2.16, 6.5: a purge costs what goes, also in a session where things were hung elsewhere: of the traces only those
-/// are unpacked that stand on what goes, and those are whole by themselves from then on.
+/// S1-21, domain 2.16, 6.5: the cost of a purge depends on what it removes, also after a graft. Only traces that build
+/// on removed ones are unpacked, and they are complete on their own afterwards.
 #[test]
 fn purge_cost_depends_on_removed_nodes() {
     watch();
@@ -201,14 +201,14 @@ fn purge_cost_depends_on_removed_nodes() {
         store.is_well();
         rounds
     };
-    // What the traces cost is what it costs more than where there are none.
+    // The cost of traces is the difference to a session without them.
     let [few, many] = [31, 255].map(|turns| (cost(turns, usize::MAX), cost(turns, 0)));
     let [few_more, many_more] = [few, many].map(|(with, without)| with - without);
     assert!(few_more > 0 && many_more <= 2 * few_more, "{few:?} rounds after 31 turns, {many:?} after 255");
 }
 
-/// How long a purge of a hundred turns takes in a session of 100 000 messages where something was moved: with what each trace
-/// stands on kept beside it, and without, where all of them have to be unpacked.
+/// Measures a purge of a hundred turns in a session of 100 000 messages after a move. It runs with the stored
+/// dependencies of the traces, and without them, where every trace must be unpacked.
 #[test]
 #[ignore = "a measurement, which takes minutes: cargo nextest run --run-ignored only --no-capture measured"]
 #[expect(clippy::print_stdout, reason = "what was measured is for reading")]
@@ -229,7 +229,7 @@ fn purge_duration_in_long_session_measured() {
     }
 }
 
-/// Domain 6.5: traces from before it was kept what they stand on are looked into once a day, and a purge minds them before that.
+/// Domain 6.5: for older traces, their dependencies are computed once a day, and by a purge that comes before that.
 #[test]
 fn old_traces_are_backfilled_daily_and_before_purge() {
     let store = TestStore::new();
@@ -252,7 +252,7 @@ fn old_traces_are_backfilled_daily_and_before_purge() {
     store.is_well();
 }
 
-/// Does something on a thread whose stack holds no frame for each of [`DEEP`] levels: twenty bytes for each.
+/// Runs work on a thread whose stack has no room for a frame at each of [`DEEP`] levels: twenty bytes for each.
 fn on_a_small_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(1 << 20);
@@ -260,17 +260,18 @@ fn on_a_small_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// S1-23, S2-14, S3-28: nothing goes down a line by calling itself. The threads of the store have two megabytes of stack, which
-/// is forty bytes for each level here, and what runs on the caller's thread has half of that: the first recursion ends the
-/// program.
+/// S1-23, S2-14, S3-28: nothing recurses down a branch. The store's threads have two megabytes of stack, or forty
+/// bytes for each level here, and work on the caller's thread has half of that. Any recursion would abort the program.
 #[test]
 fn deep_line_operations_do_not_overflow_stack() {
+    // A branch of the full depth.
     let store = TestStore::new();
     let begun = store.begin(Delta::default(), None, &["Hello.", "Hi."]);
     let ids = line(&store, &begun, DEEP);
     let (session, other) = (begun.session, begun.greetings[1]);
     let tree = Tree { above: other, fork: ids[1], left: Vec::new(), right: Vec::new(), begun, store };
     let store = &tree.store;
+    // Every edit on all of it.
     tree.prune(ids[1]);
     tree.undo();
     tree.checkout(ids[DEEP]);
@@ -294,6 +295,7 @@ fn deep_line_operations_do_not_overflow_stack() {
         resolve: Default::default(),
         seed: 7,
     });
+    // Every read of a branch.
     let held = store.held(session);
     let (top, end) = (ids[1], ids[DEEP]);
     let seen = store.read(move |reader| {
@@ -314,6 +316,7 @@ fn deep_line_operations_do_not_overflow_stack() {
         Ok((way.nodes.len(), deeds, stops, sketches))
     });
     assert!(seen.0 > 49_900 && seen.1 > 49_900 && seen.2 > 49_900 && seen.3 > 60_000, "{seen:?}");
+    // Export, archive check and doctor.
     on_a_small_stack(|| {
         let mut snapshot = DatabaseSnapshot::open(&store.database()).unwrap();
         let held = snapshot.session(None, session).unwrap().unwrap();

@@ -1,5 +1,5 @@
-//! What databases and disks do to those who trust them, each provoked on a real file. The traps were found by reading the
-//! crates' sources; a new one gets its test here.
+//! Faults of databases and disks, each provoked on a real file. The cases were found by reading the sources of the
+//! crates; a new one gets its test here.
 
 use std::sync::mpsc;
 use std::thread;
@@ -24,7 +24,7 @@ fn say(store: &TestStore, begun: &Begun, text: &str) -> MessageWrite {
     message(begun.session, begun.greetings[0], Some(store.said(text)), Vec::new())
 }
 
-/// Has all of the writes wait until they are together in one group: the writer is kept busy meanwhile.
+/// Puts all writes into one group, by keeping the writer busy until they are queued.
 fn in_one_group(store: &TestStore, writes: Vec<MessageWrite>) -> Vec<Result<MessageReceipt, WriteError>> {
     let (started, has_started) = mpsc::channel();
     let (open, gate) = mpsc::channel::<()>();
@@ -42,7 +42,7 @@ fn in_one_group(store: &TestStore, writes: Vec<MessageWrite>) -> Vec<Result<Mess
     });
     let mut all = join_all(jobs);
     store.block_on(async {
-        // A write queues when it is first looked at.
+        // A write is queued when it is first polled.
         assert!(poll!(&mut busy).is_pending());
         has_started.recv().unwrap();
         assert!(poll!(&mut all).is_pending());
@@ -57,7 +57,7 @@ fn children(store: &TestStore, begun: &Begun) -> Vec<String> {
     store.read(move |reader| reader.children(&held, parent)).into_iter().map(|one| one.node.content).collect()
 }
 
-/// The log numbers every operation once, in order, and is what the tree is.
+/// Asserts that the log numbers every operation once, in order, and gives the stored tree.
 fn is_whole(store: &TestStore, session: SessionId) {
     let log = store.log(session);
     assert!(log.iter().zip(1..).all(|(entry, op)| entry.op == op), "no gap in the log");
@@ -73,8 +73,8 @@ fn failed<T: std::fmt::Debug>(result: Result<T, WriteError>) -> StoreError {
     }
 }
 
-/// The disk is full in the middle of a group: the database takes back all of it, not only the last statement. Nobody's
-/// message is half there, those who fit are there whole, and each hears what became of its own.
+/// The disk fills up in the middle of a group, and SQLite rolls back the whole transaction, not only the last
+/// statement. No message is stored partially, those with room are stored, and each request gets its own result.
 #[test]
 fn full_disk_refuses_only_writes_without_room() {
     let mut store = TestStore::new();
@@ -101,7 +101,7 @@ fn full_disk_refuses_only_writes_without_room() {
     assert_eq!(store.heard().len(), 4, "only what is durable is told");
     is_whole(&store, begun.session);
 
-    // Full for good: every write says so, every read goes on.
+    // The disk stays full: every write is refused, every read works.
     let filler = "y".repeat(3_000);
     let last = (0..100).map(|_| store.try_message(say(&store, &begun, &filler))).find(Result::is_err).unwrap();
     assert!(matches!(failed(last), StoreError::Quota), "the disk has room");
@@ -114,15 +114,15 @@ fn full_disk_refuses_only_writes_without_room() {
     let standing = children(&store, &begun);
     is_whole(&store, begun.session);
 
-    // Room again: nothing was lost, and it goes on.
+    // Room again: nothing was lost, and writes work.
     store.reopen_with(|settings| settings.max_pages = None);
     assert_eq!(children(&store, &begun), standing);
     store.try_message(say(&store, &begun, &large)).unwrap();
     is_whole(&store, begun.session);
 }
 
-/// S4-17, `domain.md` 2.18: a list of edits that does not fit on a full disk is not made at all, the store lives on, and with
-/// room again the same list is made.
+/// S4-17, `domain.md` 2.18: a list of edits that does not fit on a full disk has no effect at all, and the store keeps
+/// working. With room again the same list succeeds.
 #[test]
 fn full_disk_rolls_back_whole_edit_list() {
     let mut store = TestStore::new();
@@ -156,7 +156,8 @@ fn full_disk_rolls_back_whole_edit_list() {
     store.is_well();
 }
 
-/// One request of a group is refused, another panics: both leave nothing, their neighbours are kept, the writer goes on.
+/// One request of a group is refused, another panics: both leave nothing. The others are stored, and the writer goes
+/// on.
 #[test]
 fn failed_request_in_group_keeps_other_requests() {
     let store = TestStore::new();
@@ -172,7 +173,7 @@ fn failed_request_in_group_keeps_other_requests() {
     is_whole(&store, begun.session);
 }
 
-/// A group shares one commit, and who comes while it is written is in it.
+/// A group shares one commit. A write that arrives while the group is written is part of it.
 #[test]
 fn group_of_writes_shares_one_commit() {
     let store = TestStore::new();
@@ -184,7 +185,7 @@ fn group_of_writes_shares_one_commit() {
     assert_eq!(children(&store, &begun).len(), 40);
 }
 
-/// Somebody else who writes for a moment is waited for.
+/// The store waits for another program's short write.
 #[test]
 fn database_lock_released_later_is_awaited() {
     let store = TestStore::new();
@@ -201,7 +202,8 @@ fn database_lock_released_later_is_awaited() {
     assert_eq!(children(&store, &begun), ["patient"]);
 }
 
-/// A second program is kept off the data directory, and off a database that two directories name; a closed one lets go.
+/// A second program is refused, for the same data directory and for a database that two directories name. Closing
+/// releases the lock.
 #[test]
 fn second_program_on_same_data_is_refused() {
     let mut store = TestStore::new();
@@ -220,12 +222,12 @@ fn second_program_on_same_data_is_refused() {
     assert_eq!(children(&store, &begun), [""; 0]);
 }
 
-/// A folder that cannot be written, a file that is no database and a path through a file each say what they are.
+/// A folder that cannot be written, a file that is not a database and a path through a file give different errors.
 #[test]
 fn open_failure_reports_cause() {
     let folder = tempfile::tempdir().unwrap();
     let mut settings = TestStore::new().settings.clone();
-    // Nobody may make folders there, whoever one is.
+    // Nobody can create folders there, not even root.
     if cfg!(target_os = "linux") {
         settings.data_dir = "/sys/clotho".into();
         assert!(matches!(Store::open(&settings).err(), Some(StoreError::ReadOnly)));
@@ -243,7 +245,7 @@ fn open_failure_reports_cause() {
     assert!(matches!(Store::open(&settings).err(), Some(StoreError::Open(_))));
 }
 
-/// A damaged row is an error that names table, column and row; nobody guesses, and the rest stays readable.
+/// A damaged row gives an error with table, column and row. The rest stays readable.
 #[test]
 fn damaged_row_error_names_table_column_and_row() {
     let mut store = TestStore::new();
@@ -285,8 +287,8 @@ fn damaged_row_error_names_table_column_and_row() {
     assert_eq!(store.shown_at(session, node), ["Welcome.", "A reply."]);
 }
 
-/// A short read is made where it is asked for, and by a thread of the store's while half of the connections are in use. A panic
-/// in one is an error like any other, and nobody misses its connection.
+/// A short read runs on the caller's thread, and on a thread of the store while half of the connections are in use. A
+/// panic in it is an ordinary error and loses no connection.
 #[test]
 fn inline_read_uses_caller_thread_unless_busy() {
     let store = TestStore::new();
@@ -312,6 +314,6 @@ fn inline_read_uses_caller_thread_unless_busy() {
             store.block_on(store.store().read_inline(|_| -> Result<(), StoreError> { panic!("as it was told to") }));
         assert!(matches!(told, Err(StoreError::Database(message)) if message == "a read panicked"));
     }
-    // The thread that read last may still be giving its connection back.
+    // The last reading thread may still be returning its connection.
     while store.block_on(glance()).unwrap() != own {}
 }

@@ -1,5 +1,5 @@
-//! Random acts against a reference model: after each one the database is what the log says, and every world is the plain
-//! fold from the root, whatever keyframes are there.
+//! Random acts against a reference model: after each one the database matches the log. Every world equals the plain
+//! fold from the root, whatever keyframes exist.
 
 mod steps;
 
@@ -23,7 +23,7 @@ use crate::support::test_store::{TestStore, add, delta, ending, rules, set};
 use steps::undoable;
 pub use steps::{Step, step};
 
-/// A store with one session and its model, and what running replies remember.
+/// A store with one session and its model, and what running replies need later.
 pub struct Play {
     pub store: TestStore,
     pub model: Model,
@@ -33,7 +33,7 @@ pub struct Play {
 impl Play {
     pub fn begin(keyframe_every: u16) -> Self {
         let store = TestStore::with(|settings| settings.keyframe_every = keyframe_every);
-        // Other sessions before and beside it, so that numbers of rows and ids go apart.
+        // Other sessions before and beside it, so that row numbers and ids differ.
         store.begin(Delta::default(), None, &["Elsewhere."]);
         let operations = vec![set("/combat/hp", json!(40))];
         let begun = store.begin(delta(operations.clone()), Some(rules("combat", 100)), &["Hello.", "Hi."]);
@@ -58,6 +58,7 @@ impl Play {
     }
 
     pub fn act(&mut self, step: &Step) {
+        // Edits of the arrangement follow in `rearrange`.
         match step {
             Step::Say { parent, replies, move_head, operations, bridge } => {
                 let parent = parent.as_ref().map_or(self.model.head(), |index| self.pick(index));
@@ -106,6 +107,7 @@ impl Play {
     }
 
     fn rearrange(&mut self, step: &Step) {
+        // Only acts that are edits; `act` handles all others.
         match step {
             Step::Prune(node) => self.arrange(self.prune(self.pick(node))),
             Step::Graft { node, target } => {
@@ -165,13 +167,15 @@ impl Play {
         self.arrange(TreeEdit::Purge { piece, is_confirmed: true });
     }
 
-    /// Makes an edit; it may be refused only where the rules say so.
+    /// Makes an edit. Asserts that a refusal follows the rules.
     fn arrange(&mut self, edit: TreeEdit) {
+        // Make the edit.
         let (actor, session, edits) = (self.store.actor(), self.model.session, [edit.clone()]);
         let error = match self.store.write(move |tx| tx.arrange(&actor, session, &edits)) {
             Ok(arranged) => return self.came(arranged.op, &edit),
             Err(error) => error,
         };
+        // A refusal must fit the edit and the model.
         let WriteError::Refused(TreeError::InEdit { index: 0, refusal }) = error else { panic!("{error:?}") };
         let path = |node| self.model.mirror.path(node);
         let is_root = |node| path(node).len() == 1;
@@ -228,7 +232,7 @@ impl Play {
         });
     }
 
-    /// A merge of a whole line, or of the last messages of it.
+    /// Merges a whole branch, or its last messages.
     fn merge(&mut self, from: NodeId, onto: NodeId, run: usize) {
         let nodes: Vec<NodeId> = self.parted(from, onto).0.iter().rev().take(run).rev().copied().collect();
         let (come, own) = self.brought(from, onto, &nodes);
@@ -238,15 +242,15 @@ impl Play {
         self.arrange(TreeEdit::Merge { from, onto, nodes, resolve, seed: self.store.ids.next_seed() });
     }
 
-    /// What is on each of two lines since they parted.
+    /// Returns the nodes of two branches after their fork.
     fn parted(&self, from: NodeId, onto: NodeId) -> (Vec<NodeId>, Vec<NodeId>) {
         let (theirs, ours) = (self.model.mirror.path(from), self.model.mirror.path(onto));
         let shared = theirs.iter().zip(&ours).take_while(|(a, b)| a == b).count();
         (theirs[shared..].to_vec(), ours[shared..].to_vec())
     }
 
-    /// What comes over, of all of a line or of some nodes at its end: in which node it stands there, whose doing it is, and
-    /// what; then what only the other line has. The law said operation by operation, each against each.
+    /// Returns the parts that a merge brings, and the operations that only the other branch has. An empty `run` means
+    /// the whole branch. This is the merge rule spelled out, operation against operation.
     fn brought(&self, from: NodeId, onto: NodeId, run: &[NodeId]) -> (Vec<Over>, Vec<StateOperation>) {
         let (theirs, ours) = self.parted(from, onto);
         let (theirs, ours) = (self.counting(&theirs), self.counting(&ours));
@@ -276,7 +280,7 @@ impl Play {
         (come, own)
     }
 
-    /// What some nodes hold, where that counts.
+    /// Returns the operations of those nodes that are not muted.
     fn counting(&self, nodes: &[NodeId]) -> Vec<Over> {
         let counting = nodes.iter().filter(|node| !self.model.mirror.nodes()[*node].is_muted);
         let mut held = Vec::new();
@@ -286,7 +290,7 @@ impl Play {
         held
     }
 
-    /// What an edit made goes into the model: a copy is what its original is.
+    /// Adds the result of an edit to the model: a copy equals its original.
     fn came(&mut self, op: i64, edit: &TreeEdit) {
         if op <= self.model.op {
             return;
@@ -323,14 +327,14 @@ impl Play {
         }
     }
 
-    /// What a node says it is a copy of.
+    /// Returns the node of which a node is a copy.
     fn original(&self, node: NodeId) -> Option<NodeId> {
         let held = self.store.held(self.model.session);
         let metadata = self.store.read(move |reader| Ok(reader.node(&held, node)?.unwrap().node.metadata));
         metadata.provenance.map(|from| from.node_id.unwrap())
     }
 
-    /// Takes back or brings back; `false` if there is nothing, or a reply of it still runs.
+    /// Undoes or redoes one step. Returns `false` if there is none, or a reply of it still runs.
     fn turn_back(&mut self, undo: bool) -> bool {
         let (actor, session) = (self.store.actor(), self.model.session);
         let turned = self.store.write(move |tx| if undo { tx.undo(&actor, session) } else { tx.redo(&actor, session) });
@@ -338,7 +342,7 @@ impl Play {
             Ok(_) => true,
             Err(WriteError::Refused(TreeError::NothingToRevert(_) | TreeError::NothingSincePurge(_))) => false,
             Err(WriteError::Refused(TreeError::Generating)) if !self.model.running().is_empty() => false,
-            // A text comes back late only where its place still stands.
+            // A redo is refused if the place of a text no longer exists.
             Err(WriteError::Refused(TreeError::BlockedByLater { .. })) if !undo => false,
             Err(other) => panic!("{other:?}"),
         }
@@ -357,7 +361,7 @@ impl Play {
         bridge
     }
 
-    /// Writes a message; what the store takes goes into the model. Only what holds a running reply may be refused.
+    /// Writes a message and adds it to the model. Only an edit that carries a running reply may be refused.
     fn write(
         &mut self,
         parent: NodeId,
@@ -367,6 +371,7 @@ impl Play {
         replies: usize,
         move_head: bool,
     ) {
+        // The message with its rules change and placeholders.
         let act = if carry_from.is_some() { OperationKind::Edit } else { OperationKind::Message };
         let bridge = bridge.map(|most| self.bridge(most));
         let replies: Vec<NodeDraft> = (0..replies).map(|_| self.store.placeholder()).collect();
@@ -381,6 +386,7 @@ impl Play {
             move_head,
             kind: act,
         };
+        // Write it, or check that the refusal is right.
         let head = self.model.head();
         let goes_along = carry_from.is_some_and(|old| head != old && self.model.mirror.path(head).contains(&old));
         let written = match self.store.try_message(message.clone()) {
@@ -393,9 +399,11 @@ impl Play {
             }
             Err(other) => panic!("{other:?}"),
         };
+        // HEAD is at the expected node.
         let mut line = message.rules_change.iter().chain(&message.draft).map(|draft| draft.id);
         let expected = if move_head && !goes_along { line.next_back().unwrap_or(parent) } else { head };
         assert_eq!(written.head, expected, "HEAD went elsewhere");
+        // Add everything to the model.
         for draft in message.rules_change.iter().chain(&message.draft) {
             let own = draft.rules.as_ref().map(|rules| ActiveRules::clone(rules).rules);
             self.model.add(draft.id, fact(draft.role, draft.kind, draft.delta.operations.clone(), own));
@@ -473,7 +481,7 @@ impl Play {
         };
         let result = self.store.write(move |tx| {
             tx.message(&actor, &first)?;
-            // The root cannot be muted: going on after a refusal is allowed, and writes nothing.
+            // The root cannot be muted. A transaction may continue after a refusal, which writes nothing.
             let _ = tx.set_state(&actor, session, &[muted]);
             tx.message(&actor, &second)?;
             tx.put_blob(b"lost")?;
@@ -490,10 +498,10 @@ impl Play {
     }
 }
 
-/// In which node something stands, whose doing it is, and what was done.
+/// A part of a merge: the node that holds it, the node that made the changes, and the operations.
 type Over = (NodeId, NodeId, Vec<StateOperation>);
 
-/// The places that an operation changes.
+/// Returns the places that an operation changes.
 fn places(operation: &StateOperation) -> Vec<Pointer> {
     match &operation.change {
         StateChange::Insert { key, .. } => vec![operation.path.child(key)],
@@ -502,13 +510,13 @@ fn places(operation: &StateOperation) -> Vec<Pointer> {
     }
 }
 
-/// Whether whatever was at a place is gone after an operation.
+/// Returns whether an operation replaces or removes the previous value at a place.
 fn wipes(operation: &StateOperation, place: &Pointer) -> bool {
     let is_adding = matches!(operation.change, StateChange::Add(_) | StateChange::Append(_) | StateChange::Take(_));
     !is_adding && places(operation).iter().any(|wiped| place.below(wiped).is_some())
 }
 
-/// What a merge made of some parts.
+/// Returns the fact of a node that a merge made of some parts.
 fn recorded<'a>(fact: Fact, parts: impl Iterator<Item = &'a Over>) -> Fact {
     let (mut operations, mut record) = (Vec::new(), Vec::new());
     for (_, of, done) in parts {
@@ -533,9 +541,10 @@ fn cases(cases: u32) -> ProptestConfig {
 proptest! {
     #![proptest_config(cases(40))]
 
-    /// S0-10, S0-15, S0-25, S1-26, S1-31, S2-05, S2-07, S2-12, S2-17, S3-04, S3-06, S3-15, S3-26, C3, C5, C8, C10: after
-    /// every random act the rows are what the log says, and every world is the plain fold, with a keyframe at every node,
-    /// few or hardly any, with all of them gone or damaged, in memory or not, after carry, mute and refused requests.
+    /// S0-10, S0-15, S0-25, S1-26, S1-31, S2-05, S2-07, S2-12, S2-17, S3-04, S3-06, S3-15, S3-26, C3, C5, C8, C10:
+    /// after every random act the rows match the log, and every world is the plain fold. This holds with a keyframe at
+    /// every node, at few or at hardly any, deleted or damaged, cached or not. It also holds after carry, mute and
+    /// refused requests.
     #[test]
     fn random_acts_match_reference_model(
         keyframe_every in prop::sample::select(vec![1_u16, 3, 10, 50]),
@@ -557,7 +566,7 @@ proptest! {
     }
 }
 
-/// What a tree is for people: everything but the numbers of operations and what forks remember.
+/// Returns the mirror, and the tree as users see it: without operation numbers and remembered children.
 fn face(play: &Play) -> (ReferenceTree, String) {
     let held = play.store.held(play.model.session);
     let mirror = play.model.mirror.clone();
@@ -571,8 +580,8 @@ fn face(play: &Play) -> (ReferenceTree, String) {
 proptest! {
     #![proptest_config(cases(60))]
 
-    /// Domain 2.15: every step taken back, newest first, brings back the tree that was there before it, to the byte; brought
-    /// back again, the one that was there after it. Then some of them once more, to and fro, over a restart.
+    /// Domain 2.15: undoing every step, newest first, restores each previous tree exactly, and redoing restores each
+    /// later one. Then some steps are undone and redone again, across a restart.
     #[test]
     fn undo_and_redo_restore_tree_exactly(
         steps in prop::collection::vec(undoable(), 1..25),
@@ -615,8 +624,8 @@ proptest! {
     }
 }
 
-/// S3-26, C5: one story told with a keyframe every 1, 10 and 50 nodes has the same worlds, byte for byte; the keyframes
-/// themselves are as many as asked for.
+/// S3-26, C5: the same session with a keyframe every 1, 10 and 50 nodes has the same worlds, byte for byte. The number
+/// of keyframes is as configured.
 #[test]
 fn keyframe_interval_does_not_change_worlds() {
     let tell = |keyframe_every| {
@@ -639,7 +648,7 @@ fn keyframe_interval_does_not_change_worlds() {
     assert_eq!((every.1, tenth.1, fiftieth.1), (202, 21, 5));
 }
 
-/// S1-27, S2-14: going about makes no data: the rows of nodes stay as many, and their facts byte-equal.
+/// S1-27, S2-14: a checkout writes no node: the number of node rows stays the same, and their facts are byte-equal.
 #[test]
 fn checkout_writes_no_nodes() {
     let store = TestStore::new();

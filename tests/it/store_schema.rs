@@ -1,7 +1,7 @@
-//! The schema through the years. Every version leaves a database behind in `tests/fixtures/databases`, named by its newest
-//! migration, in which [`story`] was told; today's program opens each and finds the story as if it had been told today.
-//! Who adds a migration runs these tests once: the missing database is written beside the test program, and the failure
-//! says where, to be looked at and added.
+//! The schema across versions. Every version leaves a database in `tests/fixtures/databases`, named by its newest
+//! migration, in which [`story`] was run. The current program opens each and finds the same content as in a new one.
+//! To add a migration, run these tests once: they write the missing database beside the test program, and the failure
+//! says where, so that you can check and add it.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::support::test_store::{Begun, TestStore, add, delta, message, rules, set};
 
-/// A session with rules, rolls, an edit, a change by hand, a branch and a look back.
+/// Begins a session with rules, rolls, an edit, a manual change, a branch and a checkout.
 fn story(store: &TestStore) -> Begun {
     let begun = store.begin(delta([set("/combat/hp", json!(100))]), Some(rules("combat", 100)), &["Welcome.", "Halt!"]);
     let session = begun.session;
@@ -38,7 +38,7 @@ fn story(store: &TestStore) -> Begun {
     begun
 }
 
-/// Everything that a reader can see of the owner's sessions: where HEAD stands, and each node with its world.
+/// Returns everything that a reader sees of the owner's sessions: where HEAD is, and each node with its world.
 fn seen(store: &TestStore) -> Vec<(String, Vec<(Node, World)>)> {
     let owner = store.owner;
     let sessions = store.read(move |reader| reader.sessions(owner, 0, 100));
@@ -75,7 +75,7 @@ fn newest() -> String {
     all.iter().map(|migration| migration.name().version().to_string()).max().unwrap()
 }
 
-/// S0-19: a database of every version opens, and is equal.
+/// S0-19: a database of every version opens with equal content.
 #[test]
 fn database_of_every_older_version_opens_equal() {
     let today = TestStore::new();
@@ -97,7 +97,7 @@ fn database_of_every_older_version_opens_equal() {
         let mut store = TestStore::empty(|_| {});
         store.close();
         std::fs::copy(&path, store.database()).unwrap();
-        // Connections that close at the same moment may leave the log of the database that was there.
+        // Connections that close at the same moment may leave the write-ahead log there.
         for beside in ["-wal", "-shm"] {
             let _ = std::fs::remove_file(format!("{}{beside}", store.database().display()));
         }
@@ -108,7 +108,7 @@ fn database_of_every_older_version_opens_equal() {
     }
 }
 
-/// S0-19: what a newer version wrote is refused by name, and left byte for byte as it is.
+/// S0-19: a database of a newer version is refused with its name and stays unchanged, byte for byte.
 #[test]
 fn database_of_newer_version_is_refused_unchanged() {
     let mut store = TestStore::new();
@@ -136,8 +136,8 @@ fn made(conn: &mut SqliteConnection) -> Vec<Made> {
     diesel::sql_query(query).load(conn).unwrap()
 }
 
-/// S1-22: a fresh database, one taken back and made again, and the program's own have the same tables; every table that
-/// the story needs holds rows.
+/// S1-22: a new database, one migrated down and up again, and the program's own have the same tables. Every table that
+/// the session needs holds rows.
 #[test]
 fn migrations_up_down_up_give_same_schema() {
     let store = TestStore::new();

@@ -1,4 +1,4 @@
-//! A plugin that burns all that a call may have, in some sessions, beside players who have nothing to do with it.
+//! A plugin that uses all that a call may use, in some sessions, beside players without that plugin.
 
 use std::fs;
 use std::time::Duration;
@@ -14,19 +14,19 @@ use super::search::{begin, turns};
 use super::table::{head, median, micros, quantile, ratio, row};
 
 const PLAYERS: usize = 8;
-/// A plugin is switched off after five strikes: it is switched on anew before that.
+/// A plugin is turned off after five limit violations, so it is turned on again before that.
 const STRIKES: usize = 4;
 
-/// Scripts that end by a limit: of steps, and of time, which is the dearer one.
+/// Scripts that end by a limit: of steps, and of time, which costs more.
 const SCRIPTS: [(&str, &str); 2] = [
     ("loop", "fn on_reply(ctx) { loop {} }"),
     ("pattern", "fn on_reply(ctx) { loop { ctx.find_all(\"[ab ]*[ac ][ab ]{60}x\", \"ab ac ba bc \"); } }"),
 ];
 
-/// The rows take turns: what else the machine does falls upon all.
+/// Rows alternate over several rounds, so that other load on the machine affects all of them.
 const ROUNDS: u32 = 3;
 
-/// Eight players beside others, and what came of it in all rounds.
+/// A row: eight players beside others, and the results of all rounds.
 #[derive(Default)]
 struct Line {
     name: &'static str,
@@ -34,7 +34,7 @@ struct Line {
     plugin: Option<&'static str>,
     times: Vec<Duration>,
     cpu: Duration,
-    /// Turns of the others, and those of them in which a limit was hit.
+    /// Turns of the others, and how many of these hit a limit.
     beside: (usize, usize),
 }
 
@@ -61,7 +61,7 @@ pub fn figures(size: Size) {
     });
 }
 
-/// Writes a plugin into the folder of plugins.
+/// Writes a plugin into the plugin folder.
 fn write(house: &House, id: &str, script: &str) {
     let folder = house.path().join("plugins").join(id);
     fs::create_dir_all(&folder).unwrap();
@@ -99,7 +99,8 @@ fn report(lines: &mut [Line], time: Duration) {
     }
 }
 
-/// All play for so long, with the plugin if there is one; how many turns that were, and in how many the plugin hit a limit.
+/// Lets all players play for the time `each`, with the plugin if there is one. Returns the number of turns, and of
+/// those with a limit violation.
 async fn burn(players: Vec<Player>, plugin: Option<&str>, each: Duration) -> (usize, usize) {
     let begun = std::time::Instant::now();
     let play = async |mut player: Player| {

@@ -1,4 +1,4 @@
-//! Long sessions, taken in as any user would: chats of another program, sent to the program's own import.
+//! Long sessions, created as a user would: chats of another program, uploaded to the import.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -11,19 +11,19 @@ use super::wire::{Wire, text};
 
 /// Words of a message.
 const WORDS: usize = 24;
-/// A file that is not in by then is given up.
+/// Timeout of the import of a file.
 const TAKEN_IN: Duration = Duration::from_secs(600);
-/// An index that is not complete by then is given up.
+/// Timeout of completing the index.
 const INDEXED: Duration = Duration::from_secs(900);
 
-/// A chat of so many messages as one file of JSON lines. `number` makes its texts its own.
+/// Returns a chat of `messages` messages as JSON lines. `number` makes its texts unique.
 fn chat(number: usize, messages: usize) -> String {
     let mut lines = json!({"user_name": "Wren", "character_name": "Ivo", "chat_metadata": {}}).to_string();
     for at in 0..messages {
         let is_user = at % 2 == 0;
         let name = if is_user { "Wren" } else { "Ivo" };
         let words: String = (0..WORDS).map(|place| word(number * 7 + at, place)).collect();
-        // A word in a hundred that is rare, to be searched for.
+        // A word that only one message in a hundred has, to search for.
         let said = format!("{words}in chat{number} at mark{}.", at % 100);
         let date = 1_740_000_000_000_u64 + 60_000 * at as u64;
         lines += "\n";
@@ -33,7 +33,7 @@ fn chat(number: usize, messages: usize) -> String {
     lines
 }
 
-/// Has a chat taken in; the id of its session.
+/// Imports a chat. Returns the id of its session.
 pub async fn take_in(program: &Program<'_>, number: usize, messages: usize) -> String {
     let mut wire = Wire::open(program.at).await;
     let before = sessions(&mut wire).await;
@@ -65,11 +65,11 @@ async fn sessions(wire: &mut Wire) -> BTreeSet<String> {
     list["items"].as_array().unwrap().iter().map(|session| text(&session["id"])).collect()
 }
 
-/// Waits until the search index knows everything; how long that was.
+/// Waits until the search index is complete. Returns how long that took.
 pub async fn indexed(program: &Program<'_>) -> Duration {
     let (mut wire, asked) = (Wire::open(program.at).await, Instant::now());
     loop {
-        // A word that nobody says: looking for it costs next to nothing.
+        // No message has this word, so that the search costs almost nothing.
         let found = wire.get("/api/search?q=nowhere&limit=1").await;
         let is_there = found["stale"] == false && found["rebuilding"] == Value::Null;
         if is_there {

@@ -1,4 +1,4 @@
-//! One session with many watchers: everything reaches each of them, and how far the last one is behind the first.
+//! One session with many watchers: whether every event reaches each of them, and how far the last is behind the first.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -13,10 +13,10 @@ use super::streams::{Heard, wish};
 use super::table::{head, median, micros, quantile, row};
 
 const WATCHERS: usize = 50;
-/// So many words a second each reply has.
+/// Words a second of each reply.
 const PACE: u32 = 100;
 
-/// What one watcher has seen: when each operation came, and what came of each stream.
+/// What one watcher received: the time of each operation, and the contents of each stream.
 #[derive(Default)]
 struct Seen {
     operations: BTreeMap<(i64, String), Instant>,

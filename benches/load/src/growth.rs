@@ -1,4 +1,4 @@
-//! Sessions of every length, and whether a turn costs the same in each.
+//! Sessions of several lengths, and whether a turn costs the same in each.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use super::process::Usage;
 use super::program::{House, Program};
 use super::table::{head, kilobytes, median, micros, quantile, ratio, row};
 
-/// A prompt that is full in all of them, so that only the length of the story differs.
+/// The prompt is full in all sessions, so that only the length of the session differs.
 pub const CONTEXT: &str = "context_tokens = 2048\nreply_tokens = 256";
-/// Turns that fill it, before anything is measured.
+/// Turns that fill the prompt before the measurement.
 const FILLING: usize = 60;
-/// So many turns of one session before it is the next one's: what else the machine does falls upon all.
+/// Turns of one session before the next takes its turn, so that other load on the machine affects all of them.
 const BLOCK: usize = 20;
 
 struct Line {
@@ -50,7 +50,7 @@ pub fn figures(size: Size) {
 async fn block(line: &mut Line, program: &Program<'_>) {
     let before = program.usage();
     line.times.extend(line.player.turns(BLOCK).await.iter().map(|one| one.completed));
-    // What a turn leaves to be done in the background belongs to it.
+    // Background work of a turn is part of its cost.
     indexed(program).await;
     line.used = line.used.plus(program.usage().since(before));
 }

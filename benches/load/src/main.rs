@@ -1,9 +1,10 @@
-//! The whole program under load, as its users meet it: the built program as a process of its own, a model server and players
-//! beside it on 127.0.0.1. `cargo run --release --locked --manifest-path benches/load/Cargo.toml [-- NAME…] [--small]`.
+//! The whole program under load, as its users meet it: the built program as a separate process, with a model server
+//! and players on 127.0.0.1. `cargo run --release --locked --manifest-path benches/load/Cargo.toml [-- NAME…]
+//! [--small]`.
 //!
-//! Each scenario is a module that prints its tables; no name means all of them, `--small` means seconds instead of minutes.
-//! `CLOTHO_BIN` says which program is driven, `target/release/clotho` of the repository unless it is set. Players and model server share
-//! the machine with the program: what they need themselves stands in the tables, as the limit of what can be seen.
+//! Each scenario is a module that prints its tables. No name runs all, and `--small` takes seconds instead of minutes.
+//! `CLOTHO_BIN` is the program to run, by default `target/release/clotho` of the repository. Players and model server
+//! share the machine with the program: the tables show their own cost, as the limit of what can be measured.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -33,14 +34,14 @@ mod writers;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-/// How large the scenarios are.
+/// The size of the scenarios.
 #[derive(Clone, Copy)]
 pub struct Size {
     is_small: bool,
 }
 
 impl Size {
-    /// The first where everything is measured, the second where it only has to run.
+    /// Returns `whole` for a full measurement, `small` for a check that it runs.
     pub fn of<T>(self, whole: T, small: T) -> T {
         if self.is_small { small } else { whole }
     }
@@ -48,7 +49,7 @@ impl Size {
 
 type Scenario = fn(Size);
 
-/// The scenarios, by their names.
+/// The scenarios by name.
 const SCENARIOS: [(&str, Scenario); 8] = [
     ("writers", writers::figures),
     ("streams", streams::figures),
@@ -78,10 +79,10 @@ fn main() {
     }
 }
 
-/// A thousand streams are two thousand connections here and as many there, which is more than a process may open by custom.
+/// A thousand streams need two thousand connections in this process and in the program, more than the usual limit.
 const FILES: u64 = 5_000;
 
-/// Begins anew with as many open files as are needed, where there are fewer; the program inherits them.
+/// Starts this program again with enough open files if the limit is lower; the child process inherits the limit.
 fn have_files(words: &[String]) {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap_or_default();
@@ -97,7 +98,7 @@ fn have_files(words: &[String]) {
     panic!("beginning anew with more open files: {failed}");
 }
 
-/// Runs what a scenario does on this thread; the model server has one of its own.
+/// Runs a scenario's work on this thread; the model server has its own.
 pub fn run(work: impl Future<Output = ()>) {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work);
 }

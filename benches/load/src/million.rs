@@ -1,7 +1,7 @@
-//! The start of a server, with a database that is empty and with one of a million messages.
+//! The start of a server, with an empty database and with one of a million messages.
 //!
-//! Between two starts the files stay in the system's memory, as after an update of the program: nobody but the owner of a machine may
-//! make it forget them. What the first start after a boot takes the disk is not in these figures.
+//! The files stay in the system's page cache between two starts, as after an update: only root can clear it. The
+//! figures do not include the disk reads of the first start after a boot.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use super::process::megabytes;
 use super::program::House;
 use super::table::{head, median, micros, quantile, ratio, row};
 
-/// Messages of one session.
+/// Number of sessions.
 const SESSIONS: usize = 10;
 
-/// The starts of one house.
+/// The starts with one database.
 #[derive(Default)]
 struct Starts {
     answer: Vec<Duration>,
@@ -27,17 +27,20 @@ struct Starts {
 pub fn figures(size: Size) {
     let messages = size.of(100_000, 300);
     super::run(async {
+        // An empty database and a full one.
         let mock = Mock::prompt();
         let (empty, full) = (House::new(&mock, "", ""), House::new(&mock, "", ""));
         let few = fill(&empty, 1, 2).await;
         let begun = std::time::Instant::now();
         let many = fill(&full, SESSIONS, messages).await;
         let filling = begun.elapsed().as_secs_f64();
+        // Start the program on both, in alternating rounds.
         let (mut one, mut million) = (Starts::default(), Starts::default());
         for _ in 0..size.of(11, 3) {
             start(&empty, &few, &mut one).await;
             start(&full, &many, &mut million).await;
         }
+        // Print both rows.
         let columns = [
             "messages",
             "database",
@@ -62,6 +65,7 @@ pub fn figures(size: Size) {
                 "first answer <= 300 ms; 40 MB".to_owned(),
             ]);
         }
+        // Print the ratios.
         let times = |name: &str, pick: fn(&mut Starts) -> &mut Vec<Duration>, one: &mut Starts, many: &mut Starts| {
             format!("{name} {}", ratio(median(pick(many)), median(pick(one))))
         };
@@ -71,7 +75,7 @@ pub fn figures(size: Size) {
     });
 }
 
-/// Takes sessions in; the id of one of them.
+/// Imports sessions. Returns the id of one of them.
 async fn fill(house: &House, sessions: usize, messages: usize) -> String {
     let program = house.start().await;
     let mut last = String::new();

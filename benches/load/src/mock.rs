@@ -1,8 +1,10 @@
-//! A model server that speaks OpenAI's chat completions: it answers at once, or streams at a pace to messages that ask for it.
+//! A model server for OpenAI's chat completions. It answers at once, or streams at a fixed pace to messages that ask
+//! for it.
 //!
-//! A message with `[stream N]` in it gets the stream of that number as the [`Plan`] has it. Its words follow from the number, so
-//! that whoever reads knows what has to come; and when each word was sent stands in a table that the reader shares. Streams
-//! begin together, when [`Mock::open`] is called: until then they have sent nothing but their head. The server has a thread of its own.
+//! A message with `[stream N]` gets the stream of that number from the [`Plan`]. Its words follow from the number, so
+//! that a reader knows what must arrive. A table that the reader shares has the time at which each word was sent.
+//! Streams start together with [`Mock::open`]; until then they have sent only their head. The server has its own
+//! thread.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -13,20 +15,20 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{oneshot, watch};
 
-/// All words have so many letters, the blank behind them included: a place in the text tells the word.
+/// Bytes of each word, with its space: an offset in the text gives the word.
 pub const WORD: usize = 8;
 const WORDS: [&str; 16] = [
     "lantern ", "harbour ", "evening ", "nothing ", "whisper ", "kitchen ", "weather ", "letters ", "morning ",
     "the fog ", "silence ", "the sea ", "a candle", " at last", "her hand", " closed ",
 ];
 
-/// The word at a place of a stream.
+/// Returns the word at a place of a stream.
 pub fn word(stream: usize, place: usize) -> &'static str {
     let mixed = (stream * 31 + place + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     WORDS[(mixed >> 40) % WORDS.len()]
 }
 
-/// What the whole of a stream is.
+/// Returns the whole text of a stream.
 pub fn whole(stream: usize, words: usize) -> String {
     (0..words).map(|place| word(stream, place)).collect()
 }
@@ -41,7 +43,7 @@ pub struct Plan {
 struct Shared {
     begun: Instant,
     plan: Plan,
-    /// Of each stream when each word was sent, in microseconds since `begun`.
+    /// Per stream, the time of each word in microseconds since `begun`.
     sent: Vec<Vec<AtomicU64>>,
     /// Streams that wait for the gate or run.
     running: AtomicUsize,
@@ -59,7 +61,7 @@ pub struct Mock {
 }
 
 impl Mock {
-    /// One that only answers at once.
+    /// Starts a server that answers everything at once.
     pub fn prompt() -> Self {
         Self::start(Plan { streams: 0, words: 0, pause: Duration::ZERO })
     }
@@ -94,12 +96,12 @@ impl Mock {
         &self.shared.plan
     }
 
-    /// Streams that wait for their beginning or run.
+    /// Returns the number of streams that wait for the gate or run.
     pub fn running(&self) -> usize {
         self.shared.running.load(Ordering::Relaxed)
     }
 
-    /// Waits until so many streams are there.
+    /// Waits until this many streams are there.
     pub async fn until_running(&self, streams: usize) {
         let come = async {
             while self.running() != streams {
@@ -109,18 +111,18 @@ impl Mock {
         super::wire::within(&format!("the moment of {streams} streams"), come).await;
     }
 
-    /// Lets all streams begin, and those that come later at once.
+    /// Starts all waiting streams, and later ones at once.
     pub fn open(&self) {
         self.shared.gate.send_replace(true);
     }
 
-    /// How long a word has been on its way.
+    /// Returns the time since a word was sent.
     pub fn age(&self, stream: usize, place: usize) -> Duration {
         let sent = self.shared.sent[stream][place].load(Ordering::Relaxed);
         self.shared.begun.elapsed().saturating_sub(Duration::from_micros(sent))
     }
 
-    /// How long the streams took from the first word to the last one.
+    /// Returns the time from the first word of the streams to the last.
     pub fn took(&self) -> Duration {
         let of = |words: &Vec<AtomicU64>, at: usize| words[at].load(Ordering::Relaxed);
         let first = self.shared.sent.iter().map(|words| of(words, 0)).min().unwrap_or(0);
@@ -128,7 +130,7 @@ impl Mock {
         Duration::from_micros(last.saturating_sub(first))
     }
 
-    /// The newest request that was answered at once.
+    /// Returns the newest request that was answered at once.
     pub fn newest(&self) -> Vec<u8> {
         self.shared.newest.lock().unwrap().clone()
     }
@@ -137,7 +139,7 @@ impl Mock {
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     while let Ok((stream, _)) = listener.accept().await {
         let shared = Arc::clone(&shared);
-        // A client that goes away in the middle is the client's matter.
+        // A client that disconnects in the middle is not an error.
         tokio::spawn(async move { serve(stream, &shared).await.ok() });
     }
 }
@@ -168,7 +170,7 @@ async fn serve(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The line of a request and its body; nothing when the client has gone.
+/// Returns the request line and the body, or `None` after a disconnect.
 async fn request(stream: &mut TcpStream, unread: &mut Vec<u8>) -> std::io::Result<Option<(String, Vec<u8>)>> {
     let end = loop {
         if let Some(end) = unread.windows(4).position(|four| four == b"\r\n\r\n") {
@@ -191,7 +193,7 @@ async fn request(stream: &mut TcpStream, unread: &mut Vec<u8>) -> std::io::Resul
     Ok(Some((line.trim_end_matches(" HTTP/1.1").to_owned(), body)))
 }
 
-/// The stream that the newest message asks for.
+/// Returns the stream that the newest message asks for.
 fn number(body: &[u8]) -> Option<usize> {
     let mark = b"[stream ";
     let at = body.windows(mark.len()).rposition(|bytes| bytes == mark)? + mark.len();
@@ -201,7 +203,7 @@ fn number(body: &[u8]) -> Option<usize> {
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 
-/// One event, as a chunk of the body.
+/// Returns one event as a chunk of the body.
 fn event(data: &str) -> String {
     format!("{:x}\r\ndata: {data}\n\n\r\n", data.len() + 8)
 }
@@ -221,7 +223,7 @@ fn end(words: usize) -> String {
     event(last) + &event(&usage) + &event("[DONE]") + "0\r\n\r\n"
 }
 
-/// Eight pieces and the end, in one write.
+/// Returns eight pieces and the end, for one write.
 fn at_once() -> String {
     let words = 8;
     HEAD.to_owned() + &(0..words).map(|place| piece(word(0, place))).collect::<String>() + &end(words)
@@ -235,11 +237,11 @@ async fn paced(stream: &mut TcpStream, number: usize, shared: &Shared) -> std::i
     sent
 }
 
-/// Who is late goes on without a pause until it has caught up.
+/// Streams the words. A late stream sends without pauses until it has caught up.
 async fn stream_words(stream: &mut TcpStream, number: usize, shared: &Shared) -> std::io::Result<()> {
     let Plan { streams, words, pause } = shared.plan;
     _ = shared.gate.subscribe().wait_for(|is_open| *is_open).await;
-    // Spread over one pause: models do not speak in chorus.
+    // The starts are spread over one pause: real models do not send at the same moment.
     let share = pause.mul_f64(number as f64 / streams as f64);
     let start = tokio::time::Instant::now() + share;
     for place in 0..words {

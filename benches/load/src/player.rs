@@ -1,4 +1,4 @@
-//! Somebody who plays one session: messages over HTTP, replies over a WebSocket.
+//! A client that plays one session: messages over HTTP, replies over a WebSocket.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ impl Socket {
         socket
     }
 
-    /// The next frame that says something.
+    /// Returns the next frame with content.
     pub async fn frame(&mut self) -> String {
         loop {
             let frame = within("a frame", self.0.next()).await.expect("the server has closed the WebSocket");
@@ -33,7 +33,7 @@ impl Socket {
         }
     }
 
-    /// The next frame with these words.
+    /// Returns the next frame that contains this text.
     pub async fn hear(&mut self, wanted: &str) -> String {
         loop {
             let frame = self.frame().await;
@@ -47,13 +47,13 @@ impl Socket {
 pub struct Player {
     pub wire: Wire,
     pub session: String,
-    /// What plugins could not do for the newest reply.
+    /// Problems of plugins in the newest reply.
     pub problems: usize,
     socket: Socket,
     leaf: String,
 }
 
-/// When what came, since the message was sent.
+/// The times of events since the message was sent.
 #[derive(Clone, Copy)]
 pub struct Moments {
     pub first: Duration,
@@ -61,7 +61,7 @@ pub struct Moments {
 }
 
 impl Player {
-    /// A new session with a history of some messages of 200 characters.
+    /// Creates a session with `history` messages of 200 characters.
     pub async fn begin(at: SocketAddr, history: usize) -> Self {
         let mut wire = Wire::open(at).await;
         let session = begin(&mut wire).await;
@@ -74,7 +74,7 @@ impl Player {
         player
     }
 
-    /// A session that is there, from where it stands.
+    /// Joins an existing session from its current state on.
     pub async fn join(at: SocketAddr, session: &str) -> Self {
         let mut wire = Wire::open(at).await;
         let leaf = text(&wire.get(&format!("/api/sessions/{session}")).await["activeLeafId"]);
@@ -85,7 +85,7 @@ impl Player {
         format!("/api/chat/{}/message", self.session)
     }
 
-    /// Writes a message that wants a reply; its reply is on its way then.
+    /// Writes a message that asks for a reply. Returns once the reply is being generated.
     pub async fn write(&mut self, content: &str) -> Value {
         let body = json!({"parentId": self.leaf, "content": content, "generate": true});
         let mut started = self.wire.post(&self.target(), &body).await;
@@ -94,7 +94,7 @@ impl Player {
         reply
     }
 
-    /// The reply that was asked for, as it ended; `heard` is told of each frame before that.
+    /// Waits for the end of the requested reply. Calls `heard` with each earlier frame.
     pub async fn completed(&mut self, mut heard: impl FnMut(&str)) -> Value {
         loop {
             let frame = self.socket.frame().await;
@@ -111,12 +111,12 @@ impl Player {
         }
     }
 
-    /// One turn from the message to the end of its reply.
+    /// Plays one turn, from the message to the end of its reply.
     pub async fn turn(&mut self) -> Moments {
         let sent = Instant::now();
         self.write("I look around the room.").await;
         let mut first = None;
-        // What is said at once may come with the end, and in no piece before it.
+        // A reply that arrives at once may come with its end, without a piece before.
         let says = |frame: &str| frame.contains("\"node.content.updated\"") || frame.contains("\"node.completed\"");
         self.completed(|frame| {
             if first.is_none() && says(frame) {
@@ -128,7 +128,7 @@ impl Player {
         Moments { first: first.unwrap_or(completed), completed }
     }
 
-    /// So many turns in a row.
+    /// Plays several turns.
     pub async fn turns(&mut self, count: usize) -> Vec<Moments> {
         let mut all = Vec::new();
         for _ in 0..count {
@@ -138,7 +138,7 @@ impl Player {
     }
 }
 
-/// A new session with a character of its own; its id.
+/// Creates a session with its own character. Returns its id.
 pub async fn begin(wire: &mut Wire) -> String {
     let character = wire.post("/api/characters", &json!({"name": "Rin", "firstMessage": "Hello."})).await["id"].take();
     text(&wire.post("/api/sessions", &json!({"characterIds": [character]})).await["id"])

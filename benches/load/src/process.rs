@@ -1,13 +1,13 @@
-//! What the operating system says a process has used.
+//! Resources of a process as the operating system reports them.
 
 use std::fs;
 use std::time::Duration;
 
-/// What was used up to a moment.
+/// The resources used so far.
 #[derive(Clone, Copy)]
 pub struct Usage {
     pub cpu: Duration,
-    /// Bytes that went to the disk.
+    /// Bytes written to the disk.
     pub written: u64,
 }
 
@@ -23,20 +23,20 @@ impl Usage {
     }
 }
 
-/// In kilobytes.
+/// Memory in kilobytes.
 #[derive(Clone, Copy)]
 pub struct Memory {
-    /// All that is held, pages of mapped files included.
+    /// All resident memory, with pages of mapped files.
     pub resident: u64,
-    /// The most of it since the last [`forget_peak`].
+    /// The peak of `resident` since the last [`forget_peak`].
     pub peak: u64,
-    /// What is the process's own and no mapped file.
+    /// Private memory without mapped files.
     pub own: u64,
 }
 
 pub fn usage(pid: u32) -> Usage {
     let stat = read(pid, "stat");
-    // The name of the program may have blanks in it: what is counted stands behind its bracket.
+    // The program's name may contain spaces: the counted fields come after its closing bracket.
     let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
     let ticks: u64 = [11, 12].iter().filter_map(|at| fields.get(*at)?.parse::<u64>().ok()).sum();
     let io = read(pid, "io");
@@ -54,7 +54,7 @@ pub fn memory(pid: u32) -> Memory {
     Memory { resident: known("VmRSS:"), peak: known("VmHWM:"), own: known("RssAnon:") }
 }
 
-/// The peak of memory counts from now on.
+/// Resets the peak of memory.
 pub fn forget_peak(pid: u32) {
     fs::write(format!("/proc/{pid}/clear_refs"), "5").unwrap();
 }

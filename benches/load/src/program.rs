@@ -1,4 +1,4 @@
-//! The program as a process of its own, with a folder of its own.
+//! The program as a separate process with its own folder.
 
 use std::fs::{self, File};
 use std::net::{SocketAddr, TcpListener};
@@ -12,22 +12,23 @@ use super::mock::Mock;
 use super::process::{self, Memory, Usage};
 use super::wire::Wire;
 
-/// Who does not answer by then has not started.
+/// Timeout of the start.
 const START: Duration = Duration::from_secs(60);
-/// Who is not gone by then is ended.
+/// Time until a program that does not stop is killed.
 const STOP: Duration = Duration::from_secs(20);
 
-/// The folder of a server: its configuration, its data and its log. It goes when dropped.
+/// The folder of a server: configuration, data and log. It is deleted when dropped.
 pub struct House {
     folder: TempDir,
     at: SocketAddr,
 }
 
 impl House {
-    /// Settings of `[generation]` and further sections. Nobody is held up by the number of replies or sockets.
+    /// Creates a folder with settings of `[generation]` and further sections. The limits of replies and sockets are
+    /// high enough for every scenario.
     pub fn new(mock: &Mock, generation: &str, sections: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        // The port is free now, and nobody else on this machine asks for it on purpose.
+        // The port is free now, and no other program on this machine is likely to take it.
         let at = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let text = format!(
             "[server]\nlisten = \"{at}\"\n[storage]\ndata_dir = \"data\"\n[log]\nlevel = \"warn\"\n\
@@ -44,7 +45,7 @@ impl House {
         self.folder.path()
     }
 
-    /// How large the database is.
+    /// Returns the size of the database in bytes.
     pub fn database(&self) -> u64 {
         fs::metadata(self.folder.path().join("data/clotho.db")).map_or(0, |file| file.len())
     }
@@ -56,7 +57,7 @@ impl House {
         program
     }
 
-    /// Starts the program and does not wait.
+    /// Starts the program without waiting.
     pub fn spawn(&self) -> Program<'_> {
         let path = binary();
         let log = File::create(self.folder.path().join("log")).unwrap();
@@ -83,7 +84,7 @@ fn binary() -> PathBuf {
     path.canonicalize().unwrap_or_else(|error| panic!("{}: {error}; build it, or set CLOTHO_BIN", path.display()))
 }
 
-/// The running program. Whatever it warned of is told when it ends.
+/// The running program. Its warnings are printed when it ends.
 pub struct Program<'a> {
     house: &'a House,
     child: Child,
@@ -92,7 +93,7 @@ pub struct Program<'a> {
 }
 
 impl Program<'_> {
-    /// Asks until there is an answer; how long that was after the start.
+    /// Retries a request until it is answered. Returns the time since the start.
     pub async fn answers(&self, target: &str) -> Duration {
         let mut wire = loop {
             match Wire::try_open(self.at).await {
@@ -117,7 +118,7 @@ impl Program<'_> {
         process::forget_peak(self.child.id());
     }
 
-    /// Ends it in order, so that everything is on the disk.
+    /// Stops the program cleanly, so that everything is on the disk.
     pub async fn stop(mut self) {
         let id = self.child.id().to_string();
         assert!(
@@ -134,7 +135,7 @@ impl Program<'_> {
 
 impl Drop for Program<'_> {
     fn drop(&mut self) {
-        // Whoever has ended already cannot be ended.
+        // Killing a program that has already ended fails.
         _ = self.child.kill();
         _ = self.child.wait();
         let log = self.house.log();

@@ -1,4 +1,4 @@
-//! Searching while others write, and writing while others search.
+//! Searches while others write, and writes while others search.
 
 use std::time::{Duration, Instant};
 
@@ -12,10 +12,10 @@ use super::table::{head, median, micros, quantile, ratio, row};
 use super::wire::Wire;
 
 const WRITERS: usize = 16;
-/// A rare word, a common one, two, a phrase, and the beginning of a word.
+/// A rare word, a common one, two words, a phrase, and a prefix.
 const QUERIES: [&str; 5] = ["mark42", "lantern", "harbour+evening", "%22the+fog%22", "whis*"];
 
-/// Alone and together take turns: what else the machine does falls upon both.
+/// Runs alone and together alternate, so that other load on the machine affects both.
 const ROUNDS: u32 = 3;
 
 pub fn figures(size: Size) {
@@ -31,7 +31,7 @@ pub fn figures(size: Size) {
         for _ in 0..ROUNDS {
             alone.extend(searches(&mut wire, each).await);
             written.extend(turns(begin(&program, WRITERS).await, each).await);
-            // Stories that are as new, so that their prompts are as long.
+            // New sessions, so that the prompts have the same length.
             let players = begin(&program, WRITERS).await;
             let (turns, searches) = tokio::join!(turns(players, each), searches(&mut wire, each));
             beside.extend(turns);
@@ -56,7 +56,7 @@ pub fn figures(size: Size) {
     });
 }
 
-/// Searches one after the other for so long.
+/// Searches repeatedly for the time `each`.
 async fn searches(wire: &mut Wire, each: Duration) -> Vec<Duration> {
     let (begun, mut times) = (Instant::now(), Vec::new());
     while begun.elapsed() < each {
@@ -71,7 +71,7 @@ async fn searches(wire: &mut Wire, each: Duration) -> Vec<Duration> {
     times
 }
 
-/// Players, each of a new story.
+/// Creates players, each with a new session.
 pub async fn begin(program: &Program<'_>, count: usize) -> Vec<Player> {
     let mut players = Vec::new();
     for _ in 0..count {
@@ -80,7 +80,7 @@ pub async fn begin(program: &Program<'_>, count: usize) -> Vec<Player> {
     players
 }
 
-/// All play for so long; what their turns took.
+/// Lets all players play for the time `each`. Returns the durations of their turns.
 pub async fn turns(players: Vec<Player>, each: Duration) -> Vec<Duration> {
     let begun = Instant::now();
     let play = async |mut player: Player| {

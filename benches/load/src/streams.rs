@@ -1,4 +1,4 @@
-//! A thousand replies that stream at once, each with somebody who watches; and a player beside a hundred of them.
+//! A thousand replies that stream at once, each with a watcher, and a player beside a hundred streams.
 
 use std::time::{Duration, Instant};
 
@@ -16,25 +16,25 @@ use super::writers::{ask_directly, first_cells};
 
 /// 50 words a second.
 const PAUSE: Duration = Duration::from_millis(20);
-/// So many connections make the sessions and ask for the replies.
+/// Connections that create the sessions and request the replies.
 const HANDS: usize = 16;
 
-/// What came of one stream.
+/// The received data of one stream.
 #[derive(Default)]
 pub struct Heard {
-    /// How long each word was on its way.
+    /// The delay of each word.
     pub delays: Vec<Duration>,
     pub text: String,
-    /// Pieces in which it came.
+    /// Number of pieces.
     pub pieces: usize,
-    /// Pieces that did not begin where the one before had ended.
+    /// Pieces that did not start at the end of the one before.
     pub gaps: usize,
-    /// Whether the reply that was kept in the end is the whole text.
+    /// Whether the stored reply is the whole text.
     pub is_kept: bool,
 }
 
 impl Heard {
-    /// Takes a piece whose words were sent by a stream of the mock.
+    /// Adds a piece with words of a stream of the mock.
     pub fn piece(&mut self, words: &str, mock: &Mock, stream: usize) {
         let from = self.text.len() / WORD;
         self.text.push_str(words);
@@ -42,7 +42,7 @@ impl Heard {
         self.pieces += 1;
     }
 
-    /// Takes a frame of the session; whether it was the end of the reply.
+    /// Adds a frame of the session. Returns whether it was the end of the reply.
     pub fn frame(&mut self, frame: &str, mock: &Mock, stream: usize, words: usize) -> bool {
         if frame.contains("\"node.content.updated\"") {
             let frame: Value = serde_json::from_str(frame).unwrap();
@@ -63,7 +63,7 @@ pub fn figures(size: Size) {
     beside(size);
 }
 
-/// Few and many, so that one sees where the machine is full.
+/// Measures few and many streams, to show when the machine is saturated.
 fn thousand(size: Size) {
     let columns = [
         "50 words a second each",
@@ -89,7 +89,7 @@ fn thousand(size: Size) {
     remarks.iter().for_each(|remark| println!("\n{remark}"));
 }
 
-/// What the model server and this driver can do by themselves.
+/// Measures the model server and this driver alone.
 async fn read_alone(plan: Plan) {
     let mock = Mock::start(plan);
     let (before, begun) = (usage(std::process::id()), Instant::now());
@@ -126,7 +126,7 @@ async fn read_through(plan: Plan) -> String {
     )
 }
 
-/// So many cores were busy.
+/// Returns the number of busy cores.
 fn cores(used: Usage, time: Duration) -> f64 {
     used.cpu.as_secs_f64() / time.as_secs_f64()
 }
@@ -155,12 +155,12 @@ fn report(name: &str, heard: &[Heard], mock: &Mock, cores: f64, memory: &str, li
     ]);
 }
 
-/// What a message says that asks for a stream.
+/// Returns the text of a message that asks for a stream.
 pub fn wish(stream: usize) -> String {
     format!("Go on. [stream {stream}]")
 }
 
-/// Reads all streams from the model server, nothing in between.
+/// Reads all streams directly from the model server.
 async fn read_directly(mock: &Mock, streams: usize) -> Vec<Heard> {
     let mut wires = Vec::new();
     for stream in 0..streams {
@@ -191,7 +191,7 @@ async fn read_stream(stream: usize, mut wire: Wire, mock: &Mock) -> Heard {
     }
 }
 
-/// Sessions, and for each a watcher that is there before anything is said.
+/// Creates sessions, each with a watcher before anything happens.
 async fn watched(program: &Program<'_>, mock: &Mock) -> (Vec<String>, Vec<JoinHandle<Heard>>) {
     let (plan, mut sessions, mut watchers) = (mock.plan(), Vec::new(), Vec::new());
     let mut wire = Wire::open(program.at).await;
@@ -209,7 +209,7 @@ async fn watched(program: &Program<'_>, mock: &Mock) -> (Vec<String>, Vec<JoinHa
     (sessions, watchers)
 }
 
-/// Asks for the replies of all sessions.
+/// Requests the replies of all sessions.
 async fn ask(program: &Program<'_>, sessions: &[String]) {
     let at = program.at;
     let hands = (0..HANDS).map(|hand| {
@@ -228,7 +228,8 @@ async fn ask(program: &Program<'_>, sessions: &[String]) {
     }
 }
 
-/// The time to the first piece while a hundred others stream, the model server asked directly in turns.
+/// Measures the time to the first piece beside a hundred streams, alternating with direct requests to the model
+/// server.
 fn beside(size: Size) {
     let plan = Plan { streams: 100, words: size.of(1_500, 150), pause: PAUSE };
     head(

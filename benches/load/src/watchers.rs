@@ -1,4 +1,4 @@
-//! Watchers who do nothing: what each costs, and how soon all of them know what happens.
+//! Idle watchers: what each costs, and how soon all of them receive an event.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use super::program::{House, Program};
 use super::table::{head, median, micros, quantile, row};
 use super::wire::{Wire, text};
 
-/// Operations that all hear of, one after the other.
+/// Operations that all watchers receive, one after the other.
 const OPERATIONS: usize = 10;
 
 pub fn figures(size: Size) {
@@ -22,7 +22,7 @@ pub fn figures(size: Size) {
         let house = House::new(&mock, "", "");
         let program = house.start().await;
         let count = size.of(1_000, 50);
-        // In half a minute each watcher has heard one sign of life.
+        // In half a minute each watcher receives one keep-alive.
         let rest = Duration::from_secs(size.of(30, 3));
         let mut wire = Wire::open(program.at).await;
         let session = begin(&mut wire).await;
@@ -65,15 +65,15 @@ pub fn figures(size: Size) {
     });
 }
 
-/// When the next message is heard of.
+/// Returns when the next message is received.
 async fn within_life(socket: &mut Socket) -> Result<Instant, tokio::time::error::Elapsed> {
     let life = Duration::from_secs(600);
     tokio::time::timeout(life, socket.hear("\"node.created\"")).await.map(|_| Instant::now())
 }
 
-/// Prints what the program takes while nothing happens; gives back its own memory.
+/// Prints the resources of the program while nothing happens. Returns its private memory in kilobytes.
 async fn idle(program: &Program<'_>, watchers: usize, rest: Duration, before: Option<u64>, limit: &str) -> u64 {
-    // What was begun before comes to its end first.
+    // Earlier work ends first.
     tokio::time::sleep(Duration::from_secs(2)).await;
     let used = program.usage();
     tokio::time::sleep(rest).await;

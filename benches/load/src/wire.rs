@@ -1,4 +1,4 @@
-//! HTTP by hand over one connection that is kept: nothing between a request and its time.
+//! HTTP by hand over one keep-alive connection, so that nothing affects the time of a request.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -7,16 +7,16 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// Who waits longer waits in vain.
+/// Timeout of every wait.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Waits for something, and says what was waited for where it does not come.
+/// Waits for something. On a timeout, says what did not happen.
 pub async fn within<T>(what: &str, work: impl Future<Output = T>) -> T {
     let done = tokio::time::timeout(PATIENCE, work).await;
     done.unwrap_or_else(|_| panic!("{what} did not come within {} s", PATIENCE.as_secs()))
 }
 
-/// A connection that is kept.
+/// A keep-alive connection.
 pub struct Wire {
     at: SocketAddr,
     stream: TcpStream,
@@ -28,7 +28,7 @@ impl Wire {
         Self::try_open(at).await.unwrap_or_else(|error| panic!("connecting to {at}: {error}"))
     }
 
-    /// The same where perhaps nobody listens yet.
+    /// Connects to a server that may not listen yet.
     pub async fn try_open(at: SocketAddr) -> std::io::Result<Self> {
         let stream = TcpStream::connect(at).await?;
         stream.set_nodelay(true)?;
@@ -47,7 +47,7 @@ impl Wire {
         sent.await.unwrap_or_else(|error| panic!("sending {line}: {error}"));
     }
 
-    /// The body of an answer that says how long it is. What is refused ends the bench with what was said.
+    /// Returns the body of a response with a content length. A refusal ends the bench with its text.
     pub async fn answer(&mut self, line: &str) -> Value {
         let answered = async {
             let end = self.until(b"\r\n\r\n").await;
@@ -64,7 +64,7 @@ impl Wire {
         within(line, answered).await
     }
 
-    /// Reads until some bytes have come; answers with where they end.
+    /// Reads until `wanted` arrives. Returns the offset behind it.
     pub async fn until(&mut self, wanted: &[u8]) -> usize {
         let mut seen: usize = 0;
         loop {
@@ -78,12 +78,12 @@ impl Wire {
         }
     }
 
-    /// Takes the bytes up to there.
+    /// Takes the bytes up to `end`.
     pub fn take(&mut self, end: usize) -> Vec<u8> {
         self.unread.drain(..end).collect()
     }
 
-    /// The end of a chunked answer; what was read of it is forgotten.
+    /// Reads to the end of a chunked response and discards it.
     pub async fn end_of_chunks(&mut self) {
         let end = self.until(b"\r\n0\r\n\r\n").await;
         self.unread.drain(..end);
@@ -108,7 +108,7 @@ impl Wire {
     }
 }
 
-/// The text that a value is.
+/// Returns the text of a JSON string.
 pub fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("no text: {value}")).to_owned()
 }

@@ -1,4 +1,4 @@
-//! Players who play whole turns at once, beside a model server that answers at once.
+//! Players that play complete turns concurrently, beside a model server that answers at once.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -11,11 +11,11 @@ use super::program::{House, Program};
 use super::table::{head, kilobytes, median, micros, quantile, row};
 use super::wire::Wire;
 
-/// A story begins anew after so many turns, so that its prompt stays short.
+/// Turns after which a new session begins, so that the prompt stays short.
 const STORY: usize = 20;
-/// Messages of a story before it is played.
+/// Messages of a session before it is played.
 const HISTORY: usize = 4;
-/// Between two requests to the model server directly.
+/// Time between two direct requests to the model server.
 const PAUSE: Duration = Duration::from_millis(20);
 
 pub fn figures(size: Size) {
@@ -41,7 +41,7 @@ pub fn figures(size: Size) {
     first.iter().for_each(|cells| row(cells));
 }
 
-/// Prints the row of so many writers, and gives back the cells of the other table.
+/// Prints the row of this number of writers. Returns the cells of the other table.
 async fn of(writers: usize, size: Size) -> Vec<String> {
     let mock = Mock::prompt();
     let house = House::new(&mock, "", "");
@@ -82,7 +82,7 @@ async fn of(writers: usize, size: Size) -> Vec<String> {
     [vec![writers.to_string()], first_cells(&mut alone, &mut through)].concat()
 }
 
-/// Quantiles of the first piece, asked for directly and through the program, and what lies between them.
+/// Returns quantiles of the first piece, requested directly and through the program, and their difference.
 pub fn first_cells(alone: &mut [Duration], through: &mut [Duration]) -> Vec<String> {
     let (mut cells, mut added) = (Vec::new(), Vec::new());
     for percent in [50, 99] {
@@ -95,7 +95,7 @@ pub fn first_cells(alone: &mut [Duration], through: &mut [Duration]) -> Vec<Stri
     cells
 }
 
-/// Stories for each writer, begun before anything is measured.
+/// Creates sessions for each writer before the measurement.
 async fn stories_of(writers: usize, stories: usize, program: &Program<'_>) -> Vec<Vec<Player>> {
     let at = program.at;
     let begin = move || async move {
@@ -110,7 +110,7 @@ async fn stories_of(writers: usize, stories: usize, program: &Program<'_>) -> Ve
     for task in tasks {
         all.push(task.await.unwrap());
     }
-    // The first turn of all is not like the others: connections to the model are opened.
+    // The very first turn differs: it opens the connections to the model.
     all[0][0].turn().await;
     all
 }
@@ -131,7 +131,7 @@ async fn play(all: Vec<Vec<Player>>) -> Vec<Moments> {
     moments
 }
 
-/// What the model server takes by itself, meanwhile: the same prompt without the program in between.
+/// Measures the model server alone meanwhile, with the same prompt and without the program.
 async fn directly(mock: &Mock, is_over: &Cell<bool>) -> Vec<Duration> {
     let (mut wire, mut times) = (Wire::open(mock.at).await, Vec::new());
     let prompt = mock.newest();
@@ -142,7 +142,7 @@ async fn directly(mock: &Mock, is_over: &Cell<bool>) -> Vec<Duration> {
     times
 }
 
-/// How long the model server takes to its first piece.
+/// Returns the model server's time to its first piece.
 pub async fn ask_directly(wire: &mut Wire, prompt: &[u8]) -> Duration {
     let sent = Instant::now();
     wire.send("POST /v1/chat/completions", "application/json", prompt).await;

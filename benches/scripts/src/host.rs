@@ -1,5 +1,5 @@
-//! What a rule in another language is given: the same work behind each function as behind `ctx`, done with the program's own
-//! fold, dice and patterns, so that the difference is the language and how it is kept within its limits.
+//! The host functions for a rule in another language. Each does the same work as its `ctx` function and uses
+//! the program's own fold, dice and patterns. Only the language and its limits differ.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,15 +11,15 @@ use clotho_plugin::{DiceSeeds, DiceSpec};
 use regex::Regex;
 use serde_json::{Number, Value};
 
-/// A match: its named groups.
+/// The named groups of a match.
 pub type Match = Vec<(String, String)>;
 
 thread_local! {
-    /// Patterns are compiled once, as ours are.
+    /// Patterns are compiled once, as in the program.
     static PATTERNS: RefCell<HashMap<String, Rc<Regex>>> = RefCell::default();
 }
 
-/// One call's work.
+/// The work of one call.
 pub struct Host {
     pub world: Arc<World>,
     rules: Arc<SchemaSet>,
@@ -29,7 +29,7 @@ pub struct Host {
     notes: Vec<String>,
 }
 
-/// Shared by the functions that a script sees.
+/// The host, shared by the functions that a script sees.
 pub type Shared = Rc<RefCell<Host>>;
 
 impl Host {

@@ -1,4 +1,4 @@
-//! The rule in JavaScript on QuickJS, with a limit of memory and a look at the clock whenever the engine allows one.
+//! The rule in JavaScript on QuickJS, with a memory limit and a deadline check whenever the engine allows one.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -10,7 +10,8 @@ use crate::host::{Host, Match, Shared};
 
 const SOURCE: &str = include_str!("../rule/main.js");
 
-/// A context of the interpreter with the rule in it. The function goes before its context, and that before its runtime.
+/// A context of the interpreter with the rule. Drop order: the function before its context, the context before its
+/// runtime.
 pub struct Script {
     hook: Persistent<Function<'static>>,
     context: Context,

@@ -1,4 +1,4 @@
-//! The rule in Lua 5.4, with a limit of memory and a look at the clock every thousand instructions.
+//! The rule in Lua 5.4, with a memory limit and a deadline check every thousand instructions.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use crate::host::{Host, Shared};
 
 const SOURCE: &str = include_str!("../rule/main.lua");
 
-/// A state of the interpreter with the rule in it.
+/// A state of the interpreter with the rule.
 pub struct Script {
     lua: Lua,
     hook: Function,

@@ -1,10 +1,13 @@
-//! What a rule costs, beside the same rule in other languages:
-//! `cargo run --release --locked --manifest-path benches/scripts/Cargo.toml [-- NAME…]`.
+//! Costs of a rule, compared with the same rule in other languages: `cargo run --release --locked --manifest-path
+//! benches/scripts/Cargo.toml [-- NAME…]`.
 //!
-//! `hook` runs a rule of some thirty lines in Rhai, in Lua 5.4 and on QuickJS, each with its limits, over the same fold, dice
-//! and patterns, with few and with many values; `parallel` runs the hooks of 64 sessions at once, on one thread and on a thread
-//! a core; `load` compiles each bundled plugin and switches it on; `hostile` runs every kind of script that means harm with the
-//! limits of a server. A package of its own: two more interpreters are worth their compile time only to who compares them.
+//! - `hook`: a rule of about thirty lines in Rhai, in Lua 5.4 and on QuickJS, each with its limits, over the same
+//!   fold, dice and patterns, with few and with many values
+//! - `parallel`: the hooks of 64 sessions at once, on one thread and on one thread per core
+//! - `load`: compiling each bundled plugin and turning it on
+//! - `hostile`: every malicious script, with the limits of a server
+//!
+//! This is a separate package, because only this comparison needs to compile two more interpreters.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -39,18 +42,18 @@ use host::Host;
 use rows::nested;
 use table::{head, median, micros, ratio, row, timed};
 
-/// What a hook may take, whatever the size of the world.
+/// The most that a hook may take, whatever the size of the world.
 const HOOK: Duration = Duration::from_micros(50);
-/// What compiling a plugin and switching it on may take.
+/// The most that compiling a plugin and turning it on may take.
 const LOAD: Duration = Duration::from_millis(5);
-/// What a hostile script may take from a turn.
+/// The most that a malicious script may take from a turn.
 const HOSTILE: Duration = Duration::from_millis(100);
 const SESSIONS: usize = 64;
 
 const TEXT: &str = "The ogre roars. Alice takes 38 damage and picks up a rusty key. Bob takes 4 damage. The ogre swings once \
     more, and Alice takes 25 damage; she recovers 3 hp with her last bandage, while the rain goes on and on over the hills.";
 
-/// The figures, by their names.
+/// The figures by name.
 const FIGURES: [(&str, fn()); 4] = [("hook", hook), ("parallel", parallel), ("load", load), ("hostile", hostile)];
 
 fn main() {
@@ -64,14 +67,14 @@ fn main() {
     }
 }
 
-/// A world with so many values below the plugin's root.
+/// Returns a world with this many values below the plugin's root.
 fn world(values: usize) -> Arc<World> {
     let things: Map<String, Value> = (0..values).map(|n| (format!("thing number {n}"), json!(n))).collect();
     let rule = json!({"hp": 60, "armour": {"mail": 2, "shield": 1}, "pack": {}, "things": things});
     Arc::new(World { vars: Map::from_iter([("rule".to_owned(), rule)]), ..World::default() })
 }
 
-/// A call on a world that it may write in, as a turn gives it; `before` is that of the message above.
+/// Returns a call on a world that it may change, as a turn does. `before` is the parent message's world.
 fn call(world: Arc<World>, before: &Arc<World>) -> HookCall {
     let text = Arc::from(TEXT);
     let seeds = DiceSeeds { session: 1, node: 2 };
@@ -86,7 +89,7 @@ fn rule() -> Arc<LoadedPlugin> {
     Arc::new(LoadedPlugin::load(source, &ScriptLimits::default()).unwrap())
 }
 
-/// So many calls in a row are one measured time.
+/// Calls in one measured time.
 const BATCH: u32 = 100;
 const ROUNDS: usize = 41;
 
@@ -113,7 +116,7 @@ fn hook() {
         let mut copied = Vec::new();
         for _ in 0..ROUNDS {
             for (_, _, once, times) in &mut ways {
-                // A message makes a world of its own, once, whatever runs on it: that is the last row, and not timed here.
+                // A message copies its world once, whatever runs on it. That is the last row, and not measured here.
                 let mut worlds = Vec::new();
                 copied.push(timed(|| worlds.extend((0..BATCH).map(|_| copy()))) / BATCH);
                 times.push(timed(|| worlds.iter_mut().for_each(|own| *own = once(std::mem::take(own)))) / BATCH);
@@ -131,7 +134,7 @@ fn hook() {
     }
 }
 
-/// Runs the rule on a world of its own, and gives that back.
+/// Runs the rule on its own world and returns that world.
 type Way<'a> = &'a dyn Fn(Arc<World>) -> Arc<World>;
 
 fn done(outcome: HookOutcome) -> Vec<StateOperation> {
@@ -164,7 +167,7 @@ fn parallel() {
     }
 }
 
-/// How long all take, and how much longer the last one took than the first.
+/// Returns the time for all sessions, and how much longer the last one took than the first, as a factor.
 fn at_once(plugin: &Arc<LoadedPlugin>, world: &Arc<World>, threads: usize) -> (Duration, f64) {
     let pool = ScriptPool::new(threads).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

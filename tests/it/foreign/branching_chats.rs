@@ -1,4 +1,4 @@
-//! Programs whose chats are trees: every branch comes over, and the story stands where it was left.
+//! Programs whose chats are trees: every branch is imported, and HEAD is where the chat was left.
 
 use clotho_core::clock::Time;
 use clotho_core::tree::{Kind, Role};
@@ -11,7 +11,7 @@ use crate::support::app::TestApp;
 use crate::support::mock_model::Reply;
 use crate::support::server::TestServer;
 
-/// S4-53: a conversation of ChatGPT is one session with all its branches; models, moments and unknown keys come along.
+/// S4-53: a ChatGPT conversation becomes one session with all branches. Models, times and unknown keys are kept.
 #[test]
 fn chatgpt_conversation_imports_all_branches() {
     let store = TestStore::new();
@@ -40,7 +40,8 @@ fn chatgpt_conversation_imports_all_branches() {
     store.is_well();
 }
 
-/// S4-53: the same conversation adds nothing, a grown one what is new, and each of many stays a session of its own.
+/// S4-53: the same conversation adds nothing, a longer one adds its new messages, and each of several stays its own
+/// session.
 #[test]
 fn chatgpt_repeated_import_adds_only_new_messages() {
     let store = TestStore::new();
@@ -68,7 +69,7 @@ fn chatgpt_repeated_import_adds_only_new_messages() {
     store.is_well();
 }
 
-/// S4-53: an older state of a conversation brings nothing, and HEAD stays where the newer one left it.
+/// S4-53: an older export of a conversation adds nothing, and HEAD stays where the newer one left it.
 #[test]
 fn chatgpt_older_export_keeps_head() {
     let store = TestStore::new();
@@ -82,7 +83,7 @@ fn chatgpt_older_export_keeps_head() {
     assert_eq!(only(&store).session.head, head);
 }
 
-/// What a model thought is its reasoning; what tools said is switched off; pictures leave a note.
+/// Thoughts of a model become its reasoning, tool output is disabled, and pictures leave a note.
 #[test]
 fn chatgpt_reasoning_tool_output_and_images_are_kept() {
     let store = TestStore::new();
@@ -121,7 +122,7 @@ fn chatgpt_reasoning_tool_output_and_images_are_kept() {
     store.is_well();
 }
 
-/// S4-53, S1-01: the archive of an export is sent, the conversation opens with its branches, and is played on.
+/// S4-53, S1-01: an uploaded export archive opens as a session with its branches, and the session can be continued.
 #[tokio::test]
 async fn chatgpt_export_upload_can_be_continued() {
     let app = TestServer::with(TestApp::with()).await;
@@ -169,7 +170,7 @@ fn webui() -> Value {
     }])
 }
 
-/// S4-53: chats of Open WebUI keep their branches in their order, and what was thought is reasoning; old ones are a list.
+/// S4-53: chats of Open WebUI keep their branches in order, and thoughts become reasoning. Old chats are lists.
 #[test]
 fn open_webui_chats_keep_branches_and_reasoning() {
     let store = TestStore::new();
@@ -201,7 +202,7 @@ fn libre(id: &str, parent: Option<&str>, is_user: bool, text: &str) -> Value {
            "endpoint": "openAI", "unfinished": false})
 }
 
-/// S4-53: a conversation of LibreChat is the same tree in both of its forms, however deep messages stand in each other.
+/// S4-53: a LibreChat conversation gives the same tree in both of its forms, however deeply messages are nested.
 #[test]
 fn librechat_flat_and_nested_forms_import_same_tree() {
     let flat = json!({"conversationId": "l-1", "title": "Tide", "endpoint": "openAI", "branches": true, "recursive": false,
@@ -226,7 +227,7 @@ fn librechat_flat_and_nested_forms_import_same_tree() {
     nested.as_object_mut().unwrap().remove("messages");
     assert_eq!(taken_json(&store, &nested).totals.messages, 0);
 
-    // As text: a value of this depth takes all of a test thread's stack when it is cloned.
+    // As text: cloning a value of this depth overflows the stack of a test thread.
     let deep = (0..1_000).rev().fold(String::new(), |below, n: usize| {
         let parent = n.checked_sub(1).map(|before| format!("m{before}"));
         let message = libre(&format!("m{n}"), parent.as_deref(), n.is_multiple_of(2), &format!("Line {n}."));

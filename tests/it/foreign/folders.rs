@@ -1,5 +1,5 @@
-//! What lies in a folder or in an archive is taken as it is by itself: sessions of ours, archives, the data of SillyTavern, and
-//! all of it at once.
+//! Folders and archives of mixed files are imported like the single files: session files, archives, SillyTavern data,
+//! and all of these together.
 
 use clotho_engine::transfer::sillytavern::ImportOptions;
 
@@ -13,7 +13,7 @@ use crate::support::data_root::{greeting, lines, said};
 use crate::support::server::TestServer;
 use crate::transfer::exported;
 
-/// Two sessions of a house, as files.
+/// Returns two sessions of one store, and their export files.
 fn two_sessions() -> (TestStore, Vec<Vec<u8>>) {
     let store = TestStore::new();
     let mut other = asked_twice();
@@ -27,8 +27,8 @@ fn titles(store: &TestStore) -> Vec<String> {
     sessions(store).into_iter().map(|held| held.session.title).collect()
 }
 
-/// S4-04: a folder of sessions, one of them in an archive, brings all of them back, once; in the house that they are of nothing is
-/// added; what is none of them is named with its line.
+/// S4-04: a folder of sessions, one of them in an archive, restores each session once. The store that they came from
+/// gets nothing new. Invalid files are reported with their line.
 #[test]
 fn session_folder_import_restores_sessions_once() {
     let (home, files) = two_sessions();
@@ -66,8 +66,8 @@ fn only_titled(store: &TestStore, title: &str) -> clotho_core::ids::SessionId {
     sessions(store).into_iter().find(|held| held.session.title == title).unwrap().session.id
 }
 
-/// S4-53: an archive in a folder is opened, whatever is in it, also a whole house of SillyTavern; one that is none, or lies too
-/// deep, is named.
+/// S4-53: an archive inside a folder is opened whatever it contains, even a complete SillyTavern folder. Invalid or
+/// too deeply nested archives are reported.
 #[test]
 fn archives_in_folder_are_imported_within_depth_limit() {
     let (store, folder) = (TestStore::new(), DataRoot::bare());
@@ -102,7 +102,8 @@ fn archives_in_folder_are_imported_within_depth_limit() {
     store.is_well();
 }
 
-/// S4-53: beside the data of SillyTavern other files come in as well; a folder that is only called like one of its own is none of it.
+/// S4-53: other files beside SillyTavern data are imported too. A folder that only has the name of a SillyTavern
+/// folder is not SillyTavern data.
 #[test]
 fn sillytavern_folder_import_includes_other_files() {
     let (store, folder) = (TestStore::new(), DataRoot::bare());
@@ -121,8 +122,8 @@ fn sillytavern_folder_import_includes_other_files() {
     assert_eq!(only(&store).session.title, "The lamp");
 }
 
-/// S4-53: the data of SillyTavern is found however deep it lies, within bounds, in a folder as in an archive of it: backups stay
-/// where they are, and what lies beside it comes in.
+/// S4-53: SillyTavern data is found at any depth within limits, in a folder and in an archive of it. Backups are
+/// skipped, and files beside the data are imported.
 #[test]
 fn sillytavern_data_is_found_in_nested_folders() {
     let night = lines(&[greeting(), said("Hm.", 1)]);
@@ -149,13 +150,13 @@ fn sillytavern_data_is_found_in_nested_folders() {
     for home in ["x/out", "x/y/default-user", "1/2/3/4/5/6"] {
         assert_eq!(told_of(home, "x/mine.json"), ["Night", "The lamp"], "{home}");
     }
-    // Inside the program there is nothing else to be had.
+    // The folder of the SillyTavern program itself has nothing else to import.
     assert_eq!(told_of("ST/data/me", "ST/public/chats/a/mine.json"), ["Night"]);
-    // Deeper than anybody has it each file is what it is by itself.
+    // Below the depth limit each file is imported by itself.
     assert!(told_of("1/2/3/4/5/6/7", "mine.json").contains(&"chat_ivo_1".to_owned()));
 }
 
-/// S4-53: a look counts what lies there twice once, as the run that writes does: files by themselves, in archives, and grown ones.
+/// S4-53: a dry run counts duplicates once, as the real run does: in single files, in archives and in longer versions.
 #[test]
 fn dry_run_counts_duplicates_once() {
     let (files, folder) = (two_sessions().1, DataRoot::bare());
@@ -192,7 +193,7 @@ fn dry_run_counts_duplicates_once() {
     assert_eq!((dry.sessions, dry.messages, dry), (0, 0, real));
 }
 
-/// S4-53: personas and a lorebook inside a picture are taken in a folder as they are by themselves.
+/// S4-53: personas and a lorebook inside a picture are imported from a folder as they are from single files.
 #[test]
 fn folder_import_reads_personas_and_lorebook_images() {
     use clotho_compat::interop::{picture, png};
@@ -212,8 +213,8 @@ fn folder_import_reads_personas_and_lorebook_images() {
     assert_eq!((again.personas, again.lorebooks, again.known), (0, 0, 3));
 }
 
-/// S4-04, S4-53: what `clotho export --all` wrote `clotho import` brings back; where nothing at all comes in the command says so and
-/// fails; a pipe is refused and not waited for.
+/// S4-04, S4-53: `clotho import` restores what `clotho export --all` wrote. It fails with a message if nothing can be
+/// imported, and refuses a pipe instead of waiting for it.
 #[test]
 fn export_all_then_import_command_restores_sessions() {
     let (mut store, _) = two_sessions();
@@ -244,7 +245,7 @@ fn export_all_then_import_command_restores_sessions() {
     }
 }
 
-/// S4-53: JSON is sent as what it is, under the name that the request gives it.
+/// S4-53: JSON is uploaded as is, under the name in the request.
 #[tokio::test]
 async fn json_upload_uses_content_disposition_name() {
     let app = TestServer::with(TestApp::with()).await;
@@ -271,7 +272,7 @@ async fn json_upload_uses_content_disposition_name() {
     assert_eq!(job["result"]["report"]["report"]["items"][0]["kind"], "file", "nobody knows what it is: {job}");
 }
 
-/// S4-04: an archive of sessions that is sent to a server brings them back, and its report leads to each.
+/// S4-04: an uploaded archive of sessions is restored, and the report links to each session.
 #[tokio::test]
 async fn session_archive_upload_restores_sessions() {
     let files = tokio::task::spawn_blocking(|| two_sessions().1).await.unwrap();

@@ -1,4 +1,4 @@
-//! Whatever comes to the door: what it is, its content says.
+//! The format of an imported file is detected from its content.
 
 use clotho_core::ids::CharacterId;
 use clotho_store::CharacterCard;
@@ -9,7 +9,8 @@ use crate::sillytavern::hostile::packed;
 use crate::sillytavern::{only, sessions};
 use crate::support::data_root::{greeting, lines, said};
 
-/// S4-53: a folder of many things, or an archive of it: each comes in as what it is, and what is nothing is named.
+/// S4-53: in a folder of mixed formats, or an archive of it, each file is imported by its format. Unknown files are
+/// reported.
 #[test]
 fn import_folder_with_mixed_formats_imports_each() {
     let (store, folder) = (TestStore::new(), DataRoot::bare());
@@ -42,7 +43,7 @@ fn import_folder_with_mixed_formats_imports_each() {
     store.is_well();
 }
 
-/// What is nothing at all is refused, and the refusal says what is taken.
+/// An unknown format is refused, and the error lists the supported programs.
 #[test]
 fn import_unknown_format_lists_supported_programs() {
     let (store, folder) = (TestStore::new(), DataRoot::bare());
@@ -64,7 +65,7 @@ fn import_unknown_format_lists_supported_programs() {
     assert_eq!(sessions(&store).len(), 0);
 }
 
-/// S4-53: `clotho import` takes a file of any program, and says beforehand what would come.
+/// S4-53: `clotho import` takes a file of any program, and a dry run reports what would be imported.
 #[test]
 fn import_command_detects_format_and_supports_dry_run() {
     let (store, folder) = (TestStore::new(), DataRoot::bare());
@@ -107,7 +108,7 @@ fn import_command_detects_format_and_supports_dry_run() {
     assert_eq!(sessions(&store).len(), 2);
 }
 
-/// S4-53: a chat of Chub, whose texts are objects, is a chat like any other.
+/// S4-53: a Chub chat, whose texts are objects, is imported like any other chat.
 #[test]
 fn chub_chat_imports_like_other_chats() {
     let (store, folder) = (TestStore::new(), DataRoot::bare());
@@ -123,8 +124,8 @@ fn chub_chat_imports_like_other_chats() {
     assert_eq!(crate::sillytavern::children(&store, &held, held.session.root), ["Evening.", "Night."]);
 }
 
-/// S4-53: a chat that comes by itself belongs to the one who is called so here and whose card came before, alone; where two are
-/// called so, or nobody, somebody comes for it who has a name and nothing else.
+/// S4-53: a single chat belongs to the existing character of that name if there is exactly one. Otherwise a character
+/// with only a name is created.
 #[test]
 fn single_chat_import_matches_character_by_unique_name() {
     let (store, folder) = (TestStore::new(), DataRoot::bare());

@@ -1,11 +1,11 @@
-//! Files by people who mean no good: each refusal is named, the rest comes in, and nothing panics.
+//! Malicious files: each refusal is reported, the rest is imported, and nothing panics.
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::sillytavern::{nodes, only};
 
-/// Security: circles, doubles, strays and several beginnings are all kept, and told of.
+/// Security: messages in cycles, duplicates, orphans and several roots are all kept and reported.
 #[test]
 fn chatgpt_broken_parent_links_keep_all_messages() {
     let store = TestStore::new();
@@ -26,7 +26,7 @@ fn chatgpt_broken_parent_links_keep_all_messages() {
     store.is_well();
 }
 
-/// Security: a story that is none costs only itself.
+/// Security: a malformed conversation does not affect the others.
 #[test]
 fn malformed_conversation_is_skipped_others_import() {
     let (store, folder) = (TestStore::new(), DataRoot::bare());
@@ -49,7 +49,7 @@ fn malformed_conversation_is_skipped_others_import() {
     store.is_well();
 }
 
-/// Security: twenty thousand messages in one line come in, a piece at a time.
+/// Security: a chat of twenty thousand messages on one branch is imported in chunks.
 #[test]
 fn long_conversation_of_20000_messages_imports() {
     let store = TestStore::new();
@@ -69,7 +69,7 @@ fn long_conversation_of_20000_messages_imports() {
     assert_eq!(store.placed(held.session.id, held.session.head).node.content, "Line 19999.");
 }
 
-/// Keys that are read, and a few that are not.
+/// Keys that the readers use, and a few that they do not.
 const KEYS: &[&str] = &[
     "mapping",
     "message",
@@ -115,7 +115,7 @@ const KEYS: &[&str] = &[
     "c",
 ];
 
-/// Anything at all, under the keys that are read.
+/// Returns a strategy for arbitrary JSON under these keys.
 fn anything() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -134,7 +134,7 @@ fn anything() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// Security: whatever a file is, reading it is an answer; what was read is a tree.
+    /// Security: the reader returns a result for any file, and every chat that it returns is a tree.
     #[test]
     fn foreign_chat_reader_never_panics_on_any_json(value in anything(), kind in prop::sample::select(&["risuChat", "risuAllChats", ""][..])) {
         let mut value = value;

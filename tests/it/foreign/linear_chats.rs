@@ -1,4 +1,4 @@
-//! Programs whose chats are lists, or a text: RisuAI, Agnai, KoboldAI, text-generation-webui, CAI Tools.
+//! Programs whose chats are lists or a text: RisuAI, Agnai, KoboldAI, text-generation-webui, CAI Tools.
 
 use std::fs;
 
@@ -12,12 +12,12 @@ fn tales(value: &Value) -> Vec<ForeignChat> {
     foreign_chat::read(value.to_string().as_bytes()).unwrap()
 }
 
-/// Who says what, in the order of a tale.
+/// Returns role and text of each message of a chat, in order.
 fn spoken(tale: &ForeignChat) -> Vec<(ForeignRole, &str)> {
     tale.said.iter().map(|said| (said.role, said.text.as_str())).collect()
 }
 
-/// S4-53: what is read of each recorded chat of another program is what was recorded; messages without any text are told of.
+/// S4-53: each recorded chat of another program is read as recorded. Messages without text are reported.
 #[test]
 fn recorded_chats_match_expected_messages() {
     for name in ["foreign-ooba", "foreign-risu"] {
@@ -40,13 +40,13 @@ fn recorded_chats_match_expected_messages() {
     }
     let risu = foreign_chat::read(&fs::read(golden("foreign-risu.json")).unwrap()).unwrap();
     assert_eq!((risu[0].findings[0].code, risu[0].title.as_deref()), ("no_text", Some("New Chat")));
-    // The other program refuses this file; its messages are plain enough.
+    // The other program refuses this file, although its messages are readable.
     let cai = foreign_chat::read(&fs::read(golden("foreign-cai.json")).unwrap()).unwrap();
     assert_eq!(spoken(&cai[0]), [(ForeignRole::Assistant, "Welcome in."), (ForeignRole::User, "Hello.")]);
     assert!(foreign_chat::read(&fs::read(golden("foreign-unknown.json")).unwrap()).is_err());
 }
 
-/// S4-53: all chats of a character of RisuAI, each with its own lorebook; the same file adds nothing.
+/// S4-53: all chats of a RisuAI character are imported, each with its own lorebook. The same file adds nothing.
 #[test]
 fn risuai_chats_import_with_lorebooks_once() {
     let lore = json!([{"key": "lamp, oil", "content": "It burns.", "comment": "Lamp", "insertorder": 5}]);
@@ -80,7 +80,7 @@ fn risuai_chats_import_with_lorebooks_once() {
     store.is_well();
 }
 
-/// S4-53: chats of Agnai, as a line and as a tree; what was written anew stands beside what is shown.
+/// S4-53: Agnai chats are imported as a list and as a tree. Regenerated replies are siblings of the visible one.
 #[test]
 fn agnai_chats_import_regenerated_replies() {
     let said = |id: &str, parent: &str, user: Option<&str>, text: &str| {
@@ -108,7 +108,7 @@ fn agnai_chats_import_regenerated_replies() {
     assert_eq!(spoken(&tales(&line)[0]), [(ForeignRole::Assistant, "Hi."), (ForeignRole::User, "Ho.")]);
 }
 
-/// S4-53: a story of KoboldAI is read as it was played: by names, by marks, by arrows, or piece by piece.
+/// S4-53: a KoboldAI story is split as it was played: by names, by markers, by arrows or by chunks.
 #[test]
 fn koboldai_story_modes_split_into_messages() {
     let story = |mode: u8, prompt: &str, actions: &[&str]| {
@@ -151,7 +151,7 @@ fn koboldai_story_modes_split_into_messages() {
     assert_eq!(plain.findings[0].code, "who_wrote");
 }
 
-/// S4-53: a chat of text-generation-webui is read as plain text, with its versions.
+/// S4-53: a text-generation-webui chat is read as plain text, with its versions.
 #[test]
 fn text_generation_webui_chats_import_versions() {
     let chat = json!({
@@ -174,7 +174,7 @@ fn text_generation_webui_chats_import_versions() {
     assert_eq!((tale.said[3].date, &tale.said[1].rest["internal"]), (Some(1_735_787_040_000), &json!("Is it <b>?")));
 }
 
-/// S4-53: histories of Character.AI, each a story, and turns with candidates.
+/// S4-53: each Character.AI history becomes a session, and candidates of a turn are kept.
 #[test]
 fn character_ai_histories_and_candidates_import() {
     let file = json!({"info": {"character": {"name": "Ivo"}}, "histories": {"histories": [

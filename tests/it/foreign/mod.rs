@@ -1,5 +1,9 @@
-//! Files of programs other than SillyTavern: `branching_chats` those whose chats branch, `linear_chats` those whose do not, `format_detection` how whatever
-//! comes is told apart, over HTTP and on the command line, `folders` what lies among other files, `hostile` who means no good.
+//! Files of programs other than SillyTavern.
+//!
+//! - `branching_chats`, `linear_chats`: programs whose chats branch, and programs whose chats do not
+//! - `format_detection`: how formats are told apart, over HTTP and on the command line
+//! - `folders`: files among other files
+//! - `hostile`: malicious files
 
 mod branching_chats;
 mod folders;
@@ -18,7 +22,7 @@ use crate::sillytavern::wish;
 use crate::support::data_root::DataRoot;
 use crate::support::test_store::TestStore;
 
-/// Takes a folder or a file in.
+/// Imports a folder or a file.
 fn taken(store: &TestStore, path: &Path) -> ForeignImportResult {
     tried(store, path).unwrap()
 }
@@ -27,13 +31,13 @@ fn tried(store: &TestStore, path: &Path) -> Result<ForeignImportResult, ImportEr
     store.block_on(import(store.store(), &store.ids, ImportSource::Path(path.to_owned()), wish(store), |_| true))
 }
 
-/// Takes one file with this in it in.
+/// Imports one file with this JSON.
 fn taken_json(store: &TestStore, value: &Value) -> ForeignImportResult {
     let folder = DataRoot::bare();
     taken(store, &folder.file("file.json", &value.to_string()))
 }
 
-/// A message of ChatGPT.
+/// Returns a ChatGPT message.
 fn gpt(id: &str, parent: Option<&str>, role: &str, text: &str) -> (String, Value) {
     let message = json!({
         "id": id, "author": {"role": role, "name": null, "metadata": {}}, "create_time": 1_700_000_000.5, "weight": 1.0,
@@ -43,7 +47,7 @@ fn gpt(id: &str, parent: Option<&str>, role: &str, text: &str) -> (String, Value
     (id.to_owned(), json!({"id": id, "parent": parent, "children": [], "message": message}))
 }
 
-/// A conversation of ChatGPT in which a question was asked in two ways, and one of them answered twice.
+/// Returns a ChatGPT conversation in which one question has two versions, and one of these has two answers.
 fn asked_twice() -> Value {
     let mut mapping: serde_json::Map<String, Value> = [
         gpt("note", Some("root"), "system", ""),

@@ -1,4 +1,4 @@
-//! The author's note: where it stands, how often, what stands around it, and who may set it.
+//! The author's note: its position, its interval, the lore around it, and invalid notes.
 
 use super::play::Play;
 use super::*;
@@ -7,7 +7,7 @@ fn rin() -> Value {
     json!({"name": "Rin", "firstMessage": "Hello."})
 }
 
-/// A session with a card, and a note of its author.
+/// Starts a session with a card and an author's note.
 async fn noted(card: Value, note: Value) -> Play {
     let app = TestServer::start().await;
     let character = app.character(&card).await;
@@ -22,7 +22,7 @@ async fn set(play: &Play, change: Value) -> Value {
     play.app.ask("PATCH", &format!("/api/sessions/{}", play.sid)).json(&change).send().await.expect(200)
 }
 
-/// The texts of the newest request, from the end.
+/// Returns the texts of the newest request, last message first.
 fn sent(play: &Play) -> Vec<(String, String)> {
     let request = play.app.mock().requests().pop().unwrap();
     let text = |message: &Value, key: &str| message[key].as_str().unwrap().to_owned();
@@ -34,7 +34,7 @@ fn place(play: &Play, text: &str) -> Option<usize> {
     sent(play).iter().position(|(_, sent)| sent.contains(text))
 }
 
-/// S1-17, S4-51: a note stands where it says, with its macros filled in; preview and trace have it, and no node does.
+/// S1-17, S4-51: a note is at its position with its macros filled in. Preview and trace have it, and no node does.
 #[tokio::test]
 async fn authors_note_is_inserted_at_its_position() {
     let play = noted(rin(), json!({"text": "{{char}} is afraid.", "depth": 1})).await;
@@ -66,7 +66,7 @@ async fn authors_note_is_inserted_at_its_position() {
     assert_eq!(place(&play, "dark"), None);
 }
 
-/// With every nth message of the user, as the path has them: on another branch it is counted there.
+/// The note appears with every nth user message of the path, so each branch counts separately.
 #[tokio::test]
 async fn authors_note_interval_counts_user_messages_per_branch() {
     let play = noted(rin(), json!({"text": "Keep it dark.", "every": 2})).await;
@@ -84,7 +84,7 @@ async fn authors_note_interval_counts_user_messages_per_branch() {
     assert_eq!(place(&play, "Keep it dark."), None);
 }
 
-/// S3-16: lore that belongs above or below the note stands around it, and looks for its keys in it where the note says so.
+/// S3-16: lore above or below the note is placed around it. Its keys are searched in the note if the note allows it.
 #[tokio::test]
 async fn authors_note_lore_is_placed_above_or_below() {
     let entry = |uid: u64, text: &str, position: u64| json!({"uid": uid, "key": ["lamp"], "content": text, "position": position});
@@ -100,7 +100,7 @@ async fn authors_note_lore_is_placed_above_or_below() {
     assert!(all[0].1.contains("The lamp burns oil.\nMind the lamp.\nOil is dear."), "{all:?}");
 }
 
-/// The note of a card goes with that of the session, as it was where it came from.
+/// The note of a card is added to the session's note, if it was on in SillyTavern.
 #[tokio::test]
 async fn authors_note_of_card_joins_session_note() {
     let kept = |is_on: bool| json!({"name": "Rin", "metadata": {"sillytavern": {"note": {"prompt": "Rin limps.", "useChara": is_on, "position": 2}}}});
@@ -115,7 +115,7 @@ async fn authors_note_of_card_joins_session_note() {
     assert_eq!(place(&play, "Rin limps."), None);
 }
 
-/// A note that cannot be one is refused and nothing changes; what is a setting can be taken back.
+/// An invalid note is refused and nothing changes. A note can be removed again.
 #[tokio::test]
 async fn authors_note_invalid_returns_error_and_changes_nothing() {
     let play = noted(rin(), json!({"text": "Keep it dark."})).await;
@@ -149,8 +149,8 @@ async fn authors_note_invalid_returns_error_and_changes_nothing() {
     assert_eq!(play.session().await["authorsNote"], before);
 }
 
-/// Domain 6.2: what stands at the very end, or deeper than messages fit, takes nothing from the newest message, which goes
-/// whole; what has no room says so.
+/// Domain 6.2: a note at the very end, or deeper than the messages that fit, takes no room from the newest message. A
+/// note without room says so in the trace.
 #[tokio::test]
 async fn authors_note_without_room_leaves_newest_message_whole() {
     let play = noted(rin(), json!({"text": "Keep it dark.", "depth": 0})).await;
@@ -173,7 +173,7 @@ async fn authors_note_without_room_leaves_newest_message_whole() {
     assert!(all.len() < 7 && place(&play, "Keep it dark.").is_some_and(|at| at > 0), "{}", all.len());
 }
 
-/// Tags for machines are the model's: what a person writes goes as it stands.
+/// Machine tags are stripped from model text only: a user's text is sent unchanged.
 #[tokio::test]
 async fn user_text_in_machine_tags_is_sent_unchanged() {
     let play = Play::start().await;

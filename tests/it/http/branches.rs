@@ -1,4 +1,4 @@
-//! Looking at several branches: which there are, how two differ, how values went along them.
+//! Views of several branches: their list, their differences, and values along them.
 
 use clotho_core::ids::NodeId;
 use clotho_core::oplog::OperationKind;
@@ -8,18 +8,18 @@ use clotho_store::{Actor, MessageWrite, NodeDraft};
 use super::play::{Play, ids};
 use super::*;
 
-/// A session under the rules of a fight.
+/// Starts a session with the combat plugin.
 async fn fight() -> Play {
     Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}]})).await
 }
 
-/// A reply that does something to the world.
+/// Adds a turn whose reply costs hit points.
 async fn bitten(play: &Play, parent: &str, harm: i32) -> super::play::Said {
     play.app.mock().script(Reply::ok([format!("It bites. [HP -{harm}]")]));
     play.say_to(parent, "On.").await
 }
 
-/// A long line below a node, written at once.
+/// Writes a long branch below a node in one transaction.
 async fn long_line(play: &Play, parent: &str, nodes: usize) -> Vec<String> {
     let app = play.app.inside();
     let now = app.clock.now();
@@ -53,7 +53,8 @@ async fn long_line(play: &Play, parent: &str, nodes: usize) -> Vec<String> {
     line
 }
 
-/// S4-06, S3-25: two leaves, what each has since the last node that both have, and where their worlds differ by whose doing.
+/// S4-06, S3-25: the diff of two leaves has what each has since the last common node. It also has the differing values
+/// and the nodes that caused them.
 #[tokio::test]
 async fn diff_two_branches_lists_messages_and_state_changes() {
     let play = fight().await;
@@ -79,23 +80,23 @@ async fn diff_two_branches_lists_messages_and_state_changes() {
     let deed = &hp["operations"]["from"][0];
     assert!(deed["op"] == "add" && deed["by"] == "combat" && deed["why"].is_string(), "{deed}");
 
-    // The other way round it is the same thing seen from the other side, and nothing differs from itself.
+    // Swapped sides give the same diff mirrored, and a leaf does not differ from itself.
     let back = play.get(&format!("diff?from={}&to={}", deeper.reply, left.reply)).await;
     assert_eq!((&back["from"], &back["to"]), (&diff["to"], &diff["from"]));
     let own = play.get("diff").await;
     assert_eq!((&own["from"]["count"], &own["world"]), (&json!(0), &json!([])));
     assert_eq!(own["ancestorId"], json!(play.head().await));
-    // One above the other: the upper one has nothing since.
+    // If one leaf is above the other, the upper one has nothing new.
     let above = play.get(&format!("diff?from={}&to={}", right.reply, deeper.reply)).await;
     assert_eq!((&above["ancestorId"], &above["from"]["items"]), (&json!(right.reply), &json!([])));
-    // Who is muted has done nothing, and a world that another way made the same does not differ.
+    // A muted node has no effects, and equal values reached in different ways do not differ.
     let muted = json!({"effects": "muted"});
     play.app.put(&play.chat(&format!("node/{}/state", deeper.reply)), &muted).await;
     let diff = play.get(&format!("diff?from={}&to={}", right.reply, deeper.reply)).await;
     assert_eq!(diff["world"], json!([]));
 }
 
-/// A side that is longer than the answer says how long it is and where the rest can be read; nothing recurses on depth.
+/// A side longer than the answer reports its length and where to read the rest. Nothing recurses on depth.
 #[tokio::test]
 async fn diff_long_branch_is_cut_with_next_cursor() {
     const DEEP: usize = 3_000;
@@ -117,7 +118,7 @@ async fn diff_long_branch_is_cut_with_next_cursor() {
     assert_eq!((ids(&whole["to"]["items"]).len(), &whole["to"]["next"]), (3, &Value::Null));
 }
 
-/// Item 7: values along branches, each line folded once, in pages that fit together; what nothing has is null.
+/// Item 7: values along branches fold each branch once, in pages that fit together. A missing value is null.
 #[tokio::test]
 async fn variables_along_branches_match_node_state() {
     let play = fight().await;
@@ -132,7 +133,7 @@ async fn variables_along_branches_match_node_state() {
     let expected =
         [&left.reply, &right.reply].map(|leaf| ["/combat/hp", "/nobody/has~1this"].map(|path| (leaf.as_str(), path)));
     assert_eq!((named, &told["next"]), (expected.concat(), &Value::Null));
-    // Each point is what the world of its node says, and every node of the line has one.
+    // Each point equals the value in the world of its node, and every node of the branch has one.
     let all = play.get(&format!("projection?leaf={}&all=1", left.reply)).await;
     let points = items[0]["points"].as_array().unwrap();
     for (point, node) in points.iter().zip(all["items"].as_array().unwrap()) {
@@ -144,7 +145,7 @@ async fn variables_along_branches_match_node_state() {
     assert_eq!(points.last().unwrap()["value"], 28);
     assert_eq!(items[2]["points"].as_array().unwrap().last().unwrap()["value"], 33);
     assert!(items[1]["points"].as_array().unwrap().iter().all(|point| point["value"].is_null()));
-    // Pages.
+    // The pages together are the whole list.
     let (mut paged, mut cursor) = (Vec::new(), String::new());
     loop {
         let page = play.get(&format!("variables?path=/combat/hp&leaf={}&limit=3{cursor}", left.reply)).await;
@@ -154,12 +155,12 @@ async fn variables_along_branches_match_node_state() {
         cursor = format!("&cursor={next}");
     }
     assert_eq!(paged, *points);
-    // HEAD unless said.
+    // The default leaf is HEAD.
     let head = play.get("variables?path=/combat/hp").await;
     assert_eq!(head["items"][0]["leafId"], json!(play.head().await));
 }
 
-/// What cannot be a place is refused with the field, and so is more than one answer holds.
+/// Invalid paths and leaves are refused with their field, and so are more values than one answer can have.
 #[tokio::test]
 async fn variables_invalid_path_or_leaf_is_refused() {
     let play = Play::start().await;
@@ -172,7 +173,7 @@ async fn variables_invalid_path_or_leaf_is_refused() {
     assert_eq!(ask(many).await.refused("invalid")["details"]["field"], "leaf");
     assert_eq!(ask("?path=/a&leaf=x".to_owned()).await.refused("invalid")["details"]["field"], "leaf[0]");
     ask("?path=/a&path=/a&cursor=x".to_owned()).await.refused("invalid");
-    // A large value along a long line.
+    // A large value along a long branch is too large for one answer.
     let value = "x".repeat(200_000);
     let operations = json!([{"op": "set", "path": "/tale", "value": value}]);
     let change = id(&play.post(&format!("node/{head}/world"), json!({"operations": operations})).await["node"]);
@@ -182,7 +183,8 @@ async fn variables_invalid_path_or_leaf_is_refused() {
     assert_eq!(ask(format!("?path=/tale&leaf={leaf}&limit=20")).await.status, 200);
 }
 
-/// S4-09, S4-03: every branch of a session is listed, named or not, newest first, with where it leaves the line to HEAD.
+/// S4-09, S4-03: every branch of a session is listed, named or not, newest first, with the node where it leaves the
+/// current branch.
 #[tokio::test]
 async fn branches_list_newest_first_with_parting_node() {
     let play = Play::start().await;
@@ -207,7 +209,7 @@ async fn branches_list_newest_first_with_parting_node() {
     assert_eq!(of(&deeper[99])["timestamp"], node["timestamp"]);
     assert_eq!(play.session().await["counts"]["branches"], leaves.len());
 
-    // In pages; and seen from inside another branch.
+    // Pages, seen from inside another branch.
     play.checkout(&deeper[90], true).await;
     let mut paged = Vec::new();
     let mut cursor = String::new();
@@ -223,11 +225,12 @@ async fn branches_list_newest_first_with_parting_node() {
     assert_eq!(partings, expected.map(|(leaf, parting)| (leaf.as_str(), parting.as_str())));
 }
 
-/// S4-09: a branch has a name, is listed by it and opened by it; the name goes on with what is appended, another name is
-/// another name for the same end.
+/// S4-09: a branch is listed and opened by its label, which follows appended messages. A second label is another name
+/// for the same leaf.
 #[tokio::test]
 async fn branch_label_opens_branch_in_every_view() {
     let play = Play::start().await;
+    // Two branches with labels, and the list of branches.
     let first = play.say("One.").await;
     let left = long_line(&play, &first.reply, 3).await;
     let right = long_line(&play, &first.reply, 2).await;
@@ -249,16 +252,18 @@ async fn branch_label_opens_branch_in_every_view() {
     let expected = expected.map(|(leaf, name)| (leaf.clone(), name.into_iter().map(str::to_owned).collect()));
     assert_eq!(labels(&play.get("branches").await), expected);
 
-    // Every view of one line takes a name instead of an id.
+    // Every view of one branch takes a label instead of an id.
     let way = "label=the+left+way";
     assert_eq!(play.get(&format!("projection?{way}")).await["leafId"], json!(left[2]));
     assert_eq!(play.get(&format!("deltas?{way}")).await["leafId"], json!(left[2]));
     assert_eq!(play.get(&format!("line?{way}&format=json")).await["leafId"], json!(left[2]));
     let leaf = play.app.put(&play.chat("active_leaf"), &json!({"label": "the left way", "exact": true})).await;
     assert_eq!(leaf["leafId"], json!(left[2]));
+    // The following label moves with an appended message.
     let grown = play.post("message", json!({"parentId": left[2], "content": "On."})).await;
     assert_eq!(play.get(&format!("projection?{way}")).await["leafId"], json!(id(&grown["node"])));
 
+    // A removed label is not found, and another one names the same leaf.
     play.app
         .put(
             &play.chat("tree/edit"),
@@ -269,6 +274,7 @@ async fn branch_label_opens_branch_in_every_view() {
         .await;
     play.refused("GET", &format!("projection?{way}"), json!({}), "not_found").await;
     assert_eq!(play.get("projection?label=the+east").await["leafId"], json!(id(&grown["node"])));
+    // A label and a node at once are refused, and so is neither.
     for query in [format!("projection?label=x&leaf={}", left[0]), format!("line?label=x&leaf={}", left[0])] {
         assert_eq!(play.refused("GET", &query, json!({}), "invalid").await["details"]["field"], "label");
     }

@@ -1,5 +1,5 @@
-//! Rules inside a card: one picture brings the character and what a story with it plays by, and nothing of it runs before
-//! whoever runs the server has taken it in.
+//! Plugins inside cards: one picture brings a character and the rules of its stories. Nothing of it runs before the
+//! server's operator has installed it.
 
 use super::play::Play;
 use super::*;
@@ -7,7 +7,7 @@ use super::*;
 const MANIFEST: &str = "id = \"tide\"\ntitle = \"Tide\"\nversion = \"1.0.0\"\napi = \"1\"\n";
 const SCRIPT: &str = "fn on_reply(ctx) { ctx.set(\"level\", ctx.get(\"level\", 0) + 1, \"the tide\"); }\n";
 
-/// A card with these rules, as it comes out of the server of whoever wrote them.
+/// Returns a card with an embedded plugin, as its author's server exports it.
 async fn card(manifest: &str, script: &str) -> Vec<u8> {
     let setup = TestApp::with().plugin("tide", &[("plugin.toml", manifest), ("main.rhai", script)]);
     let app = TestServer::with(setup).await;
@@ -29,7 +29,7 @@ async fn import(app: &TestServer, card: &[u8]) -> String {
     id(&came)
 }
 
-/// That a card brings rules is said where it comes in.
+/// The import report of a card names its plugin.
 #[tokio::test]
 async fn card_import_reports_embedded_plugin() {
     let file = card(MANIFEST, SCRIPT).await;
@@ -42,10 +42,11 @@ async fn card_import_reports_embedded_plugin() {
     assert!(rules["message"].as_str().unwrap().contains("the plugin \"tide\""), "{rules}");
 }
 
-/// Rank 7 and 13: code that comes with a card is proposed and never running; the one who runs the server takes in what he has
-/// seen, and a newer version of it is an update that says what is different and what it asks for.
+/// Rank 7 and 13: code in a card is only proposed and never runs by itself. The operator installs exactly the code that
+/// was shown. A newer version is an update that lists its changes and permissions.
 #[tokio::test]
 async fn card_plugin_needs_accept_to_install_or_update() {
+    // After the import the plugin is shown but not installed.
     let first = card(MANIFEST, SCRIPT).await;
     let app = TestServer::with(TestApp::with()).await;
     let cid = import(&app, &first).await;
@@ -58,6 +59,7 @@ async fn card_plugin_needs_accept_to_install_or_update() {
     );
     assert_eq!((&seen["files"][0]["path"], &seen["files"][0]["after"]), (&json!("main.rhai"), &json!(SCRIPT)));
     app.ask("GET", "/api/plugins/tide").send().await.refused("not_found");
+    // Only the code that was shown can be installed.
     let accept = format!("{rules}/accept");
     let refused = async |at: &str, body: Value| app.ask("POST", at).json(&body).send().await.refused("conflict");
     refused(&accept, json!({"codeHash": "other"})).await;
@@ -66,6 +68,7 @@ async fn card_plugin_needs_accept_to_install_or_update() {
     assert_eq!((&taken["id"], &taken["isOk"], &taken["codeHash"]), (&json!("tide"), &json!(true), &seen["codeHash"]));
     assert_eq!(app.get(&rules).await["state"], "same");
 
+    // The installed plugin plays.
     let session = app.post("/api/sessions", &json!({"characterIds": [cid], "plugins": [{"id": "tide"}]})).await;
     let play = Play { sid: id(&session), app };
     let one = play.say("One.").await;
@@ -73,6 +76,7 @@ async fn card_plugin_needs_accept_to_install_or_update() {
         async |node: &str| play.get(&format!("node/{node}/world")).await["world"]["vars"]["tide"]["level"].clone();
     assert_eq!(level(&one.reply).await, 1);
 
+    // A newer card is an update with more permissions.
     let manifest = MANIFEST.replace("1.0.0", "1.1.0") + "[permissions]\nrequest = [\"notes\"]\n";
     let second = card(&manifest, &SCRIPT.replace("+ 1", "+ 10")).await;
     let newer = import(&play.app, &second).await;
@@ -82,6 +86,7 @@ async fn card_plugin_needs_accept_to_install_or_update() {
     assert_eq!(seen["asksMore"], json!(["notes"]));
     let changed = &seen["files"][0];
     assert_eq!((&changed["change"], &changed["before"]), (&json!("changed"), &json!(SCRIPT)));
+    // The update needs the hashes of both versions; earlier nodes keep their values.
     let accept = format!("{rules}/accept");
     let told =
         play.app.ask("POST", &accept).json(&json!({"codeHash": seen["codeHash"]})).send().await.refused("conflict");
@@ -92,8 +97,7 @@ async fn card_plugin_needs_accept_to_install_or_update() {
     assert_eq!([level(&one.reply).await, level(&two.reply).await], [1, 11], "the past keeps what it was played by");
 }
 
-/// A card comes from strangers: what it carries is told as broken and refused, and no card takes the place of what is inside
-/// the program.
+/// Cards are untrusted: a broken plugin is reported and refused, and no card replaces a bundled plugin.
 #[tokio::test]
 async fn card_plugin_broken_or_bundled_id_is_refused() {
     let app = TestServer::with(TestApp::with()).await;

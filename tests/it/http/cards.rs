@@ -1,4 +1,4 @@
-//! Cards of other programs come in, are played, and go out again; characters have pictures.
+//! Cards of other programs are imported, played and exported, and characters have pictures.
 
 use super::*;
 use crate::interop::{bytes, cases};
@@ -14,7 +14,7 @@ async fn raw(app: &TestServer, path: &str) -> Heard {
     heard
 }
 
-/// A form with one file.
+/// Returns a multipart form with one file.
 fn form(file: &[u8], name: &str) -> Vec<u8> {
     let head = format!(
         "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\nContent-Type: image/png\r\n\r\n"
@@ -24,7 +24,7 @@ fn form(file: &[u8], name: &str) -> Vec<u8> {
 
 const FORM: &str = "multipart/form-data; boundary=b";
 
-/// A favourite is told with the character, stays one through other changes, and does not travel with the card.
+/// The favourite flag is served with the character, survives other changes, and is not exported with the card.
 #[tokio::test]
 async fn favourite_flag_is_kept_and_not_exported() {
     let app = TestServer::start().await;
@@ -44,9 +44,10 @@ async fn favourite_flag_is_kept_and_not_exported() {
     assert_eq!(wrong.status, 422);
 }
 
-/// S0-05: a card comes in, what it says is sent to the model, its picture is shown, and every field goes out again.
+/// S0-05: a card is imported, its texts are sent to the model, its picture is served, and the export has every field.
 #[tokio::test]
 async fn card_import_chat_and_export_keep_every_field() {
+    // Import and report.
     let app = TestServer::start().await;
     let file = form(&bytes("cards/png-unicode-book.png"), "../灯.png");
     let came = app.ask("POST", "/api/characters/import").bytes(&file, FORM).send().await.expect(201);
@@ -57,6 +58,7 @@ async fn card_import_chat_and_export_keep_every_field() {
     assert_eq!(came["report"]["items"][1]["findings"][0]["code"], "lore");
     let cid = id(&came);
 
+    // The picture in all sizes, without the card's data.
     let avatar = came["avatar"].as_str().unwrap();
     let picture = raw(&app, avatar).await;
     assert_eq!(picture.header("content-type"), Some("image/png"));
@@ -78,6 +80,7 @@ async fn card_import_chat_and_export_keep_every_field() {
     let known = app.ask("GET", avatar).header("if-none-match", tag).send_raw().await;
     assert_eq!((known.status, known.body.len()), (304, 0));
 
+    // The card's texts are sent to the model.
     let session = app.post("/api/sessions", &json!({"characterIds": [cid]})).await;
     let (sid, leaf) = (id(&session), session["activeLeafId"].clone());
     app.mock().script(Reply::ok(["好。"]));
@@ -87,6 +90,7 @@ async fn card_import_chat_and_export_keep_every_field() {
     let asked = app.mock().requests();
     assert!(asked[0].to_string().contains("雾里的灯"), "{}", asked[0]);
 
+    // Every export format can be imported again without loss.
     let out = raw(&app, &format!("/api/characters/{cid}/export?format=json")).await;
     assert_eq!(out.header("content-type"), Some("application/json"));
     assert!(out.header("content-disposition").unwrap().starts_with("attachment"));
@@ -102,7 +106,7 @@ async fn card_import_chat_and_export_keep_every_field() {
     app.ask("GET", &format!("/api/characters/{cid}/export?format=exe")).send().await.refused("invalid");
 }
 
-/// Every recorded card comes in, or is refused with what to do about it; the same request twice makes one character.
+/// Every recorded card is imported or refused with a hint. The same request twice creates one character.
 #[tokio::test]
 async fn card_import_of_recorded_files_matches_expectation() {
     let app = TestServer::start().await;
@@ -125,7 +129,7 @@ async fn card_import_of_recorded_files_matches_expectation() {
     assert_eq!(app.get("/api/characters").await["items"].as_array().unwrap().len(), before + 1);
 }
 
-/// What is no file, too many files, or a file in a wrapping that nobody reads is refused by name.
+/// Invalid uploads are refused with a specific code: no file, a broken form, an unknown encoding or too much data.
 #[tokio::test]
 async fn card_import_of_bad_upload_is_refused() {
     let app = TestServer::start().await;
@@ -143,7 +147,7 @@ async fn card_import_of_bad_upload_is_refused() {
     assert_eq!(app.get("/api/trash").await["items"], json!([]));
 }
 
-/// A picture can be changed and taken away; what is no picture of a kind that only shows is refused.
+/// A picture can be replaced and removed. Anything but an accepted raster image is refused.
 #[tokio::test]
 async fn avatar_upload_replaces_picture_and_refuses_svg() {
     let app = TestServer::start().await;
@@ -171,7 +175,7 @@ async fn avatar_upload_replaces_picture_and_refuses_svg() {
     assert!(gone >= 2, "{gone}");
 }
 
-/// Cards whose scripts are larger than a character may be come in all the same: the scripts are kept beside it.
+/// Cards with scripts larger than the limit of a character are imported; the scripts are stored separately.
 #[tokio::test]
 async fn card_with_large_scripts_imports_and_exports_them() {
     let app = TestServer::start().await;
@@ -188,7 +192,7 @@ async fn card_with_large_scripts_imports_and_exports_them() {
     assert!(listed["items"].as_array().unwrap().iter().all(|one| one["metadata"].get("card").is_none()));
 }
 
-/// Personas of settings come in together, each with what is to say of it; the same request twice makes them once.
+/// Personas of a settings file are imported together, with a report on each. The same request twice creates them once.
 #[tokio::test]
 async fn persona_import_from_settings_reports_each_persona() {
     let app = TestServer::start().await;

@@ -1,10 +1,10 @@
-//! Prompts that go as one text, in the form that a model was trained on; and replies that the program begins.
+//! Prompts sent as one text in the chat template of a model, and replies with a prefill.
 
 use super::play::Play;
 use super::*;
 use crate::support::mock_model::MockModel;
 
-/// A session whose provider is of this kind, with these settings, and whose prompts follow this preset.
+/// Starts a session with a provider of this kind, its settings and a preset.
 async fn with(kind: &str, settings: &[(&str, &str)], preset: Value, mock: MockModel) -> Play {
     let mut setup = TestApp::with();
     let own = [("id", "own"), ("kind", kind), ("base_url", &mock.root_url()), ("models", "[\"mock\"]")];
@@ -18,7 +18,7 @@ async fn with(kind: &str, settings: &[(&str, &str)], preset: Value, mock: MockMo
     play
 }
 
-/// A preset that sends instructions and the story, and nothing else.
+/// Returns a preset with only the instructions and the history.
 fn short() -> Value {
     let on = |id: &str| json!({"identifier": id, "enabled": true});
     json!({"new_chat_prompt": "", "assistant_prefill": "",
@@ -26,13 +26,13 @@ fn short() -> Value {
         "prompt_order": [{"character_id": 100_001, "order": [on("main"), on("chatHistory")]}]})
 }
 
-/// The body of the last request for a reply.
+/// Returns the body of the last request for a reply.
 fn asked(play: &Play) -> Value {
     play.app.mock().requests().pop().unwrap()
 }
 
-/// A whole turn over a server that completes a text, in the form of Llama 3: what is sent, where it stops, what the trace
-/// says, and a reply that is gone on with, whose beginning stays open.
+/// A whole turn with a text completion server and the Llama 3 template: prompt, stop strings and trace. A continued
+/// reply leaves its turn open.
 #[tokio::test]
 async fn text_completion_turn_uses_llama3_template() {
     let play = with("koboldcpp", &[("template", "llama3")], short(), MockModel::start().await).await;
@@ -58,15 +58,15 @@ async fn text_completion_turn_uses_llama3_template() {
     assert_eq!(play.done(&longer).await["content"], "She lights the lamp.");
 }
 
-/// The template that the server tells of its model is used without a word in the settings; one that is none is said, and the
-/// prompt goes in ChatML.
+/// The chat template that a server reports is used without any setting. An invalid template is reported, and ChatML is
+/// used instead.
 #[tokio::test]
 async fn chat_template_of_server_used_or_falls_back() {
     for kind in ["llamacpp", "koboldcpp"] {
         let mock = MockModel::start().await;
         mock.template("{% for m in messages %}<|{{ m.role }}|>{{ m.content }}</s>{% endfor %}<|assistant|>");
         let play = with(kind, &[], short(), mock).await;
-        // It is learned beside the first turns.
+        // The template is learned in the background during the first turns.
         let learned = async || {
             let said = play.say("Well?").await;
             let trace = play.get(&format!("node/{}/trace", said.reply)).await;
@@ -90,8 +90,8 @@ async fn chat_template_of_server_used_or_falls_back() {
     assert!(trace["template"]["problem"].as_str().unwrap().contains("no/such.jinja"), "{}", trace["template"]);
 }
 
-/// What a preset begins the reply with goes as the model's own last words, where the model can be handed them; elsewhere not
-/// at all. The trace has it, and the text of the reply is what the model added.
+/// The reply prefill of a preset is sent as the model's own last text where the provider supports it, and elsewhere not
+/// at all. The trace has it, and the reply's text is only what the model added.
 #[tokio::test]
 async fn preset_reply_prefill_is_sent_where_supported() {
     let mut begins = short();

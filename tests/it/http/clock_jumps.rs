@@ -1,5 +1,5 @@
-//! A clock that jumps: back by a day, on by a year, back by ten years and before its own beginning. What came when is told by
-//! the order in which it was written, never by a time or an id.
+//! Clock jumps: back a day, forward a year, back ten years and before the epoch. Order comes from the order of writes,
+//! never from times or ids.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use super::*;
 
 const DAY: i64 = 86_400_000;
 
-/// `domain.md` 2: a story is in the order in which it was played, its versions in the order in which they came, undo takes back
-/// the last step and a repeated request is known again, however the clock has jumped, and over a restart.
+/// `domain.md` 2: messages and versions stay in the order of their creation, whatever the clock did and after restarts.
+/// Undo takes back the last step, and a repeated request is recognised.
 #[tokio::test]
 async fn clock_jumps_keep_message_and_undo_order() {
     let clock = Arc::new(TestClock::new(Time(1_700_000_000_000)));
@@ -19,7 +19,7 @@ async fn clock_jumps_keep_message_and_undo_order() {
     let mut said: Vec<Said> = Vec::new();
     for (n, jump) in [0, -DAY, 365 * DAY, -3650 * DAY, -40 * 365 * DAY, 1].into_iter().enumerate() {
         clock.advance(jump);
-        // A new run knows nothing of the time that it was.
+        // A restarted program does not know the earlier time.
         play = play.restart().await;
         said.push(play.say(&format!("Step {n}.")).await);
     }

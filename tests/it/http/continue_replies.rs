@@ -1,10 +1,10 @@
-//! Replies that go on from the text of another.
+//! Replies that continue the text of another reply.
 
 use super::play::Play;
 use super::*;
 use crate::support::socket::Socket;
 
-/// A session in which the model has said half a reply.
+/// Starts a session with half a reply.
 async fn half(reply: Reply) -> (Play, play::Said) {
     let play = Play::start().await;
     play.app.mock().script(reply);
@@ -12,14 +12,14 @@ async fn half(reply: Reply) -> (Play, play::Said) {
     (play, said)
 }
 
-/// Goes on from a reply; answers with the placeholder.
+/// Continues a reply and returns the placeholder.
 async fn go_on(play: &Play, reply: &str, body: Value) -> Value {
     let started = play.post(&format!("node/{reply}/continue"), body).await;
     assert_eq!(started["node"], Value::Null, "nothing else is written");
     started["generations"][0].clone()
 }
 
-/// The text of a reply as a socket gets it, each piece at its offset, up to its end.
+/// Returns the text of a reply from a socket up to its end, and checks the offset of each piece.
 async fn heard(socket: &mut Socket, reply: &str) -> String {
     let frames = socket.until(|frame| frame["type"] == "node.completed" && frame["node"]["id"] == json!(reply)).await;
     let mut text = String::new();
@@ -30,8 +30,8 @@ async fn heard(socket: &mut Socket, reply: &str) -> String {
     text
 }
 
-/// `domain.md` 5.8, S4-46: a reply that was cut short is gone on from: a new one beside it begins with its text, the model is
-/// asked with that text as its own last word, and what it adds follows. The old one stays as it was.
+/// `domain.md` 5.8, S4-46: continuing a truncated reply adds a sibling that starts with its text. The model is asked
+/// with that text as its own last message, and its answer follows. The old reply is unchanged.
 #[tokio::test]
 async fn continue_adds_swipe_with_old_text_prefilled() {
     let (play, said) = half(Reply::ok(["She lights 🌙"]).finish("length")).await;
@@ -56,13 +56,13 @@ async fn continue_adds_swipe_with_old_text_prefilled() {
     assert_eq!(last, &json!({"role": "assistant", "content": "She lights 🌙"}));
     let trace = play.get(&format!("node/{longer}/trace")).await;
     assert_eq!((&trace["isExact"], &trace["messages"]), (&json!(true), &request["messages"]));
-    // What comes next has the longer text in its past, once.
+    // The next prompt has the longer text, once.
     play.say("Good.").await;
     let next = play.app.mock().requests().pop().unwrap()["messages"].to_string();
     assert_eq!(next.matches("She lights").count(), 1, "{next}");
 }
 
-/// Some servers say the whole text again: it is not doubled, for those who watch neither.
+/// Some servers repeat the whole text: neither watchers nor the node get it twice.
 #[tokio::test]
 async fn continue_with_echoed_text_does_not_double_it() {
     let (play, said) = half(Reply::ok(["She lights"])).await;
@@ -79,8 +79,8 @@ async fn continue_with_echoed_text_does_not_double_it() {
     }
 }
 
-/// `domain.md` 5.5, 5.6: a reply that broke off is gone on from too, also after a stop of the server; and one that goes on and
-/// is cut again keeps all of its text.
+/// `domain.md` 5.5, 5.6: an interrupted reply can be continued too, also after a restart. A continued reply that is cut
+/// again keeps all of its text.
 #[tokio::test]
 async fn continue_after_interrupt_or_cancel_keeps_all_text() {
     let gate = Gate::new();
@@ -120,7 +120,7 @@ async fn continue_after_interrupt_or_cancel_keeps_all_text() {
     assert_eq!(fourth["siblings"]["count"], 4);
 }
 
-/// Only a reply with text can be gone on from, and only by a model.
+/// Only a reply with text can be continued, and only by a model.
 #[tokio::test]
 async fn continue_without_reply_text_or_model_is_refused() {
     let (play, said) = half(Reply::ok([""; 0])).await;
@@ -145,7 +145,7 @@ async fn continue_without_reply_text_or_model_is_refused() {
     assert_eq!(nobody["details"]["field"], "model");
 }
 
-/// A model that adds nothing says so, and the text is kept for the next try.
+/// A model that adds nothing gives an error, and the text is kept for the next try.
 #[tokio::test]
 async fn continue_without_new_text_gives_empty_reply_error() {
     let (play, said) = half(Reply::ok(["She lights the lamp."])).await;

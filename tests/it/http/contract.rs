@@ -1,4 +1,4 @@
-//! Table, document and server say the same.
+//! The route table, the OpenAPI document and the server agree.
 
 use super::play::Play;
 use super::*;
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// An id that nothing has.
 const NOTHING: &str = "018f3e2a-0000-7000-8000-0000000000aa";
 
-/// An address of a route, with ids of nothing.
+/// Returns the path of a route with ids that nothing has.
 pub fn address(entry: &clotho::http::route_table::RouteEntry) -> String {
     entry
         .path
@@ -42,9 +42,10 @@ async fn openapi_paths_match_served_routes() {
     }
 }
 
-/// Every read answers with something that the document describes (the client looks at it), and none of them writes.
+/// Every GET returns what the document describes, as the client checks, and none of them writes.
 #[tokio::test]
 async fn get_routes_match_openapi_and_write_nothing() {
+    // Create one thing of every kind.
     let setup = TestApp::with().plugin("broken", &[("plugin.toml", "id = 5")]);
     let play = Play::with(setup, json!({"plugins": [{"id": "combat"}]})).await;
     play.app.mock().script(Reply::ok(["It bites. [HP -7] [GET rusty key]"]).usage(5, 7));
@@ -77,6 +78,7 @@ async fn get_routes_match_openapi_and_write_nothing() {
         "{oid}" => document.clone(),
         other => other.to_owned(),
     };
+    // Prune a reply, so that the stash has a fragment.
     let cut = play.another(&said.reply).await;
     let cut = json!({"operations": [{"op": "prune", "nodeId": cut}]});
     let fragment = play.app.put(&play.chat("tree/edit"), &cut).await["fragmentIds"][0].as_str().unwrap().to_owned();
@@ -84,13 +86,14 @@ async fn get_routes_match_openapi_and_write_nothing() {
     let part = |name: &str| if name == "{fid}" { fragment.clone() } else { part(name) };
     let before = (play.session().await, play.nodes().await);
     let mut described = 0;
+    // Request every route.
     for entry in clotho::http::all_routes().into_iter().filter(|entry| entry.method == "GET") {
-        // Pictures of other servers need another server: `outside.rs`.
+        // Remote pictures need another server: see `remote_pictures.rs`.
         if entry.path.contains(":.*") || entry.path.ends_with("/ws") || entry.path.ends_with("/outside/picture") {
             continue;
         }
         let path = entry.path.split('/').map(part).collect::<Vec<_>>().join("/");
-        // Two must be told what to look for.
+        // Two routes require a query.
         let path = match path.rsplit('/').next() {
             Some("search") => path + "?q=roll",
             Some("variables") => path + "?path=/combat/hp",
@@ -102,6 +105,7 @@ async fn get_routes_match_openapi_and_write_nothing() {
     }
     assert!(described > 20, "{described}");
     assert_eq!((play.session().await, play.nodes().await), before);
+    // More query variants, and every node with all its parts.
     for path in ["tree?shape=skeleton", "tree?cursor=&limit=1", "projection?all=1", "turns?limit=1"] {
         play.get(path).await;
     }
@@ -137,11 +141,12 @@ async fn openapi_references_and_parameters_are_complete() {
     assert!(codes.contains(&"head_moved") && codes.contains(&"storage_full"));
 }
 
-/// What goes beside a request and an answer is described too: keys, tags, tokens, bodies that must be there, and the frames
-/// of a socket.
+/// The document also describes headers: idempotency keys, tags and tokens. It describes required bodies and socket
+/// frames too.
 #[test]
 fn openapi_describes_headers_bodies_and_socket_frames() {
     let document = clotho::http::openapi::json(&clotho::http::all_routes());
+    // Headers of every route.
     for entry in clotho::http::all_routes() {
         let path = entry.openapi_path();
         let operation = &document["paths"][&path][entry.method.as_str().to_lowercase()];
@@ -172,6 +177,7 @@ fn openapi_describes_headers_bodies_and_socket_frames() {
             assert_eq!(headers["Clotho-Op"].is_object(), of_a_session, "{path}: {headers}");
         }
     }
+    // Bodies that must or need not be there, and limits of numbers.
     let required = |path: &str| document["paths"][path]["post"]["requestBody"]["required"].clone();
     assert_eq!(required("/api/chat/{sid}/message"), json!(true));
     assert_eq!(required("/api/chat/{sid}/node/{nid}/reroll"), json!(false), "nothing at all is a body too");
@@ -180,12 +186,13 @@ fn openapi_describes_headers_bodies_and_socket_frames() {
         let n = &document["components"]["schemas"][shape]["properties"]["n"];
         assert_eq!((&n["minimum"], &n["maximum"]), (&json!(1), &json!(16)), "{n}");
     }
+    // Frames of the socket.
     let frames = &document["paths"]["/api/chat/{sid}/ws"]["get"]["x-websocket"];
     assert_eq!(frames["sends"]["$ref"], "#/components/schemas/ServerFrame");
     assert_eq!(frames["takes"]["$ref"], "#/components/schemas/ClientFrame");
 }
 
-/// The page for programmers names every parameter that an address takes in its query, in the row of that address.
+/// `docs/api.md` names every query parameter in the row of its route.
 #[test]
 fn api_docs_name_every_query_parameter() {
     let papers = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/api.md")).unwrap();
@@ -205,7 +212,7 @@ fn api_docs_name_every_query_parameter() {
     assert!(named > 20, "{named}");
 }
 
-/// The names that clients were promised; more may come, none may go.
+/// The promised names of fields stay. New ones may be added.
 #[test]
 fn openapi_schemas_keep_promised_fields() {
     let document = clotho::http::openapi::json(&clotho::http::all_routes());
@@ -251,14 +258,14 @@ fn openapi_schemas_keep_promised_fields() {
     ] {
         let described = document["components"]["schemas"][shape].to_string();
         for name in names.split_whitespace() {
-            // A trace's model and parameters come with whatever else its head has.
+            // A trace's model and parameters are free fields in its head.
             let is_free = shape == "Trace" && matches!(name, "params" | "model");
             assert!(is_free || described.contains(&format!("\"{name}\":")), "{shape} has no {name}: {described}");
         }
     }
 }
 
-/// Whether an address is all words: then it is its own, also where another with a name would fit.
+/// Returns whether a path has no parameters. Such a route wins over one with parameters that would match too.
 fn is_word(path: &str) -> bool {
     !path.contains('{')
 }
@@ -307,11 +314,11 @@ async fn unknown_path_returns_404_without_echo() {
     assert!(!heard.text().contains("<script>") && heard.header("content-type") == Some("application/json"));
 }
 
-/// Every route says who may call it, and all but a few are for users.
+/// Every route declares its access, and all but a few are for users.
 #[tokio::test]
 async fn route_table_sets_access_of_every_route() {
     let open = ["/healthz", "/api/openapi.json", "/api/docs", "/api/docs/style.css"];
-    // What a device needs to be paired.
+    // The routes that a device needs for pairing.
     let door = [
         "/",
         "/settings",

@@ -1,4 +1,4 @@
-//! Parts of a story that come again elsewhere, runs that get a summary, and lines that are brought together.
+//! Copies of parts of a story, summaries of runs, and merges of branches.
 
 use super::play::{Play, ids, walk};
 use super::tree_edits::bitten;
@@ -6,8 +6,8 @@ use super::*;
 
 use diesel::connection::SimpleConnection;
 
-/// C9, domain 2.10: a copy has ids of its own and says where it comes from; texts, dice, deltas, traces and what was said of
-/// it come along; the original stays; undo takes it away and redo brings the same back.
+/// C9, domain 2.10: a copy has its own ids and its provenance, with texts, dice, deltas, traces and metadata. The
+/// original stays. Undo removes the copy, and redo restores the same one.
 #[tokio::test]
 async fn graft_copy_gets_new_ids_and_provenance() {
     let (play, said) = bitten().await;
@@ -50,8 +50,8 @@ async fn graft_copy_gets_new_ids_and_provenance() {
     play.refused("PUT", "tree/edit", json!({"operations": below_itself}), "cycle").await;
 }
 
-/// S4-53, domain 2.10: between two sessions of one owner a move is a copy there and a cut here, two steps that are taken back one by
-/// one; a fragment comes too and stays in its stash; what is not there is named.
+/// S4-53, domain 2.10: between two sessions of one owner a move is a copy there and a prune here, two steps that undo
+/// separately. A copied fragment stays in its stash too. Unknown ids are named.
 #[tokio::test]
 async fn graft_move_between_sessions_is_copy_plus_cut() {
     let (play, said) = bitten().await;
@@ -61,6 +61,7 @@ async fn graft_move_between_sessions_is_copy_plus_cut() {
     let target = play.app.get(&format!("/api/sessions/{other}")).await["activeLeafId"].clone();
     let graft = |mode: &str, what: &str, piece: &str| json!({"op": "graft", what: piece, "targetId": target, "mode": mode, "fromSessionId": play.sid});
     let edit = |one: Value| json!({"operations": [one]});
+    // A move, and the undo of its two steps.
     let (here, before) = (play.face().await, play.app.get(&format!("{there}/tree")).await["nodes"].clone());
     let made = play.app.put(&format!("{there}/tree/edit"), &edit(graft("move", "nodeId", &said[2].user))).await;
     let top = made["nodeIds"][0].as_str().unwrap();
@@ -76,6 +77,7 @@ async fn graft_move_between_sessions_is_copy_plus_cut() {
     play.app.post(&format!("{there}/undo"), &json!({})).await;
     assert_eq!(play.app.get(&format!("{there}/tree")).await["nodes"], before);
 
+    // A copied fragment stays in the stash.
     let cut = play.edit(json!([{"op": "prune", "nodeId": said[1].user}])).await;
     let fragment = cut["fragmentIds"][0].as_str().unwrap();
     let made = play.app.put(&format!("{there}/tree/edit"), &edit(graft("copy", "fragmentId", fragment))).await;
@@ -83,6 +85,7 @@ async fn graft_move_between_sessions_is_copy_plus_cut() {
     assert_eq!(play.app.get(&format!("{there}/node/{top}")).await["content"], "Two.");
     assert_eq!(play.get("stash").await["items"].as_array().unwrap().len(), 1);
 
+    // Unknown and foreign sources are named.
     let refused = async |one: Value, field: &str| {
         let error =
             play.app.ask("PUT", &format!("{there}/tree/edit")).json(&edit(one)).send().await.refused("not_found");
@@ -99,8 +102,8 @@ async fn graft_move_between_sessions_is_copy_plus_cut() {
     refused(from_here, "nodeId").await;
 }
 
-/// Domain 2.10: what comes from another session does what it did, under the rules that are in force here; what they refuse is
-/// listed, and left out of the world. Within one session nothing is folded for a copy, and nothing is listed.
+/// Domain 2.10: operations copied from another session apply under the rules in force here. Refused operations are
+/// listed and change nothing. A copy within one session folds and lists nothing.
 #[tokio::test]
 async fn graft_copy_operations_refused_by_rules_are_listed() {
     let play = Play::start().await;
@@ -129,8 +132,8 @@ async fn graft_copy_operations_refused_by_rules_are_listed() {
     assert_eq!((&world["combat"]["hp"], &world["gold"]), (&json!(40), &json!(3)));
 }
 
-/// What an earlier merge brought over is read from that merge; where that is damaged, another one is refused as the damage
-/// that it is, and nothing counts twice.
+/// A later merge reads from an earlier one what it brought over. If that record is damaged, the merge is refused as
+/// internal, and nothing counts twice.
 #[tokio::test]
 async fn merge_after_damaged_merge_returns_internal_error() {
     let (play, said) = bitten().await;
@@ -151,8 +154,8 @@ async fn merge_after_damaged_merge_returns_internal_error() {
     assert_eq!(play.session().await["op"], op);
 }
 
-/// S4-23, S4-30, domain 2.12: a summary stands for a run: it follows the run, all that came after follows it, the run is left
-/// out of the prompt and its effects stay; lines that leave the run before its end are told of; undo restores.
+/// S4-23, S4-30, domain 2.12: a summary follows its run, and the later messages follow the summary. The run leaves the
+/// prompt and its effects stay. Branches that leave the run early are reported, and undo restores everything.
 #[tokio::test]
 async fn summarise_replaces_run_in_prompt_and_keeps_effects() {
     let (play, said) = bitten().await;
@@ -196,8 +199,8 @@ async fn summarise_replaces_run_in_prompt_and_keeps_effects() {
     assert_eq!(json!(play.head().await), at_head["nodeIds"][0], "HEAD on the last of the run goes to the summary");
 }
 
-/// S4-59, domain 2.13: what a merge brought counts once, whichever way it comes again: back to its own line, by way of a
-/// third one, or message by message before the whole. What both lines have is no conflict between them.
+/// S4-59, domain 2.13: merged effects count once, however they arrive again: back to their own branch, through a third
+/// branch, or message by message. What both branches share is no conflict.
 #[tokio::test]
 async fn merge_repeated_applies_each_effect_once() {
     let (play, said) = bitten().await;
@@ -221,7 +224,7 @@ async fn merge_repeated_applies_each_effect_once() {
     let theirs = place(&gold(&spoken.reply, 100).await, "wood").await;
     let ours = gold(&said[2].reply, 10).await;
 
-    // To and fro: what comes back is only what was done since.
+    // Back and forth: only what is new since then comes back.
     let merged = merge(&theirs, &ours, json!([])).await;
     let ours = gold(&merged, 1).await;
     assert_eq!(has(&ours).await, (json!(111), json!("wood")));
@@ -233,14 +236,14 @@ async fn merge_repeated_applies_each_effect_once() {
     let again = merge(&back, &ours, json!([])).await;
     assert_eq!(has(&again).await, (json!(1111), json!("hill")));
 
-    // By way of a third line.
+    // Through a third branch.
     let third = gold(&said[0].reply, 10_000).await;
     let third = merge(&again, &third, json!([])).await;
     let known = json!({"operations": [{"op": "merge", "fromLeafId": on, "ontoLeafId": third}]});
     let error = play.refused("PUT", "tree/edit", known, "conflict").await;
     assert!(error["message"].as_str().unwrap().contains("already"), "{error}");
 
-    // Message by message, then the rest; then the messages, whose doings are here already.
+    // Message by message, then the rest, and then only texts, whose effects are already here.
     let fourth = gold(&said[0].user, 5).await;
     let some = merge(&spoken.reply, &fourth, json!([spoken.user, spoken.reply])).await;
     let rest = merge(&theirs, &some, json!([])).await;
@@ -252,8 +255,8 @@ async fn merge_repeated_applies_each_effect_once() {
     assert_eq!((has(&read).await, play.nodes().await[&read]["content"].clone()), (before, json!("Look, a purse.")));
 }
 
-/// S4-59, domain 2.13: of a merge comes what is not here yet, as it held there: also when only a part of it is here, when a
-/// conflict was settled, and when something was muted while it came.
+/// S4-59, domain 2.13: a merge of a merge brings only what is missing here, as it was there. This holds with partial
+/// overlaps, resolved conflicts, and effects that were muted during the first merge.
 #[tokio::test]
 async fn merge_of_merge_brings_only_missing_parts() {
     let (play, said) = bitten().await;
@@ -295,7 +298,7 @@ async fn merge_of_merge_brings_only_missing_parts() {
     assert_eq!((&rest["m"], &rest["n"], &rest["o"]), (&json!(1), &json!(1), &json!(1)));
 }
 
-/// S4-30, domain 2.7: other words for a summary stand for the same messages, and what follows it goes on below them.
+/// S4-30, domain 2.7: an edited summary covers the same messages, and what follows continues below it.
 #[tokio::test]
 async fn summary_edit_covers_the_same_messages() {
     let (play, said) = bitten().await;
@@ -309,10 +312,11 @@ async fn summary_edit_covers_the_same_messages() {
     assert_eq!(nodes[&said[1].user]["parentId"], other["id"]);
 }
 
-/// C9, S4-59, domain 2.13: without messages a merge brings over what happened; where both lines changed the same it asks which
-/// holds; with messages they come as copies; no node has two parents, and HEAD goes along.
+/// C9, S4-59, domain 2.13: a merge without messages brings over the effects, and conflicting values need a resolution.
+/// Chosen messages come as copies. No node has two parents, and HEAD moves along.
 #[tokio::test]
 async fn merge_combines_branches_and_reports_conflicts() {
+    // Two branches that set the same value.
     let (play, said) = bitten().await;
     let change = async |node: &str, operations: Value| {
         let made = play.post(&format!("node/{node}/world"), json!({"operations": operations})).await;
@@ -334,6 +338,7 @@ async fn merge_combines_branches_and_reports_conflicts() {
         edit.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         json!({"operations": [edit]})
     };
+    // Without a resolution the merge is refused, and so is a needless resolution.
     let error = play.refused("PUT", "tree/edit", merge(json!({})), "conflict").await;
     let conflicts = &error["details"]["conflicts"];
     assert_eq!((conflicts.as_array().unwrap().len(), &conflicts[0]["path"]), (1, &json!("/place")), "{conflicts}");
@@ -345,6 +350,7 @@ async fn merge_combines_branches_and_reports_conflicts() {
     assert_eq!(play.refused("PUT", "tree/edit", needless, "invalid").await["details"]["field"], "resolve");
     assert_eq!(play.face().await, before);
 
+    // Each kind of resolution.
     let world = async |node: &str| play.get(&format!("node/{node}/world")).await["world"]["vars"].clone();
     let plainly = |value: Value| json!({"value": value});
     for (resolution, place) in [
@@ -372,6 +378,7 @@ async fn merge_combines_branches_and_reports_conflicts() {
         assert_eq!(play.face().await, before);
     }
 
+    // A merge with messages copies them.
     let made = play.app.put(&play.chat("tree/edit"), &merge(json!({"nodeIds": [said[2].user, said[2].reply]}))).await;
     let result = made["nodeIds"][0].as_str().unwrap().to_owned();
     let line = play.get("projection").await["items"].clone();

@@ -1,17 +1,18 @@
-//! What a whole line changed, in one answer.
+//! The changes of a whole branch in one answer.
 
 use super::play::{Play, ids};
 use super::*;
 
-/// The nodes that the answer tells of.
+/// Returns the node ids of the answer.
 fn told(deltas: &Value) -> Vec<String> {
     deltas["items"].as_array().unwrap().iter().map(|one| one["nodeId"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Every message of a line that did something is there with just what it would say alone; the others are left out, hidden
-/// changes come when they are asked for, and pages follow those of the line.
+/// Every message of a branch with changes is listed with the same delta as its own route gives. Others are left out,
+/// hidden changes come on request, and pages match those of the branch.
 #[tokio::test]
 async fn deltas_of_branch_match_each_message_delta() {
+    // A change by a reply, a reply without changes, a manual change and another change.
     let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}]})).await;
     play.app.mock().script(Reply::ok(["It bites. [HP -7]"]));
     let bitten = play.say("One.").await;
@@ -22,6 +23,7 @@ async fn deltas_of_branch_match_each_message_delta() {
     play.app.mock().script(Reply::ok(["Again. [HP -2]"]));
     let again = play.say_to(&change, "Three.").await;
 
+    // The whole branch.
     let whole = play.get("deltas?all=1").await;
     let nodes = told(&whole);
     assert_eq!(nodes[nodes.len() - 3..], [bitten.reply.clone(), change.clone(), again.reply.clone()]);
@@ -41,6 +43,7 @@ async fn deltas_of_branch_match_each_message_delta() {
     assert_eq!((&whole["leafId"], &whole["next"]), (&json!(again.reply), &Value::Null));
     assert_eq!(whole["op"], play.session().await["op"]);
 
+    // Hidden changes and pages.
     assert!(!told(&play.get("deltas").await).contains(&change), "hidden as in the linear view");
     let line = ids(&play.get("projection?all=1").await["items"]);
     let page = play.get(&format!("deltas?all=1&limit=3&leaf={}", again.user)).await;
@@ -48,7 +51,7 @@ async fn deltas_of_branch_match_each_message_delta() {
     let older = play.get(&format!("deltas?all=1&limit=3&before={}", calm.reply)).await;
     assert_eq!(told(&older), std::slice::from_ref(&bitten.reply));
 
-    // What the linear view shows in a linear session, this tells of, too: there it ignores who is left out.
+    // In a linear session the linear view ignores disabled flags, and so do the deltas.
     let off = json!({"isEnabled": false});
     let state = format!("/api/chat/{}/node/{}/state", play.sid, bitten.reply);
     play.app.ask("PUT", &state).json(&off).send().await.expect(200);

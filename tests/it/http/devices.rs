@@ -1,5 +1,5 @@
-//! Devices of the house: who is not paired sees nothing, who is comes in until that is taken back. A peer of the house is
-//! 127.0.0.2 here, and the owner at the machine 127.0.0.1 alone.
+//! Paired devices: an unpaired device sees nothing, and a paired one has access until it is removed. Here 127.0.0.2 is
+//! a device on the local network, and 127.0.0.1 the owner at the server's machine.
 
 use std::net::IpAddr;
 
@@ -39,14 +39,14 @@ async fn claim(app: &TestServer, code: &str) -> Heard {
     ask.json(&json!({"code": code})).send().await
 }
 
-/// A paired device: what it is, and the cookie that it sends.
+/// Pairs a device; returns its description and its cookie.
 async fn paired(app: &TestServer) -> (Value, String) {
     let heard = claim(app, &code(app).await).await;
     let cookie = heard.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
     (heard.expect(201), cookie)
 }
 
-/// Every route: from elsewhere 401, but for the page's files and pairing; and it says what to do.
+/// From another machine every route returns 401 with a hint, except the page's files and pairing.
 #[tokio::test]
 async fn unpaired_device_gets_401_on_every_route() {
     let app = house().await;
@@ -57,7 +57,7 @@ async fn unpaired_device_gets_401_on_every_route() {
             assert_ne!(ask().send_raw().await.status, 401, "{}", entry.path);
             continue;
         }
-        // Nothing that a request says of itself makes it more than it is.
+        // No header of the request grants access.
         for ask in [
             ask(),
             ask().header("cookie", &forged),
@@ -82,13 +82,13 @@ async fn unpaired_device_gets_401_on_every_route() {
     phone(&app, "PUT", "/").send().await.refused("unauthenticated");
     let sid = id(&app.session().await);
     assert_eq!(Socket::try_from(Some(PHONE), app.at, &sid, None, &[]).await.err(), Some(401));
-    // The owner at the machine is who they were.
+    // The owner at the machine needs no pairing.
     app.ask("GET", "/api/sessions").send().await.expect(200);
-    // But what a proxy passes on is not the machine.
+    // A request forwarded by a proxy does not count as the machine itself.
     app.ask("GET", "/api/sessions").header("x-forwarded-for", "192.0.2.1").send().await.refused("unauthenticated");
 }
 
-/// From pairing to playing; and what was paired is there after a restart.
+/// Pairing grants access, and paired devices survive a restart.
 #[tokio::test]
 async fn device_pairing_grants_access_and_survives_restart() {
     let app = house().await;
@@ -118,13 +118,13 @@ async fn device_pairing_grants_access_and_survives_restart() {
     let app = app.restart().await;
     let renamed = app.ask("PATCH", &format!("/api/devices/{}", id(&device))).json(&json!({"name": " My phone "}));
     assert_eq!(renamed.send().await.expect(200)["name"], "My phone");
-    // Another port after the restart is another name of the cookie.
+    // The name of the cookie has the port, which changed with the restart.
     let again = format!("clotho-device-{}={}", app.at.port(), kept.split('=').nth(1).unwrap());
     let seen = phone(&app, "GET", "/api/devices").header("cookie", &again).send().await.expect(200);
     assert_eq!((&seen[0]["name"], &seen[0]["isThis"]), (&json!("My phone"), &json!(true)));
 }
 
-/// S4-39: what is for whoever runs the server stays at the machine.
+/// S4-39: operator routes stay at the machine.
 #[tokio::test]
 async fn paired_device_is_refused_metrics_and_readyz() {
     let app = house().await;
@@ -134,7 +134,7 @@ async fn paired_device_is_refused_metrics_and_readyz() {
     }
 }
 
-/// A code that is wrong, used or old is refused in the same words; and nobody tries for ever.
+/// A wrong, used or expired code is refused with the same message, and the number of guesses is limited.
 #[tokio::test]
 async fn pairing_code_works_once_and_guesses_are_limited() {
     let app = house().await;
@@ -158,7 +158,7 @@ async fn pairing_code_works_once_and_guesses_are_limited() {
     assert_eq!(app.get("/api/devices").await.as_array().unwrap().len(), 1);
 }
 
-/// The short code pairs as the long one does, however somebody typed it, and then neither is good any more.
+/// The short code pairs like the long one in any typed variant, and then neither works again.
 #[tokio::test]
 async fn pairing_short_code_accepts_typed_variants_once() {
     let app = house().await;
@@ -172,8 +172,8 @@ async fn pairing_short_code_accepts_typed_variants_once() {
     claim(&app, short).await.refused("forbidden");
 }
 
-/// Whoever pairs a device from another machine, or through a proxy, sees first the address that has led there; the machine's
-/// own names lead nowhere else.
+/// When pairing from another machine or through a proxy, the origin of the request is the first link. The machine's
+/// loopback names are not listed.
 #[tokio::test]
 async fn pairing_links_list_request_origin_first() {
     let app = TestServer::with(setup().set("server.allowed_hosts", r#"["play.example.org"]"#)).await;
@@ -191,7 +191,7 @@ async fn pairing_links_list_request_origin_first() {
     assert_eq!(elsewhere.get(1..).unwrap(), here);
 }
 
-/// The code is in no kept answer: a repeated request is told that there was one, and not which.
+/// The stored answer does not have the code: a repeated request gets everything but the code.
 #[tokio::test]
 async fn pairing_idempotent_replay_omits_code() {
     let app = house().await;
@@ -202,7 +202,7 @@ async fn pairing_idempotent_replay_omits_code() {
     assert_eq!(second["expiresAt"], first["expiresAt"]);
 }
 
-/// Stale rights on sockets: what is taken back is taken back at once, on every request and on what is open.
+/// Stale rights on sockets: removing a device takes effect at once, on every request and on open sockets.
 #[tokio::test]
 async fn device_removal_closes_sockets_and_refuses_requests() {
     let app = house().await;
@@ -229,7 +229,7 @@ async fn device_removal_closes_sockets_and_refuses_requests() {
     app.ask("DELETE", &format!("/api/devices/{}", id(&device))).send().await.refused("not_found");
 }
 
-/// Each device has a token of its own, and its writes come from its own page.
+/// Each device has its own CSRF token and must write from its own origin.
 #[tokio::test]
 async fn device_writes_need_own_csrf_token_and_origin() {
     let app = house().await;
@@ -254,7 +254,7 @@ async fn device_writes_need_own_csrf_token_and_origin() {
     ask.header("origin", "http://evil.example").send().await.refused("bad_host");
 }
 
-/// Foreign names stay outside, also where the house may come in; the machine's own are let in with its port only.
+/// Foreign host names are refused in LAN mode too. The machine's own names are accepted with its own port only.
 #[tokio::test]
 async fn lan_host_check_accepts_own_names_and_port() {
     let app = house().await;
@@ -272,7 +272,7 @@ async fn lan_host_check_accepts_own_names_and_port() {
     }
 }
 
-/// Without `lan` nothing is as it is with it.
+/// Without `lan`, pairing is forbidden.
 #[tokio::test]
 async fn pairing_without_lan_mode_is_forbidden() {
     let app = TestServer::start().await;

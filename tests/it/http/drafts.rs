@@ -1,10 +1,11 @@
-//! What a model drafts and what is no node: told as events, read back, stopped, forgotten, and never in the tree.
+//! Drafts, which are texts of a model that become no node: events, reading, cancelling, deleting, and no trace in the
+//! tree.
 
 use super::play::Play;
 use super::*;
 use crate::support::socket::Socket;
 
-/// Asks for a draft; answers with its id.
+/// Requests a draft and returns its id.
 async fn draft(play: &Play, what: &str, body: Value) -> String {
     play.post(what, body).await["draftId"].as_str().unwrap().to_owned()
 }
@@ -13,7 +14,7 @@ fn is_of(draft: &str) -> impl Fn(&Value) -> bool {
     move |frame| frame["type"] == "draft.updated" && frame["id"] == json!(draft)
 }
 
-/// What a socket is told of a draft up to its end: the text, each piece at its offset, and the last frame.
+/// Returns the text of a draft from a socket up to its end, and the last frame. Checks the offset of each piece.
 async fn heard(socket: &mut Socket, draft: &str) -> (String, Value) {
     let mut text = String::new();
     loop {
@@ -26,7 +27,7 @@ async fn heard(socket: &mut Socket, draft: &str) -> (String, Value) {
     }
 }
 
-/// The end of a draft, for one who was not there.
+/// Waits for the end of a draft without a socket.
 async fn ended(play: &Play, id: &str) -> Value {
     let mut tab = play.app.socket(&play.sid, None).await;
     let now = play.get(&format!("draft/{id}")).await;
@@ -36,10 +37,11 @@ async fn ended(play: &Play, id: &str) -> Value {
     play.get(&format!("draft/{id}")).await
 }
 
-/// `domain.md` 5.8: the model drafts the user's next message: every tab hears it piece by piece, whoever comes later reads it,
-/// and the tree is as it was.
+/// `domain.md` 5.8: the model drafts the user's next message. Every tab gets it piece by piece, a later reader gets all
+/// of it, and the tree is unchanged.
 #[tokio::test]
 async fn impersonate_streams_draft_without_writing_nodes() {
+    // Start a draft and read its first pieces.
     let play = Play::start().await;
     let said = play.say("Hi.").await;
     let before = (play.session().await, play.nodes().await);
@@ -51,7 +53,7 @@ async fn impersonate_streams_draft_without_writing_nodes() {
     gate.release(2);
     one.until(|frame| is_of(&id)(frame) && frame["contentChunk"] != "").await;
     drop(one);
-    // A tab that comes in the middle is told all of it.
+    // A tab that joins in the middle gets all of it.
     let mut two = play.app.socket(&play.sid, None).await;
     let first = two.until(is_of(&id)).await.pop().unwrap();
     assert_eq!(first["offset"], 0);
@@ -72,36 +74,38 @@ async fn impersonate_streams_draft_without_writing_nodes() {
     assert_eq!((&last["role"], &request["temperature"]), (&json!("user"), &json!(0.3)));
     assert!(last["content"].as_str().unwrap().contains("next message of You"), "{last}");
     assert!(messages.iter().any(|one| one["content"] == "Hi."));
-    // One who comes now is told nothing of it any more, and it can be forgotten.
+    // After the end a new tab hears nothing of the draft, and it can be deleted.
     let mut four = play.app.socket(&play.sid, None).await;
     four.say(&json!({"type": "ping"})).await;
     assert_eq!(crate::support::socket::types(&four.until_type("pong").await), ["hello", "pong"]);
     let path = play.chat(&format!("draft/{id}"));
     assert_eq!(play.app.ask("DELETE", &path).send().await.status, 204);
     play.app.ask("GET", &path).send().await.refused("not_found");
-    // Where one stands says from what: the same at the user's own message leaves out the reply.
+    // The leaf decides the history: at the user's own message the reply is left out.
     let there = draft(&play, "impersonate", json!({"leafId": said.user})).await;
     ended(&play, &there).await;
     let messages = play.app.mock().requests().pop().unwrap()["messages"].to_string();
     assert!(messages.contains("Hi.") && !messages.contains("she waits"), "{messages}");
 }
 
-/// `domain.md` 2.12: a run of one line is summarised: its texts with who said them, switched-off ones left out, and nothing is
-/// written. What is no run is refused.
+/// `domain.md` 2.12: a run of one branch is summarised from its enabled texts with their speakers, and nothing is
+/// written. Anything but a run is refused.
 #[tokio::test]
 async fn summarise_draft_of_run_sends_enabled_messages_only() {
     let play = Play::start().await;
+    // Three turns, with a disabled reply.
     let first = play.say("One.").await;
     play.app.mock().script(Reply::ok(["Two."]));
     let second = play.say("And?").await;
     let off = json!({"isEnabled": false});
     play.app.put(&play.chat(&format!("node/{}/state", first.reply)), &off).await;
-    // A change by hand in between is nobody's message.
+    // A manual change in between is no message.
     let change = json!({"operations": [{"op": "set", "path": "/a", "value": 1}]});
     let change = id(&play.post(&format!("node/{}/world", second.reply), change).await["node"]);
     play.app.mock().script(Reply::ok(["Three."]));
     let third = play.say_to(&change, "And then?").await;
     let before = (play.session().await, play.nodes().await);
+    // Summarise the whole run.
     play.app.mock().script(Reply::ok(["They counted."]));
     let run = [&first.user, &first.reply, &second.user, &second.reply, &third.user, &third.reply];
     let draft = draft(&play, "summarise", json!({"nodeIds": run})).await;
@@ -113,12 +117,14 @@ async fn summarise_draft_of_run_sends_enabled_messages_only() {
     assert_eq!(messages.iter().map(|one| &one["role"]).collect::<Vec<_>>(), ["system", "user"]);
     assert_eq!(messages[1]["content"], "You: One.\n\nYou: And?\n\nRin: Two.\n\nYou: And then?\n\nRin: Three.");
 
+    // The same nodes in another order give the same request.
     play.app.mock().script(Reply::ok(["Again."]));
     let mixed = [&third.user, &first.reply, &change, &second.reply, &third.reply, &second.user, &first.user];
     let again = play.post("summarise", json!({"nodeIds": mixed})).await["draftId"].clone();
     ended(&play, again.as_str().unwrap()).await;
     assert_eq!(play.app.mock().requests().pop().unwrap()["messages"], request["messages"], "as tree/edit takes it");
 
+    // Invalid and unknown nodes are refused.
     let refused = async |ids: Value, code: &str| play.refused("POST", "summarise", json!({"nodeIds": ids}), code).await;
     for ids in [
         json!([]),
@@ -138,8 +144,8 @@ async fn summarise_draft_of_run_sends_enabled_messages_only() {
     assert_eq!(play.refused("POST", "impersonate", narrator, "invalid").await["details"]["field"], "model");
 }
 
-/// S4-07: drafts wait for their turn like replies and count with them; one can be stopped, running or waiting; a failure is
-/// said with what to do; a stop of the server ends them.
+/// S4-07: drafts share the queue and the limits of replies. A running or waiting one can be cancelled, a failure has a
+/// hint, and a shutdown ends them.
 #[tokio::test]
 async fn drafts_share_queue_limit_and_can_be_cancelled() {
     let limits = TestApp::with().set("limits.generations_per_user", "1").set("limits.waiting_per_user", "1");
@@ -174,7 +180,7 @@ async fn drafts_share_queue_limit_and_can_be_cancelled() {
     play.app.ask("GET", &play.chat(&format!("draft/{lost}"))).send().await.refused("not_found");
 }
 
-/// A draft is its owner's alone, in the session it was asked for, and only so many that have ended are kept.
+/// A draft belongs to its owner and its session, and only a limited number of finished ones is kept.
 #[tokio::test]
 async fn drafts_are_limited_and_private_to_owner() {
     let play = Play::start().await;

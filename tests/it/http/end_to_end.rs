@@ -1,15 +1,15 @@
-//! One story from beginning to end, with nothing but what a client has.
+//! One story from beginning to end, only with what a client has.
 
 use super::play::{Play, ids};
 use super::*;
 
-/// The hit points after a node.
+/// Returns the hit points at a node.
 async fn hp(play: &Play, node: &str) -> Value {
     play.get(&format!("node/{node}/world")).await["world"]["vars"]["combat"]["hp"].clone()
 }
 
-/// S0-49, S3-02, S3-03, S1-19, S1-20: a character, a session with rules, a turn that costs hit points, another reply that
-/// does not, an edit that keeps what follows, going back, a change by hand, and a search that finds it all.
+/// S0-49, S3-02, S3-03, S1-19, S1-20: a story with a character and rules. It has a turn that costs hit points, a reroll
+/// that does not, an edit with carry, a checkout, a manual change and a search.
 #[tokio::test]
 async fn end_to_end_story_with_edits_and_search() {
     let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}], "title": "The ogre"})).await;
@@ -17,7 +17,7 @@ async fn end_to_end_story_with_edits_and_search() {
     assert_eq!(play.get("projection").await["items"][0]["content"], "Hello.");
     assert_eq!(hp(&play, &greeting).await, 40);
 
-    // A message, its reply piece by piece, and what the reply costs.
+    // A message, its reply piece by piece, and the damage.
     let mut socket = play.app.socket(&play.sid, None).await;
     play.app.mock().script(Reply::ok(["The ogre ", "hits. ", "[HP -12]"]).usage(20, 7));
     let first = play.say("I swing.").await;
@@ -26,21 +26,21 @@ async fn end_to_end_story_with_edits_and_search() {
     assert_eq!(end["worldDelta"]["changes"], json!([{"path": "/combat/hp", "before": 40, "after": 28}]));
     assert_eq!((hp(&play, &first.user).await, hp(&play, &first.reply).await), (json!(40), json!(28)));
 
-    // Another reply: the wound was never there.
+    // A reroll without the damage.
     play.app.mock().script(Reply::ok(["It misses."]));
     let second = play.another(&first.reply).await;
     assert_eq!((play.head().await, hp(&play, &second).await), (second.clone(), json!(40)));
     let shown = play.get("projection").await["items"][2].clone();
     assert_eq!((&shown["siblings"]["index"], &shown["siblings"]["count"]), (&json!(1), &json!(2)));
 
-    // A typing mistake is mended, and what follows stays.
+    // A corrected typo keeps the following messages.
     let edit = json!({"content": "I swing my axe.", "carry": true});
     let mended = id(&play.post(&format!("node/{}/edit", first.user), edit).await["node"]);
     assert_eq!(play.line(&second).await, [greeting.clone(), mended.clone(), second.clone()]);
     assert_eq!(play.get(&format!("node/{}", first.user)).await["childrenIds"], json!([]));
     assert_eq!((play.head().await, hp(&play, &first.reply).await), (second.clone(), json!(28)));
 
-    // Back to the wounded line, exactly there, and a potion by hand.
+    // Back to exactly the damaged branch, and a manual potion.
     assert_eq!(play.checkout(&first.reply, true).await, first.reply);
     let operations = json!([{"op": "add", "path": "/combat/hp", "value": 5, "why": "a gift"}]);
     let changed = play.post(&format!("node/{}/world", first.reply), json!({"operations": operations})).await;
@@ -51,7 +51,7 @@ async fn end_to_end_story_with_edits_and_search() {
     let all = play.get("projection?all=1").await;
     assert!(ids(&all["items"]).contains(&change));
 
-    // Why all this is so.
+    // The delta and the trace explain it.
     let delta = play.get(&format!("node/{}/delta", first.reply)).await;
     assert_eq!(
         (&delta["operations"][0]["path"], &delta["operations"][0]["value"]),
@@ -70,7 +70,7 @@ async fn end_to_end_story_with_edits_and_search() {
     assert_eq!(whole["world"]["vars"]["combat"]["hp"], 28);
     assert_eq!(whole["schemas"][0]["plugin"], "combat");
 
-    // All branches can be found, and each hit leads to its branch.
+    // The search finds all branches, and each hit leads to its branch.
     let found = search_until(&play.app, "misses", 1).await;
     let hit = &found["items"][0];
     assert_eq!(
@@ -88,7 +88,7 @@ async fn end_to_end_story_with_edits_and_search() {
     assert_eq!(mended_hit["items"][0]["nodeId"], json!(mended));
 }
 
-/// What plugins offer: commands, quick replies, notes, a refusal of their own; and switching them off from here on.
+/// Plugins offer commands, quick replies, notes and their own refusals, and can be disabled from here on.
 #[tokio::test]
 async fn plugin_commands_quick_replies_and_notes_are_served() {
     let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}]})).await;
@@ -117,7 +117,7 @@ async fn plugin_commands_quick_replies_and_notes_are_served() {
     assert!(send(&play.get("projection").await).is_empty());
 }
 
-/// A reply that fails says so, is retried, and is stopped with what it had.
+/// A failed reply reports its error and can be retried. A cancelled one keeps its text.
 #[tokio::test]
 async fn failed_reply_reports_error_and_can_be_retried() {
     let play = Play::start().await;

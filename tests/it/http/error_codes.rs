@@ -1,4 +1,4 @@
-//! One refusal of each code, as clients see it.
+//! One refusal of each code, as clients get it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use super::play::Play;
 use super::*;
 use crate::support::client::Heard;
 
-/// A refusal in one line each for code, words, hint and details; ids and lengths that differ from run to run left out.
+/// Formats a refusal with one line each for code, message, hint and details. Ids and operation numbers are masked.
 fn told(heard: &Heard) -> String {
     let error = &heard.json()["error"];
     let mut details = error["details"].clone();
@@ -32,6 +32,7 @@ async fn errors_of_malformed_requests_name_code_and_hint() {
     let text = json!({"parentId": parent, "content": "x"});
     let mut all = String::new();
     let mut put = |heard: Heard| all += &(told(&heard) + "\n");
+    // One request for each code.
     put(message().text("{\"content\": }").send().await);
     put(message().json(&json!({"parentId": parent, "contnet": "x"})).send().await);
     put(message().json(&json!({"parentId": "x", "content": "x"})).send().await);
@@ -137,6 +138,7 @@ async fn errors_of_limits_and_shutdown_set_retry_after() {
         assert_eq!(heard.header("retry-after"), wait);
         all += &(told(&heard) + "\n");
     };
+    // Too many replies, a running reply as HEAD, too many sockets, and a shutdown.
     put(play.app.ask("POST", &play.chat("message")).json(&text).send().await, Some("5"));
     let body = json!({"nodeId": running});
     put(play.app.ask("PUT", &play.chat("active_leaf")).json(&body).send().await, None);
@@ -170,7 +172,7 @@ async fn errors_of_limits_and_shutdown_set_retry_after() {
     "#);
 }
 
-/// Our own faults: the cause is in the log, and the client has a number to ask for it by.
+/// An internal error logs its cause and gives the client an incident id.
 #[tokio::test]
 async fn internal_error_hides_cause_and_gives_incident_id() {
     let app = TestServer::start().await;
@@ -189,7 +191,7 @@ async fn internal_error_hides_cause_and_gives_incident_id() {
     app.get("/api/personas").await;
 }
 
-/// A quota that is used up: the write is refused and left undone, what is there can be read, and less still fits.
+/// Over the quota, a write is refused and changes nothing. Reads work, and a smaller write still fits.
 #[tokio::test]
 async fn quota_exceeded_returns_507() {
     let app = TestServer::with(TestApp::with().set("storage.max_database_mb", "2")).await;
@@ -212,8 +214,8 @@ async fn quota_exceeded_returns_507() {
     app.character(&json!({"name": "Small"})).await;
 }
 
-/// A disk that takes no more writes while the program runs: writes are refused, what is there can be read, and when it
-/// takes them again all goes on. The words are the database's own, which a trigger says for it.
+/// If the disk takes no more writes, they are refused while reads still work, and everything goes on once it does. A
+/// trigger raises the same messages as the database.
 #[tokio::test]
 async fn disk_write_failure_refuses_message_and_changes_nothing() {
     let play = Play::start().await;
@@ -240,24 +242,24 @@ async fn disk_write_failure_refuses_message_and_changes_nothing() {
     assert_eq!(play.nodes().await.len(), before.len() + 2);
 }
 
-/// A clock that breaks once when it is told to.
+/// A clock that panics once when armed.
 struct Broken(TestClock, AtomicBool);
 
 impl Clock for Broken {
     fn now(&self) -> Time {
-        // Only for those who serve: what runs in the background is not asked about here.
+        // Only on server threads; background tasks must not trigger it.
         let serves = std::thread::current().name().is_some_and(|name| name.contains("actix"));
         assert!(!(serves && self.1.swap(false, Ordering::SeqCst)), "the secret of the clock");
         self.0.now()
     }
 }
 
-/// A handler that panics is a fault of our own like any other: one request is refused, and the next is served.
+/// A panic in a handler is an internal error of one request, and the next request works.
 #[tokio::test]
 async fn handler_panic_returns_500_and_next_request_works() {
     let clock = Arc::new(Broken(TestClock::new(Time(1_700_000_000_000)), AtomicBool::new(false)));
     let app = TestServer::with(TestApp::with().clock(clock.clone())).await;
-    // With an id of its own the request asks for the time in its handler first.
+    // With its own request id, the request first reads the clock in its handler.
     let ask = || app.ask("POST", "/api/personas").json(&json!({"name": "Mei"})).header("x-request-id", "r-1");
     clock.1.store(true, Ordering::SeqCst);
     let heard = ask().send().await;
@@ -273,7 +275,7 @@ async fn handler_panic_returns_500_and_next_request_works() {
     ask().send().await.expect(201);
 }
 
-/// The whole table, as the document has it.
+/// The document lists every code.
 #[tokio::test]
 async fn openapi_lists_every_error_code() {
     let app = TestServer::start().await;

@@ -1,4 +1,4 @@
-//! Single lines out of the server, as files that others read.
+//! Exports of single branches as files for other programs and for readers.
 
 use super::play::Play;
 use super::*;
@@ -10,12 +10,12 @@ pub async fn exported(app: &TestServer, sid: &str, rest: &str) -> Heard {
     heard
 }
 
-/// The lines of a chat.
+/// Returns the rows of a chat file.
 fn lines(heard: &Heard) -> Vec<Value> {
     heard.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// A story with rerolls, a message that is switched off, and marks in its texts.
+/// Starts a story with rerolls, a disabled message and markup in its texts.
 async fn story() -> (Play, String) {
     let play = Play::with(TestApp::with(), json!({"title": "Lamp & <Key> / 灯"})).await;
     play.app.mock().script(Reply::ok(["<think>Hm.</think>*waves* <b>no</b>"]).usage(5, 7));
@@ -27,8 +27,8 @@ async fn story() -> (Play, String) {
     (play, first.reply)
 }
 
-/// S4-53: a line goes out as a chat in which the siblings of replies are swipes, chosen by index, and nothing is said twice in
-/// two ways; messages that are switched off are hidden ones; other lines have no part in it.
+/// S4-53: in an exported chat the siblings of a reply are swipes chosen by index, with consistent fields. Disabled
+/// messages are hidden, and other branches are left out.
 #[tokio::test]
 async fn export_sillytavern_chat_has_siblings_as_swipes() {
     let (play, first) = story().await;
@@ -59,8 +59,8 @@ async fn export_sillytavern_chat_has_siblings_as_swipes() {
     assert_eq!(self::lines(&short).len(), 4);
 }
 
-/// S4-53: for readers a line is Markdown in which every text reads as it was written, or a page that needs nothing else and
-/// in which no text does anything.
+/// S4-53: for readers a branch is Markdown that shows every text as written, or a self-contained page in which no text
+/// is active.
 #[tokio::test]
 async fn export_markdown_and_html_escape_text() {
     let (play, _) = story().await;
@@ -81,7 +81,7 @@ async fn export_markdown_and_html_escape_text() {
     assert!(!text.contains("<script") && !text.contains("mistake"), "{text}");
 }
 
-/// S0-05: the pictures of the cast are in the page.
+/// S0-05: the page embeds the pictures of the characters.
 #[tokio::test]
 async fn export_html_embeds_character_avatar() {
     let play = Play::start().await;
@@ -93,7 +93,7 @@ async fn export_html_embeds_character_avatar() {
     assert!(html.contains("<img alt=\"\" src=\"data:image/jpeg;base64,") && html.contains("<bdi>Rin</bdi>"), "{html}");
 }
 
-/// Domain 9: only one's own lines go out, and what is no end of one is refused by name.
+/// Domain 9: only one's own branches are exported. An id that is no leaf of one is refused with its field.
 #[tokio::test]
 async fn export_of_foreign_or_unknown_leaf_is_refused() {
     let (play, first) = story().await;
@@ -118,8 +118,8 @@ async fn export_of_foreign_or_unknown_leaf_is_refused() {
     play.app.ask("GET", nobody).send().await.refused("not_found");
 }
 
-/// S4-53, S0-05: everything of a caller goes out as an archive that the other program and another house take; here it adds
-/// nothing. Nobody else's is in it.
+/// S4-53, S0-05: an archive has everything of the caller and nothing of other users. SillyTavern and another Clotho
+/// server can import it, and importing it here adds nothing.
 #[tokio::test]
 async fn export_archive_imports_into_another_server() {
     let (play, _) = story().await;
@@ -155,7 +155,7 @@ async fn export_archive_imports_into_another_server() {
     play.app.ask("GET", "/api/export?format=zip").send().await.refused("invalid");
 }
 
-/// Sends an archive; answers with how much came in.
+/// Imports an archive and returns the totals of the report.
 async fn sent_to(app: &TestServer, archive: &[u8]) -> Value {
     let begun = app.ask("POST", "/api/import").bytes(archive, "application/zip").send().await.expect(202);
     let job = app.over(begun["jobId"].as_str().unwrap()).await;
@@ -163,7 +163,7 @@ async fn sent_to(app: &TestServer, archive: &[u8]) -> Value {
     job["result"]["report"]["totals"].clone()
 }
 
-/// S4-61: what has the same name is told apart in its folder, also in the letters that a system may not tell apart.
+/// S4-61: presets of the same name get different file names, also if the names differ only in case.
 #[tokio::test]
 async fn export_presets_with_same_name_get_numbered_files() {
     let app = TestServer::start().await;

@@ -1,5 +1,5 @@
-//! Bodies and queries made by dice after the document, half of them wrong in some way: no route ever fails by itself, and
-//! afterwards the story is still one.
+//! Random bodies and queries from the schemas of the document, half of them invalid. No route returns a 500, and
+//! afterwards the tree is still consistent.
 
 use clotho::http::route_table::RouteEntry;
 use clotho_core::clock::SplitMix64;
@@ -12,13 +12,13 @@ use crate::support::schema;
 use crate::support::socket::Socket;
 use crate::support::story::{Story, within};
 
-/// Requests for each route and seed.
+/// The number of requests per route and seed.
 const ROUNDS: u64 = 30;
 
-/// Makes JSON after a schema.
+/// A generator of random JSON for a schema.
 struct Dice {
     random: SplitMix64,
-    /// Ids of what is there.
+    /// Existing ids.
     ids: Vec<String>,
 }
 
@@ -81,7 +81,7 @@ impl Dice {
         Value::Object(operation)
     }
 
-    /// A value for a field of a schema.
+    /// Returns a value for a field of a schema.
     fn value(&mut self, name: &str, schema: &Value) -> Value {
         let schema = schema::follow(schema);
         if self.one_in(12) {
@@ -120,7 +120,7 @@ impl Dice {
         let mut object = serde_json::Map::new();
         let is_required = |name: &String| schema["required"].as_array().is_some_and(|list| list.contains(&json!(name)));
         for (name, property) in schema["properties"].as_object().unwrap() {
-            // What somebody has seen is mostly past by now: asked for often, nothing would ever be written.
+            // Expected values are mostly stale by now. If they were frequent, nothing would ever be written.
             let rarely = if name.starts_with("expected") { 10 } else { 3 };
             if if is_required(name) { !self.one_in(15) } else { self.one_in(rarely) } {
                 object.insert(name.clone(), self.value(name, property));
@@ -148,7 +148,7 @@ impl Dice {
         query
     }
 
-    /// An address of a route, mostly of what is there.
+    /// Returns a path of a route, mostly with existing ids.
     fn address(&mut self, entry: &RouteEntry, play: &Play) -> String {
         let mut parts = Vec::new();
         for part in entry.path.split('/') {
@@ -163,7 +163,7 @@ impl Dice {
     }
 }
 
-/// Every node, and what else there is, by id.
+/// Returns the ids of all nodes, of the character and of a new persona.
 async fn ids_of(play: &Play) -> Vec<String> {
     let mut ids: Vec<String> = play.nodes().await.keys().cloned().collect();
     ids.push(play.session().await["characterIds"][0].as_str().unwrap().to_owned());
@@ -171,13 +171,13 @@ async fn ids_of(play: &Play) -> Vec<String> {
     ids
 }
 
-/// Asks every route for something; the client holds each answer to the contract, and none may be our own fault.
-/// Says how many of them were taken.
+/// Sends a request to every route. The client checks each answer against the contract, and none may be a 500. Returns
+/// the number of accepted requests.
 async fn ask_everything(play: &Play, dice: &mut Dice) -> u64 {
     let mut taken = 0;
     let document = clotho::http::openapi::json(&clotho::http::all_routes());
     for entry in clotho::http::all_routes() {
-        // Without its session and its character the story would be over too soon.
+        // Deleting the session or its character would end the test too early.
         if entry.method == "DELETE" || entry.path.contains(":.*") || entry.path.ends_with("/ws") {
             continue;
         }
@@ -209,7 +209,7 @@ async fn fuzz_requests_cause_no_500_and_keep_tree() {
                 dice.ids = ids_of(&play).await;
             }
         }
-        // What was written is in the log, whatever the dice cut out of the tree afterwards.
+        // Every write is in the log, whatever was pruned afterwards.
         let written = play.session().await["op"].as_u64().unwrap();
         assert!(taken > 8 * ROUNDS && written > ROUNDS, "the dice should hit something, too: {taken}, {written}");
         let mut running = play.app.inside().live.watch_count();
@@ -219,7 +219,7 @@ async fn fuzz_requests_cause_no_500_and_keep_tree() {
     }
 }
 
-/// An open tab reads while everything else happens: one that reads nothing for a minute is taken for one that slept, and closed.
+/// Reads a socket all the time. The server closes a socket that reads nothing for a minute.
 fn listening(mut socket: Socket) -> UnboundedReceiver<Value> {
     let (heard, told) = unbounded_channel();
     tokio::spawn(async move {
@@ -232,7 +232,7 @@ fn listening(mut socket: Socket) -> UnboundedReceiver<Value> {
     told
 }
 
-/// The tree is what its log says, its line leads from the root to HEAD, and it goes on.
+/// Checks that the tree matches its log, that HEAD is the one of the log, and that the story can go on.
 async fn is_one_story(play: &Play) {
     let app = play.app.inside();
     let story = Story { app, user: app.owner, id: play.sid.parse().unwrap() };
@@ -253,7 +253,7 @@ async fn is_one_story(play: &Play) {
     assert_eq!(play.head().await, said.reply);
 }
 
-/// A tab that was open all the time has heard of every operation, in order.
+/// Checks that a socket that was open all the time got every operation in order.
 async fn told_the_same(play: &Play, told: &mut UnboundedReceiver<Value>) {
     let newest = play.session().await["op"].as_i64().unwrap();
     let hello = within(told.recv()).await.unwrap();
@@ -267,7 +267,7 @@ async fn told_the_same(play: &Play, told: &mut UnboundedReceiver<Value>) {
     assert_eq!(ops, (first + 1..=newest).collect::<Vec<_>>());
 }
 
-/// Frames by dice: each is answered or done, and the socket lives.
+/// Each random frame is answered or ignored, and the socket stays open.
 #[tokio::test]
 async fn fuzz_random_frames_keep_socket_open() {
     let play = Play::start().await;
@@ -283,13 +283,13 @@ async fn fuzz_random_frames_keep_socket_open() {
             }
         }
         let text = frame.to_string();
-        // What is larger than a frame may be ends the socket, and rightly so.
+        // A frame over the size limit rightly closes the socket.
         if text.len() < 60_000 {
             let half: String = text.chars().take(text.chars().count() / 2).collect();
             socket.say_text(if dice.one_in(6) { &half } else { &text }).await;
         }
     }
-    // The last word is one that only it gives rise to.
+    // A last frame with a distinct answer marks the end.
     socket.say(&json!({"type": "the end"})).await;
     let frames = socket.until(|frame| frame["error"]["message"].as_str().is_some_and(|m| m.contains("the end"))).await;
     let known = ["hello", "pong", "error", "node.content.updated"];

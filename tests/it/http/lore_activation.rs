@@ -1,9 +1,9 @@
-//! Lorebooks in prompts: what fires, why, what stays in mind, and what a stranger's book may cost.
+//! Lorebooks in prompts: which entries fire and why, which stay active, and what hostile books may cost.
 
 use super::play::{Play, Said};
 use super::*;
 
-/// A story whose prompts are made by a preset, and a book that holds for it.
+/// Starts a story with a preset and a lorebook linked to its session.
 pub async fn with(entries: Value) -> (Play, String) {
     let play = Play::start().await;
     let preset =
@@ -23,14 +23,14 @@ pub async fn hold(play: &Play, book: &str, holds: Value) -> Value {
     play.app.put(&format!("/api/lorebooks/{book}/holds"), &holds).await
 }
 
-/// An entry in the form of world info.
+/// Returns an entry in world info format.
 pub fn entry(uid: u64, key: &str, content: &str, more: Value) -> Value {
     let mut entry = json!({"uid": uid, "key": [key], "content": content, "comment": format!("entry {uid}")});
     entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     entry
 }
 
-/// Whether the newest request has a text.
+/// Returns whether the newest request contains a text.
 pub fn sent(play: &Play, text: &str) -> bool {
     play.app.mock().requests().pop().unwrap().to_string().contains(text)
 }
@@ -47,8 +47,8 @@ pub fn uids(list: &Value) -> Vec<&str> {
     list.as_array().unwrap_or_else(|| panic!("{list}")).iter().map(|one| one["uid"].as_str().unwrap()).collect()
 }
 
-/// S3-16: what is said chooses the lore: a key in the input brings its entry into the prompt, and its reason into the
-/// trace. What nobody spoke of stays out.
+/// S3-16: a key in the input adds its entry to the prompt and the reason to the trace. Entries without a match stay
+/// out.
 #[tokio::test]
 async fn lore_key_adds_entry_to_prompt_and_trace() {
     let entries = json!([
@@ -76,7 +76,7 @@ async fn lore_key_adds_entry_to_prompt_and_trace() {
     assert_eq!((&delta["operations"][0]["in"], &delta["operations"][0]["by"]), (&json!("lore"), &json!("server")));
 }
 
-/// S3-08: which entries were in mind stays a fact of the moment, whatever becomes of the book later.
+/// S3-08: the active entries of a node stay recorded, whatever happens to the book later.
 #[tokio::test]
 async fn lore_active_entries_stay_recorded_after_book_changes() {
     let (play, book) = with(json!([entry(1, "gate", "It squeaks.", json!({}))])).await;
@@ -87,7 +87,7 @@ async fn lore_active_entries_stay_recorded_after_book_changes() {
     let change = json!({"entry": {"key": ["moss"], "content": "It is quiet.", "comment": "another"}});
     play.app.ask("PATCH", &path).json(&change).send().await.expect(200);
     assert_eq!((lore(&play, &said.reply).await, told(&play, &said).await), (before.clone(), why));
-    // From now on the book says something else.
+    // From here on the book has other texts.
     let next = play.say("The gate, the moss.").await;
     assert!(sent(&play, "It is quiet.") && !sent(&play, "It squeaks."));
     assert_eq!(lore(&play, &next.reply).await["active"][0]["title"], "another");
@@ -97,8 +97,8 @@ async fn lore_active_entries_stay_recorded_after_book_changes() {
     assert_eq!(lore(&play, &said.reply).await, before);
 }
 
-/// Domain 3.6: an entry that stays does so for so many messages of its own line; another line, or one step back, knows
-/// nothing of it.
+/// Domain 3.6: sticky and cooldown count the messages of their own branch. Other branches and earlier nodes are
+/// unaffected.
 #[tokio::test]
 async fn lore_sticky_and_cooldown_count_per_branch() {
     let (play, _) = with(json!([entry(1, "gate", "It squeaks.", json!({"sticky": 6, "cooldown": 8}))])).await;
@@ -112,18 +112,18 @@ async fn lore_sticky_and_cooldown_count_per_branch() {
     let over = play.say_to(&stayed.reply, "The gate, the gate!").await;
     assert!(!sent(&play, "It squeaks."), "it rests: {}", told(&play, &over).await);
     assert_eq!(told(&play, &over).await["stopped"][0]["why"], "cooldown");
-    // Another line from before.
+    // Another branch from an earlier node.
     let other = play.say_to(&before.reply, "Elsewhere.").await;
     assert!(!sent(&play, "It squeaks."));
     assert_eq!(lore(&play, &other.reply).await, json!({}));
     play.say_to(&other.reply, "The gate.").await;
     assert!(sent(&play, "It squeaks."), "nothing rests on this line");
-    // And the first line is as it was.
+    // The first branch is unchanged.
     play.say_to(&far.reply, "Another way.").await;
     assert!(sent(&play, "It squeaks."));
 }
 
-/// Domain 6.6: a preview shows what a send would send, lore and dice with it, and leaves nothing behind.
+/// Domain 6.6: a preview shows what a send would send, including lore and dice, and writes nothing.
 #[tokio::test]
 async fn prompt_preview_lore_matches_send_and_writes_nothing() {
     let even = json!({"useProbability": true, "probability": 50, "sticky": 3});
@@ -141,7 +141,7 @@ async fn prompt_preview_lore_matches_send_and_writes_nothing() {
     assert!(fired == shown && (1..20).contains(&few), "{fired} {shown}");
 }
 
-/// Formats 2b, 2d: each position has its place; what nobody names in a macro stays out.
+/// Formats 2b, 2d: each position has its place. Outlet entries that no macro names stay out.
 #[tokio::test]
 async fn lore_positions_place_entries_in_prompt_order() {
     let at = |uid: u64, text: &str, position: u64, more: Value| {
@@ -180,7 +180,7 @@ async fn lore_positions_place_entries_in_prompt_order() {
     assert_eq!((&trace["messages"], &trace["isExact"]), (&request["messages"], &json!(true)));
 }
 
-/// Domain 7.1: a condition looks at the world of its own line.
+/// Domain 7.1: a condition reads the state of its own branch.
 #[tokio::test]
 async fn lore_condition_reads_state_of_own_branch() {
     let entries = json!([
@@ -201,8 +201,8 @@ async fn lore_condition_reads_state_of_own_branch() {
     assert!(!sent(&play, "She smiles."));
 }
 
-/// What a book holds for is one truth: for everything, a session, a persona, a character, and what a card names; each
-/// is found by the turn, and can be taken back.
+/// The links of a book (everything, session, persona, character or card) are one list. Each link takes effect in the
+/// next turn and can be removed.
 #[tokio::test]
 async fn lorebook_links_decide_when_entries_fire() {
     let (play, book) = with(json!([entry(1, "gate", "It squeaks.", json!({}))])).await;
@@ -217,6 +217,7 @@ async fn lorebook_links_decide_when_entries_fire() {
             assert_eq!(sent(play, "It squeaks."), wanted, "{what}");
         }
     };
+    // Each kind of link.
     fires(true, "session").await;
     assert_eq!(hold(&play, &book, json!({"everything": false})).await, none);
     fires(false, "nothing").await;
@@ -237,6 +238,7 @@ async fn lorebook_links_decide_when_entries_fire() {
     fires(true, "card").await;
     hold(&play, &book, json!({"sessionIds": [play.sid]})).await;
     assert_eq!(play.app.get(&card).await["lorebookId"], Value::Null);
+    // The trash, a restore and the final deletion.
     play.app.ask("DELETE", &format!("/api/lorebooks/{book}")).send().await.expect(204);
     fires(false, "trash").await;
     play.app.ask("POST", &format!("/api/trash/{book}/restore")).send().await.expect(204);
@@ -244,6 +246,7 @@ async fn lorebook_links_decide_when_entries_fire() {
     play.app.ask("DELETE", &format!("/api/lorebooks/{book}")).send().await.expect(204);
     play.app.ask("DELETE", &format!("/api/trash/{book}?confirm=true")).send().await.expect(204);
     play.app.ask("GET", &path).send().await.refused("not_found");
+    // Invalid links change nothing.
     let own = id(&play.app.post("/api/lorebooks", &json!({"name": "B"})).await);
     let own = format!("/api/lorebooks/{own}/holds");
     let bound = play.app.put(&own, &json!({"everything": true})).await;
@@ -256,13 +259,13 @@ async fn lorebook_links_decide_when_entries_fire() {
     ] {
         play.app.ask("PUT", &own).json(&wrong).send().await.refused("invalid");
     }
-    // Nothing at all was hardly meant as an end of everything.
+    // A request without a body is refused rather than removing all links.
     let error = play.app.ask("PUT", &own).send().await.refused("invalid");
     assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("everything")), "{error}");
     assert_eq!(play.app.get(&own).await, bound);
 }
 
-/// Domain 9: nobody binds a book to somebody else's things, or tries it there.
+/// Domain 9: a book cannot be linked to, or tested with, things of other users.
 #[tokio::test]
 async fn lorebook_link_or_test_of_foreign_ids_fails() {
     let (play, book) = with(json!([])).await;
@@ -291,7 +294,7 @@ async fn lorebook_link_or_test_of_foreign_ids_fails() {
     assert_eq!(large.status, 413);
 }
 
-/// A book can be tried on a text, and at a place of a story, where a condition and what was said before count.
+/// A book can be tested on a text, and at a node of a story, where conditions and earlier messages count.
 #[tokio::test]
 async fn lorebook_test_reports_fired_stopped_and_silent_entries() {
     let entries = json!([
@@ -325,7 +328,7 @@ async fn lorebook_test_reports_fired_stopped_and_silent_entries() {
     assert!(tried(json!({"text": "x"})).await["fired"].as_array().unwrap().is_empty());
 }
 
-/// Bad input: whatever a stranger's book says, the turn goes on and says what it gave up.
+/// Bad input: whatever a hostile book contains, the turn goes on and notes what was skipped.
 #[tokio::test]
 async fn lore_hostile_entries_do_not_fail_turn() {
     let cyclic = |uid: u64, key: &str, text: &str| entry(uid, key, text, json!({}));
@@ -348,7 +351,7 @@ async fn lore_hostile_entries_do_not_fail_turn() {
     assert_eq!(play.get(&format!("node/{}", said.reply)).await["status"], "complete");
 }
 
-/// Bad input: thousands of entries of which nobody spoke but of a few, and hundreds that are always there.
+/// Bad input: thousands of entries of which few match, and hundreds that are always active.
 #[tokio::test]
 async fn lore_thousands_of_entries_do_not_fail_turn() {
     let (play, _) = with(json!([])).await;
@@ -369,7 +372,7 @@ async fn lore_thousands_of_entries_do_not_fail_turn() {
     assert!(told["stoppedInAll"].as_u64().unwrap() > 200);
 }
 
-/// S4-61: the book inside a card holds for its character from the moment on in which it comes in.
+/// S4-61: the lorebook of a card applies to its character right after the import.
 #[tokio::test]
 async fn card_lorebook_fires_after_import() {
     let app = TestServer::start().await;
@@ -392,8 +395,8 @@ async fn card_lorebook_fires_after_import() {
     assert_eq!((&told["books"][0]["scope"], uids(&told["fired"])), (&json!("character"), vec!["1"]));
 }
 
-/// Domain 2.13: a merge brings over what happened, not what was in mind on the other line: two lines that both had lore
-/// do not conflict for it.
+/// Domain 2.13: a merge brings over effects, not the active lore of the other branch. Two branches with lore do not
+/// conflict because of it.
 #[tokio::test]
 async fn merge_ignores_active_lore_of_other_branch() {
     let (play, _) =

@@ -1,12 +1,11 @@
-//! The house rules of lore: kept with their owner, heard by every send, preview and trial; and what a trial knows of a
-//! prompt.
+//! A user's lore settings: stored per owner and used by sends, previews and tests of books.
 
 use super::lore_activation::{book, entry, hold, sent, told, uids, with};
 use super::*;
 
 const PATH: &str = "/api/lorebooks/settings";
 
-/// Domain 7.1: whoever changes how lorebooks are read changes the next prompt, its preview and a trial alike.
+/// Domain 7.1: changed lore settings apply to the next send, its preview and a test alike.
 #[tokio::test]
 async fn lore_settings_apply_to_send_preview_and_test() {
     let entries = json!([
@@ -47,7 +46,7 @@ async fn lore_settings_apply_to_send_preview_and_test() {
     assert_eq!(play.app.put(PATH, &json!({})).await, usual);
 }
 
-/// Bad input: what does not fit is refused with the field and what to do, and nothing of it is kept.
+/// Bad input: an invalid value is refused with its field and a hint, and nothing is stored.
 #[tokio::test]
 async fn lore_settings_invalid_value_is_refused_unsaved() {
     let app = TestServer::start().await;
@@ -72,7 +71,7 @@ async fn lore_settings_invalid_value_is_refused_unsaved() {
     assert_eq!(app.get(PATH).await["scanDepth"], 2);
 }
 
-/// Domain 9: the rules of one user are not those of another.
+/// Domain 9: the settings of one user do not apply to another.
 #[tokio::test]
 async fn lore_settings_are_private_to_user() {
     let app = TestServer::start().await;
@@ -82,7 +81,7 @@ async fn lore_settings_are_private_to_user() {
     assert_eq!(app.inside().store.read(read).await.unwrap(), None);
 }
 
-/// Domain 6.6: a trial knows the variables of all stories, as a send does, and measures as it does.
+/// Domain 6.6: a test of a book uses global variables and counts tokens as a send does.
 #[tokio::test]
 async fn lorebook_test_uses_global_variables_like_send() {
     let (play, book) = with(json!([entry(1, "gate", "Season: {{getglobalvar::season}}.", json!({}))])).await;
@@ -99,7 +98,7 @@ async fn lorebook_test_uses_global_variables_like_send() {
     }
 }
 
-/// A book that is bound elsewhere does not come by way of the rules.
+/// Lore settings do not activate books that are linked elsewhere.
 #[tokio::test]
 async fn lore_settings_do_not_activate_unlinked_books() {
     let (play, _) = with(json!([])).await;

@@ -1,5 +1,5 @@
-//! Entries of lorebooks that come without a key, because they fit what was said: by words, and by vectors where there
-//! are any.
+//! Lorebook entries that fire without a key because they are similar to what was said: by words, and by vectors if
+//! available.
 
 use super::lore_activation::{book, entry, hold, sent, told, uids, with};
 use super::play::Play;
@@ -7,20 +7,20 @@ use super::*;
 
 const RULES: &str = "/api/lorebooks/settings";
 
-/// An entry that may be called up by what it says; nobody says its key.
+/// Returns an entry that may fire by similarity; its key never occurs.
 fn marked(uid: u64, content: &str, more: Value) -> Value {
     let mut entry = entry(uid, "zzz", content, more);
     entry["vectorized"] = json!(true);
     entry
 }
 
-/// What fired, each with why.
+/// Returns the fired entries with their reasons.
 fn whys(told: &Value) -> Vec<(String, String)> {
     let fired = told["fired"].as_array().unwrap().iter();
     fired.map(|one| [&one["uid"], &one["why"]].map(|text| text.as_str().unwrap().to_owned()).into()).collect()
 }
 
-/// A story with a book that holds for it, where vectors are made.
+/// Starts a story with a linked lorebook and embeddings.
 async fn with_vectors(entries: Value) -> (Play, String) {
     let setup = TestApp::with().set("recall.embeddings", "mock/embedder");
     let play = Play::with(setup, json!({})).await;
@@ -34,8 +34,8 @@ async fn until_embedded(play: &Play, n: u64) {
     crate::support::wait::until("vectors", async || embedding.counts()[0] >= n).await;
 }
 
-/// Domain 7.1: what shares words with the last messages comes in, if it is marked for that, in any script; a preview, a
-/// trial and a send agree, and each says why.
+/// Domain 7.1: marked entries fire if they share words with the last messages, in any script. Preview, test and send
+/// agree, and each gives the reason.
 #[tokio::test]
 async fn lore_similarity_by_words_fires_vectorized_entries() {
     let key = "The silver key lies under the third willow.";
@@ -72,7 +72,7 @@ async fn lore_similarity_by_words_fires_vectorized_entries() {
     assert!(none["fired"].as_array().unwrap().is_empty() && none["similar"].is_null(), "{none}");
 }
 
-/// What fits takes all other steps: conditions, groups, dice, room.
+/// Similar entries pass all other steps: conditions, groups, probability and budget.
 #[tokio::test]
 async fn lore_similarity_respects_conditions_groups_and_probability() {
     let text = "The silver key of the willow.";
@@ -98,8 +98,8 @@ async fn lore_similarity_respects_conditions_groups_and_probability() {
     assert_eq!(stopped, ["condition", "group", "probability"]);
 }
 
-/// Domain 7.1: what no word finds its meaning does, once there is a vector, also where a story recalls nothing; a
-/// changed entry has its new one, and what is gone for good leaves none behind.
+/// Domain 7.1: an entry without common words fires by its vector, also in a story without recall. A changed entry gets
+/// a new vector, and a destroyed one leaves none.
 #[tokio::test]
 async fn lore_similarity_by_vectors_fires_vectorized_entries() {
     let entries = json!([
@@ -140,7 +140,7 @@ async fn lore_similarity_by_vectors_fires_vectorized_entries() {
     assert!(play.app.inside().store.read(read).await.unwrap().is_empty(), "what is destroyed takes its vector along");
 }
 
-/// Bad input: a model of embeddings that is out of order costs the vectors only, and the trace says so.
+/// Bad input: a failing embedding model costs only the vectors, and the trace says so.
 #[tokio::test]
 async fn lore_similarity_embedding_failure_falls_back_to_words() {
     let (play, _) = with_vectors(json!([marked(1, "The silver key lies under the third willow.", json!({}))])).await;
@@ -154,8 +154,8 @@ async fn lore_similarity_embedding_failure_falls_back_to_words() {
     assert_eq!(play.get(&format!("node/{}", said.reply)).await["status"], "complete");
 }
 
-/// Bad input: a hundred thousand entries, in as many books as they need, answer a send and a trial; in one book they
-/// are refused with what to do, and nothing of it is kept.
+/// Bad input: a hundred thousand entries in ten books work in a send and a test. In one book they are refused with a
+/// hint, and nothing is stored.
 #[tokio::test]
 async fn lore_100000_entries_work_but_oversized_import_fails() {
     const MOST: usize = 10_000;
@@ -175,6 +175,7 @@ async fn lore_100000_entries_work_but_oversized_import_fails() {
         let app = &play.app;
         async move { app.ask("POST", "/api/lorebooks/import").bytes(text.as_bytes(), "application/json").send().await }
     };
+    // Oversized books are refused.
     for wrong in [
         of(0, 10 * MOST),
         of(0, MOST + 1),
@@ -186,6 +187,7 @@ async fn lore_100000_entries_work_but_oversized_import_fails() {
         assert!(error["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{error}");
     }
     assert_eq!(play.app.get("/api/lorebooks").await["items"].as_array().unwrap().len(), 1, "nothing of it was kept");
+    // Ten books of the largest size.
     let mut last = String::new();
     for book in 0..10 {
         last = id(&import(of(book, MOST)).await.expect(201));
@@ -195,6 +197,7 @@ async fn lore_100000_entries_work_but_oversized_import_fails() {
     let told = told(&play, &said).await;
     assert!(sent(&play, "Text 99999.") && sent(&play, "Text 7."), "{told}");
     assert_eq!((uids(&told["fired"]).len(), &told["silent"]), (2, &json!(99_998)), "{told}");
+    // A test and a page are bounded.
     let tried = play.app.post("/api/lorebooks/test", &json!({"text": "key 90005.", "lorebookIds": [last]})).await;
     assert_eq!(
         (uids(&tried["fired"]), tried["silent"].as_array().unwrap().len()),
@@ -205,8 +208,8 @@ async fn lore_100000_entries_work_but_oversized_import_fails() {
     assert_eq!(page["items"].as_array().unwrap().len(), 500);
 }
 
-/// Bad input: what a stranger's book may cost holds for a trial as for a send: keys of a megabyte, patterns that run
-/// away, entries that call each other up.
+/// Bad input: the limits on hostile books apply to tests as to sends. Such books have keys of a megabyte, runaway
+/// patterns and entries that activate each other.
 #[tokio::test]
 async fn lorebook_test_with_hostile_entries_succeeds() {
     let long = "k".repeat(1 << 20);

@@ -1,4 +1,4 @@
-//! Lorebooks: kept, changed, brought in, taken along, and bound to the character whose card they came in.
+//! Lorebooks: creating, editing, import, export, and the link to the character whose card contained them.
 
 use super::*;
 use crate::interop::{bytes, cases, recorded};
@@ -14,7 +14,7 @@ async fn file(app: &TestServer, path: &str) -> Value {
     heard.json()
 }
 
-/// A book is written entry by entry, read back whole or by pages, thrown away and brought back.
+/// A book is written by entries, read whole or in pages, deleted and restored.
 #[tokio::test]
 async fn lorebook_create_edit_page_trash_and_restore() {
     let app = TestServer::start().await;
@@ -52,8 +52,7 @@ async fn lorebook_create_edit_page_trash_and_restore() {
     assert_eq!(app.get("/api/trash").await["items"], json!([]));
 }
 
-/// S4-61: an entry is added, changed and taken out by itself; the others stay as they are, also what another window
-/// does meanwhile.
+/// S4-61: an entry is added, changed and removed separately. Other entries stay unchanged, with concurrent edits too.
 #[tokio::test]
 async fn lorebook_entry_edit_leaves_other_entries_unchanged() {
     let app = TestServer::start().await;
@@ -93,8 +92,8 @@ async fn lorebook_entry_edit_leaves_other_entries_unchanged() {
     assert_eq!((keys.first(), keys.last()), (Some(&&json!("a/b")), Some(&&json!(7))));
 }
 
-/// S4-61: who says what they saw in an entry writes over nobody: it is refused with the entry as it is now, and whoever
-/// has seen that can still mean it. Who does not say it writes as before.
+/// S4-61: a write that names the values it saw overwrites nobody. On a conflict it gets the current entry and can be
+/// repeated with that. A write that names none is accepted as before.
 #[tokio::test]
 async fn lorebook_entry_stale_write_is_conflict() {
     let app = TestServer::start().await;
@@ -105,7 +104,7 @@ async fn lorebook_entry_stale_write_is_conflict() {
     let now = || async { app.get(&format!("/api/lorebooks/{}", id(&book))).await["entries"][0].clone() };
     let mine = json!({"content": "Mine."});
 
-    // Two people have read the same entry. A number comes back from a browser in other words and is the same one.
+    // Two people have read the same entry. A browser may write a number differently, but it is the same number.
     let read = json!({"key": ["moss"], "content": "Green.", "weight": 0.7, "order": 100, "comment": "", "never": null});
     write("PATCH", json!({"entry": {"content": "Theirs."}, "expectedEntry": read})).await.expect(200);
     let body = json!({"entry": mine, "expectedEntry": read});
@@ -116,8 +115,8 @@ async fn lorebook_entry_stale_write_is_conflict() {
     let error = write("DELETE", json!({"expectedEntry": read})).await.refused("conflict");
     assert_eq!(error["details"]["entry"], now().await);
 
-    // What it is now was seen: it is meant. Sent twice, it is no quarrel with oneself; other fields are nobody's
-    // business.
+    // The current entry was seen, so the write is accepted. Repeating a write is no conflict with itself, and neither
+    // are changes of other fields.
     write("PATCH", json!({"entry": mine, "expectedEntry": now().await})).await.expect(200);
     assert_eq!(write("PATCH", body).await.expect(200)["content"], "Mine.");
     write("PATCH", json!({"entry": {"disable": true}})).await.expect(200);
@@ -132,7 +131,7 @@ async fn lorebook_entry_stale_write_is_conflict() {
     write("DELETE", json!({})).await.refused("not_found");
 }
 
-/// S4-61: of those who write one entry at the same moment, having read the same, one is heard and the others are told.
+/// S4-61: of simultaneous writes that saw the same entry one is accepted, and the others get a conflict.
 #[tokio::test]
 async fn lorebook_entry_concurrent_writes_accept_one() {
     let app = TestServer::start().await;
@@ -152,7 +151,7 @@ async fn lorebook_entry_concurrent_writes_accept_one() {
     }
 }
 
-/// Entries of another program that have no number of their own are known by the key under which they stand.
+/// Entries of other programs without a number are identified by their map key.
 #[tokio::test]
 async fn lorebook_entry_without_uid_uses_its_map_key() {
     let app = TestServer::start().await;
@@ -168,7 +167,7 @@ async fn lorebook_entry_without_uid_uses_its_map_key() {
     assert_eq!((&items[1]["uid"], &items[1]["key"]), (&json!(5), &json!(["well"])));
 }
 
-/// S4-61: recorded books come in and go out as they came, with everything that nobody here knows.
+/// S4-61: recorded books are exported as they were imported, with all unknown fields.
 #[tokio::test]
 async fn lorebook_import_then_export_keeps_recorded_files() {
     let app = TestServer::start().await;
@@ -195,8 +194,8 @@ async fn lorebook_import_then_export_keeps_recorded_files() {
     assert_eq!(none.refused("invalid")["details"]["field"], "file");
 }
 
-/// The book inside of a card is a lorebook of its own that belongs to the character; what is changed in it goes out
-/// with the card, and what is not, as it came.
+/// The book inside a card becomes a lorebook of the character. Edits are exported with the card, and everything else as
+/// it was.
 #[tokio::test]
 async fn card_lorebook_edits_are_exported_with_the_card() {
     let app = TestServer::start().await;
@@ -220,7 +219,7 @@ async fn card_lorebook_edits_are_exported_with_the_card() {
     let out = file(&app, &export).await["data"]["character_book"]["entries"].clone();
     let bridge = out.as_array().unwrap().iter().find(|entry| entry["id"] == 3).unwrap();
     assert_eq!((&bridge["content"], &bridge["priority"]), (&json!("The bridge is dry."), &json!(5)));
-    // Another one can be bound, none, but nobody else's.
+    // Another book of the same user or none can be linked, but no book of another user.
     let stranger = app.stranger().await;
     let bind = |to: Value| app.ask("PATCH", &format!("/api/characters/{cid}")).json(&json!({"lorebookId": to})).send();
     let error = bind(json!(stranger.lorebook.to_string())).await.refused("not_found");

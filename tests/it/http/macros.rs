@@ -1,10 +1,10 @@
-//! Macros in the texts of cards and messages: what they write goes with the prompt, but for values that a schema declares;
-//! and a prompt that is looked at is the one that is sent.
+//! Macros in cards and messages: their writes last for one prompt, except for values that a schema declares. A preview
+//! equals the sent prompt.
 
 use super::play::Play;
 use super::*;
 
-/// A session with a card of one's own, in which *combat* keeps hit points.
+/// Starts a session with a card and the plugin *combat*, which has hit points.
 async fn play(card: Value) -> Play {
     let app = TestServer::with(TestApp::with()).await;
     let character = app.character(&card).await;
@@ -13,7 +13,7 @@ async fn play(card: Value) -> Play {
     Play { app, sid }
 }
 
-/// The messages of the last request, and those of a prompt, in one shape.
+/// Returns messages of a request or of a preview as pairs of role and text.
 fn told(messages: &Value) -> Vec<(String, String)> {
     let text = |one: &Value, key: &str| one[key].as_str().unwrap().to_owned();
     messages.as_array().unwrap().iter().map(|one| (text(one, "role"), text(one, "content"))).collect()
@@ -36,8 +36,8 @@ fn card() -> Value {
     })
 }
 
-/// `domain.md` 6.4: what macros write is seen by what follows in one prompt and by nothing else; a declared value becomes one
-/// operation on the reply, beside which another reply begins from the same world.
+/// `domain.md` 6.4: macro writes are visible later in the same prompt and nowhere else. A declared value becomes one
+/// operation on the reply, and a sibling starts from the same world.
 #[tokio::test]
 async fn macro_setvar_persists_declared_values_only() {
     let play = play(card()).await;
@@ -63,7 +63,7 @@ async fn macro_setvar_persists_declared_values_only() {
     assert_eq!(hp(&play, &next.reply).await, 30, "what comes below does");
 }
 
-/// S3-17, `domain.md` 6.6: the prompt that one looks at is the one that is sent, draws of chance and all; looking writes nothing.
+/// S3-17, `domain.md` 6.6: the preview equals the sent prompt, random draws included, and writes nothing.
 #[tokio::test]
 async fn prompt_preview_with_macros_matches_sent_prompt() {
     let play = play(card()).await;
@@ -91,7 +91,7 @@ async fn prompt_preview_with_macros_matches_sent_prompt() {
     assert_eq!(play.refused("POST", "prompt", nobody, "not_found").await["details"]["field"], "parentId");
 }
 
-/// `domain.md` 6.5: a trace rebuilds what was filled in, also into the history, and tells what stayed as text.
+/// `domain.md` 6.5: a trace rebuilds the filled-in texts, in the history too, and lists macros that stayed as text.
 #[tokio::test]
 async fn trace_rebuilds_prompt_with_macros_exactly() {
     let play = play(card()).await;

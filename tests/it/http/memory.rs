@@ -1,4 +1,4 @@
-//! What is recalled: messages of the line that no longer fit, documents, and nothing of any other timeline.
+//! Recall: messages of the branch that no longer fit, and documents, but nothing of other branches.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use clotho_store::StoredDocument;
 use super::play::Play;
 use super::*;
 
-/// A preset with a context so short that little of a story fits.
+/// Returns a preset with a context so short that little history fits.
 fn narrow() -> Value {
     let on = |id: &str| json!({"identifier": id, "enabled": true});
     json!({
@@ -19,7 +19,7 @@ fn narrow() -> Value {
     })
 }
 
-/// A session that recalls, with a short context.
+/// Starts a session with recall and a short context.
 async fn recalling(setup: Setup, collections: &[&str]) -> Play {
     let play = Play::with(setup.set("recall.share", "30"), json!({})).await;
     play.app.mock().always(Reply::ok(["Night falls over the empty road and nobody speaks for a long while."]));
@@ -40,14 +40,14 @@ impl Play {
         self.app.ask("PATCH", &format!("/api/sessions/{}", self.sid)).json(&change).send().await.expect(200)
     }
 
-    /// Says so much of nothing that whatever was said before is out of sight.
+    /// Adds enough filler turns that earlier messages no longer fit.
     async fn wander(&self) {
         for n in 0..8 {
             self.say(&format!("We walk on, mile {n}, {}", "past dull hedges and grey fields ".repeat(8))).await;
         }
     }
 
-    /// What the newest prompt recalled.
+    /// Returns the recall block of the newest prompt; empty if there is none.
     fn recalled(&self) -> String {
         let request = self.app.mock().requests().pop().unwrap();
         let all = request["messages"].as_array().unwrap().clone();
@@ -59,14 +59,14 @@ impl Play {
         self.get(&format!("node/{node}/trace")).await
     }
 
-    /// Waits until so many texts have vectors.
+    /// Waits until `n` texts have vectors.
     async fn until_embedded(&self, n: u64) {
         let embedding = self.app.inside().embedding.clone().unwrap();
         crate::support::wait::until("vectors", async || embedding.counts()[0] >= n).await;
     }
 }
 
-/// S0-11, domain 7.2: what an ancestor said is found again; what another timeline said never is, though it is the better match.
+/// S0-11, domain 7.2: messages of ancestors are found. Messages of other branches never are, even if they match better.
 #[tokio::test]
 async fn recall_finds_messages_of_own_branch_only() {
     let play = recalling(TestApp::with(), &[]).await;
@@ -86,20 +86,20 @@ async fn recall_finds_messages_of_own_branch_only() {
     for request in play.app.mock().requests().iter().skip(2) {
         assert!(!request.to_string().contains("chapel"), "{request}");
     }
-    // And the other way round, from the other timeline.
+    // The same from the other branch.
     play.checkout(&other.reply, true).await;
     play.wander().await;
     play.say("Where is the silver key?").await;
     let told = play.recalled();
     assert!(told.contains("chapel") && told.contains("willow"), "{told}");
-    // Turn 2: what was said later was never said there.
+    // At turn 2 nothing of the later turns exists.
     let back = play.say_to(&fork.reply, "Where is the silver key?").await;
     let request = play.app.mock().requests().pop().unwrap().to_string();
     assert!(!request.contains("chapel") && !request.contains("hedges"), "{request}");
     assert_eq!(play.trace(&back.reply).await["recall"]["texts"], json!([]), "all of it is in the prompt anyway");
 }
 
-/// Recall takes what the rest of a prompt leaves: a card that nearly fills it costs the recall and not the reply.
+/// Recall uses only the room that the prompt leaves: a card that nearly fills it costs the recall and not the reply.
 #[tokio::test]
 async fn recall_with_nearly_full_prompt_still_completes_reply() {
     let play = recalling(TestApp::with(), &["Maps"]).await;
@@ -115,8 +115,8 @@ async fn recall_with_nearly_full_prompt_still_completes_reply() {
     assert_eq!(node["status"], "complete", "{node}");
 }
 
-/// Domain 6.6: a preview is what a send sends; who does not want it recalls nothing, and what is taken out of prompts is not
-/// recalled either.
+/// Domain 6.6: the preview equals the send. Without recall nothing is recalled, and disabled messages are not recalled
+/// either.
 #[tokio::test]
 async fn prompt_preview_recall_matches_send() {
     let play = recalling(with_embeddings(), &[]).await;
@@ -139,8 +139,8 @@ async fn prompt_preview_recall_matches_send() {
     assert_eq!((play.recalled().as_str(), &play.trace(&said.reply).await["recall"]), ("", &Value::Null));
 }
 
-/// S0-11: what is told again is what would be sent of it: macros have a chance of their own, and scripts change it as
-/// they do in the history, by its place there.
+/// S0-11: recalled texts are prepared as they would be sent. Macros have their own dice, and scripts apply as in the
+/// history, by depth.
 #[tokio::test]
 async fn recall_applies_macros_and_regex_scripts() {
     let play = recalling(TestApp::with(), &[]).await;
@@ -148,7 +148,7 @@ async fn recall_applies_macros_and_regex_scripts() {
         play.app.post("/api/presets", &json!({"kind": "regex", "name": "Mine", "body": body})).await;
     };
     keep(json!({"scriptName": "trees", "findRegex": "/willow/g", "replaceString": "oak", "placement": [1]})).await;
-    // Eighteen messages stand behind it: its reply, eight turns of two, and the last one.
+    // Depth 18: its reply, eight turns of two messages, and the newest message.
     let far = json!({"scriptName": "far", "findRegex": "/third/", "replaceString": "last", "placement": [1],
         "promptOnly": true, "minDepth": 18, "maxDepth": 18});
     keep(far).await;
@@ -167,16 +167,16 @@ async fn recall_applies_macros_and_regex_scripts() {
     assert_eq!((&trace["isExact"], &trace["messages"]), (&json!(true), &request["messages"]));
     let told =
         |name: &str| trace["scripts"].as_array().unwrap().iter().find(|one| one["name"] == name).unwrap().clone();
-    // Once where the history was read until it was full, and once as it is told.
+    // Once while the history was read until it was full, and once in the recalled text.
     assert_eq!((&told("trees")["changed"], &told("far")["changed"]), (&json!(2), &json!(2)));
     assert_eq!(preview["scripts"], trace["scripts"]);
-    // Later it stands deeper, and its dice lie as they fell.
+    // Later it is deeper, and its dice are the same.
     play.say("I ask again: where is the silver key?").await;
     let again = play.recalled();
     assert!(again.contains(&found[0].replace("last", "third")), "{again}");
 }
 
-/// What no word finds its meaning does, once there is a vector; equal texts are embedded once.
+/// A text without common words is found by its vector. Equal texts are embedded once.
 #[tokio::test]
 async fn recall_by_vectors_finds_meaning_and_embeds_once() {
     let play = recalling(with_embeddings(), &[]).await;
@@ -195,7 +195,7 @@ async fn recall_by_vectors_finds_meaning_and_embeds_once() {
     let metrics = play.app.ask("GET", "/metrics").send().await.text();
     assert!(metrics.contains("clotho_embeddings_total") && metrics.contains("clotho_embedding_failures_total 0"));
     assert_eq!(play.app.get("/readyz").await["parts"]["embeddings"], "ok");
-    // What begins to recall later gets vectors for all that was said before.
+    // Text from before a restart has vectors already.
     let play = play.restart().await;
     let before = play.app.mock().embedded().len();
     play.say("And a tide?").await;
@@ -203,7 +203,7 @@ async fn recall_by_vectors_finds_meaning_and_embeds_once() {
     assert!(play.app.mock().embedded().len() < before + 4, "nothing is embedded twice");
 }
 
-/// Bad input: vectors that are none, of another size, or an answer that never comes. The turn goes on by words and says so.
+/// Bad input: invalid vectors, another size, or no answer at all. The turn goes on by words and says so.
 #[tokio::test]
 async fn recall_bad_embeddings_fall_back_to_words() {
     let clock = Arc::new(TestClock::new(Time(1_700_000_000_000)));
@@ -234,19 +234,19 @@ async fn recall_bad_embeddings_fall_back_to_words() {
         assert!(play.recalled().contains("willow"), "{n}");
         assert_eq!(play.get(&format!("node/{}", said.reply)).await["status"], "complete", "{n}");
         if n == 0 {
-            // Before an answer that never comes keeps the background waiting.
+            // This check must come before the reply that never ends blocks the background task.
             let is_told = async || play.app.get("/readyz").await["parts"]["embeddings"] != "ok";
             crate::support::wait::until("trouble", is_told).await;
         }
     }
-    // It comes back by itself.
+    // Embeddings recover by themselves.
     play.app.mock().embeddings(None);
     clock.advance(60_000);
     let said = play.say("Where is the silver key after all?").await;
     assert_eq!(play.trace(&said.reply).await["recall"]["by"], json!(["words", "vectors"]));
 }
 
-/// A dead endpoint: the turn goes on, whoever runs the server is told, and it is ready all the same.
+/// With an unreachable endpoint the turn goes on, the operator is told, and the server is still ready.
 #[tokio::test]
 async fn recall_unreachable_embedder_is_reported_and_server_ready() {
     let dead = TestApp::with()
@@ -265,7 +265,7 @@ async fn recall_unreachable_embedder_is_reported_and_server_ready() {
     assert_eq!(ready.await["status"], "ok");
 }
 
-/// A text that the model cannot embed does not hold up the others.
+/// A text that the model refuses to embed does not block the others.
 #[tokio::test]
 async fn embedding_refused_text_does_not_block_others() {
     let play = recalling(with_embeddings().set("recall.batch", "4"), &["Maps"]).await;
@@ -283,7 +283,7 @@ async fn embedding_refused_text_does_not_block_others() {
     play.app.ask("GET", "/readyz").send().await.expect(200);
 }
 
-/// S0-18: three documents ranked; those of other collections and other people never, and what is destroyed is gone.
+/// S0-18: documents are ranked. Those of other collections or users are never found, and destroyed ones are gone.
 #[tokio::test]
 async fn document_search_ranks_chosen_collections_only() {
     let play = recalling(with_embeddings(), &[]).await;
@@ -311,7 +311,7 @@ async fn document_search_ranks_chosen_collections_only() {
     assert_eq!(app.get("/api/collections").await, collections);
     assert_eq!(app.get("/api/documents?collection=Diary").await["items"].as_array().unwrap().len(), 1);
     assert_eq!(app.get("/api/documents?limit=2").await["items"].as_array().unwrap().len(), 2);
-    // A prompt has those of the session's collections, and none of the others.
+    // A prompt has documents of the session's collections only.
     play.set(json!({"recall": {"enabled": true, "collections": ["Maps"]}})).await;
     play.say("Where is the harbour of Orm?").await;
     let told = play.recalled();
@@ -327,7 +327,7 @@ async fn document_search_ranks_chosen_collections_only() {
     assert!(known.unwrap().is_empty(), "its vector is gone with it");
 }
 
-/// Domain 9: somebody else's documents are not there, by whatever name their collection goes.
+/// Domain 9: documents of other users are not found, whatever the name of their collection.
 #[tokio::test]
 async fn documents_of_other_users_are_not_found() {
     let play = recalling(TestApp::with(), &["Maps"]).await;
@@ -383,7 +383,7 @@ async fn document_or_recall_invalid_field_is_refused() {
     }
 }
 
-/// A purge takes the vectors of what it destroys along, and leaves those of what is still there.
+/// A purge deletes the vectors of purged texts and keeps those of remaining texts.
 #[tokio::test]
 async fn purge_deletes_vectors_of_purged_text_only() {
     let play = recalling(with_embeddings(), &[]).await;

@@ -1,17 +1,35 @@
-//! The contract of the HTTP floor, against the real server.
+//! Tests of the HTTP API against the real server.
 //!
-//! `contract` compares the table of routes, the document and what is served; `refusals` sends every route what it must not
-//! take; `ownership` asks every route for somebody else's things; `request_guard` comes from the wrong side; `error_codes` has a refusal of
-//! each code; `fuzz` throws dice. A new route is in those by itself; what it does gets a test in the file of its question:
-//! `tree_views` (the faces of a tree), `cards` (cards of other programs, pictures), `lorebooks`, `presets`, `preset_prompts` (prompts by a preset), `regex_scripts` (regex scripts in them), `memory` (what is recalled), `summaries` (what is summed up), `vector_search` (who compares vectors), `branches` (several of its lines), `transcripts` (a line as a file), `exports` (a line as a file of
-//! others), `session_transfer` (whole sessions out and in), `deltas` (what a line changed), `stale_heads` (who writes where HEAD is not), `sockets`, `repeat_requests` (the same
-//! request twice, the same answer twice), `static_files` (the page), `search_hits` and `search_queries` (searching), `plugin_and_model_lists` (what the server itself offers), `models` (whole turns over every kind of model server),
-//! `providers` (servers that are connected while this one runs),
-//! `trash` (what was deleted), `reply_queue` (replies whose turn has not come), `continue_replies` (replies that go on), `drafts` (what is
-//! no node), `unread_replies` (replies that nobody saw), `node_fields` (what every node says of itself), `tree_edits` and `copy_summarise_merge` (what is
-//! rearranged, copied, summed up and brought over), `purges` (what goes for good), `tree_edits_disabled` (a server that rearranges nothing),
-//! `clock_jumps` (a clock that does), `plugin_reload` (plugins that change while the server runs), `usage_totals` (what replies took), `token_counts` (how large prompts are), `tool_calls` (what a model may call), `chat_templates` (prompts as one text), `plugin_workshop` and `plugin_tests` (files, checks, trials and tests of plugins), `end_to_end` (one story from beginning to end).
-//! [`play::Play`] is a session in few words. Every answer is held to the document by the client itself.
+//! Some files test every route, so a new route needs nothing there:
+//!
+//! - `contract`: the route table, the OpenAPI document and the server agree
+//! - `refusals`: invalid requests on every route
+//! - `ownership`: ids of other users on every route
+//! - `request_guard`: wrong hosts, origins and tokens
+//! - `error_codes`: one refusal of each code
+//! - `fuzz`: random bodies, queries and frames
+//!
+//! The behaviour of a route is tested in the file of its subject:
+//!
+//! - `tree_views`, `branches`, `deltas`, `node_fields`: views of a tree, of several branches, of changes and of nodes
+//! - `tree_edits`, `tree_edits_disabled`, `copy_summarise_merge`, `purges`, `trash`: edits of the tree and deletion
+//! - `cards`, `card_plugins`, `mvu`: cards of other programs and what they contain
+//! - `lorebooks`, `lore_activation`, `lore_settings`, `lore_similarity`: lorebooks and what they add to prompts
+//! - `presets`, `preset_edits`, `preset_prompts`: presets and the prompts that they make
+//! - `authors_note`, `macros`, `regex_scripts`, `prompt_plans`: what else changes a prompt
+//! - `memory`, `summaries`, `plugin_summaries`, `vector_search`: recall and summaries
+//! - `chat_templates`, `token_counts`, `usage_totals`: prompts as one text, their size, and what replies cost
+//! - `transcripts`, `exports`, `session_transfer`: a branch as a file, and whole sessions out and in
+//! - `sockets`, `reply_queue`, `continue_replies`, `drafts`, `unread_replies`, `stale_heads`: live events and replies
+//! - `repeat_requests`, `clock_jumps`, `sql_statements`: repeated requests, clock changes and the cost of a turn
+//! - `models`, `providers`, `values_model`, `tool_calls`: model servers, the values model and tools
+//! - `plugin_and_model_lists`, `plugin_reload`, `plugin_state`, `plugin_displays`, `plugin_model_calls`: plugins
+//! - `plugin_workshop`, `plugin_tests`: files, checks, trials and tests of plugins
+//! - `devices`, `static_files`, `remote_pictures`: pairing, the page and pictures of other servers
+//! - `search_hits`, `search_queries`: search
+//! - `end_to_end`: one story from beginning to end
+//!
+//! [`play::Play`] is a session with short methods. The client itself checks every answer against the document.
 
 mod authors_note;
 mod branches;
@@ -86,7 +104,7 @@ use crate::support::server::{TestServer, id};
 use crate::support::wait::until_some;
 use serde_json::{Value, json};
 
-/// Searches until so many are found: the index follows the log, it is not on the way of a write.
+/// Searches until there are `hits` hits. The index follows the log asynchronously.
 pub async fn search_until(app: &TestServer, query: &str, hits: usize) -> Value {
     until_some(&format!("\"{query}\" in the index"), async || {
         let found = app.get(&format!("/api/search?q={query}")).await;

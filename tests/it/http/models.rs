@@ -1,10 +1,10 @@
-//! Whole turns over every kind of model server, and names of the settings that stand for several models.
+//! Whole turns with every kind of model server, and aliases for several models.
 
 use super::play::Play;
 use super::*;
 use crate::support::mock_model::{Dialect, MockModel};
 
-/// Kinds beside OpenAI's, each the id of a provider too, and how a request of theirs begins.
+/// Kinds other than OpenAI's, each also the id of a provider, with the start of its request line.
 const KINDS: [(&str, &str); 5] = [
     ("anthropic", "POST /v1/messages"),
     ("gemini", "POST /v1beta/models/mock:streamGenerateContent"),
@@ -13,7 +13,7 @@ const KINDS: [(&str, &str); 5] = [
     ("llamacpp", "POST /completion"),
 ];
 
-/// A session on a server whose providers speak every kind, all to one mock.
+/// Starts a session with a provider of every kind, all at one mock.
 async fn every_kind(settings: &[(&str, &str)]) -> Play {
     let mock = MockModel::start().await;
     let mut setup = TestApp::with();
@@ -27,7 +27,7 @@ async fn every_kind(settings: &[(&str, &str)]) -> Play {
     Play::with(setup.mock(mock), json!({})).await
 }
 
-/// Asks a model for a reply at HEAD; answers with the placeholder.
+/// Asks a model for a reply at HEAD and returns the placeholder.
 async fn asked(play: &Play, model: &str) -> String {
     let generate = json!({"model": model, "params": {"temperature": 0.5}});
     let body = json!({"parentId": play.head().await, "content": "Light the lamp.", "generate": generate});
@@ -38,12 +38,13 @@ async fn trace(play: &Play, reply: &str) -> Value {
     play.get(&format!("node/{reply}/trace")).await
 }
 
-/// S0-39, S1-13: a whole turn over each protocol: streamed piece by piece, thoughts apart, with what it took and cost on the
-/// message and in its trace.
+/// S0-39, S1-13: a whole turn over each protocol streams by pieces, with separate reasoning. Tokens, time and cost are
+/// on the message and in its trace.
 #[tokio::test]
 async fn turn_over_each_protocol_streams_and_records_usage() {
     let play = every_kind(&[]).await;
     for (kind, line) in KINDS {
+        // Script a reply with usage, and with reasoning where the protocol has it.
         let gate = Gate::new();
         let usage =
             json!({"prompt_tokens": 1000, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 800}});
@@ -51,6 +52,7 @@ async fn turn_over_each_protocol_streams_and_records_usage() {
         let completes = matches!(kind, "koboldcpp" | "llamacpp");
         let reply = if completes { reply } else { reply.reasoning(Dialect::All, ["hm"]) };
         play.app.mock().script(reply);
+        // The first piece arrives before the reply has ended.
         let mut tab = play.app.socket(&play.sid, None).await;
         let node = asked(&play, &format!("{kind}/mock")).await;
         gate.release(if completes { 1 } else { 2 });
@@ -64,10 +66,12 @@ async fn turn_over_each_protocol_streams_and_records_usage() {
             (&json!("She lights 🌙 the lamp."), &json!("complete")),
             "{kind}"
         );
+        // The request used the protocol.
         let seen = play.app.mock().seen().into_iter().rev().find(|seen| !seen.body.is_null()).unwrap();
         assert!(seen.line.starts_with(line), "{kind}: {}", seen.line);
         assert!(seen.body.to_string().contains("Light the lamp."), "{kind}: {}", seen.body);
 
+        // The message and its trace have the model, parameters, tokens and cost.
         let metadata = &node["metadata"];
         assert_eq!((&metadata["model"], &metadata["finishReason"]), (&json!(format!("{kind}/mock")), &json!("stop")));
         let trace = trace(&play, &id(&node)).await;
@@ -75,7 +79,7 @@ async fn turn_over_each_protocol_streams_and_records_usage() {
         assert_eq!(trace["params"]["temperature"], 0.5, "{kind}");
         let (counts, cached, cost) = match kind {
             "koboldcpp" => (json!(null), json!(null), json!(null)),
-            // It does not tell what it had read before.
+            // Ollama does not report cached tokens.
             "ollama" => (json!({"prompt": 1000, "completion": 10}), json!(null), json!(0.003_15)),
             _ => (json!({"prompt": 1000, "completion": 10}), json!(800), json!(0.000_99)),
         };
@@ -91,7 +95,7 @@ async fn turn_over_each_protocol_streams_and_records_usage() {
     }
 }
 
-/// S2-16: models of different kinds alternate in one line, and each reads what the others wrote.
+/// S2-16: models of different kinds alternate on one branch and read each other's replies.
 #[tokio::test]
 async fn providers_alternating_in_branch_read_each_others_replies() {
     let play = every_kind(&[]).await;
@@ -105,7 +109,8 @@ async fn providers_alternating_in_branch_read_each_others_replies() {
     assert_eq!(play.line(&play.head().await).await.len(), 1 + 2 * KINDS.len());
 }
 
-/// S3-23: a reply over each protocol can be stopped in the middle: what came stays, and the server is left.
+/// S3-23: a reply over each protocol can be cancelled in the middle. The partial text stays, and the connection is
+/// closed.
 #[tokio::test]
 async fn cancel_over_each_protocol_keeps_partial_text() {
     let play = every_kind(&[]).await;
@@ -122,7 +127,7 @@ async fn cancel_over_each_protocol_keeps_partial_text() {
     }
 }
 
-/// S4-29: an error before the first word and one behind it stand on the message over each protocol, with the server's words.
+/// S4-29: an error before or after the first text is on the message over each protocol, with the server's text.
 #[tokio::test]
 async fn provider_error_over_each_protocol_is_on_message() {
     let play = every_kind(&[]).await;
@@ -143,8 +148,8 @@ async fn provider_error_over_each_protocol_is_on_message() {
     }
 }
 
-/// Claude is told what of the prompt the next one will have too, and reads it from memory: the second turn begins with what
-/// was marked in the first.
+/// For Claude the stable prefix of the prompt is marked for its cache. Each prompt starts with what was marked in the
+/// previous one.
 #[tokio::test]
 async fn claude_prompt_cache_markers_cover_stable_prefix() {
     let play = every_kind(&[("generation.model", "anthropic/mock")]).await;
@@ -168,7 +173,7 @@ async fn claude_prompt_cache_markers_cover_stable_prefix() {
     }
 }
 
-/// The length that a prompt was made for is told to a server that has to be told.
+/// A server that needs the context length gets the one for which the prompt was made.
 #[tokio::test]
 async fn ollama_request_sets_num_ctx_to_context_size() {
     let play =
@@ -178,8 +183,8 @@ async fn ollama_request_sets_num_ctx_to_context_size() {
     assert_eq!((&body["options"]["num_ctx"], &body["keep_alive"]), (&json!(4096), &json!("5m")));
 }
 
-/// Ranked idea 9: where the first of several models cannot answer, the next does; the message says who wrote it, and why it
-/// was not the first.
+/// Ranked idea 9: if the first of several models cannot answer, the next one does. The message says which model wrote
+/// it and why others were skipped.
 #[tokio::test]
 async fn model_fallback_uses_next_model_and_records_skipped() {
     let settings = [
@@ -222,7 +227,7 @@ async fn model_fallback_uses_next_model_and_records_skipped() {
     );
 }
 
-/// A reply that has begun stays with its model; where all fail, the last one's words stand on the message.
+/// A reply that has started stays with its model. If all models fail, the message has the last one's error.
 #[tokio::test]
 async fn model_fallback_is_not_used_after_first_text() {
     let play = every_kind(&[("models.smart", "[\"gemini/mock\", \"mock/mock\"]")]).await;

@@ -1,12 +1,12 @@
-//! Cards made for MVU: a card of our own comes in, its values begin the story, replies change them, and each branch tells
-//! the model its own.
+//! MVU cards: a card is imported, its values start the story, replies change them, and each branch sends its own to the
+//! model.
 
 use super::play::Play;
 use super::*;
 
 const CARD: &[u8] = include_bytes!("../../fixtures/mvu/lamplighter.json");
 
-/// A session with the card, as the page begins one: nobody chooses a plugin.
+/// Starts a session with the card as the page does, without choosing plugins.
 async fn play() -> Play {
     let app = TestServer::with(TestApp::with()).await;
     let came = app.ask("POST", "/api/characters/import").bytes(CARD, "application/json").send().await.expect(201);
@@ -32,8 +32,8 @@ const COLD: &str = "She turns away.\n<UpdateVariable><JSONPatch>```json\n\
     [{\"op\": \"delta\", \"path\": \"/Ilse/trust\", \"value\": -4}, {\"op\": \"insert\", \"path\": \"lamps/lost\", \"value\": 1},]\n\
     ```</JSONPatch></UpdateVariable>";
 
-/// S3-11, S3-18: what a card's lorebook says begins the story; two replies to one message each have their own values, and what
-/// comes below each is told them, and nothing that is for machines.
+/// S3-11, S3-18: the card's lorebook sets the initial values. Two replies to one message have separate values. What
+/// follows them gets its own values and no machine text.
 #[tokio::test]
 async fn mvu_values_are_separate_per_branch() {
     let play = play().await;
@@ -72,7 +72,7 @@ async fn mvu_values_are_separate_per_branch() {
     }
 }
 
-/// S3-18: what was mended or left out is on the message; readers see the panel in its place and no commands.
+/// S3-18: repaired or rejected changes are noted on the message. Readers see the panel and no commands.
 #[tokio::test]
 async fn mvu_display_draws_panel_and_notes_rejected_changes() {
     let play = play().await;
@@ -95,7 +95,7 @@ async fn mvu_display_draws_panel_and_notes_rejected_changes() {
     assert_eq!(own, Some(&trust));
 }
 
-/// S3-11: each greeting has values of its own, and an edited one keeps to what it says.
+/// S3-11: each greeting has its own values, and an edited greeting has those of its text.
 #[tokio::test]
 async fn mvu_greetings_start_with_own_values() {
     let play = play().await;
@@ -112,7 +112,7 @@ async fn mvu_greetings_start_with_own_values() {
     assert!(sent(&play).contains("Trust is 8.") && !sent(&play).contains("initvar"), "{}", sent(&play));
 }
 
-/// S3-11: who switches the plugin on later begins there with what the lorebook and the last message say.
+/// S3-11: a plugin enabled later starts from the lorebook and the last message.
 #[tokio::test]
 async fn mvu_enabled_later_starts_from_lorebook_and_message() {
     let app = TestServer::with(TestApp::with()).await;
@@ -137,8 +137,7 @@ async fn mvu_enabled_later_starts_from_lorebook_and_message() {
     assert_eq!(values(&play, &said.reply).await, json!(null), "the past stays");
 }
 
-/// What values should begin with and cannot be read is told where the card comes in, and under the message with which the story
-/// begins; nothing else is the worse for it.
+/// Unreadable initial values are reported at the import and under the first message. Nothing else is affected.
 #[tokio::test]
 async fn mvu_unreadable_initvar_is_reported_on_import() {
     let entry = |title: &str, content: &str| json!({"keys": [], "comment": title, "content": content, "enabled": false, "insertion_order": 1, "extensions": {}});

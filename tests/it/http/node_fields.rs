@@ -1,4 +1,4 @@
-//! What every node says of itself, however it came to be, and which of them are the trunk.
+//! The fields of every node, however it was created, and which nodes are on the trunk.
 
 use std::collections::BTreeSet;
 
@@ -10,19 +10,20 @@ use crate::support::schema;
 
 const ROLES: [&str; 3] = ["user", "assistant", "system"];
 
-/// Texts that a client might send: other scripts, marks, control characters, JSON, markup, lone signs.
+/// Returns a text that a client might send: other scripts, marks, control characters, JSON, markup, lone signs.
 fn text(n: usize) -> String {
     let odd =
         ["{\"a\": [1]}", "<b>\u{202e}gnol</b>", "灯塔\r\n🌙\u{301}", "\u{1}\t\u{feff}x", "`~*_#", "%00\\u0000'\";--"];
     format!("{n} {}", odd[n % odd.len()].repeat(1 + n % 3))
 }
 
-/// S4-08, S4-26, S4-27, S4-28: every input and every reply is a node with its text, its author, its time, its id and its place, in
-/// both directions; over a thousand of them each is as the contract says, and there are three roles.
+/// S4-08, S4-26, S4-27, S4-28: every input and reply is a node with text, author, time, id and links in both
+/// directions. Over a thousand nodes match the contract, and there are three roles.
 #[tokio::test]
 async fn nodes_have_author_timestamp_and_consistent_links() {
     let play = Play::start().await;
     let said = play.say("One.").await;
+    // Write a thousand messages, fifty at a time.
     let mut parents = vec![play.head().await];
     for round in 0..20 {
         let write = |n: usize| {
@@ -38,6 +39,7 @@ async fn nodes_have_author_timestamp_and_consistent_links() {
             parents.push(id(&node));
         }
     }
+    // Check every node and its links in both directions.
     let tree = play.get("tree").await;
     let nodes = tree["nodes"].as_object().unwrap();
     assert_eq!(nodes.len(), 1_000 + 4, "the root, the greeting, a message and its reply");
@@ -66,7 +68,7 @@ async fn nodes_have_author_timestamp_and_consistent_links() {
     assert_eq!(nodes[&said.reply]["parentId"], json!(said.user));
 }
 
-/// S4-10: the trunk is the line to HEAD and nothing else, whoever tells of it: the path, the search, the branches, the turns.
+/// S4-10: the trunk is the branch to HEAD in every view: the path, the search, the branches and the turns.
 #[tokio::test]
 async fn trunk_is_same_branch_in_every_view() {
     let play = Play::start().await;
@@ -93,8 +95,7 @@ async fn trunk_is_same_branch_in_every_view() {
     }
 }
 
-/// S4-42, S4-43: five hundred nodes are switched off in one operation, told in one event; the same again is no operation and
-/// no event.
+/// S4-42, S4-43: disabling five hundred nodes is one operation and one event. Repeating it is neither.
 #[tokio::test]
 async fn disabling_500_nodes_is_one_operation_and_event() {
     let app = TestServer::start().await;

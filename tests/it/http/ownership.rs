@@ -1,4 +1,4 @@
-//! Somebody else's things are not there: every route, and every id in a body.
+//! Other users' things do not exist: every route, and every id in a body.
 
 use super::*;
 use crate::support::client::Heard;
@@ -17,22 +17,22 @@ fn address(entry: &RouteEntry, stranger: &Stranger) -> String {
         .replace("{lid}", &stranger.lorebook.to_string())
         .replace("{jid}", &stranger.place.job().to_string())
         .replace("{fid}", NOTHING)
-        // Theirs are asked for in `presets.rs`.
+        // Presets are tested in `presets.rs`.
         .replace("{rid}", NOTHING)
-        // And these in `memory.rs`.
+        // Documents are tested in `memory.rs`.
         .replace("{oid}", NOTHING)
-        // And these, which have one owner, in `devices.rs`.
+        // Devices have one owner and are tested in `devices.rs`.
         .replace("{vid}", NOTHING)
-        // And these in `summaries.rs`.
+        // Summaries are tested in `summaries.rs`.
         .replace("{mid}", NOTHING)
-        // What must be said to be answered at all.
+        // A required query parameter.
         .replace("/outside/picture", "/outside/picture?url=https://pictures.example/a.png")
         .replace("/variables", "/variables?path=/a")
         .replace("{tid}", &stranger.persona.to_string())
         .replace("{did}", &stranger.persona.to_string())
 }
 
-/// A body that the route takes, if it takes one.
+/// Returns a body that the route takes, if it takes one.
 fn body(entry: &RouteEntry, stranger: &Stranger) -> Option<Value> {
     let node = stranger.greeting.to_string();
     let last = entry.path.rsplit('/').next().unwrap();
@@ -64,7 +64,7 @@ fn body(entry: &RouteEntry, stranger: &Stranger) -> Option<Value> {
 const NOTHING: &str = "018f3e2a-0000-7000-8000-0000000000aa";
 
 impl Stranger {
-    /// The same text with ids of nothing in the place of the stranger's.
+    /// Replaces the stranger's ids in a text by an unknown id.
     fn to_nothing(&self, text: &str) -> String {
         let session = [self.session.to_string(), self.greeting.to_string()];
         let things = [self.lorebook.to_string(), self.place.job().to_string()];
@@ -73,7 +73,7 @@ impl Stranger {
     }
 }
 
-/// Asks for a stranger's thing and for one that nobody has: nobody can tell the answers apart.
+/// Requests a stranger's thing and an unknown one, and checks that the answers cannot be distinguished.
 async fn is_not_there(app: &TestServer, stranger: &Stranger, method: &str, path: &str, body: Option<&Value>) {
     let ask = |path: &str, body: Option<String>| {
         let ask = app.ask(method, path);
@@ -88,8 +88,7 @@ async fn is_not_there(app: &TestServer, stranger: &Stranger, method: &str, path:
     assert_eq!(told(&theirs), told(&nobodys), "{method} {path}");
 }
 
-/// S4-39: every route that names a session, node, character or persona answers for a stranger's exactly as for one that is
-/// not there, and changes nothing.
+/// S4-39: every route with an id answers for a stranger's thing exactly as for an unknown one, and changes nothing.
 #[tokio::test]
 async fn foreign_ids_on_every_route_return_not_found() {
     let app = TestServer::start().await;
@@ -109,7 +108,7 @@ async fn foreign_ids_on_every_route_return_not_found() {
     }
 }
 
-/// A stranger's nodes are not there in one's own session either.
+/// A stranger's nodes do not exist in one's own session either.
 #[tokio::test]
 async fn foreign_node_in_own_session_returns_not_found() {
     let app = TestServer::start().await;
@@ -121,7 +120,7 @@ async fn foreign_node_in_own_session_returns_not_found() {
     }
 }
 
-/// Nobody tries a rule on a stranger's message, not even one that does not load.
+/// A plugin trial on a stranger's message is refused, even for a script that does not load.
 #[tokio::test]
 async fn workshop_trial_with_foreign_node_returns_not_found() {
     let app = TestServer::start().await;
@@ -180,6 +179,7 @@ async fn foreign_ids_in_body_or_query_return_404() {
     refused("PATCH", format!("/api/characters/{}", character.as_str().unwrap()), bound).await;
     let bound = json!({"name": "Rin", "lorebookId": stranger.lorebook.to_string()});
     refused("POST", "/api/characters".into(), bound).await;
+    // Edits of the tree.
     for edit in [
         json!({"op": "prune", "nodeId": foreign}),
         json!({"op": "graft", "nodeId": own, "targetId": foreign}),
@@ -187,6 +187,7 @@ async fn foreign_ids_in_body_or_query_return_404() {
     ] {
         refused("PUT", chat("tree/edit"), json!({"operations": [edit]})).await;
     }
+    // Reads with a foreign leaf.
     let line = [
         "projection?leaf=",
         "projection?before=",
@@ -198,7 +199,7 @@ async fn foreign_ids_in_body_or_query_return_404() {
     for path in line.into_iter().chain(["diff?from=", "diff?to=", "line?leaf=", "variables?path=/a&leaf="]) {
         is_not_there(app, stranger, "GET", &chat(&format!("{path}{foreign}")), None).await;
     }
-    // A character that does not play here is none that could speak, whoever has it.
+    // A character outside the session cannot speak, whoever owns it.
     let mut told = Vec::new();
     for character in [stranger.character.to_string(), NOTHING.to_owned()] {
         let wish = json!({"characterId": character});
@@ -211,17 +212,17 @@ async fn foreign_ids_in_body_or_query_return_404() {
         }
     }
     assert_eq!(told[..2], told[2..]);
-    // A node that belongs to nobody here is where HEAD is not.
+    // An unknown or foreign node is a stale HEAD.
     for leaf in [foreign, NOTHING.to_owned()] {
         let stale = message(json!({"expectedLeafId": leaf}));
         let error = app.ask("POST", &chat("message")).json(&stale).send().await.refused("head_moved");
         assert_eq!(error["details"]["leafId"], json!(own));
     }
-    // Nothing of all this was written.
+    // Nothing was written.
     assert_eq!(app.get(&format!("/api/sessions/{sid}")).await["op"], session["op"]);
 }
 
-/// Plugins and models are named, not owned: what is not there is refused wherever it is named.
+/// Plugins and models have names and no owners: unknown names are refused everywhere.
 #[tokio::test]
 async fn unknown_plugin_or_model_names_are_refused() {
     let app = TestServer::start().await;
@@ -255,7 +256,7 @@ async fn unknown_plugin_or_model_names_are_refused() {
     assert_eq!(app.get(&format!("/api/sessions/{sid}")).await, session);
 }
 
-/// C21: lists and searches know only one's own.
+/// C21: lists and searches have only one's own items.
 #[tokio::test]
 async fn lists_and_searches_return_only_own_items() {
     let app = TestServer::start().await;

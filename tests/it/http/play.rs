@@ -1,32 +1,31 @@
-//! A session as a client plays it, in the few words that most tests need.
+//! A session as a client plays it, with short methods for most tests.
 
 use super::*;
 use crate::support::story::Story;
 
 /// A server and one of its sessions.
 pub struct Play {
-    /// The server.
     pub app: TestServer,
-    /// The session.
+    /// The id of the session.
     pub sid: String,
 }
 
-/// A message and its reply.
+/// The ids of a message and its reply.
 #[derive(Debug, Clone)]
 pub struct Said {
     /// The user's node.
     pub user: String,
-    /// The reply, ended.
+    /// The finished reply.
     pub reply: String,
 }
 
 impl Play {
-    /// A session with one character that greets.
+    /// Starts a session with one character that has a greeting.
     pub async fn start() -> Self {
         Self::with(TestApp::with(), json!({})).await
     }
 
-    /// The same with other settings of the program and more fields of the session.
+    /// Starts a session with other settings of the program and more session fields.
     pub async fn with(setup: Setup, more: Value) -> Self {
         let app = TestServer::with(setup).await;
         let character = app.character(&json!({"name": "Rin", "firstMessage": "Hello."})).await;
@@ -41,32 +40,32 @@ impl Play {
         Self { app: self.app.restart().await, ..self }
     }
 
-    /// An address below the session's tree.
+    /// Returns a path below `/api/chat` of the session.
     pub fn chat(&self, rest: &str) -> String {
         format!("/api/chat/{}/{rest}", self.sid)
     }
 
-    /// The body of a GET below the session's tree.
+    /// Sends a GET below the session's chat path and returns the body.
     pub async fn get(&self, rest: &str) -> Value {
         self.app.get(&self.chat(rest)).await
     }
 
-    /// The session.
+    /// Returns the session.
     pub async fn session(&self) -> Value {
         self.app.get(&format!("/api/sessions/{}", self.sid)).await
     }
 
-    /// Where HEAD stands.
+    /// Returns the id of HEAD.
     pub async fn head(&self) -> String {
         self.session().await["activeLeafId"].as_str().unwrap().to_owned()
     }
 
-    /// Sends a body somewhere below the session's tree.
+    /// Sends a POST below the session's chat path and returns the body.
     pub async fn post(&self, rest: &str, body: Value) -> Value {
         self.app.post(&self.chat(rest), &body).await
     }
 
-    /// The refusal of a body sent somewhere below the session's tree.
+    /// Sends a request below the session's chat path and returns its refusal.
     pub async fn refused(&self, method: &str, rest: &str, body: Value, code: &str) -> Value {
         self.app.ask(method, &self.chat(rest)).json(&body).send().await.refused(code)
     }
@@ -92,13 +91,13 @@ impl Play {
         reply
     }
 
-    /// Moves HEAD; answers with where it is.
+    /// Moves HEAD and returns where it is.
     pub async fn checkout(&self, node: &str, exact: bool) -> String {
         let head = self.app.put(&self.chat("active_leaf"), &json!({"nodeId": node, "exact": exact})).await;
         head["leafId"].as_str().unwrap().to_owned()
     }
 
-    /// Waits until a reply has ended; answers with its node.
+    /// Waits until a reply has ended and returns its node.
     pub async fn done(&self, node: &str) -> Value {
         let app = self.app.inside();
         let story = Story { app, user: app.owner, id: self.sid.parse().unwrap() };
@@ -106,23 +105,23 @@ impl Play {
         self.get(&format!("node/{node}")).await
     }
 
-    /// The nodes of the tree, by id.
+    /// Returns the nodes of the tree by id.
     pub async fn nodes(&self) -> serde_json::Map<String, Value> {
         self.get("tree").await["nodes"].as_object().unwrap().clone()
     }
 
-    /// The ids of the linear view at a leaf.
+    /// Returns the ids of the linear view at a leaf.
     pub async fn line(&self, leaf: &str) -> Vec<String> {
         ids(&self.get(&format!("projection?leaf={leaf}")).await["items"])
     }
 }
 
-/// The ids of nodes in a list.
+/// Returns the ids of the nodes in a list.
 pub fn ids(list: &Value) -> Vec<String> {
     list.as_array().unwrap().iter().map(id).collect()
 }
 
-/// The path to a node by nothing but the parents of a tree, the root left out.
+/// Returns the path to a node by following the parents of a tree, without the root.
 pub fn walk(nodes: &serde_json::Map<String, Value>, leaf: &str) -> Vec<String> {
     let mut path = vec![leaf.to_owned()];
     while let Some(parent) = nodes[path.last().unwrap()]["parentId"].as_str() {

@@ -1,9 +1,9 @@
-//! What the server itself has to offer: its plugins with what they ask for, its models with what keeps them from answering.
+//! The lists of plugins with their permissions, and of models with the reasons why they are unusable.
 
 use super::*;
 use play::Play;
 
-/// A plugin with these permissions asked for.
+/// Adds a plugin that asks for these permissions.
 fn asking(setup: Setup, id: &str, permissions: &str, script: &str) -> Setup {
     let manifest = format!(
         "id = \"{id}\"\ntitle = \"{id}\"\nversion = \"1.0.0\"\napi = \"1\"\n[permissions]\nrequest = [{permissions}]\n"
@@ -11,7 +11,7 @@ fn asking(setup: Setup, id: &str, permissions: &str, script: &str) -> Setup {
     setup.plugin(id, &[("plugin.toml", &manifest), ("main.rhai", script)])
 }
 
-/// What a plugin asks for is told in words, in the reader's language, before it is switched on.
+/// The permissions of a plugin are described in the language of the request before it is enabled.
 #[tokio::test]
 async fn plugin_permissions_are_described_in_request_language() {
     let app = TestServer::with(asking(TestApp::with(), "crier", "\"notes\", \"state.write:quests\"", "")).await;
@@ -28,7 +28,7 @@ async fn plugin_permissions_are_described_in_request_language() {
     }
 }
 
-/// Grants that are left out are those that the manifest asks for; an empty list is none.
+/// Without a list of grants a plugin gets those of its manifest; an empty list grants none.
 #[tokio::test]
 async fn plugin_grants_empty_list_gives_no_permissions() {
     let play = Play::with(asking(TestApp::with(), "crier", "\"notes\"", ""), json!({})).await;
@@ -43,8 +43,8 @@ async fn plugin_grants_empty_list_gives_no_permissions() {
     }
 }
 
-/// A provider whose key is not there keeps nobody from the server: its models are listed as unusable, with the reason, and
-/// a reply of theirs says the same.
+/// A provider without its API key does not stop the server. Its models are listed as unusable with the reason, and
+/// their replies say the same.
 #[tokio::test]
 async fn provider_without_api_key_is_listed_as_unusable() {
     let play = Play::with(TestApp::with().set("providers.0.api_key_env", "NOT_THERE"), json!({})).await;
@@ -64,7 +64,7 @@ async fn provider_without_api_key_is_listed_as_unusable() {
     assert!(message.contains("\"mock\" cannot be used") && message.contains("NOT_THERE"), "{message}");
 }
 
-/// Why a plugin offers no replies stands beside the replies of the others; an older page has neither.
+/// The reason why a plugin offers no quick replies is listed beside the replies of others. An older page has neither.
 #[tokio::test]
 async fn quick_replies_failure_is_listed_in_projection_problems() {
     let setup = asking(TestApp::with(), "sulky", "", "fn quick_replies(ctx) { throw \"not today\"; }");

@@ -1,4 +1,4 @@
-//! How plugins show replies: readers see the one text, everything else has the other.
+//! Display hooks of plugins: readers see the rewritten text, and everything else uses the original.
 
 use super::play::Play;
 use super::*;
@@ -15,8 +15,8 @@ fn on_reply(ctx) { ctx.add("love", 1); }
 fn on_display(ctx) { `${ctx.strip_block("UpdateVariable").to_upper()} (${ctx.get("love", 0)}, before ${ctx.before("love", 0)})` }
 "#;
 
-/// S3-18: what a plugin shows is shown wherever a reply is read, with the world of its moment; the node, the next prompt,
-/// the file of the line and an edit have the original.
+/// S3-18: a display is shown wherever a reply is read, with the world of its node. The node, the next prompt, the
+/// exported branch and an edit have the original.
 #[tokio::test]
 async fn plugin_display_changes_views_but_not_stored_text() {
     let play = Play::with(with(TestApp::with(), "heart", HEART), json!({"plugins": [{"id": "heart"}]})).await;
@@ -39,7 +39,8 @@ async fn plugin_display_changes_views_but_not_stored_text() {
     assert_eq!(play.get(&format!("node/{}", said.reply)).await["display"], shown, "its own moment");
 }
 
-/// S3-18: several plugins one after the other; one that fails, writes or is not allowed leaves the text as it was and says so.
+/// S3-18: several plugins apply one after the other. One that fails, writes or lacks the grant leaves the text
+/// unchanged and reports it.
 #[tokio::test]
 async fn plugin_display_failure_or_missing_grant_keeps_text() {
     let setup = with(TestApp::with(), "a", "fn on_display(ctx) { ctx.text + \" A\" }");
@@ -63,8 +64,8 @@ async fn plugin_display_failure_or_missing_grant_keeps_text() {
     );
 }
 
-/// S3-18: a page of more replies than are read at once shows each by the world of its own moment, and so do two lines that are
-/// compared.
+/// S3-18: on a page with more replies than are read at once, each is displayed with the world of its node. The same
+/// holds for compared branches.
 #[tokio::test]
 async fn plugin_display_on_long_branch_uses_each_state() {
     let play = Play::with(with(TestApp::with(), "heart", HEART), json!({"plugins": [{"id": "heart"}]})).await;
@@ -88,7 +89,8 @@ async fn plugin_display_on_long_branch_uses_each_state() {
     assert_eq!(displays(&compared["to"]["items"]), expected(5..=19));
 }
 
-/// S3-18, `api.md` "Asking again": a plugin that is switched off shows nothing any more, and who has seen what it showed hears of it.
+/// S3-18, `api.md` "Asking again": a turned-off plugin displays nothing, and the tag of what it displayed no longer
+/// holds.
 #[tokio::test]
 async fn plugin_display_switched_off_changes_etag() {
     let script = "fn on_display(ctx) { if ctx.text.contains(\"LOOP\") { loop {} } \"S:\" + ctx.text }";
@@ -108,7 +110,7 @@ async fn plugin_display_switched_off_changes_etag() {
     let is_off = |node: &Value| node["problems"].as_array().unwrap().iter().any(|one| one["code"] == "plugin_off");
     let fails = |node: &Value| node["problems"].as_array().unwrap().iter().any(|one| one["code"] == "plugin_limit");
     for bad in &bad {
-        // However often a reply is looked at that its script fails at: that is one strike.
+        // A failing display of one reply is one violation, however often it is read.
         for _ in 0..6 {
             let node = play.get(&format!("node/{bad}")).await;
             assert!(fails(&node) && !is_off(&node), "{node}");
@@ -124,8 +126,8 @@ async fn plugin_display_switched_off_changes_etag() {
     assert!(is_off(&now) && now["display"] == Value::Null, "{now}");
 }
 
-/// S3-18: a reply is shown by its script once, however often and by whatever address it is read; what changes the world that it stands
-/// in has it shown anew.
+/// S3-18: a reply is displayed by its script once, however often and through whatever route it is read. A change of its
+/// world runs the script again.
 #[tokio::test]
 async fn plugin_display_is_cached_until_state_changes() {
     let play = Play::with(with(TestApp::with(), "heart", HEART), json!({"plugins": [{"id": "heart"}]})).await;

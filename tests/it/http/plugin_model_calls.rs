@@ -1,4 +1,4 @@
-//! Model calls that plugins ask for, and what comes of their answers.
+//! Model calls of plugins and what becomes of their answers.
 
 use super::play::{Play, Said};
 use super::*;
@@ -34,7 +34,7 @@ async fn story(script: &str) -> Play {
     Play::with(setup, json!({"plugins": [{"id": "keeper"}]})).await
 }
 
-/// The node that an answer became, below a message.
+/// Waits for the answer node below a message and returns it.
 async fn answer_below(play: &Play, node: &str) -> Value {
     until_some("the answer", async || {
         let nodes = play.nodes().await;
@@ -47,7 +47,7 @@ async fn kept(play: &Play, node: &str) -> Value {
     play.get(&format!("node/{node}/world")).await["world"]["vars"]["keeper"].clone()
 }
 
-/// A reply that asks, and its answer.
+/// Adds a reply that makes a model call, and returns it with its answer.
 async fn asked(play: &Play, answer: Reply) -> (Said, Value) {
     play.app.mock().script(Reply::ok(["[ask] She laughs."]));
     play.app.mock().script(answer);
@@ -56,8 +56,8 @@ async fn asked(play: &Play, answer: Reply) -> (Said, Value) {
     (said, answer)
 }
 
-/// A plugin asks a model after a reply; the answer is a node of its own below it, with what it did, what it cost and what was
-/// said, and HEAD goes along. The story goes on after it, also for who has not seen it yet.
+/// A plugin asks a model after a reply. The answer is a node below it, with its effects, cost and text, and HEAD moves
+/// to it. The story goes on after it, also for clients that have not seen it.
 #[tokio::test]
 async fn plugin_model_call_answer_becomes_node_and_head() {
     let play = story(SCRIPT).await;
@@ -88,7 +88,7 @@ async fn plugin_model_call_answer_becomes_node_and_head() {
     let reply = play.done(&id(&started["generations"][0])).await;
     assert_eq!(kept(&play, &id(&reply)).await["mood"], "glad");
 
-    // Another version of the reply knows nothing of it, and going back and coming again asks nobody.
+    // A sibling of the reply does not have the answer. Coming back to the answer asks no model again.
     let other = play.another(&said.reply).await;
     assert_eq!(kept(&play, &other).await, json!({"turns": 1}));
     let calls = play.app.mock().requests().len();
@@ -97,7 +97,7 @@ async fn plugin_model_call_answer_becomes_node_and_head() {
     assert_eq!((kept(&play, &answer).await["mood"].clone(), play.app.mock().requests().len()), (json!("glad"), calls));
 }
 
-/// While the story goes on the answer waits, and lands where the story is by then.
+/// During another reply the answer waits, and lands where HEAD is then.
 #[tokio::test]
 async fn plugin_answer_during_reply_lands_after_it() {
     let play = story(SCRIPT).await;
@@ -119,8 +119,8 @@ async fn plugin_answer_during_reply_lands_after_it() {
     assert_eq!((kept(&play, &answer).await["mood"].clone(), play.head().await), (json!("glad"), answer));
 }
 
-/// A model that fails, a message that is taken away meanwhile, a permission that is not there, more calls than one may have, and nobody
-/// who reads the answer: each is told where its author looks, and none touches the prose.
+/// Failures are reported where the plugin's author looks, and none changes a reply. Here: a failing model, an undone
+/// message, too many calls, a missing `on_answer` and a missing permission.
 #[tokio::test]
 async fn plugin_model_call_failures_are_reported() {
     let play = story(SCRIPT).await;

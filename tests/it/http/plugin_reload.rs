@@ -1,5 +1,5 @@
-//! Plugins that are changed while the server runs: what changed in the folder is taken in, what cannot run is told and
-//! replaces nothing, and nothing in flight notices.
+//! Plugins that change while the server runs: changes are loaded, broken code is reported and replaces nothing, and
+//! running replies are unaffected.
 
 use super::play::Play;
 use super::*;
@@ -23,7 +23,7 @@ fn write(app: &TestServer, id: &str, files: &[(&str, &str)]) {
     }
 }
 
-/// Waits until a plugin is listed as somebody wants it.
+/// Waits until the list entry of a plugin meets a condition.
 async fn until(app: &TestServer, id: &str, is_so: impl Fn(Option<&Value>) -> bool) {
     wait::until(&format!("another {id}"), async || {
         let list = app.get("/api/plugins").await;
@@ -37,7 +37,7 @@ async fn until_version(app: &TestServer, version: &str) {
         .await;
 }
 
-/// S3-12: a plugin is changed while a story plays it: the next reply is read by the new code, and the path says since when.
+/// S3-12: a plugin changes while a story uses it. The next reply uses the new code, and the path records the change.
 #[tokio::test]
 async fn plugin_change_applies_to_next_reply() {
     let first = [("plugin.toml", manifest("1.0.0")), ("main.rhai", script("first"))];
@@ -54,7 +54,7 @@ async fn plugin_change_applies_to_next_reply() {
     assert_eq!(node["problems"], json!([]), "the path says that the new code is in force");
 }
 
-/// Files that cannot run replace nothing: the old code plays on, and its author is told where the mistake is.
+/// Files that cannot run replace nothing: the old code stays in force, and its author gets the location of the error.
 #[tokio::test]
 async fn plugin_change_with_errors_keeps_old_code() {
     let files = [("plugin.toml", manifest("1.0.0")), ("main.rhai", script("first"))];
@@ -75,7 +75,7 @@ async fn plugin_change_with_errors_keeps_old_code() {
     assert_eq!(world["world"]["vars"]["tell"], json!({"first": true, "mended": true}));
 }
 
-/// The same at the start: of what the program brings, files that cannot run take nothing away, and they are what its author is shown.
+/// Broken files at the start do not replace a bundled plugin. They are what its author sees.
 #[tokio::test]
 async fn plugin_broken_at_start_keeps_bundled_code() {
     let broken = [("plugin.toml", "id = \"combat\"\nbogus"), ("main.rhai", "fn init(ctx) {}")];
@@ -93,7 +93,7 @@ async fn plugin_broken_at_start_keeps_bundled_code() {
     assert_ne!(delta["operations"], json!([]), "{delta}");
 }
 
-/// S3-18: a plugin that was switched off since it failed to show replies shows them as soon as its code is mended.
+/// S3-18: a plugin turned off for failing displays displays replies again as soon as its code is fixed.
 #[tokio::test]
 async fn plugin_fixed_displays_replies_again() {
     let request = "[permissions]\nrequest = [\"display.rewrite\"]\n";
@@ -117,7 +117,7 @@ async fn plugin_fixed_displays_replies_again() {
     .await;
 }
 
-/// S3-12: whoever has a story open hears that other code is in force, and nothing of code that is not.
+/// S3-12: watchers hear of new code in force, and nothing of broken code.
 #[tokio::test]
 async fn plugin_reload_is_sent_to_watchers() {
     let files = [("plugin.toml", manifest("1.0.0")), ("main.rhai", script("first"))];
@@ -138,7 +138,7 @@ async fn plugin_reload_is_sent_to_watchers() {
     assert_eq!(frames.last().unwrap()["ids"], json!(["tell"]));
 }
 
-/// A reply that is being written when its plugin changes ends under the code with which it began.
+/// A reply that is running while its plugin changes ends under the code with which it started.
 #[tokio::test]
 async fn plugin_change_during_reply_keeps_old_code() {
     let files = [("plugin.toml", manifest("1.0.0")), ("main.rhai", script("first"))];
@@ -158,8 +158,8 @@ async fn plugin_change_during_reply_keeps_old_code() {
     assert_eq!(world["world"]["vars"]["tell"], json!({"first": true}));
 }
 
-/// Folders come and go: a new plugin can be switched on at once, one that is gone is told of on the message, and the bundled
-/// one of the same name comes back.
+/// A new plugin folder can be enabled at once. A removed one is reported on the message, and a bundled plugin of the
+/// same id comes back.
 #[tokio::test]
 async fn plugin_folder_added_or_removed_is_noticed() {
     let play = Play::start().await;

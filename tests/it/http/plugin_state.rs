@@ -1,4 +1,4 @@
-//! How plugins begin in a story and come back to it, and what everybody is told of their values.
+//! How plugins start and return in a story, and what is reported of their values.
 
 use super::play::Play;
 use super::*;
@@ -25,8 +25,8 @@ async fn set(play: &Play, plugins: Value) {
     play.app.put(&format!("/api/sessions/{}/plugins", play.sid), &plugins).await;
 }
 
-/// Rules without code begin with what their schema says, so that the first wound does not kill; that can be taken back like
-/// everything a plugin does, and who switches them on later begins there too.
+/// A plugin without code starts with the defaults of its schema, so that the first damage does not kill. Undo takes the
+/// start back, and a plugin enabled later starts the same way.
 #[tokio::test]
 async fn plugin_without_init_starts_with_schema_defaults() {
     let rule = "[[rule]]\nname = \"cold\"\nevery = 1\ndo = [{ op = \"add\", path = \"hp\", value = -5 }]\n";
@@ -49,7 +49,7 @@ async fn plugin_without_init_starts_with_schema_defaults() {
     assert_eq!(state(&late).await, Value::Null);
 }
 
-/// Who is switched off and on again finds what it left; on a line where it never was, it begins.
+/// A plugin that is disabled and enabled again keeps its values, also after a checkout.
 #[tokio::test]
 async fn plugin_reenabled_keeps_its_values() {
     let script = "fn init(ctx) { ctx.set(\"hp\", 30); }\nfn on_reply(ctx) { ctx.add(\"hp\", -1); }\n";
@@ -71,8 +71,7 @@ async fn plugin_reenabled_keeps_its_values() {
     assert_eq!(state(&play).await, json!({"hp": 29}));
 }
 
-/// What the fold says of a value that players may not see stands in the record of the run and nowhere else; that a value stays at
-/// its bound is said once.
+/// Messages about a hidden value are only in the record of the run. A value that stays at its bound is noted once.
 #[tokio::test]
 async fn plugin_notes_omit_hidden_values_and_repeats() {
     let script = "fn init(ctx) { ctx.set(\"hp\", 3); ctx.set(\"doom\", 0); }\n\
@@ -97,7 +96,7 @@ async fn plugin_notes_omit_hidden_values_and_repeats() {
     assert_eq!(told, [(vec![], 2), (bound, 1), (vec![], 1)]);
 }
 
-/// New code is not the one that ran into its limits: it gets another chance without anybody's asking.
+/// After a change of its code, a turned-off plugin runs again without any request.
 #[tokio::test]
 async fn plugin_disabled_by_limits_reruns_after_code_change() {
     let files = [("plugin.toml", MANIFEST), ("state.json", SCHEMA), ("main.rhai", "fn on_reply(ctx) { loop {} }")];

@@ -1,4 +1,4 @@
-//! Summaries that plugins propose: kept, told, rewound and destroyed as those are that the server made itself.
+//! Summaries proposed by plugins: they are kept, used, undone and destroyed as the server's own summaries are.
 
 use super::play::{Play, Said};
 use super::purges::{files_with, until_gone};
@@ -15,7 +15,7 @@ api = "1"
 request = ["tree.summarise", "model.call"]
 "#;
 
-/// Proposes what stands between brackets in a reply, as `[turns words]`; asks where it says `[ask]`.
+/// Proposes the text between brackets in a reply, as `[turns words]`, and asks a model at `[ask]`.
 const SCRIPT: &str = r#"
 fn on_reply(ctx) {
     if ctx.text.contains("[ask]") { ctx.ask("sum", #{ messages: ctx.text }); return; }
@@ -25,7 +25,7 @@ fn on_reply(ctx) {
 fn on_answer(ctx) { ctx.propose_summary(ctx.text, 1); }
 "#;
 
-/// A story with a short context, which does not sum itself up.
+/// Starts a story with a short context and without automatic summaries.
 async fn story(script: &str) -> Play {
     let setup = TestApp::with()
         .set("summaries.share", "30")
@@ -43,13 +43,13 @@ async fn items(play: &Play, node: &str) -> Vec<Value> {
     play.app.get(&path).await["items"].as_array().unwrap().clone()
 }
 
-/// A message whose reply says this.
+/// Sends a message that gets this reply.
 async fn hear(play: &Play, reply: &str) -> Said {
     play.app.mock().script(Reply::ok([reply]));
     play.say("What do you see?").await
 }
 
-/// Says so much of nothing that whatever was said before is out of sight; answers with the newest prompt.
+/// Adds enough filler turns that earlier messages no longer fit, and returns the newest prompt.
 async fn wander(play: &Play) -> Value {
     for mile in 0..8 {
         play.say(&format!("We walk on, mile {mile}, {}", "past dull hedges and grey fields ".repeat(8))).await;
@@ -61,8 +61,8 @@ async fn problems(play: &Play, said: &Said) -> Value {
     play.get(&format!("node/{}/delta", said.reply)).await["problems"].clone()
 }
 
-/// S3-09, domain 7.9: what a plugin proposes at a reply is a summary of its line and no other, told where its messages no longer
-/// stand in the prompt, for as long as the plugin plays; at no cost.
+/// S3-09, domain 7.9: a summary that a plugin proposes at a reply applies to its branch only. It is used where its
+/// messages no longer fit, while the plugin is enabled, and costs nothing.
 #[tokio::test]
 async fn plugin_summary_is_used_only_on_its_branch() {
     let play = story(SCRIPT).await;
@@ -79,7 +79,7 @@ async fn plugin_summary_is_used_only_on_its_branch() {
     let run = play.get(&format!("node/{}/delta", second.reply)).await["rules"][0]["summary"].clone();
     assert_eq!(run, json!({"text": "OMEGA: they found the gate.", "turns": 2, "upto": 2}));
 
-    // Another version of the reply knows nothing of it.
+    // A sibling of the reply does not have the summary.
     let other = play.another(&second.reply).await;
     assert_eq!(items(&play, &other).await, [] as [Value; 0]);
     let said = play.say_to(&other, "On.").await;
@@ -102,8 +102,8 @@ async fn plugin_summary_is_used_only_on_its_branch() {
     assert!(told(&play.app.mock().requests().pop().unwrap()).is_empty());
 }
 
-/// What a model was asked for is a summary of the turns up to the message that asked, wherever its answer lands; the same messages
-/// have one, and what somebody has corrected stays.
+/// A summary from a model's answer covers the turns up to the asking message, wherever the answer lands. The same
+/// messages have one summary, and a user's correction stays.
 #[tokio::test]
 async fn plugin_summary_from_answer_covers_asking_turns() {
     let play = story(SCRIPT).await;
@@ -125,13 +125,13 @@ async fn plugin_summary_from_answer_covers_asking_turns() {
     let all = found.iter().find(|one| one["content"] == "ALL: a road and a gate.").unwrap();
     assert_eq!(all["level"], 1, "it is of more than those two: {found:?}");
 
-    // Who edits the reply has another line; who proposes the same again takes the place of what was there.
+    // The user's correction replaces the proposed text.
     let path = format!("/api/sessions/{}/summaries/{}", play.sid, id(&found[0]));
     play.app.ask("PATCH", &path).json(&json!({"content": "MINE."})).send().await.expect(200);
     assert_eq!(items(&play, &said.reply).await[0]["content"], "MINE.");
 }
 
-/// Undo hides it with its message and redo brings it back; a purge takes it off the disk. Domain 2.16.
+/// Undo hides the summary with its message, redo restores it, and a purge deletes it from the disk. Domain 2.16.
 #[tokio::test]
 async fn plugin_summary_follows_undo_redo_and_purge() {
     const WORD: &str = "Quincemarmalade";
@@ -155,7 +155,7 @@ async fn plugin_summary_follows_undo_redo_and_purge() {
     until_gone(&data, WORD).await;
 }
 
-/// S3-20: what cannot be summed up is told where its author looks, and the prose stands.
+/// S3-20: an invalid proposal is reported to the plugin's author, and the reply stays.
 #[tokio::test]
 async fn plugin_summary_invalid_is_reported_and_reply_kept() {
     let play = story(SCRIPT).await;
@@ -172,7 +172,7 @@ async fn plugin_summary_invalid_is_reported_and_reply_kept() {
     assert_eq!(problems(&play, &said).await[0]["code"], "plugin_permission");
 }
 
-/// The bundled summariser: what the model answers is a summary of these turns.
+/// The bundled summariser stores the model's answer as the summary of its turns.
 #[tokio::test]
 async fn bundled_summariser_stores_model_answer_as_summary() {
     let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "summariser", "config": {"every": 2}}]})).await;
@@ -190,7 +190,7 @@ async fn bundled_summariser_stores_model_answer_as_summary() {
     assert_eq!(found["nodeIds"].as_array().unwrap().len(), 5, "two turns and the greeting before them: {found}");
 }
 
-/// A replay shows what would be proposed and keeps nothing; one that is accepted keeps it.
+/// A replay shows proposed summaries and stores nothing. An accepted replay stores them.
 #[tokio::test]
 async fn plugin_summary_in_replay_saved_only_on_accept() {
     let play = story(SCRIPT).await;
@@ -211,7 +211,7 @@ async fn plugin_summary_in_replay_saved_only_on_accept() {
     assert_eq!(items(&play, &said.reply).await, [] as [Value; 0]);
     assert_eq!(ask(json!({"accept": true})).await["text"], "OMEGA: a gate.");
     assert_eq!(items(&play, &said.reply).await.len(), 1);
-    // Trying it proposes as well, and keeps nothing.
+    // A trial proposes too, and stores nothing.
     let body = json!({"sessionId": play.sid, "nodeId": said.reply, "hook": "on_reply", "source": other});
     let tried = play.app.post("/api/plugins/scribe/try", &body).await;
     assert_eq!(tried["summary"], json!({"text": "PSI.", "turns": 1, "upto": 1}));

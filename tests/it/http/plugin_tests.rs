@@ -1,4 +1,4 @@
-//! The workshop: what scripts can call, and the tests of a plugin over HTTP.
+//! The plugin workshop: the reference of script functions, and plugin tests over HTTP.
 
 use super::play::Play;
 use super::*;
@@ -17,7 +17,7 @@ async fn purse() -> Play {
     play
 }
 
-/// Everything that an editor completes and explains is told, and no plugin takes its address.
+/// The reference lists everything that an editor completes and explains, and no plugin id hides its route.
 #[tokio::test]
 async fn workshop_reference_lists_script_functions() {
     let files = [("plugin.toml", MANIFEST.replace("\"purse\"", "\"reference\"")), ("main.rhai", SCRIPT.to_owned())];
@@ -43,7 +43,7 @@ async fn workshop_reference_lists_script_functions() {
     assert_eq!(taken["isOk"], json!(false), "{taken}");
 }
 
-/// Each case says whether it passed; where not, what was expected, what came, and which line says so.
+/// Each case reports whether it passed. A failed one has the expected value, the actual value and the line.
 #[tokio::test]
 async fn plugin_tests_report_expected_actual_and_line() {
     let app = purse().await.app;
@@ -62,7 +62,7 @@ async fn plugin_tests_report_expected_actual_and_line() {
     assert_eq!(gold, [json!("state gold"), json!(5), json!("12"), json!("15")]);
 }
 
-/// Texts that are not saved stand in the place of files; what fails in a script is told with its place.
+/// Unsaved texts replace files, and script errors have their location.
 #[tokio::test]
 async fn plugin_tests_use_unsaved_text_over_files() {
     let app = purse().await.app;

@@ -1,4 +1,4 @@
-//! The workshop: files of plugins over HTTP, and code that is not saved, checked and tried.
+//! The plugin workshop: files of plugins over HTTP, and checks and trials of unsaved code.
 
 use super::play::Play;
 use super::*;
@@ -16,7 +16,8 @@ async fn purse() -> Play {
     Play::with(setup, plugins).await
 }
 
-/// Files are read and written as they lie; a plugin that can run with what was written is in force with the answer.
+/// Files are read and written unchanged. A plugin that can run with the written file is in force when the answer
+/// arrives.
 #[tokio::test]
 async fn workshop_file_write_applies_working_plugin() {
     let play = purse().await;
@@ -37,7 +38,8 @@ async fn workshop_file_write_applies_working_plugin() {
     assert_eq!(app.get(&file("picture.png")).await, json!({"path": "picture.png", "content": null, "bytes": 2}));
 }
 
-/// A file is deleted where the plugin can be without it; what cannot run then is told, and what was there before goes on.
+/// A file can be deleted if the plugin allows it. If the plugin cannot run without it, the error is reported and the
+/// old code stays in force.
 #[tokio::test]
 async fn workshop_file_delete_breaking_plugin_keeps_old_code() {
     let play = purse().await;
@@ -65,7 +67,7 @@ async fn workshop_file_delete_breaking_plugin_keeps_old_code() {
     assert_eq!(app.get("/api/plugins/purse/files/main.rhai").await["content"], SCRIPT);
 }
 
-/// What cannot run is kept, and what was there before goes on.
+/// A broken file is stored, and the old code stays in force.
 #[tokio::test]
 async fn workshop_broken_file_is_saved_but_not_applied() {
     let play = purse().await;
@@ -83,7 +85,7 @@ async fn workshop_broken_file_is_saved_but_not_applied() {
     assert_eq!((&kept["isInForce"], &kept["error"]), (&json!(true), &Value::Null));
 }
 
-/// No path leads out of the folder, nothing grows beyond what a plugin may have, and what is inside the program stays.
+/// No path leads out of the folder, files have a size limit, and bundled plugins cannot be changed.
 #[tokio::test]
 async fn workshop_path_outside_plugin_folder_is_refused() {
     let play = purse().await;
@@ -119,7 +121,7 @@ async fn workshop_path_outside_plugin_folder_is_refused() {
     assert_eq!(play.app.get("/api/plugins/purse/files/main.rhai").await["content"], SCRIPT);
 }
 
-/// What a plugin does without code is told with the rest of its manifest, and the files of a broken one are, too.
+/// Manifest rules are listed with the manifest, and so are the files of a broken plugin.
 #[tokio::test]
 async fn workshop_lists_rules_and_files_of_broken_plugin() {
     let rule = "[[rule]]\nname = \"tired\"\nevery = 3\nif = \"gold > 2\"\ncooldown = 4\n\
@@ -147,7 +149,7 @@ async fn workshop_lists_rules_and_files_of_broken_plugin() {
     assert_eq!((&broken["isOk"], &broken["files"]), (&json!(false), &json!(["main.rhai", "plugin.toml"])));
 }
 
-/// Whoever runs the server sees what the hooks of each plugin cost.
+/// The metrics have the cost of each plugin's hooks.
 #[tokio::test]
 async fn plugin_hook_costs_are_in_metrics() {
     let play = purse().await;
@@ -195,11 +197,11 @@ async fn workshop_check_reports_errors_in_unsaved_text() {
     play.app.ask("POST", "/api/plugins/nobody/check").json(&json!({})).send().await.refused("not_found");
 }
 
-/// A hook is tried on a message of a story: with the settings of the session, on the world before it, with its own dice; nothing
-/// is written.
+/// A hook is tried on a message with the session's settings, the world before it and its dice. Nothing is written.
 #[tokio::test]
 async fn workshop_hook_trial_writes_nothing() {
     let play = purse().await;
+    // A turn whose reply and dice the trials use.
     play.app.mock().script(Reply::ok(["Here you are."]));
     let told = json!({"parentId": play.head().await, "content": "Hi.", "role": "user", "generate": true});
     let quiet = SCRIPT.replace("#{ reply: ctx.text }", "");
@@ -214,10 +216,12 @@ async fn workshop_hook_trial_writes_nothing() {
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         play.app.post("/api/plugins/purse/try", &body).await
     };
+    // The same code gives the same result.
     let same = tried(&reply, "on_reply", json!({})).await;
     assert_eq!((&same["operations"], &same["rolls"]), (&delta["operations"], &delta["rolls"]), "the same dice");
     assert_eq!(same["world"][0], json!({"path": "/purse/gold", "before": 10, "after": 7}));
     assert!(same["usage"]["operations"].as_u64().unwrap() > 0 && same["error"].is_null(), "{same}");
+    // Unsaved code with another text and the same dice.
     let source = "fn on_reply(ctx) { ctx.note(ctx.text); ctx.warn(\"odd\"); print(1); ctx.add(\"luck\", ctx.roll(\"1d1000\").total); }";
     let other = tried(&reply, "on_reply", json!({"source": source, "text": "Other words."})).await;
     assert_eq!(
@@ -225,12 +229,14 @@ async fn workshop_hook_trial_writes_nothing() {
         (&json!(["Other words."]), &json!(["odd"]), &json!(["1"]))
     );
     assert_eq!(other["rolls"][0]["total"], delta["rolls"][0]["total"]);
+    // Scripts that fail or do not parse.
     let failed =
         tried(&reply, "on_reply", json!({"source": "fn on_reply(ctx) { ctx.set(\"a\", 1);\n ctx.get(\"b\") }"})).await;
     assert_eq!((&failed["error"]["line"], &failed["error"]["opsDropped"]), (&json!(2), &json!(1)), "{failed}");
     assert_eq!((&failed["operations"], &failed["world"]), (&json!([]), &json!([])));
     let broken = tried(&reply, "on_reply", json!({"source": "fn on_reply("})).await;
     assert_eq!(broken["error"]["kind"], "parse");
+    // Other hooks.
     assert_eq!(tried(&user, "on_input", json!({"source": SCRIPT})).await["result"]["reply"], "Hi.");
     assert_eq!(tried(&user, "on_input", json!({"text": "no"})).await["result"], json!({"refused": "never"}));
     let offers = tried(&reply, "quick_replies", json!({})).await;
@@ -241,13 +247,15 @@ async fn workshop_hook_trial_writes_nothing() {
     assert!(unseen["warnings"][0].as_str().unwrap().starts_with("nobody sees this"), "{unseen}");
     let endless = tried(&reply, "on_reply", json!({"source": "fn on_reply(ctx) { loop {} }"})).await;
     assert_eq!(endless["error"]["kind"], "limit");
+    // Nothing was written, and an unknown hook is refused.
     assert_eq!((play.session().await, play.nodes().await), before, "nothing is written");
     let bad = json!({"sessionId": play.sid, "nodeId": reply, "hook": "on_replay"});
     let refused = play.app.ask("POST", "/api/plugins/purse/try").json(&bad).send().await.refused("invalid");
     assert_eq!(refused["details"]["field"], "hook");
 }
 
-/// New rules over an old line: what they would have done at each message, in a world of their own, with the dice that fell.
+/// A replay runs new rules over an existing branch. It shows what they would do at each message, in a separate world,
+/// with the recorded dice.
 #[tokio::test]
 async fn workshop_replay_runs_new_rules_over_branch() {
     let play = purse().await;
@@ -284,8 +292,8 @@ async fn workshop_replay_runs_new_rules_over_branch() {
     assert_eq!((play.session().await, play.nodes().await), before, "nothing is written");
 }
 
-/// An accepted replay: the messages of the line do what the saved rules say now, as one step that undo takes back and redo
-/// brings back; other branches below it follow, the dice stay, and what was written stays.
+/// An accepted replay applies the saved rules to the messages of the branch, as one step for undo and redo. Branches
+/// below follow, and dice and texts stay.
 #[tokio::test]
 async fn workshop_replay_accepted_is_one_undo_step() {
     let play = purse().await;
@@ -323,7 +331,7 @@ async fn workshop_replay_accepted_is_one_undo_step() {
     assert_eq!(gold(&second.reply).await, 0);
 }
 
-/// What cannot hold is not accepted: rules that fail, and messages that were played without them.
+/// A replay that cannot apply is a conflict: failing rules, and messages that were written without the plugin.
 #[tokio::test]
 async fn workshop_replay_that_cannot_apply_returns_conflict() {
     let play = purse().await;

@@ -1,8 +1,9 @@
-//! Presets that are edited: what a change names and nothing else, by several at once, and a prompt by one that nobody chose.
+//! Edits of presets: they change only what they name, concurrent edits are safe, and a preview can use a preset that is
+//! not chosen.
 
 use super::*;
 
-/// A preset with much that nobody here reads.
+/// A preset with many fields that the server does not read.
 const KEPT: &str = concat!(
     r#"{"temperature":0.70,"big":12345678901234567890,"odd":{"a":[null,1.50]},"#,
     r#""prompts":[{"identifier":"main","name":"Main","content":"Slowly.","odd":1.0},"#,
@@ -18,11 +19,12 @@ async fn kept(app: &TestServer) -> String {
     format!("/api/presets/{}", id(&made))
 }
 
-/// S4-34: an edit changes what it names; everything else stays to the letter and in its place.
+/// S4-34: an edit changes only what it names. Everything else stays byte for byte and in its place.
 #[tokio::test]
 async fn preset_edit_changes_only_named_fields() {
     let app = TestServer::start().await;
     let path = kept(&app).await;
+    // Change fields and a prompt, and add a prompt.
     let change = json!({
         "fields": {"temperature": 0.9, "top_p": 0.5},
         "own": {"stop": ["STOP"]},
@@ -49,6 +51,7 @@ async fn preset_edit_changes_only_named_fields() {
     assert_eq!(changed["body"].to_string(), expected);
     assert_eq!(changed["effective"]["temperature"], json!(0.9));
     assert_eq!(changed["effective"]["new_chat_prompt"], json!("[The story begins here]"), "what it does not say");
+    // Change them back, remove the prompt and reorder.
     let back = json!({
         "fields": {"temperature": 0.7, "top_p": null}, "removed": ["fog"],
         "order": [
@@ -65,7 +68,7 @@ async fn preset_edit_changes_only_named_fields() {
     assert!(out.text().contains("12345678901234567890"), "{}", out.text());
 }
 
-/// S4-34: what is wrong in an edit is told with its place and what would be right, and nothing is changed.
+/// S4-34: an invalid edit reports its field and a hint, and nothing changes.
 #[tokio::test]
 async fn preset_edit_invalid_reports_place_and_changes_nothing() {
     let app = TestServer::start().await;
@@ -77,6 +80,7 @@ async fn preset_edit_invalid_reports_place_and_changes_nothing() {
         json!({"prompts": [part]})
     };
     let row = |name: &str| json!({"identifier": name, "enabled": true});
+    // Invalid changes with the fields that they report.
     for (change, field) in [
         (part(json!({"role": "narrator"})), "change.prompts[0].role"),
         (part(json!({"injection_depth": -1})), "change.prompts[0].injection_depth"),
@@ -101,11 +105,12 @@ async fn preset_edit_invalid_reports_place_and_changes_nothing() {
         assert_eq!(error["details"]["field"], field, "{change}");
         assert!(error["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{error}");
     }
+    // Fields that exclude each other, and unknown ones.
     let both = json!({"body": {}, "change": {}});
     assert_eq!(app.ask("PATCH", &path).json(&both).send().await.refused("invalid")["details"]["field"], "change");
     let odd = json!({"change": {"fields": {}, "colour": 1}});
     app.ask("PATCH", &path).json(&odd).send().await.refused("invalid");
-    // A list of what an object has, in its order, is no object.
+    // An array of an object's values is no object.
     for (list, field) in [
         (json!({"expected": ["x"]}), "expected"),
         (json!({"change": []}), "change"),
@@ -116,19 +121,21 @@ async fn preset_edit_invalid_reports_place_and_changes_nothing() {
         let error = app.ask("PATCH", &path).json(&list).send().await.refused("invalid");
         assert_eq!(error["details"]["field"], field, "{list}");
     }
+    // Texts over the limit.
     let long = json!({"change": part(json!({"content": "x".repeat(10 << 20)}))});
     app.ask("PATCH", &path).json(&long).send().await.refused("too_large");
     let large = json!({"change": part(json!({"content": "x".repeat(5 << 20)}))});
     app.ask("PATCH", &path).json(&large).send().await.refused("too_large");
     assert_eq!(app.get(&path).await, before);
+    // Presets of other kinds.
     let theme = app.post("/api/presets", &json!({"kind": "theme", "name": "Dusk", "body": {}})).await;
     let theme = format!("/api/presets/{}", id(&theme));
     let error = app.ask("PATCH", &theme).json(&json!({"change": {}})).send().await.refused("invalid");
     assert_eq!(error["details"]["field"], "change");
 }
 
-/// S4-34: who writes says what they saw; what somebody else has changed of that meanwhile is told and stays, what they
-/// changed elsewhere stays too, and saying the same twice is no quarrel.
+/// S4-34: a write names the values it saw. If one of them changed meanwhile, it gets a conflict. Changes of other
+/// fields stay, and repeating a write is no conflict.
 #[tokio::test]
 async fn preset_edit_on_stale_value_returns_conflict() {
     let app = TestServer::start().await;
@@ -162,7 +169,7 @@ async fn preset_edit_on_stale_value_returns_conflict() {
     patch(json!({"name": "Faster", "expected": {"name": "Slow"}})).await.expect(200);
 }
 
-/// Many who edit at once lose nothing.
+/// Parallel edits lose nothing.
 #[tokio::test]
 async fn preset_edits_in_parallel_lose_nothing() {
     let app = TestServer::start().await;
@@ -178,8 +185,8 @@ async fn preset_edits_in_parallel_lose_nothing() {
     assert_eq!(body["prompt_order"][1]["order"].as_array().unwrap().len(), 16);
 }
 
-/// S4-34: a new preset can begin as our own, which makes the same prompts, or as another one; and a prompt can be looked
-/// at by a preset that the session has not chosen.
+/// S4-34: a new preset can start from the server's own, which makes the same prompts, or from another one. A preview
+/// can use a preset that the session has not chosen.
 #[tokio::test]
 async fn preset_created_from_base_yields_same_prompt() {
     let play = super::play::Play::start().await;

@@ -1,9 +1,9 @@
-//! Prompts in the order of a preset that the session chose.
+//! Prompts in the order of the session's preset.
 
 use super::play::Play;
 use super::*;
 
-/// A preset of somebody who wants things their own way.
+/// Returns a preset with its own order and samplers.
 fn preset() -> Value {
     let part = |id: &str, role: &str, text: &str| json!({"identifier": id, "role": role, "content": text});
     let mut deep = part("deep", "system", "Deep word.");
@@ -35,7 +35,7 @@ async fn with(preset: &Value) -> Play {
     Play { app, sid }
 }
 
-/// S4-34: the model is sent what the preset says, in its order and with its samplers; the trace makes it again to the byte.
+/// S4-34: the prompt follows the preset's order and samplers, and the trace rebuilds it byte for byte.
 #[tokio::test]
 async fn preset_sets_prompt_order_and_samplers() {
     let play = with(&preset()).await;
@@ -60,7 +60,7 @@ async fn preset_sets_prompt_order_and_samplers() {
     let trace = play.get(&format!("node/{}/trace", said.reply)).await;
     assert_eq!((&trace["messages"], &trace["isExact"]), (&expected, &json!(true)));
     assert_eq!(reply["metadata"]["params"]["temperature"], 0.25);
-    // Without it everything is as before.
+    // Without the preset everything is as before.
     let path = format!("/api/sessions/{}", play.sid);
     play.app.ask("PATCH", &path).json(&json!({"presetId": null})).send().await.expect(200);
     play.say("And now?").await;
@@ -71,7 +71,7 @@ async fn preset_sets_prompt_order_and_samplers() {
     assert_eq!(again["isExact"], true);
 }
 
-/// Domain 6.3: a full history is cut in steps in the order of a preset too, and a trace of it is exact.
+/// Domain 6.3: with a preset too, a full history is cut in steps, and its trace is exact.
 #[tokio::test]
 async fn preset_prompt_full_history_is_trimmed_in_steps() {
     let mut narrow = preset();
@@ -93,7 +93,7 @@ async fn preset_prompt_full_history_is_trimmed_in_steps() {
     assert!((1..=6).contains(&cuts), "{cuts} cuts in twelve turns");
 }
 
-/// Domain 6.3: a beginning that was chosen for less room is not kept to where there is more.
+/// Domain 6.3: with a larger budget, a cut made for less room is not kept.
 #[tokio::test]
 async fn preset_prompt_larger_budget_restores_older_history() {
     let mut narrow = preset();
@@ -116,7 +116,7 @@ async fn preset_prompt_larger_budget_restores_older_history() {
     assert!(sent() > 2 * few, "{few} before, {} now", sent());
 }
 
-/// Domain 6.5: names in a field of their own stand in the trace as they were sent.
+/// Domain 6.5: names in a separate field are in the trace as they were sent.
 #[tokio::test]
 async fn preset_prompt_name_field_is_kept_in_trace() {
     let mut named = preset();
@@ -129,7 +129,7 @@ async fn preset_prompt_name_field_is_kept_in_trace() {
     assert_eq!((&trace["messages"], &trace["isExact"]), (&request["messages"], &json!(true)));
 }
 
-/// Domain 6.2: what does not fit is refused by name and not sent in part.
+/// Domain 6.2: a preset that does not fit is refused by name and not sent in part.
 #[tokio::test]
 async fn preset_prompt_over_budget_fails_without_model_request() {
     let mut large = preset();
@@ -145,7 +145,7 @@ async fn preset_prompt_over_budget_fails_without_model_request() {
     assert_eq!(play.app.mock().requests().len(), 0);
 }
 
-/// Only a preset that makes prompts can be chosen, one's own; one that is gone is as none.
+/// A session accepts only one's own presets that make prompts. A deleted preset counts as none.
 #[tokio::test]
 async fn session_preset_accepts_only_own_prompt_presets() {
     let play = with(&preset()).await;
@@ -164,7 +164,7 @@ async fn session_preset_accepts_only_own_prompt_presets() {
     assert!(!play.app.mock().requests().pop().unwrap().to_string().contains("Short lines."));
 }
 
-/// What a card wants to stand between the last messages stands there, in every story, and moves with them.
+/// The depth prompt of a card stays between the last messages in every story and moves with them.
 #[tokio::test]
 async fn card_depth_prompt_is_inserted_between_messages() {
     let app = TestServer::start().await;
@@ -187,7 +187,7 @@ async fn card_depth_prompt_is_inserted_between_messages() {
     }
 }
 
-/// A preset for models, with a text by which a prompt shows it.
+/// Creates a preset bound to models, with a text that identifies it in a prompt; returns its id.
 async fn for_models(app: &TestServer, name: &str, models: &[&str]) -> String {
     let body = json!({
         "prompts": [{"identifier": "main", "content": format!("Told by {name}.")}],
@@ -196,8 +196,8 @@ async fn for_models(app: &TestServer, name: &str, models: &[&str]) -> String {
     id(&app.post("/api/presets", &json!({"kind": "openai", "name": name, "body": body})).await)
 }
 
-/// S4-34: where a story chose no preset, the one that is for its model makes its prompts: the one that names the model most
-/// closely, of those that do alike the oldest; a story's own choice goes before it, and what is in the trash is for none.
+/// S4-34: without a chosen preset, the one bound to the session's model applies. The closest match wins, then the
+/// oldest. A session's own choice goes first, and presets in the trash are ignored.
 #[tokio::test]
 async fn preset_bound_to_model_applies_without_session_choice() {
     let play = Play::start().await;
@@ -213,10 +213,12 @@ async fn preset_bound_to_model_applies_without_session_choice() {
         told["asked"] = trace["model"].clone();
         told
     };
+    // Without a matching preset the server's own applies.
     let own = asked("").await;
     assert_eq!(own["by"], "own");
     let model = own["asked"].as_str().unwrap().to_owned();
     for_models(&play.app, "Nobody's", &["another-*"]).await;
+    // Closer matches win, then older presets.
     let any = for_models(&play.app, "Any", &["*"]).await;
     let told = asked("Any").await;
     assert_eq!((&told["by"], &told["name"], &told["model"]), (&json!("model"), &json!("Any"), &json!("*")));
@@ -230,6 +232,7 @@ async fn preset_bound_to_model_applies_without_session_choice() {
     let listed = play.app.get("/api/presets").await;
     assert_eq!(listed["items"][1]["models"], json!(["*"]));
 
+    // Rebinding, the session's own choice, and deletion.
     let path = format!("/api/presets/{close}");
     let other = json!({"change": {"own": {"models": ["another"]}}});
     play.app.ask("PATCH", &path).json(&other).send().await.expect(200);
@@ -244,8 +247,7 @@ async fn preset_bound_to_model_applies_without_session_choice() {
     asked("").await;
 }
 
-/// S4-34: what a preset says of shares is what happens: examples and lore take no more than theirs, and what stays out says that
-/// it is for want of room.
+/// S4-34: the shares of a preset limit examples and lore, and what stays out gives the budget as the reason.
 #[tokio::test]
 async fn preset_budget_shares_limit_examples_and_lore() {
     let app = TestServer::start().await;
@@ -289,7 +291,7 @@ async fn preset_budget_shares_limit_examples_and_lore() {
     assert_eq!(error["details"]["field"], "change.own.shares");
 }
 
-/// A part that is for other replies to the same message goes with those.
+/// A prompt part for other replies to the same message applies to rerolls only.
 #[tokio::test]
 async fn preset_prompt_trigger_swipe_applies_on_reroll() {
     let mut own = preset();

@@ -1,11 +1,11 @@
-//! Presets: kept, listed by their kinds, changed, taken along, thrown away and brought back.
+//! Presets: creating, listing by kind, editing, export, deleting and restoring.
 
 use clotho_core::ids::PresetId;
 use clotho_store::StoredPreset;
 
 use super::*;
 
-/// A script that would never run is kept, and says why.
+/// A script that can never run is stored, with the reason.
 #[tokio::test]
 async fn preset_script_unable_to_run_reports_reason() {
     let app = TestServer::start().await;
@@ -17,7 +17,7 @@ async fn preset_script_unable_to_run_reports_reason() {
     assert_eq!(keep(json!({"findRegex": "a"})).await, "it does not say for which texts it is");
     let problem = keep(script("/(lamp/g")).await;
     assert!(problem.as_str().unwrap().starts_with("what it looks for is no regular expression: "), "{problem}");
-    // What macros make of it is not known yet.
+    // The result of macros in a pattern is not known yet.
     let mut later = script("/({{user}}/g");
     later["substituteRegex"] = json!(1);
     assert_eq!(keep(later).await, Value::Null);
@@ -25,7 +25,7 @@ async fn preset_script_unable_to_run_reports_reason() {
     assert!(listed["items"].as_array().unwrap().iter().all(|one| one.get("problem").is_none()), "{listed}");
 }
 
-/// S4-61: a preset goes out as it came, to the letter; lists have no bodies and can be of one kind.
+/// S4-61: a preset is exported byte for byte. Lists have no bodies and can be filtered by kind.
 #[tokio::test]
 async fn preset_roundtrip_returns_body_byte_for_byte() {
     let app = TestServer::start().await;
@@ -64,8 +64,8 @@ async fn preset_roundtrip_returns_body_byte_for_byte() {
     assert_eq!(app.get("/api/trash").await["items"], json!([]));
 }
 
-/// S4-61: a preset of another program comes in as a file, its kind said by its keys; the same one does not come twice, nothing of
-/// it changes, and what nothing says the kind of can be told one.
+/// S4-61: a preset file of another program is imported unchanged, with its kind detected from its keys. A duplicate is
+/// skipped, and an undetected kind can be given.
 #[tokio::test]
 async fn preset_import_detects_kind_and_skips_duplicates() {
     let app = TestServer::start().await;
@@ -74,6 +74,7 @@ async fn preset_import_detects_kind_and_skips_duplicates() {
         let form = format!("--b\r\n{part}\r\n\r\n{text}\r\n--b--");
         app.ask("POST", path).bytes(form.as_bytes(), "multipart/form-data; boundary=b")
     };
+    // Import a preset, twice.
     let body = r#"{"temperature":0.70,"prompts":[],"extensions":{"regex_scripts":[{}]},"proxy_password":"hush"}"#;
     let came = sent("/api/presets/import", "Calm.json", body).send().await.expect(201);
     let told = &came["items"][0];
@@ -89,6 +90,7 @@ async fn preset_import_detects_kind_and_skips_duplicates() {
     let again = sent("/api/presets/import", "Calm.json", body).send().await.expect(201);
     assert_eq!(again["items"][0]["id"], told["id"], "the same one does not come twice");
 
+    // A list of scripts becomes one preset each.
     let list = r#"[{"scriptName": "Trim", "findRegex": "a"}, {"scriptName": "Cut", "findRegex": "b"}]"#;
     let keyed = sent("/api/presets/import", "all.json", list).header("idempotency-key", "once");
     let all = keyed.clone().send().await.expect(201);
@@ -96,6 +98,7 @@ async fn preset_import_detects_kind_and_skips_duplicates() {
     let names: Vec<&str> = all["items"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
     assert_eq!((names, &all["report"]["items"][1]["kind"]), (vec!["Trim", "Cut"], &json!("regex")));
 
+    // Files of unknown kind and invalid files are refused.
     for (path, text, field) in [
         ("/api/presets/import", "{\"odd\": 1}", "kind"),
         ("/api/presets/import", "{\"odd\": ", "file"),
@@ -107,12 +110,13 @@ async fn preset_import_detects_kind_and_skips_duplicates() {
         assert!([400, 422].contains(&refused.status), "{path} {text}");
         assert_eq!(refused.json()["error"]["details"]["field"], field, "{path} {text}");
     }
+    // A given kind is accepted.
     let told = sent("/api/presets/import?kind=theme", "odd.json", "{\"odd\": 1}").send().await.expect(201);
     assert_eq!((&told["items"][0]["kind"], &told["items"][0]["name"]), (&json!("theme"), &json!("odd")));
     assert_eq!(app.get("/api/presets").await["items"].as_array().unwrap().len(), 4);
 }
 
-/// Domain 9: somebody else's presets are not there, whatever one does with them.
+/// Domain 9: other users' presets are not found on any route.
 #[tokio::test]
 async fn preset_of_other_user_returns_not_found() {
     let app = TestServer::start().await;

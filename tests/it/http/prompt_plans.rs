@@ -1,4 +1,4 @@
-//! What plugins plan of a prompt: where their texts stand, what they do to lore, and that a look changes nothing.
+//! The `plan` hook: where its texts are in a prompt, what it does to lore, and that a preview changes nothing.
 
 use super::lore_activation::{entry, told, uids};
 use super::play::Play;
@@ -20,7 +20,7 @@ async fn story(setup: Setup, plugins: &[&str]) -> Play {
     Play::with(setup, json!({"plugins": plugins})).await
 }
 
-/// The messages of the newest request.
+/// Returns the messages of the newest request.
 fn sent(play: &Play) -> Vec<Value> {
     play.app.mock().requests().pop().unwrap()["messages"].as_array().unwrap().clone()
 }
@@ -40,7 +40,8 @@ fn plan(ctx) {
 }
 "#;
 
-/// S3-11, S0-38: texts of plugins stand where their slots say, a preview is what is sent, and thoughts are for the author only.
+/// S3-11, S0-38: texts of plugins are where their slots say, and the preview equals the sent prompt. Thoughts are
+/// visible to the author only.
 #[tokio::test]
 async fn plan_texts_in_preview_match_sent_prompt() {
     let play = story(with(TestApp::with(), "guide", GUIDE), &["guide"]).await;
@@ -79,7 +80,8 @@ async fn plan_texts_in_preview_match_sent_prompt() {
     assert_eq!(reply["problems"], json!([]));
 }
 
-/// `domain.md` 6.3: what changes with every turn stands behind what stays, so that the model's server keeps what it has read.
+/// `domain.md` 6.3: texts that change with every turn come after those that stay, so that the model server can reuse
+/// its cache.
 #[tokio::test]
 async fn plan_texts_keep_prompt_prefix_stable() {
     let play = story(with(TestApp::with(), "guide", GUIDE), &["guide"]).await;
@@ -97,7 +99,7 @@ async fn plan_texts_keep_prompt_prefix_stable() {
     );
 }
 
-/// S0-38: a plan that fails takes only its own texts with it and is told on the reply; the story goes on.
+/// S0-38: a failing plan loses only its own texts and is reported on the reply. The chat goes on.
 #[tokio::test]
 async fn plan_failure_is_reported_and_chat_continues() {
     let setup = with(TestApp::with(), "guide", GUIDE);
@@ -114,7 +116,7 @@ async fn plan_failure_is_reported_and_chat_continues() {
     assert_eq!(play.get(&format!("node/{}", said.reply)).await["status"], "complete");
 }
 
-/// A plan that runs into its limits again and again is switched off like any other hook; where it is off, that is told.
+/// A plan that repeatedly exceeds its limits is turned off like any other hook, and that is reported.
 #[tokio::test]
 async fn plan_exceeding_limits_repeatedly_switches_plugin_off() {
     let play = story(with(TestApp::with(), "endless", "fn plan(ctx) { loop { } }"), &["endless"]).await;
@@ -129,7 +131,7 @@ async fn plan_exceeding_limits_repeatedly_switches_plugin_off() {
     assert_eq!(trace["problems"][0]["code"], "plugin_off");
 }
 
-/// S3-11: a text that finds no room is told with the reason, as every other one is.
+/// S3-11: a text without room is reported with the reason, like any other block.
 #[tokio::test]
 async fn plan_text_over_budget_is_reported_with_reason() {
     let script = r#"fn plan(ctx) {
@@ -152,8 +154,8 @@ const LIBRARIAN: &str = r#"fn plan(ctx) {
     ctx.unlore("The gate");
 }"#;
 
-/// S3-11, S3-16: a plugin calls an entry up whatever else stands in its way, and keeps one out whatever speaks for it; both
-/// are told with the reason, in the record of lore and where lore is tried.
+/// S3-11, S3-16: a plugin can activate an entry or keep one out, whatever the other conditions are. Both are recorded
+/// with the reason, in the trace and in a test of a book.
 #[tokio::test]
 async fn plan_activates_and_blocks_lore_with_reason() {
     let play = story(with(TestApp::with(), "librarian", LIBRARIAN), &["librarian"]).await;
@@ -195,7 +197,7 @@ async fn plan_activates_and_blocks_lore_with_reason() {
     assert!(tested["notes"].to_string().contains("librarian: lore(\\\"Nowhere\\\")"), "{tested}");
 }
 
-/// An edited reply is read by `on_edit`, with the dice that fell for the one before, and for the one after that again.
+/// An edited reply runs `on_edit` with the dice of the version before, and so does the next edit.
 #[tokio::test]
 async fn edited_reply_runs_on_edit_with_same_dice() {
     let script = r#"

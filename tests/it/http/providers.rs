@@ -1,4 +1,4 @@
-//! Model servers that are connected while the server runs: kept sealed, taken in at once, tried, forgotten.
+//! Model servers connected at run time: their sealed keys, immediate use, tests and removal.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::support::mock_model::MockModel;
 
 const KEY: &str = "sk-never-to-be-seen-0123";
 
-/// What connects a mock under a name.
+/// Returns the body that connects a mock under a name.
 fn house(mock: &MockModel, name: &str) -> Value {
     json!({"id": name, "kind": "openai", "baseUrl": mock.base_url(), "key": KEY})
 }
@@ -22,7 +22,7 @@ async fn provider(app: &TestServer, name: &str) -> Value {
     all["items"].as_array().unwrap().iter().find(|one| one["id"] == name).cloned().unwrap_or_default()
 }
 
-/// Whether any file of a folder holds these bytes.
+/// Returns whether any file of a folder contains these bytes.
 fn holds(folder: &Path, bytes: &[u8]) -> bool {
     std::fs::read_dir(folder).unwrap().any(|entry| {
         let path = entry.unwrap().path();
@@ -33,7 +33,7 @@ fn holds(folder: &Path, bytes: &[u8]) -> bool {
     })
 }
 
-/// A server is connected, plays at once and after a restart, and its key is nowhere to be read.
+/// A connected server works at once and after a restart, and its key cannot be read anywhere.
 #[tokio::test]
 async fn provider_connected_survives_restart_and_hides_key() {
     let mock = MockModel::start().await;
@@ -66,7 +66,7 @@ async fn provider_connected_survives_restart_and_hides_key() {
     assert!(data.join("provider.key").exists() && !holds(&data, KEY.as_bytes()), "the key lies in the data folder");
 }
 
-/// What a stopped server copies has no key that opens without the file that sealed it: the page is told to type it again.
+/// Without the file that sealed it, a stored key cannot be opened, and the user is asked to type it again.
 #[tokio::test]
 async fn provider_without_sealing_file_asks_for_key_again() {
     let app = TestServer::start().await;
@@ -84,7 +84,7 @@ async fn provider_without_sealing_file_asks_for_key_again() {
     assert_eq!(provider(&app, "house").await["unusable"], json!(null));
 }
 
-/// A change keeps the key where none is sent, takes it away for null, and never carries it to another host.
+/// A change without a key keeps it, null removes it, and it is never sent to another host.
 #[tokio::test]
 async fn provider_key_kept_or_removed_never_follows_host() {
     let app = TestServer::start().await;
@@ -111,7 +111,8 @@ async fn provider_key_kept_or_removed_never_follows_host() {
     assert_eq!(patch(&app, "house", json!({"key": null})).await["hasKey"], false);
 }
 
-/// What stands in config.toml is not changed over HTTP, its names are not free, and what does not fit names its field.
+/// Providers of config.toml cannot be changed over HTTP and their names are taken. Invalid values are refused with
+/// their field.
 #[tokio::test]
 async fn provider_invalid_change_is_refused_naming_field() {
     let app = TestServer::start().await;
@@ -147,7 +148,8 @@ async fn provider_invalid_change_is_refused_naming_field() {
     assert_eq!(error["details"]["field"], "model");
 }
 
-/// A trial tells what was seen: the models and the time to the first word, or why not, in the server's words and with a hint.
+/// A test reports the models and the time to the first text, or the reason for the failure with the server's text and a
+/// hint.
 #[tokio::test]
 async fn provider_test_reports_models_latency_or_error() {
     let app = TestServer::start().await;
@@ -180,7 +182,8 @@ async fn provider_test_reports_models_latency_or_error() {
     assert!(!holds(&app.inside().home().join("data"), KEY.as_bytes()));
 }
 
-/// The chosen model goes before that of the settings, over a restart too; with its server the choice goes.
+/// The chosen default model goes before the configured one, after a restart too. Removing its provider removes the
+/// choice.
 #[tokio::test]
 async fn default_model_survives_restart_until_provider_removed() {
     let app = TestServer::start().await;
@@ -204,7 +207,7 @@ async fn default_model_survives_restart_until_provider_removed() {
     assert_eq!(app.get("/api/providers").await["defaultModel"], "mock/mock");
 }
 
-/// A reply under way ends as it began, while its server is changed and forgotten; the next one says that it is gone.
+/// A running reply finishes while its provider is changed and removed. The next reply reports the missing provider.
 #[tokio::test]
 async fn provider_removed_during_reply_lets_it_finish() {
     let play = Play::start().await;
@@ -229,7 +232,7 @@ async fn provider_removed_during_reply_lets_it_finish() {
     assert!(error["message"].as_str().unwrap().contains("house/mock"), "{error}");
 }
 
-/// Forgetting is one commit: where it does not come to its end, server, key and choice are there.
+/// A removal is one commit: if it is interrupted, provider, key and choice stay.
 #[tokio::test]
 async fn provider_removal_interrupted_changes_nothing() {
     let app = TestServer::start().await;
@@ -246,7 +249,7 @@ async fn provider_removal_interrupted_changes_nothing() {
     assert_eq!(app.get("/api/providers").await["defaultModel"], "house/mock");
 }
 
-/// The same request twice connects once, and says so both times.
+/// A repeated request connects once and gets the same answer.
 #[tokio::test]
 async fn provider_create_repeated_request_connects_once() {
     let app = TestServer::start().await;
@@ -256,7 +259,7 @@ async fn provider_create_repeated_request_connects_once() {
     assert!(!holds(&app.inside().home().join("data"), KEY.as_bytes()));
 }
 
-/// The settings may name what was connected; a new folder has nothing of the kind, and the start is refused.
+/// After a restart the configuration may name a connected provider.
 #[tokio::test]
 async fn config_may_name_connected_provider_after_restart() {
     let app = TestServer::start().await;

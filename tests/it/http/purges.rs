@@ -1,4 +1,4 @@
-//! What is purged is gone for good: for who asks, for who watches, for the index, and off the disk.
+//! Purged nodes are gone for good: for requests, watchers and the index, and from the disk.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ impl Play {
         self.app.inside().home().join("data/clotho.db")
     }
 
-    /// Waits until a reply is on the disk in pieces.
+    /// Waits until a part of a running reply is on the disk.
     async fn is_kept_in_pieces(&self) {
         let mut conn = crate::support::sql_beside(self.database());
         let pieces = "SELECT count(*) AS n FROM segments WHERE content <> ''";
@@ -33,8 +33,8 @@ impl Play {
     }
 }
 
-/// S1-21, domain 2.16: nothing goes before it is said what would, and that it is meant; then a HEAD in there stands above it,
-/// names on it are given up, and nothing brings it back: undo stops there.
+/// S1-21, domain 2.16: a purge without confirmation only reports what would be deleted. A HEAD inside moves above it,
+/// and labels on it are removed. Undo stops there.
 #[tokio::test]
 async fn purge_requires_confirmation_and_cannot_be_undone() {
     let (play, said) = bitten().await;
@@ -42,6 +42,7 @@ async fn purge_requires_confirmation_and_cannot_be_undone() {
     play.checkout(&said[2].reply, true).await;
     play.edit(json!([{"op": "label", "nodeId": said[2].user, "name": "the fight"}])).await;
     let before = play.get("tree").await;
+    // Without confirmation nothing is purged.
     for asked in [json!({}), json!({"confirm": false})] {
         let mut purge = json!({"op": "purge", "nodeId": said[1].user});
         purge.as_object_mut().unwrap().extend(asked.as_object().unwrap().clone());
@@ -50,11 +51,13 @@ async fn purge_requires_confirmation_and_cannot_be_undone() {
             json!({"field": "confirm", "nodes": 5, "branches": 2, "fragments": 0, "keptFragments": 0, "operation": 0});
         assert_eq!(error["details"], told);
     }
+    // A list with an invalid edit is not applied at all.
     let half = json!([{"op": "purge", "nodeId": said[1].user, "confirm": true}, {"op": "unlabel", "name": "nothing"}]);
     play.refused("PUT", "tree/edit", json!({"operations": half}), "not_found").await;
     assert_eq!(play.get("tree").await, before, "all of a list, or nothing");
 
     let other = play.app.session().await;
+    // The purge.
     let made = play.purge("nodeId", &said[1].user).await;
     assert_eq!(
         made["worldChanges"],
@@ -68,6 +71,7 @@ async fn purge_requires_confirmation_and_cannot_be_undone() {
     assert_eq!((&tree["stash"], &tree["labels"]), (&json!([]), &json!([])));
     assert_eq!(tree["nodes"].as_object().unwrap().len(), before["nodes"].as_object().unwrap().len() - 5);
     assert_eq!(play.session().await["counts"]["branches"], 1);
+    // Undo stops at the purge and works again for later messages.
     for way in ["undo", "redo"] {
         let error = play.refused("POST", way, json!({}), "nothing_to_undo").await;
         assert_eq!(error["details"], json!({"reason": "purged"}));
@@ -76,6 +80,7 @@ async fn purge_requires_confirmation_and_cannot_be_undone() {
     assert_eq!(play.post("undo", json!({})).await["kind"], "message");
     play.refused("POST", "undo", json!({}), "nothing_to_undo").await;
     assert_eq!(play.post("redo", json!({})).await["leafId"], json!(more.reply));
+    // Another session and the stored data are intact.
     let untouched = play.app.get(&format!("/api/sessions/{}", id(&other))).await;
     assert_eq!((&untouched["counts"], &untouched["op"]), (&other["counts"], &other["op"]));
     play.is_well();
@@ -84,7 +89,7 @@ async fn purge_requires_confirmation_and_cannot_be_undone() {
     assert_eq!(play.hp(&more.reply).await, 33);
 }
 
-/// Domain 2.16, 9: the root stays, what is being written stays, and what somebody else has is not there.
+/// Domain 2.16, 9: the root and running replies cannot be purged, and nodes of other users are not found.
 #[tokio::test]
 async fn purge_of_root_or_streaming_node_is_refused() {
     let play = Play::start().await;
@@ -113,8 +118,8 @@ async fn purge_of_root_or_streaming_node_is_refused() {
     play.is_well();
 }
 
-/// Domain 2.15, 2.16: what an undo took back is in nobody's sight and still text: it goes by its id, with what was taken back
-/// below it and nothing else, and no redo brings it back.
+/// Domain 2.15, 2.16: an undone node is invisible but still has its text. It is purged by its id, with undone nodes
+/// below it and nothing else, and redo cannot restore it.
 #[tokio::test]
 async fn purge_removes_undone_nodes_and_redo() {
     let play = Play::start().await;
@@ -148,8 +153,8 @@ async fn purge_removes_undone_nodes_and_redo() {
     play.is_well();
 }
 
-/// Domain 2.16, S4-58: a fragment goes as it lies; what was cut out of it before stays in the stash, and its way back leads to
-/// the message above.
+/// Domain 2.16, S4-58: a fragment is purged as it is. Nodes that were cut from it before stay in the stash, and they
+/// return to the message above it.
 #[tokio::test]
 async fn purge_of_fragment_keeps_nodes_cut_from_it() {
     let (play, said) = bitten().await;
@@ -173,7 +178,7 @@ async fn purge_of_fragment_keeps_nodes_cut_from_it() {
     play.is_well();
 }
 
-/// S4-45, domain 2.16: who watches hears of it, and who was away catches up from the log, without a text.
+/// S4-45, domain 2.16: watchers get the purge, and late ones read it from the log, without any text.
 #[tokio::test]
 async fn purge_is_sent_to_watchers_without_text() {
     let play = Play::start().await;
@@ -193,8 +198,8 @@ async fn purge_is_sent_to_watchers_without_text() {
     assert!(!play.get("ops?since=0").await.to_string().contains("secret"));
 }
 
-/// Domain 2.16, 6.5: why a reply exists that hung below what was purged can still be read: what was sent and is gone is named
-/// by its hash, and nothing else is missing.
+/// Domain 2.16, 6.5: the trace of a reply that was below a purged node can still be read. Purged texts are named by
+/// their hash, and nothing else is missing.
 #[tokio::test]
 async fn purge_leaves_trace_naming_missing_hash() {
     let (play, said) = bitten().await;
@@ -215,8 +220,8 @@ async fn purge_leaves_trace_naming_missing_hash() {
     assert_eq!(play.restart().await.hp(&said[2].reply).await, 37);
 }
 
-/// Domain 2.16, 6.5: what was cut out of a piece, or hung elsewhere in the same list, keeps its traces whole when the piece
-/// goes; so the session can still be told as a file, and is taken in again.
+/// Domain 2.16, 6.5: nodes cut from a purged part, or grafted elsewhere in the same list, keep their traces. The
+/// session can still be exported and imported.
 #[tokio::test]
 async fn purge_keeps_traces_of_nodes_cut_out() {
     for is_one_list in [false, true] {
@@ -245,8 +250,8 @@ async fn purge_keeps_traces_of_nodes_cut_out() {
     }
 }
 
-/// Domain 2.10, 6.5: why a copy exists names messages of the story that it came from; that story's file need not come along, and
-/// where it did not they are elsewhere and not destroyed, however often the file goes round. What was destroyed is.
+/// Domain 2.10, 6.5: the trace of a copy names messages of its source session. If that session is not in the file, they
+/// are marked as elsewhere, after any number of exports. Purged messages are marked as purged.
 #[tokio::test]
 async fn session_export_marks_trace_sources_elsewhere_or_purged() {
     let (play, said) = bitten().await;
@@ -255,7 +260,7 @@ async fn session_export_marks_trace_sources_elsewhere_or_purged() {
     let copy =
         json!([{"op": "graft", "nodeId": said[2].user, "targetId": head, "fromSessionId": play.sid, "mode": "copy"}]);
     play.app.put(&format!("/api/chat/{other}/tree/edit"), &json!({"operations": copy})).await;
-    // One of the messages that the copy's trace names goes, and the others stay where they are.
+    // One message of the copy's trace is purged, and the others stay.
     let begin = play.nodes().await[&said[0].user]["parentId"].clone();
     play.edit(json!([{"op": "graft", "nodeId": said[1].user, "targetId": begin}])).await;
     play.purge("nodeId", &said[0].user).await;
@@ -278,7 +283,7 @@ async fn session_export_marks_trace_sources_elsewhere_or_purged() {
     }
 }
 
-/// Every file of a folder, whatever stands in it, that has these bytes.
+/// Returns every file of a folder that contains these bytes.
 pub fn files_with(folder: &Path, word: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
@@ -294,13 +299,13 @@ pub fn files_with(folder: &Path, word: &str) -> Vec<String> {
     found
 }
 
-/// Waits until no file of a folder has these bytes.
+/// Waits until no file of a folder contains these bytes.
 pub async fn until_gone(folder: &Path, word: &str) {
     until(&format!("a folder without \"{word}\""), async || files_with(folder, word).is_empty()).await;
 }
 
-/// S4-39, domain 2.16: a purge whose answer was lost is asked for again with the same key, and answered as it was at first; also
-/// where the server died before it could answer. What is kept for that holds no value that may have gone with it.
+/// S4-39, domain 2.16: repeating a purge with the same key returns the first answer, even if the server died before it
+/// could answer. The stored answer has no values that may have been purged.
 #[tokio::test]
 async fn purge_repeated_request_returns_same_answer() {
     let (play, said) = bitten().await;
@@ -336,8 +341,8 @@ async fn purge_repeated_request_returns_same_answer() {
     assert_eq!(play.post("redo", json!({})).await["leafId"], json!(more.reply));
 }
 
-/// Domain 2.16, S4-39: what is kept of edits, of undo and redo and of a node's state has no value of a world: they do not name the
-/// message that such a value came from, and would have it still when that is purged. Asked for again they say what was done.
+/// Domain 2.16, S4-39: stored answers of edits, undo, redo and node states have no values of a world. They do not name
+/// the message a value came from, so they would keep it after a purge. A repeated request still reports what was done.
 #[tokio::test]
 async fn idempotent_answers_store_no_state_values() {
     const WORD: &str = "Quarterstaffmelon";
@@ -380,8 +385,8 @@ async fn idempotent_answers_store_no_state_values() {
     play.is_well();
 }
 
-/// Domain 2.16: what hung below a message that put a word into the world has keyframes with that word, also after it was hung
-/// elsewhere: once the message is purged they are wiped with everything else.
+/// Domain 2.16: keyframes below a message have the values that it set, also after a graft. Purging the message wipes
+/// them too.
 #[tokio::test]
 async fn purge_wipes_keyframes_of_grafted_nodes() {
     let play = Play::start().await;
@@ -409,9 +414,8 @@ async fn purge_wipes_keyframes_of_grafted_nodes() {
     play.is_well();
 }
 
-/// Domain 2.16: a word that stood in a message, in its edit, in a reply that came in pieces, in the prompt of what stays, in
-/// the index and in a kept answer is in no file any more once it is purged; not after a restart either. The request whose
-/// answer it was says that it is gone.
+/// Domain 2.16: after a purge no file contains the purged word: no message, edit, partial reply, prompt, index or
+/// stored answer. This holds after a restart too, and the repeated request reports that its answer is gone.
 #[tokio::test]
 async fn purge_removes_bytes_from_every_file() {
     const WORD: &str = "Xylophonebananas";

@@ -1,4 +1,4 @@
-//! What every route must not take, sent to every route.
+//! Invalid requests, sent to every route.
 
 use super::*;
 use crate::support::client::Heard;
@@ -6,11 +6,11 @@ use clotho::http::route_table::RouteEntry;
 use clotho_engine::transfer::UploadSlot;
 use std::collections::HashMap;
 
-/// A server with one of everything, and addresses that lead to it.
+/// A server with one thing of every kind, and their ids.
 struct House {
     app: TestServer,
     ids: HashMap<&'static str, String>,
-    /// A file is on its way in for as long as this is held.
+    /// Holds the slot of an upload in progress.
     _place: UploadSlot,
 }
 
@@ -42,16 +42,16 @@ impl House {
             ("jid", place.job().to_string()),
             ("lid", book),
             ("rid", preset),
-            // A device is paired from elsewhere: `devices.rs` does.
+            // Pairing needs another machine: see `devices.rs`.
             ("vid", "018f3e2a-0000-7000-8000-0000000000aa".to_owned()),
             ("oid", document),
-            // What a body says is looked at before whether there is such a summary.
+            // The body is checked before the summary is looked up.
             ("mid", "018f3e2a-0000-7000-8000-0000000000aa".to_owned()),
         ]);
         Self { app, ids: ids.collect(), _place: place }
     }
 
-    /// The address of a route, with ids of what is there.
+    /// Returns the path of a route with existing ids.
     fn address(&self, entry: &RouteEntry) -> String {
         let part = |part: &str| match part.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
             Some(name) => self.ids.get(name).cloned().unwrap_or_else(|| "combat".into()),
@@ -65,8 +65,8 @@ impl House {
     }
 }
 
-/// The routes that take JSON: all that write, but for those that only name what they are about, or take a file
-/// (`transfers.rs`, `cards.rs`).
+/// Returns the routes that take JSON. These are all writing routes except those without a body and those that take a
+/// file (`session_transfer.rs`, `cards.rs`).
 fn with_bodies() -> Vec<RouteEntry> {
     let takes_file = |path: &str| path.ends_with("/import") || path.ends_with("/avatar");
     let is_bare = |path: &str| path.ends_with("/cancel") || path.ends_with("/restore") || takes_file(path);
@@ -91,7 +91,7 @@ async fn malformed_json_on_every_route_is_refused() {
     }
 }
 
-/// S2-02, C16: a field that nobody knows does not pass silently, also not a history that a client would bring along.
+/// S2-02, C16: an unknown field is refused, and so is a history sent by a client.
 #[tokio::test]
 async fn unknown_body_fields_on_every_route_return_invalid() {
     let house = House::new().await;
@@ -110,7 +110,7 @@ async fn unknown_body_fields_on_every_route_return_invalid() {
     }
 }
 
-/// A list of values is no object, also where they would fit its fields one by one; and an object is no list.
+/// An array is no object, even if its values would fit the fields in order. An object is no array.
 #[tokio::test]
 async fn array_in_place_of_object_returns_invalid() {
     let house = House::new().await;
@@ -213,7 +213,7 @@ async fn body_over_limit_returns_too_large() {
         let path = house.address(&entry);
         let heard = app.ask(entry.method.as_str(), &path).bytes(&large, "application/json").send().await;
         assert_eq!(heard.refused("too_large")["details"]["limit"], 1 << 20, "{path}");
-        // Nobody has to send it first.
+        // The announced length alone is refused, without sending the body.
         let ask = app.ask(entry.method.as_str(), &path).header("content-type", "application/json");
         ask.announced(99_999_999_999).send().await.refused("too_large");
     }
@@ -233,6 +233,7 @@ async fn wrong_field_types_return_invalid_naming_field() {
     let chat = |rest: &str| format!("/api/chat/{sid}/{rest}");
     let node = |rest: &str| format!("/api/chat/{sid}/node/{}/{rest}", house.ids["nid"]);
     let parent = &house.ids["nid"];
+    // Library and sessions.
     check("POST", "/api/characters".into(), json!({"name": 5}), "name").await;
     check("POST", "/api/characters".into(), json!({}), "name").await;
     check("POST", "/api/characters".into(), json!({"name": "a", "tags": ["x", 1]}), "tags[1]").await;
@@ -248,12 +249,13 @@ async fn wrong_field_types_return_invalid_naming_field() {
     check("PATCH", format!("/api/sessions/{sid}"), json!({"title": ""}), "title").await;
     check("PATCH", format!("/api/sessions/{sid}"), json!({"mode": "forest"}), "mode").await;
     check("PATCH", format!("/api/sessions/{sid}"), json!({"model": "nobody/nothing"}), "model").await;
-    // S4-40, S0-14: a message needs its parent, and one of three roles.
+    // S4-40, S0-14: a message needs its parent and one of three roles.
     check("POST", chat("message"), json!({"content": "x"}), "parentId").await;
     check("POST", chat("message"), json!({"content": "x", "parentId": "1"}), "parentId").await;
     check("POST", chat("message"), json!({"content": "x", "parentId": parent.to_uppercase()}), "parentId").await;
     check("POST", chat("message"), json!({"content": "x", "parentId": parent, "role": "tool"}), "role").await;
     check("POST", chat("message"), json!({"content": " ", "parentId": parent}), "content").await;
+    // Options of a generation, and edits.
     let with = |generate: Value| json!({"content": "x", "parentId": parent, "generate": generate});
     check("POST", chat("message"), with(json!("yes")), "generate").await;
     check("POST", chat("message"), with(json!({"n": 17})), "generate.n").await;
@@ -264,7 +266,7 @@ async fn wrong_field_types_return_invalid_naming_field() {
     check("POST", node("edit"), json!({"content": "x", "carry": "yes"}), "carry").await;
     check("POST", node("edit"), json!({"content": "x", "carry": true, "generate": true}), "carry").await;
     check("PUT", chat("active_leaf"), json!({}), "nodeId").await;
-    // S4-28: enums are enums.
+    // S4-28: enums accept only their values.
     check("PUT", node("state"), json!({"effects": "off"}), "effects").await;
     check("PUT", node("state"), json!({"effects": true}), "effects").await;
     let several = json!({"updates": [{"nodeId": parent, "effects": 1}]});
@@ -280,6 +282,7 @@ async fn wrong_field_types_return_invalid_naming_field() {
         "updates[1].nodeId",
     )
     .await;
+    // Operations on the state.
     check("POST", node("world"), json!({"operations": []}), "operations").await;
     let operation = |operation: Value| json!({"operations": [operation]});
     check("POST", node("world"), operation(json!({"op": "grow", "path": "/a"})), "operations[0].op").await;
@@ -292,7 +295,7 @@ async fn wrong_field_types_return_invalid_naming_field() {
         .await;
 }
 
-/// A message of 10 MB is refused, and so is an empty one; nothing is written.
+/// A message of 10 MB or without text is refused, and nothing is written.
 #[tokio::test]
 async fn message_empty_or_oversized_is_refused() {
     let app = TestServer::start().await;
@@ -314,7 +317,7 @@ async fn message_empty_or_oversized_is_refused() {
     assert_eq!(after["op"].as_i64().unwrap(), session["op"].as_i64().unwrap() + 1);
 }
 
-/// Malformed ids in a path are nothing that is there.
+/// Malformed ids in a path are not found.
 #[tokio::test]
 async fn malformed_path_ids_return_not_found() {
     let house = House::new().await;

@@ -1,16 +1,16 @@
-//! Regex scripts: what they make of a prompt, where they come from, who may switch them off; and that no message changes.
+//! Regex scripts: how they change prompts, where they come from and who can allow them. They change no message.
 
 use super::play::Play;
 use super::*;
 
-/// A script for what users and models say.
+/// Returns a script for texts of users and models.
 fn script(name: &str, find: &str, replace: &str, more: Value) -> Value {
     let mut script = json!({"scriptName": name, "findRegex": find, "replaceString": replace, "placement": [1, 2]});
     script.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     script
 }
 
-/// A session with scripts of its card, its preset and the user's own.
+/// Starts a session with scripts of its card, its preset and its user.
 async fn with(card: Value, preset: Value, own: Value) -> Play {
     let app = TestServer::start().await;
     let card = json!({
@@ -37,7 +37,7 @@ async fn set(play: &Play, change: Value) -> Value {
     play.app.ask("PATCH", &format!("/api/sessions/{}", play.sid)).json(&change).send().await.expect(200)
 }
 
-/// The texts of the last request that stand in the chat.
+/// Returns the texts of the last request without system messages.
 fn sent(play: &Play) -> Vec<String> {
     let request = play.app.mock().requests().pop().unwrap();
     let messages = request["messages"].as_array().unwrap().iter().filter(|one| one["role"] != "system");
@@ -48,7 +48,7 @@ async fn content(play: &Play, node: &str) -> Value {
     play.get(&format!("node/{node}")).await["content"].clone()
 }
 
-/// The name, place, number of changed texts and reason of each script that a trace tells of.
+/// Returns the name, scope, number of changed texts and reason of each script in a trace.
 fn told(trace: &Value) -> Vec<(String, String, u64, String)> {
     let text = |one: &Value, key: &str| one[key].as_str().unwrap_or_default().to_owned();
     let one = |one: &Value| (text(one, "name"), text(one, "scope"), one["changed"].as_u64().unwrap(), text(one, "why"));
@@ -59,8 +59,8 @@ fn line(name: &str, scope: &str, changed: u64, why: &str) -> (String, String, u6
     (name.to_owned(), scope.to_owned(), changed, why.to_owned())
 }
 
-/// S4-51, S4-52: scripts of the user, the preset and the card change in this order what the model is sent, and no message; the
-/// preview is what is sent, and a trace makes it again to the byte.
+/// S4-51, S4-52: scripts of the user, the preset and the card apply to the prompt in this order, and change no message.
+/// The preview equals the sent prompt, and the trace rebuilds it byte for byte.
 #[tokio::test]
 async fn regex_scripts_change_prompt_but_not_messages() {
     let of_card = json!([script("to bear", "/dog/g", "bear", json!({}))]);
@@ -84,7 +84,7 @@ async fn regex_scripts_change_prompt_but_not_messages() {
     assert_eq!((&preview["messages"], &preview["scripts"].is_array()), (&request["messages"], &true));
     let trace = play.get(&format!("node/{}/trace", second.reply)).await;
     assert_eq!((&trace["messages"], &trace["isExact"]), (&request["messages"], &json!(true)));
-    // What would be stored where scripts come from is done first, whoever has the script.
+    // Scripts that SillyTavern would apply to stored messages run first, whatever their scope.
     let expected = [
         line("to fox", "global", 3, ""),
         line("names", "global", 1, ""),
@@ -98,7 +98,8 @@ async fn regex_scripts_change_prompt_but_not_messages() {
     assert_eq!(content(&play, &second.user).await, "Wolf or dog?");
 }
 
-/// Depths are counted from the newest message that is sent; those of one that is gone on from stand behind it.
+/// Depths count from the newest sent message. The text of a continued reply comes after that message and counts as
+/// newest too.
 #[tokio::test]
 async fn regex_script_depth_and_placement_filter_texts() {
     let prompt = |more: Value| {
@@ -135,7 +136,7 @@ async fn regex_script_depth_and_placement_filter_texts() {
     assert_eq!(trace["isExact"], true);
 }
 
-/// What runs away is left out and named, and the turn goes on; so is what is no pattern.
+/// A runaway or invalid script is skipped and reported, and the turn goes on.
 #[tokio::test]
 async fn regex_script_runaway_or_invalid_is_skipped() {
     let own = json!([
@@ -160,7 +161,8 @@ async fn regex_script_runaway_or_invalid_is_skipped() {
     assert_eq!(trace["isExact"], true);
 }
 
-/// What a session does not allow does not run, and the trace says how much waits; one's own always run.
+/// A script that the session does not allow does not run, and the trace says how many there are. The user's own scripts
+/// always run.
 #[tokio::test]
 async fn regex_script_not_allowed_does_not_run() {
     let of_card =
@@ -186,8 +188,8 @@ async fn regex_script_not_allowed_does_not_run() {
     }
 }
 
-/// The page is told which scripts change what is shown, in their order, each as the server reads it, with what macros say
-/// for each character; and nothing where nothing is to be done.
+/// The page gets the display scripts in order, as the server reads them, with the macro values of each character.
+/// Without such scripts the answer is empty.
 #[tokio::test]
 async fn regex_display_scripts_are_listed_in_order() {
     let display = |more: Value| {
@@ -195,6 +197,7 @@ async fn regex_display_scripts_are_listed_in_order() {
         more["markdownOnly"] = json!(true);
         more
     };
+    // Scripts for display and for other purposes, in each scope.
     let of_card = json!([
         script(
             "bar",
@@ -221,6 +224,7 @@ async fn regex_display_scripts_are_listed_in_order() {
         let names = told["items"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned());
         names.collect::<Vec<_>>()
     };
+    // Only display scripts are listed, in order.
     assert_eq!(named(&told), ["mine", "both", "bar"]);
     let character = told["casts"][0]["characterId"].clone();
     let mine = json!({
@@ -232,11 +236,13 @@ async fn regex_display_scripts_are_listed_in_order() {
     let bar = &told["items"][2];
     assert_eq!((&bar["characterId"], &bar["minDepth"], &bar["maxDepth"]), (&character, &json!(0.0), &json!(2.0)));
     assert_eq!((bar["replace"].as_str().unwrap().len(), &bar["placements"]), (9_000, &json!([2, 6])));
+    // Macro values and global variables.
     let values = json!({
         "user": "You", "char": "Rin", "group": "Rin", "charIfNotGroup": "Rin", "notChar": "You",
         "description": "Rin keeps a lamp.",
     });
     assert_eq!((&told["casts"][0]["values"], &told["globals"]), (&values, &json!({"gold": "7"})));
+    // The list of all scripts, and display scripts after two scopes are disallowed.
     let all = play.app.get(&format!("/api/sessions/{}/scripts", play.sid)).await;
     let uses =
         all["items"].as_array().unwrap().iter().map(|one| (one["isForPrompts"] == true, one["isForDisplay"] == true));
@@ -253,7 +259,7 @@ async fn shown(play: &Play) -> Value {
     play.app.get(&format!("/api/sessions/{}/scripts/shown", play.sid)).await
 }
 
-/// S4-39: the scripts and variables of somebody else are nobody else's.
+/// S4-39: scripts and variables of other users do not apply.
 #[tokio::test]
 async fn regex_scripts_of_other_user_stay_hidden() {
     let play = with(json!([]), json!([]), json!([])).await;
@@ -274,7 +280,7 @@ async fn regex_scripts_of_other_user_stay_hidden() {
     assert_eq!(sent(&play).last().unwrap(), "A wolf. false");
 }
 
-/// Domain 6.3: where scripts shorten old messages, as many of them go as fit as they are sent, not as they are kept.
+/// Domain 6.3: if scripts shorten old messages, the history is fitted by the sent texts, not by the stored ones.
 #[tokio::test]
 async fn regex_shortened_history_fits_more_messages() {
     let of_card = json!([script("old", "/<log>[^]*?<\\/log>/g", "", json!({"promptOnly": true, "minDepth": 1}))]);
@@ -289,7 +295,7 @@ async fn regex_shortened_history_fits_more_messages() {
     assert!(texts.iter().all(|text| text.len() < 20), "{texts:?}");
 }
 
-/// `domain.md` 6.4: global variables begin as their owner keeps them, and what a prompt writes goes with it.
+/// `domain.md` 6.4: global variables start at their saved values, and what a prompt writes lasts for that prompt.
 #[tokio::test]
 async fn global_variables_start_each_prompt_at_saved_value() {
     let play = with(json!([]), json!([]), json!([])).await;
@@ -301,7 +307,7 @@ async fn global_variables_start_each_prompt_at_saved_value() {
     let kept = play.app.get("/api/presets?kind=variables").await["items"][0].clone();
     let kept = play.app.get(&format!("/api/presets/{}", id(&kept))).await;
     assert_eq!(kept["body"]["gold"], "7");
-    // A greeting is filled in once, when the story begins.
+    // A greeting is filled in once, when the story starts.
     let card = json!({"name": "Rin", "firstMessage": "You have {{getglobalvar::gold}}."});
     let character = play.app.character(&card).await;
     let sid = id(&play.app.post("/api/sessions", &json!({"characterIds": [character]})).await);
@@ -309,7 +315,7 @@ async fn global_variables_start_each_prompt_at_saved_value() {
     assert_eq!(shown["items"][0]["content"], "You have 7.");
 }
 
-/// Another reply knows which one it is, as a preview of it does.
+/// A reroll knows its swipe number, and so does its preview.
 #[tokio::test]
 async fn swipe_number_macro_matches_reroll_and_preview() {
     let play = with(json!([]), json!([]), json!([])).await;

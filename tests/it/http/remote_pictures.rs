@@ -1,4 +1,4 @@
-//! Pictures of other servers: shown for a card once somebody said so, fetched through the guard, drawn anew, kept.
+//! Pictures of other servers: shown for a card after consent, fetched through the guard, re-encoded and cached.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -11,7 +11,8 @@ use super::*;
 use crate::interop::bytes;
 use crate::support::client::Heard;
 
-/// A server of pictures: `/a.png`, `/moved` leads there, `/inside` to an address of clouds, `/on` to itself, `/text`, `/huge`.
+/// A picture server. `/a.png` is a picture and `/moved` redirects to it. `/inside` redirects to a cloud metadata
+/// address and `/on` to itself. `/text` and `/huge` are no valid pictures.
 struct Elsewhere {
     base: String,
     asked: Arc<AtomicUsize>,
@@ -23,7 +24,7 @@ impl Elsewhere {
         let base = format!("http://{}", listener.local_addr().unwrap());
         let asked = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&asked);
-        // It ends with the test process.
+        // The thread ends with the test process.
         std::thread::spawn(move || {
             for mut stream in listener.incoming().map_while(Result::ok) {
                 let mut head = [0; 4_096];
@@ -102,7 +103,7 @@ async fn remote_picture_after_consent_is_cached_and_reencoded() {
     asks(&app, &cid, "file:///etc/passwd").await.refused("invalid");
     asks(&app, &cid, "http://localhost:1/a.png").await.refused("forbidden");
 
-    // It goes with what was said, and never travels with the card.
+    // The cache is removed with the consent and is never exported with the card.
     let out = app.ask("GET", &format!("/api/characters/{cid}/export?format=charx")).send_raw().await;
     assert!(!out.text().contains("outside/"));
     put(json!(false)).await;

@@ -1,4 +1,4 @@
-//! The same request twice, and the same answer twice: `Idempotency-Key` on writes, tags on reads, pages of lists.
+//! Repeated requests and answers: `Idempotency-Key` on writes, tags on reads, and pages of lists.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::support::story::Story;
 
 const DAY_MS: i64 = 24 * 3_600 * 1_000;
 
-/// A message with a key.
+/// Returns a message request with a key.
 fn keyed(play: &Play, key: &str, body: &Value) -> Ask {
     play.app.ask("POST", &play.chat("message")).json(body).header("idempotency-key", key)
 }
@@ -22,7 +22,7 @@ fn is_replayed(heard: &Heard) -> bool {
     heard.header("idempotency-replayed") == Some("true")
 }
 
-/// The messages below the greeting.
+/// Returns the number of messages below the greeting.
 async fn written(play: &Play, parent: &str) -> usize {
     play.get(&format!("node/{parent}")).await["childrenIds"].as_array().unwrap().len()
 }
@@ -39,7 +39,7 @@ async fn idempotency_key_repeat_replays_first_answer() {
     assert!(is_replayed(&again));
     assert_eq!((again.status, &again.body), (202, &first.body));
     assert_eq!((written(&play, &parent).await, play.app.mock().requests().len()), (1, 1));
-    // Another key, and no key, act again.
+    // Another key, or none, acts again.
     assert!(!is_replayed(&keyed(&play, "k-2", &body).send().await));
     play.post("message", body.clone()).await;
     assert_eq!(written(&play, &parent).await, 3);
@@ -81,8 +81,8 @@ async fn idempotency_key_concurrent_requests_act_once() {
     assert_eq!(written(&play, &parent).await, 1);
 }
 
-/// A refusal has done nothing and does not use its key up: it is said again, and the corrected request may have the key.
-/// From then on the key is that request's.
+/// A refusal changes nothing and does not use up its key. It is repeated as it was, and a corrected request may use the
+/// key. After that the key belongs to that request.
 #[tokio::test]
 async fn idempotency_key_after_refusal_stays_unused() {
     let script = "fn on_input(ctx) { if ctx.text == \"no\" { ctx.fail(\"Not that.\"); } }";
@@ -117,7 +117,7 @@ async fn idempotency_key_after_refusal_stays_unused() {
     assert_eq!(written(&play, &parent).await, 1);
 }
 
-/// What may go well the next time is not kept: HEAD elsewhere, too much at once.
+/// Temporary refusals are not stored: a moved HEAD, or too many replies.
 #[tokio::test]
 async fn idempotency_key_after_conflict_can_be_retried() {
     let limits = TestApp::with().set("limits.generations_per_user", "1").set("limits.waiting_per_user", "0");
@@ -140,7 +140,7 @@ async fn idempotency_key_after_conflict_can_be_retried() {
     assert!(through.status == 201 && !is_replayed(&through));
 }
 
-/// The next try of a client that went away finds the first one's answer.
+/// The retry of a disconnected client gets the first answer.
 #[tokio::test]
 async fn idempotency_key_after_disconnect_replays_answer() {
     let play = Play::start().await;
@@ -153,13 +153,14 @@ async fn idempotency_key_after_disconnect_replays_answer() {
     assert_eq!((written(&play, &parent).await, play.app.mock().requests().len()), (1, 1));
 }
 
-/// The crash between an act and its answer: every write that can carry a key is done, its answer is lost, and the next try
-/// with the key, of another program in the same folder, is told what the first one made.
+/// A crash between an act and its answer: every write with a key is done and its answer is lost. The retry, to another
+/// program in the same folder, gets what the first one made.
 #[tokio::test]
 async fn idempotency_key_after_crash_does_not_act_twice() {
     let play = Play::start().await;
     let said = play.say("Hi.").await;
     let parent = play.head().await;
+    // From here on no answer is stored.
     let database = play.app.inside().home().join("data").join("clotho.db");
     let mut behind = crate::support::sql_beside(&database);
     let lose = "CREATE TRIGGER lose BEFORE UPDATE ON answers BEGIN SELECT RAISE(ABORT, 'lost'); END";
@@ -175,6 +176,7 @@ async fn idempotency_key_after_crash_does_not_act_twice() {
         ("/api/characters".to_owned(), json!({"name": "Kept"})),
         ("/api/personas".to_owned(), json!({"name": "Kept"})),
     ];
+    // Do every write once.
     let mut made = Vec::new();
     for (i, (path, body)) in writes.iter().enumerate() {
         let heard = play.app.ask("POST", path).json(body).header("idempotency-key", &format!("k-{i}")).send().await;
@@ -185,6 +187,7 @@ async fn idempotency_key_after_crash_does_not_act_twice() {
         }
         made.push((heard.status, value));
     }
+    // After a restart every retry gets the first result.
     let play = play.restart().await;
     let mut behind = crate::support::sql_beside(&database);
     diesel::sql_query("DROP TRIGGER lose").execute(&mut behind).unwrap();
@@ -201,6 +204,7 @@ async fn idempotency_key_after_crash_does_not_act_twice() {
         let other = ask().json(&json!({"name": "Another"})).send().await;
         assert_eq!(other.refused("invalid")["details"]["field"], "Idempotency-Key", "{path}");
     }
+    // Nothing was done twice.
     assert_eq!(play.session().await["op"], op, "nothing was done twice");
     assert_eq!(play.app.get("/api/sessions").await["items"].as_array().unwrap().len(), 2);
     let kept = |list: &Value| list["items"].as_array().unwrap().iter().filter(|one| one["name"] == "Kept").count();
@@ -222,7 +226,7 @@ async fn idempotency_key_expires_after_one_day() {
     assert_eq!(written(&play, &parent).await, 2);
 }
 
-/// S4-39: a big read carries a tag, and one who has it gets nothing new until there is.
+/// S4-39: a large read has a tag, and a request with that tag gets 304 until something changes.
 #[tokio::test]
 async fn etag_match_returns_304_until_change() {
     let play = Play::start().await;
@@ -250,10 +254,10 @@ async fn etag_match_returns_304_until_change() {
         assert_ne!(changed.header("etag"), Some(tag.as_str()));
         play.checkout(&said.reply, true).await;
     }
-    // Whoever has anything at all is still told that there is nothing here.
+    // With `If-None-Match: *` a missing node is still not found.
     let nowhere = play.app.ask("GET", &play.chat("node/018f3e2a-0000-7000-8000-0000000000aa"));
     nowhere.header("if-none-match", "*").send().await.refused("not_found");
-    // Tags of one address say nothing about another.
+    // The tag of one route does not match another.
     let tag = |heard: &Heard| heard.header("etag").unwrap().to_owned();
     let (tree, line) = (play.app.ask("GET", &play.chat("tree")), play.app.ask("GET", &play.chat("projection")));
     let (tree, line) = (tag(&tree.send().await), tag(&line.send().await));
@@ -262,7 +266,7 @@ async fn etag_match_returns_304_until_change() {
     assert_eq!(play.app.ask("GET", &play.chat("projection")).header("if-none-match", &tree).send().await.status, 200);
 }
 
-/// `domain.md` 4: what is read belongs to one moment, and the answer names it.
+/// `domain.md` 4: a read belongs to one operation, and the answer names it.
 #[tokio::test]
 async fn reads_send_clotho_op_header() {
     let play = Play::start().await;
@@ -283,7 +287,7 @@ async fn reads_send_clotho_op_header() {
     assert_eq!(whole["delta"], play.get(&parts[2]).await);
 }
 
-/// What has arrived of a running reply is told by no operation, and is something new all the same.
+/// A running reply grows without an operation, but its tag still changes.
 #[tokio::test]
 async fn etag_of_running_reply_changes_with_each_chunk() {
     let play = Play::start().await;
@@ -311,7 +315,7 @@ async fn etag_of_running_reply_changes_with_each_chunk() {
     play.done(&reply).await;
 }
 
-/// S4-39: what plugins say at a place is of their code: a tag from before an update does not hold after it.
+/// S4-39: what plugins add to an answer depends on their code: a tag from before an update does not match after it.
 #[tokio::test]
 async fn etag_changes_after_plugin_code_update() {
     let manifest = "id = \"offer\"\nversion = \"1.0.0\"\ntitle = \"Offer\"\napi = \"1\"\n";
@@ -359,7 +363,7 @@ async fn compression_applies_to_large_answers_only() {
     assert_eq!(small.header("content-encoding"), None);
 }
 
-/// S4-39: whatever is a list or a tree comes in pages, each thing once and in order.
+/// S4-39: every list and tree has pages with each item once and in order.
 #[tokio::test]
 async fn pagination_returns_every_item_once_in_order() {
     let app = TestServer::start().await;
@@ -368,6 +372,7 @@ async fn pagination_returns_every_item_once_in_order() {
         app.post("/api/personas", &json!({"name": format!("Persona {n}")})).await;
         app.session().await;
     }
+    // Lists.
     for path in ["/api/characters", "/api/personas", "/api/sessions"] {
         let whole = app.get(&format!("{path}?limit=500")).await;
         assert!(whole["next"].is_null());
@@ -386,6 +391,7 @@ async fn pagination_returns_every_item_once_in_order() {
             app.ask("GET", &format!("{path}?cursor={cursor}")).send().await.refused("invalid");
         }
     }
+    // The tree, the projection and the log.
     let (session, line) = app.line(9).await;
     let chat = |rest: &str| format!("/api/chat/{}/{rest}", id(&session));
     let (mut nodes, mut cursor) = (Vec::new(), String::new());

@@ -1,21 +1,21 @@
-//! Replies that wait for their turn: what is told of them, in which order they begin, and that nothing but a person or a stop
-//! of the server ends them before.
+//! Queued replies: what is reported of them, the order in which they start, and that only a user or a shutdown ends
+//! them early.
 
 use super::play::Play;
 use super::*;
 
-/// A program in which one reply runs at a time.
+/// Starts a program in which one reply runs at a time.
 async fn one_at_a_time() -> Play {
     Play::with(TestApp::with().set("limits.generations_per_user", "1"), json!({})).await
 }
 
-/// A message with one reply below a node; answers with the reply's id.
+/// Sends a message with one reply below a node and returns the reply's id.
 async fn begin(play: &Play, parent: &str, text: &str) -> String {
     let body = json!({"parentId": parent, "content": text, "generate": true});
     id(&play.post("message", body).await["generations"][0])
 }
 
-/// What the model was asked last in each request.
+/// Returns the last message of each model request.
 fn asked(play: &Play) -> Vec<String> {
     let last =
         |body: &Value| body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned();
@@ -26,10 +26,12 @@ fn metadata(node: &Value) -> (&Value, &Value) {
     (&node["metadata"]["phase"], &node["metadata"]["queuePosition"])
 }
 
-/// S4-07, S4-11, S4-33, S4-45, S4-46, S4-47: more replies than may run are accepted and wait; every tab sees their places
-/// move, then the text without a gap, then the end once. One that waits can be stopped; nobody is asked for it.
+/// S4-07, S4-11, S4-33, S4-45, S4-46, S4-47: replies over the limit are accepted and wait. Every tab gets their
+/// positions, then the text without a gap, then the end once. A waiting reply can be cancelled, and no model is asked
+/// for it.
 #[tokio::test]
 async fn reply_queue_reports_positions_and_allows_cancel() {
+    // Start three replies; one runs and two wait.
     let play = one_at_a_time().await;
     let gate = Gate::new();
     play.app.mock().always(Reply::ok(["One ", "by ", "one."]).gated(&gate));
@@ -47,7 +49,7 @@ async fn reply_queue_reports_positions_and_allows_cancel() {
         let place = if n == 0 { Value::Null } else { json!(n) };
         assert_eq!((metadata(&node), &node["status"]), ((&places[n], &place), &json!("generating")));
     }
-    // In one look at the queue they come in any order.
+    // Positions reported together come in any order.
     let mut heard = std::collections::BTreeSet::new();
     while heard.len() < 2 {
         let told = tab.until(|frame| frame["queuePosition"].is_u64()).await.pop().unwrap();
@@ -55,13 +57,13 @@ async fn reply_queue_reports_positions_and_allows_cancel() {
     }
     assert_eq!(heard.into_iter().map(|(_, reply)| reply).collect::<Vec<_>>(), replies[1..]);
 
-    // The second is stopped while it waits: the third moves up, and the model never hears of the second.
+    // The second reply is cancelled while it waits: the third moves up, and the model never gets the second.
     play.post(&format!("node/{}/cancel", replies[1]), json!({})).await;
     let stopped = play.done(&replies[1]).await;
     assert_eq!((&stopped["status"], &stopped["metadata"]["error"]["code"]), (&json!("error"), &json!("cancelled")));
     let moved = |frame: &Value| frame["id"] == json!(replies[2]) && frame["queuePosition"] == 1;
     tab.until(moved).await;
-    // A tab that comes now hears of the place too, whether it knows the log or not.
+    // A tab that joins now gets the position too.
     let mut late = play.app.socket(&play.sid, Some(before)).await;
     late.until(moved).await;
     gate.open();
@@ -86,7 +88,7 @@ async fn reply_queue_reports_positions_and_allows_cancel() {
     assert!(first.get("queued").is_none(), "it began at once: {first}");
 }
 
-/// `domain.md` 5.2: the sessions of one user take turns, so that many replies in one do not hold up another.
+/// `domain.md` 5.2: the sessions of one user alternate, so that many replies in one do not hold up another.
 #[tokio::test]
 async fn reply_queue_alternates_between_sessions() {
     let play = one_at_a_time().await;
@@ -108,7 +110,7 @@ async fn reply_queue_alternates_between_sessions() {
     assert_eq!(asked(&play), ["Three?", "Three?", "Two?", "Three?", "Two?"]);
 }
 
-/// S4-45, S4-46, S4-47: the tab closes right after it has asked; the reply waits, comes, and is there on return.
+/// S4-45, S4-46, S4-47: if the tab closes right after its request, the reply still waits, runs and is there on return.
 #[tokio::test]
 async fn reply_queue_continues_after_client_disconnects() {
     let play = one_at_a_time().await;
@@ -122,7 +124,7 @@ async fn reply_queue_continues_after_client_disconnects() {
     let body = json!({"parentId": greeting, "content": "Second?", "generate": true});
     let is_second = |frame: &Value| frame["type"] == "node.created" && frame["node"]["status"] == "generating";
     let mut created = Vec::new();
-    // Nobody ever reads the answer.
+    // The client never reads the answer.
     let asked = play.app.ask("POST", &play.chat("message")).json(&body);
     asked.send_and_reset(async { created = watcher.until(is_second).await }).await;
     let second = id(&created.last().unwrap()["node"]);
@@ -130,7 +132,7 @@ async fn reply_queue_continues_after_client_disconnects() {
     gate.open();
     play.done(&first).await;
     assert_eq!(play.done(&second).await["content"], "There on return.");
-    // Whoever comes back is told what was missed: the placeholder, the whole text, the end once.
+    // A returning client gets what it missed: the placeholder, the whole text, and the end once.
     let mut back = play.app.socket(&play.sid, Some(known)).await;
     let frames = back.until(|frame| frame["type"] == "node.completed" && frame["node"]["id"] == json!(second)).await;
     let text: String = frames
@@ -141,7 +143,7 @@ async fn reply_queue_continues_after_client_disconnects() {
     assert_eq!(text, "There on return.");
 }
 
-/// S4-11, `domain.md` 5.6: a reply that waits when the server stops is interrupted, honestly, and can be asked for again.
+/// S4-11, `domain.md` 5.6: a reply that waits during a shutdown is marked as interrupted and can be retried.
 #[tokio::test]
 async fn reply_queue_on_restart_marks_replies_interrupted() {
     let play = one_at_a_time().await;

@@ -1,10 +1,10 @@
-//! Who comes from the wrong side does not come in.
+//! The request guard: host names, origins and CSRF tokens.
 
 use super::contract::address;
 use super::*;
 use crate::support::socket::Socket;
 
-/// Foreign names for this machine (DNS rebinding), on every route and on the upgrade of a socket.
+/// Foreign host names (DNS rebinding) are refused on every route and on socket upgrades.
 #[tokio::test]
 async fn foreign_host_is_refused_on_every_route() {
     let app = TestServer::start().await;
@@ -14,7 +14,7 @@ async fn foreign_host_is_refused_on_every_route() {
     }
     app.ask("GET", "/nowhere").host(Some("evil.example:80")).send().await.refused("bad_host");
     app.ask("GET", "http://evil.example/healthz").send().await.refused("bad_host");
-    // What is no HTTP at all the library refuses by itself.
+    // The HTTP library itself refuses what is no valid HTTP.
     for ask in [app.ask("GET", "/healthz").host(None), app.ask("GET", "/healthz").header("host", "localhost")] {
         let status = ask.send_raw().await.status;
         assert!(matches!(status, 400 | 403), "{status}");
@@ -39,7 +39,7 @@ async fn foreign_origin_is_refused_on_every_route() {
     }
 }
 
-/// S4-39: a socket's upgrade passes the same gate as every request.
+/// S4-39: a socket upgrade passes the same checks as every request.
 #[tokio::test]
 async fn socket_upgrade_checks_host_and_origin() {
     let app = TestServer::start().await;
@@ -72,7 +72,7 @@ async fn csrf_token_is_required_for_browser_writes() {
     from_page().header("x-csrf-token", "wrong").send().await.refused("forbidden");
     let token = app.get("/api/auth/me").await["csrf"].as_str().unwrap().to_owned();
     from_page().header("x-csrf-token", &token).header("sec-fetch-site", "same-origin").send().await.expect(201);
-    // A program that is no browser needs none.
+    // A program that is no browser needs no token.
     app.ask("POST", "/api/characters").json(&body).send().await.expect(201);
     assert_eq!(
         app.get("/api/characters").await["items"].as_array().unwrap().iter().filter(|c| c["name"] == "Rin").count(),
@@ -80,7 +80,7 @@ async fn csrf_token_is_required_for_browser_writes() {
     );
 }
 
-/// The same on every route that writes, whatever its body.
+/// The same holds on every writing route, whatever its body.
 #[tokio::test]
 async fn csrf_token_is_required_on_every_write_route() {
     let app = TestServer::start().await;
@@ -92,7 +92,7 @@ async fn csrf_token_is_required_on_every_write_route() {
             from_page.clone().send().await.refused("forbidden");
             from_page.header("x-csrf-token", "wrong").send().await.refused("forbidden");
         }
-        // A form of another page cannot send the header, and so cannot send anything.
+        // A form of another page cannot send the header and is refused.
         let form = ask().bytes(b"name=Rin", "application/x-www-form-urlencoded").header("origin", "null");
         form.send().await.refused("bad_host");
     }
@@ -107,7 +107,7 @@ async fn allowed_hosts_are_accepted_but_get_no_metrics() {
     let through_a_proxy = app.ask("POST", "/api/characters").json(&json!({"name": "Rin"})).host(Some("127.0.0.1:7317"));
     let through_a_proxy = through_a_proxy.header("origin", "https://play.example.org").header("x-csrf-token", &token);
     through_a_proxy.send().await.expect(201);
-    // What is for whoever runs the server does not go through a proxy.
+    // Operator routes are not served through a proxy.
     app.ask("GET", "/metrics").host(Some("play.example.org")).send().await.refused("forbidden");
     app.ask("GET", "/metrics").header("x-forwarded-for", "192.0.2.1").send().await.refused("forbidden");
     assert!(app.ask("GET", "/metrics").send_raw().await.text().contains("clotho_http_answers_total{status=\"2xx\"}"));

@@ -1,4 +1,4 @@
-//! Searching over HTTP: which hits, how many, and what is said while one still types.
+//! Search over HTTP: which hits are found, how many, and searches while typing.
 
 use clotho_core::ids::NodeId;
 use clotho_core::oplog::OperationKind;
@@ -8,8 +8,8 @@ use clotho_store::{Actor, MessageWrite, NodeDraft};
 use super::play::Play;
 use super::*;
 
-/// The place in the tree is unknown to the index: hits are looked at until the page is full, however many it takes, and the
-/// total says whether all were.
+/// The index does not know the place in the tree, so hits are filtered until the page is full. The total says whether
+/// all hits were counted.
 #[tokio::test]
 async fn search_trunk_filter_finds_low_ranked_hit() {
     const BETTER: usize = 2_300;
@@ -49,8 +49,7 @@ async fn search_trunk_filter_finds_low_ranked_hit() {
     assert_eq!((&last["items"], &last["total"]), (&json!([]), &total(0, true)));
 }
 
-/// What is found is what readers are shown: blocks for machines are none of it, and other tags in the settings make the index
-/// anew.
+/// The search finds what readers see and no machine blocks. Changed tag settings rebuild the index.
 #[tokio::test]
 async fn search_skips_hidden_tags_and_reindexes_on_change() {
     let play = Play::start().await;
@@ -72,8 +71,7 @@ async fn search_skips_hidden_tags_and_reindexes_on_change() {
     assert_eq!(app.get("/api/search?q=zanzibar").await["items"], json!([]));
 }
 
-/// Boxes search while one types: a quotation mark that is not closed yet is no mistake. What cannot be searched by is said
-/// with what can.
+/// A search while typing accepts an unclosed quotation mark. An unknown field is refused with the list of known ones.
 #[tokio::test]
 async fn search_accepts_unclosed_quote_and_explains_bad_field() {
     let play = Play::start().await;
@@ -97,10 +95,11 @@ fn ids_of(found: &Value) -> Vec<String> {
     found["items"].as_array().unwrap().iter().map(|hit| hit["nodeId"].as_str().unwrap().to_owned()).collect()
 }
 
-/// S4-17, S4-09: what lies in the stash is found and says so, also by an index that is made anew; what was taken back is not.
-/// A name narrows a search to the line that leads to it.
+/// S4-17, S4-09: hits in the stash are found and marked, also after a rebuild of the index. Undone messages are not
+/// found. A label narrows a search to its branch.
 #[tokio::test]
 async fn search_marks_stash_hits_and_skips_undone_messages() {
+    // Four messages, of which two are pruned.
     let play = Play::start().await;
     let write = |parent: String, content: &'static str| {
         let body = json!({"parentId": parent, "content": content});
@@ -132,6 +131,7 @@ async fn search_marks_stash_hits_and_skips_undone_messages() {
         ids.sort();
         ids
     };
+    // Searches by place and label.
     assert_eq!(search("").await, sorted(&[&kept, &cut, &below, &trunk]));
     assert_eq!(search("&where=stash").await, sorted(&[&cut, &below]));
     assert_eq!(search("&where=trunk").await, sorted(&[&kept, &trunk]));
@@ -145,7 +145,7 @@ async fn search_marks_stash_hits_and_skips_undone_messages() {
     let hit = &play.app.get("/api/search?q=kept").await["items"][0];
     assert_eq!([&hit["stashed"], &hit["fragmentId"]], [&json!(false), &Value::Null]);
 
-    // Taken back is not stashed: the last message goes with the edits and with itself.
+    // After an undo of the edits the stash is empty, and an undone message is not found.
     play.post("undo", json!({})).await;
     assert_eq!(search("&where=stash").await, sorted(&[]));
     play.post("redo", json!({})).await;
@@ -153,6 +153,7 @@ async fn search_marks_stash_hits_and_skips_undone_messages() {
     search_until(&play.app, "gone", 1).await;
     play.post("undo", json!({})).await;
     assert!(!search("").await.contains(&gone));
+    // A rebuilt index finds the same.
     let Play { app, sid: _ } = play;
     let app = TestServer::with(app.stop().await.set("generation.hide_tags", "[\"other\"]")).await;
     search_until(&app, "lantern", 4).await;
@@ -162,7 +163,7 @@ async fn search_marks_stash_hits_and_skips_undone_messages() {
     assert_eq!(ids_of(&app.get("/api/search?q=deep&where=stash").await), [below]);
 }
 
-/// S4-55: stars are searched by; where something narrows a search it needs no words, and the newest come first.
+/// S4-55: the search can filter by rating. With a filter it needs no words, and the newest hits come first.
 #[tokio::test]
 async fn search_by_rating_without_words_sorts_newest_first() {
     let play = Play::start().await;

@@ -1,11 +1,11 @@
-//! The language of searches over HTTP: fields that only the tree knows, values of the world, orders, and what is said about what
+//! The query language of the search over HTTP: fields of the tree, values of the world, sort orders, and hints on what
 //! was typed.
 
 use super::play::{Play, ids};
 use super::tree_edits::bitten;
 use super::*;
 
-/// The address of a search.
+/// Returns the path of a search.
 fn asked(q: &str, rest: &[(&str, &str)]) -> String {
     let mut query = url_of(q);
     for (name, value) in rest {
@@ -14,7 +14,7 @@ fn asked(q: &str, rest: &[(&str, &str)]) -> String {
     format!("/api/search?q={query}")
 }
 
-/// Every byte escaped, so that nothing has to be known about which need it.
+/// Escapes every byte, so that no special cases are needed.
 fn url_of(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
@@ -34,7 +34,7 @@ async fn until_found(app: &TestServer, q: &str, expected: &[&String]) {
     until_some(&format!("what \"{q}\" finds"), async || (found(app, q).await == expected).then_some(())).await;
 }
 
-/// Messages below one another, each with its text.
+/// Writes messages below one another and returns their ids.
 async fn written(play: &Play, parent: &str, texts: &[&str]) -> Vec<String> {
     let (mut parent, mut nodes) = (parent.to_owned(), Vec::new());
     for text in texts {
@@ -45,8 +45,8 @@ async fn written(play: &Play, parent: &str, texts: &[&str]) -> Vec<String> {
     nodes
 }
 
-/// Domain 8: messages are found by values of the world as they are after them, numbers by what they are compared with; an edit
-/// above moves those values, and what is found by them.
+/// Domain 8: messages are found by values of the world after them, with numeric comparisons. An edit above changes
+/// these values and the hits.
 #[tokio::test]
 async fn search_by_state_value_follows_edits() {
     let (play, said) = bitten().await;
@@ -75,10 +75,11 @@ async fn search_by_state_value_follows_edits() {
     assert_eq!(error["details"], details);
 }
 
-/// S4-17, S4-09: trunk, stash and names are words of a search too, alone or taken away; a hit says on which branch it lies.
+/// S4-17, S4-09: trunk, stash and labels are search terms too, alone or negated. A hit names its branch.
 #[tokio::test]
 async fn search_by_trunk_stash_and_label() {
     let play = Play::start().await;
+    // Two branches with labels.
     let head = play.head().await;
     let main = written(&play, &head, &["fog one", "fog two", "fog three"]).await;
     let side = written(&play, &main[0], &["fog left", "fog far left"]).await;
@@ -99,6 +100,7 @@ async fn search_by_trunk_stash_and_label() {
         assert_eq!(found(app, q).await, expected, "{q}");
     };
     let (one, two, three, left, far) = (&main[0], &main[1], &main[2], &side[0], &side[1]);
+    // Places and labels, alone and negated.
     check("fog in:trunk", &[one, two, three]).await;
     check("in:off-trunk", &[left, far]).await;
     check("fog -in:trunk", &[left, far]).await;
@@ -106,6 +108,7 @@ async fn search_by_trunk_stash_and_label() {
     check("label:\"the left way\" -in:trunk far", &[far]).await;
     check("fog -label:\"the left way\"", &[two, three]).await;
     check("in:stash", &[]).await;
+    // Each hit has its branch.
     let hits = app.get(&asked("fog", &[("sort", "oldest")])).await;
     let branches: Vec<(&str, &Value, bool)> = hits["items"]
         .as_array()
@@ -118,11 +121,12 @@ async fn search_by_trunk_stash_and_label() {
     let expected =
         [(one, &way, true), (two, &keep, true), (three, &keep, true), (left, &way, false), (far, &way, false)];
     assert_eq!(branches, expected.map(|(id, branch, on)| (id.as_str(), branch, on)));
+    // Such a term cannot be combined with OR.
     let error = app.ask("GET", &asked("fog OR in:trunk", &[])).send().await.refused("invalid");
     assert_eq!([&error["details"]["at"], &error["details"]["length"]], [&json!(7), &json!(2)]);
 }
 
-/// Stories and characters by their names, times by days, and what comes first.
+/// Sessions and characters are found by name and times by day, with sort orders.
 #[tokio::test]
 async fn search_by_session_character_date_and_sort() {
     let play = Play::start().await;
@@ -157,7 +161,7 @@ fn ids_in(answer: &Value) -> Vec<String> {
     answer["items"].as_array().unwrap().iter().map(|hit| hit["nodeId"].as_str().unwrap().to_owned()).collect()
 }
 
-/// A search that says only what must not be, or nothing, is refused with its place and the reason, like any other that is none.
+/// An empty or only negative search is refused with the position and the reason.
 #[tokio::test]
 async fn search_empty_or_negative_only_returns_invalid() {
     let app = TestServer::start().await;
@@ -168,7 +172,7 @@ async fn search_empty_or_negative_only_returns_invalid() {
     }
 }
 
-/// Whatever a person types as plain text has an answer, and what is worth knowing about it is said.
+/// Any plain text gets an answer, with hints about it.
 #[tokio::test]
 async fn search_plain_text_always_returns_answer() {
     let play = Play::start().await;

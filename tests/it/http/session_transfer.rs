@@ -1,4 +1,4 @@
-//! Whole sessions out of one server and into another, as their owner sees them.
+//! Export and import of whole sessions between servers, as their owner sees them.
 
 use super::play::Play;
 use super::*;
@@ -12,7 +12,7 @@ use clotho_store::archive::ArchiveLimits;
 use jiff::tz::TimeZone;
 use std::sync::Arc;
 
-/// A server that has nothing to do with the others: its ids come from another time.
+/// Starts an unrelated server, whose ids come from another time.
 async fn elsewhere() -> TestServer {
     TestServer::with(TestApp::with().clock(Arc::new(TestClock::new(Time(1_800_000_000_000))))).await
 }
@@ -23,7 +23,7 @@ pub async fn exported(app: &TestServer, sid: &str) -> Heard {
     heard
 }
 
-/// Sends a file and waits until its job is over; answers with the job.
+/// Imports a file and returns its finished job.
 pub async fn sent(app: &TestServer, file: &[u8]) -> Value {
     let heard = app.ask("POST", "/api/sessions/import").bytes(file, "application/zstd").send().await;
     let job = heard.expect(202)["jobId"].as_str().unwrap().to_owned();
@@ -37,7 +37,7 @@ async fn imported(app: &TestServer, file: &[u8]) -> String {
     job["result"]["sessionId"].as_str().unwrap().to_owned()
 }
 
-/// Everything that the owner sees of a session, without the owner's id.
+/// Returns everything that the owner sees of a session, without the owner's id.
 async fn face(app: &TestServer, sid: &str) -> String {
     let chat = |rest: &str| format!("/api/chat/{sid}/{rest}");
     let tree = app.get(&chat("tree")).await;
@@ -55,14 +55,14 @@ async fn face(app: &TestServer, sid: &str) -> String {
     seen.to_string().replace(&app.inside().owner.to_string(), "the owner")
 }
 
-/// JSON in one order: in which the nodes of a tree are told is nobody's concern.
+/// Sorts the keys of JSON objects, since the order of the nodes in a tree does not matter.
 fn in_order(text: &str) -> String {
     let mut value: Value = serde_json::from_str(text).unwrap();
     value.sort_all_objects();
     value.to_string()
 }
 
-/// Two long texts that must be equal; what differs first is shown.
+/// Checks that two long texts are equal and shows the first difference.
 fn is_same(one: &str, other: &str) {
     let (one, other) = (&in_order(one), &in_order(other));
     if let Some(at) =
@@ -75,7 +75,7 @@ fn is_same(one: &str, other: &str) {
     }
 }
 
-/// A story with rules, dice, branches, an edit, a change by hand, a muted and a rated node.
+/// Starts a story with rules, dice, branches, an edit, a manual change, a muted node and a rated node.
 async fn story() -> Play {
     let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}], "title": "狐 and \"Kit\""})).await;
     play.app.mock().script(Reply::ok(["It bites. [HP -7] [GET rusty key]"]).usage(5, 7));
@@ -94,8 +94,8 @@ async fn story() -> Play {
     play
 }
 
-/// S4-04, S1-29: a session that comes into another server is the same there, byte for byte, ids included, and only its owner
-/// is another; it can be searched and goes on. So are its cards, in the library.
+/// S4-04, S1-29: a session imported on another server is the same byte for byte, with the same ids and only another
+/// owner. It can be searched and continued, and its cards are in the library.
 #[tokio::test]
 async fn session_import_on_other_server_is_identical() {
     let (play, other) = (story().await, elsewhere().await);
@@ -109,7 +109,7 @@ async fn session_import_on_other_server_is_identical() {
     search_until(&other, "bites", 1).await;
     let character = other.get(&format!("/api/sessions/{sid}")).await["characterIds"][0].as_str().unwrap().to_owned();
     assert_eq!(other.get(&format!("/api/characters/{character}")).await["name"], "Rin");
-    // What goes out again is what came in, but for the moment and the owner.
+    // Its export equals the imported file except for the time and the owner.
     let again = exported(&other, &sid).await;
     let plain = |app: &TestServer, file: &[u8]| {
         let lines = lines(file);
@@ -120,14 +120,14 @@ async fn session_import_on_other_server_is_identical() {
     let head = other.get(&format!("/api/sessions/{sid}")).await["activeLeafId"].clone();
     let said = other.post(&format!("/api/chat/{sid}/message"), &json!({"parentId": head, "content": "And on."})).await;
     assert_eq!(said["node"]["content"], "And on.");
-    // It is still there, and the same, after a restart.
+    // It is unchanged after a restart.
     let before = face(&other, &sid).await;
     let other = other.restart().await;
     is_same(&face(&other, &sid).await, &before);
 }
 
-/// Beside the original a file becomes a copy: new ids everywhere, also inside metadata, worlds, traces and the log, and the
-/// old ones are kept as provenance.
+/// An import beside the original becomes a copy: new ids everywhere, also in metadata, worlds, traces and the log. The
+/// old ids are kept as provenance.
 #[tokio::test]
 async fn session_import_beside_original_gets_new_ids() {
     let play = story().await;
@@ -149,8 +149,8 @@ async fn session_import_beside_original_gets_new_ids() {
     assert!(twice != copy && twice != play.sid);
 }
 
-/// S1-29: a copy of a session is asked for by its id: the whole tree under new ids and another title, in which nothing is shared
-/// with the original; and only its owner can have one made.
+/// S1-29: a session can be duplicated by its id. The copy has the whole tree with new ids and another title and shares
+/// nothing with the original. Only the owner can make one.
 #[tokio::test]
 async fn session_duplicate_shares_nothing_with_original() {
     let play = story().await;
@@ -178,11 +178,11 @@ async fn session_duplicate_shares_nothing_with_original() {
     ] {
         play.app.ask("POST", path).json(&body).send().await.refused(code);
     }
-    // What was refused holds no place.
+    // A refused request uses no slot.
     assert_ne!(copied(json!({})).await, same);
 }
 
-/// A request that ends before its file has come, however it ends, uses up no place: its client may have gone in the middle.
+/// A request that ends before its file has arrived uses no slot, however it ends. Its client may have disconnected.
 #[tokio::test]
 async fn session_import_aborted_frees_its_slot() {
     let (app, play) = (TestServer::start().await, story().await);
@@ -196,8 +196,8 @@ async fn session_import_aborted_frees_its_slot() {
     imported(&app, &exported(&play.app, &play.sid).await.body).await;
 }
 
-/// S4-04, S4-61: while a long file comes in a whole turn is played in another session of the same server: the message is
-/// written, the model asked and its reply kept before the file goes on.
+/// S4-04, S4-61: during a long import a whole turn runs in another session of the same server. The message is written,
+/// the model asked and the reply stored before the import goes on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn session_import_upload_does_not_block_other_turn() {
     const MESSAGES: usize = 600;
@@ -231,7 +231,8 @@ async fn session_import_upload_does_not_block_other_turn() {
     assert_eq!(play.app.get(&format!("/api/sessions/{session}")).await["counts"]["nodes"], MESSAGES);
 }
 
-/// Whatever is wrong with a file is told with its line, and nothing of it is there afterwards; jobs are their caller's.
+/// Every fault of a file is reported with its line, and nothing of the file stays. Jobs are visible to their caller
+/// only.
 #[tokio::test]
 async fn session_import_invalid_file_leaves_nothing() {
     let (play, other) = (story().await, elsewhere().await);
@@ -255,7 +256,7 @@ async fn session_import_invalid_file_leaves_nothing() {
     assert!(other.inside().import_queue.job(stranger, id).await.unwrap().is_none());
 }
 
-/// Only a file is taken, up to its limit; somebody else's session is not there.
+/// Only files up to the limit are accepted. Sessions of other users are not found.
 #[tokio::test]
 async fn session_import_wrong_type_or_size_is_refused() {
     let app = TestServer::with(TestApp::with().set("limits.import_mb", "1")).await;
@@ -275,7 +276,7 @@ async fn session_import_wrong_type_or_size_is_refused() {
     app.ask("GET", &format!("/api/sessions/{}/export", stranger.session)).send().await.refused("not_found");
 }
 
-/// S4-53, domain 5: others play on while an import stands still in its middle: nothing that it holds is waited for.
+/// S4-53, domain 5: turns go on while an import is paused in its middle, since it holds nothing that they need.
 #[tokio::test]
 async fn session_import_paused_does_not_block_turns() {
     let (play, root) = (Play::start().await, DataRoot::of_size(5, 1, 2, 400));
@@ -294,7 +295,7 @@ async fn session_import_paused_does_not_block_turns() {
     let import = std::thread::spawn(move || {
         let mut is_held = false;
         let stand = move |progress: ImportProgress| {
-            // In the second reading, which writes.
+            // In the second pass, which writes.
             if !is_held && progress.done > progress.total / 2 {
                 is_held = true;
                 tells.send(()).unwrap();
@@ -314,8 +315,8 @@ async fn session_import_paused_does_not_block_turns() {
     assert_eq!((arrived.totals.sessions, arrived.totals.skipped), (2, 0), "{}", arrived.report);
 }
 
-/// A file of version 0.1.0, with what its server answered about each reply: the facts of replies and traces read back as
-/// they were stored, in every key.
+/// A file of version 0.1.0 with its server's recorded answers: metadata and traces of replies read back as they were
+/// stored, with every key.
 #[actix_web::test]
 async fn recorded_file_of_first_version_reads_back_replies_and_traces() {
     let app = TestServer::start().await;

@@ -1,11 +1,11 @@
-//! Live events over a WebSocket: nothing is missing, nothing comes twice, whoever comes late or reads slowly.
+//! Live events over a WebSocket: nothing is missing or repeated, for late and slow readers too.
 
 use super::play::{Play, ids};
 use super::*;
 use crate::support::socket::{Socket, types};
 use crate::support::wait::until;
 
-/// A message with one reply below HEAD.
+/// Sends a message with one reply below HEAD.
 async fn begin(play: &Play, text: &str) -> (Value, String) {
     let body = json!({"parentId": play.head().await, "content": text, "generate": true});
     let started = play.post("message", body).await;
@@ -13,7 +13,7 @@ async fn begin(play: &Play, text: &str) -> (Value, String) {
     (started, reply)
 }
 
-/// The text that pieces of a reply give when each is laid at its offset; a gap or an overlap fails.
+/// Joins the pieces of a reply by their offsets; fails at a gap or an overlap.
 fn laid(frames: &[Value], node: &str) -> String {
     let (mut text, mut length) = (String::new(), 0);
     for frame in frames.iter().filter(|frame| frame["type"] == "node.content.updated" && frame["id"] == node) {
@@ -25,7 +25,7 @@ fn laid(frames: &[Value], node: &str) -> String {
     text
 }
 
-/// The numbers of the operations that frames tell of.
+/// Returns the operation numbers of frames.
 fn told(frames: &[Value]) -> Vec<i64> {
     let mut ops: Vec<i64> = frames[1..].iter().filter_map(|frame| frame["op"].as_i64()).collect();
     ops.dedup();
@@ -36,8 +36,8 @@ fn completes(node: &str) -> impl Fn(&Value) -> bool {
     move |frame| frame["type"] == "node.completed" && frame["node"]["id"] == node
 }
 
-/// S4-45, S4-46, S4-47, C17: two tabs hear of the user's node and the placeholder once, get the text in pieces, then the
-/// whole node once, then where HEAD is.
+/// S4-45, S4-46, S4-47, C17: two tabs get the user's node and the placeholder once, then the text in pieces. Then they
+/// get the whole node once and the new HEAD.
 #[tokio::test]
 async fn websocket_tabs_receive_whole_turn_once() {
     let play = Play::start().await;
@@ -68,7 +68,8 @@ async fn websocket_tabs_receive_whole_turn_once() {
     }
 }
 
-/// S4-32, S0-28: the answer is there while the model still waits, and the placeholder is in the tree before the first piece.
+/// S4-32, S0-28: the request returns while the model still waits, and the placeholder is in the tree before the first
+/// piece.
 #[tokio::test]
 async fn message_post_returns_before_model_replies() {
     let play = Play::start().await;
@@ -91,7 +92,7 @@ async fn message_post_returns_before_model_replies() {
     assert_eq!(play.head().await, reply);
 }
 
-/// Whoever names the operation they have gets every later one, in order, however many there are.
+/// A client that names its last operation gets every later one, in order.
 #[tokio::test]
 async fn websocket_resume_replays_missed_operations() {
     let play = Play::with(TestApp::with().set("limits.ws_queue", "16"), json!({})).await;
@@ -110,7 +111,7 @@ async fn websocket_resume_replays_missed_operations() {
         assert_eq!(frames.iter().filter(|frame| completes(&said.reply)(frame)).count(), 1);
         assert_eq!(laid(&frames, &said.reply), play.get(&format!("node/{}", said.reply)).await["content"]);
     }
-    // From now on, and from a number that this log does not have yet: only what comes.
+    // Without a number, with the newest or with a future one, only new events come.
     for since in [None, Some(newest), Some(newest + 1_000)] {
         let mut socket = play.app.socket(&play.sid, since).await;
         socket.say(&json!({"type": "ping"})).await;
@@ -118,7 +119,7 @@ async fn websocket_resume_replays_missed_operations() {
     }
 }
 
-/// An operation on a message that lies in the stash by now shows nothing of it, and is counted all the same.
+/// An operation on a stashed message shows nothing of it but still counts.
 #[tokio::test]
 async fn websocket_resume_counts_operations_on_stashed_nodes() {
     let play = Play::start().await;
@@ -133,7 +134,7 @@ async fn websocket_resume_counts_operations_on_stashed_nodes() {
     assert_eq!((&frames[1]["type"], &frames[1]["operation"]["op"]), (&json!("tree.changed"), &json!(before + 1)));
 }
 
-/// S4-46: who comes in the middle of a reply asks for what is there; who was there before goes on where they stopped.
+/// S4-46: a client that joins during a reply asks for the text so far, and a returning one continues where it stopped.
 #[tokio::test]
 async fn websocket_late_subscriber_gets_text_so_far() {
     let play = Play::start().await;
@@ -151,7 +152,7 @@ async fn websocket_late_subscriber_gets_text_so_far() {
     }
     drop(first);
 
-    // One who has nothing asks from the beginning; one who knows the log gets it told.
+    // A client without text asks from the start. A client that knows the log gets it unasked.
     let mut late = play.app.socket(&play.sid, None).await;
     late.say(&json!({"type": "resume", "id": reply, "offset": 0})).await;
     let mut late_frames = late.until_type("node.content.updated").await;
@@ -159,7 +160,7 @@ async fn websocket_late_subscriber_gets_text_so_far() {
     let mut caught_up = play.app.socket(&play.sid, Some(before)).await;
     let mut caught_frames = caught_up.until_type("node.content.updated").await;
     assert_eq!(laid(&caught_frames, &reply), so_far);
-    // One who has a part asks for the rest: an offset counts UTF-16 code units.
+    // A client with a part asks for the rest; offsets count UTF-16 code units.
     let mut back = play.app.socket(&play.sid, None).await;
     back.say(&json!({"type": "resume", "id": reply, "offset": 8})).await;
     let rest = back.until_type("node.content.updated").await;
@@ -177,12 +178,12 @@ async fn websocket_late_subscriber_gets_text_so_far() {
         whole += frame["contentChunk"].as_str().unwrap();
     }
     assert_eq!(whole, pieces.concat());
-    // A reply that is over can be asked for too.
+    // A finished reply can be requested too.
     back.say(&json!({"type": "resume", "id": reply, "offset": 15})).await;
     assert_eq!(back.until_type("node.content.updated").await.last().unwrap()["contentChunk"], " third last.");
 }
 
-/// A reader who does not read for a while holds nobody up, gets larger pieces less often, and misses nothing.
+/// A slow reader holds up nobody, gets larger pieces less often, and misses nothing.
 #[tokio::test]
 async fn websocket_slow_reader_gets_larger_chunks() {
     let play = Play::with(TestApp::with().set("limits.reply_kb", "16384"), json!({})).await;
@@ -208,10 +209,10 @@ async fn websocket_slow_reader_gets_larger_chunks() {
     }
 }
 
-/// More pieces than fit into the buffers of a connection on one machine.
+/// More pieces than fit into the buffers of a local connection.
 const PIECES: usize = 300;
 
-/// A client that breaks off in the middle changes nothing: not the one that asked, and not one that watches.
+/// A client that disconnects in the middle changes nothing, whether it asked or only watched.
 #[tokio::test]
 async fn websocket_disconnect_does_not_affect_reply() {
     let play = Play::start().await;
@@ -221,7 +222,7 @@ async fn websocket_disconnect_does_not_affect_reply() {
     let mut doomed = play.app.socket(&play.sid, None).await;
     let body = json!({"parentId": play.head().await, "content": "Hi.", "generate": true});
     let asked = play.app.ask("POST", &play.chat("message")).json(&body);
-    // The turn has begun, and nobody ever reads the answer.
+    // The turn has started, and the client never reads the answer.
     asked.send_and_reset(play.app.mock().until_requests(1)).await;
     gate.release(1);
     doomed.until_type("node.content.updated").await;
@@ -237,7 +238,7 @@ async fn websocket_disconnect_does_not_affect_reply() {
     assert_eq!(play.app.mock().aborted(), 0);
 }
 
-/// S4-48: switching nodes off or on, one or many, is told to all tabs, once, in one frame.
+/// S4-48: enabling or disabling nodes, one or many, is sent to all tabs once, in one frame.
 #[tokio::test]
 async fn websocket_node_state_changes_sent_once() {
     let play = Play::start().await;
@@ -245,7 +246,7 @@ async fn websocket_node_state_changes_sent_once() {
     let (mut one, mut two) = (play.app.socket(&play.sid, None).await, play.app.socket(&play.sid, None).await);
     let path = play.chat(&format!("node/{}/state", said.reply));
     let off = play.app.put(&path, &json!({"isEnabled": false, "rating": 4})).await;
-    // The same again is no change, and nothing is told.
+    // Repeating it is no change, and nothing is sent.
     assert_eq!(play.app.put(&path, &json!({"isEnabled": false})).await["op"], off["op"]);
     let both = json!({"updates": [
         {"nodeId": said.user, "isEnabled": false, "effects": "muted"},
@@ -266,7 +267,7 @@ async fn websocket_node_state_changes_sent_once() {
     assert_eq!(play.get(&format!("node/{}", said.reply)).await["metadata"]["rating"], 4);
 }
 
-/// Settings, HEAD and nodes that move are told as well.
+/// Changes of settings, HEAD and places of nodes are sent too.
 #[tokio::test]
 async fn websocket_settings_head_and_moves_are_sent() {
     let play = Play::start().await;
@@ -288,7 +289,7 @@ async fn websocket_settings_head_and_moves_are_sent() {
     assert_eq!((&moved["moved"], &moved["to"]), (&json!(said.reply), &json!(version)));
 }
 
-/// Frames that are none are answered, and the socket lives.
+/// An invalid frame gets an error, and the socket stays open.
 #[tokio::test]
 async fn websocket_invalid_frames_get_error_and_stay_open() {
     let play = Play::start().await;
@@ -298,6 +299,7 @@ async fn websocket_invalid_frames_get_error_and_stay_open() {
     let mut socket = play.app.socket(&play.sid, None).await;
     let resume = |id: &str, offset: Value| json!({"type": "resume", "id": id, "offset": offset}).to_string();
     let deep = format!("{}1{}", "{\"a\":".repeat(65), "}".repeat(65));
+    // Invalid frames.
     for (frame, code, field) in [
         ("{".to_owned(), "malformed", None),
         ("[]".into(), "invalid", Some("")),
@@ -326,19 +328,20 @@ async fn websocket_invalid_frames_get_error_and_stay_open() {
             assert_eq!(error["details"]["field"], field, "{frame}: {error}");
         }
     }
+    // A binary frame is refused, and the socket still works.
     socket.say_bytes(b"{\"type\": \"ping\"}").await;
     assert_eq!(socket.until_type("error").await.last().unwrap()["error"]["code"], "unsupported_media");
     socket.say(&json!({"type": "typing"})).await;
     socket.say(&json!({"type": "ping"})).await;
     assert_eq!(types(&socket.until_type("pong").await), ["pong"]);
-    // What is too large ends the socket, and it says why.
+    // A frame over the size limit gets an error and closes the socket.
     socket.say_text(&"x".repeat(65 << 10)).await;
     assert_eq!(socket.next().await.unwrap()["error"]["code"], "too_large");
     assert_eq!(socket.next().await, None);
     assert_eq!(play.head().await, said.reply);
 }
 
-/// A request that is no upgrade is refused, and so is a beginning that is none.
+/// A request without an upgrade is refused, and so is an invalid `since`.
 #[tokio::test]
 async fn websocket_request_without_upgrade_is_refused() {
     let play = Play::start().await;
@@ -350,7 +353,7 @@ async fn websocket_request_without_upgrade_is_refused() {
     play.app.ask("GET", &play.chat("ws?sinse=1")).send().await.refused("invalid");
 }
 
-/// A user has so many sockets and no more; a closed one makes room.
+/// A user has a limited number of sockets, and a closed one makes room.
 #[tokio::test]
 async fn websocket_limit_per_user_is_enforced() {
     let play = Play::with(TestApp::with().set("limits.ws_per_user", "2"), json!({})).await;
@@ -358,12 +361,12 @@ async fn websocket_limit_per_user_is_enforced() {
     let (first, _second) = (open().await.ok().unwrap(), open().await.ok().unwrap());
     assert_eq!(open().await.err(), Some(429));
     first.reset();
-    // The server hears of it when it next looks at the connection.
+    // The server notices the reset when it next checks the connection.
     until("a place that is free again", async || open().await.inspect_err(|status| assert_eq!(*status, 429)).is_ok())
         .await;
 }
 
-/// A session that is deleted while somebody watches: they are told, and hear nothing more.
+/// Watchers of a session that is deleted during a reply get an error and nothing more.
 #[tokio::test]
 async fn websocket_session_deleted_during_reply_notifies_watchers() {
     let play = Play::start().await;
@@ -383,7 +386,7 @@ async fn websocket_session_deleted_during_reply_notifies_watchers() {
     other.until_type("pong").await;
 }
 
-/// The same where nothing is being written, so that no operation comes to tell it.
+/// The same without a running reply, so that no operation triggers it.
 #[tokio::test]
 async fn websocket_idle_session_deleted_notifies_watchers() {
     let play = Play::start().await;
@@ -394,7 +397,7 @@ async fn websocket_idle_session_deleted_notifies_watchers() {
     assert_eq!(socket.next().await, None);
 }
 
-/// A server that stops says so to everyone who watches, and ends what it writes.
+/// A stopping server tells all watchers and ends running replies.
 #[tokio::test]
 async fn websocket_server_shutdown_notifies_watchers() {
     let play = Play::start().await;

@@ -1,4 +1,4 @@
-//! What a turn of the whole program asks of the database, counted.
+//! Counts the database statements of a whole turn.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -6,12 +6,12 @@ use super::play::Play;
 use super::*;
 use crate::support::spy::{Ran, Spy, all_ran};
 
-/// Turns before the one that is looked at: every statement was run by then.
+/// Turns before the measured one; they run every statement once.
 const BEFORE: usize = 11;
-/// Reads the log for the search index, which is fed once it has rested and so for several turns at once.
+/// The statement that reads the log for the search index. The index is fed at intervals for several turns at once.
 const FEEDS: &str = "FROM operations o JOIN";
 
-/// A turn over HTTP with someone who watches: a bounded number of statements, each of them prepared before.
+/// A turn over HTTP with a watcher runs a bounded number of statements, all prepared before.
 #[tokio::test]
 async fn turn_runs_bounded_prepared_statements_only() {
     Spy::watch();
@@ -41,7 +41,8 @@ async fn turn_runs_bounded_prepared_statements_only() {
     assert!(ran.len() > 40 && ran.len() <= 120, "{}: {counted:#?}", ran.len());
 }
 
-/// Which statements belong to a transaction in which the search index is fed: each transaction is one of its connection.
+/// Returns which statements belong to a transaction that feeds the search index. A transaction is identified by its
+/// connection and its start.
 fn feeding(ran: &[(Ran, bool)]) -> Vec<bool> {
     let mut open = HashMap::new();
     let begun: Vec<usize> = (0..)

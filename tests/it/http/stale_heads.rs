@@ -1,11 +1,11 @@
-//! Who writes where HEAD is not any more: refused, appended or branched, as they asked; and never lost.
+//! Writes with a stale HEAD: refused, appended or branched, as the request says, and never lost.
 
 use super::play::{Play, ids};
 use super::*;
 use crate::support::schema;
 use clotho::http::route_table::RouteEntry;
 
-/// The routes whose bodies may name the HEAD that the writer saw.
+/// Returns the routes whose bodies may name the expected HEAD.
 fn with_expectation() -> Vec<RouteEntry> {
     let document = clotho::http::openapi::json(&clotho::http::all_routes());
     let names = |entry: &RouteEntry| {
@@ -16,7 +16,7 @@ fn with_expectation() -> Vec<RouteEntry> {
     clotho::http::all_routes().into_iter().filter(names).collect()
 }
 
-/// A body that the route would take.
+/// Returns a body that the route accepts.
 fn body(entry: &RouteEntry, node: &str) -> Value {
     match entry.path.rsplit('/').next().unwrap() {
         "message" => json!({"parentId": node, "content": "x"}),
@@ -31,8 +31,8 @@ fn body(entry: &RouteEntry, node: &str) -> Value {
     }
 }
 
-/// S4-44: every route that takes the HEAD that the writer saw refuses a stale one, says where HEAD is, and changes nothing.
-/// The same with the present HEAD goes through.
+/// S4-44: every route with an expected HEAD refuses a stale one, reports the current HEAD, and changes nothing. With
+/// the current HEAD the request succeeds.
 #[tokio::test]
 async fn stale_head_is_refused_on_every_write_route() {
     let play = Play::start().await;
@@ -51,7 +51,7 @@ async fn stale_head_is_refused_on_every_write_route() {
         let error = play.app.ask(entry.method.as_str(), &path).json(&stale).send().await.refused("head_moved");
         assert_eq!((&error["details"]["leafId"], &error["details"]["op"]), (&before["activeLeafId"], &before["op"]));
         assert_eq!(play.session().await, before, "{path}");
-        // The number of the newest operation says it as well: an earlier one is stale, both at once are unclear.
+        // `expectedOp` works too: an earlier number is stale, and both fields at once are invalid.
         let mut by_op = body(&entry, &said.user);
         by_op["expectedOp"] = json!(before["op"].as_i64().unwrap() - 1);
         let error = play.app.ask(entry.method.as_str(), &path).json(&by_op).send().await.refused("head_moved");
@@ -77,7 +77,7 @@ async fn stale_head_is_refused_on_every_write_route() {
     }
 }
 
-/// `domain.md` 2.19: what a stale message asked for is what becomes of it.
+/// `domain.md` 2.19: a stale message follows its option.
 #[tokio::test]
 async fn stale_message_follows_refuse_append_or_branch_option() {
     let play = Play::start().await;
@@ -97,7 +97,7 @@ async fn stale_message_follows_refuse_append_or_branch_option() {
     );
 }
 
-/// Of many who write at once with the HEAD they saw, one gets through; the others hear of it.
+/// Of many simultaneous writes with the same expected HEAD one succeeds, and the others are refused.
 #[tokio::test]
 async fn expected_head_concurrent_writes_accept_one() {
     let play = Play::start().await;
@@ -114,7 +114,7 @@ async fn expected_head_concurrent_writes_accept_one() {
     assert_eq!(play.nodes().await.len(), 3);
 }
 
-/// A placeholder can be neither parent nor HEAD, and is not edited, rated or switched off (`domain.md` 5.7).
+/// A placeholder cannot be a parent or HEAD, and cannot be edited, rated or disabled (`domain.md` 5.7).
 #[tokio::test]
 async fn running_reply_refuses_edits_and_children() {
     let play = Play::start().await;

@@ -1,15 +1,15 @@
-//! The page and its files: what is there is served as it is, and nothing else is.
+//! The page and its files: existing files are served unchanged, and nothing else is.
 
 use super::*;
 use regex::Regex;
 
-/// The addresses that a document names.
+/// Returns the asset paths in a document.
 fn named(html: &str) -> Vec<String> {
     let quoted = Regex::new(r#"(?:src|href)="([^"]+)""#).unwrap();
     quoted.captures_iter(html).map(|found| found[1].to_owned()).filter(|to| to.starts_with("/assets/")).collect()
 }
 
-/// The document asks for nothing that the policy would forbid, and everything that it names is there.
+/// The page has nothing that its content security policy forbids, and all its assets exist.
 #[tokio::test]
 async fn page_assets_exist_and_are_cached() {
     let app = TestServer::start().await;
@@ -48,8 +48,8 @@ async fn page_assets_exist_and_are_cached() {
     assert_eq!(app.ask("GET", "/favicon.ico").header("if-none-match", &tag).send_raw().await.status, 304);
 }
 
-/// What makes the page one that can be kept: the worker is asked for anew each time, at the root, or an old one would hold an
-/// old page; the manifest and its icons are files as any other.
+/// An installable page: the service worker is at the root and always revalidated, or an old one would keep an old page.
+/// The manifest and its icons are ordinary files.
 #[tokio::test]
 async fn service_worker_and_manifest_are_served_with_icons() {
     let app = TestServer::start().await;
@@ -74,7 +74,7 @@ async fn service_worker_and_manifest_are_served_with_icons() {
     }
 }
 
-/// The ways out of a folder that one tries.
+/// Paths that try to leave a folder.
 const WAYS_OUT: [&str; 16] = [
     "",
     "/",
@@ -94,7 +94,7 @@ const WAYS_OUT: [&str; 16] = [
     "js",
 ];
 
-/// No address leads out of the page's files, neither out of the program's own nor out of a folder on the disk.
+/// No path leads out of the page's files, neither bundled ones nor those of a folder.
 #[tokio::test]
 async fn path_traversal_returns_400_or_404() {
     let home = tempfile::tempdir().unwrap();
@@ -125,7 +125,7 @@ async fn path_traversal_returns_400_or_404() {
     }
 }
 
-/// While one works on the page its folder is served, always fresh, under the same policy.
+/// A page folder for development is served uncached under the same policy.
 #[tokio::test]
 async fn static_dir_serves_changed_files_without_cache() {
     let home = tempfile::tempdir().unwrap();

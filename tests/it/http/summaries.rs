@@ -1,4 +1,5 @@
-//! Summaries of what no longer fits into prompts: of this timeline and no other, rewound with it, and at nobody's cost.
+//! Rolling summaries of messages that no longer fit: they belong to their branch, follow undo and checkouts, and never
+//! delay a reply.
 
 use super::play::{Play, Said};
 use super::purges::{files_with, until_gone};
@@ -6,10 +7,10 @@ use super::*;
 use crate::support::mock_model::MockModel;
 use crate::support::wait::until;
 
-/// What stands above what is told summed up.
+/// The first words of the summary block.
 const HEAD: &str = "What happened before the messages that follow";
 
-/// A preset with a context so short that little of a story fits.
+/// Returns a preset with a context so short that little history fits.
 pub(super) fn narrow() -> Value {
     let on = |id: &str| json!({"identifier": id, "enabled": true});
     json!({
@@ -19,21 +20,21 @@ pub(super) fn narrow() -> Value {
     })
 }
 
-/// A session with a short context, and the model that sums it up.
+/// A session with a short context, and the model that summarises it.
 struct Telling {
     play: Play,
     teller: MockModel,
 }
 
 impl Telling {
-    /// One that sums itself up.
+    /// Starts a session with automatic summaries.
     async fn start() -> Self {
         let telling = Self::quiet(TestApp::with()).await;
         telling.switch(true).await;
         telling
     }
 
-    /// One that does not yet.
+    /// Starts a session with automatic summaries still off.
     async fn quiet(setup: Setup) -> Self {
         let teller = MockModel::start().await;
         let setup = setup
@@ -61,7 +62,7 @@ impl Telling {
         assert_eq!(self.set(json!({"summaries": summaries})).await["summaries"], summaries);
     }
 
-    /// Says so much of nothing that whatever was said before is out of sight, and waits until it is summed up.
+    /// Adds enough filler turns that earlier messages no longer fit, and waits for their summaries.
     async fn wander(&self, miles: usize) -> Vec<Said> {
         let mut said = Vec::new();
         for mile in 0..miles {
@@ -72,7 +73,7 @@ impl Telling {
         said
     }
 
-    /// Waits until nothing is left to do.
+    /// Waits until the summariser is idle.
     async fn settled(&self) {
         until("rest", async || self.list("").await["isWorking"] == false).await;
     }
@@ -85,12 +86,12 @@ impl Telling {
         self.list("").await["items"].as_array().unwrap().clone()
     }
 
-    /// The newest prompt of the story.
+    /// Returns the newest prompt of the story.
     fn request(&self) -> Value {
         self.play.app.mock().requests().pop().unwrap()
     }
 
-    /// The summary in the world at a node.
+    /// Returns the summary in the world at a node.
     async fn world(&self, node: &str) -> String {
         let world = self.play.get(&format!("node/{node}/world")).await;
         world["world"]["summary"].as_str().unwrap().to_owned()
@@ -101,17 +102,18 @@ impl Telling {
     }
 }
 
-/// What a prompt tells summed up; empty for nothing.
+/// Returns the summary block of a prompt; empty if there is none.
 pub(super) fn told(request: &Value) -> String {
     let messages = request["messages"].as_array().unwrap();
     let mut texts = messages.iter().map(|message| message["content"].as_str().unwrap());
     texts.find(|text| text.starts_with(HEAD)).unwrap_or_default().to_owned()
 }
 
-/// S3-09, S0-11, section 4 rank 11: what slid out is summed up, with its sources; a branch shows its own summary, going back shows
-/// that of then, and no sibling's ever.
+/// S3-09, S0-11, section 4 rank 11: messages that no longer fit are summarised, with their sources. A branch uses its
+/// own summaries, an earlier node those of its time, and never a sibling's.
 #[tokio::test]
 async fn summaries_are_separate_per_branch() {
+    // The first branch gets a summary.
     let telling = Telling::start().await;
     let play = &telling.play;
     let begin = play.head().await;
@@ -123,7 +125,7 @@ async fn summaries_are_separate_per_branch() {
     assert_eq!(telling.world(&walked[0].reply).await, "");
     let world = telling.world(&last.reply).await;
     assert!(world.starts_with("ALPHA") && block.ends_with(&world), "{world}");
-    // Its sources: messages of this line that the prompt does not hold.
+    // Its sources are messages of this branch that the prompt does not have.
     let trace = telling.trace(&last.reply).await;
     assert_eq!(trace["isExact"], true, "{trace}");
     let line = play.line(&last.reply).await;
@@ -138,7 +140,7 @@ async fn summaries_are_separate_per_branch() {
         let sent = trace["history"].as_array().unwrap();
         assert!(sent.iter().all(|id| !nodes.contains(&id.as_str().unwrap().to_owned())), "{trace}");
     }
-    // Another timeline from the beginning on.
+    // Another branch from the start.
     telling.teller.always(Reply::ok(["BETA: they sailed."]));
     play.checkout(&begin, true).await;
     telling.wander(7).await;
@@ -148,7 +150,7 @@ async fn summaries_are_separate_per_branch() {
     assert!(block.contains("BETA") && !telling.request().to_string().contains("ALPHA"), "{block}");
     assert!(telling.world(&other.reply).await.starts_with("BETA"));
     assert!(telling.items().await.iter().all(|item| item["content"] == "BETA: they sailed."));
-    // Back to the first, and back in it.
+    // Back on the first branch.
     let again = play.say_to(&last.reply, "On with it.").await;
     assert!(!telling.request().to_string().contains("BETA"));
     assert!(telling.world(&again.reply).await.starts_with("ALPHA"));
@@ -158,7 +160,8 @@ async fn summaries_are_separate_per_branch() {
     assert_eq!(then["items"], json!([]), "{then}");
 }
 
-/// Domain 6.3, 6.6: a preview is what a send sends, and the block stays as it is where the history begins where it did.
+/// Domain 6.3, 6.6: the preview equals the sent prompt, and the block stays the same while the history starts at the
+/// same message.
 #[tokio::test]
 async fn summary_in_preview_matches_sent_prompt() {
     let telling = Telling::start().await;
@@ -187,13 +190,13 @@ async fn summary_in_preview_matches_sent_prompt() {
         }
     }
     assert!(stayed > 0);
-    // A macro has what the world tells.
+    // The macro has the summary of the world.
     let world = telling.world(&said.reply).await;
     play.say("And now?").await;
     assert_eq!(telling.request()["messages"][0]["content"], json!(format!("Tell it. {world}")));
 }
 
-/// Off by default: nobody is asked, and nothing is told.
+/// Summaries are off by default: no model is asked, and prompts have none.
 #[tokio::test]
 async fn summaries_off_by_default_make_no_request() {
     let telling = Telling::quiet(TestApp::with()).await;
@@ -207,7 +210,7 @@ async fn summaries_off_by_default_make_no_request() {
         (Value::Null, String::new())
     );
     assert_eq!(telling.play.app.mock().requests().len(), 9);
-    // Who switches it on has the whole story summed up at once.
+    // Turning them on summarises the whole story at once.
     telling.switch(true).await;
     telling.settled().await;
     assert!(telling.items().await.len() > 2);
@@ -220,7 +223,7 @@ async fn summaries_off_by_default_make_no_request() {
     assert_eq!(told(&telling.request()), "");
 }
 
-/// A dead model costs no reply anything; it is told of, and what it left is done after a restart.
+/// A failing model delays no reply. The failure is reported, and the work is done after a restart.
 #[tokio::test]
 async fn summary_model_failure_is_retried_after_restart() {
     let telling = Telling::quiet(TestApp::with()).await;
@@ -244,7 +247,7 @@ async fn summary_model_failure_is_retried_after_restart() {
     assert!(told(&telling.request()).contains("GAMMA"));
 }
 
-/// Of messages that were taken out of prompts, or stand otherwise, no summary is told; it comes back with them.
+/// A summary of messages that were disabled or changed is not used. It is used again when they are back.
 #[tokio::test]
 async fn summary_of_changed_messages_is_left_out() {
     let telling = Telling::start().await;
@@ -265,17 +268,18 @@ async fn summary_of_changed_messages_is_left_out() {
     telling.settled().await;
     let texts = telling.trace(&said.reply).await["summaries"]["texts"].clone();
     assert!(texts.as_array().unwrap().iter().all(|text| text["id"] != first["id"]), "{texts}");
-    // What is left of its messages is summed up anew.
+    // The remaining messages get a new summary.
     assert!(telling.items().await.iter().any(|item| item["content"] == "DELTA: without it."));
     state(true).await;
     assert_eq!(find().await["isStale"], false);
-    // An edited message begins another line, whose prompts tell nothing of what the old one said.
+    // An edited message starts another branch, whose prompts have no summary of the old one.
     let edited = play.post(&format!("node/{}/edit", walked[0].user), json!({"content": "We ride."})).await;
     play.done(&id(&edited["generations"][0])).await;
     assert_eq!(told(&telling.request()), "");
 }
 
-/// Section 4 rank 11: enough summaries become a chapter, with all their messages; where there is little room the oldest are told so.
+/// Section 4 rank 11: enough summaries become a chapter with all their messages. With little room it stands for the
+/// oldest ones.
 #[tokio::test]
 async fn summaries_beyond_threshold_merge_into_chapters() {
     let telling = Telling::start().await;
@@ -290,7 +294,7 @@ async fn summaries_beyond_threshold_merge_into_chapters() {
     assert_eq!(chapter["nodeIds"], json!(sources));
     let asked = telling.teller.requests().into_iter().find(|request| request.to_string().contains("given summaries"));
     assert!(asked.unwrap()["messages"][1]["content"].as_str().unwrap().contains(long.trim()));
-    // A correction has what was made of it made anew.
+    // After a correction the chapter is made again.
     let path = format!("/api/sessions/{}/summaries/", telling.play.sid);
     let app = &telling.play.app;
     let one = format!("{path}{}", id(of[0]));
@@ -307,7 +311,7 @@ async fn summaries_beyond_threshold_merge_into_chapters() {
     let texts = texts.as_array().unwrap();
     assert!(texts.iter().any(|text| text["level"].as_i64().unwrap() > 1), "{texts:?}");
     assert_eq!(texts.last().unwrap()["level"], 1, "the newest are told whole: {texts:?}");
-    // One that is destroyed is made anew.
+    // A deleted summary is made again.
     app.ask("DELETE", &one).send().await.expect(204);
     app.ask("DELETE", &one).send().await.refused("not_found");
     telling.settled().await;
@@ -315,7 +319,7 @@ async fn summaries_beyond_threshold_merge_into_chapters() {
     assert!(items.iter().any(|item| item["firstId"] == of[0]["firstId"] && item["id"] != of[0]["id"]), "{items:?}");
 }
 
-/// Domain 2.16: a purge takes what was made of its messages off the disk.
+/// Domain 2.16: a purge deletes the summaries of its messages from the disk.
 #[tokio::test]
 async fn summaries_of_purged_messages_leave_disk() {
     const WORD: &str = "Xylophonebananas";
@@ -350,12 +354,12 @@ async fn summary_invalid_settings_or_foreign_ids_are_refused() {
     let one = format!("{path}/summaries/{}", id(&telling.items().await[0]));
     app.ask("PATCH", &one).json(&json!({"content": "x".repeat(300_000)})).send().await.refused("invalid");
     app.ask("PATCH", &one).json(&json!({})).send().await.refused("invalid");
-    // An empty one is told nowhere, and not made again.
+    // A summary emptied by the user is not made again.
     let before = telling.items().await.len();
     app.ask("PATCH", &one).json(&json!({"content": " "})).send().await.expect(200);
     telling.settled().await;
     assert_eq!((telling.items().await.len(), telling.items().await[0]["content"].clone()), (before, json!("")));
-    // Somebody else's are not there.
+    // Summaries of other users are not found.
     let stranger = app.stranger().await;
     let theirs = format!("/api/sessions/{}/summaries", stranger.session);
     app.ask("GET", &theirs).send().await.refused("not_found");

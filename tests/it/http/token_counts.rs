@@ -1,11 +1,11 @@
-//! How large a prompt is, and who says so.
+//! The size of prompts and who counts it.
 
 use super::play::Play;
 use super::*;
 use crate::support::mock_model::MockModel;
 use clotho_provider::Tokenizer;
 
-/// A session whose prompts follow a preset, with a model of this name at a provider with these settings.
+/// Starts a session with a preset, a model of this name and provider settings.
 async fn with(model: &str, settings: &[(&str, &str)], preset: Value) -> Play {
     let mock = MockModel::start().await;
     let mut setup = TestApp::with();
@@ -22,7 +22,7 @@ async fn with(model: &str, settings: &[(&str, &str)], preset: Value) -> Play {
     play
 }
 
-/// A preset that says nothing.
+/// Returns a preset without texts.
 fn plain() -> Value {
     json!({"new_chat_prompt": ""})
 }
@@ -31,13 +31,13 @@ async fn trace(play: &Play, reply: &str) -> Value {
     play.get(&format!("node/{reply}/trace")).await
 }
 
-/// The texts of a prompt that went, as the trace has them.
+/// Returns the texts of a sent prompt from its trace.
 fn texts(trace: &Value) -> Vec<String> {
     let messages = trace["messages"].as_array().unwrap();
     messages.iter().map(|message| message["content"].as_str().unwrap().to_owned()).collect()
 }
 
-/// A prompt for a model of OpenAI's is counted as OpenAI counts: its texts, four tokens for each, and none of it an estimate.
+/// For an OpenAI model tokens are counted exactly: its texts plus four tokens per block.
 #[tokio::test]
 async fn token_count_for_openai_model_is_exact() {
     let play = with("gpt-4o-mini", &[], json!({"new_chat_prompt": ""})).await;
@@ -54,8 +54,8 @@ async fn token_count_for_openai_model_is_exact() {
     assert!(newest && tokenizer.count("お誕生日おめでとう") == Some(8));
 }
 
-/// A model with a file of its own is counted by it; where the file is none, the server runs and an estimate says that it is
-/// one.
+/// A model with a tokenizer file is counted with it. If the file is invalid, the server runs with an estimate and says
+/// so.
 #[tokio::test]
 async fn token_count_uses_tokenizer_file_or_estimate() {
     let folder = tempfile::tempdir().unwrap();
@@ -73,7 +73,7 @@ async fn token_count_uses_tokenizer_file_or_estimate() {
     let words = regex::Regex::new(r"\w+|[^\w\s]+").unwrap();
     assert_eq!(main["tokens"], json!(words.find_iter(main["text"].as_str().unwrap()).count() + 4), "{main}");
 
-    // One that reads well and fails on words is no tokenizer either.
+    // A file that loads but cannot count words is invalid too.
     for none in ["{}".to_owned(), words_of.to_string().replace("{\"[UNK]\":0}", "{}")] {
         std::fs::write(&path, none).unwrap();
         let play = with("mine", &[("providers.2.tokenizer", named)], plain()).await;
@@ -82,7 +82,7 @@ async fn token_count_uses_tokenizer_file_or_estimate() {
     }
 }
 
-/// Where nobody can count, what the model server says of one prompt puts the estimate of the next right.
+/// Without a tokenizer, the usage that the model server reports corrects the next estimate.
 #[tokio::test]
 async fn token_estimate_is_corrected_by_reported_usage() {
     let play = with("mine", &[], plain()).await;
@@ -101,14 +101,14 @@ async fn token_estimate_is_corrected_by_reported_usage() {
     assert!(count(&then) > raw(&then) * 3 / 2, "{} {}", raw(&then), then["tokens"]);
 }
 
-/// A server that counts for itself is asked for the whole prompt before it is sent, and when it is more than there is room
-/// for, the prompt is made once more and fits.
+/// A server with its own tokenizer counts the whole prompt before it is sent. If it exceeds the budget, the prompt is
+/// rebuilt once and fits.
 #[tokio::test]
 async fn token_count_from_server_over_budget_rebuilds_prompt() {
     let settings =
         [("providers.2.kind", "llamacpp"), ("generation.context_tokens", "512"), ("generation.reply_tokens", "128")];
     let play = with("mine", &settings, plain()).await;
-    // So many words are a multiple of what they are estimated at.
+    // These words count as several times their estimate.
     let words = |text: &str| text.split_whitespace().count();
     let mut largest = 0;
     for n in 0..5 {

@@ -1,4 +1,4 @@
-//! Tools of plugins: what a model may call while it writes, and what comes of it.
+//! Tools of plugins: calls during a reply, and their results.
 
 use super::play::Play;
 use super::*;
@@ -39,7 +39,7 @@ async fn story() -> Play {
     Play::with(setup, json!({"plugins": [{"id": "gifts"}]})).await
 }
 
-/// A reply that says something and wants these called.
+/// Returns a reply with a text and tool calls.
 fn wants(said: &str, calls: &[(&str, Value)]) -> Reply {
     let call = |(at, (name, arguments)): (usize, &(&str, Value))| json!({"index": at, "id": format!("c{at}"), "function": {"name": name, "arguments": arguments.to_string()}});
     let calls: Vec<Value> = calls.iter().enumerate().map(call).collect();
@@ -59,10 +59,11 @@ fn last(play: &Play) -> Value {
     play.app.mock().requests().pop().unwrap()
 }
 
-/// S3-12: a model calls tools, hears what came of each, and goes on; all of it is of the reply, in order, and can be read.
+/// S3-12: a model calls tools, gets each result and goes on. All of it is recorded on the reply in order.
 #[tokio::test]
 async fn tool_calls_are_answered_and_recorded_in_order() {
     let play = story().await;
+    // Four calls: too many gifts, a useless one, a missing argument and an unknown tool.
     let gifts = [
         ("give_gift", json!({"item": "ring", "count": 9})),
         ("give_gift", json!({"item": "stone", "count": 1})),
@@ -79,6 +80,7 @@ async fn tool_calls_are_answered_and_recorded_in_order() {
     assert_eq!((&offered["name"], &offered["parameters"]["required"]), (&json!("give_gift"), &json!(["item"])));
     assert_eq!((&preview["messages"], &preview["tools"]["offered"]), (&first["messages"], &first["tools"]));
 
+    // The model gets a result for each call.
     let told: Vec<Value> = second["messages"]
         .as_array()
         .unwrap()
@@ -95,6 +97,7 @@ async fn tool_calls_are_answered_and_recorded_in_order() {
     assert!(answer(nothing)["error"].as_str().unwrap().contains("item"), "{nothing}");
     assert_eq!(answer(unknown)["error"], "there is no tool \"take_gift\"; there are: give_gift");
 
+    // The node, its world and its trace have all of it.
     let node = play.get(&format!("node/{}", said.reply)).await;
     assert_eq!(node["content"], "She looks.\n\nShe smiles.");
     assert_eq!(node["metadata"]["tokenCount"], json!({"prompt": 30, "completion": 5}));
@@ -113,7 +116,7 @@ async fn tool_calls_are_answered_and_recorded_in_order() {
     assert_eq!(used[3], unknown);
     assert_eq!((&trace["messages"], &trace["isExact"]), (&first["messages"], &json!(true)));
 
-    // An edited reply keeps what was done and what fell; rules read it anew.
+    // An edited reply keeps the effects and dice of its tool calls, and the rules read the new text.
     let edited = play.post(&format!("node/{}/edit", said.reply), json!({"content": "She laughs."})).await;
     let edited = edited["node"]["id"].as_str().unwrap().to_owned();
     let world = play.get(&format!("node/{edited}/world")).await["world"]["vars"]["gifts"].clone();
@@ -122,7 +125,7 @@ async fn tool_calls_are_answered_and_recorded_in_order() {
     assert_eq!((&delta["rolls"][0]["total"], &delta["notes"][0]["text"]), (&fallen, &json!("ring is taken.")));
 }
 
-/// A model that wants tools again and again is made to speak; without the permission none is offered.
+/// A model that calls tools without end is made to answer. Without the permission no tool is offered.
 #[tokio::test]
 async fn tool_calls_without_end_are_stopped() {
     let play = story().await;
@@ -148,19 +151,19 @@ async fn tool_calls_without_end_are_stopped() {
     assert_eq!(last(&play).get("tools"), None);
 }
 
-/// The text of a request's last two messages, however its kind writes them.
+/// Returns the texts of a request's last two messages in the format of its kind.
 fn told(kind: &str, request: &Value) -> (String, String) {
     let list = if kind == "gemini" { &request["contents"] } else { &request["messages"] };
     let [.., asked, answered] = list.as_array().unwrap().as_slice() else { panic!("{request}") };
     (asked.to_string(), answered.to_string())
 }
 
-/// A session whose provider is of a kind.
+/// Starts a session with a provider of a kind.
 async fn of_kind(kind: &str) -> Play {
     with_settings(kind, &[]).await
 }
 
-/// The same with more settings of the provider.
+/// Starts a session with a provider of a kind and more of its settings.
 async fn with_settings(kind: &str, more: &[(&str, &str)]) -> Play {
     let mock = MockModel::start().await;
     let base_url = if kind == "openai" { mock.base_url() } else { mock.root_url() };
@@ -172,7 +175,7 @@ async fn with_settings(kind: &str, more: &[(&str, &str)]) -> Play {
     Play::with(setup.mock(mock), json!({"plugins": [{"id": "gifts"}], "model": "own/mock"})).await
 }
 
-/// Tools in the words of each kind of server: offered, called, answered, and gone on from.
+/// Tools work in the format of each kind of server: offered, called, answered and continued.
 #[tokio::test]
 async fn tool_calls_work_with_every_provider_kind() {
     let ring = json!({"item": "ring", "count": 2});
@@ -201,8 +204,8 @@ async fn tool_calls_work_with_every_provider_kind() {
     }
 }
 
-/// S3-12: a server that completes a text is told of tools in the prompt, and its model calls them in words, which nobody is shown; what
-/// it makes up behind a call is not heard. The same limits hold.
+/// S3-12: on a text completion server the prompt describes the tools, and the model calls them in its text. Readers do
+/// not see the calls, and text after a call is dropped. The same limits hold.
 #[tokio::test]
 async fn tool_calls_as_text_on_completion_server() {
     for kind in ["koboldcpp", "llamacpp"] {
@@ -235,7 +238,7 @@ async fn tool_calls_as_text_on_completion_server() {
     }
 }
 
-/// What a model says that calls a tool in words, and goes on.
+/// Scripts a reply that calls a tool in its text, and its continuation.
 fn script_words(play: &Play) {
     let call = r#"<tool_call>{"name": "give_gift", "arguments": {"item": "ring", "count": 2}}</tool_call>"#;
     play.app.mock().script(Reply::ok(["She looks.", call]));
@@ -246,7 +249,8 @@ async fn affinity(play: &Play, node: &str) -> Value {
     play.get(&format!("node/{node}/world")).await["world"]["vars"]["gifts"]["affinity"].clone()
 }
 
-/// S3-12: a server that refuses to be told of tools is asked once more, in words; that is told, and known from then on.
+/// S3-12: a server that refuses tools gets the request once more with the tools in the prompt. This is reported, and
+/// remembered from then on.
 #[tokio::test]
 async fn tool_refusing_server_is_retried_with_text_calls() {
     for (kind, status, why) in [
@@ -272,7 +276,7 @@ async fn tool_refusing_server_is_retried_with_text_calls() {
         assert_eq!(trace["messages"], second["messages"]);
         assert_eq!(node["metadata"]["passedOver"], Value::Null);
 
-        // It is known from then on; a preview shows what is sent.
+        // The server's refusal is remembered, and a preview shows what is sent.
         script_words(&play);
         let preview = play.post("prompt", json!({"parentId": said.reply, "content": "One more."})).await;
         let again = play.say("One more.").await;
@@ -287,7 +291,7 @@ async fn tool_refusing_server_is_retried_with_text_calls() {
     }
 }
 
-/// A server that refuses for another reason is not asked again, and one that refuses words as well ends the reply.
+/// Other refusals are not retried. If the retry with tools in the prompt is refused too, the reply ends.
 #[tokio::test]
 async fn tool_unrelated_server_error_is_not_retried() {
     let play = of_kind("openai").await;
@@ -303,7 +307,7 @@ async fn tool_unrelated_server_error_is_not_retried() {
     assert_eq!(play.app.mock().requests().len(), 3);
 }
 
-/// The settings of a connection say how its models are told of tools.
+/// A provider setting selects how its models are offered tools.
 #[tokio::test]
 async fn connection_setting_selects_native_or_text_tools() {
     let play = with_settings("openai", &[("tools", "words")]).await;
@@ -322,7 +326,7 @@ async fn connection_setting_selects_native_or_text_tools() {
     }
 }
 
-/// S3-12: slips in names and a comma too many are put right, and said to the author.
+/// S3-12: wrong names and trailing commas in calls are repaired and reported to the author.
 #[tokio::test]
 async fn tool_call_typos_are_repaired_and_reported() {
     let play = of_kind("koboldcpp").await;
@@ -337,7 +341,8 @@ async fn tool_call_typos_are_repaired_and_reported() {
     assert_eq!(trace["rules"][0]["warnings"], json!(lines), "{trace}");
 }
 
-/// S0-38, S3-24: a quest that the model opens is open where it was opened, done on one line and failed on another.
+/// S0-38, S3-24: a quest opened by the model is open on its branch only. It can be done on one branch and failed on
+/// another.
 #[tokio::test]
 async fn quest_tool_state_is_separate_per_branch() {
     let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "quest-log"}]})).await;
@@ -362,8 +367,7 @@ async fn quest_tool_state_is_separate_per_branch() {
     assert_eq!(book(&opened).await["closed"], Value::Null, "and before, it is open still");
 }
 
-/// A tool is tried on a reply: with the dice that fell there when it was called, with what a model would be told, and nothing is
-/// written.
+/// A tool trial on a reply uses the dice of its recorded call and shows what a model would get. Nothing is written.
 #[tokio::test]
 async fn tool_trial_uses_recorded_dice_and_writes_nothing() {
     let play = story().await;
@@ -382,10 +386,12 @@ async fn tool_trial_uses_recorded_dice_and_writes_nothing() {
         let body = body(json!({"tool": "give_gift", "arguments": arguments, "source": source}));
         play.app.post("/api/plugins/gifts/try", &body).await
     };
+    // The recorded call, tried again.
     let same = tried(json!({"item": "ring", "count": 2}), None).await;
     assert_eq!((&same["result"], &same["rolls"]), (&used["answer"], &delta["rolls"]), "the same dice");
     assert_eq!(same["world"], json!([{"path": "/gifts/affinity", "before": 5, "after": 7}]));
     assert_eq!((&same["notes"], &same["warnings"]), (&json!(["ring is taken."]), &json!([])));
+    // Repaired, refused and invalid arguments, and unsaved code.
     let mended = tried(json!({"Item": "ring", "count": 9}), None).await;
     assert_eq!(mended["warnings"], json!(["read \"Item\" as \"item\""]), "{mended}");
     assert_eq!(mended["operations"][0]["value"], 3, "three at most");
@@ -396,6 +402,7 @@ async fn tool_trial_uses_recorded_dice_and_writes_nothing() {
     assert!(why.starts_with("the arguments do not fit: ") && why.contains("item"), "{nothing}");
     let reads = "fn tool_give_gift(ctx, args) { `${ctx.role}: ${ctx.text}` }";
     assert_eq!(tried(json!({"item": "ring"}), Some(reads)).await["result"], "user: A ring for you.");
+    // Nothing was written, and invalid requests name their field.
     assert_eq!((play.session().await, play.nodes().await), before, "nothing is written");
     for (wrong, field) in [
         (json!({"tool": "take_gift"}), "tool"),
@@ -407,6 +414,7 @@ async fn tool_trial_uses_recorded_dice_and_writes_nothing() {
         let asked = play.app.ask("POST", "/api/plugins/gifts/try").json(&body(wrong));
         assert_eq!(asked.send().await.refused("invalid")["details"]["field"], field);
     }
+    // Without the grant the trial warns.
     play.app.put(&format!("/api/sessions/{}/plugins", play.sid), &json!([{"id": "gifts", "grants": []}])).await;
     let head = body(json!({"tool": "give_gift", "arguments": {"item": "ring"}, "nodeId": play.head().await}));
     let denied = play.app.post("/api/plugins/gifts/try", &head).await;

@@ -1,4 +1,4 @@
-//! A line as a file to keep.
+//! A branch as a file to keep.
 
 use super::play::{Play, ids};
 use super::*;
@@ -10,10 +10,11 @@ async fn file(play: &Play, rest: &str) -> Heard {
     heard
 }
 
-/// S4-04: a line distilled: enabled texts only, in order, as readers see them; other branches have no part in it. The JSON
-/// form holds all.
+/// S4-04: a transcript has the enabled texts of one branch in order, as readers see them. Other branches are left out,
+/// and the JSON form has everything.
 #[tokio::test]
 async fn transcript_has_enabled_texts_of_one_branch() {
+    // A story with a sibling and a disabled turn.
     let play = Play::with(TestApp::with(), json!({"title": "The \"Lantern\" / 灯塔"})).await;
     play.app.mock().script(Reply::ok(["<think>Hm.</think>A door."]));
     let first = play.say("I look\naround.").await;
@@ -27,6 +28,7 @@ async fn transcript_has_enabled_texts_of_one_branch() {
     ]});
     play.app.put(&play.chat("nodes/state"), &off).await;
 
+    // Markdown.
     let markdown = file(&play, "").await;
     let who = |node: &Value| node["name"].as_str().unwrap_or_else(|| node["role"].as_str().unwrap()).to_owned();
     let you = who(&play.get(&format!("node/{}", third.user)).await);
@@ -38,6 +40,7 @@ async fn transcript_has_enabled_texts_of_one_branch() {
     assert_eq!(markdown.header("content-type"), Some("text/markdown; charset=utf-8"));
     assert_eq!(markdown.header("clotho-op"), Some(play.session().await["op"].to_string().as_str()));
 
+    // Plain text, up to an earlier leaf.
     let text = file(&play, &format!("?format=text&leaf={}", first.reply)).await;
     let name = "attachment; filename=\"The-Lantern-__.txt\"; filename*=UTF-8''The-Lantern-%E7%81%AF%E5%A1%94.txt";
     assert_eq!(
@@ -47,6 +50,7 @@ async fn transcript_has_enabled_texts_of_one_branch() {
     let text = text.text();
     assert_eq!(text, format!("The \"Lantern\" / 灯塔\n\nRin: Hello.\n\n{you}: I look\naround.\n\nRin: A door.\n\n"));
 
+    // JSON, with and without disabled messages.
     let whole = file(&play, "?format=json&all=1").await;
     assert_eq!(whole.header("content-type"), Some("application/json"));
     let (whole, nodes) = (whole.json(), play.nodes().await);
@@ -62,7 +66,7 @@ async fn transcript_has_enabled_texts_of_one_branch() {
     play.refused("GET", "line?format=pdf", json!({}), "invalid").await;
 }
 
-/// S4-04: a block of code that a message leaves open ends with its message; what a text says itself is not touched.
+/// S4-04: a code block that a message leaves open is closed at its end. The text itself is unchanged.
 #[tokio::test]
 async fn transcript_closes_open_code_block_per_message() {
     let play = Play::start().await;
@@ -77,7 +81,7 @@ async fn transcript_closes_open_code_block_per_message() {
     assert!(text.contains("let a;\n~~~\n\n"), "{text}");
 }
 
-/// A line of many pieces is whole, in each form, and a session without a message is an empty one.
+/// A branch of many pages is complete in each format, and a session without messages is empty.
 #[tokio::test]
 async fn transcript_of_long_branch_is_complete() {
     let app = TestServer::start().await;

@@ -1,4 +1,4 @@
-//! The trash: what was deleted can be brought back as it was, and is gone only for those who say so twice.
+//! The trash: deleted things can be restored as they were, and are destroyed only after a confirmation.
 
 use diesel::prelude::*;
 
@@ -16,14 +16,14 @@ impl TestServer {
     }
 }
 
-/// A look at the database behind the server's back.
+/// Opens the database directly.
 fn sql(app: &TestServer) -> SqliteConnection {
     let file = app.inside().home().join("data/clotho.db");
     crate::support::sql_beside(&file)
 }
 
-/// `domain.md` 2.17: what was deleted is listed with its kind, name and term, newest first and in pages, and comes back with
-/// everything that it had, to be read and to be found.
+/// `domain.md` 2.17: deleted things are listed with kind, name and deadline, newest first and in pages. A restored one
+/// has everything that it had, and can be read and found.
 #[tokio::test]
 async fn trash_restore_brings_back_everything() {
     let app = TestServer::start().await;
@@ -65,10 +65,11 @@ async fn trash_restore_brings_back_everything() {
     app.post(&format!("/api/chat/{sid}/message"), &body).await;
 }
 
-/// S0-20, `domain.md` 2.16: what is destroyed says first what would go; then nothing of it is left in any table, what others
-/// have is untouched, and the server counts on: numbers are never given twice.
+/// S0-20, `domain.md` 2.16: destroying first reports what would be deleted. Then no table has any row of it, and other
+/// data is unchanged. The server never reuses a number.
 #[tokio::test]
 async fn trash_destroy_after_confirmation_leaves_no_rows() {
+    // Without confirmation nothing is destroyed.
     let app = TestServer::start().await;
     let kept = app.session().await;
     let play = app.line(5).await;
@@ -81,6 +82,7 @@ async fn trash_destroy_after_confirmation_leaves_no_rows() {
     assert_eq!(error["details"], details);
     assert_eq!(app.get("/api/trash").await["items"].as_array().unwrap().len(), 2, "nothing was done");
 
+    // After it, no table has a row of the session.
     let newest = |table: &str| count(&mut sql(&app), &format!("SELECT max(n) AS n FROM {table}"));
     let before = ["nodes", "operations"].map(newest);
     app.delete(&format!("/api/trash/{sid}?confirm=true")).await;
@@ -98,7 +100,7 @@ async fn trash_destroy_after_confirmation_leaves_no_rows() {
     };
     is_well(&app);
 
-    // It goes on, also after a restart, and no number is given twice.
+    // The server goes on, after restarts too, and reuses no number.
     let app = app.restart().await;
     let parent = kept["activeLeafId"].clone();
     let chat = format!("/api/chat/{}/message", id(&kept));
@@ -112,8 +114,8 @@ async fn trash_destroy_after_confirmation_leaves_no_rows() {
     assert_eq!(app.get(&format!("/api/sessions/{}", id(&kept))).await["counts"]["nodes"], 2);
 }
 
-/// Domain 2.16: who deletes a session and destroys it at once leaves nothing of it in the index, which gets to the end of the
-/// log all the same, in kept answers or in any other file; what others have is still found.
+/// Domain 2.16: a session that is deleted and destroyed at once leaves nothing in the index, in stored answers or in
+/// any file. The index still reaches the end of the log, and other data is found.
 #[tokio::test]
 async fn trash_immediate_destroy_leaves_nothing_on_disk() {
     const WORD: &str = "Xylophonebananas";
@@ -143,7 +145,7 @@ async fn trash_immediate_destroy_leaves_nothing_on_disk() {
     search_until(&app, "message", 1).await;
 }
 
-/// `domain.md` 2.17: a session keeps the card and the persona it was made with when those are deleted and destroyed.
+/// `domain.md` 2.17: a session keeps its card and persona when those are deleted and destroyed.
 #[tokio::test]
 async fn session_keeps_cards_deleted_from_library() {
     let app = TestServer::start().await;
@@ -163,8 +165,7 @@ async fn session_keeps_cards_deleted_from_library() {
     assert!(said["generations"][0]["id"].is_string());
 }
 
-/// S0-05: what a card says beyond the fields that this program knows is kept when it is made, changed and read, and comes back
-/// from the trash.
+/// S0-05: unknown fields of a card are kept when it is created, changed and read, and after a restore.
 #[tokio::test]
 async fn card_unknown_fields_survive_update_and_restore() {
     let app = TestServer::start().await;
@@ -177,14 +178,14 @@ async fn card_unknown_fields_survive_update_and_restore() {
         app.ask("PATCH", &path).json(&json!({"metadata": {"character_version": "2.0"}})).send().await.expect(200);
     let mut expected = metadata.clone();
     expected["character_version"] = json!("2.0");
-    // A null inside is data; only a null at the top of a change takes away.
+    // A nested null is data; only a null at the top level of a change removes a field.
     assert_eq!((&merged["metadata"], &merged["description"]), (&expected, &json!("A guard.")));
     app.delete(&path).await;
     app.restore(&cid).await;
     assert_eq!(app.get(&path).await["metadata"], expected);
 }
 
-/// Nobody sees, brings back or destroys what somebody else deleted.
+/// Nobody can see, restore or destroy what another user deleted.
 #[tokio::test]
 async fn trash_of_other_user_returns_not_found() {
     let app = TestServer::start().await;

@@ -1,14 +1,14 @@
-//! Edits of the arrangement as a client makes them: prune, graft, names, and what takes them back.
+//! Edits of the arrangement by clients: prune, graft, labels, undo and redo.
 
 use super::play::{Play, Said, ids, walk};
 use super::*;
 
-/// A combat story of three turns, each with its loss: 40 - 7 = 33, - 5 = 28, - 3 = 25.
+/// Starts a combat story of three turns with these losses: 40 - 7 = 33, - 5 = 28, - 3 = 25.
 pub(super) async fn bitten() -> (Play, Vec<Said>) {
     bitten_on(TestApp::with()).await
 }
 
-/// The same on a server with other settings.
+/// Starts the same story on a server with other settings.
 pub(super) async fn bitten_on(setup: Setup) -> (Play, Vec<Said>) {
     let play = Play::with(setup, json!({"plugins": [{"id": "combat"}]})).await;
     let mut said = Vec::new();
@@ -28,7 +28,7 @@ impl Play {
         self.get(&format!("node/{node}/world")).await["world"]["vars"]["combat"]["hp"].clone()
     }
 
-    /// The tree without what every operation changes.
+    /// Returns the tree without the fields that every operation changes.
     pub(super) async fn face(&self) -> Value {
         let mut tree = self.get("tree").await;
         for field in ["op", "updatedAt"] {
@@ -38,8 +38,7 @@ impl Play {
     }
 }
 
-/// S4-18: what lies in the stash is called after its first message, also where a new text of that one was written after what
-/// follows it.
+/// S4-18: a fragment is titled by its first message, even if an edit of that message is newer than what follows.
 #[tokio::test]
 async fn stash_fragment_is_titled_by_its_first_message() {
     let (play, said) = bitten().await;
@@ -50,8 +49,8 @@ async fn stash_fragment_is_titled_by_its_first_message() {
     assert_eq!((&stash[0]["firstLine"], &stash[0]["count"]), (&json!("I wait."), &json!(4)));
 }
 
-/// S4-17, S4-18, S4-58: what is pruned leaves the line and lies in the stash, whole and readable, over a restart; HEAD goes
-/// to the parent of the cut; put back it stands where it was; both can be taken back.
+/// S4-17, S4-18, S4-58: a pruned part leaves the branch and stays whole and readable in the stash, after a restart too.
+/// HEAD moves to the parent of the cut. A graft puts it back, and both can be undone.
 #[tokio::test]
 async fn pruned_fragment_stays_in_stash_and_graft_restores() {
     let (play, said) = bitten().await;
@@ -87,8 +86,8 @@ async fn pruned_fragment_stays_in_stash_and_graft_restores() {
     assert_eq!(play.get("stash").await["items"], stash);
 }
 
-/// S4-19, S3-06: what hangs elsewhere is folded on another base, and the answer says what that changed; nothing hangs below
-/// itself; a piece from the stash goes below any message.
+/// S4-19, S3-06: a grafted part is folded on its new parent, and the answer has the changed values. Nothing can be
+/// grafted below itself. A fragment can go below any message.
 #[tokio::test]
 async fn graft_move_recomputes_state_on_new_parent() {
     let (play, said) = bitten().await;
@@ -111,7 +110,7 @@ async fn graft_move_recomputes_state_on_new_parent() {
     assert_eq!(play.line(&said[2].reply).await.len(), 7);
 }
 
-/// S4-41, domain 2.18: a list is made whole or not at all, and the refusal says which edit it was.
+/// S4-41, domain 2.18: a list of edits applies as a whole or not at all, and the refusal names the edit.
 #[tokio::test]
 async fn edit_list_with_one_error_changes_nothing() {
     let (play, said) = bitten().await;
@@ -145,7 +144,7 @@ async fn edit_list_with_one_error_changes_nothing() {
     play.refused("PUT", "tree/edit", json!({"operations": []}), "invalid").await;
 }
 
-/// S4-09: a fixed label stays, a following one goes with what is appended at it, replies included; both come back with undo.
+/// S4-09: a fixed label stays, and a following one moves with appended messages and replies. Undo restores both.
 #[tokio::test]
 async fn labels_fixed_stay_and_following_move_with_replies() {
     let (play, said) = bitten().await;
@@ -165,8 +164,8 @@ async fn labels_fixed_stay_and_following_move_with_replies() {
     assert_eq!(play.get("tree").await["labels"].as_array().unwrap().len(), 1);
 }
 
-/// S4-09: two ways of putting the same signs together are one name; where it is taken, the refusal says by whom and what to
-/// do, and does not say it twice.
+/// S4-09: two Unicode forms of the same characters are one label name. A conflict names the node that has it and what
+/// to do, once.
 #[tokio::test]
 async fn label_names_in_other_unicode_form_conflict() {
     let play = Play::start().await;
@@ -185,8 +184,8 @@ async fn label_names_in_other_unicode_form_conflict() {
     assert_eq!(play.get("labels").await["items"], json!([]));
 }
 
-/// Domain 2.15: a turn is one step, its reply included; checkouts are none; a reply that is still written is not taken back;
-/// with nothing left there is a word for it.
+/// Domain 2.15: a turn is one step with its reply, and checkouts are no steps. A running reply cannot be undone. With
+/// nothing left to undo the answer says so.
 #[tokio::test]
 async fn undo_reverts_whole_turn_but_refuses_while_generating() {
     let play = Play::start().await;
@@ -213,8 +212,8 @@ async fn undo_reverts_whole_turn_but_refuses_while_generating() {
     assert_eq!(play.face().await, full);
 }
 
-/// S4-12, S4-20, domain 2.11: what a node did to the world stays when its text is left out, goes when it is muted, and the
-/// answer says what that changed at HEAD and at labels; many at once are one step.
+/// S4-12, S4-20, domain 2.11: effects of a node stay when it is disabled and go when it is muted. The answer has the
+/// changed values at HEAD and at labels. Many changes at once are one step.
 #[tokio::test]
 async fn muted_effects_recompute_state_but_disabling_does_not() {
     let (play, said) = bitten().await;
@@ -234,7 +233,7 @@ async fn muted_effects_recompute_state_but_disabling_does_not() {
     assert_eq!(play.get("projection").await["items"].as_array().unwrap().len(), 7);
 }
 
-/// C14, S4-50: whoever reads one line only reads the newest one; the flags of the tree stay, and so does the old line.
+/// C14, S4-50: linear mode shows only the newest branch. The flags of the tree and the old branch stay.
 #[tokio::test]
 async fn linear_mode_follows_the_newest_leaf() {
     let play = Play::start().await;
@@ -255,7 +254,7 @@ async fn linear_mode_follows_the_newest_leaf() {
     assert_eq!(play.head().await, first.reply);
 }
 
-/// Domain 2.15: what was taken back is not lost by writing on: it comes back beside what was written in its place.
+/// Domain 2.15: undone messages are not lost by writing on: redo restores them as siblings of the new ones.
 #[tokio::test]
 async fn redo_after_new_message_restores_sibling() {
     let play = Play::start().await;
@@ -274,7 +273,7 @@ async fn redo_after_new_message_restores_sibling() {
     play.refused("POST", "redo", json!({}), "nothing_to_undo").await;
 }
 
-/// Copies of copies grow without end, so that there is a limit to what one list makes; nothing of it stays.
+/// Copies of copies grow without bound, so one list has a limit. A list over it changes nothing.
 #[tokio::test]
 async fn edit_list_with_growing_copies_is_too_large() {
     let play = Play::start().await;
@@ -292,7 +291,7 @@ async fn edit_list_with_growing_copies_is_too_large() {
     assert_eq!(play.get("tree").await, before);
 }
 
-/// S4-24: a flag below a fork is of its own line only; one above the fork is of both.
+/// S4-24: a flag below a fork affects its own branch only, and one above the fork affects both.
 #[tokio::test]
 async fn disabled_flag_does_not_affect_other_branches() {
     let play = Play::start().await;

@@ -1,11 +1,11 @@
-//! A server whose trees are not rearranged.
+//! A server with tree edits disabled.
 
 use super::tree_edits::bitten_on;
 use super::*;
 
-/// S2-19: a story grows, branches and is walked through without any rearranging: with taking out, moving, copying, summing up
-/// and merging switched off, writing, other replies, new versions, going elsewhere, names and undo are what they are with it;
-/// the refusal names the edit and says who can allow it, and nothing of its list is made.
+/// S2-19: a story grows and branches without any rearranging. With prune, move, copy, summarise and merge disabled,
+/// everything else works as before. That is messages, rerolls, edits, checkouts, labels and undo. The refusal names the
+/// edit and who can allow it, and nothing of its list is applied.
 #[tokio::test]
 async fn tree_edits_disabled_refuses_rearranging_but_allows_chat() {
     let (play, said) = bitten_on(TestApp::with().set("tree.edits", "false")).await;

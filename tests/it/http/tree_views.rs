@@ -1,4 +1,4 @@
-//! The faces of one tree: the whole of it, one line, the turns, the versions of a node. They must agree.
+//! Views of one tree: all of it, one branch, the turns and the versions of a node. They must agree.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,20 +14,20 @@ use super::play::{Play, ids, walk};
 use super::*;
 use crate::support::story::Story;
 
-/// Texts in the order of a list of nodes.
+/// Returns the texts of a list of nodes.
 fn texts(list: &Value) -> Vec<&str> {
     list.as_array().unwrap().iter().map(|node| node["content"].as_str().unwrap()).collect()
 }
 
-/// The words that the effects of operations begin with.
+/// Returns the kinds of the effects of operations.
 fn effects(operations: &Value) -> Vec<&str> {
     let operations = operations["items"].as_array().unwrap().iter();
     let effects = operations.flat_map(|operation| operation["effects"].as_array().unwrap());
     effects.map(|effect| effect.as_object().unwrap().keys().next().unwrap().as_str()).collect()
 }
 
-/// S0-02, S1-06: three branches; the tree has all of them, a line only one, and HEAD says which. Moving between them writes
-/// nothing but HEAD and what the forks remember.
+/// S0-02, S1-06: the tree has all three branches, the projection only the one of HEAD. Checkouts write nothing but HEAD
+/// and the remembered children.
 #[tokio::test]
 async fn tree_has_all_branches_projection_has_one() {
     let play = Play::start().await;
@@ -52,7 +52,7 @@ async fn tree_has_all_branches_projection_has_one() {
     assert_eq!(play.nodes().await, nodes, "not a byte of a node has changed");
 }
 
-/// S0-13: the choice among replies is remembered, also over a restart.
+/// S0-13: the choice among replies is remembered, after a restart too.
 #[tokio::test]
 async fn remembered_child_survives_restart() {
     let play = Play::start().await;
@@ -72,7 +72,7 @@ async fn remembered_child_survives_restart() {
     assert_eq!(play.checkout(&said.user, false).await, second);
 }
 
-/// S0-26: the way from the root to here, one stop for each turn.
+/// S0-26: the path from the root to here, with one entry for each turn.
 #[tokio::test]
 async fn turns_view_has_one_entry_per_turn() {
     let play = Play::start().await;
@@ -106,7 +106,7 @@ async fn turns_view_has_one_entry_per_turn() {
     assert_eq!(ids(&play.app.get(&next).await), [id(&stops[0]), users[0].clone()]);
 }
 
-/// The list of stories says of each how its newest message begins, as readers see it and short enough for a line.
+/// The list of sessions has the beginning of each newest message, as readers see it and limited in length.
 #[tokio::test]
 async fn session_list_shows_preview_of_newest_message() {
     let play = Play::start().await;
@@ -123,8 +123,8 @@ async fn session_list_shows_preview_of_newest_message() {
     assert_eq!(previews().await, ["Where to?"]);
 }
 
-/// S0-29: a turn that follows a reply is there with everything that a context node has: where it comes from, the world of
-/// its plugins, what has happened so far, the reply that counts.
+/// S0-29: a turn after a reply has all fields of a context node: its origin, plugin state, event history and selected
+/// reply.
 #[tokio::test]
 async fn context_node_after_reply_has_all_fields() {
     let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}]})).await;
@@ -146,15 +146,15 @@ async fn context_node_after_reply_has_all_fields() {
     let hp = |world: &Value| world["world"]["vars"]["combat"]["hp"].clone();
     assert_eq!((hp(&before), hp(&after)), (json!(40), json!(33)));
     assert_eq!((&before["world"]["events"], &after["world"]["events"]), (&json!([]), &turn["eventHistory"]));
-    // The node below which it was written stays the parent in the tree.
+    // In the tree its parent is still the node below which it was written.
     assert_eq!(play.get(&format!("node/{}", second.user)).await["parentId"], json!(met));
-    // On a branch beside it, nothing of it has happened.
+    // A sibling branch has none of it.
     let beside = play.say_to(&first.reply, "Elsewhere.").await;
     let turns = play.get(&format!("turns?leaf={}", beside.reply)).await;
     assert_eq!(turns[2]["eventHistory"], json!([]));
 }
 
-/// Writes a message at which something happens, past the doors: who confirms events is none of theirs yet.
+/// Writes a message with an event directly to the store, since no route can write events yet.
 async fn happened(play: &Play, parent: &str, what: &str) -> String {
     let app = play.app.inside();
     let now = app.clock.now();
@@ -177,7 +177,7 @@ async fn happened(play: &Play, parent: &str, what: &str) -> String {
     node
 }
 
-/// S0-30: HEAD goes to a turn by its id, and stays where it is for an id that is none of this session.
+/// S0-30: HEAD moves to a turn by its id, and stays for an unknown id.
 #[tokio::test]
 async fn head_move_to_unknown_node_is_refused() {
     let play = Play::start().await;
@@ -219,7 +219,7 @@ async fn turn_view_groups_input_with_its_replies() {
     assert!(times.is_sorted() && times[0] < times[2], "{times:?}");
 }
 
-/// S0-32: four rerolls are five records in order, one of them selected; those of other turns are not among them.
+/// S0-32: four rerolls give five records in order, one of them selected. Records of other turns are not included.
 #[tokio::test]
 async fn four_rerolls_list_five_replies_one_selected() {
     let play = Play::start().await;
@@ -241,7 +241,7 @@ async fn four_rerolls_list_five_replies_one_selected() {
     assert_eq!(ids(&found["generations"]), [other.reply]);
 }
 
-/// S0-32, S1-01, S1-11: a change of the world between a message and its replies takes none of them out of the turn.
+/// S0-32, S1-01, S1-11: a change node between a message and its replies keeps all of them in the turn.
 #[tokio::test]
 async fn turn_view_includes_replies_below_change_node() {
     let play = Play::start().await;
@@ -266,7 +266,7 @@ async fn turn_view_includes_replies_below_change_node() {
     assert_eq!(found["selectedGenerationId"], json!(second));
 }
 
-/// S3-18: what a model writes for machines is not shown, and its text is kept byte for byte.
+/// S3-18: machine blocks of a model's text are hidden, and the text is stored byte for byte.
 #[tokio::test]
 async fn reply_machine_blocks_are_hidden_but_stored() {
     let play = Play::start().await;
@@ -282,7 +282,7 @@ async fn reply_machine_blocks_are_hidden_but_stored() {
     assert!(nodes[&plain.reply]["display"].is_null(), "nothing is hidden");
 }
 
-/// S1-02, S1-14: a reply is a candidate until something follows it; looking at another one chooses nothing.
+/// S1-02, S1-14: a reply is a candidate until something follows it. Viewing another one selects nothing.
 #[tokio::test]
 async fn reply_is_candidate_until_something_follows() {
     let play = Play::start().await;
@@ -300,7 +300,7 @@ async fn reply_is_candidate_until_something_follows() {
     assert_eq!(play.session().await, before);
 }
 
-/// S0-09, S1-09: the fields of a context node; without a choice the newest reply counts.
+/// S0-09, S1-09: the fields of a context node. Without a choice the newest reply is selected.
 #[tokio::test]
 async fn context_node_fields_default_to_newest_reply() {
     let play = Play::start().await;
@@ -320,12 +320,12 @@ async fn context_node_fields_default_to_newest_reply() {
     assert_eq!((&turn["userContent"], &turn["createdAt"]), (&json!("Hi."), &started["node"]["timestamp"]));
     assert_eq!(turn["selectedRecordId"], json!(replies[1]), "nobody has chosen: the newest");
     assert!(turn["defaultGeneration"].is_null() && turn["shownRecordId"].is_null());
-    // The snapshot comes on request.
+    // The state comes on request.
     assert!(play.get(&format!("node/{user}?expand=world")).await["world"]["vars"].is_object());
     assert_eq!(play.head().await, parent);
 }
 
-/// S2-15: the counter of every node is the same wherever one asks.
+/// S2-15: the sibling count of every node is the same in all views.
 #[tokio::test]
 async fn sibling_counts_agree_in_all_views() {
     let play = Play::start().await;
@@ -356,8 +356,8 @@ async fn sibling_counts_agree_in_all_views() {
     assert_eq!(counted, [1, 1, 1, 1, 2, 2, 3, 3, 3]);
 }
 
-/// S2-04: a node knows where it comes from and nothing of its line: no field names a branch, and a fork elsewhere, or where
-/// HEAD stands, changes no node.
+/// S2-04: a node knows its parent and nothing of its branch. No field names a branch, and neither a fork elsewhere nor
+/// the place of HEAD changes a node.
 #[tokio::test]
 async fn node_fields_contain_no_branch_information() {
     let schema =
@@ -383,8 +383,8 @@ async fn node_fields_contain_no_branch_information() {
     }
 }
 
-/// S2-18: writing, another reply, an edit in the past, going back and coming again take nothing but ids of nodes, and the
-/// log knows of nothing but nodes, HEAD, and what nobody has seen yet.
+/// S2-18: messages, rerolls, edits of earlier messages and checkouts need only node ids. The log has only effects of
+/// nodes, HEAD and unread marks.
 #[tokio::test]
 async fn operation_log_of_chat_has_only_node_effects() {
     let play = Play::start().await;
@@ -397,7 +397,7 @@ async fn operation_log_of_chat_has_only_node_effects() {
     play.checkout(&first.user, true).await;
     let log = play.get("ops").await;
     let words: std::collections::BTreeSet<&str> = effects(&log).into_iter().collect();
-    // The reroll ended where HEAD was not: it is marked until somebody looks.
+    // The reroll ended away from HEAD and is unread.
     assert_eq!(words.into_iter().collect::<Vec<_>>(), ["added", "completed", "head", "remembered", "unread"]);
     let kinds: Vec<&str> =
         log["items"].as_array().unwrap().iter().map(|operation| operation["kind"].as_str().unwrap()).collect();
@@ -407,10 +407,11 @@ async fn operation_log_of_chat_has_only_node_effects() {
     );
 }
 
-/// S3-29: nothing of a session lives in memory: a program that was stopped in the middle of a reply answers as before but for
-/// that reply, which kept its text, and the story goes on.
+/// S3-29: no session state lives in memory only. A program stopped during a reply answers as before except for that
+/// reply, which kept its text, and the story goes on.
 #[tokio::test]
 async fn session_views_survive_restart_during_reply() {
+    // Stop the program in the middle of a reply.
     let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}], "title": "A title"})).await;
     play.app.mock().script(Reply::ok(["It bites. [HP -7]"]));
     let first = play.say("One.").await;
@@ -424,7 +425,7 @@ async fn session_views_survive_restart_during_reply() {
     story.reads(stopped.parse().unwrap(), "It bites again. [HP -7]").await;
     let expanded = format!("node/{}?expand=world,trace,delta", first.reply);
     let paths = ["projection", "turns", "context-path", "commands", "ops?limit=5", &expanded];
-    // The reply in the air is the one thing that ends: its turn has one record more that is no longer on its way.
+    // Only the running reply changes: its turn has one more record, which is no longer running.
     let settled = |mut value: Value| {
         value.as_object_mut().map(|fields| fields.remove("op"));
         for turn in value.as_array_mut().into_iter().flatten() {
@@ -440,12 +441,14 @@ async fn session_views_survive_restart_during_reply() {
     }
     let (session, nodes) = (play.session().await, play.nodes().await);
     let play = play.restart().await;
+    // The views are as before.
     for field in ["activeLeafId", "contextNodeId", "title", "plugins", "counts", "createdAt"] {
         assert_eq!(play.session().await[field], session[field], "{field}");
     }
     for (path, before) in paths.into_iter().zip(before) {
         assert_eq!(settled(play.get(path).await), before, "{path}");
     }
+    // Only the interrupted reply changed, and it had no effects.
     let mut after = play.nodes().await;
     let ended = after.insert(stopped.clone(), nodes[&stopped].clone()).unwrap();
     assert_eq!(after, nodes, "every other node is as it was");
@@ -455,13 +458,14 @@ async fn session_views_survive_restart_during_reply() {
         let world = play.get(&format!("node/{node}/world")).await;
         assert_eq!(world["world"]["vars"]["combat"]["hp"], 33, "half a reply does nothing");
     }
+    // The story goes on.
     play.app.mock().script(Reply::ok(["It bites again. [HP -7]"]));
     let again = play.another(&stopped).await;
     assert_eq!((play.head().await, play.line(&again).await.len()), (again.clone(), 5));
     assert_eq!(play.get(&format!("node/{again}/world")).await["world"]["vars"]["combat"]["hp"], 26);
 }
 
-/// S4-31: the whole tree has every field, every parent is in it, there is one root, and HEAD is reached from it.
+/// S4-31: the whole tree has every field and every parent, one root, and HEAD is reachable from it.
 #[tokio::test]
 async fn tree_view_is_complete_and_connected() {
     let play = Play::start().await;
@@ -500,7 +504,7 @@ async fn tree_view_is_complete_and_connected() {
     assert_eq!((way.len(), &nodes[&way[0]]["parentId"]), (5, &tree["rootNodeId"]));
 }
 
-/// S4-39: a tree too large for one answer is refused with the ways out, and both of them lead to all of it.
+/// S4-39: a tree too large for one answer is refused with two alternatives, and both return all of it.
 #[tokio::test]
 async fn tree_view_too_large_returns_hint_with_alternatives() {
     const MANY: usize = 20_000;
@@ -537,8 +541,8 @@ async fn tree_view_too_large_returns_hint_with_alternatives() {
     assert!(paged.len() == MANY + 2 && paged.iter().all(|id| outlined.contains(id.as_str())));
 }
 
-/// S0-06, S0-08, S2-06: two sessions of one character know nothing of each other: what happens in one, and its end, leaves
-/// the other as it is. `updatedAt` moves with every turn, and HEAD is where it was after a restart.
+/// S0-06, S0-08, S2-06: two sessions of one character are independent, also when one is deleted. `updatedAt` changes
+/// with every turn, and HEAD survives a restart.
 #[tokio::test]
 async fn sessions_of_same_character_are_independent() {
     let clock = Arc::new(TestClock::new(Time(1_700_000_000_000)));
@@ -570,7 +574,7 @@ async fn sessions_of_same_character_are_independent() {
     assert_eq!((play.session().await, play.nodes().await), (session, nodes));
 }
 
-/// S0-24: where nothing was said the line is empty; after a checkout it is the path to where HEAD is.
+/// S0-24: the projection of an empty session is empty. After a checkout it is the path to HEAD.
 #[tokio::test]
 async fn projection_of_empty_session_is_empty() {
     let play = Play::start().await;
@@ -585,8 +589,8 @@ async fn projection_of_empty_session_is_empty() {
     assert_eq!(ids(&play.get("projection").await["items"]), walk(&play.nodes().await, &first.user));
 }
 
-/// S3-24: what a plugin did wrong on a message is told where it is asked for, also where no model wrote anything; and a trace
-/// has no word on what the server does not do.
+/// S3-24: problems of plugins on a message are listed on request, even if no model wrote anything. The trace has no
+/// fields for what the server does not do.
 #[tokio::test]
 async fn trace_lists_plugin_problems_without_model_reply() {
     let manifest = "id = \"torn\"\ntitle = \"t\"\nversion = \"1.0.0\"\napi = \"1\"\n";
@@ -616,7 +620,7 @@ async fn trace_lists_plugin_problems_without_model_reply() {
     play.app.ask("GET", &play.chat(&format!("node/{greeting}/trace"))).send().await.refused("not_found");
 }
 
-/// A message that the narrator cannot read is refused before anything is written, and by its name.
+/// A message that the narrator cannot read is refused by name before anything is written.
 #[tokio::test]
 async fn message_over_narrator_limit_is_refused_before_write() {
     let play = Play::with(TestApp::with(), json!({"model": "plugin:lantern-keep"})).await;

@@ -1,9 +1,9 @@
-//! Replies that ended where nobody looked: told everywhere until HEAD stands on them or below.
+//! Replies that ended away from HEAD: marked as unread everywhere until HEAD is on or below them.
 
 use super::play::{Play, ids};
 use super::*;
 
-/// A message with replies below a node that HEAD does not follow, ended; answers with the message and the replies.
+/// Sends a message with `n` replies that HEAD does not follow, and waits for them. Returns the message and the replies.
 async fn aside(play: &Play, parent: &str, n: u64) -> (String, Vec<String>) {
     let body = json!({"parentId": parent, "content": "Aside.", "generate": {"n": n}, "moveHead": false});
     let started = play.post("message", body).await;
@@ -18,7 +18,7 @@ async fn is_unread(play: &Play, node: &str) -> bool {
     play.get(&format!("node/{node}")).await["isUnread"].as_bool().unwrap()
 }
 
-/// What the outline says.
+/// Returns the unread replies in the outline.
 async fn unread_in_outline(play: &Play) -> Vec<String> {
     let outline = play.get("tree?shape=skeleton").await;
     assert_eq!(outline["legend"]["flags"], json!(["disabled", "muted", "keyframe", "unread"]));
@@ -27,8 +27,8 @@ async fn unread_in_outline(play: &Play) -> Vec<String> {
     ids.zip(flags).filter(|(_, flags)| flags & 8 > 0).map(|(id, _)| id.as_str().unwrap().to_owned()).collect()
 }
 
-/// `domain.md` 5.2, C13: a reply that ends where HEAD is not moves nothing and is marked, in every view and for every tab,
-/// until somebody goes there; the log tells both, and a restart changes nothing.
+/// `domain.md` 5.2, C13: a reply that ends away from HEAD does not move it and is marked in every view and tab until
+/// HEAD goes there. The log has both changes, and a restart changes nothing.
 #[tokio::test]
 async fn unread_mark_set_when_reply_ends_off_head() {
     let play = Play::start().await;
@@ -49,7 +49,7 @@ async fn unread_mark_set_when_reply_ends_off_head() {
     let play = play.restart().await;
     assert_eq!(unread_in_outline(&play).await, replies);
 
-    // To look at it without going there changes nothing; going there does, for this one alone.
+    // Viewing a reply without a checkout keeps its mark. A checkout clears the mark of this reply only.
     play.line(&replies[0]).await;
     assert!(is_unread(&play, &replies[0]).await);
     let mut tab = play.app.socket(&play.sid, None).await;
@@ -65,14 +65,14 @@ async fn unread_mark_set_when_reply_ends_off_head() {
     };
     assert_eq!((told(true), told(false)), (2, 1), "{log:#}");
 
-    // Writing below one is seeing it as well.
+    // Writing below a reply clears its mark too.
     play.say_to(&replies[1], "And?").await;
     assert_eq!(unread_in_outline(&play).await, Vec::<String>::new());
     assert_eq!(play.get(&format!("node/{question}")).await["isUnread"], false);
 }
 
-/// The mark can be taken away and set by hand; what is so already is no operation. What failed or was stopped before its turn
-/// says so where it was asked for, and is no news.
+/// The mark can be set and cleared manually, and setting it again is no operation. A reply that failed or was cancelled
+/// in the queue is not marked.
 #[tokio::test]
 async fn unread_mark_can_be_set_and_cleared() {
     let play = Play::start().await;
@@ -92,7 +92,7 @@ async fn unread_mark_can_be_set_and_cleared() {
     play.app.mock().script(Reply::ok([""; 0]));
     let (_, failed) = aside(&play, &greeting, 1).await;
     assert!(!is_unread(&play, &failed[0]).await);
-    // With several replies only the first may take HEAD: the others wait to be looked at.
+    // Of several replies only the first may take HEAD, so the others are unread.
     let several = json!({"parentId": greeting, "content": "Three?", "generate": {"n": 3}});
     let several = ids(&play.post("message", several).await["generations"]);
     for reply in &several {

@@ -1,10 +1,10 @@
-//! What the replies of a session took, added up.
+//! The total usage of a session's replies.
 
 use super::play::{Play, Said};
 use super::*;
 
-/// S4-54: the sums of a session are those of its nodes, to the last digit: tokens, time and cost, also of replies that lie in
-/// the stash or were taken back; a copy took nothing, and what has no price is counted apart.
+/// S4-54: the totals of a session equal the exact sums of its nodes: tokens, time and cost. Stashed and undone replies
+/// count, copies do not, and replies without a price are counted separately.
 #[tokio::test]
 async fn usage_totals_equal_sum_of_nodes() {
     let play = Play::start().await;
@@ -46,7 +46,7 @@ async fn usage_totals_equal_sum_of_nodes() {
     }
 }
 
-/// What the providers had read before is added up beside the rest, and what that saved.
+/// Cached tokens and what they saved are added up too.
 #[tokio::test]
 async fn usage_totals_include_cached_tokens_and_savings() {
     let prices = "{ mock = { prompt = 3.0, completion = 15.0, cached = 0.3 } }";
@@ -63,8 +63,8 @@ async fn usage_totals_include_cached_tokens_and_savings() {
     assert_eq!((&sums["cachedTokens"], sums["saved"].to_string().as_str()), (&json!(1800), "0.00486"));
 }
 
-/// S4-54: a price that is too big to be added, as only a broken model server says it, is not added and not silently left out: it
-/// is counted apart from replies without a price, whichever of them came first.
+/// S4-54: a cost too large to add, as only a broken model server reports it, is counted separately. It is distinct from
+/// a missing price, in whatever order they come.
 #[tokio::test]
 async fn usage_totals_count_overflowing_prices_separately() {
     let play = Play::start().await;

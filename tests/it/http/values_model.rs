@@ -1,4 +1,4 @@
-//! Values that another model keeps than the one that tells the story.
+//! The values model: a model that keeps the values beside the model that writes the story.
 
 use super::play::Play;
 use super::*;
@@ -29,8 +29,8 @@ async fn gold(play: &Play, node: &str) -> Value {
     play.get(&format!("node/{node}/world")).await["world"]["vars"]["purse"]["gold"].clone()
 }
 
-/// The story by one model, its values by another: what that says is of the same node, where its cost and words stand too; an edited
-/// version keeps it, and the tree has no node more.
+/// The story and its values come from two models. The values belong to the same node, with their cost and text. An
+/// edited version keeps them, and the tree has no additional node.
 #[tokio::test]
 async fn values_model_updates_state_on_same_node() {
     let play = story().await;
@@ -60,7 +60,7 @@ async fn values_model_updates_state_on_same_node() {
     assert_eq!(play.get("spent").await["asides"], 1);
 }
 
-/// A model that fails is asked again by itself, and at last the reply stands without; a model that is not there is refused.
+/// A failing values model is retried, and in the end the reply stands without values. An unknown model is refused.
 #[tokio::test]
 async fn values_model_failure_keeps_reply_text() {
     let play = story().await;
@@ -80,7 +80,7 @@ async fn values_model_failure_keeps_reply_text() {
     let problems = play.get(&format!("node/{}/delta", said.reply)).await["problems"].clone();
     assert_eq!(problems[0]["code"], "values_failed", "{problems}");
 
-    // However often it fails, it is asked again as a story is and no more, and nobody else finds the provider at rest.
+    // Repeated failures get the usual number of retries and do not block the provider for others.
     for _ in 0..3 {
         let before = play.app.mock().requests().len();
         play.app.mock().script(Reply::ok(["She waits."]));
@@ -101,8 +101,8 @@ async fn values_model_failure_keeps_reply_text() {
     assert_eq!(play.app.mock().requests().len(), before + 1);
 }
 
-/// Entries of lore that are for the values go to the call that writes them alone, those for the story to the story alone, and the
-/// rest to the story; one model for both gets all.
+/// Lore entries for values go only to the values call, and entries for the story and all others only to the story. A
+/// single model gets all.
 #[tokio::test]
 async fn values_model_lore_goes_to_selected_call() {
     let play = story().await;
@@ -130,8 +130,8 @@ async fn values_model_lore_goes_to_selected_call() {
     assert_eq!(has(&play.app.mock().requests()[2]), [true, true, true]);
 }
 
-/// S3-18: what models think changes nothing, neither in the story nor with the one that keeps the values; and where there is one, the
-/// story's own commands are shown to nobody and count for nothing.
+/// S3-18: reasoning changes no values, neither the story's nor the values model's. With a values model, commands in the
+/// story are hidden and ignored.
 #[tokio::test]
 async fn values_model_ignores_commands_in_reasoning() {
     let play = story().await;
@@ -165,8 +165,8 @@ const WOUNDS: &str =
 const WOUNDS_SCHEMA: &str = r#"{"type": "object", "properties": {"hp": {"type": "integer", "minimum": 0, "maximum": 30},
     "max": {"type": "integer", "readOnly": true}, "secret": {"type": "string", "x-visible": false}}}"#;
 
-/// Plugins 3.1: values of a plugin that reads no commands are kept under its schema, on the same node; what may not be is told under
-/// the reply, and so is an answer that is none.
+/// Plugins 3.1: values of a plugin that reads no commands are written under its schema, on the same node. Forbidden
+/// changes and invalid answers are reported under the reply.
 #[tokio::test]
 async fn values_model_writes_plugin_state_under_schema() {
     let script = "fn init(ctx) { ctx.set(\"hp\", 20); ctx.set(\"max\", 30); ctx.set(\"secret\", \"s\"); }";
@@ -209,7 +209,7 @@ async fn values_model_writes_plugin_state_under_schema() {
     assert_eq!(trace["values"]["answer"], "I am sorry, I can't help with that.");
 }
 
-/// A model that its provider does not offer, as far as is known, is taken and warned of.
+/// A model that its provider does not list is accepted with a warning.
 #[tokio::test]
 async fn values_model_not_offered_by_provider_gives_warning() {
     let play = Play::with(TestApp::with(), json!({})).await;

@@ -1,5 +1,5 @@
-//! S0-57: whoever keeps vectors may be replaced. What [`NearestVectors`] promises is asked of each who keeps it: of the store, which
-//! compares with every vector, and of a plain list in memory. Another index gets its line in [`everybody`].
+//! S0-57: vector storage is replaceable. Every implementation must keep the promises of [`NearestVectors`]: the store,
+//! which compares all vectors, and a plain list in memory. Add another index in [`everybody`].
 
 use std::collections::HashMap;
 
@@ -8,14 +8,14 @@ use clotho_store::{EmbeddingBatch, StoreError};
 
 use crate::support::test_store::TestStore;
 
-/// Vectors by their names.
+/// Vectors with their names.
 type Named<'a> = [(&'a str, Vec<f32>)];
 
 fn hash(name: &str) -> blake3::Hash {
     blake3::hash(name.as_bytes())
 }
 
-/// A plain list.
+/// A plain list in memory.
 struct Plain(HashMap<blake3::Hash, Vec<f32>>);
 
 impl NearestVectors for Plain {
@@ -33,7 +33,7 @@ impl NearestVectors for Plain {
     }
 }
 
-/// Asks each of them, who have these vectors, and answers with what they agree on.
+/// Asks each implementation with these vectors and returns the answer, on which all must agree.
 fn everybody(vectors: &Named<'_>, to: &[f32], among: &[&str], least: f32, most: usize) -> Vec<usize> {
     let among: Vec<blake3::Hash> = among.iter().map(|name| hash(name)).collect();
     let named: Vec<(blake3::Hash, Vec<f32>)> = vectors.iter().map(|(name, one)| (hash(name), one.clone())).collect();
@@ -65,7 +65,7 @@ fn vector_search_sorts_by_similarity() {
     assert_eq!(everybody(&vectors, &[-1.0, 0.0], &all, -1.0, 9), [1, 2, 0]);
 }
 
-/// Only what is asked for is looked at: the best of all is not found where it is no candidate.
+/// Only listed candidates are searched: the best vector is not found if it is not listed.
 #[test]
 fn vector_search_returns_only_listed_candidates() {
     let vectors = [("best", vec![1.0, 0.0]), ("poor", vec![0.0, 1.0])];
@@ -81,7 +81,7 @@ fn vector_search_keeps_ties_and_skips_other_dimensions() {
     assert_eq!(everybody(&vectors, &[1.0], &["b", "short"], -1.0, 9), [1]);
 }
 
-/// More candidates than are read at once, in whatever order.
+/// More candidates than are read at once, in any order.
 #[test]
 fn vector_search_over_600_candidates_returns_top_matches() {
     let angle = |n: u16| f32::from(n) / 700.0;

@@ -1,4 +1,4 @@
-//! Cards: what is read of the recorded ones, and what goes out again.
+//! Character cards: the recorded ones are read and exported again.
 
 use base64::Engine;
 use clotho_compat::interop::card::{self, CardImportError, ExportCard, ImportedCard};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 
-/// What the other program adds to a card of version 1 although nobody said it, and where it forgets what the card said.
+/// Fields that SillyTavern adds to a version 1 card, or loses from the card.
 const OTHERWISE: [&str; 6] = [
     "/talkativeness",
     "/data/extensions/talkativeness",
@@ -22,7 +22,7 @@ fn sheet(read: &ImportedCard) -> ExportCard<'_> {
     ExportCard { card, book: read.book.clone(), picture: read.picture.as_deref(), ..ExportCard::default() }
 }
 
-/// The cards inside a PNG, by the names of their chunks.
+/// Returns the cards inside a PNG, with the names of their chunks.
 fn inside(file: &[u8]) -> Vec<(String, Value)> {
     let (chunks, fault) = png::read(file).unwrap();
     assert_eq!(fault, None);
@@ -34,7 +34,7 @@ fn inside(file: &[u8]) -> Vec<(String, Value)> {
     texts.collect()
 }
 
-/// S0-05: every recorded card is read and goes out with all that it went out with there, and both chunks.
+/// S0-05: every recorded card is read, and its export has everything that the recorded export has, with both chunks.
 #[test]
 fn cards_recorded_files_read_and_export_as_recorded() {
     let mut read_well = 0;
@@ -58,7 +58,7 @@ fn cards_recorded_files_read_and_export_as_recorded() {
     assert!(read_well > 8, "{read_well}");
 }
 
-/// What goes out comes in again as it was, in every form.
+/// An exported card can be imported unchanged, in every format.
 #[test]
 fn card_export_then_import_round_trips() {
     for case in
@@ -72,7 +72,7 @@ fn card_export_then_import_round_trips() {
             let again = card::read(&file).unwrap();
             let bare = |read: &ImportedCard| {
                 let mut card = read.card.clone();
-                // The version it came in, and what is empty there and absent here.
+                // The version of the original card, and fields that are empty there and absent here.
                 let metadata = card["metadata"].as_object_mut().unwrap();
                 metadata.remove("card");
                 metadata.retain(|name, value| name != "assets" && *value != json!("") && *value != json!({}));
@@ -99,7 +99,8 @@ fn named(name: &str) -> Value {
     json!({"spec": "chara_card_v2", "data": {"name": name}})
 }
 
-/// Whoever wrote it, however it was written: the newer version counts, of two the first, and plain text before packed.
+/// Chunk priority, whichever program wrote them: the newer version before the older, the first of two, plain text
+/// before compressed.
 #[test]
 fn card_png_chunks_are_read_in_priority_order() {
     let check = |chunks: &[Vec<u8>], name: &str| {
@@ -114,12 +115,12 @@ fn card_png_chunks_are_read_in_priority_order() {
     check(&[text_chunk(b"tEXt", "chara", &named("a")), text_chunk(b"tEXt", "CHARA", &named("b"))], "a");
 }
 
-/// A picture that is cut or changed on its way still has its card, and says what is wrong.
+/// A truncated or changed picture still gives its card, and reports what is damaged.
 #[test]
 fn card_in_damaged_png_is_read_with_findings() {
     let whole = png_with(&[]);
     let card = text_chunk(b"tEXt", "chara", &named("Rin"));
-    // Behind the head, before the picture.
+    // After the header, before the pixels.
     let at = 8 + 25;
     let file = [&whole[..at], &card, &whole[at..whole.len() - 30]].concat();
     let read = card::read(&file).unwrap();
@@ -131,7 +132,7 @@ fn card_in_damaged_png_is_read_with_findings() {
     assert!(read.findings.iter().any(|finding| finding.code == "chunk_sum"));
 }
 
-/// What is no card is refused by name, with what to do about it.
+/// A file that is not a card is refused with a reason and a hint.
 #[test]
 fn card_invalid_file_error_names_reason_and_hint() {
     let check = |file: &[u8], words: &str| {
@@ -155,7 +156,7 @@ fn card_invalid_file_error_names_reason_and_hint() {
     check(&vec![b' '; card::MAX_FILE_BYTES + 1], "the file has more than");
 }
 
-/// YAML of text-generation-webui, and a card of version 2 in YAML; anchors that multiply come to an end.
+/// YAML of text-generation-webui and a version 2 card in YAML are read. Exponential anchor expansion is stopped.
 #[test]
 fn card_yaml_files_are_read() {
     let read =
@@ -186,7 +187,7 @@ fn charx(files: &[(&str, &[u8])]) -> Vec<u8> {
     archive.finish().unwrap().into_inner()
 }
 
-/// A packed folder brings its picture and its files; the names of its entries are labels and lead nowhere.
+/// A CHARX archive keeps its picture and assets. The names of its entries are only labels, never paths.
 #[test]
 fn card_charx_archive_keeps_picture_and_assets() {
     let drawn = picture::png_or_placeholder(None);
@@ -214,7 +215,7 @@ fn card_charx_archive_keeps_picture_and_assets() {
     assert_eq!((again.assets, again.picture), (read.assets, read.picture));
 }
 
-/// Archives that unpack to more than anybody has are not unpacked.
+/// Decompression bombs are not unpacked.
 #[test]
 fn card_archive_decompression_bomb_is_refused() {
     let zeros = vec![0; 33 << 20];
@@ -234,7 +235,7 @@ fn card_archive_decompression_bomb_is_refused() {
     assert!(matches!(card::read(&broken), Err(CardImportError::BrokenArchive(_))));
 }
 
-/// However much a file says that it is: what is held of it stays within what a card may have.
+/// Memory use stays within the limit for a card, whatever size a file claims.
 #[test]
 fn card_import_memory_stays_within_limit() {
     use clotho_plugin::heap;
@@ -268,8 +269,8 @@ fn card_import_memory_stays_within_limit() {
     check("deep YAML", format!("name: {}", "[".repeat(100_000)).as_bytes(), 64 * megabyte);
 }
 
-/// Whoever imports a card is told of the macros that stay as text: those of the list are filled in, each is explained, and no
-/// other is filled in.
+/// The importer is told which macros stay as text. Every macro in the table is replaced and documented, and no other
+/// is replaced.
 #[test]
 fn card_supported_macros_match_macro_table_and_docs() {
     let explained = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/prompts.md")).unwrap();

@@ -1,4 +1,4 @@
-//! Lorebooks: what is read of the recorded ones, and what goes out again.
+//! Lorebooks: the recorded ones are read and exported again.
 
 use clotho_compat::interop::lorebook::{self, LorebookImportError};
 use clotho_compat::interop::png;
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 
-/// Where the other program writes a share in the place of a truth, or a plain "no" in the place of "as everywhere".
+/// Fields where SillyTavern writes a number instead of a boolean, or `false` instead of "use the global setting".
 const OTHERWISE: [&str; 3] =
     ["/entries/0/useProbability", "/entries/0/extensions/use_group_scoring", "/entries/1/extensions/use_group_scoring"];
 
@@ -17,7 +17,7 @@ fn lost(expected: &Value, got: &Map<String, Value>) -> Vec<String> {
     lost
 }
 
-/// S4-61: every recorded book is read into the same entries, and stands in a card as it did there.
+/// S4-61: every recorded lorebook is read into the same entries, and is embedded in a card as recorded.
 #[test]
 fn lorebooks_recorded_files_match_expected_entries() {
     for case in cases("books") {
@@ -44,7 +44,7 @@ fn lorebooks_recorded_files_match_expected_entries() {
     }
 }
 
-/// The books inside of the recorded cards: the same entries, and unchanged they go out as they came.
+/// The lorebooks in the recorded cards give the same entries, and are exported unchanged.
 #[test]
 fn card_lorebooks_match_recording_and_round_trip() {
     let mut seen = 0;
@@ -66,7 +66,7 @@ fn card_lorebooks_match_recording_and_round_trip() {
     assert!(seen > 2, "{seen}");
 }
 
-/// Books of the other programs keep what nobody here knows; entries whose numbers are taken get other ones.
+/// Lorebooks of other programs keep unknown fields. Entries with duplicate numbers get new ones.
 #[test]
 fn lorebooks_of_other_programs_keep_unknown_fields() {
     let novel = lorebook::read(&bytes("books/novel.json")).unwrap();
@@ -95,7 +95,7 @@ fn lorebooks_of_other_programs_keep_unknown_fields() {
     assert_eq!(lorebook::read(&file).unwrap(), novel);
 }
 
-/// What is no book is refused by name.
+/// A file that is not a lorebook is refused with a reason.
 #[test]
 fn lorebook_invalid_file_error_names_reason() {
     let check = |file: &[u8], expected: &str| {

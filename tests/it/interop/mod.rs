@@ -1,5 +1,5 @@
-//! Files of other programs, read and written without a server: the recorded cases of `tests/fixtures/golden/`, and what is
-//! built here to be broken.
+//! Files of other programs, read and written without a server: the recorded cases of `tests/fixtures/golden/`, and
+//! broken files that the tests build.
 
 mod cards;
 mod lorebooks;
@@ -8,22 +8,22 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// A recorded case.
+/// Returns the path of a recorded case.
 pub fn golden(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden").join(path)
 }
 
-/// The bytes of a recorded case.
+/// Returns the bytes of a recorded case.
 pub fn bytes(path: &str) -> Vec<u8> {
     std::fs::read(golden(path)).unwrap()
 }
 
-/// What was recorded of a case.
+/// Returns what was recorded for a case.
 pub fn recorded(path: &str) -> Value {
     serde_json::from_slice(&bytes(path)).unwrap()
 }
 
-/// The cases of a folder: their files, without what was recorded of them.
+/// Returns the case files of a folder, without the recorded results.
 pub fn cases(folder: &str) -> Vec<String> {
     let files =
         std::fs::read_dir(golden(folder)).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -32,7 +32,7 @@ pub fn cases(folder: &str) -> Vec<String> {
     cases
 }
 
-/// Where something lacks what was recorded, or says something else; more is welcome.
+/// Collects the places where `got` lacks or contradicts a recorded value. Additional values are allowed.
 pub fn lacks(recorded: &Value, got: &Value, at: &str, found: &mut Vec<String>) {
     match (recorded, got) {
         (Value::String(text), _) if text == "<varies>" => {}

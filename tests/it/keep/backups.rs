@@ -1,4 +1,4 @@
-//! Copies of the database: whole, checked, of one moment, and never in the way of anything.
+//! Backups of the database: complete, checked, from one moment, and without blocking anything.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// A database of its own from a copy.
+/// Opens a backup as a separate database.
 fn opened(copy: &Path, folder: &Path) -> Store {
     let database = folder.join("opened.db");
     std::fs::copy(copy, &database).unwrap();
@@ -39,13 +39,14 @@ fn opened(copy: &Path, folder: &Path) -> Store {
     Store::open(&settings).unwrap().0
 }
 
-/// `domain.md` 4: backups that are made while messages are written have everything that was acknowledged before they began, and
-/// nothing by halves: the log of every session rebuilds its tree.
+/// `domain.md` 4: backups made while messages are written contain everything that was acknowledged before they began.
+/// They contain nothing partially: the log of every session rebuilds its tree.
 #[tokio::test]
 async fn backup_under_load_is_consistent_snapshot() {
     let app = Arc::new(TestServer::start().await);
     let folder = tempfile::tempdir().unwrap();
     let (is_over, mut writers) = (Arc::new(AtomicBool::new(false)), Vec::new());
+    // Three writers run until the end.
     for _ in 0..3 {
         let session = app.session().await;
         let (app, is_over) = (Arc::clone(&app), Arc::clone(&is_over));
@@ -57,6 +58,7 @@ async fn backup_under_load_is_consistent_snapshot() {
             }
         }));
     }
+    // Each backup has everything acknowledged before it, and its logs rebuild its trees.
     let newest = || app.inside().store.read(|reader| reader.newest_cursor());
     for n in 0..4 {
         let before = newest().await.unwrap();
@@ -77,6 +79,7 @@ async fn backup_under_load_is_consistent_snapshot() {
         };
         store.read(check).await.unwrap();
     }
+    // Stop the writers.
     is_over.store(true, Ordering::Relaxed);
     for writer in writers {
         writer.await.unwrap();
@@ -84,7 +87,7 @@ async fn backup_under_load_is_consistent_snapshot() {
     assert_eq!(names(folder.path()).len(), 4, "nothing else is left behind");
 }
 
-/// A copy never takes the place of a file, and one that cannot be made leaves nothing behind.
+/// A backup never replaces an existing file, and a failed one leaves no file.
 #[test]
 fn backup_failure_leaves_no_file() {
     let store = TestStore::new();
@@ -109,8 +112,8 @@ fn backup_failure_leaves_no_file() {
     assert_eq!(names(folder.path()), ["copy.db", "letter.db"]);
 }
 
-/// `domain.md` 4: putting a copy back goes back to its moment, keeps what was there with all that it had, and refuses what is
-/// damaged, foreign or newer, or while somebody has the database open; then nothing is touched.
+/// `domain.md` 4: a restore returns to the moment of the backup and keeps the replaced database with all its data. It
+/// refuses a damaged, foreign or newer file, or while the database is open. A refused restore changes nothing.
 #[test]
 fn backup_restore_replaces_database_and_refuses_bad_files() {
     let mut store = TestStore::new();
@@ -151,7 +154,7 @@ fn backup_restore_replaces_database_and_refuses_bad_files() {
     assert_eq!(store.shown(begun.session), ["Welcome.", "Later."], "what was there is whole");
 }
 
-/// The backups of days: one a day, the oldest goes when a new one is there, and one that fails costs no good one.
+/// Daily backups: one a day. The oldest is removed once a new one exists, and a failed one removes no good one.
 #[test]
 fn daily_backups_keep_seven_newest() {
     let store = TestStore::new();
@@ -177,7 +180,7 @@ fn daily_backups_keep_seven_newest() {
     assert_eq!(names(&folder).len(), 4);
 }
 
-/// The server makes the copy of the day by itself, in its own folder.
+/// The server makes the daily backup by itself, in its own folder.
 #[tokio::test]
 async fn daily_backup_is_made_by_server() {
     let app = TestApp::start().await;

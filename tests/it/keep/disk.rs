@@ -1,5 +1,5 @@
-//! A disk that is full or may only be read, on a small file system of its own: one in memory that only the program sees, in a
-//! namespace of mounts. Where the system lets nobody make one, the tests say so in what they print, and prove nothing.
+//! A full or read-only disk, as a small in-memory file system that only the program sees, in a mount namespace. Where
+//! the system does not allow namespaces, the tests print that and check nothing.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::kill_recovery::{Program, ask};
 use crate::support::test_store::examine;
 
-/// The program in a folder that is a file system of its own; `how`: what is said to `mount`.
+/// Returns a command that runs the program in a folder with its own file system. `how` holds the arguments of `mount`.
 fn housed(home: &Path, how: &str) -> Command {
     let mut command = Command::new("unshare");
     let script = "mount -t tmpfs -o \"$3\" none \"$1\" && cd \"$1\" && exec \"$2\" serve";
@@ -30,7 +30,7 @@ fn may_mount() -> bool {
     may
 }
 
-/// Fills what is left of a file system, to the last byte.
+/// Fills the remaining space of a file system to the last byte.
 fn fill(file: &Path) {
     let mut filler = File::create(file).unwrap();
     for size in [1 << 20, 4096, 1] {
@@ -44,8 +44,9 @@ fn fill(file: &Path) {
     }
 }
 
-/// `domain.md` 4: on a full disk who writes hears `507 storage_full` with a hint, and all that was acknowledged can be read; once
-/// there is room it is written as before, without a restart, and the doctor finds nothing. Nothing is held for who was refused.
+/// `domain.md` 4: on a full disk a write gets `507 storage_full` with a hint, and all acknowledged data can be read.
+/// Once there is room, writes work without a restart, and the doctor finds nothing. Refused requests leave no
+/// resources behind.
 #[test]
 fn disk_full_returns_507_and_recovers_without_restart() {
     if !may_mount() {
@@ -72,7 +73,7 @@ fn disk_full_returns_507_and_recovers_without_restart() {
     assert_eq!(say("North. ").0, 201);
 
     fill(&inside.join("filler"));
-    // The log of the database may have room of its own for a while.
+    // The write-ahead log of the database may have room of its own for a while.
     let (mut said, told) = (1, loop_until_refused(&mut say));
     said += told.0;
     let refused = told.1;
@@ -100,7 +101,7 @@ fn disk_full_returns_507_and_recovers_without_restart() {
     assert!(examine(&copy.path().join("clotho.db"), true).is_empty());
 }
 
-/// Writes until it is refused: how many were taken, and the refusal.
+/// Writes until a write is refused. Returns the number of accepted writes and the refusal.
 fn loop_until_refused(say: &mut impl FnMut(&str) -> (u16, Value)) -> (usize, (u16, Value)) {
     for taken in 0..10_000 {
         let answer = say("Further. ");
@@ -111,7 +112,7 @@ fn loop_until_refused(say: &mut impl FnMut(&str) -> (u16, Value)) -> (usize, (u1
     panic!("nothing was ever refused");
 }
 
-/// A folder that may only be read is told in words, at once, and the program does not start.
+/// A read-only folder stops the start at once with a message.
 #[test]
 fn read_only_folder_refuses_start_with_message() {
     if !may_mount() {

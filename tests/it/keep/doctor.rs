@@ -1,5 +1,5 @@
-//! The doctor, on files that were damaged in each of the ways that it looks for. What is derived is put right, what is not is
-//! only named, and a well database is found well.
+//! The doctor on databases that were damaged in each way that it checks. It repairs derived data, only reports other
+//! damage, and finds nothing in an intact database.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::support::server::{TestServer, id};
 use crate::support::test_store::{TestStore, add, delta, ending, examine, message, rules, set};
 
-/// A store with a story in it: cards, rules, branches, a reply with a trace, a muted node, many keyframes.
+/// Returns a store with a session: cards, rules, branches, a reply with a trace, a muted node, many keyframes.
 fn told() -> TestStore {
     let store = TestStore::with(|settings| settings.keyframe_every = 4);
     let mut root = store.draft(Role::System, Kind::Root, "");
@@ -54,7 +54,7 @@ fn told() -> TestStore {
         is_unread: Some(true),
     };
     store.write(move |tx| tx.set_state(&actor, id, &[mute])).unwrap();
-    // A look has the outdated keyframes below cut again.
+    // Reading a world writes its outdated keyframes below again.
     store.world(id, parent);
     store.write(|_| Ok(())).unwrap();
     let fragment = FragmentId::new(store.node_id().uuid());
@@ -108,10 +108,10 @@ impl Ward {
     }
 }
 
-/// A row far down the line, with a delta and below the last edit.
+/// A row far down the branch, with a delta and below the last edit.
 const DEEP: &str = "(SELECT max(n) - 12 FROM nodes)";
 
-/// `domain.md` 2.1, 2.2, 3.1: a story that was only told through the front door is well.
+/// `domain.md` 2.1, 2.2, 3.1: the doctor finds nothing in a session that was made only through the public interface.
 #[test]
 fn doctor_on_intact_database_finds_nothing() {
     let store = told();
@@ -119,7 +119,7 @@ fn doctor_on_intact_database_finds_nothing() {
     assert!(found.is_empty(), "{:#?}", findings(&found));
 }
 
-/// `domain.md` 2.1, 3.1: what is derived is named, put right, and then as it was.
+/// `domain.md` 2.1, 3.1: damaged derived data is reported, repaired, and then as it was before.
 #[test]
 fn doctor_repairs_derived_data() {
     let mut ward = Ward::new();
@@ -158,10 +158,11 @@ fn doctor_repairs_derived_data() {
     assert_eq!(ward.store.world(session, head), world);
 }
 
-/// S0-20, `domain.md` 2.2, 2.3, 4: facts, the log and the arrangement are named, and not touched.
+/// S0-20, `domain.md` 2.2, 2.3, 4: damaged facts, log entries and arrangement are reported and not changed.
 #[test]
 fn doctor_reports_damaged_facts_without_repair() {
     let mut ward = Ward::new();
+    // Each damage, and the check that must find it.
     for (sql, check) in [
         (format!("UPDATE nodes SET parent_n = NULL WHERE n = {DEEP}"), DoctorCheck::Root),
         ("UPDATE nodes SET kind = 1 WHERE parent_n IS NULL".to_owned(), DoctorCheck::Root),
@@ -213,6 +214,7 @@ fn doctor_reports_damaged_facts_without_repair() {
         ("INSERT INTO traces (node_n, body) VALUES (99999, x'00')".to_owned(), DoctorCheck::References),
         ("INSERT INTO texts (n, content, metadata) VALUES (99999, '', '{}')".to_owned(), DoctorCheck::References),
     ] {
+        // The check reports the damage as not derived.
         let file = ward.damaged(&sql);
         let found = examine(&file, true);
         let named: Vec<&DoctorFinding> =
@@ -222,7 +224,7 @@ fn doctor_reports_damaged_facts_without_repair() {
     }
 }
 
-/// What was found is said in words, each fault by what it is and what it must be.
+/// Each finding is described in words: what is wrong and what it must be.
 #[test]
 fn doctor_findings_are_described_in_words() {
     let mut ward = Ward::new();
@@ -246,7 +248,8 @@ fn doctor_findings_are_described_in_words() {
     }
 }
 
-/// S0-20: a reply that is still being written is no finding, whether or not a server runs: the next start ends it. It is counted.
+/// S0-20: a reply that is being generated is counted and is not a finding, whether or not a server runs. The next
+/// start ends it.
 #[test]
 fn doctor_counts_generating_reply_without_finding() {
     let mut ward = Ward::new();
@@ -257,7 +260,7 @@ fn doctor_counts_generating_reply_without_finding() {
     assert!(found.count() == 0);
 }
 
-/// What the database itself says of its file is passed on.
+/// The doctor reports what SQLite says about a damaged file.
 #[test]
 fn doctor_reports_damaged_database_file() {
     let mut ward = Ward::new();
@@ -277,8 +280,8 @@ fn doctor_reports_damaged_database_file() {
     assert_eq!(checks(&found), BTreeSet::from(["File".to_owned()]), "{:#?}", findings(&found));
 }
 
-/// `domain.md` 8: the index has every message that can be found and none that cannot; a wrong one is thrown away and made
-/// anew. Looking goes beside a server, repairing does not.
+/// `domain.md` 8: the index has every message that can be found and no other. A wrong index is deleted and rebuilt.
+/// Checking works beside a running server, repairing does not.
 #[tokio::test]
 async fn doctor_compares_search_index_and_rebuilds_it() {
     let app = TestServer::start().await;
@@ -322,7 +325,7 @@ async fn doctor_compares_search_index_and_rebuilds_it() {
     assert_eq!(last, "1 session, 2 findings; \"clotho doctor --repair\" puts them right", "{told}");
     let (code, report, said) = doctor(&["--repair", "--json"]);
     assert_eq!((code, &report["repaired"], &report["isClean"]), (Some(0), &json!(2), &json!(true)), "{said}");
-    // The index may be deleted whenever one likes: what is not there is no fault, and nothing to put right.
+    // The index may be deleted at any time: a missing index is not a fault and needs no repair.
     std::fs::remove_dir_all(data.join("search")).unwrap();
     for arguments in [&["--json"][..], &["--repair", "--json"]] {
         let (code, report, said) = doctor(arguments);

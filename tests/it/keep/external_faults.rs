@@ -1,5 +1,5 @@
-//! Trouble from outside: a database that another program holds, clients that begin and never go on, sockets that say what no
-//! browser says.
+//! Faults from outside: another program locks the database, clients never finish a request, sockets send invalid
+//! frames.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -18,7 +18,7 @@ use super::kill_recovery::{Program, ask};
 use crate::support::sql_beside;
 use crate::support::test_store::examine;
 
-/// A program without a model, and a session in it.
+/// Returns a program without a model, and a session in it.
 fn house() -> (TempDir, Program, Value) {
     let home = tempfile::tempdir().unwrap();
     let program = Program::start(home.path(), "http://127.0.0.1:9/v1");
@@ -28,8 +28,8 @@ fn house() -> (TempDir, Program, Value) {
     (home, program, session)
 }
 
-/// S0-22, `domain.md` 4: while another program holds the database nothing is written and all is read; who writes is told so and
-/// what to do, and writes as before once it is free. Nothing is held for those who were refused.
+/// S0-22, `domain.md` 4: while another program locks the database, reads work and writes are refused with a hint.
+/// Writes work again once it is free. Refused requests leave no resources behind.
 #[test]
 fn locked_database_refuses_writes_and_allows_reads() {
     let (home, program, session) = house();
@@ -57,7 +57,7 @@ fn locked_database_refuses_writes_and_allows_reads() {
     assert!(examine(&database, true).is_empty());
 }
 
-/// Clients that send a byte now and then and never end their request are closed, and nobody waits for them.
+/// Clients that send a byte now and then and never end their request are closed, and delay nobody.
 #[test]
 fn slow_requests_are_closed_after_timeout() {
     let (_home, program, _) = house();
@@ -68,7 +68,7 @@ fn slow_requests_are_closed_after_timeout() {
     assert_eq!(ask(program.at, "GET", "/api/sessions", &Value::Null).unwrap().0, 200, "beside them");
     for mut stream in slow {
         stream.set_read_timeout(Some(Duration::from_secs(100))).unwrap();
-        // Closed by the server, with an answer or without one.
+        // Closed by the server, with or without a response.
         let mut heard = Vec::new();
         let end = stream.read_to_end(&mut heard).map_err(|error| error.kind());
         assert!(!matches!(end, Err(std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut)), "it is still open");
@@ -76,8 +76,8 @@ fn slow_requests_are_closed_after_timeout() {
     assert_eq!(ask(program.at, "GET", "/api/sessions", &Value::Null).unwrap().0, 200, "after them");
 }
 
-/// Clients that are gone without a word, as from behind a network that broke: in the middle of a request's body, between two requests,
-/// on a socket. Nothing tells a server so but their silence; it lets go of all of them, and nothing of theirs stays behind.
+/// Clients that vanish silently, as behind a broken network: in the middle of a request body, between two requests, on
+/// a socket. The server notices only their silence. It closes all of them and keeps none of their resources.
 #[test]
 fn silent_clients_are_closed_without_leaks() {
     const EACH: usize = 40;
@@ -94,7 +94,7 @@ fn silent_clients_are_closed_without_leaks() {
         .flat_map(|_| [begun(body), begun("GET /healthz HTTP/1.1\r\nHost: HOST\r\n\r\n"), socket(program.at, &chat)])
         .collect();
     assert!(program.holds().files > before.files + EACH, "they are there");
-    // What waits for an answer that nobody takes is let go of by the system, and each connection says so.
+    // The system drops a response that nobody receives; each connection has that timeout set.
     assert_eq!(patience(&program, &silent), Some(Duration::from_secs(300)));
     assert_eq!(ask(program.at, "GET", "/api/sessions", &Value::Null).unwrap().0, 200, "beside them");
     program.lets_go(&before);
@@ -102,7 +102,7 @@ fn silent_clients_are_closed_without_leaks() {
     assert_eq!(ask(program.at, "GET", "/api/sessions", &Value::Null).unwrap().0, 200, "after them");
 }
 
-/// How long the program's end of one of these connections waits until what it has sent is taken.
+/// Returns how long the program's end of one of these connections waits for unacknowledged data.
 fn patience(program: &Program, clients: &[TcpStream]) -> Option<Duration> {
     let own: Vec<SocketAddr> = clients.iter().map(|client| client.local_addr().unwrap()).collect();
     let process = pidfd_open(Pid::from_raw(program.id().try_into().unwrap()).unwrap(), PidfdFlags::empty()).unwrap();
@@ -117,10 +117,10 @@ fn patience(program: &Program, clients: &[TcpStream]) -> Option<Duration> {
     Some(Duration::from_millis(sockopt::tcp_user_timeout(end).unwrap().into()))
 }
 
-/// So many frames are sent that no browser sends.
+/// Number of invalid frames to send.
 const FRAMES: usize = 10_000;
 
-/// A socket of the story, opened by hand.
+/// Opens a WebSocket of the session by hand.
 fn socket(at: SocketAddr, chat: &str) -> TcpStream {
     let mut stream = TcpStream::connect(at).unwrap();
     let head = format!(
@@ -138,7 +138,7 @@ fn socket(at: SocketAddr, chat: &str) -> TcpStream {
     stream
 }
 
-/// A frame with this first byte and this in it; `mask`: as clients have to send it.
+/// Returns a frame with this first byte and body. `is_masked`: as clients have to send it.
 fn frame(first: u8, body: &[u8], is_masked: bool) -> Vec<u8> {
     let (mask, flag) = ([1, 2, 3, 4], if is_masked { 0x80 } else { 0 });
     let mut frame = vec![first];
@@ -156,7 +156,7 @@ fn frame(first: u8, body: &[u8], is_masked: bool) -> Vec<u8> {
     frame
 }
 
-/// What no browser says.
+/// Returns a frame that no browser sends.
 fn hostile(random: &mut SplitMix64) -> Vec<u8> {
     let mut some =
         |most: u64| -> Vec<u8> { (0..random.next_below(most)).map(|_| random.next_u64().to_le_bytes()[0]).collect() };
@@ -175,8 +175,8 @@ fn hostile(random: &mut SplitMix64) -> Vec<u8> {
     }
 }
 
-/// A frame, or a message of several frames, that says it is longer than may be ends its socket with that word, 1009, before the
-/// rest of it comes: nothing of it is kept. The messages before it were heard.
+/// A frame, or a message of several frames, that announces more than the allowed length closes its socket with 1009
+/// before the rest arrives. Nothing of it is kept. Earlier messages were processed.
 #[test]
 fn oversized_websocket_frame_closes_with_1009() {
     let (_home, program, session) = house();
@@ -189,7 +189,7 @@ fn oversized_websocket_frame_closes_with_1009() {
         open.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         open.write_all(&[frame(0x81, br#"{"type": "ping"}"#, true), long].concat()).unwrap();
         let mut heard = Vec::new();
-        // It may be reset when it is closed while there is more.
+        // The connection may be reset if it is closed while data is unread.
         let _ = open.read_to_end(&mut heard);
         let has = |wanted: &[u8]| heard.windows(wanted.len()).any(|some| some == wanted);
         assert!(
@@ -200,8 +200,8 @@ fn oversized_websocket_frame_closes_with_1009() {
     }
 }
 
-/// Ten thousand frames that no browser sends end sockets, and nothing else: the story is as it was, who watches it in
-/// order hears on, and no file, thread or memory stays behind.
+/// Ten thousand invalid frames close their own sockets and nothing else. The session is unchanged, a regular watcher
+/// still receives events, and no file, thread or memory is leaked.
 #[test]
 fn invalid_websocket_frames_close_only_their_socket() {
     let (_home, program, session) = house();

@@ -1,4 +1,4 @@
-//! Sweeping: only what may go does, and nobody waits for it.
+//! Garbage collection removes only what may go, and blocks nobody.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,8 +20,8 @@ fn sweep(store: &TestStore, after: i64) -> GcReport {
     store.block_on(store.store().collect_garbage(now)).unwrap()
 }
 
-/// `domain.md` 3.1, 6.5: rules, schemas, parts of large worlds, blocks of traces and the cards of sessions stay; what nothing
-/// refers to goes, and its number is never given to another.
+/// `domain.md` 3.1, 6.5: rules, schemas, parts of large worlds, blocks of traces and the cards of sessions stay.
+/// Unreferenced rows are removed, and their numbers are never reused.
 #[test]
 fn gc_keeps_referenced_rows_and_removes_others() {
     let mut store = TestStore::new();
@@ -55,7 +55,7 @@ fn gc_keeps_referenced_rows_and_removes_others() {
     let placed = store.placed(begun.session, node);
     assert_eq!(store.read(move |reader| Ok(reader.rules(&placed)?.plugins.len())), 1);
     assert_eq!(sweep(&store, 0), GcReport::default());
-    // What was taken away can come again.
+    // Removed data can be added again.
     let highest = store.count("SELECT highest AS n FROM numbers WHERE name = 'blobs'");
     let again = store.write(|tx| tx.put_blob(b"one")).unwrap();
     assert_eq!(store.count("SELECT max(n) AS n FROM blobs"), highest + 1);
@@ -63,7 +63,7 @@ fn gc_keeps_referenced_rows_and_removes_others() {
     assert_eq!(sweep(&store, 0).blobs, 1);
 }
 
-/// Where it cannot be read what is in use, nothing goes: not a blob, however idle it looks.
+/// If the references cannot be read, nothing is removed, not even a blob that looks unused.
 #[test]
 fn gc_with_unreadable_references_removes_nothing() {
     let store = TestStore::new();
@@ -82,7 +82,8 @@ fn gc_with_unreadable_references_removes_nothing() {
     assert_eq!(sweep(&store, 0).blobs, 3);
 }
 
-/// `domain.md` 3.1: keyframes that an edit above has outdated go; those beside the edit stay, and every answer is the same.
+/// `domain.md` 3.1: keyframes outdated by an edit above them are removed. Those beside the edit stay, and every answer
+/// is the same.
 #[test]
 fn gc_removes_outdated_keyframes() {
     let store = TestStore::with(|settings| settings.keyframe_every = 4);
@@ -104,7 +105,7 @@ fn gc_removes_outdated_keyframes() {
     store.write(move |tx| tx.set_state(&actor, session, &[mute])).unwrap();
     let ends = [*left.last().unwrap(), *right.last().unwrap()].map(|end| (end, store.world(session, end)));
     store.block_on(async {
-        // What the look at the worlds has cut again is waited for: the writer does one after the other.
+        // Waits for the keyframes that reading the worlds made; the writer handles its jobs in order.
         store.store().write(|_| Ok(())).await.unwrap();
     });
     let cut_again = store.count("SELECT count(*) AS n FROM keyframes WHERE edits = 1");
@@ -118,7 +119,7 @@ fn gc_removes_outdated_keyframes() {
     }
 }
 
-/// `domain.md` 2.17: answers are kept for a day, trash for thirty, and not an hour less.
+/// `domain.md` 2.17: stored answers are kept for a day, trash for thirty days, and not an hour less.
 #[test]
 fn gc_removes_answers_and_trash_after_their_terms() {
     let store = TestStore::new();
@@ -140,7 +141,7 @@ fn gc_removes_answers_and_trash_after_their_terms() {
     assert_eq!(store.count("SELECT count(*) AS n FROM texts"), 0);
 }
 
-/// Turns go on while it is swept, and nothing that one of them takes up is taken away.
+/// Turns continue during garbage collection, and nothing that a turn uses is removed.
 #[tokio::test]
 async fn gc_runs_beside_turns_without_loss() {
     let app = Arc::new(TestServer::start().await);

@@ -1,6 +1,6 @@
-//! The power goes again and again, while people write, edit and wait for replies: whatever was acknowledged is there afterwards,
-//! the doctor finds nothing, and nobody waits for ever. Where each blow falls is drawn from a seed, and counted in
-//! acknowledged requests, not in time.
+//! The program is killed again and again while clients write, edit and wait for replies. Afterwards everything
+//! acknowledged is there, the doctor finds nothing, and nobody waits forever. A seed determines when each kill
+//! happens, counted in acknowledged requests, not in time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -22,22 +22,22 @@ use crate::support::mock_model::{MockModel, Reply};
 use crate::support::own_kilobytes;
 use crate::support::test_store::examine;
 
-/// Who writes at the same time, each in a session of its own.
+/// Number of concurrent writers, each in its own session.
 const WRITERS: usize = 4;
-/// What the model says, in three pieces.
+/// The model's reply, in three pieces.
 const SAID: [&str; 3] = ["Well. ", "Let us ", "go on."];
 
-/// What a process holds.
+/// Resources that a process holds.
 #[derive(Debug)]
 pub struct Holds {
-    /// Open files, connections among them.
+    /// Open files, connections included.
     pub files: usize,
     pub threads: usize,
-    /// Memory of its own.
+    /// Private memory.
     pub kilobytes: u64,
 }
 
-/// The program in a process of its own.
+/// The program in a separate process.
 pub struct Program {
     child: Child,
     pub at: SocketAddr,
@@ -50,7 +50,7 @@ impl Program {
         Self::started(Self::told(&mut command, model))
     }
 
-    /// What the program is told beside where it lives.
+    /// Adds the settings of the program, except its folder.
     pub fn told<'c>(command: &'c mut Command, model: &str) -> &'c mut Command {
         command.env_remove("CLOTHO_CONFIG");
         for (name, value) in [
@@ -67,7 +67,7 @@ impl Program {
         command
     }
 
-    /// Starts it, and waits until it listens.
+    /// Starts the program, and waits until it listens.
     pub fn started(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
@@ -76,26 +76,27 @@ impl Program {
         Self { at: at.parse().unwrap(), child }
     }
 
-    /// Asks it to stop, as a service manager does, and waits until it has.
+    /// Stops the program as a service manager does, and waits for its end.
     fn stop(&mut self) -> ExitStatus {
         let told = Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
         assert!(told.success());
         self.child.wait().unwrap()
     }
 
-    /// Its number among the processes.
+    /// Returns the process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// What it holds at this moment.
+    /// Returns the resources that the process holds now.
     pub fn holds(&self) -> Holds {
         let count = |what: &str| fs::read_dir(format!("/proc/{}/{what}", self.id())).unwrap().count();
         Holds { files: count("fd"), threads: count("task"), kilobytes: own_kilobytes(self.id()) }
     }
 
-    /// Waits until it has let go of what came since, and sees that nothing of it stayed. What all share, threads and connections of
-    /// the database, comes and goes with the work, and what is given back to the allocator is not given back to the system at once.
+    /// Waits until the program has released the files opened since `before`, and asserts that threads and memory are
+    /// released too. The limits leave room for shared threads and database connections, and for memory that the
+    /// allocator keeps.
     pub fn lets_go(&self, before: &Holds) {
         let began = Instant::now();
         while self.holds().files > before.files + 8 {
@@ -115,7 +116,7 @@ impl Drop for Program {
     }
 }
 
-/// An answer, if all of it arrived.
+/// Returns status and body of a response, if it arrived completely.
 pub fn ask(at: SocketAddr, method: &str, target: &str, body: &Value) -> Option<(u16, Value)> {
     let mut stream = TcpStream::connect(at).ok()?;
     let body = body.to_string();
@@ -134,19 +135,19 @@ pub fn ask(at: SocketAddr, method: &str, target: &str, body: &Value) -> Option<(
     (length == Some(body.len())).then(|| serde_json::from_str(body).ok()).flatten().map(|body| (status, body))
 }
 
-/// What was acknowledged: an operation of a session, and the text of a message.
+/// An acknowledged fact: an operation of a session, or the text of a message.
 #[derive(Debug)]
 enum Fact {
     Operation { session: String, op: i64, act: &'static str },
     Text { node: String, content: String },
 }
 
-/// One who writes in one session until the server is gone.
+/// A client that writes in one session until the server is gone.
 struct Writer {
     at: SocketAddr,
     session: String,
     random: SplitMix64,
-    /// Messages that were acknowledged.
+    /// Acknowledged messages.
     nodes: Vec<String>,
     written: u64,
     tell: Sender<Fact>,
@@ -162,7 +163,7 @@ impl Writer {
         self.nodes[usize::try_from(at).unwrap()].clone()
     }
 
-    /// Does something; nothing when the server is gone.
+    /// Does one random action. Returns `None` if the server is gone.
     fn act(&mut self) -> Option<()> {
         let (one, other) = (self.pick(), self.pick());
         let draw = self.random.next_below(21);
@@ -207,7 +208,7 @@ impl Writer {
         self.say("POST", "message", json!({"parentId": parent, "content": content, "generate": generate}), "message")
     }
 
-    /// Asks for something and remembers what was acknowledged; a refusal is as good an answer as any.
+    /// Sends a request and records what was acknowledged. A refusal is a valid response.
     fn say(&mut self, method: &str, rest: &str, body: Value, act: &'static str) -> Option<()> {
         let before = self.newest()?;
         let (status, answer) = ask(self.at, method, &self.chat(rest), &body)?;
@@ -220,7 +221,7 @@ impl Writer {
             let content = answer["node"]["content"].as_str().unwrap().to_owned();
             self.tell.send(Fact::Text { node: node.to_owned(), content }).unwrap();
         }
-        // What changes nothing is no operation of its own.
+        // A request that changes nothing makes no operation.
         if let Some(op) = answer["op"].as_i64().filter(|op| *op > before) {
             self.tell.send(Fact::Operation { session: self.session.clone(), op, act }).unwrap();
         }
@@ -232,11 +233,11 @@ impl Writer {
     }
 }
 
-/// The stories, and everything that was ever acknowledged of them.
+/// The sessions, and everything that was ever acknowledged.
 struct Chronicle {
     home: tempfile::TempDir,
     facts: Vec<Fact>,
-    /// By session: some of its messages.
+    /// Some messages of each session.
     stories: BTreeMap<String, Vec<String>>,
 }
 
@@ -263,7 +264,7 @@ impl Chronicle {
         self.home.path().join("data/clotho.db")
     }
 
-    /// Begins the sessions.
+    /// Creates the sessions.
     fn begin(model: &str) -> Self {
         let home = tempfile::tempdir().unwrap();
         let program = Program::start(home.path(), model);
@@ -280,7 +281,7 @@ impl Chronicle {
         Self { home, facts: Vec::new(), stories }
     }
 
-    /// A life of the program: everybody writes until so many acknowledgements were heard, then it ends.
+    /// Runs the program once: all writers write until a random number of acknowledgements, then `end` ends it.
     fn life(&mut self, model: &str, random: &mut SplitMix64, end: fn(&mut Program)) {
         let mut program = Program::start(self.home.path(), model);
         self.is_whole(&program);
@@ -302,7 +303,7 @@ impl Chronicle {
         end(&mut program);
         for writer in writers {
             let (session, mut nodes) = writer.join().unwrap();
-            // Enough to choose from, the old ones and the new.
+            // Keeps a choice of old and new messages.
             while nodes.len() > 40 {
                 nodes.remove(usize::try_from(1 + random.next_below(nodes.len() as u64 - 1)).unwrap());
             }
@@ -321,7 +322,7 @@ impl Chronicle {
         }
     }
 
-    /// Whatever was acknowledged is there, nothing is wrong, and nobody waits.
+    /// Asserts that everything acknowledged is there, nothing is damaged, and nothing is pending.
     fn is_whole(&self, program: &Program) {
         let (status, _) = ask(program.at, "GET", "/api/sessions", &Value::Null).unwrap();
         assert_eq!(status, 200);
@@ -343,7 +344,8 @@ impl Chronicle {
                 Fact::Text { node, .. } if purged.contains(node) => {}
                 Fact::Operation { session, op, act } => {
                     let kept = acts.get(&(session.clone(), *op)).map(String::as_str);
-                    // What changes nothing answers with the newest operation: perhaps a reply that has just ended.
+                    // A request that changes nothing answers with the newest operation, perhaps of a reply that has
+                    // just ended.
                     let is_idle = matches!(*act, "state" | "checkout" | "graft" | "label") && kept == Some("reply");
                     assert!(kept == Some(*act) || is_idle, "{fact:?}: {kept:?}");
                 }
@@ -358,7 +360,7 @@ impl Chronicle {
     }
 }
 
-/// What the log says was purged.
+/// Returns the nodes that the log says were purged.
 fn purged(conn: &mut SqliteConnection) -> BTreeSet<String> {
     let purges = diesel::sql_query("SELECT op, effects AS act, X'' AS id FROM operations WHERE act = 'purge'");
     let effects = purges.load::<OperationKind>(conn).unwrap().into_iter();
@@ -371,7 +373,7 @@ fn purged(conn: &mut SqliteConnection) -> BTreeSet<String> {
     ids
 }
 
-/// Lives that end in one way, with everybody at it.
+/// Runs and ends the program several times in the same way, under load.
 async fn ended_again_and_again(seed: u64, times: usize, end: fn(&mut Program)) {
     let mock = MockModel::start().await;
     mock.always(Reply::ok(SAID));
@@ -398,26 +400,26 @@ async fn ended_again_and_again(seed: u64, times: usize, end: fn(&mut Program)) {
     tokio::task::spawn_blocking(lives).await.unwrap();
 }
 
-/// `domain.md` 4, 5.6, C23: killed fifty times at moments drawn from a seed, in two houses of their own.
+/// `domain.md` 4, 5.6, C23: killed fifty times at moments drawn from a seed, in two data directories.
 #[tokio::test]
 async fn kill_loop_first_run_keeps_acknowledged_writes() {
     ended_again_and_again(7, 25, |program| program.child.kill().unwrap()).await;
 }
 
-/// The other house.
+/// The same with the second data directory.
 #[tokio::test]
 async fn kill_loop_second_run_keeps_acknowledged_writes() {
     ended_again_and_again(11, 25, |program| program.child.kill().unwrap()).await;
 }
 
-/// `domain.md` 4: asked to stop while everybody writes, the program ends well, and keeps what it has acknowledged as it does when
-/// it is killed; what was being written ends with what had come of it.
+/// `domain.md` 4: a program that is asked to stop under load exits successfully and keeps what it acknowledged.
+/// Running replies end with the text received so far.
 #[tokio::test]
 async fn stop_loop_under_load_keeps_acknowledged_writes() {
     ended_again_and_again(13, 15, |program| assert!(program.stop().success())).await;
 }
 
-/// Deletes something; the answer has no body.
+/// Sends a DELETE request, whose response has no body.
 fn delete(at: SocketAddr, target: &str) {
     let mut stream = TcpStream::connect(at).unwrap();
     let head = format!("DELETE {target} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\n\r\n");
@@ -427,8 +429,8 @@ fn delete(at: SocketAddr, target: &str) {
     assert!(heard.starts_with("HTTP/1.1 204"), "{heard}");
 }
 
-/// Domain 2.16: killed right after it answered that something was purged or destroyed, the program wipes it off soon after the
-/// next start.
+/// Domain 2.16: killed right after it acknowledged a purge or deletion, the program wipes the data soon after the next
+/// start.
 #[tokio::test]
 async fn kill_after_purge_is_wiped_at_next_start() {
     const WORDS: [&str; 2] = ["Xylophonebananas", "Quincemarmalade"];

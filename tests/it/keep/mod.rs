@@ -1,8 +1,14 @@
-//! What protects from loss, on real files: `backups` makes and puts back the whole database, `garbage_collection` takes away what may go,
-//! `disk` lets the disk be full and read-only, `doctor` is shown files that were damaged in each way that it looks for, `kill_recovery`
-//! ends the program again and again, `resource_leaks` lets everything fail and counts what is held afterwards, `open_sessions` opens many sessions
-//! at once, `external_faults` is trouble that others make, `network_loss` a network that loses everything, `wipes` takes off the disk what was
-//! destroyed. What a command says and how it ends is in `cli.rs`, the trash as clients see it in `http/trash.rs`.
+//! Protection from data loss, on real files.
+//!
+//! - `backups`: making and restoring backups of the database
+//! - `disk`, `external_faults`, `network_loss`: full and read-only disks, faults of other programs and clients, lost
+//!   networks
+//! - `doctor`: databases that were damaged in each way that the doctor checks
+//! - `garbage_collection`, `wipes`: removing unused data, and wiping purged data from the disk
+//! - `kill_recovery`: the program is ended again and again
+//! - `open_sessions`, `resource_leaks`: many open sessions, and resources held after failures
+//!
+//! Output and exit codes of commands are tested in `cli.rs`, the trash over HTTP in `http/trash.rs`.
 
 mod backups;
 mod disk;

@@ -1,6 +1,6 @@
-//! A network that swallows whatever is sent over connections that stand: on either side nothing is heard any more, not even that
-//! the other is gone. Each test runs once more in a network of its own, where the model server has an address that can be made a
-//! hole. Where the system lets nobody make one, the tests say so in what they print, and prove nothing.
+//! A network that drops all packets of established connections: neither side hears anything, not even that the other
+//! is gone. Each test runs again inside its own network namespace, where packets to the model server's address can be
+//! dropped. Where the system does not allow namespaces, the tests print that and check nothing.
 
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -14,12 +14,12 @@ use super::resource_leaks::Unlucky;
 use crate::support::mock_model::{MockModel, Reply};
 use crate::support::test_store::examine;
 
-/// Set for a test that runs in a network of its own.
+/// Set for a test that runs inside its own network namespace.
 const INSIDE: &str = "CLOTHO_TEST_INSIDE";
 /// The address of the model server there.
 const MODEL: Ipv4Addr = Ipv4Addr::new(10, 9, 9, 9);
 
-/// Runs a command of the system's that says nothing; `false`: it is not there, or refused.
+/// Runs a system command without output. Returns `false` if it is missing or fails.
 fn run(command: &str) -> bool {
     let mut words = command.split(' ');
     let mut command = Command::new(words.next().unwrap());
@@ -27,7 +27,8 @@ fn run(command: &str) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Whether this is the network of its own; outside of it the test is run once more in one, and has to succeed there.
+/// Returns whether this process runs inside the namespace. If not, runs the test again inside one, where it must
+/// succeed.
 #[expect(clippy::print_stdout, reason = "nothing is left out in silence")]
 fn is_inside(test: &str) -> bool {
     if std::env::var_os(INSIDE).is_some() {
@@ -48,13 +49,14 @@ fn is_inside(test: &str) -> bool {
     false
 }
 
-/// From now on the network swallows what goes to the model server and what comes from there, or no longer.
+/// Starts or stops dropping packets to and from the model server.
 fn swallow(is_lost: bool) {
     let route = if is_lost { format!("blackhole {MODEL}/32") } else { format!("local {MODEL}/32 dev lo") };
     assert!(run(&format!("ip route replace {route} table local")));
 }
 
-/// A player whose model server answers, over a connection that stays open; `limits`: seconds until the first piece, and of silence.
+/// Returns a player whose model server answers over a connection that stays open. `limits`: seconds until the first
+/// piece, and seconds of silence.
 fn playing(home: &Path, mock: MockModel, limits: [u64; 2]) -> Unlucky {
     let mock = Arc::new(mock);
     let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
@@ -73,7 +75,7 @@ fn answered(player: &Unlucky) {
     assert_eq!((&node["status"], &node["content"]), (&json!("complete"), &json!("Over the hills.")), "{node}");
 }
 
-/// The error that a reply ended with.
+/// Returns the error code and the text of a failed reply.
 fn error(node: &Value) -> (&Value, &Value) {
     assert_eq!(node["status"], "error", "{node}");
     let error = &node["metadata"]["error"];
@@ -81,8 +83,9 @@ fn error(node: &Value) -> (&Value, &Value) {
     (&error["code"], &node["content"])
 }
 
-/// S0-22: a request and a reply that are lost on their way end within the limits of silence, in words, with what had arrived; once
-/// the network is there again the next reply comes; nothing is held for those that were lost, and the doctor finds nothing.
+/// S0-22: a request and a reply that the network loses end within the silence limits, with an error and the text that
+/// had arrived. Once the network is back the next reply arrives. Lost requests leave no resources behind, and the
+/// doctor finds nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn network_loss_times_out_request_and_recovers() {
     if !is_inside("keep::network_loss::network_loss_times_out_request_and_recovers") {
@@ -118,7 +121,7 @@ async fn network_loss_times_out_request_and_recovers() {
     tokio::task::spawn_blocking(work).await.unwrap();
 }
 
-/// However long a model may be silent: a connection on which nothing is confirmed for half a minute is one that is lost.
+/// A connection without acknowledgements for half a minute counts as lost, however long a model may be silent.
 #[tokio::test(flavor = "multi_thread")]
 async fn network_loss_ends_reply_despite_long_model_timeout() {
     if !is_inside("keep::network_loss::network_loss_ends_reply_despite_long_model_timeout") {

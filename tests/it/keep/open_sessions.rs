@@ -11,16 +11,16 @@ use crate::support::socket::Socket;
 use crate::support::wait::until;
 use crate::transfer::kill::handed_in;
 
-/// So many sessions are open at first.
+/// Number of sessions open at first.
 const FEW: usize = 40;
-/// So many in the end.
+/// Number of sessions open in the end.
 const MANY: usize = 100;
 /// Messages of each session.
 const MESSAGES: usize = 100;
 /// Bytes of each message.
 const TEXT: usize = 6_400;
 
-/// Looks at all of a session, and stays.
+/// Reads a complete session and keeps its socket open.
 async fn open(program: &Program, session: &str) -> Socket {
     let socket = Socket::open(program.at, session, None).await;
     let get = async |what: &str| Ask::new(program.at, "GET", what).send().await.expect(200);
@@ -33,7 +33,7 @@ async fn open(program: &Program, session: &str) -> Socket {
     socket
 }
 
-/// S0-54: what the program holds does not grow with the texts of the sessions that are open and watched.
+/// S0-54: memory does not grow with the texts of the sessions that are open and watched.
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hundred_open_sessions_use_bounded_memory() {
@@ -49,7 +49,7 @@ async fn hundred_open_sessions_use_bounded_memory() {
         }
     }
     let program = Program::start(home.path(), &model.base_url());
-    // What the index takes to catch up is not what sessions take that are open.
+    // Memory for catching up the index does not count as memory of open sessions.
     until("an index that has caught up", async || {
         let told = Ask::new(program.at, "GET", "/readyz").send().await;
         told.status == 200 && told.json()["parts"]["indexBehind"] == 0
@@ -61,7 +61,7 @@ async fn hundred_open_sessions_use_bounded_memory() {
         watched.push(open(&program, session).await);
         held.push(program.holds().kilobytes);
     }
-    // What an answer takes comes and goes; what stays is the least of a few looks.
+    // Responses use memory for a while; the minimum of several samples is what stays.
     let stays = |sessions: usize| *held[sessions - 10..sessions].iter().min().unwrap();
     let (few, many) = (stays(FEW), stays(MANY));
     let texts = u64::try_from((MANY - FEW) * MESSAGES * TEXT / 1_024).unwrap();

@@ -1,5 +1,5 @@
-//! Nothing stays behind: a program in which everything fails, again and again, has the files, the threads and the memory that it had.
-//! To add a kind of failure, put it among [`failures`]; those that never end by themselves are cancelled.
+//! Resource leaks: after many failures the program has as many files, threads and as much memory as before. To add a
+//! kind of failure, add it to [`failures`]. Replies that never end by themselves are cancelled.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use super::kill_recovery::{Program, ask};
 use crate::support::mock_model::{MockModel, Reply};
 use crate::support::test_store::examine;
 
-/// Rounds through all failures before anything is counted: threads and connections that all share come with the first.
+/// Rounds before the first measurement: they create the shared threads and connections.
 const BEFORE: usize = 3;
-/// Rounds after that.
+/// Rounds after the first measurement.
 const ROUNDS: usize = 12;
 
-/// Every way in which a model server fails, and two in which it never ends.
+/// Returns every way in which a model server fails, and two replies that never end. The flag says whether to cancel.
 fn failures() -> Vec<(Reply, bool)> {
     let partial = || Reply::ok(["PARTIAL ", "text"]);
     let ends = [
@@ -37,7 +37,7 @@ fn failures() -> Vec<(Reply, bool)> {
     ends.map(|reply| (reply, false)).into_iter().chain(never.map(|reply| (reply, true))).collect()
 }
 
-/// One who plays a story in which nothing succeeds.
+/// A player whose replies all fail.
 pub struct Unlucky {
     pub program: Program,
     pub mock: Arc<MockModel>,
@@ -57,7 +57,7 @@ impl Unlucky {
         ask(self.program.at, method, &target, body).unwrap()
     }
 
-    /// A message for whose reply the model is asked: where the reply is found.
+    /// Writes a message that asks for a reply. Returns the path of the reply.
     pub fn hope(&self, reply: Reply) -> String {
         self.mock.always(reply);
         let body = json!({"parentId": self.session["activeLeafId"], "content": "To the north.", "generate": true});
@@ -66,7 +66,7 @@ impl Unlucky {
         format!("node/{}", begun["generations"][0]["id"].as_str().unwrap())
     }
 
-    /// A reply once it is so.
+    /// Waits until a reply meets a condition, and returns it.
     pub fn until(&self, reply: &str, is_so: impl Fn(&Value) -> bool) -> Value {
         let began = Instant::now();
         loop {
@@ -79,19 +79,19 @@ impl Unlucky {
         }
     }
 
-    /// A reply once it is no longer being written.
+    /// Waits until a reply is no longer generating, and returns it.
     pub fn ended(&self, reply: &str) -> Value {
         self.until(reply, |node| node["status"] != "generating")
     }
 
-    /// A message whose reply fails, and a request that is refused in between.
+    /// Writes a message whose reply fails, and sends an invalid request in between.
     fn fail(&self, reply: Reply, is_cancelled: bool) {
         let reply = self.hope(reply);
         assert_eq!(self.ask("POST", "message", &json!({"parentId": "nobody"})).0, 422);
         if is_cancelled {
             assert_eq!(self.ask("POST", &format!("{reply}/cancel"), &json!({})).0, 202);
         }
-        // What had arrived of a reply that is cancelled is kept as one.
+        // A cancelled reply keeps the text that had arrived.
         let node = self.ended(&reply);
         assert!(node["status"] != "complete" || is_cancelled, "it did not fail: {node}");
     }
@@ -103,8 +103,8 @@ impl Unlucky {
     }
 }
 
-/// Models fail in every way, replies are cancelled, requests are refused: nothing is held for any of them afterwards, and the
-/// doctor finds nothing.
+/// After failed replies of every kind, cancelled replies and refused requests, no resources are held and the doctor
+/// finds nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn repeated_failures_leak_no_resources() {
     let mock = Arc::new(MockModel::start().await);
@@ -125,7 +125,7 @@ async fn repeated_failures_leak_no_resources() {
     tokio::task::spawn_blocking(work).await.unwrap();
 }
 
-/// The power goes while a reply is being written: the doctor finds nothing wrong, and says what the next start does with it.
+/// After a power loss during a reply, the doctor finds nothing wrong and says what the next start does with the reply.
 #[tokio::test(flavor = "multi_thread")]
 async fn doctor_after_power_loss_reports_interrupted_reply_only() {
     let mock = Arc::new(MockModel::start().await);

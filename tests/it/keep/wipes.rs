@@ -1,5 +1,5 @@
-//! Wiping: a mark stands from the commit that destroys until no file has the bytes, and only where one stands is anything
-//! done. The bytes themselves are looked for in `http/purges.rs`, `http/trash.rs` and `kills.rs`.
+//! Wiping of purged data: a mark exists from the purging commit until no file contains the bytes, and nothing is wiped
+//! without a mark. The bytes themselves are checked in `http/purges.rs`, `http/trash.rs` and `kills.rs`.
 
 use std::path::Path;
 use std::process::Command;
@@ -23,13 +23,13 @@ fn sql(app: &TestServer) -> SqliteConnection {
     crate::support::sql_beside(&file)
 }
 
-/// Destroys a message with what hangs below it.
+/// Purges a message and everything below it.
 async fn purge(app: &TestServer, session: &Value, node: &str) {
     let edit = json!({"operations": [{"op": "purge", "nodeId": node, "confirm": true}]});
     app.put(&format!("/api/chat/{}/tree/edit", id(session)), &edit).await;
 }
 
-/// What a command says of a server's folder; it must end well.
+/// Runs a command on a server's folder, which must succeed, and returns its output.
 fn said(home: &Path, arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
     command.env("CLOTHO_STORAGE__DATA_DIR", home.join("data")).current_dir(home).env_remove("CLOTHO_CONFIG");
@@ -38,7 +38,7 @@ fn said(home: &Path, arguments: &[&str]) -> String {
     String::from_utf8(run.stdout).unwrap()
 }
 
-/// Domain 2.16, 2.17: whatever destroys leaves a mark in its own commit, and what does not leaves none.
+/// Domain 2.16, 2.17: a commit that purges or deletes leaves a mark; no other commit does.
 #[test]
 fn wipe_mark_set_only_by_destroying_commit() {
     let store = TestStore::new();
@@ -52,7 +52,7 @@ fn wipe_mark_set_only_by_destroying_commit() {
     store.arrange(session, purge(true));
     assert_eq!(store.count(MARKS), 1);
 
-    // The marks that were seen go, and those that came meanwhile stay.
+    // Marks that were read are removed; marks added meanwhile stay.
     let seen = store.read(|reader| reader.pending_erasure()).unwrap();
     store.write(move |tx| tx.trash_session(owner, session, at)).unwrap();
     assert_eq!(store.count(MARKS), 1, "the trash keeps what it has");
@@ -76,13 +76,13 @@ fn wipe_mark_set_only_by_destroying_commit() {
     assert_eq!(store.count(MARKS), 1);
 }
 
-/// Domain 2.16: nothing is looked through where nothing was destroyed, at a start neither; once something was, all of it is, and
-/// the mark goes.
+/// Domain 2.16: without a mark nothing is searched, also at a start. With a mark everything is wiped, and then the
+/// mark is removed.
 #[tokio::test]
 async fn wipe_without_mark_does_nothing() {
     let app = TestServer::start().await;
     let (session, line) = app.line(3).await;
-    // Nothing names it: looking through everything would find that and take it away.
+    // An unreferenced blob: a search of all data would find and remove it.
     app.inside().store.write(|tx| tx.put_blob(b"idle")).await.unwrap();
     let idle = |app: &TestServer| count(&mut sql(app), "SELECT count(*) AS n FROM blobs WHERE bytes = x'69646c65'");
     app.inside().secure_erase.erase(&app.inside().store).await.unwrap();
@@ -94,8 +94,8 @@ async fn wipe_without_mark_does_nothing() {
     assert_eq!(idle(&app), 0);
 }
 
-/// Domain 2.16: where something is in the way of the wiping it goes on trying, and whoever looks after the server is told, until
-/// it is done.
+/// Domain 2.16: if something blocks the wipe, the server keeps retrying and reports it to the administrator until it
+/// is done.
 #[tokio::test]
 async fn wipe_failure_is_reported_and_retried() {
     let app = TestServer::start().await;
@@ -103,7 +103,7 @@ async fn wipe_failure_is_reported_and_retried() {
     let told =
         async || app.ask("GET", "/readyz").send().await.expect(200)["parts"]["wiping"].as_str().unwrap().to_owned();
     assert_eq!(told().await, "ok");
-    // Somebody reads on and on in the log of the database: it cannot be emptied.
+    // A long read on the write-ahead log of the database prevents emptying it.
     let mut reading = sql(&app);
     reading.batch_execute("BEGIN; SELECT count(*) FROM nodes").unwrap();
     assert!(count(&mut reading, "SELECT count(*) AS n FROM nodes") > 0);
@@ -118,8 +118,8 @@ async fn wipe_failure_is_reported_and_retried() {
     until("peace", async || told().await == "ok").await;
 }
 
-/// Domain 2.16: what a server has not wiped before it ended is no fault; the doctor, the clearing away, which does not touch the
-/// index, and the figures say that it is there.
+/// Domain 2.16: a wipe that a server did not finish is not a fault. The doctor, `gc` (which does not touch the index)
+/// and `stats` report it.
 #[tokio::test]
 async fn wipe_pending_is_reported_by_commands() {
     let app = TestServer::start().await;

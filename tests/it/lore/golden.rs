@@ -1,4 +1,4 @@
-//! Scans as SillyTavern 1.19.0 did them, turn by turn, byte for byte.
+//! Lore scans compared with recorded scans of SillyTavern 1.19.0, turn by turn and byte for byte.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ const FAMILIES: [(&str, &str); 14] = [
     ("timed", include_str!("../../fixtures/golden/lore/timed.jsonl")),
 ];
 
-/// What the cases know of the rest of a prompt.
+/// The host of a scan: macros, tokens and draws as in a recorded case.
 struct Recorded<'a> {
     case: &'a Value,
     draws: u64,
@@ -96,8 +96,9 @@ impl<'a> Story<'a> {
         Self { case, books: books.collect(), chat: Vec::new(), timers: LoreTimers::default(), settings }
     }
 
-    /// The next turn: what came of it, and how many draws it took.
+    /// Runs the next turn. Returns its outcome and the number of draws.
     fn turn(&mut self, turn: &Value) -> (ScanOutcome, u64) {
+        // The messages and entries that this turn removes, adds or edits.
         self.chat.truncate(self.chat.len().saturating_sub(usize::try_from(turn["drop"].as_u64().unwrap()).unwrap()));
         self.chat.extend(turn["add"].as_array().unwrap().iter().cloned());
         if let Some(edit) = turn.get("edit") {
@@ -108,12 +109,14 @@ impl<'a> Story<'a> {
                 }
             }
         }
+        // Read the books.
         let read: Vec<(LorebookScope, ScanBook)> = self
             .books
             .iter()
             .map(|(scope, name, book)| (*scope, ScanBook::read(name.as_str(), name.as_str(), book)))
             .collect();
         let bound: Vec<ScopedBook<'_>> = read.iter().map(|(scope, book)| ScopedBook { scope: *scope, book }).collect();
+        // Build the request.
         let case = self.case;
         let visible = self.chat.iter().filter(|row| row["is_system"] != true);
         let messages: Vec<ScanMessage> = visible
@@ -146,6 +149,7 @@ impl<'a> Story<'a> {
             max_tokens: None,
             ignores_timers: turn["dry_run"] == true,
         };
+        // Scan, and keep the timers for the next turn.
         let mut around = Recorded { case, draws: 0 };
         let outcome = scan(&bound, &self.settings, &scanned, &self.timers, &mut around);
         self.timers = outcome.timers.clone();
@@ -153,7 +157,7 @@ impl<'a> Story<'a> {
     }
 }
 
-/// An outcome in the form of the cases.
+/// Returns an outcome in the form of the cases.
 fn told(outcome: &ScanOutcome, draws: u64) -> Value {
     let printed = &outcome.placement;
     let note = [printed.note_top.clone(), vec!["NOTE".to_owned()], printed.note_bottom.clone()].concat();
@@ -185,7 +189,7 @@ fn told(outcome: &ScanOutcome, draws: u64) -> Value {
     })
 }
 
-/// The recorded result, without what is said in another form.
+/// Returns the recorded result without the parts that have another form here.
 fn expected(recorded: &Value) -> Value {
     let mut expected = recorded.clone();
     let own = expected.as_object_mut().unwrap();
@@ -207,7 +211,7 @@ fn differences(told: &Value, expected: &Value) -> Vec<String> {
         .collect()
 }
 
-/// S3-16 and `domain.md` 7.1: every recorded scan of 14 families, each turn, to the byte.
+/// S3-16 and `domain.md` 7.1: every recorded scan of 14 families matches in each turn, byte for byte.
 #[test]
 fn lore_scan_matches_recorded_sillytavern_cases() {
     let (mut right, mut wrong) = (0, Vec::new());

@@ -1,4 +1,4 @@
-//! Books and stories of strangers: a scan ends, says what it gave up, and never panics.
+//! Malicious lorebooks and chats: a scan always ends, reports what it skipped, and never panics.
 
 use clotho_compat::prompt::lore::{LoreTimers, LorebookScope, ScopedBook, WorldInfoSettings, scan};
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{House, active, book, said, scanned};
 
-/// Bad input: a pattern that runs away counts as not found, and that is said.
+/// Bad input: a runaway pattern counts as no match and leaves a note.
 #[test]
 fn lore_runaway_regex_counts_as_no_match() {
     let book = book(&[json!({"key": ["/^(a+)+\\1$/s"]}), json!({"key": ["lantern"]})]);
@@ -18,7 +18,7 @@ fn lore_runaway_regex_counts_as_no_match() {
     assert!(!outcome.notes.is_empty(), "nothing was given up");
 }
 
-/// Bad input: a key of a megabyte, messages that are longer, thousands of keys that begin alike.
+/// Bad input: a key of a megabyte, longer messages, thousands of keys with the same beginning.
 #[test]
 fn lore_large_keys_and_texts_are_scanned() {
     let large = "a".repeat(1 << 20);
@@ -32,7 +32,7 @@ fn lore_large_keys_and_texts_are_scanned() {
     assert!(outcome.notes.iter().any(|note| note.contains("too long")), "{:?}", outcome.notes);
 }
 
-/// Bad input: entries that call each other up, in circles and in a chain without end.
+/// Bad input: entries that activate each other, in cycles and in an endless chain.
 #[test]
 fn lore_recursive_entries_terminate() {
     let circle = book(&[json!({"key": ["one"], "content": "two"}), json!({"key": ["two"], "content": "one"})]);
@@ -45,7 +45,7 @@ fn lore_recursive_entries_terminate() {
     assert!(outcome.notes.iter().any(|note| note.contains("without end")), "{:?}", outcome.notes);
 }
 
-/// Bad input: 100 000 entries of one group; the ones beyond are not read, and that is said.
+/// Bad input: 100 000 entries of one group. Entries over the limit are not read, with a note.
 #[test]
 fn lore_entries_over_limit_are_skipped_with_note() {
     let entries: Map<String, Value> = (0..100_001)
@@ -57,7 +57,7 @@ fn lore_entries_over_limit_are_skipped_with_note() {
     assert_eq!(outcome.notes.len(), 1, "{:?}", outcome.notes);
 }
 
-/// Bad input: more keys than are looked for; the others hold, and the note says whose were given up.
+/// Bad input: more keys than the limit. The others work, and the note names the entries whose keys were ignored.
 #[test]
 fn lore_keys_over_limit_are_ignored_with_note() {
     let keys = |most: usize| (0..most).map(|n| json!(format!("k{n}k"))).collect::<Value>();
@@ -73,7 +73,7 @@ fn lore_keys_over_limit_are_ignored_with_note() {
     assert_eq!(active(&scanned(&book(&many), &["k9999k"], &mut House::default())), ["0", "1"]);
 }
 
-/// Any JSON at all as an entry.
+/// Returns a strategy for arbitrary JSON as an entry.
 fn anything() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -86,7 +86,7 @@ fn anything() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// Bad input: whatever an entry says and whatever is said, a scan ends, and its times go on from there.
+    /// Bad input: a scan of any entry and any message ends, and the next scan can continue with its timers.
     #[test]
     fn lore_scan_of_arbitrary_book_terminates(
         entries in proptest::collection::vec(

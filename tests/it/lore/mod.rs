@@ -1,4 +1,5 @@
-//! Lorebooks: recorded scans, what is on purpose otherwise, and what strangers may send.
+//! Lorebooks: recorded scans (`golden`), intended differences and additions (`rules`), and malicious input
+//! (`hostile`).
 
 mod golden;
 mod hostile;
@@ -10,7 +11,7 @@ use clotho_compat::prompt::lore::{
 };
 use serde_json::{Value, json};
 
-/// A plain house: one name to fill in, four letters a token, the same draw again and again.
+/// A simple [`LoreHost`]: it replaces one macro, counts four letters as a token, and always draws the same number.
 struct House {
     world: Value,
     draw: f64,
@@ -44,7 +45,7 @@ impl LoreHost for House {
     }
 }
 
-/// A book of these entries; each has an order that keeps them in their order.
+/// Returns a book of these entries. Their `order` values keep the sequence.
 fn book(entries: &[Value]) -> ScanBook {
     let numbered = entries.iter().enumerate().map(|(uid, entry)| {
         let mut own = json!({
@@ -57,7 +58,7 @@ fn book(entries: &[Value]) -> ScanBook {
     ScanBook::read("b", "Book", json!({"entries": entries}).as_object().unwrap())
 }
 
-/// What is said, the newest first.
+/// Returns a request with these messages, the newest first.
 fn said(texts: &[&str]) -> ScanRequest {
     let messages = texts.iter().map(|text| ScanMessage { name: "Ann".into(), text: (*text).to_owned() }).collect();
     ScanRequest {
@@ -74,7 +75,7 @@ fn scanned(book: &ScanBook, texts: &[&str], house: &mut House) -> ScanOutcome {
     scan(&bound, &WorldInfoSettings::default(), &said(texts), &LoreTimers::default(), house)
 }
 
-/// The numbers of the active entries.
+/// Returns the numbers of the active entries.
 fn active(outcome: &ScanOutcome) -> Vec<&str> {
     outcome.active.iter().map(|fired| fired.verdict.uid.as_str()).collect()
 }

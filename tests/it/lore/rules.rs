@@ -1,4 +1,4 @@
-//! What was decided on purpose, and what SillyTavern does not have.
+//! Intended differences from SillyTavern, and features that SillyTavern does not have.
 
 use clotho_compat::prompt::lore::{LoreTimers, LorebookScope, ScopedBook, WorldInfoSettings, scan};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ fn whys(book: &clotho_compat::prompt::lore::ScanBook, texts: &[&str], house: &mu
     Value::Object(told.collect())
 }
 
-/// `domain.md` 7.1: an entry may ask for the state of the world.
+/// `domain.md` 7.1: an entry can have a condition on the state.
 #[test]
 fn lore_condition_on_variables_activates_entry() {
     let book = book(&[
@@ -30,9 +30,10 @@ fn lore_condition_on_variables_activates_entry() {
     assert_eq!(told["3"]["why"], "unreadable");
 }
 
-/// `domain.md` 7.3: each entry that had anything to do with the story says why it is active, or why not.
+/// `domain.md` 7.3: each relevant entry says why it is active, or why not.
 #[test]
 fn lore_entry_reports_activation_reason() {
+    // One entry for each reason.
     let book = book(&[
         json!({"constant": true}),
         json!({"key": ["/lan\\w+/"], "content": "@@x\ntext"}),
@@ -50,6 +51,7 @@ fn lore_entry_reports_activation_reason() {
         json!({"key": ["ship"]}),
         json!({"key": ["lantern"], "content": "x".repeat(9_000)}),
     ]);
+    // Entries 4 and 13 give no reason.
     let told = whys(&book, &["The lantern."], &mut House::default());
     let words: Vec<(&str, &str)> = (0..15)
         .filter_map(|uid| told.get(uid.to_string()).map(|why| (uid, why)))
@@ -74,12 +76,13 @@ fn lore_entry_reports_activation_reason() {
             ("14", "budget"),
         ]
     );
+    // Some reasons have details.
     assert_eq!(told["1"]["key"], "/lan\\w+/");
     assert_eq!(told["11"]["lost"], "priority");
     assert_eq!(scanned(&book, &["The lantern."], &mut House::default()).silent, 2, "one is off, one is not spoken of");
 }
 
-/// An accident that is not followed: an entry in no group is not taken out because another one lost twice.
+/// A SillyTavern bug that is not copied: an entry without a group is removed because another one lost twice.
 #[test]
 fn lore_group_losing_twice_keeps_ungrouped_entry() {
     let book = book(&[
@@ -98,8 +101,9 @@ fn lore_group_losing_twice_keeps_ungrouped_entry() {
     assert_eq!(of(true), ["1", "2"], "as in SillyTavern");
 }
 
-/// Accidents that are followed: a key of blanks is in any text, also in none; text that was left out for want of room
-/// is looked at; a level of recursion opens only after something else called; an entry at no depth stands at none.
+/// SillyTavern quirks that are kept: a key of blanks matches any text, even an empty one. A text that was left out by
+/// the budget is still scanned. A recursion level opens only after another entry activated. An entry with the depth
+/// `null` keeps it.
 #[test]
 fn lore_sillytavern_quirks_are_kept() {
     let house = &mut House::default();
@@ -119,8 +123,8 @@ fn lore_sillytavern_quirks_are_kept() {
     assert_eq!(json!(printed.at_depth), json!([{"depth": null, "role": 0, "entries": ["text 0"]}]));
 }
 
-/// Capitals, whole words and scripts without blanks, where one look at a text finds the keys and where each is looked
-/// for by itself, say the same.
+/// One search for all keys of a text and a separate search for each key agree on case, whole words and scripts without
+/// spaces.
 #[test]
 fn lore_key_matching_agrees_in_both_searches() {
     let long = "a key that is much longer than what the automaton knows of it";

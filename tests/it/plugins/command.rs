@@ -1,9 +1,9 @@
-//! `clotho plugin …` as it is typed.
+//! The `clotho plugin …` commands.
 
 use std::path::Path;
 use std::process::Command;
 
-/// What the program says in a folder: its exit code, what was asked for, and what went wrong.
+/// Runs the program in a folder. Returns its exit code, stdout and stderr.
 fn clotho(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
     let output = command.args(arguments).current_dir(folder).output().unwrap();
@@ -11,8 +11,8 @@ fn clotho(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
 
-/// A bundled plugin is in the program without its tests: that is said, and is no success. By its folder it is tested, also
-/// by the folder one stands in.
+/// Bundled plugins are in the program without their tests: testing one by id reports that and fails. Its folder can be
+/// tested, also as the current folder.
 #[test]
 fn plugin_test_of_bundled_plugin_reports_no_tests() {
     let nowhere = tempfile::tempdir().unwrap();
@@ -30,7 +30,7 @@ fn plugin_test_of_bundled_plugin_reports_no_tests() {
     assert!(wrong.contains("no plugin is named \"nobody\""), "{wrong}");
 }
 
-/// What is wrong with a plugin is shown under the name of its folder, also when that is `.`.
+/// Problems of a plugin are shown under its folder's name, also for the folder `.`.
 #[test]
 fn plugin_check_parse_error_names_folder_and_line() {
     let temp = tempfile::tempdir().unwrap();
@@ -44,7 +44,7 @@ fn plugin_check_parse_error_names_folder_and_line() {
     }
 }
 
-/// A hook with a wrong name is found by `check` and by `test`, though every test passes.
+/// `check` and `test` both report a misspelt hook, even if every test passes.
 #[test]
 fn plugin_check_and_test_report_misspelt_hook() {
     let temp = tempfile::tempdir().unwrap();
@@ -61,7 +61,7 @@ fn plugin_check_and_test_report_misspelt_hook() {
     }
 }
 
-/// A new plugin is green at once, whatever it begins as; what is there is never touched.
+/// Every template of a new plugin passes check and tests. Existing files are never overwritten.
 #[test]
 fn plugin_new_templates_pass_check_and_tests() {
     let temp = tempfile::tempdir().unwrap();
@@ -97,9 +97,10 @@ fn plugin_new_templates_pass_check_and_tests() {
     assert!(code == 0 && said.contains("\"combat\" comes with the program"), "{said}");
 }
 
-/// What came of a case that expects nothing is written into its file, once; what its author wrote stays.
+/// `test --bless` writes the results of a case that expects nothing into its file, once. What the author wrote stays.
 #[test]
 fn plugin_test_bless_writes_results_once() {
+    // A plugin with two cases that expect nothing, and one that expects something.
     let temp = tempfile::tempdir().unwrap();
     let folder = temp.path().join("purse");
     std::fs::create_dir_all(folder.join("tests")).unwrap();
@@ -117,6 +118,7 @@ fn plugin_test_bless_writes_results_once() {
     for (name, text) in cases {
         std::fs::write(file(name), text).unwrap();
     }
+    // The first run writes both.
     let (code, said, wrong) = clotho(temp.path(), &["plugin", "test", "purse", "--bless"]);
     assert_eq!((code, wrong.as_str()), (0, ""), "{said}");
     assert_eq!(said.matches("blessed ").count(), 2, "{said}");
@@ -133,16 +135,18 @@ fn plugin_test_bless_writes_results_once() {
         "hook = \"quick_replies\"\n[expect] # none\nops = []\nlabels = [\"Pay\\n\"]\nsends = [\"/pay\"]\n\n[config]\n"
     );
     assert_eq!(read("mine"), cases[2].1);
+    // A second run writes nothing, even if the results differ.
     let (code, said, _) = clotho(temp.path(), &["plugin", "test", "purse", "--bless"]);
     assert!(code == 0 && !said.contains("blessed"), "{said}");
     std::fs::write(folder.join("main.rhai"), script.replace("-3", "-4")).unwrap();
     let (code, said, _) = clotho(temp.path(), &["plugin", "test", "purse", "--bless"]);
     assert!(code == 1 && said.contains("FAIL tests/bare.toml") && !said.contains("blessed"), "{said}");
+    // A bundled plugin has no files to write.
     let (code, _, wrong) = clotho(temp.path(), &["plugin", "test", "combat", "--bless"]);
     assert!(code == 1 && wrong.contains("inside the program"), "{wrong}");
 }
 
-/// An amount that is set where it should be added is warned of, also in a case that asks for no other base.
+/// A value that is set where it should be added to gives a warning, also in a case that asks for no other base.
 #[test]
 fn plugin_test_warns_of_set_used_as_add() {
     let temp = tempfile::tempdir().unwrap();
@@ -162,7 +166,8 @@ fn plugin_test_warns_of_set_used_as_add() {
     assert!(said.contains(warning) && said.ends_with("1 passed, 0 failed, 1 warning\n"), "{said}");
 }
 
-/// The reference in the papers is what the program says by now, and an editor gets the same with names and types.
+/// The reference document equals the output of `plugin doc`. The definitions for editors have the same names and
+/// types.
 #[test]
 fn plugin_doc_and_defs_match_reference() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -1,4 +1,4 @@
-//! The contract between host and scripts: hooks, `ctx`, answers, errors.
+//! The contract between host and scripts: hooks, `ctx`, return values, errors.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// S3-19: what a script writes comes out as operations, in order, with their reasons.
+/// S3-19: writes of a script become operations, in order, with their reasons.
 #[test]
 fn ctx_writes_become_ordered_operations_with_reasons() {
     let plugin = plugin(
@@ -53,7 +53,7 @@ fn ctx_writes_become_ordered_operations_with_reasons() {
     assert_eq!(vars["mine"]["by name"], json!({"a/b~c": 1}));
 }
 
-/// S3-24: a hook sees the state it was given, what it wrote itself, and nothing of its earlier calls.
+/// S3-24: a hook sees the state that it was given and its own writes, but nothing of its earlier calls.
 #[test]
 fn ctx_reads_see_only_writes_of_same_call() {
     let plugin = plugin(
@@ -77,7 +77,7 @@ fn ctx_reads_see_only_writes_of_same_call() {
     }
 }
 
-/// A command is one that the plugin has, in capitals or not: others are somebody else's.
+/// A command must be one of the plugin's manifest, in any case. Other commands are not for this plugin.
 #[test]
 fn command_matches_only_those_of_plugin_manifest() {
     let manifest =
@@ -95,7 +95,7 @@ fn command_matches_only_those_of_plugin_manifest() {
     }
 }
 
-/// What a call may do does not depend on what ran before it: patterns that are made up count each time.
+/// Limits of a call do not depend on earlier calls: patterns built at run time count in each call.
 #[test]
 fn dynamic_regex_limit_counts_in_every_call() {
     let script = |most: u32| {
@@ -114,6 +114,7 @@ fn dynamic_regex_limit_counts_in_every_call() {
 
 #[test]
 fn ctx_exposes_call_facts() {
+    // A plugin that stores everything it can read.
     let manifest =
         format!("{MANIFEST}[[command]]\nname = \"drink\"\naliases = [\"喝\"]\nargs = \"what\"\nhelp = \"Drinks.\"\n");
     let plugin = try_plugin(
@@ -127,6 +128,7 @@ fn ctx_exposes_call_facts() {
         )],
     )
     .unwrap();
+    // A call with a value for each.
     let mut call = call(Hook::OnInput, json!({}), "/drink the red one");
     call.role = "user".into();
     call.config = Arc::new(json!({"max_hp": 40}).as_object().unwrap().clone());
@@ -137,6 +139,7 @@ fn ctx_exposes_call_facts() {
         .into();
     let outcome = Bench::new().call(&plugin, call);
     assert_eq!(outcome.error, None);
+    // The values as the plugin saw them.
     let message = |text: &str| json!({"role": "assistant", "name": "Rin", "text": text});
     assert_eq!(
         world_of(&outcome).vars["mine"]["seen"],
@@ -192,7 +195,7 @@ const DICE: &str = r#"fn on_reply(ctx) {
     ctx.set("rolls", [ctx.roll("2d6+3").total, ctx.roll("d20").dice, ctx.chance(0.5), ctx.pick(["a", "b", "c"])]);
 }"#;
 
-/// S3-24: the same node has the same dice, another generation has others.
+/// S3-24: the same node rolls the same dice; another generation rolls others.
 #[test]
 fn dice_rolls_are_seeded_by_node_and_generation() {
     let (plugin, bench) = (plugin(DICE), Bench::new());
@@ -210,7 +213,7 @@ fn dice_rolls_are_seeded_by_node_and_generation() {
     assert_eq!(specs, [(0, "2d6+3"), (1, "1d20"), (2, "chance(0.5)"), (3, "pick(3)")]);
 }
 
-/// What was rolled wins over what would be rolled.
+/// Recorded rolls override seeded rolls.
 #[test]
 fn dice_recorded_rolls_override_seeded_rolls() {
     let (plugin, bench) = (plugin(DICE), Bench::new());
@@ -231,7 +234,7 @@ fn dice_recorded_rolls_override_seeded_rolls() {
     assert_eq!(world_of(&outcome).vars["mine"]["rolls"][3], json!("c"));
 }
 
-/// S3-20: the schema clamps in the fold, and the operation keeps what was meant.
+/// S3-20: the schema clamps in the fold, and the operation keeps the value that was meant.
 #[test]
 fn schema_clamps_world_but_keeps_operation_value() {
     let plugin =
@@ -288,7 +291,7 @@ fn hook_invalid_answer_is_runtime_error() {
     check("fn on_input(ctx) { \"a\\u0000\" }", "a text may not contain the character U+0000");
 }
 
-/// Each hook has answers of its own; what `init` and `on_reply` return is nobody's business.
+/// Each hook has its own return types. What `init` and `on_reply` return is ignored.
 #[test]
 fn hook_return_types_are_checked_per_hook() {
     let check = |hook: Hook, returned: &str, message: Option<&str>| {
@@ -325,7 +328,7 @@ fn hook_return_types_are_checked_per_hook() {
     check(Hook::QuickReplies, "", None);
 }
 
-/// What leaves a script has a size, whichever way it leaves; a list of replies is cut.
+/// Everything that a script returns has a size limit, whichever way it leaves. A list of quick replies is cut.
 #[test]
 fn hook_answer_over_size_limit_fails() {
     let run = |hook: Hook, body: &str| {
@@ -352,7 +355,7 @@ fn hook_answer_over_size_limit_fails() {
     }
 }
 
-/// A wrong answer drops what the hook proposed, and says how much that was.
+/// A wrong return value drops the operations that the hook proposed, and the error says how many.
 #[test]
 fn hook_failure_drops_proposed_operations() {
     let script =
@@ -393,7 +396,7 @@ fn quick_replies_are_read_only() {
     }
 }
 
-/// What a plugin has no grant for it cannot do.
+/// A plugin cannot do what it has no grant for.
 #[test]
 fn permissions_missing_grant_refuses_call() {
     let check = |hook: Hook, body: &str, grants: &[Permission], message: Option<&str>| {
@@ -403,6 +406,7 @@ fn permissions_missing_grant_refuses_call() {
         let error = outcome.error.map(|error| (error.kind, error.message));
         assert_eq!(error, message.map(|message| (ScriptErrorKind::Permission, message.to_owned())), "{body}");
     };
+    // Writes outside the plugin's root.
     let write = || Permission::StateWrite("/quests".parse().unwrap());
     let outside = "set(\"/quests/a\"): writing outside the plugin's own values needs \"state.write:quests\"";
     check(Hook::OnReply, "ctx.set(\"/mine/a\", 1)", &[], None);
@@ -426,6 +430,7 @@ fn permissions_missing_grant_refuses_call() {
         &[],
         Some("move(\"/quests/a\"): writing outside the plugin's own values needs \"state.write:quests\""),
     );
+    // Reads outside the plugin's root.
     check(
         Hook::OnReply,
         "ctx.get(\"/other\", 1)",
@@ -433,7 +438,9 @@ fn permissions_missing_grant_refuses_call() {
         Some("get(\"/other\"): reading outside the plugin's own values needs \"state.read:*\""),
     );
     check(Hook::OnReply, "ctx.get(\"/other\", 1)", &[Permission::StateRead], None);
+    // Notes.
     check(Hook::OnReply, "ctx.note(\"x\")", &[], Some("note: needs the permission \"notes\""));
+    // Changing and stopping the user's text.
     check(
         Hook::OnInput,
         "\"other\"",
@@ -449,7 +456,7 @@ fn permissions_missing_grant_refuses_call() {
     );
 }
 
-/// The text of an error as a modder sees it.
+/// Returns the text of an error as a plugin author sees it.
 fn failure(script: &str) -> String {
     let outcome = Bench::new().reply(&plugin(script), json!({"hp": 40, "pack": {"rope": 1}}), "text");
     assert!(outcome.operations.is_empty());
@@ -467,7 +474,7 @@ fn script_error_reports_file_line_and_excerpt() {
     );
 }
 
-/// What nothing may catch says where the hook was: at the line itself, or where it called what ran into the limit.
+/// An error that no script can catch reports where the hook was: the line itself, or the call that ran into the limit.
 #[test]
 fn script_limit_error_reports_line() {
     let check = |script: &str, line: u32| {
@@ -491,8 +498,8 @@ fn script_limit_error_reports_line() {
     assert!(matches!(error.line, Some(4 | 5)), "{error}");
 }
 
-/// A hook is run in its file's own light: constants and imports of the file are there, constants of the hook are not the
-/// file's, and it may return from anywhere.
+/// A hook sees constants and imports of its file. Constants of a hook are not visible in the file's functions. A hook
+/// may return from anywhere.
 #[test]
 fn hook_sees_file_constants_and_imports() {
     let script = "import \"lib\" as lib;\nconst A = 1;\nlet seen = 5;\n\
@@ -553,7 +560,7 @@ fn script_log_is_kept_up_to_limit() {
     assert_eq!(outcome.log.last().unwrap(), "… the log is full");
 }
 
-/// S3-31: many timelines at once, no bleed between them.
+/// S3-31: concurrent calls of many branches do not affect each other.
 #[test]
 fn concurrent_calls_are_isolated() {
     let plugin = plugin("fn on_reply(ctx) { for i in 0..200 { ctx.add(\"n\", ctx.get(\"step\")); } }");
@@ -570,7 +577,7 @@ fn concurrent_calls_are_isolated() {
     }
 }
 
-/// A caller that goes away takes nothing with it.
+/// A dropped call leaves the pool usable.
 #[test]
 fn dropped_call_leaves_pool_usable() {
     let bench = Bench::new();
@@ -584,7 +591,7 @@ fn dropped_call_leaves_pool_usable() {
     assert_eq!(bench.reply(&plugin, json!({}), "").operations.len(), 1);
 }
 
-/// A long text is no error of the plugin's: it reads the beginning, and searches all of it.
+/// A long text is not an error: the plugin reads its beginning and can search all of it.
 #[test]
 fn long_texts_are_truncated_but_fully_searched() {
     let script = "fn on_reply(ctx) { ctx.set(\"seen\", [ctx.text.bytes, ctx.find(\"needle\") != (), ctx.recent(50).len, ctx.recent(1)[0].text.bytes]); }";
@@ -597,7 +604,7 @@ fn long_texts_are_truncated_but_fully_searched() {
     assert_eq!(world_of(&outcome).vars["mine"]["seen"], json!([65_535, true, 50, 32_766]), "{:?}", outcome.error);
 }
 
-/// What is proposed as a summary is checked where it is proposed.
+/// The turn range of a summary is checked where the summary is proposed.
 #[test]
 fn propose_summary_checks_turn_range() {
     let propose = |hook: &str, arguments: &str, grants: Vec<Permission>| {
@@ -606,6 +613,7 @@ fn propose_summary_checks_turn_range() {
         let call = HookCall { node, grants: grants.into(), ..call(Hook::from_name(hook).unwrap(), json!({}), "") };
         Bench::new().call(&plugin, call)
     };
+    // Valid summaries.
     let allowed = || vec![Permission::TreeSummarise];
     let summary = |arguments: &str| {
         let outcome = propose("on_reply", arguments, allowed());
@@ -614,6 +622,7 @@ fn propose_summary_checks_turn_range() {
     };
     assert_eq!(summary("\" Long ago. \", 10"), json!({"text": "Long ago.", "turns": 10, "upto": 12}));
     assert_eq!(summary("\"Long ago.\", 4, 7"), json!({"text": "Long ago.", "turns": 4, "upto": 7}));
+    // Invalid ones, each with its error.
     let long = format!("\"{}\", 1", "x".repeat(8_001));
     for (hook, arguments, grants, kind, part) in [
         ("on_reply", "\"a\", 0", allowed(), ScriptErrorKind::Runtime, "\"turns\" is a whole number from 1, not 0"),
@@ -640,6 +649,7 @@ fn propose_summary_checks_turn_range() {
         assert!(error.message.contains(part), "{error}");
         assert_eq!(outcome.summary, None);
     }
+    // A misspelt function gets a hint.
     let said = plugin("fn on_reply(ctx) { ctx.propose_sumary(\"a\", 1); }");
     let error = Bench::new().reply(&said, json!({}), "").error.unwrap();
     assert!(error.message.contains("propose_summary"), "{error}");

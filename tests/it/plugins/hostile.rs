@@ -1,6 +1,6 @@
-//! Scripts that mean harm: each ends by the limit that is named, gives back its memory, and the next call works.
+//! Malicious scripts: each ends by the named limit, releases its memory, and the next call works.
 //!
-//! Each row is a test of its own, so that the runner gives it a process of its own: an abort or a hang is that row's.
+//! Each row is a separate test, so that the runner gives it its own process: an abort or a hang fails only that row.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -18,23 +18,23 @@ use rows::nested;
 #[path = "hostile_rows.rs"]
 mod rows;
 
-/// What ended a script.
+/// How a script ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// A limit.
+    /// By a limit.
     By(ScriptLimit),
-    /// An ordinary error.
+    /// By an ordinary error.
     Error,
-    /// Nothing: it was harmless under the limits.
+    /// Normally: it was harmless under the limits.
     Well,
 }
 
 const TEXT: usize = 256 << 10;
 
-/// A hang is a failure; on however slow a machine, this is one.
+/// After this time a script counts as hanging, on however slow a machine.
 const GIVE_UP: Duration = Duration::from_secs(120);
 
-/// Runs a script several times on one thread: how it ended, whether memory came back, and whether the next call works.
+/// Runs a script several times on one thread. Asserts that its memory is released and that the next call works.
 fn ended(script: &str, limits: &ScriptLimits) -> (End, HookOutcome) {
     let hostile = with_limits(script, limits);
     let friendly = plugin("fn on_reply(ctx) { ctx.add(\"hp\", 1); }");
@@ -42,9 +42,9 @@ fn ended(script: &str, limits: &ScriptLimits) -> (End, HookOutcome) {
     let body = move || {
         let text = "ab ".repeat(TEXT / 3);
         let once = || run::run(&hostile, call(Hook::OnReply, json!({}), &text));
-        // What is made once and kept (compiled patterns, a thread's first allocations) is made in the first runs.
+        // The first runs allocate what is kept: compiled patterns, a thread's first allocations.
         (0..5).for_each(|_| drop(once()));
-        // A pattern may still grow what it keeps; a leak is there every time.
+        // A pattern may still grow its cache; a leak would show in every run.
         let kept = || {
             let before = heap::live_bytes();
             drop(once());
@@ -81,7 +81,7 @@ fn with_limits(script: &str, limits: &ScriptLimits) -> std::sync::Arc<LoadedPlug
     std::sync::Arc::new(LoadedPlugin::load(source, limits).unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// Memory that a call may reach before the budget is looked at again: one native call's worth above it.
+/// Memory in bytes that a call may reach before the next check: the budget plus one native call.
 const MOST_HEAP: u64 = (16 << 20) + (12 << 20);
 
 macro_rules! hostile {
@@ -90,7 +90,7 @@ macro_rules! hostile {
         #[test]
         fn $name() {
             let script = format!("fn on_reply(ctx) {{ {} }}", $body);
-            // Only what may end by its time is given little; everything else must end by what is named.
+            // Only scripts that may end by the deadline get a short one; all others must end by the named limit.
             let is_timed = matches!(By(Deadline), $end);
             let deadline = if is_timed { Duration::from_millis(50) } else { without_deadline().deadline };
             let (end, outcome) = ended(&script, &ScriptLimits { deadline, ..ScriptLimits::default() });
@@ -127,7 +127,7 @@ fn import_in_loop_hits_limit() {
     assert!(matches!(limit, Some(Modules | Operations)), "{limit:?}");
 }
 
-/// The engine of regular expressions is linear, but "linear" is states times characters.
+/// The regex engine is linear, but that means states times characters.
 #[test]
 fn heavy_regex_limits_text_length() {
     let mut random = clotho_core::clock::SplitMix64::new(3);
@@ -145,7 +145,8 @@ fn heavy_regex_limits_text_length() {
     assert_eq!(message, "find: this pattern is too heavy for a text of more than 32 KiB; [a-z] is lighter than \\w");
 }
 
-/// What stands in the script is compiled for all calls: the first to need it pays nothing, neither memory nor time.
+/// A constant pattern is compiled once for all calls. The first call that needs it pays neither memory nor time for
+/// it.
 #[test]
 fn constant_regex_costs_no_call_memory_or_time() {
     let limits = ScriptLimits { heap: 600 << 10, ..without_deadline() };
@@ -160,7 +161,7 @@ fn constant_regex_costs_no_call_memory_or_time() {
     assert_eq!(run(" + ctx.text").error.and_then(|error| error.limit), Some(Heap), "made up, they are the call's");
 }
 
-/// Moving values into each other is the way to the deepest nesting: it must fit the stack also when all steps are used.
+/// Nesting values in each other gives the deepest possible value. It must fit the stack even if all steps are used.
 #[test]
 fn deepest_value_nesting_fits_stack() {
     let scripts = [

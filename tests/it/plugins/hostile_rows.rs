@@ -1,7 +1,7 @@
-//! Every kind of script that means harm, and how it ends: a row is `name: the body of a hook => how it ends`. The tests say
-//! that it does, the bench (`benches/scripts`) how long that takes.
+//! All malicious scripts and how they end: a row is `name: body of a hook => end`. The tests check the end, and the
+//! bench (`benches/scripts`) measures the time.
 
-/// Gives all rows to another macro.
+/// Passes all rows to another macro.
 macro_rules! every_kind {
     ($with:ident) => {
         $with! {
@@ -101,7 +101,7 @@ macro_rules! every_kind {
     };
 }
 
-/// Blocks in blocks around a statement: each one is a frame of the interpreter.
+/// Returns a statement inside nested blocks. Each block is a frame of the interpreter.
 pub fn nested(depth: usize, inner: &str) -> String {
     format!("{}{inner}{}", "if true { ".repeat(depth), " }".repeat(depth))
 }

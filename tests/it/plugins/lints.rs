@@ -1,4 +1,4 @@
-//! What `clotho plugin check` sees in rules and scripts without running them.
+//! What `clotho plugin check` finds in rules and scripts without running them.
 
 use super::{MANIFEST, try_plugin};
 
@@ -8,7 +8,7 @@ const SCHEMA: &str = r#"{"properties": {"gold": {"type": "integer", "minimum": 0
     "list": {"type": "array", "items": {"type": "integer"}},
     "next": {"type": "integer", "x-computed": "gold + 1"}}, "required": ["gold"], "additionalProperties": false}"#;
 
-/// What is said of a rule: an error, or warnings, each with its line.
+/// Returns what is reported for a rule: an error, or warnings, each with its line.
 fn of_rule(rule: &str) -> Vec<String> {
     let manifest = format!("{MANIFEST}[state]\nschema = \"s.json\"\n[[rule]]\nname = \"r\"\n{rule}");
     let at = |error: &clotho_plugin::ScriptError| format!("{}: {}", error.line.unwrap_or_default(), error.message);
@@ -84,7 +84,7 @@ fn rule_operation_refused_by_schema_warns() {
     assert_eq!(of_rule(&format!("on = \"gold\"\ndo = [{{ {good} }}]\n")), [""; 0]);
 }
 
-/// What is said of one line of a script.
+/// Returns what is reported for one line of a script.
 fn of_script(line: &str) -> Vec<String> {
     let manifest = format!(
         "{MANIFEST}[state]\nschema = \"s.json\"\n[permissions]\nrequest = [\"prompt.inject:status\", \"state.write:other\"]\n\
@@ -161,7 +161,7 @@ fn rule_operation_misspelt_key_suggests_name() {
     assert!(said.contains("there is no \"valeu\" in one (did you mean \"value\"?)"), "{said}");
 }
 
-/// Who comes from another language is told how it is written here.
+/// Syntax of another language gets a hint with the right syntax.
 #[test]
 fn script_syntax_of_other_languages_gets_hint() {
     let said = |script: &str| match try_plugin(MANIFEST, &[("main.rhai", script)]) {
@@ -183,7 +183,7 @@ fn script_syntax_of_other_languages_gets_hint() {
     assert!(error.message.contains("(here it is len())"), "{}", error.message);
 }
 
-/// Some editors put a mark before a text.
+/// A byte order mark, which some editors write, is ignored.
 #[test]
 fn byte_order_mark_in_plugin_files_is_ignored() {
     let marked = |text: &str| format!("\u{feff}{text}");

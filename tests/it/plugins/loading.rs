@@ -1,4 +1,5 @@
-//! Loading: what is checked before anything runs, what a folder may hold, and that a broken plugin harms nobody.
+//! Loading plugins: the checks before anything runs, the limits of a folder, and that a broken plugin does not affect
+//! others.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use serde_json::json;
 
 use super::*;
 
-/// The first line of an error and its message.
+/// Returns the kind of the load error, and its file, line and message.
 fn fault(manifest: &str, files: &[(&str, &str)]) -> (ScriptErrorKind, String) {
     let error = try_plugin(manifest, files).unwrap_err();
     let place = format!("{}:{}", error.file.clone().unwrap_or_default(), error.line.unwrap_or_default());
@@ -156,8 +157,8 @@ fn probable_script_mistakes_are_warnings() {
     );
 }
 
-/// A hook with a wrong name never runs, and nothing else says so. What is called by its name, private or far from every
-/// hook is the author's own.
+/// A misspelt hook never runs, and only a warning tells so. A function that is called, private or unlike every hook
+/// gives none.
 #[test]
 fn misspelt_hook_name_is_warning() {
     let warnings = |script: &str| -> Vec<String> {
@@ -179,7 +180,7 @@ fn misspelt_hook_name_is_warning() {
     assert_eq!(try_plugin(MANIFEST, &files).unwrap().warnings(), [], "only the entry has hooks");
 }
 
-/// What a plugin does not ask for nobody can grant: where it tries all the same is a warning.
+/// A permission that is used but not requested cannot be granted, and gives a warning.
 #[test]
 fn notes_without_permission_request_warn() {
     let script = "fn on_reply(ctx) {\n    ctx.note(\"Ouch.\");\n}";
@@ -191,7 +192,7 @@ fn notes_without_permission_request_warn() {
     assert_eq!(try_plugin(&asking, &[("main.rhai", script)]).unwrap().warnings(), []);
 }
 
-/// Who has a model asked asks for that, and reads what comes.
+/// A plugin that asks a model needs the permission and a hook for the answer; otherwise it gets a warning.
 #[test]
 fn ask_without_permission_or_on_answer_warns() {
     let script = "fn on_reply(ctx) {\n    ctx.ask(\"n\", #{messages: \"Hm?\"});\n}";
@@ -200,8 +201,8 @@ fn ask_without_permission_or_on_answer_warns() {
     assert_eq!(said, [ungranted, "ctx.ask: there is no on_answer(ctx) that reads what comes"]);
 }
 
-/// A file that is not there is found before anything runs: every hook needs what the entry imports first, so that this is
-/// an error; elsewhere it is a warning.
+/// A missing import is found before anything runs. It is an error in the imports of the entry file, which every hook
+/// needs, and a warning elsewhere.
 #[test]
 fn missing_import_is_error_or_warning_at_load() {
     let first = "// Mine\nimport \"lib/dise\" as dice;\nfn on_reply(ctx) {}";
@@ -251,7 +252,8 @@ fn broken_plugin_is_listed_and_others_load() {
     assert_eq!((error.file.as_deref(), error.line), (Some("plugin.toml"), Some(1)));
 }
 
-/// `performance.md` 2 (idle memory): what the program brings is compiled when it is first called, and is known before as it is then.
+/// `performance.md` 2 (idle memory): a bundled plugin is compiled at its first call. What is known of it before is the
+/// same as afterwards.
 #[test]
 fn bundled_plugins_compile_on_first_call() {
     let (limits, folder) = (without_deadline(), Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins"));
@@ -272,7 +274,7 @@ fn bundled_plugins_compile_on_first_call() {
     assert_eq!(world_of(&outcome).vars["mine"]["x"], 1);
 }
 
-/// One that is not in order after all says so with each call, and nothing comes of that.
+/// If the late compilation fails, every call returns that error and has no effect.
 #[test]
 fn lazy_compile_error_fails_every_call() {
     let files = [("plugin.toml", MANIFEST.as_bytes()), ("main.rhai", "fn on_reply(ctx) { let; }".as_bytes())];
@@ -310,7 +312,7 @@ fn load_order_follows_after_declarations() {
     check(&[("a", "\"b\""), ("b", "\"a\""), ("c", "\"a\"")], &["a", "b", "c"]);
 }
 
-/// Grants are given to exactly this code: any change of any file is another code.
+/// Grants belong to exactly this code: a change of any file changes the hash.
 #[test]
 fn code_hash_covers_every_file() {
     let hash = |files: &[(&str, &str)]| try_plugin(MANIFEST, files).unwrap().code_hash().to_owned();
@@ -325,7 +327,7 @@ fn code_hash_covers_every_file() {
     }
 }
 
-/// Every plugin that comes with the program runs, without a warning.
+/// Every bundled plugin loads without a warning.
 #[test]
 fn bundled_plugins_load_without_warnings() {
     let plugins = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins");
@@ -340,7 +342,7 @@ fn bundled_plugins_load_without_warnings() {
     assert_eq!(found, ["affinity", "combat", "lantern-keep", "mvu", "quest-log", "summariser"]);
 }
 
-/// What a binding throws is the host's own opaque refusal, so that "the script threw" and "the host refused" stay apart.
+/// Bindings throw only the host's opaque refusal, so that "the script threw" and "the host refused" can be told apart.
 #[test]
 fn ctx_bindings_throw_only_host_refusals() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/plugin/src/ctx");

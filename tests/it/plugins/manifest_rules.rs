@@ -1,5 +1,5 @@
-//! Rules of a manifest, without a script: what is refused when they are read, and when they fire. Rank 3 of the later ideas: every
-//! so many messages, when a value crosses, once, cooldown, chains of three.
+//! Rules of a manifest, without a script: which are refused at load, and when they fire. Rank 3 of the later ideas:
+//! every so many messages, when a value crosses, once, cooldown, chains of three.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// A manifest with these rules, which asks for notes and for values of `purse`.
+/// Returns a manifest with these rules that requests notes and writes to `purse`.
 fn with(rules: &str) -> String {
     format!("{MANIFEST}[permissions]\nrequest = [\"notes\", \"state.write:purse\"]\n{rules}")
 }
@@ -19,7 +19,7 @@ fn ruled(rules: &str) -> Arc<LoadedPlugin> {
     try_plugin(&with(rules), &[]).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The rules of a plugin on a reply, or on a message, between two states.
+/// A message on which the rules of a plugin run, between two states.
 struct Message {
     is_reply: bool,
     turn: u64,
@@ -67,6 +67,7 @@ fn rule_errors_report_manifest_line() {
         assert_eq!((error.file.as_deref(), error.line), (Some("plugin.toml"), Some(line)), "{error}");
         assert!(error.message.contains(message), "{message:?} is not in {:?}", error.message);
     };
+    // Each rule, the line of its error, and a part of the message.
     check(
         "[[rule]]\nname = \"a\"\nwhen = \"x > 1\"\nnoet = \"b\"",
         10,
@@ -102,6 +103,7 @@ fn rule_errors_report_manifest_line() {
         12,
         "two rules",
     );
+    // Without a script, and without the permission for a note.
     let silent = format!("{MANIFEST}[[rule]]\nname = \"a\"\nwhen = \"x\"\nnote = \"b\"");
     assert!(try_plugin(&silent, &[]).unwrap_err().message.contains("needs \"notes\""));
     assert!(try_plugin(MANIFEST, &[]).is_err(), "without rules a script is needed");
@@ -128,7 +130,7 @@ fn rule_path_unknown_to_schema_is_refused() {
     assert_eq!(load("when = \"pack.rope and people.rin.mood == 'calm'\"\nnote = \"{{affinity}}\""), Ok(()));
 }
 
-/// A condition fires where it begins to hold, and not while it goes on holding.
+/// A condition fires when it becomes true, and not again while it stays true.
 #[test]
 fn rule_when_fires_once_per_crossing() {
     let plugin = ruled(
@@ -170,7 +172,7 @@ fn rule_on_fires_when_value_changes() {
     assert_eq!(moved(json!({"place": "a"}), json!({"place": "b", "hp": 0})), 0, "the other condition does not hold");
 }
 
-/// Turns, replies, and all messages are counted along the path.
+/// Turns, replies and all messages are counted along the path.
 #[test]
 fn rule_every_counts_turns_replies_or_messages() {
     let rule = |of: &str| ruled(&format!("[[rule]]\nname = \"r\"\nevery = 3\n{of}\nnote = \"x\""));
@@ -185,7 +187,8 @@ fn rule_every_counts_turns_replies_or_messages() {
     assert!(fires(&total, false, 2, 1) && fires(&total, true, 2, 1) && !fires(&total, true, 2, 2));
 }
 
-/// That a rule has fired stands in the world, so that it goes back with the node; a turn of another line does not count.
+/// The firing of a rule is stored in the state, so that it is undone with the node. A turn on another branch does not
+/// count.
 #[test]
 fn rule_once_and_cooldown_are_stored_in_world() {
     let plugin = ruled(
@@ -214,7 +217,7 @@ fn rule_once_and_cooldown_are_stored_in_world() {
     );
 }
 
-/// What a rule changes may make others fire, to a depth of three; what would go on is cut off, and told.
+/// A change by a rule can fire other rules, to a depth of three. What would go deeper is cut and reported.
 #[test]
 fn rule_chain_stops_at_depth_three() {
     let link = |n: u32| {
@@ -234,7 +237,7 @@ fn rule_chain_stops_at_depth_three() {
     assert_eq!((names(&ran), ran.cut.len(), state), (vec!["more"], 1, json!({"gold": 3})));
 }
 
-/// A modder tests rules as everything else.
+/// Rules can be tested with test cases, like everything else.
 #[test]
 fn rules_can_be_tested_with_test_cases() {
     let manifest = with(

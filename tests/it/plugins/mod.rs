@@ -1,7 +1,7 @@
-//! The script host: what a hook gets, what it may do, and where it ends.
+//! The script host: what a hook gets, what it may do, and its limits.
 //!
-//! To add a test: a script in a few lines, [`plugin`] to load it, [`Bench`] to call it. A new way to do harm is a row in
-//! `hostile.rs`.
+//! To add a test, write a short script, load it with [`plugin`] and call it with [`Bench`]. A new kind of malicious
+//! script is a row in `hostile_rows.rs`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ mod test_runner;
 
 const MANIFEST: &str = "id = \"mine\"\ntitle = \"Mine\"\nversion = \"1.0.0\"\napi = \"1\"\n";
 
-/// A plugin with this script and the shortest manifest.
+/// Loads a plugin with this script and the shortest manifest.
 fn plugin(script: &str) -> Arc<LoadedPlugin> {
     try_plugin(MANIFEST, &[("main.rhai", script)]).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -36,7 +36,7 @@ fn try_plugin(manifest: &str, files: &[(&str, &str)]) -> Result<Arc<LoadedPlugin
     LoadedPlugin::load(PluginSource::new("mine", PluginOrigin::Folder, files), &without_deadline()).map(Arc::new)
 }
 
-/// The server's limits without the one that depends on the machine.
+/// Returns the server's limits without the deadline, which depends on the machine.
 fn without_deadline() -> ScriptLimits {
     ScriptLimits { deadline: Duration::from_secs(600), ..ScriptLimits::default() }
 }
@@ -45,12 +45,12 @@ fn world(vars: Value) -> Arc<World> {
     Arc::new(World { vars: vars.as_object().unwrap().clone(), ..World::default() })
 }
 
-/// The world that a call left.
+/// Returns the world that a call left.
 fn world_of(outcome: &HookOutcome) -> &World {
     outcome.world.as_ref().unwrap_or_else(|| panic!("{:?}", outcome.error))
 }
 
-/// A pool of one thread and a runtime to wait for it.
+/// A pool of one thread, and a runtime to wait for it.
 struct Bench {
     pool: ScriptPool,
     runtime: tokio::runtime::Runtime,
@@ -72,7 +72,7 @@ impl Bench {
     }
 }
 
-/// A call with every grant that the tests need; `state` stands below the plugin's root.
+/// Returns a call with every grant that the tests need. `state` is the value of the plugin's root.
 fn call(hook: Hook, state: Value, text: &str) -> HookCall {
     let grants = [Permission::Notes, Permission::InputRewrite, Permission::InputStop];
     HookCall {
@@ -88,7 +88,7 @@ fn operations(outcome: &HookOutcome) -> Vec<Value> {
     outcome.operations.iter().map(clotho_core::world::StateOperation::to_json).collect()
 }
 
-/// What is not as expected, as the command line says it.
+/// Returns the failures as the command line prints them.
 fn joined(failures: &[clotho_plugin::testing::PluginTestFailure]) -> String {
     failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }

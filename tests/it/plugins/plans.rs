@@ -1,4 +1,4 @@
-//! `plan`: what a script may ask of a prompt, and what it may not.
+//! The `plan` hook: what a script may request for a prompt, and what it may not.
 
 use clotho_plugin::{Hook, LoreSelection, PluginPromptPlan, ScriptErrorKind, TextInjection};
 use serde_json::json;
@@ -21,7 +21,7 @@ const ALL: &[&str] = &[
     "notes",
 ];
 
-/// S3-11: texts with their places, wishes about lore, thoughts.
+/// S3-11: a plan returns injected texts with slot, depth and priority, a selection of lore, and warnings.
 #[test]
 fn plan_returns_injections_and_lore_selection() {
     let outcome = planning(
@@ -56,7 +56,7 @@ fn plan_returns_injections_and_lore_selection() {
     assert_eq!(outcome.warnings, ["I thought so."]);
 }
 
-/// S0-38, S3-11: who plans cannot write or roll, whatever is granted; who fails plans nothing.
+/// S0-38, S3-11: `plan` cannot write or roll, whatever is granted. A failing hook plans nothing.
 #[test]
 fn plan_hook_cannot_write_or_roll() {
     let check = |line: &str, kind: ScriptErrorKind, message: &str| {
@@ -84,7 +84,7 @@ fn plan_hook_cannot_write_or_roll() {
     assert_eq!(error.kind, ScriptErrorKind::Limit, "{error}");
 }
 
-/// S3-11: each slot and lore needs its own yes; elsewhere than in `plan` there is no prompt to say anything of.
+/// S3-11: each slot and lore needs its own grant. Other hooks than `plan` cannot change a prompt.
 #[test]
 fn plan_inject_and_lore_require_grants() {
     let refused = |script: &str, grants: &[&str]| planning(script, grants).error.unwrap().message;
@@ -104,7 +104,7 @@ fn plan_inject_and_lore_require_grants() {
     assert_eq!(error.message, "lore: only plan(ctx) has a say in the prompt");
 }
 
-/// What nobody can grant, because the manifest does not ask for it, is told when the plugin is loaded.
+/// A permission that the manifest does not request cannot be granted; using it gives a warning at load.
 #[test]
 fn plan_unrequested_permissions_warn_at_load() {
     let script = "fn plan(ctx) { ctx.inject(\"status\", \"x\"); ctx.unlore(\"a\"); }";

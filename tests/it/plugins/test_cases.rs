@@ -1,4 +1,4 @@
-//! What `clotho plugin test` makes of cases with slips of the hand: each is said, none passes in silence.
+//! Mistakes in the test cases of `clotho plugin test`: each is reported, and none passes silently.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ fn test_case_with_unknown_hook_or_name_fails() {
     );
     check("hook = \"tool_pya\"\n", "no tool for \"tool_pya\" (did you mean \"tool_pay\"?)");
     check("hook = \"tool\"\n", "there is no hook \"tool\"");
-    // Rules of the manifest alone read replies.
+    // Without a script, the rules of the manifest read replies.
     assert_eq!(joined(&case("hook = \"on_reply\"\n[expect]\nops = []").failures), "");
 }
 
@@ -99,7 +99,7 @@ fn test_case_with_impossible_values_warns() {
     assert_eq!(typed("bad"), [""; 0]);
 }
 
-/// The first message is the first turn.
+/// The first message is turn one.
 #[test]
 fn test_case_turn_number_starts_at_one() {
     let added = |node: &str| format!("hook = \"on_input\"\nstate = {{ gold = 3 }}\n{node}\n[expect]\nstate.gold = ");
@@ -117,7 +117,7 @@ fn test_case_can_expect_invalid_tool_arguments() {
     assert_eq!(joined(&case("hook = \"tool_pay\"\nargs = { coins = 2 }\n[expect]\nanswer = 7").failures), "");
 }
 
-/// A refusal and an error are what came, too; the file keeps the ends of its lines.
+/// Refusals and errors are results too and are written. The file keeps its line endings.
 #[test]
 fn bless_writes_refusals_and_errors() {
     let blessed = |file: &str| {

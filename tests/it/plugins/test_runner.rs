@@ -1,4 +1,4 @@
-//! The modder's tests: those of the bundled plugins, and what the runner says when one fails.
+//! The tests of plugin authors: those of the bundled plugins, and what the runner reports when one fails.
 
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use clotho_plugin::{LoadedPlugin, PluginSource, testing};
 use proptest::prelude::*;
 
-/// The tests that come with the bundled plugins pass.
+/// The tests of the bundled plugins pass.
 #[test]
 fn bundled_plugins_pass_own_tests() {
     let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins");
@@ -21,7 +21,7 @@ fn bundled_plugins_pass_own_tests() {
 }
 
 proptest! {
-    /// Whatever a model writes, combat neither fails nor leaves its schema.
+    /// Whatever a model writes, the combat plugin neither fails nor leaves its schema.
     #[test]
     fn combat_plugin_handles_any_prose(words in proptest::collection::vec(
         prop_oneof![
@@ -57,7 +57,7 @@ fn with_combat<R>(run: impl FnOnce(&Arc<LoadedPlugin>, &super::Bench) -> R) -> R
     run(&COMBAT.0, &COMBAT.1.lock().unwrap())
 }
 
-/// What the runner says about one test of a small plugin.
+/// Returns what the runner reports about one test of a small plugin.
 fn said(script: &str, test: &str) -> String {
     let files = [("plugin.toml", super::MANIFEST), ("main.rhai", script), ("tests/a.toml", test)];
     let files = files.map(|(path, text)| (path, text.as_bytes().to_vec()));
@@ -80,7 +80,7 @@ fn passing_test_case_reports_no_failure() {
     assert_eq!(said(script, "hook = \"init\"\n[expect]\nstate.hp = 40.0\nops = [{ op = \"set\" }]"), "");
 }
 
-/// Whose text a hook is about: the server says the same (`turn::narrator`).
+/// Each hook reads a text of the same role as on the server (`turn::narrator`).
 #[test]
 fn test_case_hook_role_matches_server() {
     for (hook, role) in [("init", "system"), ("on_input", "user"), ("narrate", "user"), ("on_reply", "assistant")] {
@@ -126,7 +126,7 @@ fn failing_script_shows_error_location() {
     assert!(said.starts_with("mine/main.rhai:2:9  in on_reply, plugin mine 1.0.0\n  state has no \"hp\""), "{said}");
 }
 
-/// A rule that writes results instead of changes would be wrong on any other branch: the runner finds it.
+/// A rule that writes results instead of changes would be wrong on another branch, and the runner reports it.
 #[test]
 fn set_used_as_add_fails_test_case() {
     let script = "fn on_reply(ctx) { ctx.set(\"hp\", ctx.get(\"hp\") - 12); }";
@@ -148,7 +148,8 @@ fn set_used_as_add_fails_test_case() {
     );
 }
 
-/// What the schema refuses is told though nothing was expected of it, and a case of a tool begins with what `init` makes.
+/// An operation that the schema refuses gives a warning even if nothing was expected. A test case of a tool begins
+/// with the state that `init` makes.
 #[test]
 fn test_case_warns_of_refused_operation() {
     let manifest = format!(

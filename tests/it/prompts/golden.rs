@@ -1,4 +1,5 @@
-//! Requests as SillyTavern 1.19.0 would have sent them: presets, cards, lore, notes, scripts, byte for byte.
+//! Requests compared byte for byte with those that SillyTavern 1.19.0 would have sent: presets, cards, lore, notes,
+//! scripts.
 
 use clotho_compat::interop::lorebook;
 use clotho_compat::prompt::PromptCast;
@@ -17,7 +18,7 @@ use serde_json::{Map, Value, json};
 const CASES: &str = include_str!("../../fixtures/golden/prompts/prompts.jsonl");
 const HOUSE: &str = include_str!("../../fixtures/golden/prompts/lore_settings.json");
 
-/// What is decided otherwise (`docs/presets.md`).
+/// Intended differences (`docs/presets.md`).
 const EXAMPLES_GO: &str = "examples without names are sent";
 const NOTE_ONCE: &str = "macros of a note run once";
 const REFUSED: &str = "what must go does not fit: nothing is sent";
@@ -51,7 +52,7 @@ fn tokens(text: &str) -> usize {
     text.encode_utf16().count().div_ceil(4)
 }
 
-/// Macros, scripts and sizes as the cases have them.
+/// The host of a prompt: macros, scripts and sizes as in the cases.
 struct House<'m, 'a, 's> {
     macros: &'m mut MacroEngine<'a>,
     scripts: &'s mut RegexScriptSet,
@@ -112,7 +113,7 @@ impl PromptRenderer for House<'_, '_, '_> {
     }
 }
 
-/// A case, with the files that it names.
+/// A case with the files that it names.
 struct Case {
     case: Value,
     preset: Preset,
@@ -153,7 +154,7 @@ impl Case {
         }
     }
 
-    /// The messages that are to be seen; the one that a swipe replaces is not among them.
+    /// Returns the visible messages, without the one that a swipe replaces.
     fn chat(&self) -> Vec<&Value> {
         let chat = self.case["chat"].as_array().unwrap();
         let replaced = usize::from(self.kind() == GenerationType::Swipe);
@@ -183,7 +184,7 @@ impl Case {
         said
     }
 
-    /// What lore fires.
+    /// Returns the lore that activates.
     fn lore(&self, history: &[HistoryMessage], house: &mut House<'_, '_, '_>) -> ScanOutcome {
         let own = self.card.get("character_book").map(lorebook::from_card).unwrap_or_default();
         let book = ScanBook::read("card", "card", &own);
@@ -245,8 +246,9 @@ impl Case {
         Some(PositionedText { text: text(own, "prompt"), place: depth, role })
     }
 
-    /// The messages of the request, and the variables after it.
+    /// Returns the messages of the request and the variables after it.
     fn made(&self) -> Option<(Value, Value)> {
+        // The facts for macros.
         let setup = &self.case["setup"];
         let is = |key: &str| setup[key] == true;
         let mut facts = self.cast.macro_context();
@@ -256,6 +258,7 @@ impl Case {
         facts.said.last = mes(rows().next());
         facts.said.last_user = mes(rows().find(|row| row["is_user"] == true));
         facts.said.last_character = mes(rows().find(|row| row["is_user"] != true));
+        // History and lore with the first macro engine.
         let mut draw = || 0.5;
         let mut macros = MacroEngine::new(&facts, setup["local"].as_object().unwrap().clone(), Map::new(), &mut draw);
         let mut own = RegexScriptSet::default();
@@ -263,12 +266,14 @@ impl Case {
         let mut house = House { macros: &mut macros, scripts: &mut own };
         let history = self.history(&mut house);
         let outcome = self.lore(&history, &mut house);
+        // A second engine that also knows the outlets of the lore.
         let local = macros.local.map().clone();
         let outlets = outcome.placement.outlets.iter().map(|(name, texts)| (name.clone(), texts.join("\n")));
         let facts = MacroContext { outlets: Some(outlets.collect()), ..facts.clone() };
         let lore = placed(outcome);
         let mut macros = MacroEngine::new(&facts, local, Map::new(), &mut draw);
         let mut house = House { macros: &mut macros, scripts: &mut own };
+        // Assemble the prompt.
         let given = PromptInput {
             kind: self.kind(),
             user: &self.cast.user,
@@ -296,6 +301,7 @@ impl Case {
             default_budget: self.room(),
         };
         let assembled = preset::assemble(&self.preset, &given, &mut house).ok()?;
+        // The messages in the form of the case.
         let sent = assembled.messages.iter().map(|message| {
             let mut sent = json!({"role": message.role.word(), "content": message.text});
             if let Some(name) = &message.name {
@@ -307,7 +313,7 @@ impl Case {
     }
 }
 
-/// Lore in its places.
+/// Returns lore by its positions.
 fn placed(outcome: ScanOutcome) -> PromptLore {
     let printed = outcome.placement;
     let examples = |top: bool| {
@@ -329,7 +335,7 @@ fn placed(outcome: ScanOutcome) -> PromptLore {
     }
 }
 
-/// What is decided otherwise about a case, if anything is.
+/// Returns the intended difference of a case, if it has one.
 fn decision(case: &Value) -> Option<&'static str> {
     if case["preset"] == "tighter" {
         return Some(NEWEST_GOES);
@@ -350,7 +356,7 @@ fn decision(case: &Value) -> Option<&'static str> {
     })
 }
 
-/// S4-52: every recorded request, but for what is decided otherwise.
+/// S4-52: every recorded request matches, except for intended differences.
 #[test]
 fn prompt_requests_match_recorded_sillytavern_requests() {
     let (mut equal, mut decided, mut wrong) = (0, 0, Vec::new());

@@ -1,3 +1,3 @@
-//! Prompts: recorded ones, made again with the real macros, lore and scripts.
+//! Prompts: recorded requests, built again with the real macros, lore and scripts.
 
 mod golden;

@@ -1,8 +1,9 @@
-//! The lane and the breaker around an endpoint.
+//! The lane (concurrency limit) and the circuit breaker of an endpoint.
 
 use super::*;
 
-/// Ranked idea 9: a key has so many replies under way and no more; whoever waits is neither late nor lost.
+/// Ranked idea 9: a key has a limited number of parallel replies. A request that waits for the lane neither times out
+/// nor gets lost.
 #[tokio::test]
 async fn lane_limits_concurrent_replies_per_key() {
     let mock = MockModel::start().await;
@@ -28,7 +29,7 @@ async fn lane_limits_concurrent_replies_per_key() {
     assert_eq!(mock.requests().len(), 4);
 }
 
-/// A place is free again when a reply is left in the middle.
+/// Dropping a reply in the middle frees its slot.
 #[tokio::test]
 async fn lane_slot_is_freed_when_reply_is_dropped() {
     let gate = Gate::new();
@@ -41,7 +42,7 @@ async fn lane_slot_is_freed_when_reply_is_dropped() {
     assert_eq!(ask(&client).await.text, "c");
 }
 
-/// Ranked idea 9: a server that fails again and again is left alone for a while, which costs nobody any time.
+/// Ranked idea 9: a server that fails repeatedly is not asked for a while, and requests fail at once.
 #[tokio::test]
 async fn breaker_opens_after_repeated_server_errors() {
     let (mock, client) = scripted([]).await;
@@ -56,7 +57,7 @@ async fn breaker_opens_after_repeated_server_errors() {
     assert!(client.models().await.is_ok(), "its list is another matter");
 }
 
-/// A server that says no is there: nobody is kept from asking something else.
+/// A server that refuses a request works: the breaker stays closed.
 #[tokio::test]
 async fn breaker_stays_closed_on_client_errors() {
     let (mock, client) = scripted([]).await;

@@ -1,4 +1,4 @@
-//! Failures, each with its code, the provider's words and what had arrived.
+//! Failures, each with its code, the provider's message and the text that had arrived.
 
 use super::*;
 
@@ -16,7 +16,7 @@ async fn client_error_keeps_message_and_is_not_retried() {
     }
 }
 
-/// Keys never in errors: not the one in the settings, not the one that the server repeats.
+/// Errors never contain keys: neither the configured one, nor one that the server repeats.
 #[tokio::test]
 async fn api_key_in_error_body_is_redacted() {
     let mock = MockModel::start().await;
@@ -83,8 +83,8 @@ async fn missing_server_returns_provider_unreachable() {
     }
 }
 
-/// A network that swallows what is sent to it answers nothing, not even that nobody is there. The queue of a listener that accepts
-/// nobody does that once it is full: the system drops who asks.
+/// A network that drops packets gives no answer at all. A listener with a full accept queue behaves the same: the
+/// system drops new connections.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn connect_timeout_returns_unreachable() {
@@ -128,7 +128,7 @@ async fn invalid_response_body_returns_provider_garbled() {
     }
 }
 
-/// An error that comes with status 200 is an error, never a complete and empty reply.
+/// An error with status 200 is an error, never a complete and empty reply.
 #[tokio::test]
 async fn stream_error_keeps_partial_text_and_message() {
     let (mock, client) = scripted([Reply::ok(["Half a "]).then_error(502, "upstream died")]).await;
@@ -213,7 +213,7 @@ async fn large_chunk_within_limit_arrives() {
     assert_eq!((heard.text.len(), heard.failure), (3 << 20, None));
 }
 
-/// SSRF: an address that redirects leads nowhere else.
+/// SSRF: redirects are not followed.
 #[tokio::test]
 async fn redirects_are_not_followed() {
     let inside = MockModel::start().await;

@@ -1,19 +1,19 @@
-//! What holds for every kind of server.
+//! Behaviour that every kind of server shares.
 
 use super::*;
 use proptest::prelude::*;
 
-/// A client of `kind` at the mock.
+/// Returns a client of `kind` for the mock.
 fn client_of(kind: ProviderKind, mock: &MockModel) -> ProviderClient {
     ProviderClient::new(kind, endpoint(&mock.root_url()))
 }
 
-/// The kinds that are no OpenAI-compatible servers.
+/// Returns the kinds other than OpenAI-compatible servers.
 fn others() -> impl Iterator<Item = ProviderKind> {
     ProviderKind::all().filter(|kind| kind.word() != "openai")
 }
 
-/// Where this kind begins at the mock.
+/// Returns the base URL of this kind at the mock.
 fn base_url(kind: ProviderKind, mock: &MockModel) -> String {
     if kind.word() == "openai" { mock.base_url() } else { mock.root_url() }
 }
@@ -70,7 +70,7 @@ async fn reply_reasoning_text_and_usage_are_read() {
     }
 }
 
-/// An error before the reply has its number, the words and what to do; a server that is busy or broken is asked again.
+/// An error before the reply has its status, message and hint. A busy or broken server is asked again.
 #[tokio::test]
 async fn error_before_reply_keeps_status_and_message() {
     for kind in others() {
@@ -98,7 +98,7 @@ async fn error_before_reply_keeps_status_and_message() {
     }
 }
 
-/// What had arrived stays, and nothing is asked twice once a reply has begun.
+/// An error during a reply keeps the text that had arrived, and the request is not repeated.
 #[tokio::test]
 async fn error_mid_reply_keeps_text_without_retry() {
     for kind in others() {
@@ -137,7 +137,7 @@ async fn invalid_response_returns_provider_garbled() {
     }
 }
 
-/// Leaving a reply ends the request, silence ends the reply.
+/// Dropping a reply aborts the request, and silence ends the reply.
 #[tokio::test]
 async fn dropped_reply_aborts_request_and_silence_times_out() {
     for kind in others() {
@@ -157,7 +157,7 @@ async fn dropped_reply_aborts_request_and_silence_times_out() {
     }
 }
 
-/// `domain.md` 5.8: a model that takes no beginning of its own turn is asked to go on with it, then and from then on.
+/// `domain.md` 5.8: a model without prefill is asked to continue its text, in this request and in later ones.
 #[tokio::test]
 async fn prefill_unsupported_falls_back_to_continue_request() {
     let words = "This model does not support assistant message prefill. The conversation must end with a user message.";
@@ -186,7 +186,7 @@ fn message() -> impl Strategy<Value = RequestMessage> {
     (role, content).prop_map(|(role, content)| RequestMessage { role, name: None, content })
 }
 
-/// The player begins, roles take turns, no text is blank.
+/// Returns whether the player begins, roles alternate and no text is blank.
 fn is_in_turns(turns: &[Value], models: &str, texts: impl Fn(&Value) -> Vec<String>) -> bool {
     let role = |nth: usize| if nth.is_multiple_of(2) { "user" } else { models };
     !turns.is_empty()
@@ -197,7 +197,7 @@ fn is_in_turns(turns: &[Value], models: &str, texts: impl Fn(&Value) -> Vec<Stri
 }
 
 proptest! {
-    /// S4-35: whatever the messages are, each kind's body is legal.
+    /// S4-35: each kind builds a valid body from any messages.
     #[test]
     fn request_body_is_valid_for_any_messages(messages in proptest::collection::vec(message(), 0..12), stable in 0_usize..14) {
         let request = Request { model: "m".into(), messages, cacheable_messages: stable, ..Request::default() };

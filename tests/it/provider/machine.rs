@@ -1,9 +1,10 @@
-//! The machine around the client.
+//! The environment of the client: certificates and proxies.
 
 use super::*;
 use std::process::Command;
 
-/// No system certificates, a proxy that is not there, and `https`: what a bare container or a company's laptop has.
+/// The client works without system certificates, with an unreachable proxy, and with `https`, as in a bare container
+/// or on a company laptop.
 #[tokio::test]
 async fn client_works_without_certificates_or_reachable_proxy() {
     let child = |environment: &[(&str, &str)]| {

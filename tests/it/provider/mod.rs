@@ -1,8 +1,11 @@
-//! The client of model servers against the mock, and one suite that every kind and a real server passes.
+//! The client of model servers against the mock, and one suite for every kind and for a real server.
 //!
-//! `replies` has what goes well, `failures` every way in which it does not, `machine` what surrounds the client; these are
-//! told with OpenAI's chat completions. `kinds` has what holds for every kind, `transcripts` their transcripts, `concurrency_and_breaker` the lane
-//! and the breaker. A new behaviour of servers is first a method of the mock's `Reply`, then a test here.
+//! - `replies`, `failures`: success and every kind of failure, with OpenAI's chat completions
+//! - `machine`: the environment of the client
+//! - `kinds`, `transcripts`: what every kind of server shares, and recorded transcripts of each
+//! - `concurrency_and_breaker`: the lane and the breaker
+//!
+//! To test a new server behaviour, add a method to the mock's `Reply`, then a test here.
 
 mod concurrency_and_breaker;
 mod failures;
@@ -23,10 +26,10 @@ use std::time::Duration;
 
 /// Longer than any test.
 const LONG: Duration = Duration::from_secs(60);
-/// For what never comes.
+/// Timeout for something that never comes.
 const SHORT: Duration = Duration::from_millis(60);
 
-/// An endpoint whose limits no test meets by accident.
+/// Returns an endpoint whose limits no test reaches by accident.
 fn endpoint(base_url: &str) -> Endpoint {
     Endpoint {
         timeouts: Timeouts { connect: LONG, first_token: LONG, idle: LONG, after_finish: LONG },
@@ -54,7 +57,7 @@ fn request(params: Value) -> Request {
     Request { model: "mock".into(), messages, params: params.as_object().unwrap().clone(), ..Request::default() }
 }
 
-/// A whole reply as a listener adds it up.
+/// A complete reply, collected from its frames.
 #[derive(Debug, Default, PartialEq)]
 struct Heard {
     text: String,
@@ -90,7 +93,7 @@ async fn ask(client: &ProviderClient) -> Heard {
     hear(client.stream(&request(json!({})))).await
 }
 
-/// Text that arrived, and the code of the failure.
+/// Returns the text that arrived, and the code of the failure.
 async fn outcome(reply: Reply) -> (String, Option<&'static str>) {
     let (mock, client) = scripted([reply]).await;
     let heard = ask(&client).await;
@@ -102,7 +105,7 @@ fn text(words: &str) -> Frame {
     Frame::Text(words.into())
 }
 
-/// The next frame that says something.
+/// Returns the next frame with content.
 async fn next(stream: &mut FrameStream) -> Option<Result<Frame, ProviderFailure>> {
     loop {
         match stream.next().await {
@@ -112,7 +115,7 @@ async fn next(stream: &mut FrameStream) -> Option<Result<Frame, ProviderFailure>
     }
 }
 
-/// The next words. Some kinds count before they speak.
+/// Returns the next text. Some kinds send usage before text.
 async fn words(stream: &mut FrameStream) -> String {
     loop {
         match next(stream).await {
@@ -125,8 +128,8 @@ async fn words(stream: &mut FrameStream) -> String {
 
 // One suite for every server behind the interface.
 
-/// What any server must show: a stream, its end, its counts where it counts, the limits that were asked for, an early
-/// goodbye, the list of models.
+/// Checks what every server must do: a stream, its end, usage if it reports any, the requested limits, an early
+/// disconnect, the list of models.
 async fn suite(client: &ProviderClient, model: &str) {
     let counts = client.kind().word() != "koboldcpp";
     let request = |params: Value| Request { model: model.into(), ..request(params) };
@@ -156,7 +159,7 @@ async fn suite(client: &ProviderClient, model: &str) {
     assert!(client.models().await.unwrap().iter().any(is_it));
 }
 
-/// S0-39: the mock passes the suite that a real OpenAI-style server passes, streaming and not.
+/// S0-39: the mock passes the suite that a real OpenAI-style server passes, with and without streaming.
 #[tokio::test]
 async fn mock_server_passes_provider_suite() {
     let mock = MockModel::start().await;
@@ -166,8 +169,8 @@ async fn mock_server_passes_provider_suite() {
     suite(&openai(endpoint(&mock.base_url())), "mock").await;
 }
 
-/// S0-39: the same suite against a real server. `scripts/local-model.sh` starts one; `CLOTHO_TEST_MODEL` holds its
-/// address and model, and its kind where that is not `openai`: `http://127.0.0.1:8080/v1 NAME llamacpp`.
+/// S0-39: the same suite against a real server. `scripts/local-model.sh` starts one. `CLOTHO_TEST_MODEL` holds its
+/// address and model, and its kind unless it is `openai`: `http://127.0.0.1:8080/v1 NAME llamacpp`.
 #[tokio::test]
 #[ignore = "needs a model server, see its comment"]
 async fn real_server_passes_provider_suite() {

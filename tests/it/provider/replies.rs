@@ -1,4 +1,4 @@
-//! Replies that go well, and leaving them early.
+//! Successful replies, and dropping them early.
 
 use super::*;
 
@@ -64,7 +64,7 @@ async fn usage_is_read_from_any_position() {
     assert_eq!(ask(&client).await.usage, None);
 }
 
-/// S4-29 (the provider's half): why a reply ended is told as it is, a reply without text too.
+/// S4-29 (the provider's half): the finish reason is reported unchanged, also for a reply without text.
 #[tokio::test]
 async fn finish_reason_is_reported() {
     for (reason, expected) in [
@@ -138,7 +138,7 @@ async fn non_streamed_reply_is_read() {
 async fn stream_end_without_done_mark_is_complete() {
     assert_eq!(outcome(Reply::ok(["a"]).no_done()).await, ("a".into(), None));
     assert_eq!(outcome(Reply::events(["[DONE]"])).await, (String::new(), None));
-    // Said why it ended, and then the connection broke: nothing is missing.
+    // The connection breaks after the finish reason: the reply is complete.
     let finished = r#"{"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}"#;
     assert_eq!(outcome(Reply::events([finished]).then_cut()).await, ("a".into(), None));
     assert_eq!(outcome(Reply::events([finished]).then_reset()).await, ("a".into(), None));
@@ -169,7 +169,8 @@ async fn connections_are_reused() {
     assert!(mock.connections() < 10, "{} connections for ten requests one after the other", mock.connections());
 }
 
-/// The end of the body comes after the mark of the end; a connection is worth that wait, a player's time is not.
+/// The body ends after the end mark. The client waits for that to reuse the connection, but does not keep the player
+/// waiting.
 #[tokio::test]
 async fn response_remainder_is_read_after_finish() {
     let gate = Gate::new();

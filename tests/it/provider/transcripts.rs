@@ -1,8 +1,8 @@
-//! Transcripts: what servers of each kind send, byte for byte as on the wire, and what is heard of it.
+//! Transcripts: what servers of each kind send, byte for byte, and the reply that is read from it.
 //!
-//! `tests/fixtures/wire/KIND-WHAT.sse` (or `.ndjson`) is the body of an answer, `KIND-WHAT.expect.json` what is heard: `text`,
-//! and where they are, `reasoning`, `models`, `calls` (`[id, name, arguments]`), `finish`, `usage`, or the code of a `failure`
-//! and some of its `words`. To add one: two files.
+//! `tests/fixtures/wire/KIND-WHAT.sse` (or `.ndjson`) is the body of a response, and `KIND-WHAT.expect.json` the
+//! expected reply: `text`, and if present `reasoning`, `models`, `calls` (`[id, name, arguments]`), `finish`, `usage`,
+//! or the code of a `failure` and some of its `words`. To add one, add these two files.
 
 use super::*;
 use std::path::Path;
@@ -37,7 +37,7 @@ fn shown(heard: &Heard) -> Value {
     shown
 }
 
-/// S0-39: every kind's stream is heard as it was meant, however the network cuts it.
+/// S0-39: every kind's stream gives the expected reply, however the network splits it.
 #[tokio::test]
 async fn transcripts_of_every_kind_match_expected_reply() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/wire");
@@ -69,7 +69,7 @@ async fn transcripts_of_every_kind_match_expected_reply() {
     }
 }
 
-/// The same with its names in order.
+/// Returns the JSON with sorted keys.
 fn sorted(value: &Value) -> String {
     let mut value = value.clone();
     value.sort_all_objects();

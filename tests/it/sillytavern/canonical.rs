@@ -1,21 +1,21 @@
-//! What a chat says once everything that it says twice is said in one way. These are all differences between a chat that comes
-//! in and the same chat as it goes out again:
+//! The canonical form of a SillyTavern chat, in which everything that a chat may say twice is said in one way. An
+//! imported chat and its export differ only in the following:
 //!
-//! - lines that are no messages are gone, and a chat without a header has one;
-//! - what the alternatives say of the one that is shown is what the message says of itself: its text, its date, its facts; a
-//!   text that stands in no list is the last of it; there are as many facts as texts, and a list of none is none;
-//! - a message has facts, be they none;
-//! - the variables of alternatives stand in a list that ends with the last that has some.
+//! - Lines that are not messages are removed, and a missing header is added.
+//! - The alternative that is shown has the text, date and facts of its message. A text outside the list of
+//!   alternatives becomes the last one. There are as many facts as texts, and an empty list counts as no list.
+//! - A message has facts, even if they are empty.
+//! - The list of the alternatives' variables ends with the last alternative that has some.
 
 use serde_json::{Map, Value, json};
 
-/// The messages of a chat as they go out.
+/// Returns the messages of a chat in canonical form.
 pub fn rows(text: &str) -> Vec<Value> {
     let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line.trim_start_matches('\u{feff}')).ok());
     lines.filter(|line| line.get("mes").is_some()).map(row).collect()
 }
 
-/// A message as it goes out.
+/// Returns a message in canonical form.
 pub fn row(mut row: Value) -> Value {
     let map = row.as_object_mut().unwrap();
     map.entry("extra").or_insert_with(|| json!({}));

@@ -1,4 +1,4 @@
-//! Chats back out again: equal to what came in, and the same tree when they come in once more.
+//! Export of chats: the export equals the imported chat, and importing it again gives the same tree.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use super::canonical::rows;
 use super::*;
 use crate::support::data_root::{DataRoot, greeting, header, lines, reply, said, swipes, with_state};
 
-/// The line to a node as a chat.
+/// Exports the branch up to a node as a chat.
 fn out(store: &TestStore, held: &StoredSession, leaf: NodeId) -> String {
     let mut snapshot = DatabaseSnapshot::open(&store.database()).unwrap();
     let wish = BranchExportOptions { leaf, format: BranchExportFormat::SillyTavern, hide_tags: &[] };
@@ -19,13 +19,13 @@ fn out(store: &TestStore, held: &StoredSession, leaf: NodeId) -> String {
     String::from_utf8(written).unwrap()
 }
 
-/// Where a file ended that came in.
+/// Returns the node at which an imported file ended.
 fn end(store: &TestStore, file: &str) -> NodeId {
     let (owner, file) = (store.owner, file.to_owned());
     store.read(move |reader| reader.source(owner, &file)).unwrap().node.unwrap()
 }
 
-/// A chat by itself, in and out again.
+/// Imports a single chat. Returns the store and the export of the chat.
 fn through(text: &str) -> (TestStore, String) {
     let (store, root) = (TestStore::new(), DataRoot::new());
     root.card("Ivo Hale");
@@ -35,8 +35,8 @@ fn through(text: &str) -> (TestStore, String) {
     (store, written)
 }
 
-/// S4-53: the recorded chats come out as they came in: to the letter where they say everything in one way, else equal but for
-/// the differences that are named in `canonical.rs`.
+/// S4-53: the recorded chats are exported as they were imported. They are byte-equal if already canonical, otherwise
+/// equal but for the differences named in `canonical.rs`.
 #[test]
 fn chat_export_equals_recorded_chat() {
     for name in
@@ -58,8 +58,8 @@ fn chat_export_equals_recorded_chat() {
     }
 }
 
-/// S4-53: of a tree of several files each line comes out as its file, but for what another file says of a message that both
-/// have: its facts are those of the longest, and its swipes all that there are.
+/// S4-53: each branch of a tree of several files is exported as its file. A message that several files share has the
+/// facts of the longest file and all swipes.
 #[test]
 fn chat_export_of_tree_matches_branch_files() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -90,7 +90,8 @@ fn chat_export_of_tree_matches_branch_files() {
     assert_eq!(rows(&written), rows(&text("Lamp main")), "the longest says all of it");
 }
 
-/// S4-53: what was played on here goes along: its world is the message's, siblings are swipes, and variables those of now.
+/// S4-53: messages that were added here are exported too: the world becomes variables of its message, siblings become
+/// swipes, and the variables are the current ones.
 #[test]
 fn chat_export_includes_continued_play() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -120,7 +121,7 @@ fn chat_export_includes_continued_play() {
     assert_eq!((&lines[3]["swipes"], &lines[3]["swipe_id"]), (&json!(["It burns."]), &json!(0)));
 }
 
-/// A chat of any length is written piece by piece.
+/// A chat of any length is written in chunks.
 #[test]
 fn chat_export_of_long_chat_is_complete() {
     let mut all = vec![header(json!({"integrity": "x"})), greeting()];
@@ -131,7 +132,7 @@ fn chat_export_of_long_chat_is_complete() {
     assert_eq!(through(&text).1, text);
 }
 
-/// A small chat: who speaks, what was written, which is shown, and what else is said.
+/// Returns a strategy for small chats: speakers, texts, shown alternatives and other facts.
 fn chats() -> impl Strategy<Value = Vec<Value>> {
     let own =
         prop_oneof![Just(json!({})), Just(json!({"own": {"a": [null, 1.5]}})), Just(json!({"model": "m", "api": "x"}))];
@@ -176,7 +177,7 @@ fn message(([is_user, is_hidden, is_listed], all, chosen, date, own): Drawn) -> 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// S4-53: any chat comes out as it came in, and what came out comes in as the same tree.
+    /// S4-53: any chat is exported as it was imported, and its export is imported as the same tree.
     #[test]
     fn chat_export_then_import_round_trips_any_chat(chat in chats(), mood in prop::option::of(0..3_i64)) {
         let metadata = mood.map_or(json!({"note_depth": 4}), |mood| json!({"variables": {"mood": mood}}));

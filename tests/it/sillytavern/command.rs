@@ -1,4 +1,4 @@
-//! `clotho import sillytavern` as a host types it.
+//! The `clotho import sillytavern` command.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -16,10 +16,11 @@ pub fn clotho(data: &Path, arguments: &[&str]) -> (Option<i32>, String, String) 
     (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
 
-/// S4-53: a folder comes in by hand, for the owner or for somebody named, with a report; a dry run only tells; a second run
-/// adds nothing; and whatever cannot be says what to do.
+/// S4-53: a folder is imported for the owner or a named user, with a report. A dry run only reports, a second run adds
+/// nothing, and each error says what to do.
 #[test]
 fn import_command_reads_folder_and_reports() {
+    // A card, and a chat with one broken line.
     let (home, root) = (TempDir::new().unwrap(), DataRoot::new());
     let data = home.path().join("data");
     root.card("Ivo");
@@ -28,6 +29,7 @@ fn import_command_reads_folder_and_reports() {
     root.file("chats/Ivo/Night.jsonl", &format!("{}\n{broken}", rows.join("\n")));
     let path = root.path().to_str().unwrap();
 
+    // A dry run, an import with a JSON report, and a second import.
     let (code, told, _) = clotho(&data, &["import", "sillytavern", path, "--dry-run"]);
     assert!(
         code == Some(0) && told.contains("would come in: 1 characters, 0 personas, 1 sessions, 2 messages"),
@@ -44,6 +46,7 @@ fn import_command_reads_folder_and_reports() {
     let (code, told, _) = clotho(&data, &["import", "sillytavern", path]);
     assert!(code == Some(0) && told.contains("0 sessions, 0 messages; 1 chats read, 1 of them known"), "{told}");
 
+    // Errors: user, folder, path, time zone, arguments.
     let (code, _, said) = clotho(&data, &["import", "sillytavern", path, "--user", "Nobody"]);
     assert!(code == Some(1) && said.contains("there are: You"), "{said}");
     let (code, _, said) = clotho(&data, &["import", "sillytavern", home.path().to_str().unwrap()]);
@@ -56,6 +59,7 @@ fn import_command_reads_folder_and_reports() {
         assert!(code == Some(2) && said.contains("between -25 and 25"), "{said}");
     }
     assert_eq!(clotho(&data, &["import"]).0, Some(2));
+    // A server uses the data directory.
     let running = TestStore::new();
     let (code, _, said) = clotho(&running.settings.data_dir, &["import", "sillytavern", path]);
     assert!(code == Some(1) && said.contains("a server uses the data directory"), "{said}");

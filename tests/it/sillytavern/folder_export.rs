@@ -1,4 +1,4 @@
-//! Everything back out as a folder, which comes in again.
+//! Export of everything as a folder, which can be imported again.
 
 use std::fs::{self, File};
 
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::support::data_root::{DataRoot, greeting, header, reply, said, swipes};
 
-/// Everything of a store as a folder.
+/// Exports everything of a store as a folder.
 pub fn out(store: &TestStore) -> (TempDir, ExportOutcome) {
     let folder = TempDir::new().unwrap();
     let mut snapshot = DatabaseSnapshot::open(&store.database()).unwrap();
@@ -19,20 +19,20 @@ pub fn out(store: &TestStore) -> (TempDir, ExportOutcome) {
     (folder, gone)
 }
 
-/// What stories are, but for where each message stood in which file.
+/// Returns the sessions without the place of each message in its files.
 fn trees(store: &TestStore) -> Value {
     let mut told = face(store);
     for session in told.as_array_mut().unwrap() {
         for node in session["nodes"].as_array_mut().unwrap() {
             node["metadata"].as_object_mut().unwrap().shift_remove("provenance");
-            // Replies of two files that part there are swipes of one message now.
+            // Replies where two files part are now swipes of one message.
             node["metadata"]["sillytavern"].as_object_mut().unwrap().shift_remove("swipe");
         }
     }
     told
 }
 
-/// All files below a folder, by name.
+/// Returns all files below a folder, by name.
 fn files(folder: &Path) -> Vec<String> {
     let (mut found, mut next) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(at) = next.pop() {
@@ -49,8 +49,8 @@ fn files(folder: &Path) -> Vec<String> {
     found
 }
 
-/// S4-53, S0-05: a whole folder goes out under its own names; in an empty house it becomes the same trees, and in the same house
-/// nothing is added.
+/// S4-53, S0-05: a whole folder is exported under its own names. In an empty store it gives the same trees, and in the
+/// same store it adds nothing.
 #[test]
 fn import_then_export_keeps_data_folder() {
     let (store, root) = (TestStore::new(), DataRoot::of_size(5, 2, 6, 14));
@@ -71,10 +71,11 @@ fn import_then_export_keeps_data_folder() {
     assert_eq!(face(&store), before);
 }
 
-/// S4-53: lines that were begun here are files too, linked and named by their labels; replies that nobody went on from are
-/// swipes and no files; and all of it is one tree again elsewhere.
+/// S4-53: branches made here become files too, linked and named by their labels. Replies that nobody continued are
+/// swipes, not files. Elsewhere everything is one tree again.
 #[test]
 fn export_writes_new_branches_as_linked_files() {
+    // An imported chat with two new branches and two labels.
     let (store, root) = (TestStore::new(), DataRoot::new());
     root.card("Ivo");
     root.chat(
@@ -94,6 +95,7 @@ fn export_writes_new_branches_as_linked_files() {
     };
     label(second, "Other / way", true);
     label(hm, "Before", false);
+    // One file for each branch or label, linked to the main one.
     let (folder, gone) = out(&store);
     assert_eq!((gone.sessions, gone.chats), (1, 3), "{:?}", files(folder.path()));
     let chats: Vec<String> = files(folder.path()).into_iter().filter(|name| name.starts_with("chats")).collect();
@@ -108,6 +110,7 @@ fn export_writes_new_branches_as_linked_files() {
     assert_eq!(lines(&chats[2])[0]["chat_metadata"]["main_chat"], "Night");
     assert_eq!(lines(&chats[2])[3]["swipe_id"], 0);
 
+    // Imported elsewhere, they are one tree again.
     let other = TestStore::new();
     assert_eq!(taken(&other, folder.path()).totals.sessions, 1);
     let there = only(&other);
@@ -115,11 +118,12 @@ fn export_writes_new_branches_as_linked_files() {
     let labels = face(&other)[0]["labels"].clone();
     assert_eq!(labels, json!([["Before", "Hm.", false], ["Other / way", "Or so.", true]]));
     assert_eq!(store.placed(sid, first).node.content, "And on.");
+    // In the same store nothing is added.
     let again = taken(&store, folder.path());
     assert_eq!((again.totals.sessions, again.totals.messages), (0, 0), "{}", again.report);
 }
 
-/// S4-53: what the settings say of cards and of all chats goes out with them, and comes in elsewhere.
+/// S4-53: settings of cards and of all chats are exported with them and imported elsewhere.
 #[test]
 fn export_includes_card_settings() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -150,8 +154,8 @@ fn export_includes_card_settings() {
     assert_eq!((again.characters, again.lorebooks, again.presets), (0, 0, 0));
 }
 
-/// S4-53: where the list of what went out cannot be read nothing comes in: without it stories that begin alike would be one, for
-/// good. In an archive among others it is only that one that stays out.
+/// S4-53: if the manifest of the export cannot be read, nothing is imported: without it, sessions with the same
+/// beginning would become one for good. In an archive among others, only that archive is skipped.
 #[test]
 fn import_with_invalid_manifest_is_refused() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -161,6 +165,7 @@ fn import_with_invalid_manifest_is_refused() {
         let owner = store.owner;
         sessions(store).len() + store.read(move |reader| reader.characters(owner, 0, 10)).len()
     };
+    // Each invalid manifest is refused by both imports.
     for list in ["{", "[]", "{\"files\": {}}", r#"{"files": {"chats/Ivo/mine.jsonl": {"hash": 1}}, "sessions": {}}"#] {
         root.file("clotho.json", list);
         let refused = taken_until(&store, root.path(), |_| true).unwrap_err();
@@ -176,6 +181,7 @@ fn import_with_invalid_manifest_is_refused() {
         assert!(matches!(store.block_on(by_door), Err(ImportError::BadList(_))), "{list}");
         assert_eq!(held(&store), 0, "{list}");
     }
+    // The commands say what to do.
     let (data, path) = (root.path().join("data"), root.path().to_str().unwrap());
     for command in [&["import", path][..], &["import", "sillytavern", path], &["import", path, "--dry-run"]] {
         let (code, _, said) = super::command::clotho(&data, command);
@@ -186,6 +192,7 @@ fn import_with_invalid_manifest_is_refused() {
         assert!(!said.contains("goes on from there"), "{said}");
     }
 
+    // Only the archive with the invalid manifest is skipped.
     let folder = DataRoot::bare();
     let chat = fs::read(root.path().join("chats/Ivo/mine.jsonl")).unwrap();
     let packed = super::hostile::packed(&[("clotho.json", b"{"), ("chats/Ivo/mine.jsonl", &chat)]);
@@ -197,11 +204,12 @@ fn import_with_invalid_manifest_is_refused() {
     assert!(told.contains("out.zip") && told.contains("take it out of the folder"), "{told}");
     assert_eq!(only(&store).session.title, "Night");
 
+    // Without a manifest the folder is imported.
     fs::remove_file(root.path().join("clotho.json")).unwrap();
     assert_eq!(taken(&store, root.path()).totals.sessions, 1);
 }
 
-/// In a group each goes on speaking for himself.
+/// In a group, each message keeps its speaker.
 #[test]
 fn group_chat_export_keeps_speakers() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -221,7 +229,7 @@ fn group_chat_export_keeps_speakers() {
     assert_eq!(node(&other, &held, "Hurry up.").character, Some(cards[1]));
 }
 
-/// Names lead nowhere, whatever they are, and each file is written once.
+/// File names never lead outside the folder, and each file is written once.
 #[test]
 fn export_file_names_are_safe_and_unique() {
     let (store, root) = (TestStore::new(), DataRoot::new());

@@ -1,4 +1,4 @@
-//! What went out from one house comes into another: the list that goes along says what the chats do not.
+//! Export from one store and import into another. The manifest of the export holds what chats cannot.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use super::*;
 use crate::support::data_root::{DataRoot, greeting, header, reply, said};
 use crate::transfer::rows;
 
-/// Keeps a character.
+/// Stores a character.
 fn character(store: &TestStore, card: &Value) -> CharacterId {
     let (id, at, owner) = (CharacterId::new(store.ids.next(store.now())), store.now(), store.owner);
     let character = CharacterCard { id, card: card.as_object().unwrap().clone(), created: at, updated: at };
@@ -25,7 +25,7 @@ fn characters(store: &TestStore) -> Vec<CharacterCard> {
     store.read(move |reader| reader.characters(owner, 0, 100))
 }
 
-/// A story of a character that was begun here: a greeting, and who says what in turns.
+/// Creates a session of a character: a greeting, then messages of user and character in turns.
 fn story(store: &TestStore, player: CharacterId, title: &str, texts: &[&str]) -> (SessionId, Vec<NodeId>) {
     let root = store.draft(Role::System, Kind::Root, "");
     let greeting = store.draft(Role::Assistant, Kind::Greeting, "Good evening.");
@@ -56,7 +56,7 @@ fn story(store: &TestStore, player: CharacterId, title: &str, texts: &[&str]) ->
     (id, nodes)
 }
 
-/// What of a session is told of by the list: title, texts up to HEAD, labels, plugins.
+/// Returns what the manifest holds of each session: title, texts up to HEAD, labels, plugins.
 fn told(store: &TestStore) -> Vec<Value> {
     let face = |held: &StoredSession| {
         let own = held.clone();
@@ -74,9 +74,9 @@ fn told(store: &TestStore) -> Vec<Value> {
     sessions(store).iter().map(face).collect()
 }
 
-/// S4-53: two stories of one character that begin alike go out as two and come in elsewhere as two, each with its title, its
-/// plugins, its labels and HEAD where it stood, also in the middle of a line; once more nothing comes, and in the house that they
-/// are from there is nothing to say. Without the list they are what their texts say: one, and the report names the files.
+/// S4-53: two sessions of one character with the same beginning stay two after a transfer. Each keeps its title,
+/// plugins, labels and HEAD, also in the middle of a branch. A second import adds nothing, and in the original store
+/// there is nothing to report. Without the manifest they become one session, and the report names the files.
 #[test]
 fn sessions_with_same_beginning_stay_separate() {
     let store = TestStore::new();
@@ -107,7 +107,7 @@ fn sessions_with_same_beginning_stay_separate() {
         assert_eq!((again.report.items.len(), rows(house)), (0, known), "{}", again.report);
     }
 
-    // A chat that was played on there is a story that is known, and no other one.
+    // A chat that was continued there belongs to a known session and is not a new one.
     let path = folder.path().join("chats/Rin/Night  one.jsonl");
     let grown = format!("{}\n{}", fs::read_to_string(&path).unwrap(), said("And then?", 9_000_000));
     fs::write(&path, grown).unwrap();
@@ -124,7 +124,7 @@ fn sessions_with_same_beginning_stay_separate() {
     assert!(joined[0].message.contains("Night  one.jsonl") && joined[0].message.contains("Night  one 2.jsonl"));
 }
 
-/// S0-05: a card of the folder names the chat that was open last, and the one of a group does, too.
+/// S0-05: a card of the folder names the chat that was open last, and so does a group.
 #[test]
 fn export_names_last_open_chat_in_card() {
     let store = TestStore::new();
@@ -138,8 +138,8 @@ fn export_names_last_open_chat_in_card() {
     assert_eq!(card.open_chat.as_deref(), Some("Late"));
 }
 
-/// S4-53: a character that both houses have from the same hand is one, and what it suggests for its sessions goes along; one that says something
-/// else is another.
+/// S4-53: a character that is the same in both stores is imported as one, and its suggestions for sessions are
+/// transferred. A different card is another character.
 #[test]
 fn identical_character_is_not_imported_twice() {
     let bundled: Value = serde_json::from_slice(
@@ -150,7 +150,7 @@ fn identical_character_is_not_imported_twice() {
     let keep = character(&store, &bundled);
     character(&store, &json!({"name": "Rin", "description": "One.", "metadata": {"clotho": {"model": "small"}}}));
     story(&store, keep, "Rock", &["I look."]);
-    // Ids are drawn alike in both houses, and in true ones never.
+    // Test ids are the same in both stores; real ids never are.
     (0..100).for_each(|_| _ = other.node_id());
     let there = character(&other, &bundled);
     character(&other, &json!({"name": "Rin", "description": "Another."}));
@@ -171,8 +171,8 @@ fn identical_character_is_not_imported_twice() {
     assert_eq!(suggested.card["metadata"]["clotho"], bundled["metadata"]["clotho"]);
 }
 
-/// S4-53: tags, favourites, groups, presets, and what holds for all chats go out and come in; in the house that they are from,
-/// and a second time elsewhere, there is nothing to say of them.
+/// S4-53: tags, favourites, groups, presets and settings of all chats are transferred. In the original store, and in a
+/// second import, there is nothing to report.
 #[test]
 fn own_export_import_reports_no_changes() {
     let (store, root) = (TestStore::new(), DataRoot::of_size(3, 2, 3, 8).furnished(2));
@@ -198,7 +198,7 @@ fn own_export_import_reports_no_changes() {
     root.file("groups/7.json", &group.to_string());
     let arrived = taken(&store, root.path());
     assert!(sessions(&store).iter().any(|held| held.session.title == "The Ferry"), "{}", arrived.report);
-    // A group of our own.
+    // A group that was made here.
     let (ids, both) = (characters(&store), story(&store, characters(&store)[0].id, "Two at a table", &["Hm."]));
     let (second, hash) = (ids[1].id, store.held(both.0).session.cards[0].hash.clone());
     let cards = json!([[ids[0].id.to_string(), hash], [second.to_string(), hash]]).to_string();
@@ -223,7 +223,7 @@ fn own_export_import_reports_no_changes() {
     other.is_well();
 }
 
-/// S4-53: a chat that came by itself and comes in a folder then, or the other way round, is one.
+/// S4-53: a chat that was imported alone and then in a folder, or the other way round, is one session.
 #[test]
 fn chat_imported_alone_and_by_folder_joins_session() {
     let rows_of = [header(json!({"integrity": "x"})), greeting(), said("Hm.", 1), reply("Aye.", 2)];
@@ -247,7 +247,7 @@ fn chat_imported_alone_and_by_folder_joins_session() {
     }
 }
 
-/// S4-53: what cannot be read any more goes out as well as it can, and the report says so.
+/// S4-53: damaged data is exported as far as possible, and the report names it.
 #[test]
 fn export_of_damaged_data_is_reported() {
     let store = TestStore::new();
@@ -267,13 +267,13 @@ fn export_of_damaged_data_is_reported() {
     assert_eq!(taken(&TestStore::new(), folder.path()).totals.sessions, 1);
 }
 
-/// Writes something else in the place of a card.
+/// Overwrites the blob of a card.
 fn damage(store: &TestStore, hash: &str) {
     store.execute(&format!("UPDATE blobs SET bytes = x'7b' WHERE hash = x'{hash}'"));
 }
 
-/// S4-34: which preset a story's prompts are made by goes along; in another house it is that preset as it came in there, in the
-/// same one it stays, and where its file did not come along nobody has chosen one.
+/// S4-34: the preset of a session is exported with it. Another store uses that preset as imported there, and the same
+/// store keeps it. If the preset's file is missing, the session has no preset.
 #[test]
 fn session_preset_is_exported_and_relinked() {
     let store = TestStore::new();

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::golden;
 
-/// Every line of a recorded chat that is one; and the numbers of those that are none.
+/// Returns the valid lines of a recorded chat, and the numbers of the invalid ones.
 fn read(name: &str) -> (Vec<ChatFileLine>, Vec<u64>) {
     let bytes = fs::read(golden(name)).unwrap();
     let (mut lines, mut found, mut bad) = (ChatFileReader::new(bytes.as_slice()), Vec::new(), Vec::new());
@@ -30,7 +30,7 @@ fn rows(name: &str) -> Vec<ChatFileMessage> {
     read(name).0.into_iter().filter_map(row).collect()
 }
 
-/// Every date of the recorded list is read as it was there.
+/// Every date of the recorded list is read as recorded.
 #[test]
 fn dates_of_all_formats_match_recording() {
     let list: Value = serde_json::from_slice(&fs::read(golden("dates.json")).unwrap()).unwrap();
@@ -41,7 +41,7 @@ fn dates_of_all_formats_match_recording() {
     assert!(list["dates"].as_array().unwrap().len() >= 11);
 }
 
-/// S4-53: what is read of each recorded chat is what the other program shows of it, message for message.
+/// S4-53: each recorded chat is read as SillyTavern shows it, message by message.
 #[test]
 fn recorded_chats_match_sillytavern_messages() {
     let mut seen = 0;
@@ -69,14 +69,14 @@ fn recorded_chats_match_sillytavern_messages() {
     assert!(seen >= 11, "{seen}");
 }
 
-/// Bad lines are named by their numbers, and the rest is read.
+/// Bad lines are reported by number, and the rest is read.
 #[test]
 fn chat_file_bad_lines_are_numbered() {
     assert_eq!(read("broken-lines.jsonl").1, [3, 5, 6, 7]);
     assert_eq!(rows("broken-lines.jsonl").len(), 2);
 }
 
-/// A chat without a header is one, whose messages are all messages.
+/// A chat without a header is read; all its lines are messages.
 #[test]
 fn chat_file_without_header_is_read() {
     let (lines, bad) = read("no-header.jsonl");

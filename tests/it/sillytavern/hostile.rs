@@ -1,5 +1,4 @@
-//! Files by people who mean no good, and by disks that have gone bad: each refusal is named, the rest comes in, and what is
-//! there is never harmed.
+//! Malicious and damaged files: each refusal is reported, the rest is imported, and existing data is never harmed.
 
 use std::fs;
 use std::io::{BufWriter, Cursor, Write};
@@ -11,7 +10,7 @@ use zip::{CompressionMethod, ZipWriter};
 use super::*;
 use crate::support::data_root::{DataRoot, greeting, header, lines, reply, said};
 
-/// Entries as an archive.
+/// Returns an archive with these entries.
 pub fn packed(entries: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes) in entries {
@@ -23,12 +22,12 @@ pub fn packed(entries: &[(&str, &[u8])]) -> Vec<u8> {
     archive.finish().unwrap().into_inner()
 }
 
-/// A chat of two messages.
+/// Returns a chat of two messages.
 pub fn chat() -> String {
     lines(&[greeting(), said("Hm.", 1)])
 }
 
-/// Security: links are not followed, whatever they lead to, and are named.
+/// Security: symbolic links are not followed, and are reported.
 #[cfg(unix)]
 #[test]
 fn import_symlinks_are_not_followed() {
@@ -48,7 +47,7 @@ fn import_symlinks_are_not_followed() {
     assert!(["link.jsonl", "elsewhere", "round", "groups"].iter().all(|name| told.contains(name)), "{told}");
 }
 
-/// Security: what is no file is not opened, since a pipe would wait for ever for whoever writes into it.
+/// Security: only regular files are opened, since reading a pipe would wait forever for a writer.
 #[cfg(unix)]
 #[test]
 fn import_named_pipes_are_not_read() {
@@ -65,7 +64,7 @@ fn import_named_pipes_are_not_read() {
     assert!(error.to_string().contains("neither a file nor a folder"), "{error}");
 }
 
-/// Security: whatever a line is, the lines around it come in.
+/// Security: the lines around any invalid line are imported.
 #[test]
 fn chat_bad_lines_are_skipped_others_import() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -107,7 +106,7 @@ fn chat_bad_lines_are_skipped_others_import() {
     store.is_well();
 }
 
-/// Security: files that are none at all are said to be none, and others come in.
+/// Security: invalid files are reported, and others are imported.
 #[test]
 fn invalid_files_are_reported_others_import() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -129,7 +128,7 @@ fn invalid_files_are_reported_others_import() {
     store.is_well();
 }
 
-/// Security: links between chats that go round and round, a thousand names at one message, and a branch of itself.
+/// Security: cyclic links between chats, a thousand names at one message, and a branch of itself.
 #[test]
 fn chat_links_with_cycles_are_imported() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -143,7 +142,7 @@ fn chat_links_with_cycles_are_imported() {
     store.is_well();
 }
 
-/// An archive is read where it lies, and gives the same as the folder.
+/// An archive is read in place and gives the same result as the folder.
 #[test]
 fn archive_import_equals_folder_import() {
     let root = DataRoot::of_size(21, 2, 4, 9);
@@ -166,8 +165,8 @@ fn archive_import_equals_folder_import() {
     assert_eq!(taken(&zip, root.path()).totals.messages, 0, "they are the same files");
 }
 
-/// Security: names that lead out of an archive are named and lead nowhere, bombs are not unpacked, and what is no archive
-/// is refused.
+/// Security: paths that lead out of an archive are reported and not used, and bombs are not unpacked. A file that is
+/// not an archive is refused.
 #[test]
 fn archive_path_traversal_and_bombs_are_refused() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -195,7 +194,7 @@ fn archive_path_traversal_and_bombs_are_refused() {
         let error = taken_until(&store, &path, |_| true).unwrap_err();
         assert!(error.to_string().contains(why), "{error}");
     }
-    // A list that says it is endless.
+    // An archive whose directory claims a huge size.
     let mut lying = packed(&[("chats/Ivo/a.jsonl", fine.as_bytes())]);
     let end = lying.len() - 22;
     lying.truncate(end);
@@ -208,7 +207,7 @@ fn archive_path_traversal_and_bombs_are_refused() {
     store.is_well();
 }
 
-/// Security: what comes out of an archive and is not what went in is named as damaged, and does not come in.
+/// Security: an entry whose checksum does not match is reported as damaged and not imported.
 #[test]
 fn archive_entry_with_bad_checksum_is_reported() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -229,7 +228,8 @@ fn archive_entry_with_bad_checksum_is_reported() {
     assert!(told.contains("bad.jsonl") && told.contains("it is damaged"), "{told}");
 }
 
-/// Security: an entry that does not lie where the list of the archive says is named, and so is that two of the list are one.
+/// Security: an entry at another offset than the directory says is reported, and so are two directory entries with one
+/// name.
 #[test]
 fn archive_entry_at_wrong_offset_is_reported() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -254,7 +254,7 @@ fn archive_entry_at_wrong_offset_is_reported() {
     assert!(!taken(&store, &root.bytes("a.zip", &bytes)).report.to_string().contains("cannot be read"));
 }
 
-/// Security: an archive that says that it has a million entries is refused before its list is held.
+/// Security: an archive that claims a million entries is refused before its directory is loaded.
 #[cfg(target_os = "linux")]
 #[test]
 fn archive_with_million_entries_is_refused() {
@@ -267,7 +267,7 @@ fn archive_with_million_entries_is_refused() {
         file.write_all(&entry).unwrap();
     }
     let (bytes, count) = ((1_000_000_u64 * 54).to_le_bytes(), 1_000_000_u64.to_le_bytes());
-    // The long end, where it is, and the short one, which only says that it is too short.
+    // The ZIP64 end record, its locator, and the short end record, which only refers to them.
     let long = [b"PK\x06\x06".as_slice(), &44_u64.to_le_bytes(), &[0; 12], &count, &count, &bytes, &[0; 8]].concat();
     let place = [b"PK\x06\x07".as_slice(), &[0; 4], &bytes, &1_u32.to_le_bytes()].concat();
     let short = [b"PK\x05\x06".as_slice(), &[0; 4], &[255; 12], &[0; 2]].concat();
@@ -280,8 +280,8 @@ fn archive_with_million_entries_is_refused() {
     assert!(grown < 32_000, "{grown} kB");
 }
 
-/// Security: what is gone, grown or another one when it is read the second time is told, harms nothing, and comes the next
-/// time.
+/// Security: files that vanish, grow or are replaced between the two readings are reported, do no harm, and are
+/// imported the next time.
 #[test]
 fn files_changed_during_import_are_reported() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -293,7 +293,7 @@ fn files_changed_during_import_are_reported() {
     let mut looks = 0;
     let arrived = taken_until(&store, root.path(), |_| {
         looks += 1;
-        // A card and four chats are looked at, then the stories are written: at the last look three have been read once.
+        // A card and four chats are scanned before sessions are written. At the last call three have been read once.
         if looks == 5 {
             fs::remove_file(root.path().join("chats/Ivo/a gone.jsonl")).unwrap();
             root.chat("Ivo", "b cut", &rows("b cut")[..3]);

@@ -1,4 +1,4 @@
-//! The import is killed again and again.
+//! An import that is killed repeatedly.
 
 use std::process::{Command, Stdio};
 
@@ -12,7 +12,7 @@ use crate::support::data_root::DataRoot;
 use crate::support::test_store::{count, examine};
 use diesel::prelude::*;
 
-/// How much is written: messages, as the file itself tells from outside.
+/// Returns how many messages are written, read from the database file while the import runs.
 fn written(database: &Path) -> i64 {
     let Ok(mut conn) = SqliteConnection::establish(database.to_str().unwrap()) else { return 0 };
     let query = "SELECT count(*) AS n FROM sqlite_master WHERE name = 'sources'";
@@ -20,8 +20,8 @@ fn written(database: &Path) -> i64 {
     if count(&mut conn, query) == 0 { 0 } else { count(&mut conn, "SELECT count(*) AS n FROM nodes") }
 }
 
-/// Domain 4, C23: killed at moments drawn from a seed, counted in messages that are written, and run again, an import ends
-/// where one does that nobody has disturbed.
+/// Domain 4, C23: an import is killed at moments drawn from a seed, counted in written messages, and run again. It
+/// ends with the same result as an undisturbed import.
 #[test]
 fn import_killed_repeatedly_reaches_same_result() {
     let (home, root) = (TempDir::new().unwrap(), DataRoot::of_size(5, 2, 4, 100));
@@ -30,6 +30,7 @@ fn import_killed_repeatedly_reaches_same_result() {
     let mut random = SplitMix64::new(13);
     let (mut kills, mut so_far) = (0, 0);
     loop {
+        // Import until this many messages are written.
         let wanted = so_far + 1 + i64::try_from(random.next_below(200)).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
         command.env("CLOTHO_STORAGE__DATA_DIR", &data).env_remove("CLOTHO_CONFIG").current_dir(home.path());
@@ -43,10 +44,12 @@ fn import_killed_repeatedly_reaches_same_result() {
                 break None;
             }
         };
+        // The import ended before the kill.
         if let Some(status) = ended {
             assert!(status.success());
             break;
         }
+        // Kill it; the doctor must find nothing.
         child.kill().unwrap();
         child.wait().unwrap();
         kills += 1;
@@ -55,9 +58,11 @@ fn import_killed_repeatedly_reaches_same_result() {
         assert!(found.is_empty(), "{found:#?}");
     }
     assert!(kills >= 3, "{kills}");
+    // Another import adds nothing.
     let (code, told, _) = clotho(&data, &["import", "sillytavern", path]);
     assert!(code == Some(0) && told.contains("0 sessions, 0 messages"), "{told}");
 
+    // The result equals an undisturbed import.
     let undisturbed = TestStore::new();
     taken(&undisturbed, root.path());
     let mut store = TestStore::empty(|settings: &mut StoreSettings| settings.data_dir.clone_from(&data));

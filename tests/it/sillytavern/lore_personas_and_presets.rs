@@ -1,5 +1,5 @@
-//! What a folder has besides chats: lorebooks, personas with their pictures, tags, favourites, presets, and what is left
-//! aside.
+//! Everything in a folder besides chats: lorebooks, personas with pictures, tags, favourites, presets, and what is
+//! skipped.
 
 use std::fs;
 
@@ -33,8 +33,8 @@ fn codes(arrived: &ForeignImportResult, name: &str) -> Vec<&'static str> {
     of_name.flat_map(|item| &item.findings).map(|finding| finding.code).collect()
 }
 
-/// S4-61: the books of a folder come in whole, once; one that grew there changes, one that was edited here stays, and one
-/// that was deleted here stays away.
+/// S4-61: lorebooks of a folder are imported completely, once. One that grew there is updated, one that was edited
+/// here stays, and one that was deleted here is not imported again.
 #[test]
 fn lorebooks_import_once_and_update_when_grown() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -73,8 +73,8 @@ fn lorebooks_import_once_and_update_when_grown() {
     store.is_well();
 }
 
-/// S4-61, formats 2b: how lorebooks were looked through there holds here too, goes out as it came, and is not written over once
-/// somebody has said it here.
+/// S4-61, formats 2b: the lore scan settings are imported, used, and exported unchanged. A setting that was changed
+/// here is not overwritten.
 #[test]
 fn lore_scan_settings_import_and_keep_local_changes() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -112,7 +112,7 @@ fn lore_scan_settings_import_and_keep_local_changes() {
     assert_eq!(codes(&taken(&store, root.path()), "settings.json"), ["lore_settings_own"]);
     assert_eq!(read(&store), kept);
 
-    // Folders without a word of it, and with nonsense.
+    // Folders without these settings, and with invalid ones.
     let (other, odd) = (TestStore::new(), DataRoot::new());
     odd.card("Ivo Hale");
     odd.file("settings.json", &json!({"world_info_settings": {"world_info": {"globalSelect": []}}}).to_string());
@@ -127,7 +127,8 @@ fn lore_scan_settings_import_and_keep_local_changes() {
     assert_eq!((kept.out_of_bounds(), kept.depth, kept.budget), (None, 1_000, 25.0));
 }
 
-/// S4-61: a card has the lorebook that it names there; the copy inside it is no second book, unless it says other things.
+/// S4-61: a card gets the lorebook that it names there. The copy inside the card is no second book, unless its content
+/// differs.
 #[test]
 fn card_import_links_named_lorebook() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -155,7 +156,7 @@ fn card_import_links_named_lorebook() {
     assert_ne!(character(&store, "Cid").card["lorebookId"], book("Harbour"));
     assert_eq!(codes(&arrived, "Ann"), ["book_copied"]);
     assert_eq!((codes(&arrived, "Bo"), codes(&arrived, "Cid")), (vec!["lorebook"], vec!["lorebook_missing"]));
-    // A card that changed in another place brings no second copy of its book.
+    // A card whose other fields changed brings no second copy of its book.
     let text = fs::read_to_string(root.path().join("characters/Cid.json")).unwrap();
     root.file("characters/Cid.json", &text.replace("\"Cid\"", "\"Cyd\""));
     assert_eq!(taken(&store, root.path()).totals.characters, 1);
@@ -164,8 +165,8 @@ fn card_import_links_named_lorebook() {
     store.is_well();
 }
 
-/// S4-53, S4-61: what the settings say of a card and of all chats comes along: lorebooks beside its own, a note, global variables;
-/// each once, and anew where it has changed there.
+/// S4-53, S4-61: settings of a card and of all chats are imported: additional lorebooks, a note, global variables.
+/// Each is imported once, and again if it changed there.
 #[test]
 fn card_settings_import_lorebooks_note_and_variables() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -202,8 +203,8 @@ fn card_settings_import_lorebooks_note_and_variables() {
     store.is_well();
 }
 
-/// S4-53: personas come with their pictures, and play the chats that name them, are bound to the card, or name nobody; what
-/// names a lorebook says what became of it.
+/// S4-53: personas are imported with their pictures. They play the chats that name them, are bound to a card, or to
+/// nothing. A persona that names a lorebook reports what happened to it.
 #[test]
 fn personas_import_with_pictures_and_bindings() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -244,7 +245,7 @@ fn personas_import_with_pictures_and_bindings() {
     store.is_well();
 }
 
-/// S4-53: the tags that somebody gave to cards are theirs here too, and a favourite stays one.
+/// S4-53: tags that a user gave to cards belong to that user here too, and favourites stay favourites.
 #[test]
 fn tags_and_favourites_are_imported() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -265,12 +266,13 @@ fn tags_and_favourites_are_imported() {
     assert_eq!(character(&store, "Ivo").card["tags"], json!(["Lamp", "night", "Quiet", "Late"]));
 }
 
-/// S4-61: presets, regular expressions and groups come in whole and once, whatever they say; what they do not do here is told,
-/// and what is left aside is counted.
+/// S4-61: presets, regular expressions and groups are imported completely and once. What has no effect here is
+/// reported, and what is skipped is counted.
 #[test]
 fn presets_regex_and_groups_import_unchanged_once() {
     let (store, root) = (TestStore::new(), DataRoot::new());
     root.card("Ivo");
+    // Presets, a group, regular expressions, and files to skip.
     let body = json!({
         "temperature": 0.70, "prompts": [{"identifier": "main", "content": "Be brief."}], "proxy_password": "x",
         "extensions": {"regex_scripts": [{"scriptName": "a"}]}, "unknown": {"deep": [1.50, null, "\u{0}"]},
@@ -289,6 +291,7 @@ fn presets_regex_and_groups_import_unchanged_once() {
     root.file("backgrounds/b.png", "b");
     root.file("secrets.json", "{}");
     root.file("characters/Ivo/joy.png", "a");
+    // The first import stores everything unchanged and counts skipped files.
     let arrived = taken(&store, root.path());
     let owner = store.owner;
     let heads = store.read(move |reader| reader.presets(owner, None, 0, 100));
@@ -309,8 +312,10 @@ fn presets_regex_and_groups_import_unchanged_once() {
         let item = arrived.report.items.iter().find(|item| item.name == name).unwrap();
         assert_eq!((item.findings[0].code, item.findings[0].count), ("left_aside", count));
     }
+    // A second import adds nothing.
     let known = rows(&store);
     assert_eq!((taken(&store, root.path()).totals.presets, rows(&store)), (0, known));
+    // A preset in the trash stays there, and a changed one is updated.
     let at = store.now();
     store.write(move |tx| tx.trash_preset(owner, plain, at)).unwrap();
     root.file("instruct/Old.json", &json!({"input_sequence": ">>>"}).to_string());
@@ -319,7 +324,7 @@ fn presets_regex_and_groups_import_unchanged_once() {
     store.is_well();
 }
 
-/// Domain 4: a house with all that belongs to it, left at any moment and begun again, is the same as one taken in at once.
+/// Domain 4: a full folder import that is stopped at any moment and restarted gives the same result as one run.
 #[test]
 fn full_folder_import_resumes_after_any_stop() {
     let root = DataRoot::of_size(9, 3, 2, 6).furnished(3);

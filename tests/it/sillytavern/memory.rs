@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use crate::support::data_root::{DataRoot, greeting, said};
 use crate::transfer::memory::import_in_a_process;
 
-/// S0-54: a chat comes in whose texts are larger than what the program may hold.
+/// S0-54: a chat whose texts are larger than the program's memory limit is imported.
 #[cfg(target_os = "linux")]
 #[test]
 fn chat_import_memory_does_not_grow_with_text() {
@@ -28,6 +28,6 @@ fn chat_import_memory_does_not_grow_with_text() {
         import_in_a_process(home.path(), &["sillytavern", root.path().to_str().unwrap()])
     };
     let (small, large) = (most(500), most(8_000));
-    // 7 500 messages more are 48 MB of texts.
+    // 7 500 more messages are 48 MB of texts.
     assert!(small > 1_000 && large < small + 32_000, "{small} kB, and {large} kB for sixteen times as much");
 }

@@ -1,7 +1,13 @@
-//! Folders of SillyTavern: `lore_personas_and_presets` is what there is besides chats, `golden` reads the recorded chats, `trees` says which files become which trees, `repeat_import` what a
-//! second run does, `skipped_files` what is not read, `chat_export` how chats go out again and `canonical` in what they may differ then, `folder_export` a whole folder the same way, `folder_transfer` such a folder in another house, `worlds` what variables become, `play` goes on with an imported story over HTTP, `command` is what a host
-//! types, `kills` what a crash leaves, `memory` what is held of a large one, and
-//! `hostile` who means no good.
+//! Import and export of SillyTavern folders.
+//!
+//! - `golden`, `trees`, `worlds`: reading the recorded chats, which files become which trees, and what variables
+//!   become
+//! - `lore_personas_and_presets`, `skipped_files`: everything besides chats, and what is not read
+//! - `repeat_import`, `kills`, `memory`: a second run, crashes, and memory use
+//! - `play`, `command`: an imported session continued over HTTP, and the command line
+//! - `chat_export`, `canonical`: export of chats, and the differences that it may have
+//! - `folder_export`, `folder_transfer`: export of a whole folder, and its import into another store
+//! - `hostile`: malicious files
 
 mod canonical;
 mod chat_export;
@@ -32,7 +38,7 @@ use serde_json::{Value, json};
 
 use crate::support::test_store::TestStore;
 
-/// Takes a folder in.
+/// Imports a folder.
 fn taken(store: &TestStore, path: &Path) -> ForeignImportResult {
     taken_until(store, path, |_| true).unwrap()
 }
@@ -55,12 +61,12 @@ fn taken_until(
     store.block_on(import(store.store(), &store.ids, ImportSource::Path(path.to_owned()), wish(store), told))
 }
 
-/// A recorded chat.
+/// Returns the path of a recorded chat.
 pub fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden/chats").join(name)
 }
 
-/// The owner's sessions, by title.
+/// Returns the owner's sessions, by title.
 pub fn sessions(store: &TestStore) -> Vec<StoredSession> {
     let owner = store.owner;
     let mut all = store.read(move |reader| reader.sessions(owner, 0, 1_000));
@@ -68,14 +74,14 @@ pub fn sessions(store: &TestStore) -> Vec<StoredSession> {
     all
 }
 
-/// The one session that there is.
+/// Returns the only session.
 pub fn only(store: &TestStore) -> StoredSession {
     let mut all = sessions(store);
     assert_eq!(all.len(), 1);
     all.remove(0)
 }
 
-/// All nodes of a session but the root, each with the texts that lead to it.
+/// Returns all nodes of a session but the root, each with the texts that lead to it.
 pub fn nodes(store: &TestStore, held: &StoredSession) -> Vec<(Vec<String>, Node)> {
     let held = held.clone();
     store.read(move |reader| {
@@ -92,7 +98,7 @@ pub fn nodes(store: &TestStore, held: &StoredSession) -> Vec<(Vec<String>, Node)
     })
 }
 
-/// The node with a text.
+/// Returns the node with a text.
 pub fn node(store: &TestStore, held: &StoredSession, text: &str) -> Node {
     let mut found = nodes(store, held).into_iter().map(|(_, node)| node).filter(|node| node.content == text);
     let node = found.next().unwrap_or_else(|| panic!("nobody said {text}"));
@@ -100,14 +106,14 @@ pub fn node(store: &TestStore, held: &StoredSession, text: &str) -> Node {
     node
 }
 
-/// The texts of the children of a node, in order.
+/// Returns the texts of a node's children, in order.
 pub fn children(store: &TestStore, held: &StoredSession, parent: NodeId) -> Vec<String> {
     let held = held.clone();
     let children = store.read(move |reader| reader.children(&held, parent));
     children.into_iter().map(|child| child.node.content).collect()
 }
 
-/// Everything about the stories of a store that does not depend on when and how often they were taken in.
+/// Returns everything about the sessions of a store that does not depend on when and how often they were imported.
 pub fn face(store: &TestStore) -> Value {
     let told = |held: &StoredSession| {
         let mut seen: Vec<Value> = nodes(store, held)
@@ -134,7 +140,7 @@ pub fn face(store: &TestStore) -> Value {
     Value::from(all)
 }
 
-/// The worlds of a line of nodes, as the store folds them.
+/// Returns the variables of a chat (`stat_data`) in a node's world, as the store folds it.
 fn state(store: &TestStore, session: SessionId, node: NodeId) -> Value {
     store.world(session, node).vars.get("stat_data").cloned().unwrap_or(Value::Null)
 }

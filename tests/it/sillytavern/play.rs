@@ -1,4 +1,4 @@
-//! An imported story goes on, over HTTP.
+//! An imported session continues over HTTP.
 
 use jiff::tz::TimeZone;
 use serde_json::json;
@@ -10,7 +10,7 @@ use crate::support::data_root::{DataRoot, greeting, header, lines, said, swipes,
 use crate::support::mock_model::Reply;
 use crate::support::server::TestServer;
 
-/// A server in which the data of a folder has come in.
+/// Returns a server with the imported data of a folder.
 async fn with(root: &DataRoot) -> TestServer {
     let app = TestServer::with(TestApp::with()).await;
     let inside = app.inside().shared();
@@ -25,15 +25,15 @@ async fn with(root: &DataRoot) -> TestServer {
     app
 }
 
-/// The session of this title.
+/// Returns the session with this title.
 async fn story(app: TestServer, title: &str) -> Play {
     let list = app.get("/api/sessions").await;
     let session = list["items"].as_array().unwrap().iter().find(|one| one["title"] == title).unwrap().clone();
     Play { app, sid: session["id"].as_str().unwrap().to_owned() }
 }
 
-/// S4-61: regular expressions and variables of all chats are at work when they have come in; what those did there to a message
-/// when it came is not done again.
+/// S4-61: imported regular expressions and global variables apply to new messages. What they did to a message there is
+/// not done again.
 #[tokio::test]
 async fn imported_scripts_and_variables_apply_to_new_messages() {
     let root = DataRoot::new();
@@ -67,9 +67,10 @@ async fn imported_scripts_and_variables_apply_to_new_messages() {
     assert_eq!(texts().last().unwrap(), "A LAMP, OIL, DOOR");
 }
 
-/// S4-53, S1-01: an imported story opens, is played on, one of its replies is written anew, and its world goes back.
+/// S4-53, S1-01: an imported session opens and continues, one of its replies is regenerated, and its world goes back.
 #[tokio::test]
 async fn imported_session_can_be_continued_and_swiped() {
+    // A chat with variables, imported.
     let root = DataRoot::new();
     root.card("Ivo");
     let oil = |n: i64| json!({"oil": n});
@@ -90,6 +91,7 @@ async fn imported_session_can_be_continued_and_swiped() {
     assert_eq!(last["name"], "Ivo");
     let burning = last["id"].as_str().unwrap().to_owned();
 
+    // Continue, and reroll an imported reply.
     play.app.mock().script(Reply::ok(["It goes on."]));
     let turn = play.say("I wait.").await;
     assert_eq!(play.get(&format!("node/{}", turn.reply)).await["content"], "It goes on.");
@@ -101,27 +103,30 @@ async fn imported_session_can_be_continued_and_swiped() {
     let siblings = play.get(&format!("node/{other}?expand=world")).await;
     assert_eq!(siblings["world"]["vars"]["stat_data"]["oil"], 10, "before it was answered: {siblings}");
 
+    // The world of each node.
     let dark = last["siblings"]["ids"][0].as_str().unwrap();
     for (node, expected) in [(burning.as_str(), 8), (dark, 9), (turn.reply.as_str(), 8)] {
         play.checkout(node, true).await;
         let world = play.get(&format!("node/{node}/world")).await;
         assert_eq!(world["world"]["vars"]["stat_data"]["oil"], expected, "{world}");
     }
+    // Back at the greeting, with its world.
     let greeting = shown["items"][0]["id"].as_str().unwrap().to_owned();
     play.checkout(&greeting, true).await;
     assert_eq!(play.get(&format!("node/{greeting}/world")).await["world"]["vars"]["stat_data"]["oil"], 10);
+    // Search finds new and imported replies.
     crate::http::search_until(&play.app, "flickers", 1).await;
     crate::http::search_until(&play.app, "burns", 1).await;
 }
 
-/// Sends a file and waits until its job is over.
+/// Uploads a file and waits until its job is over.
 pub async fn sent(app: &TestServer, query: &str, bytes: &[u8]) -> Value {
     let ask = app.ask("POST", &format!("/api/import{query}")).bytes(bytes, "application/zip");
     app.over(ask.send().await.expect(202)["jobId"].as_str().unwrap()).await
 }
 
-/// S4-53: an archive that is sent comes in beside everything else, and its job has the report, also after a restart; what is
-/// none fails with a reason, and another kind of body is refused.
+/// S4-53: an uploaded archive is imported while other requests run, and its job has the report, also after a restart.
+/// An invalid archive fails with a reason, and another content type is refused.
 #[tokio::test]
 async fn archive_upload_runs_job_with_report() {
     let app = TestServer::with(TestApp::with()).await;
@@ -159,8 +164,8 @@ async fn archive_upload_runs_job_with_report() {
     assert!(titles["items"].as_array().unwrap().iter().any(|session| session["title"] == "Alone"), "{titles}");
 }
 
-/// S4-53: who only looks gets the report and nothing else; who names the clock of old dates has them in its time; a clock that
-/// cannot be is refused.
+/// S4-53: a dry run only returns the report. Old dates are read in the requested time zone, and an invalid time zone
+/// is refused.
 #[tokio::test]
 async fn chat_upload_dry_run_only_reports() {
     let app = TestServer::with(TestApp::with()).await;
@@ -181,8 +186,8 @@ async fn chat_upload_dry_run_only_reports() {
     }
 }
 
-/// S4-53: a job that is cancelled ends early or just before; what came until then stays, and sending the same again brings the
-/// rest. One that is over cannot be cancelled, nor one that is not there.
+/// S4-53: a cancelled job ends early, or just before its end. What was imported until then stays, and a repeated
+/// upload imports the rest. A finished or unknown job cannot be cancelled.
 #[tokio::test]
 async fn import_job_cancelled_can_be_repeated() {
     let app = TestServer::with(TestApp::with()).await;

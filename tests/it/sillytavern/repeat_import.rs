@@ -1,4 +1,4 @@
-//! The same files again, and grown ones.
+//! Import of the same files again, and of longer ones.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ fn story() -> Vec<Value> {
     vec![header(json!({})), greeting(), said("Hm.", 1), swipes(&["x", "y"], 1, 2), said("So.", 3)]
 }
 
-/// S4-53: a second run adds nothing at all, whatever has been played here since.
+/// S4-53: a second run adds nothing, whatever was done here since.
 #[test]
 fn repeated_import_adds_nothing() {
     let (store, root) = (TestStore::new(), DataRoot::of_size(7, 2, 6, 12));
@@ -26,7 +26,7 @@ fn repeated_import_adds_nothing() {
     store.is_well();
 }
 
-/// S4-53: a chat that has grown adds what is new to the same tree, and HEAD goes along where it stands on that line.
+/// S4-53: a longer chat adds its new messages to the same tree. HEAD follows if it is on that branch.
 #[test]
 fn grown_chat_import_adds_messages_and_moves_head() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -44,7 +44,7 @@ fn grown_chat_import_adds_messages_and_moves_head() {
     assert_eq!(held.session.id, before.session.id);
     assert_eq!(store.shown(held.session.id), ["Good evening.", "Hm.", "y", "So.", "And then?", "Then nothing."]);
     assert_eq!(children(&store, &held, node(&store, &held, "Hm.").id), ["x", "y", "z"]);
-    // Whoever has gone on here is left where they are.
+    // HEAD stays if the session was continued here.
     let here = store.append(held.session.id, held.session.head, store.said("And on, here."));
     rows.push(reply("And on, there.", 6));
     root.chat("Ivo", "a", &rows);
@@ -53,8 +53,8 @@ fn grown_chat_import_adds_messages_and_moves_head() {
     store.is_well();
 }
 
-/// S4-53: an older state of what is here brings nothing new, and HEAD stays, also where nobody has done anything here yet; what
-/// an older one has and the newer has not comes in without moving HEAD to where the older one ends.
+/// S4-53: an older backup of a chat adds nothing, and HEAD stays, even if nothing was done here yet. Messages that
+/// only the older one has are added without moving HEAD to its end.
 #[test]
 fn older_backup_import_keeps_head() {
     let (store, root, old) = (TestStore::new(), DataRoot::new(), DataRoot::new());
@@ -78,7 +78,7 @@ fn older_backup_import_keeps_head() {
     store.is_well();
 }
 
-/// S4-53: a story that was stopped on its way in stands as far as it is there, and the same call brings the rest.
+/// S4-53: a session whose import was interrupted exists as far as it was written, and the same call imports the rest.
 #[test]
 fn interrupted_import_keeps_partial_session_and_resumes() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -86,7 +86,7 @@ fn interrupted_import_keeps_partial_session_and_resumes() {
     let mut rows = vec![header(json!({})), greeting()];
     rows.extend((1..600).map(|n| said(&format!("{n} {}", "on and on ".repeat(100)), n)));
     root.chat("Ivo", "a", &rows);
-    // The second reading writes; it is stopped in the middle of it.
+    // The second reading writes; it is stopped halfway.
     taken_until(&store, root.path(), |way| way.done < way.total / 4 * 3).unwrap_err();
     let half = only(&store);
     let shown = store.shown(half.session.id);
@@ -97,8 +97,8 @@ fn interrupted_import_keeps_partial_session_and_resumes() {
     store.is_well();
 }
 
-/// A chat that had only a greeting is known by its name when it goes on; one that has another beginning under the same name
-/// is another story.
+/// A chat that had only a greeting is recognised by its name when it has grown. A chat of the same name with another
+/// beginning is another session.
 #[test]
 fn chat_is_recognised_by_name_and_first_messages() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -113,7 +113,7 @@ fn chat_is_recognised_by_name_and_first_messages() {
     assert_eq!(sessions(&store).len(), 2);
 }
 
-/// Domain 2.17: what lies in the trash is not brought in a second time; what was undone or pruned stays where it is.
+/// Domain 2.17: what is in the trash is not imported again. What was undone or pruned stays where it is.
 #[test]
 fn repeated_import_keeps_trashed_and_pruned_parts_removed() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -152,7 +152,7 @@ fn repeated_import_keeps_trashed_and_pruned_parts_removed() {
     assert!(arrived.report.to_string().contains("lies in the trash"), "{}", arrived.report);
 }
 
-/// Nothing is written by a dry run, and it tells the same.
+/// A dry run writes nothing and reports the same totals.
 #[test]
 fn dry_run_writes_nothing_and_reports_same_totals() {
     let (store, root) = (TestStore::new(), DataRoot::of_size(3, 2, 5, 10));
@@ -165,7 +165,7 @@ fn dry_run_writes_nothing_and_reports_same_totals() {
     assert_eq!(told.totals, taken(&store, root.path()).totals);
 }
 
-/// Domain 4: ended at any moment and begun again, the result is that of one undisturbed run.
+/// Domain 4: an import stopped at any moment and restarted gives the same result as one undisturbed run.
 #[test]
 fn import_stopped_anywhere_resumes_to_same_result() {
     let root = DataRoot::of_size(11, 2, 5, 40);
@@ -191,7 +191,7 @@ fn import_stopped_anywhere_resumes_to_same_result() {
     store.is_well();
 }
 
-/// Domain 2.15: what an import brought is no step of anybody's: an undo takes back what was done by hand, and nothing else.
+/// Domain 2.15: an import is no step. Undo takes back only what was done by hand.
 #[test]
 fn undo_after_import_skips_imported_messages() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -213,8 +213,8 @@ fn undo_after_import_skips_imported_messages() {
     store.is_well();
 }
 
-/// S4-53: a story that went to another installation as a file of its own is known there by the files that it was made of; a
-/// copy beside the original leaves them to that.
+/// S4-53: a session that was moved to another server as a session archive is recognised there by its source files. A
+/// copy beside the original is not.
 #[test]
 fn session_archive_on_other_server_recognises_source_chats() {
     let (store, elsewhere, root) = (TestStore::new(), TestStore::new(), DataRoot::new());

@@ -1,16 +1,16 @@
-//! What of a folder is not read: it is said, by name or by number.
+//! Files of a folder that are not read: each is reported by name or counted.
 
 use super::*;
 use crate::support::data_root::{DataRoot, greeting, said};
 
-/// What the report says of a folder.
+/// Returns what the report says about a folder.
 fn told_of(arrived: &ForeignImportResult, folder: &str) -> Vec<String> {
     let of = arrived.report.items.iter().filter(|item| item.name == folder);
     of.flat_map(|item| &item.findings).map(|finding| finding.message.clone()).collect()
 }
 
-/// S4-53: files of other kinds inside the folders that are read are named, many of them counted with examples; what lies deeper is
-/// counted, and so are pictures of moods.
+/// S4-53: files of other kinds inside the folders that are read are named; if there are many, they are counted with
+/// examples. Deeper files and expression pictures are counted.
 #[test]
 fn skipped_files_of_other_kinds_are_reported() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -53,7 +53,7 @@ fn skipped_files_of_other_kinds_are_reported() {
     assert_eq!((arrived.totals.sessions, arrived.totals.skipped), (1, 0), "{}", arrived.report);
 }
 
-/// S4-53: what lies in a folder of data and is nothing of it is named.
+/// S4-53: files in a data folder that do not belong to SillyTavern are named.
 #[test]
 fn skipped_files_unknown_to_sillytavern_are_named() {
     let (store, root) = (TestStore::new(), DataRoot::new());

@@ -8,14 +8,14 @@ use serde_json::json;
 use super::*;
 use crate::support::data_root::{DataRoot, greeting, header, lines, reply, said, swipes};
 
-/// S4-53: thirty chats that begin with one greeting are thirty stories.
+/// S4-53: thirty chats that share only a greeting are thirty sessions.
 #[test]
 fn chats_sharing_only_greeting_stay_separate_sessions() {
     let (store, root) = (TestStore::new(), DataRoot::new());
     root.card("Ivo");
     for n in 0..30 {
         let rows = [header(json!({"note_prompt": format!("note {n}")})), greeting(), said(&format!("I am {n}."), 1)];
-        // Some were never answered to.
+        // Some have no answer to the greeting.
         root.chat("Ivo", &format!("Night {n:02}"), if n % 10 == 9 { &rows[..2] } else { &rows });
     }
     let arrived = taken(&store, root.path());
@@ -26,8 +26,8 @@ fn chats_sharing_only_greeting_stay_separate_sessions() {
     store.is_well();
 }
 
-/// S4-53: a chat, its branches and its bookmark are one tree: what they share is there once, each has its name, and each
-/// alternative its place.
+/// S4-53: a chat, its branches and its bookmark become one tree. Shared messages exist once, each branch has its name,
+/// and each alternative its place.
 #[test]
 fn chat_and_its_branches_become_one_tree() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -62,7 +62,7 @@ fn chat_and_its_branches_become_one_tree() {
     store.is_well();
 }
 
-/// Files that only name each other are one tree too, and one that names what is not there stays alone.
+/// Files that only name each other become one tree too. A file that names a missing one stays alone.
 #[test]
 fn linked_chats_join_one_tree() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -75,7 +75,7 @@ fn linked_chats_join_one_tree() {
     assert_eq!(titles, ["one", "three"]);
 }
 
-/// S4-12: hidden messages are there and switched off; narration is nobody's; thoughts stay apart from the text.
+/// S4-12: hidden messages are kept but disabled, narration has no speaker, and reasoning is separate from the text.
 #[test]
 fn messages_keep_hidden_narrator_and_reasoning() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -102,7 +102,7 @@ fn messages_keep_hidden_narrator_and_reasoning() {
     store.is_well();
 }
 
-/// In a group each message is its speaker's.
+/// In a group each message belongs to its speaker.
 #[test]
 fn group_chat_messages_keep_their_speakers() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -119,7 +119,7 @@ fn group_chat_messages_keep_their_speakers() {
     assert!(!node(&store, &held, "muted line").is_enabled);
 }
 
-/// A chat by itself comes in with a character that has only a name.
+/// A single chat is imported with a character that has only a name.
 #[test]
 fn single_chat_import_creates_name_only_character() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -131,7 +131,7 @@ fn single_chat_import_creates_name_only_character() {
     assert!(refused.to_string().contains("no folder characters or chats"), "{refused}");
 }
 
-/// The persona of the chat plays it.
+/// The chat's persona plays it.
 #[test]
 fn persona_is_assigned_to_its_chats() {
     let (store, root) = (TestStore::new(), DataRoot::new());

@@ -1,4 +1,4 @@
-//! What variables become.
+//! Variables of chats become worlds.
 
 use std::fs;
 
@@ -8,7 +8,8 @@ use serde_json::json;
 use super::*;
 use crate::support::data_root::{DataRoot, greeting, header, reply, said, swipes, with_state};
 
-/// Domain 3.1: the state of each alternative is the world at its node, and that of the chat at its end.
+/// Domain 3.1: the variables of each alternative are the world at its node, and the chat's variables the world at its
+/// end.
 #[test]
 fn swipe_variables_become_node_worlds() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -21,7 +22,7 @@ fn swipe_variables_become_node_worlds() {
     assert_eq!(at("Other start")["hero"]["mood"][0], "grim");
     assert_eq!(at("Go on")["hero"]["hp"][0], 11);
     assert_eq!(at("Three")["hero"], json!({"hp": [12, "health"], "mood": ["glad", "mood"]}));
-    // What was thrown away is what the text says: nothing.
+    // The variables were removed, and the text contains no changes.
     assert_eq!(at("Two"), at("Go on"));
     let first = node(&store, &held, "Other start");
     assert!(first.metadata.to_json()["sillytavern"]["variables"].get("stat_data").is_none());
@@ -32,7 +33,7 @@ fn swipe_variables_become_node_worlds() {
     store.is_well();
 }
 
-/// Domain 3.1: floors whose state was thrown away are replayed from what their texts say.
+/// Domain 3.1: messages whose variables were removed are replayed from the commands in their texts.
 #[test]
 fn missing_variable_states_are_replayed_from_text() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -56,7 +57,7 @@ fn missing_variable_states_are_replayed_from_text() {
     store.is_well();
 }
 
-/// Domain 3.1: branches have their own worlds, whichever file brought what they share, and in whatever order.
+/// Domain 3.1: branches have their own worlds, whichever file brought the shared messages, and in any order.
 #[test]
 fn branches_keep_separate_worlds() {
     let (store, root) = (TestStore::new(), DataRoot::new());
@@ -86,7 +87,7 @@ fn branches_keep_separate_worlds() {
     assert_eq!((&world("Left.")["mood"], &world("Left.")["stat_data"]), (&json!("calm"), &oil(8)));
     assert_eq!((&world("Right.")["mood"], &world("Right.")["stat_data"]), (&json!("grim"), &oil(4)));
     assert_eq!(world("Hm.").get("mood"), None);
-    // A bookmark in the middle of the line has its variables beside that line.
+    // A bookmark in the middle of the branch has its variables on a node beside that branch.
     let own = held.clone();
     let label = store.read(move |reader| reader.labels(&own)).into_iter().find(|label| label.name == "mark").unwrap();
     assert_eq!(store.placed(sid, label.node).node.kind, Kind::Change);

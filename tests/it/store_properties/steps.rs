@@ -1,4 +1,4 @@
-//! The random acts. A new act gets its variant, its weight, and what it does in `Play::act`.
+//! The random acts. A new act needs a variant, a weight, and its effect in `Play::act`.
 
 use clotho_core::world::{StateChange, StateOperation};
 use proptest::prelude::*;
@@ -7,10 +7,10 @@ use serde_json::json;
 
 use crate::support::test_store::{add, pointer, set};
 
-/// One random act. An `Index` chooses among the nodes there are.
+/// One random act. An `Index` selects one of the existing nodes.
 #[derive(Debug, Clone)]
 pub enum Step {
-    /// A message below HEAD or, now and then, elsewhere.
+    /// A message below HEAD or, sometimes, elsewhere.
     Say {
         parent: Option<Index>,
         replies: usize,
@@ -61,7 +61,7 @@ pub enum Step {
     Purge(Index),
     PurgeStashed(Index),
     PurgeTakenBack(Index),
-    /// A fragment goes back to where it was, or somewhere else.
+    /// A fragment returns to its old place, or to another one.
     Return {
         fragment: Index,
         target: Option<Index>,
@@ -70,17 +70,17 @@ pub enum Step {
         node: Index,
         target: Index,
     },
-    /// A fragment comes again and stays in the stash.
+    /// A fragment is copied into the tree and stays in the stash.
     CopyStashed {
         fragment: Index,
         target: Index,
     },
-    /// The last messages of a line get a summary.
+    /// The last messages of a branch get a summary.
     Summarise {
         leaf: Index,
         length: usize,
     },
-    /// What happened on another line comes to HEAD, or to elsewhere; where both changed the same, theirs holds.
+    /// Changes of another branch are merged into HEAD or another node. Conflicts are resolved with theirs.
     Merge {
         from: Index,
         onto: Option<Index>,
@@ -94,13 +94,13 @@ pub enum Step {
     Unlabel(u8),
     Undo,
     Redo,
-    /// Several acts in one request that is refused at its end: nothing of it may stay, also not in memory.
+    /// Several acts in one request that is refused at its end: nothing of it may remain, neither stored nor cached.
     Botch {
         operations: Vec<StateOperation>,
         rules: i64,
         mutes: Index,
     },
-    /// Looks at worlds and leaves them in memory.
+    /// Reads worlds, which caches them.
     Look,
     ForgetWorlds,
     ForgetKeyframes,
@@ -132,6 +132,7 @@ fn some_rules() -> impl Strategy<Value = Option<i64>> {
 
 pub fn step() -> impl Strategy<Value = Step> {
     let parent = prop_oneof![4 => Just(None), 1 => any::<Index>().prop_map(Some)];
+    // The number before each act is its weight.
     prop_oneof![
         12 => (parent, 0..3_usize, any::<bool>(), operations(), some_rules()).prop_map(
             |(parent, replies, move_head, operations, bridge)| {
@@ -180,7 +181,7 @@ pub fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// One act after which there is a new step to take back.
+/// Returns a strategy for one act that makes a new step to undo.
 pub fn undoable() -> impl Strategy<Value = Step> {
     step().prop_filter("only what ends at once and is a step", |step| match step {
         Step::Say { replies, .. } => *replies == 0,

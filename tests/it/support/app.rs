@@ -1,14 +1,15 @@
-//! The whole program in a folder of its own, with the mock as its model server.
+//! Runs the whole program in its own folder, with the mock as its model server.
 //!
 //! ```ignore
-//! let app = TestApp::with().plugin("hurt", &[("plugin.toml", …), ("main.rhai", …)]).set("limits.generations", "2").start().await;
+//! let setup = TestApp::with().plugin("hurt", &[("plugin.toml", …), ("main.rhai", …)]);
+//! let app = setup.set("limits.generations", "2").start().await;
 //! app.mock.script(Reply::ok(["Hello"]));
 //! app.turns.replies.message(app.owner, …).await
 //! let app = app.restart().await;      // the same folder, another program
 //! ```
 //!
-//! Its clock is a [`TestClock`], its ids come from a fixed seed. The program blocks when it is built and when it ends, so
-//! both happen on a thread without a runtime.
+//! The clock is a [`TestClock`], and the ids come from a fixed seed. Building and closing the program block, so both
+//! run on a thread without a runtime.
 
 use std::ops::Deref;
 use std::path::PathBuf;
@@ -24,7 +25,7 @@ use tempfile::TempDir;
 
 use super::mock_model::MockModel;
 
-/// How a test's program is to be.
+/// The configuration of a program that is not running.
 pub struct Setup {
     home: PathBuf,
     _temporary: Option<TempDir>,
@@ -51,7 +52,7 @@ impl Deref for TestApp {
 }
 
 impl Setup {
-    /// Sets a key of the configuration, such as `limits.generations`.
+    /// Sets a configuration key, such as `limits.generations`.
     pub fn set(mut self, key: &str, value: &str) -> Self {
         let name = format!("CLOTHO_{}", key.to_uppercase().replace('.', "__"));
         self.env.retain(|(other, _)| *other != name);
@@ -59,7 +60,7 @@ impl Setup {
         self
     }
 
-    /// Puts a plugin into the plugin folder.
+    /// Writes a plugin into the plugin folder.
     pub fn plugin(self, id: &str, files: &[(&str, &str)]) -> Self {
         let folder = self.plugin_folder().join(id);
         std::fs::create_dir_all(&folder).unwrap();
@@ -69,7 +70,7 @@ impl Setup {
         self
     }
 
-    /// Takes a plugin out of the plugin folder.
+    /// Removes a plugin from the plugin folder.
     pub fn without_plugin(self, id: &str) -> Self {
         std::fs::remove_dir_all(self.plugin_folder().join(id)).unwrap();
         self
@@ -79,19 +80,19 @@ impl Setup {
         self.home.join("plugins")
     }
 
-    /// Another clock.
+    /// Replaces the clock.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self
     }
 
-    /// A mock that is there already, perhaps with things to say.
+    /// Uses a mock that already exists, perhaps with scripted replies.
     pub fn mock(mut self, mock: MockModel) -> Self {
         self.mock = Some(mock);
         self
     }
 
-    /// Starts the program.
+    /// Starts the program, with a new mock if none is set.
     pub async fn start(mut self) -> TestApp {
         let mock = match self.mock.take() {
             Some(mock) => mock,
@@ -126,35 +127,35 @@ impl Setup {
 }
 
 impl TestApp {
-    /// A program in an empty folder.
+    /// Starts a program in an empty folder.
     pub async fn start() -> Self {
         Self::with().start().await
     }
 
-    /// A program to be.
+    /// Returns a setup with an empty temporary folder.
     pub fn with() -> Setup {
         let home = tempfile::tempdir().unwrap();
         let setup = Self::in_folder(home.path().to_owned());
         Setup { _temporary: Some(home), ..setup }
     }
 
-    /// A program to be, in a folder that is somebody else's to remove.
+    /// Returns a setup in a folder that the caller removes.
     pub fn in_folder(home: PathBuf) -> Setup {
         let clock = Arc::new(TestClock::new(Time(1_700_000_000_000)));
         Setup { home, _temporary: None, env: Vec::new(), clock, seed: 7, mock: None }
     }
 
-    /// The folder with the data directory `data` and the plugin folder `plugins`.
+    /// Returns the folder that contains the data directory `data` and the plugin folder `plugins`.
     pub fn home(&self) -> PathBuf {
         self.setup.home.clone()
     }
 
-    /// The program, for who serves it; they let go of it before it is stopped.
+    /// Returns the program for a server. The server must drop it before the program is stopped.
     pub fn shared(&self) -> Arc<App> {
         Arc::clone(self.app.as_ref().unwrap())
     }
 
-    /// Ends the program in order; the folder stays.
+    /// Shuts the program down cleanly and keeps its folder and mock.
     pub async fn stop(mut self) -> Setup {
         let app = self.app.take().unwrap();
         blocking(move || {
@@ -166,17 +167,17 @@ impl TestApp {
         Setup { mock: Some(mock), ..setup }
     }
 
-    /// Ends the program and starts it again in the same folder, with the same mock.
+    /// Stops the program and starts it again in the same folder, with the same mock.
     pub async fn restart(self) -> Self {
         self.stop().await.start().await
     }
 
-    /// Keeps a character of the owner.
+    /// Stores a character of the owner.
     pub async fn character(&self, card: Value) -> CharacterId {
         self.character_of(self.owner, card).await
     }
 
-    /// Keeps a character of a user.
+    /// Stores a character of a user.
     pub async fn character_of(&self, owner: UserId, card: Value) -> CharacterId {
         let now = self.clock.now();
         let id = CharacterId::new(self.ids.next(now));
@@ -185,12 +186,12 @@ impl TestApp {
         id
     }
 
-    /// Keeps a persona of the owner.
+    /// Stores a persona of the owner.
     pub async fn persona(&self, card: Value) -> PersonaId {
         self.persona_of(self.owner, card).await
     }
 
-    /// Keeps a persona of a user.
+    /// Stores a persona of a user.
     pub async fn persona_of(&self, owner: UserId, card: Value) -> PersonaId {
         let now = self.clock.now();
         let id = PersonaId::new(self.ids.next(now));
@@ -199,7 +200,7 @@ impl TestApp {
         id
     }
 
-    /// Keeps a lorebook of a user.
+    /// Stores a lorebook of a user.
     pub async fn lorebook_of(&self, owner: UserId, book: Value) -> LorebookId {
         let now = self.clock.now();
         let id = LorebookId::new(self.ids.next(now));
@@ -208,7 +209,7 @@ impl TestApp {
         id
     }
 
-    /// Another user of the server.
+    /// Adds another user to the server.
     pub async fn another_user(&self, name: &str) -> UserId {
         let now = self.clock.now();
         let user = UserAccount { id: UserId::new(self.ids.next(now)), name: name.to_owned(), role: "user".to_owned() };
@@ -218,7 +219,7 @@ impl TestApp {
     }
 }
 
-/// Runs something that blocks on a thread without a runtime.
+/// Runs blocking work on a thread without a runtime.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, result) = tokio::sync::oneshot::channel();
     let thread = std::thread::spawn(move || drop(done.send(work())));
@@ -231,8 +232,8 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     }
 }
 
-/// The program, once nobody else holds it: the workers of a server let go a moment after the server has ended, and the
-/// folder is free only then.
+/// Returns the program once no other reference exists. The workers of a server drop theirs shortly after the server has
+/// ended, and only then is the folder free.
 fn alone(mut app: Arc<App>) -> App {
     for _ in 0..60_000 {
         match Arc::try_unwrap(app) {

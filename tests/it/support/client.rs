@@ -1,6 +1,7 @@
-//! An HTTP client that sends exactly the bytes it is told, so that tests can be as rude as strangers. It also holds every
-//! answer to the contract: a status that the table of routes names and the shape that the document says, or a refusal in the
-//! one form. A body that was taken is one that the document describes.
+//! An HTTP client that sends exactly the given bytes, so that tests can send malformed requests.
+//!
+//! It also checks every answer against the contract. An answer has a status of the route table and the shape of the
+//! OpenAPI document, or it is a refusal in the common form. An accepted JSON body must match the document.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -12,7 +13,7 @@ use tokio::net::{TcpSocket, TcpStream};
 
 use super::schema;
 
-/// A request in the making.
+/// A request that is not sent yet.
 #[derive(Debug, Clone)]
 pub struct Ask {
     at: SocketAddr,
@@ -25,19 +26,18 @@ pub struct Ask {
     announced: Option<usize>,
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug, Clone)]
 pub struct Heard {
-    /// The status.
     pub status: u16,
     /// Names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body, out of its chunks.
+    /// The body after chunked decoding.
     pub body: Vec<u8>,
 }
 
 impl Ask {
-    /// A request to a server.
+    /// Creates a request to a server.
     pub fn new(at: SocketAddr, method: &str, target: &str) -> Self {
         Self {
             at,
@@ -51,47 +51,47 @@ impl Ask {
         }
     }
 
-    /// With one more header.
+    /// Adds a header.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// From another address of this machine.
+    /// Sends from another address of this machine.
     pub fn from(mut self, address: IpAddr) -> Self {
         self.from = Some(address);
         self
     }
 
-    /// With another `Host`, or none.
+    /// Replaces the `Host` header, or omits it.
     pub fn host(mut self, host: Option<&str>) -> Self {
         self.host = host.map(str::to_owned);
         self
     }
 
-    /// With a JSON body.
+    /// Sets a JSON body.
     pub fn json(self, body: &Value) -> Self {
         self.text(&body.to_string())
     }
 
-    /// With a body that says it is JSON.
+    /// Sets a body with the content type of JSON.
     pub fn text(self, body: &str) -> Self {
         self.bytes(body.as_bytes(), "application/json")
     }
 
-    /// With any body.
+    /// Sets any body. An empty `kind` adds no content type.
     pub fn bytes(mut self, body: &[u8], kind: &str) -> Self {
         self.body = body.to_vec();
         if kind.is_empty() { self } else { self.header("content-type", kind) }
     }
 
-    /// Says that its body has another length than it has.
+    /// Sets a `Content-Length` that differs from the length of the body.
     pub fn announced(mut self, length: usize) -> Self {
         self.announced = Some(length);
         self
     }
 
-    /// Sends it and holds the answer to the contract.
+    /// Sends the request and checks the response against the contract.
     pub async fn send(self) -> Heard {
         let (method, target, body) = (self.method.clone(), self.target.clone(), self.body.clone());
         let heard = self.send_raw().await;
@@ -99,17 +99,17 @@ impl Ask {
         heard
     }
 
-    /// Sends it, whatever comes back.
+    /// Sends the request without checking the response.
     pub async fn send_raw(self) -> Heard {
         let is_head = self.method == "HEAD";
         let mut stream = self.begin().await;
         let mut bytes = Vec::new();
-        // A server that refuses a large body may leave the connection open for the rest of it.
+        // A server that refuses a large body may keep the connection open to receive the rest.
         while !is_whole(&bytes, is_head) && stream.read_buf(&mut bytes).await.unwrap() > 0 {}
         parse(&bytes)
     }
 
-    /// Sends it, waits for something, and breaks the connection off without having read a byte.
+    /// Sends the request, waits for `when` and resets the connection without reading a byte.
     pub async fn send_and_reset(self, when: impl Future<Output = ()>) {
         let stream = self.begin().await;
         when.await;
@@ -128,13 +128,13 @@ impl Ask {
         head += "\r\n";
         let mut stream = connect(self.at, self.from).await;
         stream.write_all(head.as_bytes()).await.unwrap();
-        // A server that has refused already may not take the rest.
+        // A server that has already refused the request may not read the rest.
         let _ = stream.write_all(&self.body).await;
         stream
     }
 }
 
-/// A connection, from one address of this machine if that is said.
+/// Opens a connection, from a given address of this machine if there is one.
 pub async fn connect(at: SocketAddr, from: Option<IpAddr>) -> TcpStream {
     let socket = if at.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }.unwrap();
     if let Some(from) = from {
@@ -144,28 +144,28 @@ pub async fn connect(at: SocketAddr, from: Option<IpAddr>) -> TcpStream {
 }
 
 impl Heard {
-    /// The body as JSON.
+    /// Parses the body as JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
     }
 
-    /// The body as text.
+    /// Returns the body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// A header.
+    /// Returns a header; `name` is in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The body of a success of this status.
+    /// Returns the body and fails unless the status is `status`. An empty body gives null.
     pub fn expect(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}", self.text());
         if self.body.is_empty() { Value::Null } else { self.json() }
     }
 
-    /// A refusal of this code; answers with its `error`.
+    /// Returns the `error` of a refusal and fails unless it has this code.
     pub fn refused(&self, code: &str) -> Value {
         let error = self.json()["error"].clone();
         assert_eq!(error["code"], code, "{} {}", self.status, self.text());
@@ -209,7 +209,7 @@ impl Heard {
         assert_eq!(code.status(), self.status, "{method} {target}: {body}");
         for key in ["message", "hint"] {
             let text = error[key].as_str().unwrap_or_else(|| panic!("{method} {target}: no {key} in {body}"));
-            // A plugin's refusal has its own words.
+            // The text of `InputRefused` comes from a plugin and may end with a full stop.
             assert!(!text.is_empty() && (!text.ends_with('.') || *code == ApiErrorCode::InputRefused), "{body}");
         }
         let has_incident = error["incident"].is_string();
@@ -220,7 +220,7 @@ impl Heard {
     }
 }
 
-/// Whether a path is one of a route.
+/// Returns whether a path matches a route.
 pub fn fits(entry: &RouteEntry, path: &str) -> bool {
     let mut wanted = entry.path.split('/');
     let mut given = path.split('/');
@@ -234,7 +234,7 @@ pub fn fits(entry: &RouteEntry, path: &str) -> bool {
     }
 }
 
-/// Whether an answer that says its length is all there.
+/// Returns whether a response with a content length has arrived completely.
 fn is_whole(bytes: &[u8], is_head: bool) -> bool {
     let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else { return false };
     let head = String::from_utf8_lossy(&bytes[..end]).to_lowercase();

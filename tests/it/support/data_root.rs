@@ -1,4 +1,4 @@
-//! A folder of data as SillyTavern keeps one, made of texts of our own: by hand, or of any size from a seed.
+//! A data folder in SillyTavern's layout with texts of our own, made by hand or in any size from a seed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,13 +7,13 @@ use clotho_core::clock::SplitMix64;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// The folder. It goes when dropped.
+/// A data folder that is removed when dropped.
 pub struct DataRoot {
     folder: TempDir,
 }
 
 impl DataRoot {
-    /// An empty one.
+    /// Creates a folder with the empty subfolders of SillyTavern.
     pub fn new() -> Self {
         let root = Self::bare();
         for folder in ["characters", "chats", "groups", "group chats"] {
@@ -22,17 +22,17 @@ impl DataRoot {
         root
     }
 
-    /// A folder in which nothing says whose data it has.
+    /// Creates a folder without the subfolders that identify SillyTavern data.
     pub fn bare() -> Self {
         Self { folder: TempDir::new().unwrap() }
     }
 
-    /// Where it lies.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Puts a card there.
+    /// Writes a card.
     pub fn card(&self, name: &str) -> &Self {
         let card = json!({
             "spec": "chara_card_v2", "spec_version": "2.0",
@@ -42,12 +42,12 @@ impl DataRoot {
         self
     }
 
-    /// Puts a chat there; answers with its file.
+    /// Writes a chat and returns the path of its file.
     pub fn chat(&self, card: &str, name: &str, rows: &[Value]) -> PathBuf {
         self.file(&format!("chats/{card}/{name}.jsonl"), &lines(rows))
     }
 
-    /// Puts a lorebook there, with an entry for each key and text.
+    /// Writes a lorebook with an entry for each pair of key and text.
     pub fn world(&self, name: &str, entries: &[(&str, &str)]) -> &Self {
         let entry = |(uid, (key, content)): (usize, &(&str, &str))| {
             (uid.to_string(), json!({"uid": uid, "key": [key], "content": content, "own": {"n": 1.50}}))
@@ -57,12 +57,12 @@ impl DataRoot {
         self
     }
 
-    /// Puts any file there.
+    /// Writes a text file.
     pub fn file(&self, name: &str, text: &str) -> PathBuf {
         self.bytes(name, text.as_bytes())
     }
 
-    /// Puts any file there.
+    /// Writes a file of bytes.
     pub fn bytes(&self, name: &str, bytes: &[u8]) -> PathBuf {
         let path = self.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -70,8 +70,8 @@ impl DataRoot {
         path
     }
 
-    /// Gives each of so many cards of [`Self::of_size`] a lorebook that a persona shares, a tag, a preset, a group and a regular
-    /// expression.
+    /// Adds a lorebook with a persona that uses it, a tag, a preset, a group and a regex script for each card of
+    /// [`Self::of_size`].
     pub fn furnished(self, cards: usize) -> Self {
         let (mut personas, mut about, mut tags, mut scripts) = (json!({}), json!({}), json!([]), json!([]));
         let mut given = json!({});
@@ -101,8 +101,8 @@ impl DataRoot {
         self
     }
 
-    /// A folder of so many cards, each with so many chats of so many messages: every third chat branches off the one before
-    /// it, and every second has variables. The same seed makes the same bytes.
+    /// Creates a folder of `cards` cards with `chats` chats of `messages` messages each. Every third chat branches off
+    /// the chat before it, and every second chat has variables. The same seed makes the same bytes.
     pub fn of_size(seed: u64, cards: usize, chats: usize, messages: usize) -> Self {
         let (root, mut random) = (Self::new(), SplitMix64::new(seed));
         for card in 0..cards {
@@ -133,33 +133,33 @@ impl DataRoot {
     }
 }
 
-/// Rows as the text of a chat.
+/// Returns rows as the text of a chat file.
 pub fn lines(rows: &[Value]) -> String {
     rows.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// The header of a chat.
+/// Returns the header row of a chat.
 pub fn header(metadata: Value) -> Value {
     json!({"chat_metadata": metadata, "user_name": "unused", "character_name": "unused"})
 }
 
-/// The first message of the character.
+/// Returns the first message of the character.
 pub fn greeting() -> Value {
     reply("Good evening.", 0)
 }
 
-/// A message of the user, so many minutes after the first.
+/// Returns a message of the user, `minute` minutes after the first.
 pub fn said(text: &str, minute: usize) -> Value {
     json!({"name": "Wren", "is_user": true, "is_system": false, "send_date": date(minute), "mes": text, "extra": {}})
 }
 
-/// A reply.
+/// Returns a reply.
 pub fn reply(text: &str, minute: usize) -> Value {
     let extra = json!({"api": "openai", "model": "small"});
     json!({"name": "Ivo", "is_user": false, "is_system": false, "send_date": date(minute), "mes": text, "extra": extra})
 }
 
-/// A reply with alternatives.
+/// Returns a reply with swipes, of which `chosen` is the current one.
 pub fn swipes(texts: &[&str], chosen: usize, minute: usize) -> Value {
     let mut row = reply(texts[chosen], minute);
     row["swipes"] = json!(texts);
@@ -169,7 +169,7 @@ pub fn swipes(texts: &[&str], chosen: usize, minute: usize) -> Value {
     row
 }
 
-/// A message with the variables of each of its alternatives.
+/// Adds the variables of each swipe to a message.
 pub fn with_state(mut row: Value, states: &[Value]) -> Value {
     row["variables"] = states.iter().map(|state| json!({"stat_data": state, "schema": {"type": "object"}})).collect();
     row

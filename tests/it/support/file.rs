@@ -1,4 +1,4 @@
-//! The file of a session taken apart and put together again, so that tests can change what is in it.
+//! Unpacks and repacks session files, so that tests can change their contents.
 
 use std::io::{Read as _, Write};
 
@@ -6,14 +6,15 @@ use clotho_store::archive::{ArchiveLine, ArchiveWriter};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// The lines of a file, the last one included.
+/// Returns the lines of a file, with the last one.
 pub fn lines(file: &[u8]) -> Vec<Value> {
     let mut text = String::new();
     zstd::Decoder::new(file).unwrap().read_to_string(&mut text).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Lines as a file whose last line is right: it counts and hashes those before it, whatever stood there.
+/// Packs lines into a file with a correct last line. It counts and hashes the other lines and replaces any given last
+/// line.
 pub fn sealed(lines: &[Value]) -> Vec<u8> {
     let before: Vec<&Value> = lines.iter().filter(|line| line.get("end").is_none()).collect();
     let text: String = before.iter().map(|line| format!("{line}\n")).collect();
@@ -25,13 +26,13 @@ pub fn sealed(lines: &[Value]) -> Vec<u8> {
     packed(&format!("{text}{end}\n"))
 }
 
-/// A text as a file.
+/// Compresses a text into a file.
 pub fn packed(text: &str) -> Vec<u8> {
     zstd::encode_all(text.as_bytes(), 3).unwrap()
 }
 
-/// Writes the file of a session that is one line of so many messages, each with a text of so many bytes that does not pack
-/// well. It never is in memory as a whole.
+/// Writes the file of a session with one branch of `messages` messages. Each text has about `bytes` bytes that do not
+/// compress well. The file is never in memory as a whole.
 pub fn long_line(out: impl Write, messages: usize, bytes: usize) {
     let id = |n: usize| Uuid::from_u128((0x018f_3e2a << 96) + u128::try_from(n).unwrap()).to_string();
     let mut file = ArchiveWriter::begin(out, 0).unwrap();

@@ -1,5 +1,5 @@
-//! What the program writes into its log. One for the whole process, as the log is: look for what only your test can have
-//! caused.
+//! Captures the log of the program. The log is shared by the whole process, so search only for lines that your own test
+//! can have caused.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
@@ -26,7 +26,7 @@ fn lines() -> MutexGuard<'static, Vec<u8>> {
     LINES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on the log is kept, from `info` on.
+/// Starts capturing the log, from level `info` up.
 pub fn keep() {
     STARTED.call_once(|| {
         let log = tracing_subscriber::fmt().with_env_filter(EnvFilter::new("info")).with_ansi(false);
@@ -34,7 +34,7 @@ pub fn keep() {
     });
 }
 
-/// The lines that have all of these words.
+/// Returns the lines that contain all of these words.
 pub fn with(words: &[&str]) -> Vec<String> {
     let kept = String::from_utf8(lines().clone()).unwrap();
     kept.lines().filter(|line| words.iter().all(|word| line.contains(word))).map(str::to_owned).collect()

@@ -1,5 +1,5 @@
-//! What several tests need: the program itself, clients of it, stand-ins for the world outside, and builders. One file for
-//! each.
+//! What several tests share, one file each: the program itself, its clients, stand-ins for external systems, and
+//! builders.
 
 pub mod app;
 pub mod client;
@@ -22,15 +22,15 @@ use std::path::Path;
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, SqliteConnection};
 
-/// A second hand on a database whose server may be writing at this moment: it waits for its turn.
+/// Opens a second connection to a database that a server may be writing. It waits while the database is locked.
 pub fn sql_beside(database: impl AsRef<Path>) -> SqliteConnection {
     let mut conn = SqliteConnection::establish(database.as_ref().to_str().unwrap()).unwrap();
     conn.batch_execute("PRAGMA busy_timeout = 60000").unwrap();
     conn
 }
 
-/// The memory of its own that a process has, in kilobytes, as the system counts it: pages of mapped files, which it takes back
-/// when it likes, do not count. 0 when the process is gone.
+/// Returns the anonymous memory (`RssAnon`) of a process in kilobytes. Pages of mapped files do not count, as the
+/// system can reclaim them at any time. Returns 0 if the process is gone.
 pub fn own_kilobytes(process: u32) -> u64 {
     let now = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let own = now.lines().find_map(|line| line.strip_prefix("RssAnon:")?.trim().strip_suffix(" kB")?.parse().ok());

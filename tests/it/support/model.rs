@@ -1,5 +1,7 @@
-//! The reference model that properties hold the store to: the arrangement as the log tells it, the facts as the test wrote
-//! them, and the slow, plain reading of the rules: walk up, reverse, fold everything.
+//! The reference model that property tests compare the store with.
+//!
+//! It has the arrangement from the log and the facts as the test wrote them. It applies the rules in the slow, simple
+//! way: walk up, reverse, fold everything.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,23 +15,23 @@ use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, SmallInt};
 
 use super::test_store::TestStore;
 
-/// What never changes of a node once it is complete.
+/// The facts of a node, which never change once it is complete.
 #[derive(Debug, Clone)]
 pub struct Fact {
     pub role: Role,
     pub kind: Kind,
     pub status: Status,
     pub operations: Vec<StateOperation>,
-    /// Rules that begin here.
+    /// Rules that start at this node.
     pub rules: Option<SchemaSet>,
-    /// Of what a merge made: whose doing it holds, and how many operations of each; the rest is its own.
+    /// For a merge node: the source nodes and the number of operations from each. The remaining operations are its own.
     pub record: Vec<(NodeId, usize)>,
 }
 
-/// One session as it should be.
+/// The expected contents of one session.
 pub struct Model {
     pub session: SessionId,
-    /// In the order in which they came.
+    /// Nodes in the order of their creation.
     pub order: Vec<NodeId>,
     pub facts: BTreeMap<NodeId, Fact>,
     pub mirror: ReferenceTree,
@@ -37,7 +39,7 @@ pub struct Model {
     paths: BTreeMap<NodeId, Vec<NodeId>>,
 }
 
-/// A node as the database keeps it.
+/// A node row of the database.
 #[derive(Debug, Clone, PartialEq, QueryableByName)]
 struct Row {
     #[diesel(sql_type = BigInt)]
@@ -95,7 +97,7 @@ impl Model {
         self.mirror.head().unwrap()
     }
 
-    /// Nodes that are no placeholders.
+    /// Returns the visible nodes that are not placeholders.
     pub fn settled(&self) -> Vec<NodeId> {
         self.order
             .iter()
@@ -104,12 +106,12 @@ impl Model {
             .collect()
     }
 
-    /// Whether a node stands in the tree.
+    /// Returns whether a node is visible in the tree.
     pub fn stands(&self, id: NodeId) -> bool {
         !self.mirror.nodes()[&id].is_hidden
     }
 
-    /// Nodes that an undo took back.
+    /// Returns the nodes that an undo took back.
     pub fn taken_back(&self) -> Vec<NodeId> {
         let is_taken_back = |id: &NodeId| {
             let place = &self.mirror.nodes()[id];
@@ -122,8 +124,8 @@ impl Model {
         self.order.iter().copied().filter(|id| self.facts[id].status == Status::Generating).collect()
     }
 
-    /// `world(node) = fold(operations of every node from root to node whose effects are on)`, each under the rules in
-    /// force there (`domain.md` 3.1, 3.2).
+    /// Computes `world(node) = fold(operations of every node from root to node whose effects are on)`. Each node is
+    /// folded under the rules in force there (`domain.md` 3.1, 3.2).
     pub fn world(&self, node: NodeId) -> World {
         let (mut world, mut rules) = (World::default(), SchemaSet::default());
         for id in self.mirror.path(node) {
@@ -138,7 +140,8 @@ impl Model {
         world
     }
 
-    /// Whose doing a node holds, and what was done: of a merge that of others, then its own.
+    /// Returns the operations of a node by source node. For a merge these are the merged operations first, then its
+    /// own.
     pub fn parts(&self, node: NodeId) -> Vec<(NodeId, Vec<StateOperation>)> {
         let fact = &self.facts[&node];
         let (mut parts, mut at) = (Vec::new(), 0);
@@ -152,13 +155,13 @@ impl Model {
         parts
     }
 
-    /// Reads what is new in the log and holds the database to it.
+    /// Applies the new log entries and compares the database with the result.
     pub fn follow(&mut self, store: &TestStore) {
         let (held, since) = (store.held(self.session), self.op);
         for operation in store.read(move |reader| reader.operations(&held, since, i64::MAX)) {
             self.mirror.apply(&operation).unwrap();
             self.op = operation.op;
-            // What was purged is gone, and everything else is as it was.
+            // Purged nodes are gone; everything else is unchanged.
             self.order.retain(|id| self.mirror.nodes().contains_key(id));
             self.paths.retain(|id, _| self.mirror.nodes().contains_key(id));
             self.paths_hold(&operation.effects);
@@ -166,7 +169,7 @@ impl Model {
         self.arrangement_holds(store);
     }
 
-    /// S1-26: a node's path is the same list at any later time but for logged moves at or above it.
+    /// S1-26: the path of a node never changes, except by logged moves at or above it.
     fn paths_hold(&mut self, effects: &[Effect]) {
         let moved: BTreeSet<NodeId> = effects
             .iter()
@@ -185,8 +188,8 @@ impl Model {
         }
     }
 
-    /// S2-05, S2-17, S0-15: the rows are exactly what the log says, one root, no cycle, nothing dangling, and what is
-    /// derived from the path agrees with it.
+    /// S2-05, S2-17, S0-15: the rows match the log exactly, with one root, no cycle and no dangling reference. The
+    /// values derived from the path match too.
     fn arrangement_holds(&self, store: &TestStore) {
         let mut conn = store.sql();
         let session = session_row(&mut conn, self.session);
@@ -233,7 +236,8 @@ impl Model {
         assert_eq!((row.depth, row.turn, row.rules_n), expected, "{:?}", NodeId::from_slice(&row.id));
     }
 
-    /// Going down from the root by what is remembered, else by the newest complete child, one passes HEAD.
+    /// Checks that HEAD is on the way down from the root. The way follows the remembered child, or else the newest
+    /// complete child.
     fn head_is_remembered(&self, rows: &BTreeMap<i64, Row>, root_n: i64) {
         let (mut n, mut seen) = (root_n, BTreeSet::new());
         loop {
@@ -251,7 +255,7 @@ impl Model {
         assert!(seen.contains(self.head().as_bytes().as_slice()), "the way down does not pass HEAD");
     }
 
-    /// Stash and labels are what the log says.
+    /// Checks that stash and labels match the log.
     fn stash_holds(&self, store: &TestStore) {
         let held = store.held(self.session);
         let (stash, labels) = store.read(move |reader| Ok((reader.stash(&held)?, reader.labels(&held)?)));
@@ -268,7 +272,7 @@ impl Model {
         assert_eq!(kept, told);
     }
 
-    /// Every world, every path, every list of siblings, as the store tells them.
+    /// Compares every world, path and list of siblings that the store returns.
     pub fn reads_hold(&self, store: &TestStore) {
         let held = store.held(self.session);
         let ids: Vec<NodeId> = self.order.iter().copied().filter(|id| self.stands(*id)).collect();
@@ -290,14 +294,14 @@ impl Model {
             let expected = self.world(id);
             assert_eq!(*world, expected, "the world of {id}");
             assert_eq!(world.to_json().to_string(), expected.to_json().to_string(), "byte for byte");
-            // S0-25, S2-07: the projection is the trace back, reversed; a placeholder is in nobody's.
+            // S0-25, S2-07: the projection is the path to the root, reversed; it never contains placeholders.
             let mut line = self.mirror.path(id);
             let nearest = line.iter().rev().copied().find(|id| self.is_context(*id));
             line.retain(|id| self.facts[id].status != Status::Generating);
             assert_eq!(path, line);
             assert_eq!(context.map(|placed| placed.node.id), nearest);
             assert_eq!(siblings.ids, self.siblings(id));
-            // S3-04: the list of children that is served is what the parents say.
+            // S3-04: the served list of children matches the parents of the nodes.
             let nodes = self.mirror.nodes();
             let below = |other: &&NodeId| nodes[*other].parent == Some(id) && !nodes[*other].is_hidden;
             assert_eq!(children, self.order.iter().filter(below).copied().collect::<Vec<_>>());
@@ -309,7 +313,7 @@ impl Model {
         self.facts[&id].role != Role::Assistant && self.facts[&id].kind != Kind::Change
     }
 
-    /// S0-15, S0-32: children of one parent with one role, no changes, in the order in which they came.
+    /// S0-15, S0-32: children of one parent with one role, without change nodes, in the order of their creation.
     fn siblings(&self, id: NodeId) -> Vec<NodeId> {
         let fact = &self.facts[&id];
         let parent = self.mirror.nodes()[&id].parent;

@@ -1,21 +1,21 @@
-//! Whether JSON is as the contract says: the part of JSON Schema that the document uses. Stricter than JSON Schema in one
-//! thing: a field that no schema names is a fault, so that nothing is answered that is not documented.
+//! Checks JSON against the contract with the part of JSON Schema that the OpenAPI document uses. It is stricter than
+//! JSON Schema in one way: a field that no schema names is a fault. So no answer can have undocumented fields.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
-/// The document, as the server publishes it.
+/// The OpenAPI document as the server publishes it.
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| clotho::http::openapi::json(&clotho::http::all_routes()));
 
-/// The schema of an answer of a route, if it is JSON: `answer("GET", "/api/sessions", 200)`.
+/// Returns the schema of a route's JSON answer: `answer("GET", "/api/sessions", 200)`.
 pub fn answer(method: &str, path: &str, status: u16) -> Option<&'static Value> {
     let operation = operation(method, path)?;
     operation.pointer(&format!("/responses/{status}/content/application~1json/schema"))
 }
 
-/// The schema of the body that a route takes.
+/// Returns the schema of the JSON body that a route takes.
 pub fn body(method: &str, path: &str) -> Option<&'static Value> {
     operation(method, path)?.pointer("/requestBody/content/application~1json/schema")
 }
@@ -24,12 +24,12 @@ fn operation(method: &str, path: &str) -> Option<&'static Value> {
     DOCUMENT["paths"].get(path)?.get(method.to_lowercase())
 }
 
-/// A named shape of the document.
+/// Returns a reference to a named schema of the document.
 pub fn named(name: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{name}")})
 }
 
-/// Everything that is wrong with a value, each with its place.
+/// Returns all faults of a value, each with its location.
 pub fn faults(schema: &Value, value: &Value) -> Vec<String> {
     let mut faults = Vec::new();
     check(schema, value, "", true, &mut faults);
@@ -77,7 +77,7 @@ fn check(schema: &Value, value: &Value, at: &str, is_strict: bool, faults: &mut 
     inside(schema, value, at, is_strict, faults);
 }
 
-/// The entries of objects and lists.
+/// Checks the entries of objects and arrays.
 fn inside(schema: &Value, value: &Value, at: &str, is_strict: bool, faults: &mut Vec<String>) {
     if let Some(object) = value.as_object() {
         for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
@@ -104,7 +104,7 @@ fn inside(schema: &Value, value: &Value, at: &str, is_strict: bool, faults: &mut
     }
 }
 
-/// Fields that no part of a schema names.
+/// Reports fields that no part of a schema names.
 fn strangers(schema: &Value, value: &Value, at: &str, faults: &mut Vec<String>) {
     let Some(known) = fields(schema) else { return };
     for name in value.as_object().into_iter().flatten().map(|(name, _)| name) {
@@ -114,7 +114,7 @@ fn strangers(schema: &Value, value: &Value, at: &str, faults: &mut Vec<String>) 
     }
 }
 
-/// The fields that a schema names; `None` if it takes any.
+/// Returns the fields that a schema names; `None` if it takes any.
 fn fields(schema: &Value) -> Option<BTreeSet<String>> {
     let schema = follow(schema);
     let mut known = BTreeSet::new();
@@ -129,7 +129,7 @@ fn fields(schema: &Value) -> Option<BTreeSet<String>> {
     Some(known)
 }
 
-/// A schema, or the named one that it refers to.
+/// Resolves a reference; returns other schemas as they are.
 pub fn follow(schema: &Value) -> &Value {
     match schema["$ref"].as_str() {
         Some(reference) => DOCUMENT.pointer(reference.trim_start_matches('#')).expect("a shape that is described"),
@@ -150,7 +150,7 @@ fn is(kind: &str, value: &Value) -> bool {
     }
 }
 
-/// The check finds what it is there for.
+/// The check finds each kind of fault.
 #[test]
 fn faults_are_found() {
     let schema = json!({

@@ -1,5 +1,5 @@
-//! A test's program behind a free port of 127.0.0.1, and builders of what most tests begin with. How the program is to be
-//! stands in its [`Setup`]; here it only gets a listener. It ends when dropped, in order, as the real one does.
+//! A test's program behind a free port of 127.0.0.1, and builders for common starting points. [`Setup`] configures the
+//! program; this file adds the listener. The server shuts down cleanly when dropped, as the real one does.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -18,40 +18,35 @@ use super::mock_model::MockModel;
 use super::socket::Socket;
 use super::wait::until_some;
 
-/// The program, serving.
+/// The program with a running HTTP server.
 pub struct TestServer {
-    /// Where it listens.
+    /// The address on which it listens.
     pub at: SocketAddr,
     app: Option<TestApp>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What a stranger has: another user of the same server, put in past its doors.
+/// Another user of the same server and their data, created without HTTP.
 pub struct Stranger {
-    /// The user.
     pub user: UserId,
-    /// A character.
     pub character: CharacterId,
-    /// A persona.
     pub persona: PersonaId,
-    /// A lorebook.
     pub lorebook: LorebookId,
-    /// A session.
     pub session: SessionId,
-    /// Its greeting, which is HEAD.
+    /// The greeting of the session, which is HEAD.
     pub greeting: NodeId,
-    /// A place for a file on its way in.
+    /// A slot for a file upload.
     pub place: UploadSlot,
 }
 
 impl TestServer {
-    /// A server in an empty folder.
+    /// Starts a server in an empty folder.
     pub async fn start() -> Self {
         Self::with(TestApp::with()).await
     }
 
-    /// A server of a program to be.
+    /// Starts a server with a setup.
     pub async fn with(setup: Setup) -> Self {
         let app = setup.start().await;
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -62,7 +57,7 @@ impl TestServer {
         Self { at, app: Some(app), stop: Some(stop), thread: Some(thread) }
     }
 
-    /// Stops the server in order; its folder and its mock stay.
+    /// Shuts the server down cleanly and keeps its folder and mock.
     pub async fn stop(mut self) -> Setup {
         self.end();
         let thread = self.thread.take().unwrap();
@@ -75,7 +70,7 @@ impl TestServer {
         Self::with(self.stop().await).await
     }
 
-    /// Waits until a job is over; answers with it.
+    /// Waits until a job has ended and returns it.
     pub async fn over(&self, job: &str) -> Value {
         until_some("the end of a job", async || {
             let told = self.get(&format!("/api/jobs/{job}")).await;
@@ -90,51 +85,51 @@ impl TestServer {
         }
     }
 
-    /// The program behind it, for what no client can do.
+    /// Returns the program itself, for what no client can do.
     pub fn inside(&self) -> &TestApp {
         self.app.as_ref().unwrap()
     }
 
-    /// Its model server.
+    /// Returns the model server.
     pub fn mock(&self) -> &MockModel {
         &self.inside().mock
     }
 
-    /// A request in the making.
+    /// Creates a request.
     pub fn ask(&self, method: &str, target: &str) -> Ask {
         Ask::new(self.at, method, target)
     }
 
-    /// The body of a GET.
+    /// Sends a GET and returns the body of a 200.
     pub async fn get(&self, target: &str) -> Value {
         self.ask("GET", target).send().await.expect(200)
     }
 
-    /// The body of a POST, whatever its success.
+    /// Sends a POST and returns the body of any success.
     pub async fn post(&self, target: &str, body: &Value) -> Value {
         let heard = self.ask("POST", target).json(body).send().await;
         assert!(heard.status < 300, "{target}: {}", heard.text());
         heard.json()
     }
 
-    /// The body of a PUT.
+    /// Sends a PUT and returns the body of a 200.
     pub async fn put(&self, target: &str, body: &Value) -> Value {
         self.ask("PUT", target).json(body).send().await.expect(200)
     }
 
-    /// A new character's id.
+    /// Creates a character and returns its id.
     pub async fn character(&self, fields: &Value) -> String {
         id(&self.post("/api/characters", fields).await)
     }
 
-    /// A session with one character that greets.
+    /// Creates a session with one character that has a greeting.
     pub async fn session(&self) -> Value {
         let character = self.character(&json!({"name": "Rin", "firstMessage": "Hello."})).await;
         self.post("/api/sessions", &json!({"characterIds": [character]})).await
     }
 
-    /// A session with a line of messages below its greeting, nothing generated; answers with it and the ids of the line,
-    /// the greeting first.
+    /// Creates a session with a branch of messages below its greeting, none of them generated. Returns the session and
+    /// the ids of the branch, the greeting first.
     pub async fn line(&self, messages: usize) -> (Value, Vec<String>) {
         let session = self.session().await;
         let sid = id(&session);
@@ -148,12 +143,12 @@ impl TestServer {
         (self.get(&format!("/api/sessions/{sid}")).await, line)
     }
 
-    /// A socket on a session.
+    /// Opens a WebSocket on a session.
     pub async fn socket(&self, sid: &str, since: Option<i64>) -> Socket {
         Socket::open(self.at, sid, since).await
     }
 
-    /// Another user with a character, a persona and a session, put in past the doors.
+    /// Creates another user with a character, a persona, a lorebook and a session, without HTTP.
     pub async fn stranger(&self) -> Stranger {
         let app = self.inside();
         let user = app.another_user("Stranger").await;
@@ -182,14 +177,14 @@ impl Drop for TestServer {
     }
 }
 
-/// The `id` of something.
+/// Returns the `id` of a JSON object.
 pub fn id(value: &Value) -> String {
     value["id"].as_str().unwrap_or_else(|| panic!("no id in {value}")).to_owned()
 }
 
 fn serve(app: Arc<App>, listener: TcpListener, stopped: oneshot::Receiver<()>) {
     let until = async {
-        // A test that was dropped has stopped it as well.
+        // A dropped sender means stop as well.
         let _ = stopped.await;
     };
     actix_web::rt::System::new().block_on(clotho::http::serve_until(app, listener, until)).unwrap();

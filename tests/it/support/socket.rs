@@ -1,4 +1,4 @@
-//! A client of the WebSocket. It holds what the frames carry to the document.
+//! A WebSocket client that checks every frame against the OpenAPI document.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -16,17 +16,18 @@ use super::schema;
 /// How long a test waits for a frame before it fails. Only a failing test waits this long.
 const GIVE_UP: Duration = Duration::from_secs(60);
 
-/// An open socket.
+/// An open WebSocket.
 pub struct Socket {
     stream: WebSocketStream<MaybeTlsStream<TcpStream>>,
-    /// The first frame, read while opening and not yet handed out.
+    /// The first frame, read by [`Socket::open`] and not returned yet.
     first: Option<Value>,
-    /// The code with which the server closed it.
+    /// The close code of the server.
     pub closed_with: Option<u16>,
 }
 
 impl Socket {
-    /// Opens one and waits until the server has said where the session stands: what happens from now on will be told.
+    /// Opens a socket and waits for the first frame, which describes the session. Everything that happens from now on
+    /// is reported.
     pub async fn open(at: SocketAddr, sid: &str, since: Option<i64>) -> Self {
         let opened = Self::try_open(at, sid, since, &[]).await;
         let mut socket = opened.unwrap_or_else(|status| panic!("refused with {status}"));
@@ -34,7 +35,7 @@ impl Socket {
         socket
     }
 
-    /// Tries to open one with more headers; answers with the status of a refusal.
+    /// Opens a socket with additional headers. Returns the HTTP status if the server refuses.
     pub async fn try_open(
         at: SocketAddr,
         sid: &str,
@@ -44,7 +45,7 @@ impl Socket {
         Self::try_from(None, at, sid, since, headers).await
     }
 
-    /// The same from another address of this machine.
+    /// Does the same as [`Self::try_open`], from another address of this machine.
     pub async fn try_from(
         from: Option<IpAddr>,
         at: SocketAddr,
@@ -65,22 +66,22 @@ impl Socket {
         }
     }
 
-    /// Sends a frame.
+    /// Sends a JSON frame.
     pub async fn say(&mut self, frame: &Value) {
         self.say_text(&frame.to_string()).await;
     }
 
-    /// Sends a text.
+    /// Sends a text frame.
     pub async fn say_text(&mut self, text: &str) {
         self.stream.send(Message::text(text)).await.unwrap();
     }
 
-    /// Sends bytes.
+    /// Sends a binary frame.
     pub async fn say_bytes(&mut self, bytes: &[u8]) {
         self.stream.send(Message::binary(bytes.to_vec())).await.unwrap();
     }
 
-    /// The next frame; `None` when the socket was closed.
+    /// Returns the next frame; `None` if the socket was closed.
     pub async fn next(&mut self) -> Option<Value> {
         if let Some(first) = self.first.take() {
             return Some(first);
@@ -100,7 +101,7 @@ impl Socket {
         }
     }
 
-    /// Breaks the connection off, without a word.
+    /// Resets the connection without a close frame.
     pub fn reset(self) {
         match self.stream.get_ref() {
             MaybeTlsStream::Plain(stream) => stream.set_zero_linger().unwrap(),
@@ -108,7 +109,7 @@ impl Socket {
         }
     }
 
-    /// The frames up to and including the first that fits.
+    /// Returns the frames up to and including the first that fits.
     pub async fn until(&mut self, fits: impl Fn(&Value) -> bool) -> Vec<Value> {
         let mut frames = Vec::new();
         loop {
@@ -121,17 +122,17 @@ impl Socket {
         }
     }
 
-    /// The frames up to and including the first of a type.
+    /// Returns the frames up to and including the first of a type.
     pub async fn until_type(&mut self, name: &str) -> Vec<Value> {
         self.until(|frame| frame["type"] == name).await
     }
 }
 
-/// A frame that is as the document says.
+/// Fails unless a frame matches the document; returns the frame.
 fn documented(frame: Value) -> Value {
     let faults = schema::faults(&schema::named("ServerFrame"), &frame);
     assert!(faults.is_empty(), "{frame}: {faults:#?}");
-    // The same again by parts: a fault inside one is named, and not only that no frame fits.
+    // Check the parts separately: their faults are named, while the whole only says that no variant fits.
     for (key, shape) in [("node", "ChatMessageNode"), ("worldDelta", "Delta"), ("operation", "Operation")] {
         if let Some(part) = frame.get(key) {
             let faults = schema::faults(&schema::named(shape), part);
@@ -141,7 +142,7 @@ fn documented(frame: Value) -> Value {
     frame
 }
 
-/// The types of frames.
+/// Returns the types of frames.
 pub fn types(frames: &[Value]) -> Vec<&str> {
     frames.iter().map(|frame| frame["type"].as_str().unwrap()).collect()
 }

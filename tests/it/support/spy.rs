@@ -1,5 +1,5 @@
-//! A spy on the statements that connections run: what they were, on which thread, and whether they are kept prepared.
-//! It sees connections opened after [`Spy::watch`], so it is set before the store is.
+//! Records the statements that connections run: the text, the thread, and whether the statement is cached as prepared.
+//! It sees only connections opened after [`Spy::watch`], so call that before opening the store.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,20 +11,19 @@ use diesel::connection::{Instrumentation, InstrumentationEvent, set_default_inst
 /// A statement that was run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
-    /// The thread that ran it.
     pub thread: ThreadId,
-    /// Which connection it was run on.
+    /// The number of the connection.
     pub connection: usize,
-    /// Its text, with `?` for what was bound.
+    /// The text, with `?` for bound values.
     pub sql: String,
-    /// What was bound, as diesel prints it: `[1, "x"]`.
+    /// The bound values as diesel prints them: `[1, "x"]`.
     pub binds: String,
 }
 
 #[derive(Default)]
 struct Seen {
     ran: Vec<Ran>,
-    /// What was prepared to be kept: by which thread, on which connection.
+    /// Statements that were prepared for the cache: thread, connection and text.
     kept: Vec<(ThreadId, usize, String)>,
 }
 
@@ -34,7 +33,7 @@ fn seen() -> MutexGuard<'static, Option<Seen>> {
     SEEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Watches a connection that is just being opened.
+/// Instruments a connection that is being opened.
 fn instrument() -> Option<Box<dyn Instrumentation>> {
     static OPENED: AtomicUsize = AtomicUsize::new(0);
     let connection = OPENED.fetch_add(1, Ordering::Relaxed);
@@ -56,36 +55,36 @@ fn note(connection: usize, event: InstrumentationEvent<'_>) {
     }
 }
 
-/// What one thread does with its connection.
+/// The statements of one thread.
 pub struct Spy {
     pub thread: ThreadId,
 }
 
 impl Spy {
-    /// From now on new connections are watched.
+    /// Starts watching new connections.
     pub fn watch() {
         set_default_instrumentation(instrument).unwrap();
     }
 
-    /// What the thread ran while `work` was done.
+    /// Returns what the thread ran during `work`.
     pub fn during(&self, work: impl FnOnce()) -> Vec<Ran> {
         let so_far = self.ran().len();
         work();
         self.ran().split_off(so_far)
     }
 
-    /// Everything the thread ran.
+    /// Returns everything that the thread ran.
     pub fn ran(&self) -> Vec<Ran> {
         let seen = seen();
         seen.iter().flat_map(|seen| &seen.ran).filter(|ran| ran.thread == self.thread).cloned().collect()
     }
 
-    /// The statements that the thread's connection keeps prepared.
+    /// Returns the statements that the thread's connection keeps prepared.
     pub fn kept(&self) -> BTreeSet<String> {
         self.prepared().into_iter().collect()
     }
 
-    /// The same, one for each time one was prepared to be kept.
+    /// Returns the same with one entry for each preparation.
     pub fn prepared(&self) -> Vec<String> {
         let seen = seen();
         let own = seen.iter().flat_map(|seen| &seen.kept).filter(|(thread, ..)| *thread == self.thread);
@@ -93,7 +92,7 @@ impl Spy {
     }
 }
 
-/// What all watched connections have run so far, the oldest first; whether each was kept prepared.
+/// Returns everything that all watched connections have run, oldest first, and whether each statement is cached.
 pub fn all_ran() -> Vec<(Ran, bool)> {
     let seen = seen();
     let Some(seen) = seen.as_ref() else { return Vec::new() };

@@ -1,5 +1,5 @@
-//! How much work a statement is to the database itself: the steps of its virtual machine. They do not depend on the
-//! machine's speed, so growth can be asserted.
+//! Measures the work of a statement in steps of SQLite's virtual machine. The number does not depend on the speed of
+//! the machine, so tests can assert how it grows.
 
 #![expect(unsafe_code, reason = "only the C interface tells how many steps a statement took")]
 
@@ -13,7 +13,7 @@ use std::thread::{self, ThreadId};
 
 use libsqlite3_sys as ffi;
 
-/// Runs a statement over integers to its end and counts the steps.
+/// Runs a statement with integer parameters to its end and returns the number of steps.
 pub fn steps(database: &Path, sql: &str, binds: &[i64]) -> i32 {
     let path = CString::new(database.to_str().unwrap()).unwrap();
     let sql = CString::new(sql).unwrap();
@@ -33,21 +33,22 @@ pub fn steps(database: &Path, sql: &str, binds: &[i64]) -> i32 {
     }
 }
 
-/// Rounds of every loop on each thread, for all connections that were opened since [`watch`].
+/// Calls of the progress handler per thread, over all connections opened since [`watch`].
 static ROUNDS: Mutex<Option<HashMap<ThreadId, &'static Mutex<u64>>>> = Mutex::new(None);
 
 thread_local! {
     static OWN: Cell<Option<&'static Mutex<u64>>> = const { Cell::new(None) };
 }
 
-/// From now on the work of new connections is counted. It is asked before a store is opened.
+/// Starts counting for new connections. Call it before opening a store.
 pub fn watch() {
     // SAFETY: the entry point has the signature that the database calls it with, and lives as long as the program.
     let result = unsafe { ffi::sqlite3_auto_extension(Some(opened)) };
     assert_eq!(result, ffi::SQLITE_OK);
 }
 
-/// How often the database went round in its loops on a thread while `work` was done, whatever statements it ran.
+/// Returns how often SQLite called the progress handler on a thread during `work`. This is a measure of work over any
+/// statements.
 pub fn rounds(thread: ThreadId, work: impl FnOnce()) -> u64 {
     let so_far = || {
         let all = ROUNDS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -60,7 +61,7 @@ pub fn rounds(thread: ThreadId, work: impl FnOnce()) -> u64 {
 }
 
 unsafe extern "C" fn opened(db: *mut ffi::sqlite3, _: *mut *mut c_char, _: *const ffi::sqlite3_api_routines) -> c_int {
-    // SAFETY: the database hands in a connection that is open, and the handler needs nothing of its own.
+    // SAFETY: SQLite passes an open connection, and the handler needs no data.
     unsafe { ffi::sqlite3_progress_handler(db, 1, Some(round), ptr::null_mut()) };
     ffi::SQLITE_OK
 }

@@ -1,4 +1,4 @@
-//! One session as somebody plays it: a few words for what a test does and looks at.
+//! A session as a user plays it: short methods for what a test does and checks.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -21,14 +21,12 @@ use super::app::TestApp;
 /// How long a test waits for something before it fails. Only a failing test waits this long.
 const GIVE_UP: Duration = Duration::from_secs(60);
 
-/// A session and who plays it.
+/// A session and its player.
 #[derive(Clone, Copy)]
 pub struct Story<'a> {
-    /// The program.
     pub app: &'a TestApp,
     /// The player.
     pub user: UserId,
-    /// The session.
     pub id: SessionId,
 }
 
@@ -37,16 +35,16 @@ pub struct Story<'a> {
 pub struct Turn {
     /// The user's node.
     pub user: NodeId,
-    /// The reply, ended.
+    /// The finished reply.
     pub reply: Node,
 }
 
-/// Waits for something that must come.
+/// Waits for a future and fails after a minute.
 pub async fn within<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(GIVE_UP, what).await.expect("waited in vain")
 }
 
-/// A message below a node, with one reply; change what differs.
+/// Returns a message below a node that asks for one reply; change what differs.
 pub fn message(parent: NodeId, content: &str) -> MessageSpec {
     MessageSpec {
         parent,
@@ -61,36 +59,36 @@ pub fn message(parent: NodeId, content: &str) -> MessageSpec {
     }
 }
 
-/// An edit with its defaults.
+/// Returns an edit with default options.
 pub fn edit(content: &str) -> EditSpec {
     EditSpec { content: content.to_owned(), move_children: false, generate: None, move_head: true, expected_leaf: None }
 }
 
-/// A plugin switched on with its defaults.
+/// Returns the choice of an enabled plugin with default settings.
 pub fn on(id: &str) -> PluginChoice {
     PluginChoice::enable(id, serde_json::Map::new())
 }
 
-/// The card most stories are played with.
+/// Returns the card of most stories.
 pub fn rin() -> Value {
     json!({"name": "Rin", "systemPrompt": "Be {{char}}.", "firstMessage": "Hello, {{user}}."})
 }
 
-/// The messages of a request, as pairs of role and text.
+/// Returns the messages of a model request as pairs of role and text.
 pub fn sent(body: &Value) -> Vec<(&str, &str)> {
     let messages = body["messages"].as_array().unwrap().iter();
     messages.map(|one| (one["role"].as_str().unwrap(), one["content"].as_str().unwrap())).collect()
 }
 
 impl<'a> Story<'a> {
-    /// A story with [`rin`] and these plugins.
+    /// Creates a story with [`rin`] and these plugins.
     pub async fn begin(app: &'a TestApp, plugins: &[&str]) -> Self {
         let character = app.character(rin()).await;
         let plugins = Some(plugins.iter().map(|id| on(id)).collect());
         Self::with(app, SessionSpec { character_ids: vec![character], plugins, ..SessionSpec::default() }).await
     }
 
-    /// A story of the owner's.
+    /// Creates a story of the owner.
     pub async fn with(app: &'a TestApp, new: SessionSpec) -> Self {
         let id = app.turns.sessions.begin(app.owner, new).await.unwrap();
         Self { app, user: app.owner, id }
@@ -103,18 +101,18 @@ impl<'a> Story<'a> {
         self.app.store.read(read).await.unwrap()
     }
 
-    /// The session.
+    /// Returns the session.
     pub async fn session(&self) -> Session {
         let (user, id) = (self.user, self.id);
         self.read(move |reader| Ok(reader.session(user, id)?.unwrap().session)).await
     }
 
-    /// Where HEAD stands.
+    /// Returns HEAD.
     pub async fn head(&self) -> NodeId {
         self.session().await.head
     }
 
-    /// A node.
+    /// Returns a node.
     pub async fn node(&self, node: NodeId) -> Node {
         let (user, id) = (self.user, self.id);
         self.read(move |reader| {
@@ -124,7 +122,7 @@ impl<'a> Story<'a> {
         .await
     }
 
-    /// The children of a node.
+    /// Returns the children of a node.
     pub async fn children(&self, node: NodeId) -> Vec<Node> {
         let (user, id) = (self.user, self.id);
         let placed = self.read(move |reader| {
@@ -134,7 +132,7 @@ impl<'a> Story<'a> {
         placed.await.into_iter().map(|placed| placed.node).collect()
     }
 
-    /// The world after a node.
+    /// Returns the world after a node.
     pub async fn world(&self, node: NodeId) -> Arc<World> {
         let (user, id) = (self.user, self.id);
         self.read(move |reader| {
@@ -145,13 +143,13 @@ impl<'a> Story<'a> {
         .await
     }
 
-    /// A value of the world after a node; null if there is none.
+    /// Returns a value of the world after a node; null if there is none.
     pub async fn var(&self, node: NodeId, path: &str) -> Value {
         let path: Pointer = path.parse().unwrap();
         self.world(node).await.get(&path).cloned().unwrap_or_default()
     }
 
-    /// What a node does to the world.
+    /// Returns the delta of a node.
     pub async fn delta(&self, node: NodeId) -> Delta {
         let (user, id) = (self.user, self.id);
         self.read(move |reader| {
@@ -162,7 +160,7 @@ impl<'a> Story<'a> {
         .await
     }
 
-    /// The ids of the plugins in force at a node.
+    /// Returns the ids of the plugins in force at a node.
     pub async fn in_force(&self, node: NodeId) -> Vec<String> {
         let (user, id) = (self.user, self.id);
         let rules = self.read(move |reader| {
@@ -173,12 +171,12 @@ impl<'a> Story<'a> {
         rules.await.plugins.iter().map(|plugin| plugin.id.clone()).collect()
     }
 
-    /// What is shown of the path to a node, oldest first.
+    /// Returns the path to a node as the chat view shows it, oldest first, with disabled nodes.
     pub async fn path(&self, leaf: NodeId) -> Vec<Node> {
         self.whole_path(leaf, PathFilter::WithDisabled).await
     }
 
-    /// The path to a node.
+    /// Returns the path to a node through a filter.
     pub async fn whole_path(&self, leaf: NodeId, show: PathFilter) -> Vec<Node> {
         let (user, id) = (self.user, self.id);
         let page = self.read(move |reader| {
@@ -189,7 +187,7 @@ impl<'a> Story<'a> {
         nodes.into_iter().map(|placed| placed.node).collect()
     }
 
-    /// The whole log.
+    /// Returns the whole operation log.
     pub async fn log(&self) -> Vec<Operation> {
         let (user, id) = (self.user, self.id);
         self.read(move |reader| {
@@ -199,12 +197,12 @@ impl<'a> Story<'a> {
         .await
     }
 
-    /// The prompt of a reply, rebuilt.
+    /// Returns the rebuilt prompt of a reply.
     pub async fn trace(&self, node: NodeId) -> RebuiltPrompt {
         self.trace_of(node).await.unwrap()
     }
 
-    /// The same for a node that may have none.
+    /// Returns the rebuilt prompt of a reply, if it has a trace.
     pub async fn trace_of(&self, node: NodeId) -> Option<RebuiltPrompt> {
         let (user, session) = (self.user, self.id);
         let read = move |reader: &mut StoreReader<'_>| {
@@ -215,7 +213,7 @@ impl<'a> Story<'a> {
         self.app.store.read(read).await.unwrap()
     }
 
-    /// Whether the session has a node.
+    /// Returns whether the session has a node.
     pub async fn knows(&self, node: NodeId) -> bool {
         let (user, session) = (self.user, self.id);
         let read = move |reader: &mut StoreReader<'_>| {
@@ -225,7 +223,7 @@ impl<'a> Story<'a> {
         self.app.store.read(read).await.unwrap()
     }
 
-    /// What plugins offer at a node.
+    /// Returns the quick replies that plugins offer at a node.
     pub async fn offered(&self, node: NodeId) -> ReplySuggestions {
         let (user, session, turns) = (self.user, self.id, self.app.turns.clone());
         let tip = self.app.store.read(move |reader| turns.views.read_leaf(reader, user, session, node)).await.unwrap();
@@ -263,7 +261,7 @@ impl<'a> Story<'a> {
         self.ask_again(RerollSpec { node, generate, move_head: true, expected_leaf: None }).await
     }
 
-    /// The same with everything said.
+    /// Asks for other replies with all options given.
     pub async fn ask_again(&self, asked: RerollSpec) -> Result<TurnReceipt, TurnError> {
         self.app.turns.replies.reroll(self.user, self.id, asked).await
     }
@@ -284,7 +282,7 @@ impl<'a> Story<'a> {
         self.app.turns.replies.cancel_reply(self.user, self.id, node).await
     }
 
-    /// Who acts in a direct write to the store.
+    /// Returns the actor for direct writes to the store.
     pub fn actor(&self) -> Actor {
         Actor { user: self.user, at: self.app.clock.now(), expected_leaf: None }
     }
@@ -295,7 +293,7 @@ impl<'a> Story<'a> {
         self.app.store.write(move |tx| tx.checkout(&actor, id, node, true)).await.unwrap();
     }
 
-    /// Switches a node's text on or off.
+    /// Enables or disables a node.
     pub async fn enable(&self, node: NodeId, is_enabled: bool) {
         let (actor, id) = (self.actor(), self.id);
         let update =
@@ -309,20 +307,20 @@ impl<'a> Story<'a> {
         self.app.store.write(move |tx| tx.set_settings(&actor, id, std::slice::from_ref(&setting))).await.unwrap();
     }
 
-    /// Sets the plugins that play.
+    /// Sets the session's plugins; returns the operation number.
     pub async fn plugins(&self, ids: &[&str]) -> Result<i64, TurnError> {
         let set = self.app.turns.sessions.set_plugins(self.user, self.id, ids.iter().map(|id| on(id)).collect()).await;
         set.map(|set| set.op)
     }
 
-    /// A reply that is being written.
+    /// Returns a reply that is being written.
     pub fn running(&self, node: NodeId) -> Arc<RunningReply> {
         self.app.live.running(node).expect("the reply is not being written")
     }
 
-    /// Waits until a reply has ended.
+    /// Waits until a reply has ended and returns it.
     pub async fn done(&self, node: NodeId) -> Node {
-        // Watched first and read afterwards: the end cannot fall in between.
+        // Subscribe before reading, so that the end cannot be missed in between.
         let mut watcher = self.app.live.watch(self.id);
         within(async {
             loop {
@@ -336,7 +334,7 @@ impl<'a> Story<'a> {
         .await
     }
 
-    /// Waits until what has arrived of a reply is as wanted.
+    /// Waits until the partial text of a reply fits.
     pub async fn arrived(&self, node: NodeId, wanted: impl Fn(&PartialText) -> bool) -> PartialText {
         let mut watcher = self.app.live.watch(self.id);
         within(async {
@@ -351,7 +349,7 @@ impl<'a> Story<'a> {
         .await
     }
 
-    /// Waits until a reply reads so far.
+    /// Waits until the text of a running reply is exactly `text`.
     pub async fn reads(&self, node: NodeId, text: &str) {
         self.arrived(node, |written| written.content == text).await;
     }

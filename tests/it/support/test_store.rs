@@ -1,5 +1,5 @@
-//! A store in a temporary folder with a fixed clock and fixed ids, and short words for what tests do to it. Every word is
-//! a call of the store's own door; only [`TestStore::sql`] looks at the file behind it.
+//! A store in a temporary folder with a fixed clock and fixed ids, and short methods for tests. The methods use the
+//! store's public API; only [`TestStore::sql`] and its callers access the database file directly.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,12 +36,12 @@ pub struct TestStore {
 }
 
 impl TestStore {
-    /// An empty store that cuts a keyframe every 16 nodes.
+    /// Creates an empty store with a keyframe every 16 nodes.
     pub fn new() -> Self {
         Self::with(|_| {})
     }
 
-    /// An empty store opened with other settings.
+    /// Creates an empty store with other settings.
     pub fn with(change: impl FnOnce(&mut StoreSettings)) -> Self {
         let store = Self::empty(change);
         let user = UserAccount { id: store.owner, name: "Ada".into(), role: "owner".into() };
@@ -50,7 +50,7 @@ impl TestStore {
         store
     }
 
-    /// A store without anything, not even a user.
+    /// Creates a store without any data, not even a user.
     pub fn empty(change: impl FnOnce(&mut StoreSettings)) -> Self {
         let folder = TempDir::new().unwrap();
         let mut settings = StoreSettings {
@@ -85,7 +85,7 @@ impl TestStore {
         (self.store, self.published) = (Some(store), published);
     }
 
-    /// Closes the store: nobody holds the file then.
+    /// Closes the store, so that the database file is not in use.
     pub fn close(&mut self) {
         self.store = None;
     }
@@ -117,18 +117,18 @@ impl TestStore {
         self.block_on(self.store().read(closure)).unwrap()
     }
 
-    /// The thread that writes.
+    /// Returns the id of the writer thread.
     pub fn writer(&self) -> std::thread::ThreadId {
         self.write(|_| Ok(std::thread::current().id())).unwrap()
     }
 
-    /// One edit of the arrangement.
+    /// Applies one edit to the arrangement.
     pub fn arrange(&self, session: SessionId, edit: TreeEdit) {
         let actor = self.actor();
         self.write(move |tx| tx.arrange(&actor, session, std::slice::from_ref(&edit))).unwrap();
     }
 
-    /// Everything that has been published and not yet taken.
+    /// Returns the published operations that were not read yet.
     pub fn heard(&mut self) -> Vec<PublishedOperation> {
         std::iter::from_fn(|| self.published.try_recv().ok()).collect()
     }
@@ -137,7 +137,7 @@ impl TestStore {
         self.settings.database.clone().unwrap_or_else(|| self.settings.data_dir.join("clotho.db"))
     }
 
-    /// The file itself, behind the store's back.
+    /// Opens the database file directly, bypassing the store.
     pub fn sql(&self) -> SqliteConnection {
         crate::support::sql_beside(self.database())
     }
@@ -146,24 +146,24 @@ impl TestStore {
         count(&mut self.sql(), query)
     }
 
-    /// Changes the database behind the store's back.
+    /// Changes the database directly, bypassing the store.
     pub fn execute(&self, statement: &str) {
         diesel::sql_query(statement).execute(&mut self.sql()).unwrap();
     }
 
-    /// The doctor finds nothing; who still writes may do so.
+    /// Fails if the doctor finds anything. Replies may still be in progress.
     pub fn is_well(&self) {
         let found = examine(&self.database(), false);
         assert!(found.is_empty(), "{found:#?}");
     }
 
-    /// Throws all keyframes away, on disk and in memory; the answers must stay the same.
+    /// Deletes all keyframes on disk and in memory. Reads must return the same afterwards.
     pub fn forget_keyframes(&self) {
         diesel::sql_query("DELETE FROM keyframes").execute(&mut self.sql()).unwrap();
         self.store().forget_worlds();
     }
 
-    /// An actor who does not care where HEAD stands.
+    /// Returns an actor that expects HEAD nowhere in particular.
     pub fn actor(&self) -> Actor {
         Actor { user: self.owner, at: self.now(), expected_leaf: None }
     }
@@ -184,7 +184,7 @@ impl TestStore {
         draft
     }
 
-    /// A session of `owner` with its root and greetings; answers with their ids.
+    /// Creates a session of `owner` with its root and greetings; returns their ids.
     pub fn begin(&self, root_delta: Delta, rules: Option<ActiveRules>, greetings: &[&str]) -> Begun {
         let mut root = self.draft(Role::System, Kind::Root, "");
         (root.delta, root.rules) = (root_delta, rules.map(Arc::new));
@@ -198,7 +198,7 @@ impl TestStore {
         begun
     }
 
-    /// The plain data of a session that has not begun.
+    /// Returns the data of a session that is not stored yet.
     pub fn session(&self, root: NodeId) -> Session {
         let now = self.now();
         Session {
@@ -240,7 +240,7 @@ impl TestStore {
         self.write(move |tx| tx.message(&actor, &message))
     }
 
-    /// Ends a reply well; it takes HEAD where the rules say so.
+    /// Completes a reply successfully; it takes HEAD if the rules say so.
     pub fn complete(
         &self,
         session: SessionId,
@@ -284,21 +284,21 @@ impl TestStore {
         })
     }
 
-    /// The whole path to a node, root first, as a page without a limit shows it.
+    /// Returns the whole path to a node, root first.
     pub fn path(&self, session: SessionId, leaf: NodeId) -> Vec<NodeId> {
         let held = self.held(session);
         let page = self.read(move |reader| reader.page(&held, leaf, None, 1_000_000, PathFilter::All));
         page.nodes.iter().map(|placed| placed.node.id).collect()
     }
 
-    /// The texts that the chat view shows at a node.
+    /// Returns the texts that the chat view shows at a node.
     pub fn shown_at(&self, session: SessionId, leaf: NodeId) -> Vec<String> {
         let held = self.held(session);
         let page = self.read(move |reader| reader.page(&held, leaf, None, 1_000, PathFilter::Enabled));
         page.nodes.into_iter().map(|placed| placed.node.content).collect()
     }
 
-    /// The texts that the chat view shows at HEAD.
+    /// Returns the texts that the chat view shows at HEAD.
     pub fn shown(&self, session: SessionId) -> Vec<String> {
         self.shown_at(session, self.head(session))
     }
@@ -309,7 +309,7 @@ impl TestStore {
     }
 }
 
-/// What [`TestStore::begin`] made.
+/// The result of [`TestStore::begin`].
 #[derive(Debug, Clone)]
 pub struct Begun {
     pub session: SessionId,
@@ -317,7 +317,7 @@ pub struct Begun {
     pub greetings: Vec<NodeId>,
 }
 
-/// A message that moves HEAD, with placeholders for its replies.
+/// Returns a message with placeholders for its replies; it moves HEAD. Without a draft it is a reroll and leaves HEAD.
 pub fn message(session: SessionId, parent: NodeId, draft: Option<NodeDraft>, replies: Vec<NodeDraft>) -> MessageWrite {
     let act = if draft.is_some() { OperationKind::Message } else { OperationKind::Reroll };
     let move_head = draft.is_some();
@@ -337,7 +337,7 @@ pub fn ending(content: &str, delta: Delta, asked: Option<HeadRequest>) -> ReplyC
     }
 }
 
-/// A delta of operations.
+/// Returns a delta of operations.
 pub fn delta(operations: impl IntoIterator<Item = StateOperation>) -> Delta {
     Delta { operations: operations.into_iter().collect(), ..Delta::default() }
 }
@@ -354,7 +354,7 @@ pub fn pointer(path: &str) -> Pointer {
     path.parse().unwrap()
 }
 
-/// Rules of one plugin that keeps `/<id>/hp` between 0 and `most`.
+/// Returns the rules of one plugin that keeps `/<id>/hp` between 0 and `most`.
 pub fn rules(id: &str, most: i64) -> ActiveRules {
     let schema = json!({
         "type": "object",
@@ -373,7 +373,8 @@ pub fn rules(id: &str, most: i64) -> ActiveRules {
     ActiveRules::new(vec![plugin]).unwrap()
 }
 
-/// Everything that the doctor finds in a database file. `is_alone`: no server runs, and none was cut off while it wrote a reply.
+/// Returns everything that the doctor finds in a database file. With `is_alone` it also fails if a reply is still being
+/// written: no server runs, and none was cut off in a reply.
 pub fn examine(database: &Path, is_alone: bool) -> Vec<RepairableFinding> {
     let mut doctor = Doctor::open(database).unwrap();
     assert!(!is_alone || doctor.generating().unwrap() == 0, "a reply is still being written");
@@ -391,7 +392,7 @@ struct Count {
     n: i64,
 }
 
-/// The number that a query names `n`.
+/// Returns the number in column `n` of a query.
 pub fn count(conn: &mut SqliteConnection, query: &str) -> i64 {
     diesel::sql_query(query).get_result::<Count>(conn).unwrap().n
 }

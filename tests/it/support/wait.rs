@@ -1,18 +1,18 @@
-//! Waiting for what comes by itself, on another thread or in another process. Only a failing test waits to the end.
+//! Waits for results of other threads or processes. Only a failing test waits until the limit.
 
 use std::time::Duration;
 
-/// Between two looks.
+/// The pause between two checks.
 const PAUSE: Duration = Duration::from_millis(10);
-/// So often is looked; a look takes time too.
+/// The number of checks; each takes some time too.
 const LOOKS: usize = 6_000;
 
-/// Waits until something holds.
+/// Waits until a condition holds.
 pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     until_some(what, async || holds().await.then_some(())).await;
 }
 
-/// Waits until there is something, and answers with it.
+/// Waits until `look` returns a value, and returns it.
 pub async fn until_some<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     for _ in 0..LOOKS {
         if let Some(found) = look().await {

@@ -1,6 +1,7 @@
-//! No circles: the files of a folder know each other in one direction, so that each can be read after those it builds on.
-//! A sub-folder counts as one file among its neighbours, and is looked into by itself. What a `mod.rs` re-exports counts as
-//! named where it is defined. A `mod.rs` counts like any other file, but in the folders of [`HUBS`].
+//! No cycles: the files of a folder depend on each other in one direction, so that each can be read after those it
+//! uses. A sub-folder counts as one file among its neighbours and is checked by itself. A name that a `mod.rs`
+//! re-exports counts as named where it is defined. A `mod.rs` counts like any other file, except in the folders of
+//! [`HUBS`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +10,10 @@ use regex::Regex;
 use super::code::{File, bare, rust_sources};
 use super::{expect_none, expect_one};
 
-/// How the `mod.rs` of a folder is called among its parts.
+/// The name of a folder's `mod.rs` among its parts.
 const DOOR: &str = "mod.rs";
 
-/// Folders whose `mod.rs` still defines what its own files use. The list only gets shorter.
+/// Folders whose `mod.rs` still defines what its own files use. The list may only get shorter.
 const HUBS: [&str; 21] = [
     "crates/compat/src/interop/card",
     "crates/compat/src/interop/foreign_chat",
@@ -37,10 +38,10 @@ const HUBS: [&str; 21] = [
     "src/http",
 ];
 
-/// Which part of a folder names which others.
+/// Which parts of a folder each part names.
 type Names = BTreeMap<String, BTreeSet<String>>;
 
-/// The crate of a file and the module that it is: `crates/plugin/src/ctx/read.rs` -> `crates/plugin/src`, `[ctx, read]`.
+/// Returns the crate and module path of a file: `crates/plugin/src/ctx/read.rs` -> `crates/plugin/src`, `[ctx, read]`.
 fn module_of(path: &str) -> Option<(&str, Vec<&str>)> {
     let begin = if path.starts_with("src/") { 3 } else { path.find("/src/")? + 4 };
     let (root, rest) = (&path[..begin], &path[begin + 1..]);
@@ -51,7 +52,7 @@ fn module_of(path: &str) -> Option<(&str, Vec<&str>)> {
     Some((root, parts))
 }
 
-/// Code without comments, texts, tests and blanks.
+/// Returns the code without comments, strings, tests and spaces.
 fn squeezed(file: &File) -> String {
     let code = bare(&file.text);
     let tests = Regex::new(r"#\[cfg\(test\)\]\s*mod \w+ \{").unwrap();
@@ -61,7 +62,7 @@ fn squeezed(file: &File) -> String {
     words.split_inclusive(' ').map(|word| word.split_whitespace().collect::<String>() + " ").collect()
 }
 
-/// The paths that begin here: one, or those of a group in braces.
+/// Returns the paths at the beginning of the text: one, or those of a group in braces.
 fn paths(text: &str) -> Vec<String> {
     let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':');
     let end = text.find(|c| !is_path(c)).unwrap_or(text.len());
@@ -85,7 +86,7 @@ fn paths(text: &str) -> Vec<String> {
     found
 }
 
-/// Every path of a file into its own crate, from the root of the crate.
+/// Returns every path of a file into its own crate, from the crate's root.
 fn references(file: &File, module: &[&str]) -> Vec<Vec<String>> {
     let text = squeezed(file);
     let mut found = Vec::new();
@@ -100,7 +101,7 @@ fn references(file: &File, module: &[&str]) -> Vec<Vec<String>> {
     found
 }
 
-/// In which part each name is defined that a `mod.rs` re-exports.
+/// Returns for each name that a `mod.rs` re-exports the part that defines it.
 fn exports(door: &File, parts: &BTreeSet<String>) -> BTreeMap<String, String> {
     let text = squeezed(door);
     let mut known = BTreeMap::new();
@@ -114,7 +115,7 @@ fn exports(door: &File, parts: &BTreeSet<String>) -> BTreeMap<String, String> {
     known
 }
 
-/// The parts that a `mod.rs` uses itself; what it only re-exports does not count.
+/// Returns the parts that a `mod.rs` uses itself, without those that it only re-exports.
 fn used_by_door(door: &File, folder: &[&str], parts: &BTreeSet<String>) -> BTreeSet<String> {
     let text = squeezed(door);
     let text = Regex::new(r"\bpub(?:\([^)]*\))? ?use [^;]*;").unwrap().replace_all(&text, ";");
@@ -128,7 +129,7 @@ fn used_by_door(door: &File, folder: &[&str], parts: &BTreeSet<String>) -> BTree
 /// A crate's files with their modules.
 type Modules<'a> = Vec<(&'a File, Vec<&'a str>)>;
 
-/// Who names whom among the parts of one folder.
+/// Returns which parts of a folder name which others.
 fn names(folder: &[&str], modules: &Modules<'_>) -> Names {
     let depth = folder.len();
     let inside: Vec<_> =
@@ -145,7 +146,7 @@ fn names(folder: &[&str], modules: &Modules<'_>) -> Names {
             if parts.contains(name) {
                 return Some(name.clone());
             }
-            // What is neither a part nor re-exported from one, the `mod.rs` defines.
+            // A name that is neither a part nor re-exported is defined in `mod.rs`.
             Some(known.get(name).cloned().unwrap_or_else(|| DOOR.to_owned()))
         });
         all.entry(own.clone()).or_default().extend(named.filter(|part| *part != own));
@@ -156,7 +157,7 @@ fn names(folder: &[&str], modules: &Modules<'_>) -> Names {
     all
 }
 
-/// A way from a part back to itself.
+/// Returns a path from a part back to itself, if there is one.
 fn circle(names: &Names, from: &str, way: &mut Vec<String>, done: &mut BTreeSet<String>) -> Option<Vec<String>> {
     if let Some(at) = way.iter().position(|part| part == from) {
         return Some(way[at..].iter().cloned().chain([from.to_owned()]).collect());

@@ -1,25 +1,24 @@
-//! Source text to look at, and where it lies.
+//! The files of the repository, and source text without comments and strings.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// One file of the repository.
 pub struct File {
-    /// Its path from the top, with `/` between the parts.
+    /// The path from the repository root, with `/` between the parts.
     pub path: String,
-    /// Its text.
     pub text: String,
 }
 
-/// The top of the repository.
+/// Returns the root of the repository.
 pub fn top() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Folders that are made, not written.
+/// Folders with generated content.
 const MADE: [&str; 6] = [".git", "target", "data", "node_modules", "vendor", "screenshots"];
 
-/// The text files below a folder (or the file itself), ordered by path. `folder` counts from the top; "" is all of it.
+/// Returns the text files below a folder (or the file itself), ordered by path. `folder` is relative to the repository
+/// root; "" is all of it.
 pub fn files(folder: &str) -> Vec<File> {
     let mut found = Vec::new();
     collect(&top().join(folder), folder, &mut found);
@@ -27,12 +26,12 @@ pub fn files(folder: &str) -> Vec<File> {
     found
 }
 
-/// The files of a folder with one ending.
+/// Returns the files of a folder with one extension.
 pub fn files_of(folder: &str, ending: &str) -> Vec<File> {
     files(folder).into_iter().filter(|file| file.path.ends_with(ending)).collect()
 }
 
-/// The Rust files of the product: those of the root package and of all crates.
+/// Returns the Rust files of the product: those of the root package and of all crates.
 pub fn rust_sources() -> Vec<File> {
     let is_source = |file: &File| file.path.starts_with("src/") || file.path.contains("/src/");
     ["src", "crates"].into_iter().flat_map(|folder| files_of(folder, ".rs")).filter(is_source).collect()
@@ -53,7 +52,7 @@ fn collect(at: &Path, path: &str, found: &mut Vec<File>) {
     }
 }
 
-/// Rust source with comments and the insides of texts blanked out. Lines and columns stay where they are.
+/// Returns Rust source with comments and string contents replaced by spaces. Lines and columns stay the same.
 pub fn bare(text: &str) -> String {
     let source: Vec<char> = text.chars().collect();
     let mut out = String::with_capacity(text.len());
@@ -69,7 +68,7 @@ pub fn bare(text: &str) -> String {
     out
 }
 
-/// Where what begins here ends: one character of code, or a whole comment, text or character.
+/// Returns the end of the token at `at`: one character of code, or a whole comment, string or character literal.
 fn token(source: &[char], at: usize) -> usize {
     let is = |offset: usize, wanted: char| source.get(at + offset) == Some(&wanted);
     let begins_word = at == 0 || !(source[at - 1].is_alphanumeric() || source[at - 1] == '_');
@@ -121,7 +120,7 @@ fn raw(source: &[char], at: usize) -> Option<usize> {
     Some((find(source, open + 1, closes) + 1 + hashes).min(source.len()))
 }
 
-/// The line of a byte offset, from 1.
+/// Returns the line of a byte offset, from 1.
 pub fn line_of(text: &str, offset: usize) -> usize {
     text[..offset].matches('\n').count() + 1
 }

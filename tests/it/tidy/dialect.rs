@@ -1,20 +1,22 @@
-//! One room knows the dialect of the database; what the rest of the store says, another database understands too.
+//! Only one file knows the SQL dialect of the database; the rest of the store uses SQL that other databases understand
+//! too.
 
 use regex::Regex;
 
 use super::code::{File, bare, files_of, line_of};
 use super::{expect_none, expect_one};
 
-/// The room that may.
+/// The file that may use the dialect.
 const ROOM: &str = "crates/store/src/conn.rs";
 
-/// What diesel has for one database and not for another, and the databases' own names.
+/// Diesel functions that exist for only some databases, and names of databases.
 const FORMS: &str = r"(?i)\b(on_conflict\w*|returning|insert_or_ignore_into|replace_into|batch_execute|immediate_transaction|exclusive_transaction|rowid|sqlite\w*|pg\w*|postgres\w*)\b";
 
-/// Where hand-written SQL begins.
+/// The beginning of hand-written SQL.
 const WRITTEN: &str = r#"\b(?:sql_query|push_sql|sql(?:::<[^>]*>+)?)\(\s*"((?:[^"\\]|\\(?s:.))*)""#;
 
-/// What in it one database understands and another does not: values are bound as `$1`, which both number alike.
+/// Words in hand-written SQL that only one database understands. Values are bound as `$1`, which both number the same
+/// way.
 const WORDS: &str = r"(?i)\?|\b(PRAGMA|RETURNING|ON\s+CONFLICT|INSERT\s+OR|REPLACE\s+INTO|GLOB|IFNULL|ROWID|JSON\w*|STRFTIME|DATETIME|ILIKE|BEGIN|COMMIT|SAVEPOINT)\b|::|\bSET\b[^()]*\bFROM\b";
 
 fn dialects(file: &File) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Papers: documents name only what is there, settings are explained, migrations go both ways.
+//! Documents name only existing things, settings are explained, and migrations go both ways.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use regex::Regex;
 use super::code::{File, files, files_of, rust_sources, top};
 use super::{expect_none, expect_one};
 
-/// `[text](place)` and `src="place"` that lead nowhere. `exists` looks from the top.
+/// Returns the dead links among `[text](place)` and `src="place"`. `exists` takes a path from the repository root.
 fn dead_links(file: &File, exists: &dyn Fn(&str) -> bool) -> Vec<String> {
     let link = Regex::new(r#"\]\(([^)\s]+)\)|(?:src|href)="([^"]+)""#).unwrap();
     let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -39,7 +39,7 @@ fn resolve(folder: &str, place: &str) -> String {
     parts.join("/")
 }
 
-/// Documents that sources refer to and that are not there.
+/// Returns the documents that sources refer to and that do not exist.
 fn dead_references(file: &File, exists: &dyn Fn(&str) -> bool) -> Vec<String> {
     let name = Regex::new(r"[\w./-]*\b\w[\w-]*\.md\b").unwrap();
     let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -48,7 +48,7 @@ fn dead_references(file: &File, exists: &dyn Fn(&str) -> bool) -> Vec<String> {
     dead.map(|place| format!("{} refers to {place}, which is not in the repository", file.path)).collect()
 }
 
-/// The keys of a settings file as `section.key`; commented ones are keys too.
+/// Returns the keys of a settings file as `section.key`, including commented ones.
 fn keys(settings: &str) -> Vec<String> {
     let head = Regex::new(r"^(?:# )?\[\[?(\w+)\]\]?$").unwrap();
     let key = Regex::new(r"^(?:# )?([a-z_]+) = ").unwrap();
@@ -64,7 +64,7 @@ fn keys(settings: &str) -> Vec<String> {
     keys
 }
 
-/// Keys without a row `| `key` |` in the part of the document that is about their section.
+/// Returns the keys without a row `| `key` |` in the section of the document about them.
 fn unexplained(settings: &str, document: &str) -> Vec<String> {
     let mut parts: BTreeMap<String, String> = BTreeMap::new();
     let head = Regex::new(r"^#+ `\[\[?(\w+)\]\]?`").unwrap();
@@ -83,7 +83,7 @@ fn unexplained(settings: &str, document: &str) -> Vec<String> {
     all.map(|key| format!("docs/hosts.md has no row for {key}")).collect()
 }
 
-/// Migrations that cannot be undone, and names that differ between dialects.
+/// Returns the migrations without a way back, and names that differ between dialects.
 fn one_way(dialects: &BTreeMap<String, BTreeMap<String, Vec<String>>>) -> Vec<String> {
     let mut complaints = Vec::new();
     let first: Vec<&String> = dialects.values().next().into_iter().flat_map(BTreeMap::keys).collect();
@@ -162,7 +162,7 @@ fn source_references_to_documents_resolve() {
     );
 }
 
-/// Reasons of refusals (`details.reason`) that the page has words for, and that the server does not give. A planted one is
+/// Reasons of refusals (`details.reason`) that the page translates must exist in the server's source. A planted one is
 /// found. No sentence of the server is a key any more.
 #[test]
 fn translated_refusal_reasons_exist_in_server_source() {

@@ -1,5 +1,5 @@
-//! Examples in the documents are tried: the small plugin of the READMEs plays, settings are read, the reference names
-//! every function and hook that there is.
+//! Examples in the documents are run: the small plugin of the READMEs works, settings are read, the reference names
+//! every function and hook.
 
 use std::fs;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use regex::Regex;
 use super::code::{files_of, top};
 use super::{expect_none, expect_one};
 
-/// One block of code with the line of text before it.
+/// One block of code and the line of text before it.
 struct Block {
     title: String,
     language: String,
@@ -41,7 +41,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(top().join(path)).unwrap()
 }
 
-/// The files of a plugin that stand under their names in a document.
+/// Returns the files of a plugin in a document, by their names.
 fn files_in(document: &str) -> Vec<(String, Vec<u8>)> {
     let all = blocks(document);
     let file = |name: &str| {
@@ -85,7 +85,7 @@ fn readme_plugin_example_runs() {
     assert_eq!(gold_after(&chinese, "他丢了40枚金币。").1, ["钱袋空了。"]);
 }
 
-/// What is wrong with the settings in a document's blocks.
+/// Returns the problems of the settings in a document's blocks.
 fn bad_settings(path: &str, document: &str) -> Vec<String> {
     let is_settings = |block: &Block| block.language == "toml" && block.code.contains("[[providers]]");
     let found = blocks(document).into_iter().filter(is_settings);
@@ -110,7 +110,7 @@ fn reference_manifest_example_parses() {
     clotho_plugin::Manifest::parse(&manifest.code, "purse", &ScriptLimits::default()).unwrap();
 }
 
-/// Functions and properties of `ctx` that a document does not name.
+/// Returns the functions and properties of `ctx` that a document does not name.
 fn unnamed(sources: &str, document: &str) -> Vec<String> {
     let registered = Regex::new(r#"surface\s*\.(?:add|get)\(\s*"(\w+)""#).unwrap();
     let names = registered.captures_iter(sources).map(|found| found[1].to_owned());
@@ -131,7 +131,7 @@ fn reference_lists_every_function_and_hook() {
     expect_none(&unnamed(&sources, &document).into_iter().chain(hooks).collect::<Vec<_>>());
 }
 
-/// Routes that the table has and the document has not, and the other way round.
+/// Returns the routes that only the table or only the document has.
 fn other_routes(table: &str, document: &str) -> Vec<String> {
     let in_table = Regex::new(r#"route\(\s*([A-Z]+),\s*"([^"]+)""#).unwrap();
     let in_document = Regex::new(r"`(GET|POST|PUT|PATCH|DELETE) (/[^`\s?]*)`").unwrap();

@@ -1,5 +1,5 @@
-//! Licences and banned crates, as `deny.toml` says. `cargo deny check` reads the same file where it is installed; this
-//! needs nothing but cargo.
+//! Licences and banned crates, as in `deny.toml`. `cargo deny check` reads the same file where it is installed; these
+//! tests need only cargo.
 
 use std::process::Command;
 
@@ -13,18 +13,18 @@ struct Package {
     name: String,
     version: String,
     licence: String,
-    /// Where it comes from; empty for crates of this repository.
+    /// Empty for crates of this repository.
     source: String,
 }
 
-/// What `deny.toml` says.
+/// The rules of `deny.toml`.
 struct Policy {
     allowed: Vec<String>,
     banned: Vec<String>,
 }
 
-/// Whether an SPDX expression can be met with allowed licences only. `/` is the old way to write OR, and a `+` behind a
-/// licence means this version, which is the one that is taken.
+/// Returns whether allowed licences are enough for an SPDX expression. `/` is the old form of OR. `+` after a licence
+/// includes later versions; the named version is used.
 fn is_met(expression: &str, allowed: &[String]) -> bool {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
@@ -94,7 +94,7 @@ fn policy() -> Policy {
     }
 }
 
-/// Every package of this machine's build, but for the crates of the workspace.
+/// Returns every package of this machine's build, except the crates of the workspace.
 fn packages() -> Vec<Package> {
     let host = run("rustc", &["-vV"]);
     let host = host.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();

@@ -1,4 +1,4 @@
-//! Names of types: each stands once, and says what the thing is.
+//! Names of types: each is unique, and says what the thing is.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use super::{expect_none, expect_one};
 /// Names that several modules may use, because their path says the rest: `provider::Error`, `picture::Kind`.
 const SHARED: [&str; 3] = ["Error", "Kind", "Request"];
 
-/// Last words of names that look like participles and are nouns.
+/// Last words of names that look like participles but are nouns.
 const NOUNS: [&str; 6] = ["Embed", "Feed", "Seed", "Speed", "Token", "Screen"];
 
-/// Participles that no ending tells.
+/// Irregular participles.
 const PARTICIPLES: [&str; 14] =
     ["Said", "Held", "Told", "Made", "Kept", "Sent", "Found", "Known", "Gone", "Left", "Cut", "Put", "Brought", "Lost"];
 
-/// The types that a file declares outside of functions and tests, with their lines.
+/// Returns the types that a file declares outside of functions and tests, with their lines.
 fn types(file: &File) -> Vec<(usize, String)> {
     let text = bare(&file.text);
     let product = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
@@ -28,7 +28,7 @@ fn types(file: &File) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// Names that stand more than once, with all their places.
+/// Returns the names that are used more than once, with all their places.
 fn repeated(files: &[File]) -> Vec<String> {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for file in files {
@@ -40,7 +40,7 @@ fn repeated(files: &[File]) -> Vec<String> {
     places.iter().map(|(name, places)| format!("{name} is the name of several types: {}", places.join(", "))).collect()
 }
 
-/// Names that end in a participle: they tell what happened to a thing, not what it is.
+/// Returns the names that end in a participle: they say what happened to a thing, not what it is.
 fn participles(file: &File) -> Vec<String> {
     let last_word = Regex::new(r"[A-Z][a-z0-9]*$").unwrap();
     let is_participle = |name: &str| {

@@ -1,5 +1,5 @@
-//! Which crate may know which, who may name the heavy libraries, and what stays pure. Cargo itself refuses circles between
-//! crates; these tests hold the direction that `ARCHITECTURE.md` draws.
+//! Which crate may depend on which, who may name the heavy libraries, and what stays pure. Cargo itself refuses cycles
+//! between crates; these tests check the direction that `ARCHITECTURE.md` shows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,10 +16,10 @@ const ORDER: [&str; 10] =
 /// Folders without I/O, clock, threads and frameworks: plain calls test everything in them.
 const PURE: [&str; 3] = ["crates/core/src/tree/", "crates/core/src/world/", "crates/compat/src/prompt/"];
 
-/// Folders that are pure too, and read and write bytes in memory through the traits of `std::io`.
+/// Folders that are pure too, but read and write bytes in memory through the traits of `std::io`.
 const PURE_OVER_BYTES: [&str; 1] = ["crates/compat/src/interop/"];
 
-/// What a pure folder may not name.
+/// Names that a pure folder may not contain.
 const IMPURE: &str = r"\b(actix_\w+|diesel\w*|tokio|reqwest|tantivy|rhai|futures_util|async|await|std::(fs|net|env|io|thread|process)|Instant|SystemTime)\b";
 
 /// Libraries that only some crates may depend on.
@@ -39,14 +39,14 @@ const OWNERS: [(&str, &[&str]); 13] = [
     ("utoipa", &["clotho"]),
 ];
 
-/// The direct dependencies of a crate, without those of its tests.
+/// Returns the direct dependencies of a crate, without those of its tests.
 fn dependencies(manifest: &str) -> BTreeSet<String> {
     let manifest: toml::Table = manifest.parse().unwrap();
     let table = manifest.get("dependencies").and_then(toml::Value::as_table);
     table.map(|table| table.keys().cloned().collect()).unwrap_or_default()
 }
 
-/// The dependencies of every crate of the workspace.
+/// Returns the dependencies of every crate of the workspace.
 fn workspace() -> BTreeMap<String, BTreeSet<String>> {
     let read = |path: String| dependencies(&fs::read_to_string(top().join(path)).unwrap());
     let members = fs::read_dir(top().join("crates")).unwrap();
@@ -55,12 +55,12 @@ fn workspace() -> BTreeMap<String, BTreeSet<String>> {
     crates.chain([("clotho".to_owned(), read("Cargo.toml".to_owned()))]).collect()
 }
 
-/// The arrows of one crate to others of the workspace.
+/// Returns a crate's dependencies on other crates of the workspace.
 fn arrows(dependencies: &BTreeSet<String>) -> BTreeSet<String> {
     dependencies.iter().filter_map(|name| name.strip_prefix("clotho-")).map(str::to_owned).collect()
 }
 
-/// Dependencies on crates that do not come earlier in the order, and on libraries that belong to others.
+/// Returns dependencies on crates that do not come earlier in the order, and on libraries reserved for other crates.
 fn forbidden(name: &str, dependencies: &BTreeSet<String>) -> Vec<String> {
     let place = |name: &str| ORDER.iter().position(|other| *other == name);
     let Some(here) = place(name) else { return vec![format!("{name} has no place in tests/it/tidy/rooms.rs")] };
@@ -71,7 +71,7 @@ fn forbidden(name: &str, dependencies: &BTreeSet<String>) -> Vec<String> {
     up.chain(foreign).collect()
 }
 
-/// Names of I/O and frameworks in pure folders.
+/// Returns the names of I/O and frameworks in a pure folder.
 fn impure(file: &File) -> Vec<String> {
     let is_in = |folders: &[&str]| folders.iter().any(|folder| file.path.starts_with(folder));
     if !is_in(&PURE) && !is_in(&PURE_OVER_BYTES) {
@@ -88,7 +88,7 @@ fn impure(file: &File) -> Vec<String> {
 /// Dependencies that no source names, each with its reason.
 const UNNAMED: [(&str, &str); 1] = [("libsqlite3-sys", "its feature compiles SQLite into the program")];
 
-/// Dependencies of a crate that none of its files names.
+/// Returns the dependencies of a crate that none of its files names.
 fn unused(name: &str, dependencies: &BTreeSet<String>, files: &[File]) -> Vec<String> {
     let is_named = |library: &str| {
         let word = Regex::new(&format!(r"\b{}\b", library.replace('-', "_"))).unwrap();
@@ -155,15 +155,15 @@ fn architecture_picture_matches_manifests() {
     assert_eq!(shown, real);
 }
 
-/// S1-28: nodes, texts and the log have one writer, which only ever adds rows. One place deletes
-/// them: what is purged, and what was given up in the trash (`domain.md` 2.16).
+/// S1-28: nodes, texts and the log have one writer, which only adds rows. One place deletes them: purged parts, and
+/// what is deleted from the trash (`domain.md` 2.16).
 #[test]
 fn tree_tables_have_one_writer() {
     let writes = Regex::new(
         r"diesel::(insert_into|delete)\(\s*(nodes|texts|operations)::table|\b(insert)::<(NodeRow|NewTextRow|OperationRow)\b|(insertable)!\(\s*\w+[^,]*,\s*(nodes|texts|operations)\b",
     )
     .unwrap();
-    // A call that does not say what it writes, and SQL by hand, would get past the pattern above.
+    // The pattern above would miss an insert that does not name its table, and hand-written SQL.
     let unseen = Regex::new(r"(?:^|[^.\w])insert\(\s*conn|(?i:insert into|delete from)").unwrap();
     let store = "crates/store/src/";
     let mut found: Vec<String> = Vec::new();
@@ -195,7 +195,7 @@ fn tree_tables_have_one_writer() {
     assert_eq!(found, expected);
 }
 
-/// S0-03, S1-29: prompt assembly gets lines of text with a role. It knows no nodes, ids or branches.
+/// S0-03, S1-29: prompt assembly gets texts with a role. It knows no nodes, ids or branches.
 #[test]
 fn prompt_names_no_tree_types() {
     let tree = Regex::new(r"\b(tree::(?:\{[^}]*\}|\w+)|ids(?:::\w+)?|NodeId|SessionId|oplog)\b").unwrap();

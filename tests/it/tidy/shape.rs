@@ -1,4 +1,4 @@
-//! Shape: what fits a screen, what every folder owes its reader, and words that must not stay.
+//! Shape: what fits a screen, what every folder must document, and forbidden leftovers.
 
 use std::collections::BTreeSet;
 
@@ -7,15 +7,15 @@ use regex::Regex;
 use super::code::{File, bare, files, files_of, line_of, rust_sources, top};
 use super::{expect_none, expect_one};
 
-/// The most lines of a file. Half of it is the habit.
+/// The most lines of a file. The usual size is half of it.
 const FILE: usize = 700;
-/// The most lines of a function. Half of it is the habit; a second screen means that a noun is missing.
+/// The most lines of a function. The usual size is half of it; a function that needs a second screen lacks a noun.
 const FUNCTION: usize = 80;
 
-/// Functions that may be longer, each with its reason: they are tables, which are read line by line.
+/// Functions that may be longer because they are tables, which are read line by line.
 const LONG: [&str; 1] = ["crates/core/src/world/fold/tests/operations.rs fold_append_and_take_change_list"];
 
-/// The least lines of a folder's head.
+/// The least lines of a folder's head comment.
 const HEAD: usize = 3;
 
 fn too_long(file: &File) -> Vec<String> {
@@ -24,7 +24,7 @@ fn too_long(file: &File) -> Vec<String> {
     if lines > FILE { vec![complaint] } else { Vec::new() }
 }
 
-/// Functions over the limit. Source is formatted: a function ends at the first brace that stands as far left as it.
+/// Returns functions over the limit. The source is formatted: a function ends at the first brace with its indentation.
 fn long_functions(file: &File) -> Vec<String> {
     let text = bare(&file.text);
     let lines: Vec<&str> = text.lines().collect();
@@ -45,7 +45,8 @@ fn long_functions(file: &File) -> Vec<String> {
     complaints
 }
 
-/// Every file of a crate begins by saying what it is for; the head of a folder also teaches how to add the next thing.
+/// Returns a complaint if a file of a crate does not begin by saying what it is for. A folder's head also explains how
+/// to add the next thing.
 fn headless(file: &File, folders: &BTreeSet<String>) -> Vec<String> {
     let head = file.text.lines().take_while(|line| line.starts_with("//!")).count();
     let own = file.path.trim_end_matches("/mod.rs").trim_end_matches("/lib.rs").trim_end_matches(".rs");
@@ -54,8 +55,8 @@ fn headless(file: &File, folders: &BTreeSet<String>) -> Vec<String> {
     if head < least { vec![complaint] } else { Vec::new() }
 }
 
-/// Public functions, types, traits and constants without a doc comment. Fields and variants need one only for a unit, a
-/// shape, a range or a reason, so the compiler's own lint asks for too much.
+/// Returns public functions, types, traits and constants without a doc comment. Fields and variants need one only for
+/// a unit, a shape, a range or a reason, so the compiler's own lint asks for too much.
 fn undocumented(file: &File) -> Vec<String> {
     let item =
         Regex::new(r"^\s*pub (?:(?:async|const|unsafe) )*(?:fn|struct|enum|trait|type|const|static|union) (\w+)")
@@ -65,7 +66,7 @@ fn undocumented(file: &File) -> Vec<String> {
     let mut complaints = Vec::new();
     for (at, line) in code.lines().enumerate() {
         let Some(found) = item.captures(line) else { continue };
-        // Attributes may stand between the comment and the item, over several lines.
+        // Attributes, over several lines, may be between the comment and the item.
         let above =
             lines[..at].iter().rev().take_while(|line| !line.trim().is_empty() && !line.trim().starts_with('}'));
         if !above.clone().any(|line| line.trim_start().starts_with("///")) {
@@ -90,7 +91,7 @@ fn silenced_without_reason(file: &File) -> Vec<String> {
     complaints
 }
 
-/// Notes to oneself, and places that exist on one machine only.
+/// Returns notes to oneself, and paths that exist on one machine only.
 fn leftovers(file: &File) -> Vec<String> {
     let notes = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X")].join("|");
     let places =
@@ -103,7 +104,7 @@ fn leftovers(file: &File) -> Vec<String> {
     file.text.lines().enumerate().filter_map(complaint).collect()
 }
 
-/// Sources that people write: what is generated or comes from elsewhere is not measured.
+/// Returns the sources that people write, without generated and vendored files.
 fn sources() -> Vec<File> {
     let rust = ["src", "crates", "tests", "benches", "build.rs"].into_iter().flat_map(|folder| files_of(folder, ".rs"));
     let page = [".ts", ".tsx"].into_iter().flat_map(|ending| files_of("static/src", ending));

@@ -1,4 +1,4 @@
-//! `clotho export` and `clotho import` as a host types them.
+//! The `clotho export` and `clotho import` commands.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -15,8 +15,8 @@ pub fn clotho(data: &Path, arguments: &[&str]) -> (Option<i32>, String, String) 
     (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
 
-/// S4-04: out of a data directory, also while a server holds it, and into another; a second file of one name, a server that
-/// runs and a file that is none are refused with what to do.
+/// S4-04: a session moves out of a data directory, also while a server uses it, and into another. An existing output
+/// file, a running server and an invalid file are refused with a hint.
 #[test]
 fn export_and_import_commands_move_session() {
     let store = TestStore::new();

@@ -1,4 +1,4 @@
-//! Others go on while a file comes in: the order in which things happen, never how long they take.
+//! Concurrent requests during an import: the order of events, never their duration.
 
 use clotho_core::ids::NodeId;
 use clotho_store::PathFilter;
@@ -8,7 +8,7 @@ use super::import_file;
 use crate::support::file::long_line;
 use crate::support::test_store::{Begun, TestStore};
 
-/// Somebody writes below a node, reads it back, and sees one session.
+/// Writes below a node and reads it back. Asserts that the session being imported is not visible.
 fn turn(store: &TestStore, own: &Begun, parent: NodeId) -> NodeId {
     let id = store.append(own.session, parent, store.said("I go on."));
     let (held, owner) = (store.held(own.session), store.owner);
@@ -18,8 +18,8 @@ fn turn(store: &TestStore, own: &Begun, parent: NodeId) -> NodeId {
     id
 }
 
-/// S4-04, S4-61: the writer belongs to nobody: between any two pieces of a file others write and read, and their writes are
-/// there before the next piece; a piece is small; nobody sees anything of the session before all of it is there.
+/// S4-04, S4-61: an import does not block the writer: between any two chunks others write and read, and their writes
+/// are done before the next chunk. A chunk is small. Nobody sees the session before it is complete.
 #[test]
 fn import_lets_other_writes_run_between_chunks() {
     const MESSAGES: i64 = 2_000;
@@ -32,11 +32,11 @@ fn import_lets_other_writes_run_between_chunks() {
     let session = import_file(&store, &mut file, ArchiveLimits::of(1 << 30), |_| {
         let now = rows();
         if now == before {
-            // Nothing has been written since: the file is only looked at.
+            // Nothing has been written since: the file is only being checked.
             return true;
         }
         assert!(now - before <= 256, "{} rows in one piece", now - before);
-        // Somebody else, on a thread of their own: their write ends while the import waits here.
+        // Another request on its own thread: its write completes while the import waits here.
         parent = std::thread::scope(|scope| scope.spawn(|| turn(&store, &own, parent)).join().unwrap());
         (before, between) = (rows(), between + 1);
         true

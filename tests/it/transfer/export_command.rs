@@ -1,4 +1,4 @@
-//! One line of a session as a file that others read, and everything as a folder, as a host types it.
+//! The export command for one branch as a file for other programs, and for everything as a folder.
 
 use tempfile::TempDir;
 
@@ -6,8 +6,8 @@ use super::command::clotho;
 use super::round_trip::session;
 use crate::support::test_store::TestStore;
 
-/// S4-53: a line goes out for the other program and for readers, also while a server runs; another end can be named; nothing is
-/// written over, and what is no message of the session is named.
+/// S4-53: a branch is exported for SillyTavern and for readers, also while a server runs. Another leaf can be named.
+/// Nothing is overwritten, and an unknown message is reported.
 #[test]
 fn export_command_writes_one_line_as_chat() {
     let store = TestStore::new();
@@ -39,8 +39,8 @@ fn export_command_writes_one_line_as_chat() {
     assert_eq!(clotho(&data, &["export", "html", &sid]).0, Some(2));
 }
 
-/// S4-53: everything goes out by hand, as a folder or as an archive that comes in elsewhere; a folder that has something in it is
-/// left alone, and whose everything it is can be said.
+/// S4-53: everything is exported as a folder or as an archive that can be imported elsewhere. A folder that is not
+/// empty is left alone. The user whose data is exported can be named.
 #[test]
 fn export_all_command_writes_folder_or_archive() {
     let store = TestStore::new();

@@ -1,4 +1,4 @@
-//! Files that may not come in, each with the line that says so. Nothing is kept of any.
+//! Invalid session archives, each refused with the number of the faulty line. Nothing of them is kept.
 
 use std::io::Write as _;
 
@@ -11,19 +11,19 @@ use super::{exported, import, import_within, rows};
 use crate::support::file::{lines, packed, sealed};
 use crate::support::test_store::TestStore;
 
-/// Which line, counted from 0, is the `n`th of a kind.
+/// Returns the index of the `n`th line of a kind, both counted from 0.
 fn nth(lines: &[Value], kind: &str, n: usize) -> usize {
     lines.iter().enumerate().filter(|(_, line)| line.get(kind).is_some()).nth(n).unwrap().0
 }
 
-/// A blob with a card in it.
+/// Returns a blob with a card.
 fn card(card: &Value) -> Value {
     let text = card.to_string();
     let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
     json!({"blob": {"kind": "card", "hash": hash, "text": text}})
 }
 
-/// Puts a source behind everything else; answers with where.
+/// Appends a source after all others. Returns its index.
 fn last(lines: &mut Vec<Value>, source: Value) -> usize {
     let at = lines.iter().rposition(|line| line.get("end").is_none()).unwrap() + 1;
     lines.insert(at, json!({ "source": source }));
@@ -32,7 +32,7 @@ fn last(lines: &mut Vec<Value>, source: Value) -> usize {
 
 type Change = fn(&mut Vec<Value>) -> usize;
 
-/// What is done to a good file, which answers with the line that is at fault, counted from 0, and what is said of it.
+/// Changes of a valid file, and the expected error. Each change returns the index of the faulty line, from 0.
 const CASES: &[(&str, Change)] = &[
     ("no header of a \"clotho-session\" file", |lines| {
         lines.remove(0);
@@ -304,7 +304,7 @@ const CASES: &[(&str, Change)] = &[
         at
     }),
     ("goes on from one that does not come before it", |lines| {
-        // The third stands on the second.
+        // The third builds on the second.
         let at = nth(lines, "trace", 1);
         lines.remove(at);
         nth(lines, "trace", 1)
@@ -334,7 +334,7 @@ fn fault(result: Result<clotho_core::ids::SessionId, ImportError>, about: &str) 
     }
 }
 
-/// S4-04: whatever does not fit together is refused with its line and one sentence, and nothing of it is kept.
+/// S4-04: inconsistent data is refused with its line and one sentence, and nothing of it is kept.
 #[test]
 fn archive_with_inconsistent_data_is_refused_with_line() {
     let (store, other) = (TestStore::new(), TestStore::new());
@@ -352,7 +352,7 @@ fn archive_with_inconsistent_data_is_refused_with_line() {
     assert!(import(&other, &sealed(&lines(&file))).is_ok(), "the table changes a good file");
 }
 
-/// S4-04: files that break off, were changed, go on after their end, or are none.
+/// S4-04: truncated and changed files, files with data after their end, and files of another kind.
 #[test]
 fn archive_truncated_or_changed_is_refused() {
     let (store, other) = (TestStore::new(), TestStore::new());
@@ -380,7 +380,7 @@ fn archive_truncated_or_changed_is_refused() {
     assert_eq!(rows(&other), before);
 }
 
-/// S4-04: a file cannot make the reader take more memory than its limits: a long line, a large whole, a wide window.
+/// S4-04: a file cannot make the reader exceed its memory limits: a long line, a large total, a wide window.
 #[test]
 fn archive_over_memory_limits_is_refused() {
     let other = TestStore::new();

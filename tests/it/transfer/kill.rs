@@ -1,4 +1,4 @@
-//! The server is killed while a file comes in.
+//! The server is killed during an import.
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -14,7 +14,7 @@ async fn get(program: &Program, target: &str) -> Value {
     Ask::new(program.at, "GET", target).send().await.expect(200)
 }
 
-/// Hands a file in and waits until the job is over, or until more than half of its work is done: then it is written.
+/// Uploads a file and waits until `until` is true of the job.
 pub async fn handed_in(program: &Program, file: &[u8], until: impl Fn(&Value) -> bool) -> Value {
     let ask = Ask::new(program.at, "POST", "/api/sessions/import").bytes(file, "application/zstd");
     let job = ask.send().await.expect(202)["jobId"].as_str().unwrap().to_owned();
@@ -25,8 +25,8 @@ pub async fn handed_in(program: &Program, file: &[u8], until: impl Fn(&Value) ->
     .await
 }
 
-/// S4-04: whoever asks for a job after the server was killed in the middle of it is told that it was interrupted and what to
-/// do; nothing of the session is there; the same file comes in then, and its job is still told after another kill.
+/// S4-04: after a kill during an import, its job says that it was interrupted and what to do, and nothing of the
+/// session exists. The same file can be imported then, and its job can still be read after another kill.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn import_killed_is_reported_interrupted_and_leaves_nothing() {
     let (home, model) = (TempDir::new().unwrap(), MockModel::start().await);
@@ -39,7 +39,7 @@ async fn import_killed_is_reported_interrupted_and_leaves_nothing() {
     };
     let sessions = async |program: &Program| get(program, "/api/sessions").await["items"].as_array().unwrap().len();
     let (mut program, mut before) = (start(), 0);
-    // The end may come before the blow: then the session is there, and the next blow falls on a copy of it.
+    // The import may end before the kill: then the session exists, and the next kill hits the import of a copy.
     let told = loop {
         let job = handed_in(&program, &file, is_written).await;
         drop(program);

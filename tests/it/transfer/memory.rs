@@ -1,4 +1,4 @@
-//! Files and sessions may be larger than the memory: what is held of them at once does not grow with their texts.
+//! Files and sessions may be larger than the memory: memory use does not grow with their texts.
 
 use std::fs::File;
 use std::io::{BufWriter, Seek as _, Write};
@@ -17,7 +17,7 @@ use crate::support::file::long_line;
 use crate::support::own_kilobytes;
 use crate::support::test_store::TestStore;
 
-/// So many bytes each text has.
+/// Bytes of each text.
 const TEXT: usize = 6_400;
 
 fn written(messages: usize) -> File {
@@ -27,7 +27,7 @@ fn written(messages: usize) -> File {
     file
 }
 
-/// The most bytes that this thread holds while it works.
+/// Returns the peak number of bytes that this thread holds during the work.
 fn held(work: impl FnOnce()) -> i64 {
     heap::reset_peak();
     let before = heap::live_bytes();
@@ -35,12 +35,12 @@ fn held(work: impl FnOnce()) -> i64 {
     heap::peak_bytes() - before
 }
 
-/// What each further message holds, measured between two sizes; texts have [`TEXT`] bytes.
+/// Returns the bytes for each additional message, measured between two sizes. Texts have [`TEXT`] bytes.
 fn each(small: (usize, i64), large: (usize, i64)) -> i64 {
     (large.1 - small.1) / i64::try_from(large.0 - small.0).unwrap()
 }
 
-/// S0-54, S4-04: looking at a file holds a place for each message and never their texts.
+/// S0-54, S4-04: checking a file holds an entry for each message and never the texts.
 #[test]
 fn archive_check_memory_excludes_texts() {
     let look = |messages| {
@@ -55,7 +55,7 @@ fn archive_check_memory_excludes_texts() {
     assert!((16..400).contains(&each), "{each} bytes for each further message");
 }
 
-/// S0-54, S4-04: a session goes out piece by piece: a few numbers for each message are held, and never their texts.
+/// S0-54, S4-04: a session is exported in chunks: a few numbers for each message are held, and never the texts.
 #[test]
 fn export_memory_does_not_grow_with_text() {
     let store = TestStore::new();
@@ -72,7 +72,7 @@ fn export_memory_does_not_grow_with_text() {
     assert!((8..200).contains(&each), "{each} bytes for each further message");
 }
 
-/// The most kilobytes of its own that `clotho import` had while it ran, as the system counts them.
+/// Returns the peak private memory of `clotho import` in kilobytes, as the system counts it.
 pub fn import_in_a_process(folder: &Path, arguments: &[&str]) -> u64 {
     let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
     command.env("CLOTHO_STORAGE__DATA_DIR", folder.join("data")).env_remove("CLOTHO_CONFIG").current_dir(folder);
@@ -88,7 +88,7 @@ pub fn import_in_a_process(folder: &Path, arguments: &[&str]) -> u64 {
     }
 }
 
-/// S0-54, S4-04: the whole program takes a session in whose texts are larger than what it may hold.
+/// S0-54, S4-04: the whole program imports a session whose texts are larger than its memory limit.
 #[cfg(target_os = "linux")]
 #[test]
 fn import_memory_does_not_grow_with_text() {
@@ -102,6 +102,6 @@ fn import_memory_does_not_grow_with_text() {
         import_in_a_process(folder.path(), &[path.to_str().unwrap()])
     };
     let (small, large) = (most(500), most(10_000));
-    // 9 500 messages more are 61 MB of texts.
+    // 9 500 more messages are 61 MB of texts.
     assert!(small > 1_000 && large < small + 32_000, "{small} kB, and {large} kB for twenty times as much");
 }

@@ -1,6 +1,9 @@
-//! Sessions out of one store and into another: `round_trip` says that what comes in is what went out, `invalid_archives` is the table of
-//! files that may not come in, `command` is what a host types, `export_command` the same for single lines, `memory` what is held of a large one, `concurrency` how others go
-//! on meanwhile, and `kill` what a crash leaves.
+//! Transfer of sessions from one store into another.
+//!
+//! - `round_trip`: what is imported equals what was exported
+//! - `invalid_archives`: a table of files that are refused
+//! - `command`, `export_command`: the commands for sessions, and for single branches
+//! - `memory`, `concurrency`, `kill`: memory use of a large session, concurrent requests, and crashes
 
 mod command;
 mod concurrency;
@@ -21,14 +24,14 @@ use clotho_store::archive::ArchiveLimits;
 
 use crate::support::test_store::TestStore;
 
-/// The file of a session.
+/// Returns the session archive of a session.
 pub fn exported(store: &TestStore, session: SessionId) -> Vec<u8> {
     let mut snapshot = DatabaseSnapshot::open(&store.database()).unwrap();
     let held = snapshot.session(None, session).unwrap().unwrap();
     transfer::export(&mut snapshot, &held, Vec::new(), Time(0), |_| {}).unwrap()
 }
 
-/// Takes a file in.
+/// Imports a file.
 pub fn import(store: &TestStore, file: &[u8]) -> Result<SessionId, ImportError> {
     import_within(store, file, ArchiveLimits::of(64 << 20))
 }
@@ -58,7 +61,7 @@ fn import_file(
     store.block_on(transfer::import(store.store(), file, arrival, &store.ids, store.now(), limits, told))
 }
 
-/// How many rows there are of everything that a session has.
+/// Returns the number of rows in each table that a session uses.
 pub fn rows(store: &TestStore) -> Vec<i64> {
     let tables = [
         "sessions",

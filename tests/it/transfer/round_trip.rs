@@ -1,4 +1,4 @@
-//! What comes in is what went out.
+//! An imported session equals the exported one.
 
 use clotho_core::ids::{PresetId, SessionId};
 use clotho_engine::transfer::{self, ImportError};
@@ -12,19 +12,19 @@ use crate::store_properties::{Play, step};
 use crate::support::file::lines;
 use crate::support::test_store::{Begun, TestStore, add, delta, ending, message, rules, set};
 
-/// A file as text without its first and last line.
+/// Returns the lines of a file without the first and last.
 fn body(file: &[u8]) -> Vec<Value> {
     let lines = lines(file);
     lines[1..lines.len() - 1].to_vec()
 }
 
-/// The fragments that a log names, in its order.
+/// Returns the fragments that a log names, in its order.
 fn fragments(lines: &[Value]) -> Vec<String> {
     let effects = lines.iter().filter_map(|line| line["operation"]["effects"].as_array()).flatten();
     effects.filter_map(|effect| effect["fragment"].as_str().map(str::to_owned)).collect()
 }
 
-/// A copy's lines under the ids of what it is a copy of.
+/// Returns a copy's lines with the ids of its original.
 fn under_old_names(file: &[u8], copy: SessionId, before: &[u8], original: SessionId) -> Vec<Value> {
     let mut lines = body(file);
     let mut names = vec![(copy.to_string(), original.to_string())];
@@ -46,8 +46,8 @@ fn under_old_names(file: &[u8], copy: SessionId, before: &[u8], original: Sessio
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, max_shrink_iters: 200, ..ProptestConfig::default() })]
 
-    /// S4-04, S3-15: a random session that went out and came in again is equal: going out once more it is the same file, byte
-    /// for byte, and every world, path, sibling and page reads as the model of its log says, with other keyframes. Beside the
+    /// S4-04, S3-15: a random session that is exported and imported is equal: a second export is the same file, byte
+    /// for byte. Every world, path, sibling and page matches the model of its log, with other keyframes. Beside the
     /// original it is the same under new ids.
     #[test]
     fn export_then_import_gives_equal_session(
@@ -75,7 +75,7 @@ proptest! {
         prop_assert_ne!(copy, session);
         let mut originals = body(&file);
         for node in originals.iter_mut().filter_map(|line| line.get_mut("node")) {
-            // A copy says what it is a copy of, and no more what that was a copy of.
+            // A copy names its original, and no longer the original of that one.
             node["metadata"].as_object_mut().unwrap().remove("provenance");
         }
         prop_assert_eq!(under_old_names(&exported(&play.store, copy), copy, &file, session), originals);
@@ -83,8 +83,8 @@ proptest! {
     }
 }
 
-/// A session with rules, traces that go on from each other, an edit that carried them below a newer node, and a reply that is
-/// being written.
+/// Begins a session with rules, traces that build on each other, an edit that carried them below a newer node, and a
+/// running reply.
 pub fn session(store: &TestStore) -> Begun {
     let begun = store.begin(delta([set("/combat/hp", json!(40))]), Some(rules("combat", 100)), &["Hello.", "Hi."]);
     let sid = begun.session;
@@ -125,7 +125,7 @@ fn traces(store: &TestStore, session: SessionId) -> Vec<Option<Trace>> {
         let traces: Result<Vec<_>, StoreError> = placed.iter().map(|one| reader.trace(one)).collect();
         let mut traces = traces?;
         for trace in traces.iter_mut().flatten() {
-            // Rows have other numbers elsewhere: what they stand for counts.
+            // Row numbers differ elsewhere: the nodes they stand for are compared.
             let nodes = reader.nodes_by_row(&held, &trace.history)?;
             trace.head.rest.insert("nodes".into(), nodes.iter().map(|one| one.node.id.to_string()).collect());
             trace.history.clear();
@@ -134,8 +134,8 @@ fn traces(store: &TestStore, session: SessionId) -> Vec<Option<Trace>> {
     })
 }
 
-/// S0-11, S4-04: traces read back as they were, in the order of the nodes or not, and half a reply comes along with what had
-/// arrived.
+/// S0-11, S4-04: traces read back unchanged, in the order of the nodes or not. A running reply is transferred with the
+/// text that had arrived.
 #[test]
 fn traces_and_partial_reply_survive_transfer() {
     let (store, other) = (TestStore::new(), TestStore::new());
@@ -155,8 +155,8 @@ fn traces_and_partial_reply_survive_transfer() {
     assert_eq!((orphans.len(), orphans[0].content.as_str(), orphans[0].reasoning.as_str()), (1, "half a word", "hm"));
 }
 
-/// S4-04: while a file comes in nobody sees any of it, others go on, and what is left of one that was broken off is gone at
-/// the next look. Then the same file comes in as if nothing had been.
+/// S4-04: nobody sees a file that is being imported, and other requests continue. The next cleanup removes the rest of
+/// an aborted import, and then the same file can be imported normally.
 #[test]
 fn import_is_atomic_and_cleans_up_after_abort() {
     let (store, other) = (TestStore::new(), TestStore::new());
@@ -207,8 +207,8 @@ fn import_is_atomic_and_cleans_up_after_abort() {
     assert!(exported(&other, begun.session) == file);
 }
 
-/// S4-34: the preset that a session chose comes along with its file, without what is nobody else's business; where it is already, or
-/// in the trash, nothing is done with it.
+/// S4-34: the preset of a session is exported with its file, without secrets. If it already exists at the target, or
+/// is in the trash there, it is not changed.
 #[test]
 fn session_preset_is_exported_without_secrets() {
     let store = TestStore::new();

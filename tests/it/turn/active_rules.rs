@@ -1,4 +1,4 @@
-//! Which rules are in force is a fact of the path (`domain.md` 3.2).
+//! The rules in force at a node depend only on its path (`domain.md` 3.2).
 
 use clotho_core::oplog::OperationKind;
 use clotho_core::tree::{Kind, Session};
@@ -17,7 +17,7 @@ async fn n(story: &Story<'_>, node: NodeId) -> Value {
     story.var(node, "/counter/n").await
 }
 
-/// A plugin switched on in the middle begins with a change node; what was before keeps its rules, and `init` runs once.
+/// A plugin enabled mid-session starts with a change node. Earlier nodes keep their rules, and `init` runs once.
 #[tokio::test]
 async fn plugin_enabled_mid_session_starts_with_change_node() {
     let app = with_counter().start().await;
@@ -42,7 +42,7 @@ async fn plugin_enabled_mid_session_starts_with_change_node() {
     assert_eq!(n(&story, before.reply.id).await, json!(null));
 }
 
-/// Another branch gets its own record before its next turn; switched off, a plugin runs no more, and its values stay.
+/// Each branch gets its own rules change before its next turn. A disabled plugin stops running and its values stay.
 #[tokio::test]
 async fn rules_change_is_recorded_once_per_branch() {
     let app = with_counter().start().await;
@@ -77,7 +77,8 @@ async fn rules_change_is_recorded_once_per_branch() {
     );
 }
 
-/// Messages sent from one place are siblings: they share the change node between, also when they are sent at once.
+/// Messages sent from the same node are siblings and share the rules change above them, even when sent at the same
+/// time.
 #[tokio::test]
 async fn rules_change_is_shared_by_sibling_messages() {
     let app = with_counter().start().await;
@@ -103,7 +104,7 @@ async fn rules_change_is_shared_by_sibling_messages() {
     assert_eq!(story.children(parents[0]).await.len(), 7);
 }
 
-/// Going back to a place and wanting the same rules again uses the record that is there.
+/// Returning to a node and choosing the same rules reuses the existing rules change.
 #[tokio::test]
 async fn rules_change_is_reused_for_same_rules() {
     let app = with_counter().start().await;
@@ -116,7 +117,7 @@ async fn rules_change_is_reused_for_same_rules() {
     assert_eq!((story.head().await, story.children(place).await.len()), (record, 1));
 }
 
-/// Setting the plugins and what begins by it are one step: taken back, the list and the world are as they were.
+/// Setting the plugins and the rules change it causes are one step. Undo restores both the list and the world.
 #[tokio::test]
 async fn plugin_settings_change_is_one_undo_step() {
     let app = with_counter().start().await;
@@ -134,7 +135,7 @@ async fn plugin_settings_change_is_one_undo_step() {
         assert_eq!((redone.head, is_on(story.session().await)), (record, true));
         assert_eq!(n(&story, record).await, json!(0));
     }
-    // Where the record is there already, setting and moving there are one step too.
+    // With an existing rules change, the setting and the move of HEAD to it are one step too.
     app.store.write(move |tx| tx.undo(&actor, id)).await.unwrap();
     app.store.write(move |tx| tx.redo(&actor, id)).await.unwrap();
     story.plugins(&[]).await.unwrap();
@@ -145,7 +146,7 @@ async fn plugin_settings_change_is_one_undo_step() {
     assert_eq!((undone.kind, undone.head, is_on(story.session().await)), (OperationKind::Rules, place, false));
 }
 
-/// Settings are a part of the rules: other settings are another record, and `init` does not run again.
+/// Settings are part of the rules: new settings add a rules change, and `init` does not run again.
 #[tokio::test]
 async fn plugin_new_settings_add_record_without_init() {
     let script = "fn init(ctx) { ctx.set(\"n\", 0); }\nfn on_reply(ctx) { ctx.add(\"n\", ctx.config.by); }";
@@ -161,7 +162,7 @@ async fn plugin_new_settings_add_record_without_init() {
     assert_eq!(n(&story, story.another(one.id).await.id).await, json!(1), "a reroll of the past has the old settings");
 }
 
-/// While a reply is on its way to HEAD, HEAD stays where it is: the rules begin with the next message.
+/// While a reply that may take HEAD is running, HEAD stays. The new rules start with the next message.
 #[tokio::test]
 async fn rules_change_during_reply_starts_with_next_message() {
     let app = with_counter().start().await;
@@ -179,7 +180,7 @@ async fn rules_change_during_reply_starts_with_next_message() {
     assert_eq!(story.node(story.node(next.user).await.parent.unwrap()).await.kind, Kind::Change);
 }
 
-/// What does not fit is refused with words, and nothing is written.
+/// Invalid settings are refused with a message, and nothing is written.
 #[tokio::test]
 async fn plugin_invalid_settings_are_refused() {
     let schema = "[state]\nschema = \"s.json\"\nroot = \"shared\"\n";
@@ -219,8 +220,8 @@ async fn plugin_invalid_settings_are_refused() {
     assert_eq!(story.in_force(story.head().await).await, ["counter"]);
 }
 
-/// Without a word about grants a plugin has what its manifest asks for; with an empty list it has nothing, and is told so
-/// where it tries.
+/// Without a list of grants a plugin gets the permissions of its manifest. With an empty list it gets none, and a
+/// refused call reports it.
 #[tokio::test]
 async fn plugin_grants_default_to_manifest_empty_grants_nothing() {
     let app = TestApp::with().script("crier", "fn on_reply(ctx) { ctx.note(\"Hear!\"); }").start().await;
@@ -244,7 +245,8 @@ async fn plugin_grants_default_to_manifest_empty_grants_nothing() {
     }
 }
 
-/// What somebody looked at and did not grant stays known, until it is granted; what cannot be meant so is refused.
+/// Permissions that a user refused are remembered until they are granted. Contradictory or unrequested refusals are
+/// rejected.
 #[tokio::test]
 async fn plugin_denied_permissions_are_remembered() {
     let app = TestApp::with().script("crier", "fn on_reply(ctx) { }").start().await;
@@ -268,7 +270,7 @@ async fn plugin_denied_permissions_are_remembered() {
     assert!(kept().await.is_empty(), "all is granted");
 }
 
-/// A plugin that is there and cannot run is called broken, with the place, and not missing.
+/// A plugin that exists but cannot run is reported as broken, with the location, and not as missing.
 #[tokio::test]
 async fn plugin_broken_is_reported_as_broken_not_missing() {
     let app = with_hurt().start().await;
@@ -288,7 +290,8 @@ async fn plugin_broken_is_reported_as_broken_not_missing() {
     }
 }
 
-/// A plugin that is gone from the server stays in force on its paths: its values keep their schema, and the reply says so.
+/// A plugin removed from the server stays in force on its paths. Its values keep their schema, and the reply reports
+/// it.
 #[tokio::test]
 async fn plugin_removed_from_server_keeps_its_schema() {
     let app = with_hurt().start().await;
@@ -311,7 +314,8 @@ async fn plugin_removed_from_server_keeps_its_schema() {
     assert_eq!(story.var(change.node.unwrap(), "/hurt/hp").await, json!(100), "the schema holds");
 }
 
-/// A card suggests a model and plugins; what this server does not have is left out, and the session begins all the same.
+/// A card suggests a model and plugins. Suggestions that this server does not have are skipped, and the session still
+/// starts.
 #[tokio::test]
 async fn card_suggestions_unavailable_on_server_are_skipped() {
     let app = with_counter().start().await;
@@ -335,7 +339,7 @@ async fn card_suggestions_unavailable_on_server_are_skipped() {
     }
 }
 
-/// An edited message stays beside the old one; the rules that the session wants now begin between it and its reply, once.
+/// An edited message is a sibling of the old one. The session's current rules start between it and its reply, once.
 #[tokio::test]
 async fn edited_message_reply_uses_new_rules() {
     let app = with_counter().start().await;
@@ -357,7 +361,7 @@ async fn edited_message_reply_uses_new_rules() {
     clotho_core::tree::reference_tree::ReferenceTree::replay(&story.log().await).unwrap();
 }
 
-/// A plugin in another version begins with a record of its own before the next turn; the past keeps its worlds.
+/// A new version of a plugin starts with its own rules change before the next turn. Earlier nodes keep their worlds.
 #[tokio::test]
 async fn plugin_update_adds_record_before_next_turn() {
     let app = with_counter().start().await;
@@ -383,7 +387,7 @@ async fn plugin_update_adds_record_before_next_turn() {
     assert_eq!(problems[0].plugin.as_deref(), Some("counter"));
 }
 
-/// Two plugins that come to claim the same values (one was updated): the later one is left out and the others play on.
+/// When an update makes two plugins claim the same path, the later one is left out and the others go on.
 #[tokio::test]
 async fn plugin_path_conflict_leaves_out_later_plugin() {
     let schema = |setup: Setup, id: &str, root: &str| {
@@ -416,8 +420,8 @@ fn on_input(ctx) {
 }
 "#;
 
-/// `domain.md` 3.2: an edited message begins a turn, so plugins read it under the rules that the session wants now; what they do
-/// to the world stands in the record, which has their schemas, and falls the same again in the next version.
+/// `domain.md` 3.2: an edited message starts a turn, so plugins read it under the session's current rules. Their
+/// operations are in the rules change, which has their schemas. The next version of the message gets the same dice.
 #[tokio::test]
 async fn edited_message_input_hooks_use_new_rules() {
     let app = TestApp::with().script("shout", SHOUT).start().await;
@@ -435,13 +439,13 @@ async fn edited_message_input_hooks_use_new_rules() {
     assert_eq!((said.operations.len(), &said.runs[0]["hook"], said.rolls.len()), (0, &json!("on_input"), 1));
     assert_eq!(recorded.operations.len(), 3);
 
-    // The next version stands beside it, without the record above, and has its dice.
+    // The next version is a sibling of the message, without the rules change above it, and rolls the same dice.
     let again = story.edit(edited.id, edit("One once more.")).await.unwrap();
     let again = story.done(again.generations[0]).await;
     assert_eq!(story.var(again.id, "/shout/rolled").await, story.var(reply.id, "/shout/rolled").await);
     assert_eq!(story.var(again.id, "/shout/n").await, json!(11));
 
-    // What is switched off reads no more, also where it was in force.
+    // A disabled plugin does not read the message, even where it was in force.
     let loud = story.say("Two.").await;
     assert_eq!(story.node(loud.user).await.content, "TWO.");
     story.plugins(&[]).await.unwrap();
@@ -452,8 +456,8 @@ async fn edited_message_input_hooks_use_new_rules() {
     clotho_core::tree::reference_tree::ReferenceTree::replay(&story.log().await).unwrap();
 }
 
-/// The same where the plugin asks nobody: the record is there with what it did, and the story goes on below it. A version that
-/// carries on, or asks for no reply, keeps the rules of its place.
+/// If the plugin stops the turn, the rules change still has what it did, and the story goes on below it. An edit that
+/// carries the following messages, or asks for no reply, keeps the rules of its node.
 #[tokio::test]
 async fn edited_message_without_reply_still_records_rules() {
     let app = TestApp::with().script("shout", SHOUT).start().await;

@@ -1,4 +1,4 @@
-//! Endings that nobody's model decides: cancel, a client that goes away, a panic, limits, shutdown.
+//! Replies that end without the model: cancel, disconnected clients, panics, limits and shutdown.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +8,7 @@ use clotho_core::tree::edit::TreeError;
 
 use super::*;
 
-/// A cancelled reply keeps its text, counts as complete and truncated, and its request to the model is dropped.
+/// A cancelled reply keeps its text, is complete and truncated, and its model request is aborted.
 #[tokio::test]
 async fn cancel_during_stream_keeps_partial_text() {
     let app = TestApp::start().await;
@@ -34,7 +34,7 @@ async fn cancel_during_stream_keeps_partial_text() {
     assert!(app.mock.requests()[1].to_string().contains("Half a sentence"));
 }
 
-/// Cancelled before any text came: an error that says so, and nothing to keep.
+/// A reply cancelled before any text is an error node that says so, with no text.
 #[tokio::test]
 async fn cancel_before_text_gives_error_node() {
     let app = TestApp::start().await;
@@ -47,7 +47,7 @@ async fn cancel_before_text_gives_error_node() {
     assert_eq!(story.head().await, started.node.unwrap());
 }
 
-/// Cancelled while it thinks: the thinking is kept, and there is no reply.
+/// A reply cancelled during reasoning keeps the reasoning and has no text.
 #[tokio::test]
 async fn cancel_during_reasoning_keeps_reasoning_only() {
     let app = TestApp::start().await;
@@ -66,8 +66,7 @@ async fn cancel_during_reasoning_keeps_reasoning_only() {
     app.mock.until_aborted(1).await;
 }
 
-/// Cancelled while a plugin narrates or rules run: either the cancel was in time, and nothing happened, or it was not, and
-/// all of it did. Never one half.
+/// A cancel while a narrator or rule runs either prevents all effects or comes too late and prevents none.
 #[tokio::test]
 async fn cancel_while_scripts_run_is_all_or_nothing() {
     let script = "fn narrate(ctx) { ctx.add(\"n\", 1); for i in 0..20000 {} \"Told.\" }\n\
@@ -78,7 +77,7 @@ async fn cancel_while_scripts_run_is_all_or_nothing() {
     let mut in_time = 0;
     for n in 0..60_u32 {
         let reply = story.reroll(user, GenerationSpec::default()).await.unwrap().generations[0];
-        // Sometimes at once, sometimes when the script is somewhere in the middle.
+        // From an immediate cancel to one in the middle of the script.
         for _ in 0..n {
             tokio::task::yield_now().await;
         }
@@ -97,7 +96,7 @@ async fn cancel_while_scripts_run_is_all_or_nothing() {
     assert!(in_time > 0, "a cancel right after the beginning comes in time");
 }
 
-/// A client that resets in the middle of its request changes nothing: the turn goes its way.
+/// A client that resets the connection during its request does not stop the turn.
 #[tokio::test]
 async fn client_disconnect_during_request_does_not_stop_turn() {
     let app = TestApp::start().await;
@@ -125,7 +124,7 @@ async fn client_disconnect_during_request_does_not_stop_turn() {
     assert_eq!(app.mock.requests().len(), 1);
 }
 
-/// A clock that panics once, when told to.
+/// A clock that panics once when armed.
 struct Bomb {
     clock: TestClock,
     armed: AtomicBool,
@@ -138,7 +137,8 @@ impl Clock for Bomb {
     }
 }
 
-/// A panic in a reply's own task: the node says that the server failed, with what had arrived, and the rest goes on.
+/// A panic in the task of a reply becomes an internal error on the node, with the partial text. Everything else goes
+/// on.
 #[tokio::test]
 async fn panic_in_reply_task_becomes_node_error() {
     let bomb = Arc::new(Bomb { clock: TestClock::new(Time(1_700_000_000_000)), armed: AtomicBool::new(false) });
@@ -159,7 +159,7 @@ async fn panic_in_reply_task_becomes_node_error() {
         "causes go to the log"
     );
     assert_eq!(story.head().await, started.node.unwrap());
-    // S3-03: what it was asked with was in memory, and is kept.
+    // S3-03: the request was still in memory, and its trace is kept.
     let trace = story.trace(done.id).await;
     assert_eq!(
         (&trace.head.to_json()["error"]["code"], &trace.head.to_json()["model"]),
@@ -171,7 +171,7 @@ async fn panic_in_reply_task_becomes_node_error() {
     within(app.live.watch_count().wait_for(|count| *count == 0)).await.unwrap();
 }
 
-/// Limits: too many replies are refused before anything is written, however they come.
+/// Replies over a limit are refused before anything is written, for one request or several.
 #[tokio::test]
 async fn reply_limit_exceeded_is_refused_before_write() {
     let limits = TestApp::with().set("limits.generations_per_user", "2").set("limits.generations", "3");
@@ -188,7 +188,7 @@ async fn reply_limit_exceeded_is_refused_before_write() {
         ..message(greeting, "Hi.")
     };
     let op = story.session().await.op;
-    // More than would ever fit is a mistake: trying again would not help.
+    // A number that never fits is an invalid field, since a retry would not help.
     for n in [3, u32::MAX] {
         match story.send(several(n)).await {
             Err(TurnError::Invalid { field: "n", message }) => assert!(message.contains("at most 2"), "{message}"),
@@ -212,8 +212,8 @@ async fn reply_limit_exceeded_is_refused_before_write() {
     assert_eq!(next.generations.len(), 1, "there is room again");
 }
 
-/// Shutdown: what runs is ended and committed with what it has, as after a crash; nothing more begins; the next start finds
-/// nothing to mend.
+/// Shutdown commits running replies with their partial text, as after a crash. No new turn starts, and the next start
+/// has nothing to repair.
 #[tokio::test]
 async fn shutdown_commits_partial_replies() {
     let app = with_hurt().start().await;
@@ -239,7 +239,7 @@ async fn shutdown_commits_partial_replies() {
     assert_eq!((retried.status, story.head().await), (Status::Complete, retried.id));
 }
 
-/// Whoever throws a session away needs no more of its replies.
+/// Moving a session to the trash cancels its replies.
 #[tokio::test]
 async fn session_trashed_cancels_its_replies() {
     let app = TestApp::start().await;
@@ -253,7 +253,7 @@ async fn session_trashed_cancels_its_replies() {
     app.mock.until_aborted(1).await;
 }
 
-/// `domain.md` 5.1: the sweeper ends what nobody holds, and leaves alone what somebody does.
+/// `domain.md` 5.1: the sweeper ends orphaned replies and leaves running ones alone.
 #[tokio::test]
 async fn sweeper_ends_only_orphaned_replies() {
     let app = TestApp::start().await;
@@ -275,8 +275,7 @@ async fn sweeper_ends_only_orphaned_replies() {
     assert_eq!(story.done(held).await.content, "Half");
 }
 
-/// `domain.md` 5.1, 5.3: partial texts are saved and the sweeper looks again and again by itself, by its own rhythm, whatever
-/// the clock on the wall says.
+/// `domain.md` 5.1, 5.3: saving partial texts and sweeping run on their own timers, independent of the wall clock.
 #[tokio::test]
 async fn partial_text_saved_and_swept_on_timer() {
     use clotho_engine::turn::{SaveIntervals, TurnDeps, TurnEngine};
@@ -316,8 +315,8 @@ async fn partial_text_saved_and_swept_on_timer() {
     assert_eq!(story.done(held).await.content, "Half");
 }
 
-/// A reply that the database refuses, also as a failure: nobody holds it any more, so that the sweeper can end it when the
-/// database is well again.
+/// If the database refuses a reply and also its failure, the reply is released. The sweeper can end it when the
+/// database works again.
 #[tokio::test]
 async fn reply_commit_failure_releases_it_for_sweeper() {
     use diesel::connection::SimpleConnection;

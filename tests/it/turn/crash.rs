@@ -1,4 +1,4 @@
-//! The power goes: a program is killed in the middle of a reply, and another one opens its folder.
+//! Power failures: a program is killed during a reply, and another one opens its folder.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::path::Path;
@@ -15,18 +15,18 @@ use clotho_store::{MessageWrite, NodeDraft, ReplyCompletion, Trace, Tx, WriteErr
 use super::*;
 use crate::support::wait::until;
 
-/// Where the killed program finds its folder and its model server.
+/// The environment variable with the folder of the killed program.
 const FOLDER: &str = "CLOTHO_TEST_CRASH_FOLDER";
 const MODEL: &str = "CLOTHO_TEST_CRASH_MODEL";
-/// Where it is to be killed.
+/// The environment variable with the step at which the program is killed.
 const STEP: &str = "CLOTHO_TEST_CRASH_STEP";
-/// What it says when it is there.
+/// The line prefix with which the program reports that it has reached the step.
 const READY: &str = "the program is where it is to be killed: ";
-/// What the model says.
+/// The text of the model.
 const SAID: &str = "The ogre hits. [HP -10]";
 
-/// S0-55, S4-11, C23, `domain.md` 5.6: after a `kill -9` in the middle of a stream the node is `error: interrupted` with the
-/// text that had been saved, the world is untouched, and a retry works.
+/// S0-55, S4-11, C23, `domain.md` 5.6: after a `kill -9` during a stream the node is `error: interrupted` with the
+/// saved text. The world is unchanged, and a retry works.
 #[tokio::test]
 async fn kill_during_stream_keeps_partial_text_as_error() {
     let home = tempfile::tempdir().unwrap();
@@ -65,8 +65,8 @@ async fn kill_during_stream_keeps_partial_text_as_error() {
     clotho_core::tree::reference_tree::ReferenceTree::replay(&story.log().await).unwrap();
 }
 
-/// S3-21: killed inside the first commit, a message was never sent: no node, no reply, HEAD and log as they were, and it can be
-/// sent again.
+/// S3-21: a message killed inside its first commit was never sent. There is no node and no reply, HEAD and log are
+/// unchanged, and it can be sent again.
 #[tokio::test]
 async fn kill_inside_first_commit_leaves_no_message() {
     let home = tempfile::tempdir().unwrap();
@@ -87,11 +87,12 @@ async fn kill_inside_first_commit_leaves_no_message() {
     clotho_core::tree::reference_tree::ReferenceTree::replay(&log).unwrap();
 }
 
-/// S3-21: killed before the first chunk, after the last one, and inside the last commit, a reply has done nothing at all; killed
-/// after that commit, it is there with text, world, trace and HEAD.
+/// S3-21: a reply killed before its first chunk, after its last chunk or inside its last commit has no effects. Killed
+/// after that commit, it has text, world, trace and HEAD.
 #[tokio::test]
 async fn kill_at_each_step_keeps_all_or_nothing() {
     for step in ["waiting", "asked", "written", "committing", "committed"] {
+        // Run the program to the step and kill it.
         let home = tempfile::tempdir().unwrap();
         let mock = MockModel::start().await;
         let gate = Gate::new();
@@ -105,6 +106,7 @@ async fn kill_at_each_step_keeps_all_or_nothing() {
         }
         program.kill();
 
+        // Open its folder with another program.
         let app = hurt(TestApp::in_folder(home.path().to_owned()), HURT).start().await;
         let story = Story { app: &app, user: app.owner, id: session };
         let node = story.node(reply).await;
@@ -117,7 +119,7 @@ async fn kill_at_each_step_keeps_all_or_nothing() {
             assert_eq!((node.status, node.content.as_str(), story.head().await), (Status::Error, "", user), "{step}");
             assert_eq!((&node.metadata.to_json()["error"]["code"], hp), (&json!("interrupted"), json!(100)), "{step}");
             assert!(story.delta(reply).await.is_empty(), "{step}");
-            // S3-03, S0-16: why it exists can be said of every reply, however early it died.
+            // S3-03, S0-16: every reply can be explained, however early it died.
             let trace = story.trace(reply).await;
             assert_eq!(
                 (&trace.head.to_json()["error"]["code"], &trace.head.to_json()["model"]),
@@ -127,6 +129,7 @@ async fn kill_at_each_step_keeps_all_or_nothing() {
             let says = trace.messages.iter().any(|sent| sent.text == "I swing.");
             assert!(says || step != "asked", "what was sent had been saved");
         }
+        // The log completes the reply exactly once.
         let completed = Effect::Completed { node: reply };
         let log = story.log().await;
         assert_eq!(log.iter().filter(|operation| operation.effects.contains(&completed)).count(), 1, "{step}");
@@ -134,7 +137,7 @@ async fn kill_at_each_step_keeps_all_or_nothing() {
     }
 }
 
-/// A program in a process of its own.
+/// A program in its own process.
 struct Program {
     child: Child,
     lines: Option<Lines<BufReader<ChildStdout>>>,
@@ -154,7 +157,7 @@ impl Program {
         Self { child, lines: Some(lines) }
     }
 
-    /// Waits until it says that it is where it is to be killed, or to go on: in which session, with which reply.
+    /// Waits until the program reports that it can be killed or may go on. Returns the session and the reply.
     async fn ready(&mut self) -> (SessionId, NodeId) {
         let mut lines = self.lines.take().unwrap();
         let read = move || {
@@ -173,7 +176,7 @@ impl Program {
     }
 }
 
-/// A test that fails leaves nobody behind.
+/// Kills the process when a test fails.
 impl Drop for Program {
     fn drop(&mut self) {
         drop(self.child.kill());
@@ -181,7 +184,7 @@ impl Drop for Program {
     }
 }
 
-/// The program that is killed. Run by the tests above, in a process of its own.
+/// The program that is killed. The tests above run it in its own process.
 #[tokio::test]
 #[ignore = "it is meant to be killed"]
 async fn kill_target_process_for_crash_tests() {
@@ -196,6 +199,7 @@ async fn kill_target_process_for_crash_tests() {
     }
     let started = story.start("I swing.").await;
     let reply = started.generations[0];
+    // Stop at the requested step and report it.
     match step.as_str() {
         "waiting" => ready(story.id, reply),
         "asked" => {
@@ -204,7 +208,7 @@ async fn kill_target_process_for_crash_tests() {
             ready(story.id, reply);
         }
         "written" => {
-            // Nobody writes any more: commit 2 has to wait.
+            // Block the writer, so that commit 2 has to wait.
             hold_the_writer(&story, |_| ()).await;
             ready(story.id, reply);
             story.reads(reply, SAID).await;
@@ -235,7 +239,7 @@ async fn kill_target_process_for_crash_tests() {
         }
         _ => {
             story.reads(reply, "The ogre hits. [HP -10] And").await;
-            // The program saves what arrived every second; the database says when it has.
+            // The program saves partial text every second; wait until the database has it.
             let is_saved = async || {
                 let saved = app.store.write(|tx| tx.generating_replies()).await.unwrap();
                 saved.iter().any(|one| one.content == "The ogre hits. [HP -10] And")
@@ -247,7 +251,7 @@ async fn kill_target_process_for_crash_tests() {
     std::future::pending::<()>().await;
 }
 
-/// Writes a message with its placeholder and never lets it be committed.
+/// Writes a message with its placeholder in a transaction that never commits.
 async fn begin_for_ever(story: &Story<'_>) -> ! {
     let (now, parent, session) = (story.app.clock.now(), story.head().await, story.id);
     let draft = |role| {
@@ -274,7 +278,7 @@ async fn begin_for_ever(story: &Story<'_>) -> ! {
     std::future::pending().await
 }
 
-/// Does a piece of writing and never lets it be committed.
+/// Runs a write in a transaction that never commits, and blocks the writer.
 async fn hold_the_writer(story: &Story<'_>, mut work: impl FnMut(&mut Tx<'_>) + Send + 'static) {
     let (tell, told) = tokio::sync::oneshot::channel();
     let mut tell = Some(tell);

@@ -1,4 +1,4 @@
-//! When a reply takes HEAD (`domain.md` 5.2), and that nothing else ever moves it.
+//! When a reply takes HEAD (`domain.md` 5.2), and that nothing else moves it.
 
 use clotho_core::ids::NodeId;
 use clotho_core::oplog::Effect;
@@ -6,7 +6,7 @@ use clotho_store::ExpectedVersion;
 
 use super::*;
 
-/// A model that says a little and then nothing more, until it is cancelled.
+/// Returns a program and a reply that says a little and then stalls until it is cancelled.
 async fn stalling() -> (TestApp, Reply) {
     let stalled = Reply::ok(["Half"]).then_stall();
     let app = TestApp::start().await;
@@ -14,7 +14,7 @@ async fn stalling() -> (TestApp, Reply) {
     (app, stalled)
 }
 
-/// Starts a reply and waits until it has begun to speak.
+/// Takes a started reply and waits until its first text has arrived.
 async fn speaking(story: &Story<'_>, started: Result<TurnReceipt, TurnError>) -> TurnReceipt {
     let started = started.unwrap();
     for reply in &started.generations {
@@ -28,7 +28,7 @@ async fn cancelled(story: &Story<'_>, node: NodeId) -> Node {
     story.done(node).await
 }
 
-/// S1-18: HEAD goes to the reply that was asked for where HEAD stands.
+/// S1-18: HEAD moves to a reply that was requested at HEAD.
 #[tokio::test]
 async fn head_moves_to_requested_reply() {
     let app = TestApp::start().await;
@@ -38,7 +38,7 @@ async fn head_moves_to_requested_reply() {
     assert_eq!(story.node(turn.user).await.remembered, Some(turn.reply.id));
 }
 
-/// S2-09, S0-04: a reroll is a sibling, HEAD goes to it, and the old reply is what it was.
+/// S2-09, S0-04: a reroll is a sibling and takes HEAD. The old reply is unchanged.
 #[tokio::test]
 async fn head_moves_to_reroll_sibling() {
     let app = TestApp::start().await;
@@ -53,7 +53,7 @@ async fn head_moves_to_reroll_sibling() {
     assert_eq!(facts(&story.node(turn.reply.id).await), facts(&turn.reply));
 }
 
-/// C13: of several replies only the first may take HEAD, whichever ends first.
+/// C13: of several replies to one request only the first may take HEAD, whichever ends first.
 #[tokio::test]
 async fn head_goes_to_first_of_several_replies() {
     let (app, _) = stalling().await;
@@ -78,7 +78,7 @@ async fn head_goes_to_first_of_several_replies() {
     assert_eq!(children, asked, "S0-15: siblings keep their order");
 }
 
-/// C13: HEAD went elsewhere meanwhile: it stays there, also if it came back.
+/// C13: if HEAD moved elsewhere meanwhile, it stays there, even if it came back.
 #[tokio::test]
 async fn head_moved_elsewhere_is_not_pulled_back() {
     let (app, _) = stalling().await;
@@ -100,7 +100,7 @@ async fn head_moved_elsewhere_is_not_pulled_back() {
     assert_eq!(last.effects, [Effect::Completed { node: reply.id }, Effect::Unread { node: reply.id, to: true }]);
 }
 
-/// C13: asked for while HEAD stands elsewhere, or without wanting HEAD to follow.
+/// C13: HEAD stays if it was elsewhere at the request, or if the request does not want it to move.
 #[tokio::test]
 async fn head_elsewhere_at_request_stays_there() {
     let app = TestApp::start().await;
@@ -122,7 +122,7 @@ async fn head_elsewhere_at_request_stays_there() {
     assert_eq!(story.head().await, turn.reply.id, "it was not to follow");
 }
 
-/// C13: of two requests at once, who ends first takes HEAD and the other raises a badge.
+/// C13: of two simultaneous requests the first to end takes HEAD, and the other is marked unread.
 #[tokio::test]
 async fn head_goes_to_first_finished_of_two_rerolls() {
     let (app, _) = stalling().await;
@@ -137,7 +137,7 @@ async fn head_goes_to_first_finished_of_two_rerolls() {
     assert_eq!(story.head().await, two.generations[0]);
 }
 
-/// `domain.md` 5.5: an error never takes HEAD.
+/// `domain.md` 5.5: an error node never takes HEAD.
 #[tokio::test]
 async fn head_never_moves_to_error_node() {
     let app = TestApp::start().await;
@@ -148,7 +148,7 @@ async fn head_never_moves_to_error_node() {
     assert_eq!(story.head().await, turn.user);
 }
 
-/// `domain.md` 2.19: what happens when HEAD is not where the writer saw it.
+/// `domain.md` 2.19: what happens to a write when HEAD is not where the writer saw it.
 #[tokio::test]
 async fn stale_head_write_is_refused_appended_or_branched() {
     use clotho_core::tree::edit::TreeError;
@@ -187,7 +187,7 @@ async fn stale_head_write_is_refused_appended_or_branched() {
     assert!(matches!(edited, Err(TurnError::Refused(TreeError::HeadMoved { .. }))));
 }
 
-/// Several people at one table: everybody's message goes below the one before, and nobody's is lost.
+/// Parallel appends by several people each go below the previous message, and none is lost.
 #[tokio::test]
 async fn parallel_appends_keep_every_message() {
     let app = TestApp::start().await;

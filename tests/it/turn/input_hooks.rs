@@ -25,8 +25,7 @@ fn with_commands() -> Setup {
     TestApp::with().script("commands", COMMANDS)
 }
 
-/// What a plugin rewrites is sent and kept, and what was typed is kept beside it; the plugin's operations stand on the
-/// user's node.
+/// A rewritten input is sent and stored, with the typed text beside it. The plugin's operations are on the user's node.
 #[tokio::test]
 async fn on_input_rewrite_keeps_original_text() {
     let app = with_commands().start().await;
@@ -42,7 +41,7 @@ async fn on_input_rewrite_keeps_original_text() {
     assert!(story.node(story.say("quiet").await.user).await.metadata.original_content.is_none());
 }
 
-/// A plugin that stops: the message is written and nothing is generated. One that refuses: nothing is written.
+/// If a plugin stops, the message is written and no reply is generated. If it refuses, nothing is written.
 #[tokio::test]
 async fn on_input_stop_writes_message_refuse_writes_nothing() {
     let app = with_commands().start().await;
@@ -63,7 +62,7 @@ async fn on_input_stop_writes_message_refuse_writes_nothing() {
     assert!(matches!(edited, Err(TurnError::InputRefused { .. })));
 }
 
-/// A plugin that answers: its text is the reply, once, no model is asked, and the rules read it like any other.
+/// If a plugin answers, its text is the reply, once. No model is asked, and the rules read it like any other reply.
 #[tokio::test]
 async fn on_input_answer_replaces_model_reply() {
     let app = with_hurt().script("commands", COMMANDS).start().await;
@@ -86,7 +85,7 @@ async fn on_input_answer_replaces_model_reply() {
     );
 }
 
-/// A plugin that answers and stops: stopping means that no model is asked, and its own answer is written.
+/// If a plugin answers and stops, no model is asked and its answer is written.
 #[tokio::test]
 async fn on_input_answer_with_stop_writes_answer() {
     let app = with_commands().start().await;
@@ -104,7 +103,7 @@ async fn on_input_answer_with_stop_writes_answer() {
     assert!(app.mock.requests().is_empty());
 }
 
-/// The dice of an input are those of its node: an edited message has the dice of the one before.
+/// An edited message gives input hooks the same dice as the version before.
 #[tokio::test]
 async fn on_input_after_edit_rolls_same_dice() {
     let app = with_commands().start().await;
@@ -117,7 +116,8 @@ async fn on_input_after_edit_rolls_same_dice() {
     assert_ne!(other.content, rolled.content, "another message has others");
 }
 
-/// A command that two plugins have goes to the one that runs first; the other is told, and so is who sets them.
+/// A command of two plugins goes to the one that runs first. The other plugin and the user who sets the plugins are
+/// warned.
 #[tokio::test]
 async fn command_conflict_goes_to_first_plugin_with_warning() {
     let manifest = |id: &str, word: &str| {
@@ -148,8 +148,8 @@ async fn command_conflict_goes_to_first_plugin_with_warning() {
     assert_eq!(story.var(story.say("/throw").await.user, "/bb/n").await, json!(1), "alone it has its command");
 }
 
-/// Plugins run in the order of `after`, then of their ids, whatever the order of the settings; each sees what those before
-/// it made of text and world.
+/// Plugins run in the order of `after` and then of their ids, independent of the settings. Each sees the text and world
+/// that the earlier ones changed.
 #[tokio::test]
 async fn on_input_runs_plugins_in_after_order() {
     let script = |letter: &str| {
@@ -179,7 +179,7 @@ async fn on_input_runs_plugins_in_after_order() {
     assert_eq!(by, ["bb", "cc", "aa"]);
 }
 
-/// Offered replies are those of the node that is looked at: its text, what was before it, its world and its parent's.
+/// Quick replies are those of the viewed node: its text, the previous message, its world and its parent's world.
 #[tokio::test]
 async fn quick_replies_depend_on_viewed_node() {
     let app = with_commands().start().await;
@@ -202,7 +202,7 @@ async fn quick_replies_depend_on_viewed_node() {
     assert_eq!(story.log().await.len(), log, "offering writes nothing");
 }
 
-/// A plugin that fails while it offers replies costs its own buttons: it is said beside those of the others.
+/// A plugin that fails in `quick_replies` loses only its own buttons, and the failure is reported beside the others.
 #[tokio::test]
 async fn quick_replies_failure_is_reported_beside_others() {
     logs::keep();

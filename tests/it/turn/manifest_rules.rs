@@ -1,4 +1,4 @@
-//! Rules of a manifest in a story: they run after the hooks, are recorded as runs of their own, and go back with the node.
+//! Manifest rules in a story: they run after the hooks, are recorded as separate runs, and rewind with the node.
 
 use super::*;
 
@@ -12,14 +12,14 @@ async fn mine(story: &Story<'_>, node: NodeId) -> Value {
     story.var(node, "/mine").await
 }
 
-/// The names of the rules that fired on a node.
+/// Returns the names of the rules that fired on a node.
 async fn fired(story: &Story<'_>, node: NodeId) -> Vec<String> {
     let runs = story.delta(node).await.runs;
     let hooks = runs.iter().filter_map(|run| run["hook"].as_str()?.strip_prefix("rule:").map(str::to_owned));
     hooks.collect()
 }
 
-/// Rank 3 of the later ideas: counters come from the path and crossings from the world, so that all of it rewinds.
+/// Rank 3 of the later ideas: counters come from the path and crossings from the world, so all of it rewinds.
 #[tokio::test]
 async fn manifest_rules_fire_along_path_and_rewind() {
     let app = TestApp::with().script_with("mine", RULES, SCRIPT).start().await;
@@ -56,8 +56,8 @@ async fn manifest_rules_fire_along_path_and_rewind() {
     );
 }
 
-/// A command that some plugin answers itself is no turn for rules that count, whichever plugin has them; one that goes on to
-/// the model is. What is replayed later is what was played.
+/// A command that some plugin answers is not a turn for counting rules of any plugin. A command that goes on to the
+/// model is. A replay gives the same result.
 #[tokio::test]
 async fn manifest_rules_do_not_count_answered_commands() {
     let commands = "[[command]]\nname = \"hp\"\nhelp = \"How it is.\"\n";

@@ -1,11 +1,20 @@
-//! A turn from end to end, in the real program against the mock model: store, plugins, prompt, stream, rules, commits, live
+//! Turns from end to end, in the real program with the mock model: store, plugins, prompt, stream, rules, commits, live
 //! events and the index.
 //!
-//! One file per question: `turn_flow` (the order of things), `head`, `rerolls_and_edits` (rerolls, old records, edits), `state`, `active_rules`
-//! (which are in force), `plugin_migration` (values of older versions), `input_hooks`, `narrator`, `plugin_failures` (plugins that fail), `model_failures` (models that fail), `cancel_and_shutdown` (cancel,
-//! limits, shutdown), `crash`, `prompt`, `speakers`, `trace`, `watchers`, `search_index`. To add a test: a [`Story`], what the mock says, and
-//! what the story looks like afterwards. Nothing sleeps: hold the mock with a gate, wait with [`Story::done`] or
-//! [`Story::arrived`].
+//! - `turn_flow`: the order of the steps
+//! - `head`: which replies take HEAD
+//! - `rerolls_and_edits`: rerolls, continuing from old messages, edits
+//! - `state`: the world of each node
+//! - `active_rules`: which rules are in force
+//! - `plugin_migration`: values of older plugin versions
+//! - `input_hooks`, `manifest_rules`, `narrator`: hooks and rules of plugins
+//! - `plugin_failures`, `model_failures`: plugins and models that fail
+//! - `cancel_and_shutdown`, `crash`: replies that end early
+//! - `prompt`, `speakers`, `trace`: what is sent, who speaks and what is recorded
+//! - `watchers`, `search_index`: live events and the index
+//!
+//! To add a test, use a [`Story`], script the mock, and check the story afterwards. Nothing sleeps: hold the mock with
+//! a gate, and wait with [`Story::done`] or [`Story::arrived`].
 
 mod active_rules;
 mod cancel_and_shutdown;
@@ -36,7 +45,7 @@ use crate::support::logs;
 use crate::support::mock_model::{Gate, MockModel, Reply};
 use crate::support::story::{Story, edit, message, on, rin, sent, within};
 
-/// A manifest with a schema and the permissions that tests need.
+/// Returns a manifest with the permissions that tests need, and `more` appended.
 fn manifest(id: &str, more: &str) -> String {
     format!(
         "id = \"{id}\"\ntitle = \"{id}\"\nversion = \"1.0.0\"\napi = \"1\"\n{more}\n[permissions]\nrequest = [\"notes\", \
@@ -60,7 +69,8 @@ impl WithScript for Setup {
     }
 }
 
-/// Hit points from 0 to 100, begun at 100 and moved by `[HP -10]` in replies; a roll for each reply.
+/// A script with hit points: `[HP -10]` in a reply changes them, and each reply rolls once. The schema bounds them to
+/// 0–100 and starts at 100.
 const HURT: &str = r#"
 fn init(ctx) { ctx.set("hp", 100); }
 fn on_reply(ctx) {
@@ -73,30 +83,30 @@ const HURT_SCHEMA: &str = r#"{"type": "object", "properties": {
     "hp": {"type": "integer", "minimum": 0, "maximum": 100, "description": "hit points"},
     "luck": {"type": "integer", "x-visible": false}, "seen": {"type": "integer", "x-visible": false}}}"#;
 
-/// A program with the plugin `hurt`.
+/// Returns a program with the plugin `hurt`.
 fn with_hurt() -> Setup {
     hurt(TestApp::with(), HURT)
 }
 
-/// The plugin `hurt` with a script of its own.
+/// Adds the plugin `hurt` with another script.
 fn hurt(setup: Setup, script: &str) -> Setup {
     let manifest = manifest("hurt", "[state]\nschema = \"state.schema.json\"");
     let files = [("plugin.toml", manifest.as_str()), ("main.rhai", script), ("state.schema.json", HURT_SCHEMA)];
     setup.plugin("hurt", &files)
 }
 
-/// A reply that comes piece by piece as a gate lets it.
+/// Returns a reply whose pieces wait for a gate.
 fn gated(pieces: &[&str]) -> (Reply, Gate) {
     let gate = Gate::new();
     (Reply::ok(pieces.iter().copied()).gated(&gate), gate)
 }
 
-/// A node's facts, which never change: without what the arrangement lays over them.
+/// Returns the immutable facts of a node, without the remembered child and the keyframe flag.
 fn facts(node: &Node) -> Node {
     Node { remembered: None, is_keyframe: false, ..node.clone() }
 }
 
-/// The texts of nodes.
+/// Returns the texts of nodes.
 fn texts(nodes: &[Node]) -> Vec<&str> {
     nodes.iter().map(|node| node.content.as_str()).collect()
 }

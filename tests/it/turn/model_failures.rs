@@ -1,9 +1,9 @@
-//! Models that fail: every way in which one can, on the node.
+//! Every way in which a model can fail, and what the node records.
 
 use super::*;
 use crate::support::mock_model::Dialect;
 
-/// A way to fail, what the node must say of it, and what of the text is kept.
+/// A model failure with the expected error code, message and kept text.
 struct Fault {
     reply: Reply,
     code: &'static str,
@@ -57,7 +57,7 @@ fn faults() -> Vec<Fault> {
     ]
 }
 
-/// Models that never say enough, for a program that waits two seconds: long enough for those that speak.
+/// Models that stop sending. The timeout is two seconds, which is long enough for the others.
 fn silences() -> Vec<Fault> {
     let partial = || Reply::ok(["PARTIAL ", "text"]);
     vec![
@@ -66,7 +66,7 @@ fn silences() -> Vec<Fault> {
     ]
 }
 
-/// What must hold of a reply that failed: its words, what arrived, no effects, HEAD unmoved.
+/// Checks a failed reply: its error, the kept text, no effects and an unmoved HEAD.
 async fn check(story: &Story<'_>, user: NodeId, reply: &Node, code: &str, words: &str, kept: &str) {
     let error = &reply.metadata.to_json()["error"].clone();
     let message = error["message"].as_str().unwrap_or_default();
@@ -81,14 +81,14 @@ async fn check(story: &Story<'_>, user: NodeId, reply: &Node, code: &str, words:
     assert_eq!(story.trace(reply.id).await.head.to_json()["error"]["code"], code);
 }
 
-/// S0-22, S4-29, S1-16: the message stays, the reply says what went wrong in the provider's words and what to do, keeps
-/// what arrived, stays out of prompts, and can be asked for again.
+/// S0-22, S4-29, S1-16: the message stays. The reply has the provider's error text, a hint and the partial text, stays
+/// out of prompts, and can be rerolled.
 #[tokio::test]
 async fn model_fault_is_recorded_on_reply_node() {
     stands_on_the_node(with_hurt(), faults()).await;
 }
 
-/// The same of models that fall silent.
+/// The same holds for models that time out.
 #[tokio::test]
 async fn model_timeout_is_recorded_on_reply_node() {
     let hasty = with_hurt().set("generation.first_token_timeout_s", "2").set("generation.idle_timeout_s", "2");
@@ -116,7 +116,7 @@ async fn stands_on_the_node(setup: Setup, faults: Vec<Fault>) {
     }
 }
 
-/// A model server that is not there at all.
+/// An unreachable model server gives an error node.
 #[tokio::test]
 async fn model_server_down_gives_error_node() {
     let app =
@@ -129,7 +129,7 @@ async fn model_server_down_gives_error_node() {
     assert_eq!(story.another(turn.reply.id).await.status, Status::Complete);
 }
 
-/// A reply without end is cut where the limit says, and what fits is kept.
+/// An endless reply is cut at the size limit, and what fits is kept.
 #[tokio::test]
 async fn reply_over_size_limit_is_truncated() {
     let app = with_hurt().set("limits.reply_kb", "1").start().await;
@@ -141,7 +141,7 @@ async fn reply_over_size_limit_is_truncated() {
     app.mock.until_aborted(1).await;
 }
 
-/// A reply that takes too long in all is ended, however lively it is.
+/// A reply over the total time limit is ended even if it still sends text.
 #[tokio::test]
 async fn reply_over_time_limit_is_ended() {
     let app = with_hurt().set("limits.generation_s", "2").start().await;
@@ -152,7 +152,7 @@ async fn reply_over_time_limit_is_ended() {
     app.mock.until_aborted(1).await;
 }
 
-/// S4-29: a reply that met its limit of tokens is complete, truncated, and the rules read it.
+/// S4-29: a reply that reaches its token limit is complete and truncated, and the rules read it.
 #[tokio::test]
 async fn reply_at_token_limit_is_complete_and_truncated() {
     let app = with_hurt().start().await;
@@ -168,7 +168,7 @@ async fn reply_at_token_limit_is_complete_and_truncated() {
     assert_eq!(story.say("Hi.").await.reply.metadata.to_json()["isTruncated"], json!(false));
 }
 
-/// A model that nobody has is refused before anything is written.
+/// A model that no provider has is refused before anything is written.
 #[tokio::test]
 async fn unknown_model_is_refused_before_write() {
     let app = TestApp::with().set("providers.1.models", "[\"mock\"]").start().await;
@@ -186,7 +186,7 @@ async fn unknown_model_is_refused_before_write() {
     assert_eq!((story.session().await.op, app.live.count(story.user)), (op, (0, 0)));
 }
 
-/// Whoever runs the server hears that a reply failed, or was stopped, and nothing of what people or models wrote.
+/// The log reports that a reply failed or was stopped, without any text of people or models.
 #[tokio::test]
 async fn failed_reply_is_logged_without_chat_text() {
     logs::keep();

@@ -1,4 +1,4 @@
-//! Plugins that write the replies themselves (`plugin:<id>`).
+//! Plugins that write replies themselves (`plugin:<id>`).
 
 use clotho_engine::turn::EditSpec;
 use clotho_plugin::{DiceSeeds, DiceSpec};
@@ -24,7 +24,7 @@ async fn story(app: &TestApp) -> Story<'_> {
     Story::with(app, new).await
 }
 
-/// A narrator plays in its own session; its text, operations and dice are the reply's; no model is asked.
+/// A narrator writes the reply in its session, with its text, operations and dice on the node. No model is asked.
 #[tokio::test]
 async fn narrator_writes_reply_without_model_request() {
     let app = TestApp::with().script("teller", TELLER).start().await;
@@ -44,7 +44,7 @@ async fn narrator_writes_reply_without_model_request() {
     assert_eq!(story.trace(reply.id).await.head.to_json()["model"], "plugin:teller");
 }
 
-/// `domain.md` 3.8: dice are recorded, another reply has others, and the seeds give the same ones again.
+/// `domain.md` 3.8: dice are recorded, another reply rolls others, and the seeds reproduce each roll.
 #[tokio::test]
 async fn narrator_dice_are_recorded_and_reproducible_by_seed() {
     let app = TestApp::with().script("teller", TELLER).start().await;
@@ -65,7 +65,8 @@ async fn narrator_dice_are_recorded_and_reproducible_by_seed() {
     assert!(totals.len() > 1, "{totals:?}");
 }
 
-/// A narrator that throws or says nothing: an error node with words, no effects, HEAD unmoved; going on works.
+/// A narrator that throws or returns no text gives an error node with a message, no effects and an unmoved HEAD. The
+/// story can go on.
 #[tokio::test]
 async fn narrator_failure_gives_error_node_without_effects() {
     let app = TestApp::with().script("teller", TELLER).start().await;
@@ -85,7 +86,7 @@ async fn narrator_failure_gives_error_node_without_effects() {
     assert_eq!(story.say("go on").await.reply.status, Status::Complete);
 }
 
-/// A narrator that is gone, or does not play here: an error node that says so.
+/// A narrator that is missing or not enabled in the session gives an error node that says so.
 #[tokio::test]
 async fn narrator_missing_gives_error_node() {
     let app = TestApp::with().script("teller", TELLER).start().await;
@@ -112,7 +113,7 @@ async fn narrator_missing_gives_error_node() {
     assert_eq!(story.another(turn.reply.id).await.status, Status::Complete);
 }
 
-/// Where the server's own model is a narrator, it plays in every session that names no other.
+/// A narrator as the default model serves every session that names no other model.
 #[tokio::test]
 async fn narrator_as_default_model_serves_all_sessions() {
     let app = TestApp::with().script("teller", TELLER).set("generation.model", "plugin:teller").start().await;
@@ -122,7 +123,7 @@ async fn narrator_as_default_model_serves_all_sessions() {
     assert_eq!(story.say("on").await.reply.status, Status::Complete);
 }
 
-/// An edited reply keeps what its narrator did, and the rules read the new words; also when it is edited again.
+/// An edited reply keeps what its narrator did, and the rules read the new text. A second edit does the same.
 #[tokio::test]
 async fn narrator_reply_edit_keeps_its_operations() {
     let note = "ctx.note(\"Tired.\"); ctx.add(\"hp\", -1,";
@@ -155,7 +156,7 @@ async fn narrator_reply_edit_keeps_its_operations() {
     }
 }
 
-/// The bundled adventure: mending a typo in what was told costs no hit point and gives none back, and the future stays.
+/// The bundled adventure: correcting a typo in a reply changes no hit points, and the following messages stay.
 #[tokio::test]
 async fn adventure_typo_edit_keeps_hit_points() {
     let app = TestApp::start().await;
@@ -183,7 +184,7 @@ async fn adventure_typo_edit_keeps_hit_points() {
     assert!(story.whole_path(next.id, clotho_store::PathFilter::All).await.iter().any(|node| node.id == mended));
 }
 
-/// Whose text a hook is about: the runner of plugins' tests says the same (`plugins::test_runner`).
+/// Each hook gets the role of its text. The plugin test runner uses the same roles (`plugins::test_runner`).
 #[tokio::test]
 async fn hooks_receive_role_of_text() {
     let hooks = ["init", "on_input", "narrate", "on_reply"];
@@ -210,7 +211,7 @@ async fn hooks_receive_role_of_text() {
     assert_eq!(offered.replies[0].label, "assistant");
 }
 
-/// A rule that sees every message is shown the whole of it or is not asked: what it cannot read is refused.
+/// A rule that sees every message gets all of it: a message over its limit is refused.
 #[tokio::test]
 async fn message_too_long_for_rule_is_refused() {
     let app = TestApp::start().await;
@@ -224,8 +225,8 @@ async fn message_too_long_for_rule_is_refused() {
     assert_eq!(story.say(&"a".repeat(64 << 10)).await.reply.status, Status::Complete);
 }
 
-/// A message that is too long for a narrator is refused before anything is written, and is no strike against it; one that it
-/// can just read is answered, whatever becomes of its letters.
+/// A message over the limit of a narrator is refused before anything is written, and is no limit violation. A message
+/// at the limit is answered, even if lower case makes it longer.
 #[tokio::test]
 async fn message_too_long_for_narrator_is_refused() {
     let app = TestApp::start().await;
@@ -242,7 +243,7 @@ async fn message_too_long_for_narrator_is_refused() {
         }
     }
     assert_eq!((story.session().await.op, app.live.count(story.user)), (op, (0, 0)));
-    // A letter that grows when it is made small.
+    // This letter is longer in lower case.
     let turn = story.say(&"İ".repeat(16 << 10)).await;
     assert_eq!(turn.reply.status, Status::Complete, "{:?}", turn.reply.metadata);
     assert!(matches!(story.edit(turn.user, edit(&too_long)).await, Err(TurnError::TooLong { .. })));

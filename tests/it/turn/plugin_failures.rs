@@ -1,8 +1,8 @@
-//! Plugins that fail: their operations are dropped and recorded, the prose stays, the others go on.
+//! Plugins that fail: their operations are dropped and recorded, the text stays, and other plugins go on.
 
 use super::*;
 
-/// Scripts that fail after a first operation, with the kind of the error.
+/// Scripts that fail after a first operation, with the error kind.
 const FAILING: [(&str, &str); 6] = [
     ("throw \"on purpose\";", "plugin_runtime"),
     ("loop { ctx.get(\"x\", 0); }", "plugin_limit"),
@@ -12,8 +12,8 @@ const FAILING: [(&str, &str); 6] = [
     ("ctx.set(\"/elsewhere/hp\", 1);", "plugin_permission"),
 ];
 
-/// Bad input, "a plugin that throws, loops, eats memory": what it proposed is dropped and recorded; the reply is complete,
-/// the plugins before and after it have their say and do not see what was dropped.
+/// Bad input, "a plugin that throws, loops, eats memory": its operations are dropped and recorded, and the reply is
+/// complete. The plugins before and after it run and do not see the dropped operations.
 #[tokio::test]
 async fn plugin_failure_drops_only_its_own_operations() {
     let count = "fn on_reply(ctx) { ctx.add(\"n\", 1); ctx.note(\"counted\"); }";
@@ -51,7 +51,7 @@ async fn plugin_failure_drops_only_its_own_operations() {
     }
 }
 
-/// "A plugin that answers the wrong type": as if it had said nothing, and that is recorded on the user's node.
+/// "A plugin that answers the wrong type": the result is ignored and recorded on the user's node.
 #[tokio::test]
 async fn plugin_result_of_wrong_type_is_recorded() {
     let setup = TestApp::with()
@@ -68,7 +68,7 @@ async fn plugin_result_of_wrong_type_is_recorded() {
     assert!(delta.problems[0].message.contains("on_input returns"), "{}", delta.problems[0].message);
 }
 
-/// A plugin that keeps running into its limits is switched off in that session, until it is set again.
+/// A plugin that repeatedly exceeds its limits is turned off in that session until it is set again.
 #[tokio::test]
 async fn plugin_after_five_limit_violations_is_off() {
     let script = "fn on_reply(ctx) { if ctx.text == \"fine\" { ctx.add(\"n\", 1); } else { loop {} } }";
@@ -94,8 +94,8 @@ async fn plugin_after_five_limit_violations_is_off() {
     assert_eq!(story.var(forgiven.id, "/endless/n").await, json!(1));
 }
 
-/// Who is switched off stays so when the server starts again, because the strikes stand on the nodes; and so does who was
-/// forgiven. The log says when it happens.
+/// A turned-off plugin stays off after a restart, because the violations are on the nodes. A plugin that was set again
+/// stays on. The log reports the turning off.
 #[tokio::test]
 async fn plugin_limit_violations_survive_restart() {
     logs::keep();
@@ -126,7 +126,7 @@ async fn plugin_limit_violations_survive_restart() {
     assert_eq!(story.var(forgiven.id, "/endless/n").await, json!(1));
 }
 
-/// Whoever runs the server hears which plugin failed where, and nothing of what people wrote.
+/// The log reports which plugin failed where, without any chat text.
 #[tokio::test]
 async fn plugin_failure_is_logged_without_chat_text() {
     logs::keep();

@@ -1,5 +1,5 @@
-//! Values whose shape changes with a version of their plugin (`domain.md` 3.2): the branch goes on with the new shape, and its
-//! past keeps the old one.
+//! Values whose shape changes with a plugin version (`domain.md` 3.2): the branch goes on with the new shape, and
+//! earlier nodes keep the old one.
 
 use clotho_core::oplog::OperationKind;
 use clotho_core::tree::Kind;
@@ -27,8 +27,8 @@ async fn purse_of(story: &Story<'_>, node: NodeId) -> Value {
     story.var(node, "/purse").await
 }
 
-/// `domain.md` 3.2, S3-20: one node carries the values over, where the branch first plays the new version; what came before
-/// keeps its values, another branch is carried over by itself, and undo takes it back.
+/// `domain.md` 3.2, S3-20: one node migrates the values where a branch first uses the new version. Earlier nodes keep
+/// their values, other branches migrate separately, and undo reverts it.
 #[tokio::test]
 async fn migration_runs_once_per_branch() {
     let app = purse(TestApp::with(), 1, OLD, OLD_SCHEMA).start().await;
@@ -69,7 +69,7 @@ async fn migration_runs_once_per_branch() {
     assert_eq!(story.node(kept.user).await.parent, Some(next.reply.id), "the version is known");
 }
 
-/// Undo takes the message back with the record that came with it: the old values are there again.
+/// Undo takes back the message and its rules change, and the old values are there again.
 #[tokio::test]
 async fn migration_undo_restores_old_values() {
     let app = purse(TestApp::with(), 1, OLD, OLD_SCHEMA).start().await;
@@ -85,7 +85,7 @@ async fn migration_undo_restores_old_values() {
     assert_eq!((head, purse_of(&story, head).await), (old.id, json!({"gold": 11})));
 }
 
-/// A `migrate` that fails changes nothing and is told; the same code is not asked again with every message, other code is.
+/// A failing `migrate` changes nothing and is reported. The same code is not retried with every message; other code is.
 #[tokio::test]
 async fn migration_failure_is_retried_only_with_new_code() {
     let app = purse(TestApp::with(), 1, OLD, OLD_SCHEMA).start().await;

@@ -1,22 +1,22 @@
-//! What the model is sent when there is much to send, and how the cards' texts come into it.
+//! Long prompts, and how the texts of cards get into them.
 
 use diesel::connection::SimpleConnection;
 
 use super::*;
 
-/// A program whose prompts have room for 500 tokens, with a model that does not tell its context.
+/// Returns a program with room for 500 tokens in a prompt and a model of unknown context length.
 fn narrow() -> Setup {
     let model = TestApp::with().set("generation.model", "mock/other");
     model.set("generation.context_tokens", "600").set("generation.reply_tokens", "100")
 }
 
-/// A text of about fifty tokens.
+/// Returns a text of about fifty tokens.
 fn long(n: usize) -> String {
     format!("{n:03} {}", "abcdefg ".repeat(23))
 }
 
-/// `domain.md` 6.3: a full history is cut at whole messages, in steps: in between, each prompt begins with the one before
-/// it, so that what the provider has read need not be read again.
+/// `domain.md` 6.3: a full history is cut at whole messages, in steps. In between, each prompt starts with the previous
+/// one, so that the provider can reuse what it has read.
 #[tokio::test]
 async fn prompt_full_history_is_trimmed_in_steps() {
     let app = narrow().start().await;
@@ -49,7 +49,8 @@ async fn prompt_full_history_is_trimmed_in_steps() {
     assert_eq!((early.history.len(), &early.head.to_json()["historyCut"]), (2, &json!(null)), "everything fitted");
 }
 
-/// S0-37, `domain.md` 6.2: where there is no room, examples go first and the trace says so; the prompt is still rebuilt.
+/// S0-37, `domain.md` 6.2: without room, examples are dropped first and the trace says so. The prompt can still be
+/// rebuilt.
 #[tokio::test]
 async fn prompt_over_budget_drops_examples_first() {
     let app = narrow().start().await;
@@ -83,7 +84,7 @@ async fn prompt_over_budget_drops_examples_first() {
     assert_eq!(rebuilt, sent(body));
 }
 
-/// A card that takes more than there is: the reply says so and what to do, no model is asked, and a longer context helps.
+/// A card that exceeds the context gives an error with a hint, without a model request. A longer context helps.
 #[tokio::test]
 async fn prompt_card_over_context_fails_with_hint() {
     let app = narrow().start().await;
@@ -107,7 +108,7 @@ async fn prompt_card_over_context_fails_with_hint() {
     assert_eq!(story.another(turn.reply.id).await.status, Status::Complete);
 }
 
-/// The room that `reply_tokens` keeps free is what the model is told it may use; a session's own word goes over it.
+/// `reply_tokens` reserves room and is sent as `max_tokens`, unless the session sets its own value.
 #[tokio::test]
 async fn reply_tokens_setting_limits_max_tokens() {
     let app = narrow().start().await;
@@ -124,7 +125,7 @@ async fn reply_tokens_setting_limits_max_tokens() {
     }
 }
 
-/// Prices that the provider tells make the cost of a reply where it tells none itself: exactly, and marked as such.
+/// If the provider reports no cost, it is computed exactly from the provider's prices and marked as computed.
 #[tokio::test]
 async fn reply_cost_is_computed_from_provider_prices() {
     let app = TestApp::start().await;
@@ -167,7 +168,7 @@ async fn reply_cost_is_computed_from_provider_prices() {
     assert_eq!(story.say("Hi.").await.reply.metadata.to_json().get("cost"), None, "nobody counted");
 }
 
-/// The newest message always goes, whole.
+/// The newest message is always sent whole.
 #[tokio::test]
 async fn prompt_newest_message_is_never_trimmed() {
     let app = narrow().start().await;
@@ -177,7 +178,7 @@ async fn prompt_newest_message_is_never_trimmed() {
     assert_eq!(sent(&app.mock.requests()[0]), [("system", "Be Rin."), ("user", huge.as_str())]);
 }
 
-/// The model's own context length, where its provider tells it, is the budget.
+/// The context length that the provider reports for the model is the budget.
 #[tokio::test]
 async fn prompt_budget_uses_context_length_of_provider() {
     let mock = MockModel::start().await;
@@ -205,7 +206,7 @@ async fn prompt_budget_uses_context_length_of_provider() {
     assert_eq!(sent(&app.mock.requests()[1]).len(), 3, "all six messages in one");
 }
 
-/// A provider is asked again what it can, once in a while, when somebody asks it for a reply: models come and go.
+/// The models of a provider are read again when a reply is requested after an interval, because models change.
 #[tokio::test]
 async fn provider_model_list_is_refreshed_after_interval() {
     let clock = std::sync::Arc::new(clotho_core::clock::TestClock::new(clotho_core::clock::Time(1_700_000_000_000)));
@@ -229,7 +230,7 @@ async fn provider_model_list_is_refreshed_after_interval() {
     until_told(400).await;
 }
 
-/// A deep session costs no more: what lies far above is not even read. Proved by damaging it.
+/// A deep session costs no more: distant nodes are not read. The test damages them to prove it.
 #[tokio::test]
 async fn prompt_of_deep_session_reads_only_needed_pages() {
     const DEPTH: usize = 10_000;
@@ -249,7 +250,7 @@ async fn prompt_of_deep_session_reads_only_needed_pages() {
     assert!(story.trace(turn.reply.id).await.history.len() > 20);
 }
 
-/// Five hundred messages in one write.
+/// Writes five hundred messages in one transaction.
 fn deepen(
     tx: &mut clotho_store::Tx<'_>,
     user: clotho_core::ids::UserId,
@@ -287,7 +288,7 @@ fn deepen(
     Ok(parent)
 }
 
-/// S4-34, S4-12, S4-01: a message that is switched off is in no prompt, and back when it is switched on.
+/// S4-34, S4-12, S4-01: a disabled message is in no prompt, and is back when enabled.
 #[tokio::test]
 async fn prompt_leaves_out_disabled_messages() {
     let app = TestApp::start().await;
@@ -313,7 +314,8 @@ async fn prompt_leaves_out_disabled_messages() {
     );
 }
 
-/// What a prompt holds of a history: the enabled texts in order, neighbours of one role joined, and a user's last word.
+/// Returns the expected history of a prompt: enabled texts in order, neighbours of one role joined, and a user's text
+/// last.
 fn expected(texts: &[(&'static str, String, bool)]) -> Vec<(String, String)> {
     let mut messages = vec![("system".to_owned(), "Be Rin.".to_owned())];
     for (role, text, _) in texts.iter().filter(|(.., is_enabled)| *is_enabled) {
@@ -328,8 +330,8 @@ fn expected(texts: &[(&'static str, String, bool)]) -> Vec<(String, String)> {
     messages
 }
 
-/// S4-34, S4-35, S4-22, S4-12, S4-01: whatever is switched off, a prompt holds exactly the enabled texts in order, no two
-/// neighbours of one role, nothing empty, and a user's text at the end; its trace says the same.
+/// S4-34, S4-35, S4-22, S4-12, S4-01: with any messages disabled, a prompt has exactly the enabled texts in order. No
+/// neighbours have one role, nothing is empty, and a user's text is last. The trace says the same.
 #[tokio::test]
 async fn prompt_with_random_disabled_messages_is_valid() {
     let app = TestApp::start().await;
@@ -344,7 +346,7 @@ async fn prompt_with_random_disabled_messages_is_valid() {
     let mut seed = 7_u64;
     for _ in 0..40 {
         for (node, flag) in line.iter().zip(&mut flags) {
-            // The generator of Knuth's MMIX: the same flags in every run.
+            // Knuth's MMIX generator gives the same flags in every run.
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let to = !(seed >> 33).is_multiple_of(3);
             if std::mem::replace(flag, to) != to {
@@ -362,7 +364,7 @@ async fn prompt_with_random_disabled_messages_is_valid() {
     }
 }
 
-/// The cards' texts, each in its place, names filled in; the world just before the last message.
+/// The texts of cards are in their places with names filled in. The world is just before the last message.
 #[tokio::test]
 async fn prompt_places_card_texts_and_state() {
     let app = with_hurt().start().await;
@@ -398,7 +400,7 @@ async fn prompt_places_card_texts_and_state() {
     assert_eq!(story.node(turn.user).await.name.as_deref(), Some("Ann"));
 }
 
-/// C18: a card without a first message: the story begins at the root, and no empty message is sent.
+/// C18: with a card without a first message the story starts at the root, and no empty message is sent.
 #[tokio::test]
 async fn session_without_greeting_sends_no_empty_message() {
     let app = TestApp::start().await;

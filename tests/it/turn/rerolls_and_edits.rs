@@ -1,4 +1,4 @@
-//! Other replies, old records, edited messages.
+//! Rerolls, continuing from old messages, and edits.
 
 use clotho_core::tree::Kind;
 use clotho_core::tree::edit::TreeError;
@@ -12,8 +12,8 @@ fn without_seed(body: &Value) -> Value {
     body
 }
 
-/// S1-19, S0-34, S0-50: the same context: the request differs in its seed and in nothing else, and does not hold the reply
-/// before.
+/// S1-19, S0-34, S0-50: a reroll has the same context. Its request differs only in the seed and does not have the
+/// previous reply.
 #[tokio::test]
 async fn reroll_sends_same_request_with_new_seed() {
     let app = with_hurt().start().await;
@@ -32,7 +32,8 @@ async fn reroll_sends_same_request_with_new_seed() {
     }
 }
 
-/// S3-10: a reply is asked for again as it was asked for, unless told otherwise; what the session says may have changed.
+/// S3-10: a retry uses the parameters of the original request unless it sets others, even if the session's have
+/// changed.
 #[tokio::test]
 async fn retry_keeps_parameters_of_original_request() {
     let app = TestApp::start().await;
@@ -67,8 +68,8 @@ async fn retry_keeps_parameters_of_original_request() {
     assert_eq!((body["model"].clone(), sent(&body)[0].1), (json!("mock"), "Be Rin."));
 }
 
-/// S0-35, S1-17, S1-21, S2-12, C3: going on from an old record: the prompt holds that record and no other, and nobody's past
-/// changes.
+/// S0-35, S1-17, S1-21, S2-12, C3: after continuing from an old reply, the prompt has only that reply, and no other
+/// branch changes.
 #[tokio::test]
 async fn continuing_from_old_reply_leaves_other_branches_unchanged() {
     let app = TestApp::start().await;
@@ -91,7 +92,7 @@ async fn continuing_from_old_reply_leaves_other_branches_unchanged() {
     assert_eq!(facts(&second), facts(&story.node(second.id).await));
 }
 
-/// S0-34: there is nothing to answer at a greeting, at the root, or below a reply.
+/// S0-34: a reroll at a greeting, at the root or without a message to answer is refused.
 #[tokio::test]
 async fn reroll_without_message_to_answer_is_refused() {
     let app = with_hurt().start().await;
@@ -125,8 +126,8 @@ async fn reroll_without_message_to_answer_is_refused() {
     assert_eq!(story.var(reply.id, "/hurt/hp").await, json!(98));
 }
 
-/// S2-10, S2-11, S1-20: an edited message is a sibling with HEAD on it, the model is asked once, below it; the old line is
-/// what it was.
+/// S2-10, S2-11, S1-20: an edited message is a sibling with HEAD on it, and the model is asked once, below it. The old
+/// branch is unchanged.
 #[tokio::test]
 async fn edited_message_becomes_sibling_and_is_answered() {
     let app = TestApp::start().await;
@@ -155,7 +156,7 @@ async fn edited_message_becomes_sibling_and_is_answered() {
     assert_eq!(story.path(old_leaf).await.iter().map(facts).collect::<Vec<_>>(), old_line);
 }
 
-/// S2-11: an edited reply is a sibling; no model is asked; the rules read it, with the dice of the one before.
+/// S2-11: an edited reply is a sibling. No model is asked, and the rules read it with the same dice.
 #[tokio::test]
 async fn edited_reply_runs_rules_with_same_dice() {
     let app = with_hurt().start().await;
@@ -179,7 +180,8 @@ async fn edited_reply_runs_rules_with_same_dice() {
     ));
 }
 
-/// `domain.md` 2.7: `carry` fixes a typo and keeps the future, which folds again on the new text's effects.
+/// `domain.md` 2.7: `carry` corrects a typo and keeps the following messages, which are folded again on the new
+/// effects.
 #[tokio::test]
 async fn edit_with_carry_keeps_following_messages() {
     let app = with_hurt().start().await;
@@ -210,7 +212,8 @@ async fn edit_with_carry_keeps_following_messages() {
     ));
 }
 
-/// `domain.md` 2.7: the root, a change and a reply on its way cannot be edited; nor can what holds the latter be carried.
+/// `domain.md` 2.7: the root, a change node and a running reply cannot be edited. A message above a running reply
+/// cannot be carried.
 #[tokio::test]
 async fn edit_of_root_change_or_generating_is_refused() {
     let app = with_hurt().start().await;
@@ -240,7 +243,7 @@ async fn edit_of_root_change_or_generating_is_refused() {
     assert_eq!(story.done(reply).await.content, "Slow.");
 }
 
-/// An edited greeting is a greeting; no rule runs on it.
+/// An edited greeting is a greeting, and no rule runs on it.
 #[tokio::test]
 async fn edited_greeting_stays_greeting_without_rules() {
     let app = with_hurt().start().await;
@@ -252,7 +255,7 @@ async fn edited_greeting_stays_greeting_without_rules() {
     assert_eq!(story.var(edited.id, "/hurt/hp").await, json!(100));
 }
 
-/// S1-25, S1-04: two hundred rerolls of the first of several turns add width and no depth; the rest stays as it was.
+/// S1-25, S1-04: two hundred rerolls of an early turn add siblings and no depth. Everything else is unchanged.
 #[tokio::test]
 async fn two_hundred_rerolls_add_siblings_not_depth() {
     let app = TestApp::start().await;

@@ -4,7 +4,7 @@ use clotho_search::{LocalNow, ParsedQuery, SearchRequest};
 
 use super::*;
 
-/// What is found, as texts, once everything that was committed can be.
+/// Returns the texts of the hits, after everything committed is indexed.
 async fn find(app: &TestApp, text: &str) -> Vec<String> {
     let newest = app.store.read(|reader| reader.newest_cursor()).await.unwrap();
     let mut look = tokio::time::interval(std::time::Duration::from_millis(5));
@@ -21,7 +21,7 @@ async fn find(app: &TestApp, text: &str) -> Vec<String> {
     texts
 }
 
-/// `domain.md` 8: every complete node of every branch is found, and nothing that is only on its way.
+/// `domain.md` 8: every complete node of every branch is found, and no running reply.
 #[tokio::test]
 async fn search_index_has_complete_nodes_of_all_branches() {
     let app = TestApp::start().await;
@@ -50,7 +50,7 @@ async fn search_index_has_complete_nodes_of_all_branches() {
     assert_eq!(find(&app, "which").await, ["Which lantern?"]);
 }
 
-/// It goes on where it stopped, and begins anew when its folder is gone.
+/// The index resumes where it stopped, and is rebuilt when its folder is gone.
 #[tokio::test]
 async fn search_index_resumes_or_rebuilds_after_loss() {
     let app = TestApp::start().await;
@@ -69,7 +69,7 @@ async fn search_index_resumes_or_rebuilds_after_loss() {
     assert_eq!(find(&app, "stop").await, ["After the stop.", "Before the stop."]);
 }
 
-/// A session in the trash is found no more.
+/// A session in the trash is not found.
 #[tokio::test]
 async fn search_index_hides_trashed_sessions() {
     let app = TestApp::start().await;
@@ -83,7 +83,7 @@ async fn search_index_hides_trashed_sessions() {
     assert_eq!(find(&app, "lamp").await.len(), 1);
 }
 
-/// A row that cannot be read does not stop it for ever: it is tried again, and goes on when the row is mended.
+/// An unreadable row does not stop the index for good: it is retried, and indexing goes on when the row is repaired.
 #[tokio::test]
 async fn search_index_retries_unreadable_rows() {
     use diesel::connection::SimpleConnection;

@@ -1,18 +1,19 @@
-//! Who speaks stands on the node (`domain.md` 2.4), and the greetings with which a story can begin.
+//! The speaker recorded on each node (`domain.md` 2.4), and the greetings of a session.
 
 use clotho_core::tree::Kind;
 use clotho_engine::turn::EditSpec;
 
 use super::*;
 
-/// Author, persona, character and name of a node.
+/// Returns whether a node has an author, a persona and a character, and its name.
 fn voices(node: &Node) -> (bool, bool, bool, Option<&str>) {
     (node.author.is_some(), node.persona.is_some(), node.character.is_some(), node.name.as_deref())
 }
 
-/// Every way in which a node comes to be says who spoke: the person who wrote or asked, as whom, and which character.
+/// Every way to create a node records who spoke: the user who wrote or asked, the persona and the character.
 #[tokio::test]
 async fn speaker_is_recorded_on_every_node() {
+    // A session with two characters and a persona; its root and greeting.
     let app = with_hurt().start().await;
     let (first, second) = (app.character(rin()).await, app.character(json!({"name": "Moss"})).await);
     let ann = app.persona(json!({"name": "Ann"})).await;
@@ -27,6 +28,7 @@ async fn speaker_is_recorded_on_every_node() {
     assert_eq!((voices(&greeting), greeting.character), ((false, false, true, Some("Rin")), Some(first)));
     assert_eq!(voices(&story.node(story.session().await.root).await), (false, false, false, None));
 
+    // A turn.
     let turn = story.say("Hi.").await;
     let user = story.node(turn.user).await;
     assert_eq!(
@@ -35,11 +37,13 @@ async fn speaker_is_recorded_on_every_node() {
     );
     assert_eq!((voices(&turn.reply), turn.reply.character), ((true, false, true, Some("Rin")), Some(first)));
 
+    // A reply of the other character.
     let other = GenerationSpec { character: Some(second), ..GenerationSpec::default() };
     let started = story.reroll(turn.reply.id, other).await.unwrap();
     let moss = story.done(started.generations[0]).await;
     assert_eq!((voices(&moss), moss.character), ((true, false, true, Some("Moss")), Some(second)));
 
+    // Edits keep the speaker.
     let edited = story.edit(moss.id, edit("As I said.")).await.unwrap().node.unwrap();
     let edited = story.node(edited).await;
     assert_eq!((voices(&edited), edited.character), (voices(&moss), Some(second)));
@@ -48,6 +52,7 @@ async fn speaker_is_recorded_on_every_node() {
     let edited = story.node(edited).await;
     assert_eq!((voices(&edited), edited.persona), (voices(&user), Some(ann)));
 
+    // A given name, a manual reply and a narration.
     let alias = MessageSpec { name: Some("A voice".into()), ..message(moss.id, "Who is there?") };
     let asked = story.node(story.send(alias).await.unwrap().node.unwrap()).await;
     assert_eq!((voices(&asked), asked.persona), ((true, true, false, Some("A voice")), Some(ann)));
@@ -58,12 +63,14 @@ async fn speaker_is_recorded_on_every_node() {
     let aside = story.node(story.send(aside).await.unwrap().node.unwrap()).await;
     assert_eq!(voices(&aside), (true, false, false, None));
 
+    // A change node has no speaker.
     story.plugins(&[]).await.unwrap();
     let rules = story.node(story.head().await).await;
     assert_eq!((rules.kind, voices(&rules)), (Kind::Change, (false, false, false, None)));
 }
 
-/// All greetings of all characters are siblings below the root, in order, with the names filled in; each is a beginning.
+/// All greetings of all characters are siblings below the root, in order, with names filled in. A story can start from
+/// each.
 #[tokio::test]
 async fn greetings_of_all_characters_are_root_siblings() {
     let app = TestApp::start().await;

@@ -1,4 +1,4 @@
-//! Every message carries its world: effects stand on the reply that had them.
+//! The world of each message: effects are on the reply that caused them.
 
 use clotho_core::world::StateOperation;
 
@@ -12,8 +12,8 @@ async fn hp(story: &Story<'_>, node: NodeId) -> Value {
     story.var(node, "/hurt/hp").await
 }
 
-/// C6, S0-31, S0-38, S3-02, S3-04, S3-05, S3-19, S3-25: a reply that hurts and one that does not: each has its own world,
-/// and choosing one shows it at once.
+/// C6, S0-31, S0-38, S3-02, S3-04, S3-05, S3-19, S3-25: two replies, one of which costs hit points, have separate
+/// worlds. Choosing one shows its world at once.
 #[tokio::test]
 async fn state_is_separate_for_each_reply() {
     let app = with_hurt().start().await;
@@ -42,7 +42,7 @@ async fn state_is_separate_for_each_reply() {
     assert_eq!(hp(&story, unhurt).await, json!(100), "the sibling is untouched");
 }
 
-/// S3-24: rules run on the world before the reply: at a reroll the hook sees 100, not 90; and it draws other dice.
+/// S3-24: rules run on the world before the reply. At a reroll the hook sees 100, not 90, and rolls other dice.
 #[tokio::test]
 async fn reroll_rules_see_state_before_reply() {
     let app = with_hurt().start().await;
@@ -61,7 +61,7 @@ async fn reroll_rules_see_state_before_reply() {
     assert_eq!((&seen[0]["spec"], &seen[0]["total"]), (&json!("1d1000"), &luck[0]));
 }
 
-/// S3-23, `domain.md` 5.5: a reply that was stopped runs no rule and changes nothing, whatever it said.
+/// S3-23, `domain.md` 5.5: a stopped reply runs no rule and changes nothing, whatever its text.
 #[tokio::test]
 async fn cancelled_reply_leaves_state_unchanged() {
     let app = with_hurt().start().await;
@@ -79,7 +79,7 @@ async fn cancelled_reply_leaves_state_unchanged() {
     assert_eq!(hp(&story, story.say("On.").await.reply.id).await, json!(99));
 }
 
-/// S1-08, C4: the world in the prompt is the one just before the model speaks, effects of the input included.
+/// S1-08, C4: the prompt has the world just before the reply, with the effects of the input.
 #[tokio::test]
 async fn prompt_shows_state_just_before_reply() {
     let bleeding = "fn on_input(ctx) { ctx.add(\"hp\", -7, \"bleeds\"); }\nfn init(ctx) { ctx.set(\"hp\", 100); }\n\
@@ -96,7 +96,8 @@ async fn prompt_shows_state_just_before_reply() {
     }
 }
 
-/// S3-20: what the schema bounds is bounded and noted, what it refuses is left out; the prose stays as it came.
+/// S3-20: values are clamped to the schema's bounds and noted, and invalid operations are skipped. The text is
+/// unchanged.
 #[tokio::test]
 async fn schema_clamps_or_skips_invalid_operations() {
     let app = with_hurt().start().await;
@@ -111,7 +112,8 @@ async fn schema_clamps_or_skips_invalid_operations() {
     assert_eq!(delta.operations[1].to_json()["value"], json!(-500), "what was meant is kept");
 }
 
-/// `domain.md` 3.9: the world changed by hand is a change node: HEAD follows, siblings are unmoved, the model is told.
+/// `domain.md` 3.9: a manual change of the world is a change node. HEAD follows, siblings stay unchanged, and the model
+/// is told.
 #[tokio::test]
 async fn manual_state_change_adds_change_node() {
     let app = with_hurt().start().await;
@@ -154,7 +156,7 @@ async fn manual_state_change_adds_change_node() {
     assert_eq!(story.session().await.op, op);
 }
 
-/// S0-17: variables are a number or any JSON, and belong to a place: what was before has none of them.
+/// S0-17: variables are numbers or any JSON and belong to a node. Earlier nodes have none of them.
 #[tokio::test]
 async fn variables_set_later_are_absent_before() {
     let app = TestApp::start().await;
@@ -172,7 +174,7 @@ async fn variables_set_later_are_absent_before() {
     assert_eq!(story.world(before).await.to_json()["vars"], json!({}));
 }
 
-/// S3-31: two users and two branches at the same time: nothing of one is seen in another.
+/// S3-31: two users and two branches at the same time do not affect each other.
 #[tokio::test]
 async fn state_of_parallel_sessions_stays_separate() {
     let app = with_hurt().start().await;
@@ -214,7 +216,7 @@ async fn state_of_parallel_sessions_stays_separate() {
     );
 }
 
-/// S3-03: text, world and trace stand on every reply.
+/// S3-03: every reply has text, world and trace.
 #[tokio::test]
 async fn every_reply_has_text_state_and_trace() {
     let app = with_hurt().start().await;
@@ -233,8 +235,8 @@ async fn every_reply_has_text_state_and_trace() {
     }
 }
 
-/// Rank 1 of the later ideas: what a schema computes is there from where its rules begin, follows a change by hand, and is
-/// written by nobody; what it hides until then is told to no model.
+/// Rank 1 of the later ideas: a computed value exists from where its rules start, follows manual changes, and cannot be
+/// written. A value that its schema hides until then is sent to no model.
 #[tokio::test]
 async fn computed_values_update_on_every_branch() {
     const SCHEMA: &str = r#"{"type": "object", "properties": {

@@ -1,4 +1,4 @@
-//! Why a reply exists: the prompt rebuilt from its trace is what was sent, whatever became of the tree since.
+//! Traces: the prompt rebuilt from a trace equals what was sent, whatever happened to the tree since.
 
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
@@ -7,7 +7,7 @@ use clotho_engine::turn::EditSpec;
 
 use super::*;
 
-/// The trace rebuilds the messages of a request byte for byte.
+/// Checks that the trace rebuilds the messages of a request byte for byte.
 async fn check(story: &Story<'_>, reply: NodeId, body: &Value) {
     let trace = story.trace(reply).await;
     assert!(trace.is_exact, "{:?}", trace.head);
@@ -15,7 +15,7 @@ async fn check(story: &Story<'_>, reply: NodeId, body: &Value) {
     assert_eq!(rebuilt, sent(body));
 }
 
-/// C19, S0-37, S3-13: after edits, `carry` and switching off, all prompts are still what was sent.
+/// C19, S0-37, S3-13: after edits, `carry` and disabling, all rebuilt prompts equal what was sent.
 #[tokio::test]
 async fn trace_rebuilds_prompt_byte_for_byte_after_edits() {
     let app = with_hurt().start().await;
@@ -53,7 +53,7 @@ async fn trace_rebuilds_prompt_byte_for_byte_after_edits() {
     );
 }
 
-/// S0-37: the trace lists what the prompt was made of; the parts are the whole.
+/// S0-37: the trace lists the parts of the prompt, and they add up to the whole.
 #[tokio::test]
 async fn trace_parts_add_up_to_whole_prompt() {
     let app = with_hurt().start().await;
@@ -77,7 +77,7 @@ struct Bytes {
     bytes: i64,
 }
 
-/// C19: traces grow with what is new in each turn: sixty more turns cost as much as the sixty before.
+/// C19: traces grow only by what is new in each turn. Sixty more turns cost as much as the sixty before.
 #[tokio::test]
 async fn trace_size_grows_linearly_with_turns() {
     let app = TestApp::with().set("generation.context_tokens", "100000").start().await;

@@ -1,4 +1,4 @@
-//! The order of things in a turn, and what is recorded of it.
+//! The order of steps in a turn, and what is recorded.
 
 use clotho_core::oplog::{Effect, OperationKind};
 use clotho_core::tree::Kind;
@@ -7,8 +7,8 @@ use clotho_core::tree::reference_tree::ReferenceTree;
 use super::*;
 use crate::support::mock_model::Dialect;
 
-/// S0-28, S4-32, S3-30: the answer is there while the model still thinks: the user's node, a placeholder, HEAD on the
-/// user's node; nothing of the reply is a fact yet.
+/// S0-28, S4-32, S3-30: the send returns while the model still works. It has the user's node, a placeholder and HEAD on
+/// the user's node; nothing of the reply is committed yet.
 #[tokio::test]
 async fn send_returns_placeholder_before_model_replies() {
     let app = with_hurt().start().await;
@@ -39,8 +39,8 @@ async fn send_returns_placeholder_before_model_replies() {
     assert_eq!(story.head().await, reply.id);
 }
 
-/// S0-33, S3-21, S3-22, S0-36: user's node and placeholder, pointer, and then in one operation the reply with its text,
-/// delta and trace, and last the pointer.
+/// S0-33, S3-21, S3-22, S0-36: the log has the user's node and placeholder, then HEAD. One operation then has the reply
+/// with its text, delta and trace, and last HEAD.
 #[tokio::test]
 async fn turn_writes_message_and_reply_operations() {
     let app = with_hurt().start().await;
@@ -74,8 +74,8 @@ async fn turn_writes_message_and_reply_operations() {
     assert!(story.trace(reply).await.is_exact);
 }
 
-/// S0-49, S2-17, S1-26: twenty turns are forty nodes and a greeting; the log alone rebuilds the tree; each prompt is the
-/// one before it and what was said since.
+/// S0-49, S2-17, S1-26: twenty turns are forty nodes and a greeting. The log alone rebuilds the tree, and each prompt
+/// is the previous one plus what was said since.
 #[tokio::test]
 async fn twenty_turns_rebuild_from_log_and_extend_prompt() {
     let app = TestApp::start().await;
@@ -102,8 +102,8 @@ async fn twenty_turns_rebuild_from_log_and_extend_prompt() {
     assert_eq!(mirror.path(story.head().await)[1..], path.iter().map(|node| node.id).collect::<Vec<_>>());
 }
 
-/// S0-16, S1-13, S2-03, S3-14: what is recorded on the node is what was sent: the session's parameters, the request's over
-/// them, the endpoint's own, the seed; and how long it took.
+/// S0-16, S1-13, S2-03, S3-14: the node records what was sent: the session's parameters, overridden by the request's,
+/// the endpoint's own, and the seed. It also records the timing.
 #[tokio::test]
 async fn sent_parameters_and_timing_are_recorded_on_reply() {
     let app = TestApp::start().await;
@@ -137,7 +137,7 @@ async fn sent_parameters_and_timing_are_recorded_on_reply() {
     assert_eq!((&head["params"], &head["model"]), (&reply.metadata.to_json()["params"], &json!("second/mock")));
 }
 
-/// S1-12: thinking stands apart from the text, is kept, and is in no later prompt.
+/// S1-12: reasoning is separate from the text, is kept, and is in no later prompt.
 #[tokio::test]
 async fn reasoning_is_kept_but_not_sent_again() {
     let app = TestApp::start().await;
@@ -152,7 +152,8 @@ async fn reasoning_is_kept_but_not_sent_again() {
     assert_eq!(sent(&app.mock.requests()[1])[3], ("assistant", "Aloud."));
 }
 
-/// S0-03, S2-01, S1-05: whatever the tree looks like, the model sees a plain list: no ids, no branches, no sibling's text.
+/// S0-03, S2-01, S1-05: whatever the tree looks like, the model gets a plain list without ids, branches or texts of
+/// siblings.
 #[tokio::test]
 async fn prompt_is_plain_list_without_tree_data() {
     let app = with_hurt().start().await;
@@ -183,7 +184,7 @@ async fn prompt_is_plain_list_without_tree_data() {
     assert!(text.contains("Question one?") && text.contains("Question two?"));
 }
 
-/// S2-16: two providers take turns in one line, and each sees all of it.
+/// S2-16: two providers alternate on one branch, and each sees all of it.
 #[tokio::test]
 async fn two_providers_alternating_share_full_history() {
     let app = TestApp::start().await;
@@ -208,7 +209,7 @@ async fn two_providers_alternating_share_full_history() {
     );
 }
 
-/// S4-07: five places of one session are answered at once, and each answer is right.
+/// S4-07: five replies in one session run in parallel, and each one is right.
 #[tokio::test]
 async fn five_parallel_replies_in_session_are_correct() {
     let app = TestApp::start().await;
@@ -233,7 +234,7 @@ async fn five_parallel_replies_in_session_are_correct() {
     assert_eq!(story.children(greeting).await.len(), 5);
 }
 
-/// S1-10: narration is a turn without a user's words; the model answers it.
+/// S1-10: narration is a turn without a user's text, and the model answers it.
 #[tokio::test]
 async fn narration_without_user_text_is_answered() {
     let app = TestApp::start().await;
@@ -252,7 +253,8 @@ async fn narration_without_user_text_is_answered() {
     assert_eq!((written.role, written.name.as_deref()), (Role::Assistant, Some("Rin")));
 }
 
-/// `domain.md` 2.4: who speaks is on the node; the newest user's persona is the user; another's persona is not there.
+/// `domain.md` 2.4: the speaker is on the node. The persona of the newest user message is the user, and an unknown
+/// persona is not found.
 #[tokio::test]
 async fn newest_persona_on_path_is_the_user() {
     let app = TestApp::start().await;

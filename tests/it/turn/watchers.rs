@@ -1,4 +1,4 @@
-//! Watchers: every operation once and in order, every text without gap or repetition, however slowly they read.
+//! Watchers: every operation once and in order, and every text without gap or repetition, however slowly they read.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use clotho_core::oplog::{Effect, Operation};
 
 use super::*;
 
-/// Someone who watches a session, as a socket does: takes operations by number and texts by offset.
+/// A watcher of a session that works as a socket does: it takes operations by number and text by offset.
 struct Viewer<'a> {
     story: Story<'a>,
     watcher: clotho_engine::live::SessionWatcher,
@@ -16,14 +16,14 @@ struct Viewer<'a> {
 }
 
 impl<'a> Viewer<'a> {
-    /// Watches first and reads the log afterwards.
+    /// Subscribes before reading the log.
     async fn new(story: Story<'a>) -> Self {
         let watcher = story.app.live.watch(story.id);
         let operations = story.log().await;
         Self { story, watcher, operations, texts: HashMap::new(), pieces: 0 }
     }
 
-    /// Takes what is new.
+    /// Takes everything new.
     async fn pull(&mut self) {
         for running in self.watcher.running() {
             let text = self.texts.entry(running.id).or_default();
@@ -38,7 +38,7 @@ impl<'a> Viewer<'a> {
         }
     }
 
-    /// Takes what is new until a reply has ended.
+    /// Takes everything new until a reply has ended.
     async fn until_completed(&mut self, node: NodeId) {
         let completed = Effect::Completed { node };
         within(async {
@@ -51,8 +51,8 @@ impl<'a> Viewer<'a> {
     }
 }
 
-/// S4-45, S4-46, S4-47: a quick watcher sees each piece, a slow one larger pieces less often; both have seen every
-/// operation once, in order, and the whole text as a prefix of what was committed.
+/// S4-45, S4-46, S4-47: a fast watcher sees each piece, and a slow one gets larger pieces less often. Both see every
+/// operation once, in order, and each text is a prefix of the committed one.
 #[tokio::test]
 async fn watchers_get_every_operation_once_at_any_speed() {
     let app = TestApp::start().await;
@@ -88,7 +88,7 @@ async fn watchers_get_every_operation_once_at_any_speed() {
     assert_eq!(app.live.watcher_counts(), (0, 0), "rooms go with their watchers");
 }
 
-/// Many operations at once, and a watcher that looks only at the end: it reads the log where memory does not reach.
+/// After many operations at once, a watcher that looks only at the end reads what memory no longer has from the log.
 #[tokio::test]
 async fn watcher_lagging_catches_up_from_log() {
     let app = TestApp::start().await;
@@ -110,7 +110,8 @@ async fn watcher_lagging_catches_up_from_log() {
     assert_eq!(awake.operations, log);
 }
 
-/// S0-56: a watcher that comes in the middle of a reply begins with what is there; watchers of other sessions hear nothing.
+/// S0-56: a watcher that joins in the middle of a reply starts with the text so far. Watchers of other sessions get
+/// nothing.
 #[tokio::test]
 async fn watcher_joining_mid_reply_gets_text_so_far() {
     let app = TestApp::start().await;

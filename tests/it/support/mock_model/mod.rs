@@ -1,5 +1,5 @@
-//! A model server for tests on a free port of 127.0.0.1, doing exactly what the test tells it. It speaks OpenAI's chat
-//! completions and the other kinds' protocols: whichever a request comes in, the reply is told in its words.
+//! A model server for tests on a free port of 127.0.0.1 that does exactly what the test scripts. It speaks OpenAI's
+//! chat completions and the protocols of the other providers. A reply uses the protocol of its request.
 //!
 //! ```ignore
 //! let mock = MockModel::start().await;
@@ -9,15 +9,15 @@
 //! assert_eq!(mock.requests()[0]["messages"][0]["content"], "hi");
 //! ```
 //!
-//! Requests take the scripted replies in turn. When none is left they get [`Reply::default`] (or what
-//! [`MockModel::always`] set), which behaves like a model: it keeps to `max_tokens` (a word is a token) and `stop`.
+//! Requests take the scripted replies in order. When none is left, they get [`Reply::default`] or what
+//! [`MockModel::always`] set. The default behaves like a model: it obeys `max_tokens` (a word is a token) and `stop`.
 //!
-//! Time is never guessed. A test that must see the middle of a reply holds it with a [`Gate`] and lets the pieces out;
-//! a test that waits for the server's view waits with `until_requests` or `until_aborted`.
+//! Nothing depends on timing. A test that must see the middle of a reply holds it with a [`Gate`] and releases the
+//! pieces. A test that waits for the server's side uses `until_requests` or `until_aborted`.
 //!
-//! The mock runs on a thread and runtime of its own, so that it answers while a test blocks. It ends when dropped.
-//! A new behaviour is a method of [`Reply`] that sets a field, and the place in `Reply::steps` where it shows. A new kind of
-//! server is a [`Protocol`].
+//! The mock has its own thread and runtime, so it answers while a test blocks. It stops when dropped. To add a
+//! behaviour, add a method of [`Reply`] that sets a field, and handle the field in `Reply::steps`. To add a kind of
+//! server, add a [`Protocol`].
 
 mod protocol;
 mod reply;
@@ -44,35 +44,36 @@ use tokio::{
     sync::{oneshot, watch},
 };
 
-/// How long a test waits for the mock to see something before it fails. Only a failing test waits this long.
+/// How long a test waits for an event of the mock. Only a failing test waits this long.
 const GIVE_UP: Duration = Duration::from_secs(60);
 
-/// One request as it came.
+/// One received request.
 #[derive(Clone, Debug)]
 pub struct Seen {
-    /// `POST /v1/chat/completions`.
+    /// Method and target, such as `POST /v1/chat/completions`.
     pub line: String,
-    /// Lines of the head, names in lower case.
+    /// Header lines, with names in lower case.
     pub headers: Vec<String>,
-    /// The body; null when there is none.
+    /// The JSON body; null if there is none.
     pub body: Value,
 }
 
 impl Seen {
-    /// Whether a reply was asked for.
+    /// Returns whether the request asks for a reply.
     fn is_chat(&self) -> bool {
         let is_count = Protocol::count(&self.line, &self.body).is_some();
         !self.body.is_null() && self.line != EMBEDDINGS && !is_count
     }
 }
 
-/// Where vectors are asked for.
+/// The request line of a request for vectors.
 const EMBEDDINGS: &str = "POST /v1/embeddings";
 
-/// What some words have in common for the mock, whatever their letters: a vector finds what words do not.
+/// Groups of words that get the same vector although their letters differ. Vector search finds them where text search
+/// does not.
 const ALIKE: [&[&str]; 3] = [&["blade", "sword", "dagger"], &["ocean", "sea", "tide"], &["剑", "刀"]];
 
-/// The vector of a text: each word points somewhere, and what is [`ALIKE`] points to the same place.
+/// Returns the vector of a text. Each word adds to one dimension, and words of one [`ALIKE`] group share it.
 pub fn vector(text: &str) -> Vec<f64> {
     let mut vector = vec![0.0; 64];
     for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() > 3 || !word.is_ascii()) {
@@ -86,7 +87,7 @@ pub fn vector(text: &str) -> Vec<f64> {
     vector
 }
 
-/// Vectors for the texts of a request.
+/// Returns the vectors for the texts of a request.
 fn embedded(body: &Value) -> Value {
     let texts = body["input"].as_array().cloned().unwrap_or_default();
     let one = |(index, text): (usize, &Value)| json!({"object": "embedding", "index": index, "embedding": vector(text.as_str().unwrap())});
@@ -97,12 +98,12 @@ struct State {
     queue: VecDeque<Reply>,
     otherwise: Reply,
     models: Reply,
-    /// What requests for vectors get; `None` = vectors by [`vector`].
+    /// The answer to requests for vectors; `None` means vectors by [`vector`].
     embeddings: Option<Reply>,
-    /// Texts with this word get no vector.
+    /// Texts with this word get no vectors.
     poison: Option<String>,
     template: Option<String>,
-    /// What requests get that tell of tools.
+    /// The answer to requests with a `tools` field.
     no_tools: Option<Reply>,
     seen: Vec<Seen>,
     connections: usize,
@@ -130,17 +131,17 @@ impl Shared {
 pub struct MockModel {
     shared: Arc<Shared>,
     at: SocketAddr,
-    /// Dropped with the mock, which ends its thread.
+    /// Dropping the sender ends the thread of the mock.
     _stop: oneshot::Sender<()>,
 }
 
 impl MockModel {
-    /// Starts a mock. Its models are `mock` (8192 tokens of context, with prices) and `mock-plain`.
+    /// Starts a mock with the models `mock` (8192 tokens of context, with prices) and `mock-plain`.
     pub async fn start() -> Self {
         Self::start_at(Ipv4Addr::LOCALHOST).await
     }
 
-    /// The same at another address of this machine.
+    /// Starts a mock on another address of this machine.
     pub async fn start_at(address: Ipv4Addr) -> Self {
         let models = json!({"object": "list", "data": [
             {"id": "mock", "object": "model", "context_length": 8192, "pricing": {"prompt": "0.000001", "completion": "0.000002"}},
@@ -177,58 +178,58 @@ impl MockModel {
         Self { shared, at: at.await.unwrap(), _stop: stop }
     }
 
-    /// The same without the `/v1`, for kinds whose API begins elsewhere.
+    /// Returns the address without `/v1`, for providers whose API has another prefix.
     pub fn root_url(&self) -> String {
         format!("http://{}", self.at)
     }
 
-    /// The address for a client's `base_url`.
+    /// Returns the address for a client's `base_url`.
     pub fn base_url(&self) -> String {
         format!("http://{}/v1", self.at)
     }
 
-    /// What the next request that has no reply yet gets.
+    /// Queues the reply to the next request that has no scripted reply yet.
     pub fn script(&self, reply: Reply) {
         self.shared.state().queue.push_back(reply);
     }
 
-    /// What requests get when nothing is scripted.
+    /// Sets the reply to requests when nothing is scripted.
     pub fn always(&self, reply: Reply) {
         self.shared.state().otherwise = reply;
     }
 
-    /// What `GET /v1/models` gets.
+    /// Sets the answer to `GET /v1/models`.
     pub fn models(&self, reply: Reply) {
         self.shared.state().models = reply;
     }
 
-    /// What `POST /v1/embeddings` gets; `None` = vectors of its own making.
+    /// Sets the answer to `POST /v1/embeddings`; `None` means vectors by [`vector`].
     pub fn embeddings(&self, reply: Option<Reply>) {
         self.shared.state().embeddings = reply;
     }
 
-    /// From now on no request with this word in a text gets vectors.
+    /// Refuses from now on to embed requests with this word in a text.
     pub fn refuse_to_embed(&self, word: &str) {
         self.shared.state().poison = Some(word.to_owned());
     }
 
-    /// Refuses requests that tell of tools in a field of their own.
+    /// Refuses requests with a `tools` field.
     pub fn refuse_tools(&self, status: u16, words: &str) {
         self.shared.change(|state| state.no_tools = Some(Reply::error(status, words)));
     }
 
-    /// The instruct template that `GET /props` tells.
+    /// Sets the chat template that `GET /props` returns.
     pub fn template(&self, source: &str) {
         self.shared.state().template = Some(source.to_owned());
     }
 
-    /// The bodies of the chat requests so far.
+    /// Returns the bodies of the chat requests so far.
     pub fn requests(&self) -> Vec<Value> {
         let state = self.shared.state();
         state.seen.iter().filter(|seen| seen.is_chat()).map(|seen| seen.body.clone()).collect()
     }
 
-    /// The texts that vectors were asked for so far.
+    /// Returns the texts that were embedded so far.
     pub fn embedded(&self) -> Vec<String> {
         let state = self.shared.state();
         let asked = state.seen.iter().filter(|seen| seen.line == EMBEDDINGS);
@@ -236,33 +237,33 @@ impl MockModel {
         texts.filter_map(|text| text.as_str().map(str::to_owned)).collect()
     }
 
-    /// All requests so far with their heads.
+    /// Returns all requests so far with their headers.
     pub fn seen(&self) -> Vec<Seen> {
         self.shared.state().seen.clone()
     }
 
-    /// Connections that were opened so far.
+    /// Returns the number of connections so far.
     pub fn connections(&self) -> usize {
         self.shared.state().connections
     }
 
-    /// Replies that the client left before their end.
+    /// Returns the number of replies that the client aborted.
     pub fn aborted(&self) -> usize {
         self.shared.state().aborted
     }
 
-    /// Waits until `n` chat requests have come.
+    /// Waits until `n` chat requests have arrived.
     pub async fn until_requests(&self, n: usize) {
         let chats = |state: &State| state.seen.iter().filter(|seen| seen.is_chat()).count();
         self.until("requests", |state| chats(state) >= n).await;
     }
 
-    /// Waits until the client has left `n` replies before their end.
+    /// Waits until the client has aborted `n` replies.
     pub async fn until_aborted(&self, n: usize) {
         self.until("replies that the client left", |state| state.aborted >= n).await;
     }
 
-    /// Waits until `n` replies are over, whoever ended them.
+    /// Waits until `n` replies are over, completed or aborted.
     pub async fn until_over(&self, n: usize) {
         self.until("replies that are over", |state| state.answered + state.aborted >= n).await;
     }
@@ -334,7 +335,7 @@ fn choose(shared: &Shared, seen: &Seen) -> Reply {
     }
 }
 
-/// Does what the script says. Whether the connection can take another request.
+/// Runs the steps of a reply. Returns whether the connection can take another request.
 async fn perform(steps: Vec<Step>, writer: &mut OwnedWriteHalf) -> io::Result<bool> {
     for step in steps {
         match step {
@@ -367,7 +368,7 @@ async fn read_request(reader: &mut OwnedReadHalf, unread: &mut Vec<u8>) -> io::R
         if let Some(end) = unread.windows(4).position(|four| four == b"\r\n\r\n") {
             break end;
         }
-        // A first byte that is no letter is a client that speaks TLS: it hears nothing it could understand.
+        // A TLS client starts with a byte that is no letter. It gets no answer, since it could not read one.
         if reader.read_buf(unread).await? == 0 || !unread.first().is_some_and(u8::is_ascii_alphabetic) {
             return Ok(None);
         }

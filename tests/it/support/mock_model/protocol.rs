@@ -1,8 +1,8 @@
-//! The protocols that the mock speaks: what a reply comes down to in each.
+//! The protocols of the mock, and how each one encodes a reply.
 
 use serde_json::{Value, json};
 
-/// Who asks, by the way it asks.
+/// The protocol of a client, recognised by its request line.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Protocol {
     #[default]
@@ -14,13 +14,13 @@ pub enum Protocol {
     LlamaCpp,
 }
 
-/// What a model is asked for, in whatever words.
+/// The limits of a request, independent of its protocol.
 pub(super) struct Limits {
     pub most: Option<u64>,
     pub stops: Vec<String>,
 }
 
-/// How a reply ended: OpenAI's word for it, and OpenAI's usage.
+/// How a reply ended, with the finish reason and usage in OpenAI's terms.
 pub(super) struct Last<'a> {
     pub reason: Option<&'a str>,
     pub usage: Option<&'a Value>,
@@ -37,7 +37,7 @@ impl Last<'_> {
 }
 
 impl Protocol {
-    /// The protocol of a request for a reply.
+    /// Returns the protocol of a request for a reply.
     pub fn of(line: &str) -> Option<Self> {
         Some(match line {
             "POST /v1/chat/completions" => Self::OpenAi,
@@ -52,7 +52,8 @@ impl Protocol {
         })
     }
 
-    /// The lists that only other kinds than OpenAI's ask for. The model is `mock` everywhere.
+    /// Returns the model lists and settings that only providers other than OpenAI are asked for. The model is always
+    /// `mock`.
     pub fn list(line: &str) -> Option<Value> {
         Some(match line {
             "GET /v1/models?limit=1000" => json!({"data": [
@@ -68,7 +69,7 @@ impl Protocol {
         })
     }
 
-    /// How servers count that complete a text; here a word is a token.
+    /// Answers a token count request of a text completion server. A word is a token here.
     pub fn count(line: &str, request: &Value) -> Option<Value> {
         let words = |name: &str| request[name].as_str().unwrap_or_default().split_whitespace().count();
         Some(match line {
@@ -78,7 +79,7 @@ impl Protocol {
         })
     }
 
-    /// What stands in the head of a stream.
+    /// Returns the content type of a stream.
     pub(super) fn content_type(self) -> &'static str {
         if self == Self::Ollama { "application/x-ndjson" } else { "text/event-stream" }
     }
@@ -102,7 +103,7 @@ impl Protocol {
         Limits { most: request.pointer(most).and_then(Value::as_u64), stops }
     }
 
-    /// What comes before everything else.
+    /// Returns the chunks that come before everything else.
     pub(super) fn begin(self, request: &Value, last: &Last<'_>) -> Vec<Value> {
         if self != Self::Anthropic {
             return Vec::new();
@@ -115,7 +116,7 @@ impl Protocol {
         vec![json!({"type": "message_start", "message": message}), json!({"type": "ping"})]
     }
 
-    /// A piece of what the model thinks (`is_thought`) or says.
+    /// Encodes a piece of reasoning (`is_thought`) or of text.
     pub(super) fn piece(self, request: &Value, words: &str, is_thought: bool) -> Value {
         match self {
             Self::OpenAi => json!({"choices": [{"index": 0, "delta": {"content": words}}]}),
@@ -137,7 +138,7 @@ impl Protocol {
         }
     }
 
-    /// A tool that the model wants called.
+    /// Encodes a tool call.
     pub(super) fn call(self, request: &Value, nth: usize, name: &str, arguments: &Value) -> Vec<Value> {
         match self {
             Self::Anthropic => {
@@ -168,7 +169,7 @@ impl Protocol {
         }
     }
 
-    /// What comes at a proper end.
+    /// Returns the chunks of a proper end.
     pub(super) fn end(self, request: &Value, last: &Last<'_>) -> Vec<Value> {
         let (prompt, completion) = (last.count("prompt_tokens"), last.count("completion_tokens"));
         let of = |names: [&str; 3]| match last.reason {
@@ -210,7 +211,7 @@ impl Protocol {
         }
     }
 
-    /// An error in the middle of a stream.
+    /// Encodes an error in the middle of a stream.
     pub(super) fn error(self, code: u16, words: &str) -> Value {
         match self {
             Self::Anthropic => {
@@ -227,7 +228,7 @@ impl Protocol {
         }
     }
 
-    /// One chunk on the wire.
+    /// Returns the bytes of one chunk as they are sent.
     pub(super) fn framed(self, chunk: &Value) -> Vec<u8> {
         match self {
             Self::Ollama => format!("{chunk}\n"),

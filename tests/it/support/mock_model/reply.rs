@@ -1,29 +1,29 @@
-//! What the mock does with one request: a [`Reply`] and the steps that it comes down to.
+//! What the mock does with one request: a [`Reply`] and its steps.
 
 use super::protocol::{Last, Protocol};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// What a model of this mock says when it is told nothing.
+/// The words of the mock when nothing else is scripted.
 pub const WORDS: [&str; 8] = ["The ", "lamp ", "is ", "lit. ", "夜色", "渐深🌙, ", "she ", "waits."];
 
-/// Holds a reply back until the test lets it go on.
+/// Holds a reply back until the test releases it.
 #[derive(Clone)]
 pub struct Gate(Arc<Semaphore>);
 
 impl Gate {
-    /// A closed gate.
+    /// Returns a closed gate.
     pub fn new() -> Self {
         Self(Arc::new(Semaphore::new(0)))
     }
 
-    /// Lets `n` further pieces through.
+    /// Lets `n` more pieces pass.
     pub fn release(&self, n: usize) {
         self.0.add_permits(n);
     }
 
-    /// Lets everything through from now on.
+    /// Lets everything pass from now on.
     pub fn open(&self) {
         self.0.close();
     }
@@ -41,7 +41,7 @@ pub enum Dialect {
     Reasoning,
     ReasoningContent,
     ReasoningDetails,
-    /// All three with the same words, as aggregators do.
+    /// All three fields with the same text, as aggregators send them.
     All,
 }
 
@@ -57,7 +57,7 @@ impl Dialect {
     }
 }
 
-/// What becomes of one request. The methods change a reply that begins as [`Reply::ok`] or another constructor.
+/// The behaviour for one request. Start with [`Reply::ok`] or another constructor, and change it with the methods.
 #[derive(Clone)]
 pub struct Reply {
     body: Body,
@@ -79,14 +79,14 @@ pub struct Reply {
 
 #[derive(Clone)]
 enum Body {
-    /// Like a model: [`WORDS`], within the request's own `max_tokens` and `stop`.
+    /// [`WORDS`], limited by the `max_tokens` and `stop` of the request.
     Obedient,
     Pieces(Vec<String>),
-    /// The payloads of the stream's events, word for word.
+    /// The payloads of the stream's events, verbatim.
     Events(Vec<String>),
-    /// The same piece for ever.
+    /// The same piece, repeated without end.
     Endless(String),
-    /// No stream: this content type and these bytes.
+    /// A content type and bytes instead of a stream.
     Raw(String, Vec<u8>),
 }
 
@@ -101,7 +101,7 @@ enum Ending {
     Error(u16, String),
 }
 
-/// What is done on the connection, one after the other.
+/// One action on the connection.
 pub(super) enum Step {
     Bytes(Vec<u8>),
     Pass(Gate),
@@ -112,7 +112,7 @@ pub(super) enum Step {
 }
 
 impl Default for Reply {
-    /// [`WORDS`] like a model, with usage.
+    /// Returns [`WORDS`] as a model would send them, with usage.
     fn default() -> Self {
         Self::new(Body::Obedient).usage(7, 0)
     }
@@ -139,47 +139,47 @@ impl Reply {
         }
     }
 
-    /// A stream of these pieces that ends with `stop` and `[DONE]`.
+    /// Streams these pieces and ends with `stop` and `[DONE]`.
     pub fn ok<S: Into<String>>(pieces: impl IntoIterator<Item = S>) -> Self {
         Self::new(Body::Pieces(pieces.into_iter().map(Into::into).collect()))
     }
 
-    /// A stream of these events, word for word: `{…}` or `[DONE]`.
+    /// Streams these events verbatim: `{…}` or `[DONE]`.
     pub fn events<S: Into<String>>(events: impl IntoIterator<Item = S>) -> Self {
         Self::new(Body::Events(events.into_iter().map(Into::into).collect()))
     }
 
-    /// A stream that repeats `piece` until the client leaves.
+    /// Streams `piece` again and again until the client leaves.
     pub fn endless(piece: &str) -> Self {
         Self::new(Body::Endless(piece.to_owned()))
     }
 
-    /// Any answer that is not a stream.
+    /// Answers without a stream.
     pub fn raw(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
         Self { status, ..Self::new(Body::Raw(content_type.to_owned(), body.into())) }
     }
 
-    /// One JSON object.
+    /// Answers with a JSON value.
     pub fn json(status: u16, body: &Value) -> Self {
         Self::raw(status, "application/json", body.to_string())
     }
 
-    /// The error that OpenAI sends, with this status and these words.
+    /// Answers with an error in OpenAI's form.
     pub fn error(status: u16, words: &str) -> Self {
         Self::json(status, &json!({"error": {"message": words, "type": "server_error", "param": null, "code": null}}))
     }
 
-    /// A page of a gateway that stands before the model server.
+    /// Answers with an HTML page, as a gateway before the model server does.
     pub fn html(status: u16, title: &str) -> Self {
         Self::raw(status, "text/html", format!("<html><head><title>{title}</title></head><body>sorry</body></html>"))
     }
 
-    /// A redirect to another address.
+    /// Redirects to another address.
     pub fn redirect(to: &str) -> Self {
         Self::raw(302, "text/plain", "elsewhere").header("Location", to)
     }
 
-    /// A whole completion in one piece, though a stream was asked for.
+    /// Sends a whole completion at once although a stream was requested.
     pub fn whole(content: &str) -> Self {
         Self::json(
             200,
@@ -189,12 +189,12 @@ impl Reply {
         )
     }
 
-    /// The request is read and nothing ever comes back.
+    /// Reads the request and never answers.
     pub fn silent() -> Self {
         Self { ending: Ending::Silent, ..Self::ok([""; 0]) }
     }
 
-    /// The request is read and the connection closed without a word.
+    /// Reads the request and closes the connection without an answer.
     pub fn hang_up() -> Self {
         Self { ending: Ending::HangUp, ..Self::ok([""; 0]) }
     }
@@ -205,102 +205,102 @@ impl Reply {
         self
     }
 
-    /// Reasoning before the text.
+    /// Sends reasoning before the text.
     pub fn reasoning<S: Into<String>>(mut self, dialect: Dialect, pieces: impl IntoIterator<Item = S>) -> Self {
         self.dialect = dialect;
         self.thoughts = pieces.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Tools that the model wants called after its words, in the words of other kinds than OpenAI's; a server that completes a text is
-    /// told nothing of tools, and has them among its words.
+    /// Adds a tool call after the text, for protocols other than OpenAI's. Text completion protocols have no tools, so
+    /// the call is part of the text.
     pub fn calling(mut self, name: &str, arguments: Value) -> Self {
         self.calls.push((name.to_owned(), arguments));
         self
     }
 
-    /// Usage in a last event without choices, as OpenAI sends it.
+    /// Sends usage in a last event without choices, as OpenAI does.
     pub fn usage(mut self, prompt: u64, completion: u64) -> Self {
         let total = prompt + completion;
         self.usage = Some(json!({"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total}));
         self
     }
 
-    /// Any usage, in the event that also says how the reply ended.
+    /// Sends any usage, in the event with the finish reason.
     pub fn usage_inside(mut self, usage: Value) -> Self {
         self.usage = Some(usage);
         self.usage_inside = true;
         self
     }
 
-    /// Another `finish_reason` than `stop`.
+    /// Sets a `finish_reason` other than `stop`.
     pub fn finish(mut self, reason: &str) -> Self {
         self.finish = Some(reason.to_owned());
         self
     }
 
-    /// No `[DONE]`.
+    /// Omits `[DONE]`.
     pub fn no_done(mut self) -> Self {
         self.done = false;
         self
     }
 
-    /// Nothing that says that the reply is over, but a proper end of the body.
+    /// Omits all signs that the reply is over, but ends the body properly.
     pub fn unfinished(mut self) -> Self {
         self.finish = None;
         self.no_done()
     }
 
-    /// Everything that the format allows and few expect: a byte order mark, comments, all ends of lines, other fields,
-    /// empty data, data over several lines.
+    /// Adds what the format allows but few clients expect: a byte order mark, comments, all line endings, other fields,
+    /// empty and multi-line data.
     pub fn noise(mut self) -> Self {
         self.noise = true;
         self
     }
 
-    /// The body in pieces of `bytes` bytes, wherever that cuts.
+    /// Cuts the body into chunks of `bytes` bytes, regardless of its content.
     pub fn sliced(mut self, bytes: usize) -> Self {
         self.slice = bytes;
         self
     }
 
-    /// Each piece (of reasoning and of text), and then the ending, waits for one release of `gate`.
+    /// Makes each piece (of reasoning and text), and then the ending, wait for one release of `gate`.
     pub fn gated(mut self, gate: &Gate) -> Self {
         self.gate = Some(gate.clone());
         self
     }
 
-    /// The head of the answer waits for one release of `gate`.
+    /// Makes the response head wait for one release of `gate`.
     pub fn head_gated(mut self, gate: &Gate) -> Self {
         self.head_gate = Some(gate.clone());
         self
     }
 
-    /// After the pieces nothing comes, and the connection stays open.
+    /// Sends nothing after the pieces and keeps the connection open.
     pub fn then_stall(mut self) -> Self {
         self.ending = Ending::Stall;
         self
     }
 
-    /// After the pieces the connection is closed in the middle of the body.
+    /// Closes the connection in the middle of the body, after the pieces.
     pub fn then_cut(mut self) -> Self {
         self.ending = Ending::Cut;
         self
     }
 
-    /// After the pieces the connection is reset.
+    /// Resets the connection after the pieces.
     pub fn then_reset(mut self) -> Self {
         self.ending = Ending::Reset;
         self
     }
 
-    /// After the pieces an error comes as an event, and the body ends.
+    /// Sends an error event after the pieces and ends the body.
     pub fn then_error(mut self, code: u16, words: &str) -> Self {
         self.ending = Ending::Error(code, words.to_owned());
         self
     }
 
-    /// What to do for `request`.
+    /// Returns the steps that answer `request`.
     pub(super) fn steps(&self, protocol: Protocol, request: &Value) -> Vec<Step> {
         let mut steps: Vec<Step> = self.head_gate.iter().cloned().map(Step::Pass).collect();
         match (&self.ending, &self.body) {
@@ -362,7 +362,7 @@ impl Reply {
         steps.extend(self.ending_steps(Protocol::OpenAi, &tail));
     }
 
-    /// The same in another protocol, without noise.
+    /// Adds the steps for a protocol other than OpenAI's, without noise.
     fn foreign_steps(&self, protocol: Protocol, request: &Value, steps: &mut Vec<Step>) {
         let (pieces, finish) = self.pieces(protocol, request);
         let usage = self.counted(pieces.len());
@@ -386,7 +386,7 @@ impl Reply {
         steps.extend(self.ending_steps(protocol, &tail));
     }
 
-    /// Usage; of a reply that behaves like a model, as it was said.
+    /// Returns the usage. A model-like reply counts the words that it sent.
     fn counted(&self, said: usize) -> Option<Value> {
         let mut usage = self.usage.clone();
         if let (Body::Obedient, Some(usage)) = (&self.body, &mut usage) {
@@ -395,7 +395,7 @@ impl Reply {
         usage
     }
 
-    /// The texts to say and the reason to end.
+    /// Returns the pieces of text and the finish reason.
     fn pieces(&self, protocol: Protocol, request: &Value) -> (Vec<String>, Option<String>) {
         match &self.body {
             Body::Pieces(pieces) => (pieces.clone(), self.finish.clone()),
@@ -404,7 +404,7 @@ impl Reply {
         }
     }
 
-    /// The events after the pieces of a reply that ends well.
+    /// Returns the events after the pieces of a reply that ends well.
     fn tail(&self, last: Option<Value>, said: usize) -> Vec<String> {
         let usage = self.counted(said);
         let mut events: Vec<Value> = last.into_iter().collect();
@@ -437,7 +437,7 @@ impl Reply {
         }
     }
 
-    /// One event on the wire.
+    /// Returns the bytes of one event, with noise if set.
     fn event(&self, nth: usize, data: &str) -> Vec<u8> {
         let mark = if nth == 0 { "\u{feff}" } else { "" };
         let pretty = || serde_json::from_str(data).map_or(data.to_owned(), |value: Value| format!("{value:#}"));
@@ -453,14 +453,14 @@ impl Reply {
         event.into_bytes()
     }
 
-    /// The bytes in the chunks of HTTP's own framing, which the client's HTTP library hands on one by one.
+    /// Splits bytes into chunks of HTTP's chunked encoding. The client's HTTP library passes them on one by one.
     fn http_chunks(&self, bytes: &[u8]) -> Vec<u8> {
         let frame = |slice: &[u8]| [format!("{:x}\r\n", slice.len()).as_bytes(), slice, b"\r\n"].concat();
         bytes.chunks(self.slice).flat_map(frame).collect()
     }
 }
 
-/// [`WORDS`] within the request's `max_tokens` and `stop`.
+/// Returns [`WORDS`], limited by the `max_tokens` and `stop` of the request.
 fn obey(protocol: Protocol, request: &Value) -> (Vec<String>, Option<String>) {
     let limits = protocol.limits(request);
     let most = limits.most.map_or(WORDS.len(), |most| usize::try_from(most).unwrap());
