@@ -6,9 +6,7 @@ use std::sync::Arc;
 use clotho_core::clock::{IdGenerator, Time};
 use clotho_core::ids::{NodeId, SessionId, UserId};
 use clotho_core::oplog::OperationKind;
-use clotho_core::tree::{
-    AllowedScripts, Delta, Kind, NodeMetadata, RecallSettings, Role, Session, Status, SummarySettings,
-};
+use clotho_core::tree::{AllowedScripts, Delta, Kind, RecallSettings, Role, Session, Status, SummarySettings};
 use clotho_core::world::{Pointer, StateChange, StateOperation};
 use clotho_store::{
     ActiveRules, Actor, MessageWrite, NodeDraft, PluginRecord, ReplyCompletion, Store, StoreSettings, Tx, UserAccount,
@@ -202,7 +200,7 @@ pub fn ending(asked: Option<clotho_core::tree::edit::HeadRequest>) -> ReplyCompl
         content: "x".repeat(TEXT),
         reasoning: None,
         name: Some("Rin".into()),
-        metadata: NodeMetadata::default(),
+        metadata: Box::default(),
         delta: delta(),
         trace: None,
         asked,

@@ -144,6 +144,18 @@ macro_rules! json_object {
             }
         }
 
+        impl From<::serde_json::Map<String, ::serde_json::Value>> for Box<$name> {
+            fn from(object: ::serde_json::Map<String, ::serde_json::Value>) -> Self {
+                Self::new(object.into())
+            }
+        }
+
+        impl From<Box<$name>> for ::serde_json::Map<String, ::serde_json::Value> {
+            fn from(from: Box<$name>) -> Self {
+                (*from).into()
+            }
+        }
+
         impl From<$name> for ::serde_json::Map<String, ::serde_json::Value> {
             fn from(from: $name) -> Self {
                 let mut object = Self::new();

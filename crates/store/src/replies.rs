@@ -32,7 +32,7 @@ pub struct ReplyCompletion {
     /// The speaker's name.
     pub name: Option<String>,
     /// Other known data.
-    pub metadata: NodeMetadata,
+    pub metadata: Box<NodeMetadata>,
     /// Its delta; empty unless the reply is complete and was not cancelled.
     pub delta: Delta,
     pub trace: Option<Trace>,
@@ -50,7 +50,7 @@ pub struct OrphanReply {
     /// The reasoning received so far.
     pub reasoning: String,
     /// The metadata known so far.
-    pub metadata: NodeMetadata,
+    pub metadata: Box<NodeMetadata>,
 }
 
 /// Returns the condition that selects generating nodes. The value is a literal, because only then SQLite uses

@@ -51,7 +51,7 @@ pub enum MissingNode {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Trace {
     /// Parameters, model, timings, rules and usage: everything except blocks and history.
-    pub head: TraceHead,
+    pub head: Box<TraceHead>,
     /// The blocks of the prompt: a description and the text of each.
     pub blocks: Vec<(Value, String)>,
     /// The rows of the nodes whose texts were sent, oldest first.
@@ -62,7 +62,7 @@ pub struct Trace {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TraceOutline {
     /// As in [`Trace`].
-    pub head: TraceHead,
+    pub head: Box<TraceHead>,
     /// As in [`Trace`].
     pub history: Vec<i64>,
 }
@@ -249,7 +249,7 @@ struct TraceHistory {
 /// A stored trace without its texts.
 #[derive(Deserialize)]
 struct StoredOutline {
-    head: TraceHead,
+    head: Box<TraceHead>,
     history: StoredHistory,
 }
 

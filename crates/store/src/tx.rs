@@ -64,7 +64,7 @@ pub struct NodeDraft {
     pub content: String,
     pub reasoning: Option<String>,
     /// Other known data.
-    pub metadata: NodeMetadata,
+    pub metadata: Box<NodeMetadata>,
     /// The seed of its random draws.
     pub dice_seed: u64,
     /// Its operations on the state.
@@ -88,7 +88,7 @@ impl NodeDraft {
             name: None,
             content: String::new(),
             reasoning: None,
-            metadata: NodeMetadata::default(),
+            metadata: Box::default(),
             dice_seed,
             delta: Delta::default(),
             rules: None,

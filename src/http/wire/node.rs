@@ -188,7 +188,7 @@ pub struct AlternativesResponse {
 }
 
 /// Returns the metadata of a node, including its rating.
-pub fn known(metadata: NodeMetadata, rating: Option<u8>) -> Map<String, Value> {
+pub fn known(metadata: Box<NodeMetadata>, rating: Option<u8>) -> Map<String, Value> {
     let mut metadata = Map::from(metadata);
     if let Some(stars) = rating {
         metadata.insert("rating".into(), stars.into());

@@ -378,7 +378,6 @@ async fn merge_combines_branches_and_reports_conflicts() {
         assert_eq!(play.face().await, before);
     }
 
-    // A merge with messages copies them.
     let made = play.app.put(&play.chat("tree/edit"), &merge(json!({"nodeIds": [said[2].user, said[2].reply]}))).await;
     let result = made["nodeIds"][0].as_str().unwrap().to_owned();
     let line = play.get("projection").await["items"].clone();

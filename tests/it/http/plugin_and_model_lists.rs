@@ -72,7 +72,10 @@ async fn quick_replies_failure_is_listed_in_projection_problems() {
     let play = Play::with(setup, json!({"plugins": [{"id": "sulky"}, {"id": "kind"}]})).await;
     let line = play.get("projection").await;
     assert_eq!(line["quickReplies"], json!([{"plugin": "kind", "label": "Wave", "send": "Wave"}]));
-    assert_eq!(line["problems"], json!([{"code": "plugin_runtime", "message": "not today", "plugin": "sulky"}]));
+    assert_eq!(
+        line["problems"],
+        json!([{"code": "plugin_runtime", "args": {"error": "not today"}, "message": "not today", "plugin": "sulky"}])
+    );
     let older = play.get(&format!("projection?before={}", play.head().await)).await;
     assert_eq!((&older["quickReplies"], &older["problems"]), (&json!([]), &json!([])));
 }

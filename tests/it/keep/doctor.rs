@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clotho_core::ids::{CharacterId, FragmentId, NodeId, PersonaId};
-use clotho_core::tree::{CardRef, Effects, Kind, PersonaRef, Role, TraceHead, TreeEdit};
+use clotho_core::tree::{CardRef, Effects, Kind, PersonaRef, Role, TreeEdit};
 use clotho_store::doctor::{Doctor, DoctorCheck, DoctorFinding, RepairableFinding};
 use clotho_store::{NodeStateUpdate, Store, Trace, backups};
 use diesel::connection::SimpleConnection;
@@ -35,7 +35,7 @@ fn told() -> TestStore {
     let written = store.try_message(message(id, first, Some(said), vec![reply])).unwrap();
     let block = (json!({"slot": "system"}), "You are Rin.".to_owned());
     let mut well = ending("It hits.", delta([add("/combat/hp", -12)]), Some(written.asked));
-    well.trace = Some(Trace { head: TraceHead::default(), blocks: vec![block], history: Vec::new() });
+    well.trace = Some(Trace { head: Box::default(), blocks: vec![block], history: Vec::new() });
     store.end(id, parent, &written, well);
     let mut line: Vec<NodeId> = Vec::new();
     for n in 0..30 {

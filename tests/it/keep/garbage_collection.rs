@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clotho_core::clock::Time;
-use clotho_core::tree::{Delta, Effects, Kind, Role, TraceHead};
+use clotho_core::tree::{Delta, Effects, Kind, Role};
 use clotho_store::{GcReport, NodeStateUpdate, SavedResponse, Trace};
 use serde_json::json;
 
@@ -31,7 +31,7 @@ fn gc_keeps_referenced_rows_and_removes_others() {
     let node = reply.id;
     let written = store.try_message(message(begun.session, begun.greetings[0], Some(said), vec![reply])).unwrap();
     let block = (json!({"slot": "system"}), "You are Rin.".to_owned());
-    let trace = Trace { head: TraceHead::default(), blocks: vec![block], history: Vec::new() };
+    let trace = Trace { head: Box::default(), blocks: vec![block], history: Vec::new() };
     let mut well = ending("Hello.", delta([add("/combat/hp", -1)]), None);
     well.trace = Some(trace.clone());
     store.end(begun.session, node, &written, well);

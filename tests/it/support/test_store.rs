@@ -330,7 +330,7 @@ pub fn ending(content: &str, delta: Delta, asked: Option<HeadRequest>) -> ReplyC
         content: content.into(),
         reasoning: None,
         name: Some("Rin".into()),
-        metadata: clotho_core::tree::NodeMetadata::default(),
+        metadata: Box::default(),
         delta,
         trace: None,
         asked,

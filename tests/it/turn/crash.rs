@@ -223,7 +223,7 @@ async fn kill_target_process_for_crash_tests() {
                 content: SAID.into(),
                 reasoning: None,
                 name: None,
-                metadata: clotho_core::tree::NodeMetadata::default(),
+                metadata: Box::default(),
                 delta: Delta { operations: vec![StateOperation::from_json(&blow).unwrap()], ..Delta::default() },
                 trace: Some(Trace::default()),
                 asked: Some(HeadRequest { move_head: true, head_op, at_context: true }),

@@ -109,7 +109,7 @@ pub struct Node {
     /// The model's reasoning, kept apart from the text.
     pub reasoning: Option<String>,
     /// All other data (`docs/api.md`).
-    pub metadata: NodeMetadata,
+    pub metadata: Box<NodeMetadata>,
     /// Arrangement: whether the text is part of prompts and the chat view.
     pub is_enabled: bool,
     /// Arrangement: whether the delta is folded.

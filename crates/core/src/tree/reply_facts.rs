@@ -226,7 +226,7 @@ json_object! {
         /// The tokens of the prompt, with who counted them.
         tokens: Option<PromptTokens> = "tokens",
         /// The newest message that was left out, and why.
-        history_cut: Fact<HistoryCut> = "historyCut",
+        history_cut: Fact<HistoryCutoff> = "historyCut",
         /// The tags whose contents are hidden from models.
         hide_tags: Option<Vec<String>> = "hideTags",
         /// What macros put into the prompt.
@@ -262,7 +262,7 @@ pub struct PromptTokens {
 
 /// Where the history of a prompt was cut.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct HistoryCut {
+pub struct HistoryCutoff {
     pub why: String,
     /// The newest message that was left out.
     pub through: NodeId,
@@ -313,18 +313,20 @@ mod tests {
 
     #[test]
     fn node_metadata_round_trip_keeps_every_key() {
-        let stored = object(json!({
+        let mut stored = object(json!({
             "model": "m", "params": {"temperature": 0.70}, "seed": null, "finishReason": "stop", "isTruncated": false,
             "latencyMs": 12, "firstTokenMs": null, "tokenCount": {"prompt": 5, "completion": 7, "reasoning": 2},
-            "cachedTokens": null, "cost": 0.0010, "costFrom": "provider",
+            "cachedTokens": null, "cost": null, "costFrom": "provider",
             "error": {"code": "x", "message": "y", "hint": "z", "args": {"n": 1}},
             "values": {"model": "k", "error": "it was stopped", "odd": 1},
             "provenance": {"file": "a.jsonl", "line": 3, "hash": "h"}, "somebodyElses": [1, {"two": null}],
         }));
+        // Numbers keep their digits.
+        stored.insert("cost".into(), serde_json::from_str("0.00123456789012345678900").unwrap());
         let read = NodeMetadata::from(stored.clone());
         assert_eq!(read.reply.model.as_deref(), Some("m"));
         assert!(read.seed.is_unknown() && read.reply.first_token_ms.is_unknown());
-        assert_eq!(read.reply.cost.get().map(ToString::to_string).as_deref(), Some("0.0010"));
+        assert_eq!(read.reply.cost.get().map(ToString::to_string).as_deref(), Some("0.00123456789012345678900"));
         assert_eq!(read.values.as_ref().and_then(|values| values.error.as_deref()), Some("it was stopped"));
         assert_eq!(read.rest.keys().collect::<Vec<_>>(), ["somebodyElses"]);
         assert_eq!(Map::from(read), stored);

@@ -71,7 +71,8 @@ impl Tx<'_> {
         let (mut effects, result) = if run.is_empty() {
             let node = NodeId::new(ids.next(actor.at));
             let mut draft = NodeDraft::new(node, Role::System, Kind::Merge, ids.next_seed(), actor.at);
-            draft.metadata = merge_metadata(wanted.from, settled.parts.iter().map(|(_, carried, _)| *carried));
+            let record = settled.parts.iter().map(|(_, carried, _)| *carried);
+            draft.metadata = Box::new(merge_metadata(wanted.from, record));
             let operations = settled.parts.into_iter().flat_map(|(_, _, kept)| kept).chain(settled.sets).collect();
             draft.delta = Delta { operations, ..Delta::default() };
             draft.author = Some(actor.user);

@@ -111,7 +111,7 @@ pub struct LastPrompt {
     /// The rows of its history.
     pub history: Vec<i64>,
     /// The head of its trace.
-    pub head: TraceHead,
+    pub head: Box<TraceHead>,
 }
 
 /// Reads the last prompt of a branch; `None` if none of the newest replies has one.

@@ -11,7 +11,7 @@ use clotho_compat::prompt::{
     OmitReason, OutgoingMessage, PromptLine, TokenMeasure, TokenOverflow, TraceBlock, TraceSlot, rebuild_messages, tags,
 };
 use clotho_core::ids::NodeId;
-use clotho_core::tree::reply_facts::{HistoryCut, PresetTrace, PromptTokens, SummariesTrace};
+use clotho_core::tree::reply_facts::{HistoryCutoff, PresetTrace, PromptTokens, SummariesTrace};
 use clotho_core::tree::{Node, Role, TraceHead};
 use clotho_core::world::StateOperation;
 use clotho_store::{MissingNode, StoreReader, StoredNode, StoredSession, Trace};
@@ -25,7 +25,7 @@ use crate::turn::tools::ToolOffers;
 #[derive(Debug, Clone, PartialEq)]
 pub struct RebuiltPrompt {
     /// Model, parameters, timings, usage.
-    pub head: TraceHead,
+    pub head: Box<TraceHead>,
     /// The blocks: `{slot, role, source, tokens, kept, why?}` with their texts. `why` says why a block was not sent.
     pub blueprint: Vec<Value>,
     /// The messages as sent.
@@ -173,7 +173,7 @@ impl BuiltPrompt {
         let went = order.clone().flat_map(|order| &order.pieces).map(|piece| piece_trace(piece, &self.measure));
         let blocks =
             went.chain(order.flat_map(|order| &order.left).map(|left| omission_trace(left, &self.measure))).collect();
-        let mut head = TraceHead { lore: self.lore.clone(), ..TraceHead::default() };
+        let mut head = Box::new(TraceHead { lore: self.lore.clone(), ..TraceHead::default() });
         head.plan = Some(self.plan.runs.clone()).filter(|runs| !runs.is_empty());
         head.scripts = Some(self.scripts.clone()).filter(|scripts| !scripts.is_empty());
         head.tools = Some(self.tools.names().into_iter().map(Value::from).collect()).filter(|_| !self.tools.is_empty());
@@ -182,7 +182,7 @@ impl BuiltPrompt {
             head.hash = Some(digest(&self.messages));
             head.tokens_estimated = Some(self.tokens as u64);
             head.tokens = Some(self.token_counts());
-            head.history_cut = self.cut.map(|through| HistoryCut { why, through }).into();
+            head.history_cut = self.cut.map(|through| HistoryCutoff { why, through }).into();
             head.hide_tags = Some(self.hide_tags.clone());
             head.macros = Some(self.macro_result.to_json());
             head.summaries = self.summary_trace.clone();

@@ -123,7 +123,7 @@ fn reply_source(prompt_services: &PromptServices, source: &ReplyJobSource) -> Re
 #[derive(Default)]
 struct ReplyRecord {
     proposal: HookProposal,
-    metadata: NodeMetadata,
+    metadata: Box<NodeMetadata>,
     trace: Trace,
     /// The provider that was asked, and its model.
     asked_model: Option<(String, String)>,

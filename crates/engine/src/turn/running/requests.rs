@@ -14,7 +14,7 @@ use clotho_store::Trace;
 #[derive(Debug)]
 pub struct RunningRequest {
     /// The metadata known so far.
-    pub metadata: NodeMetadata,
+    pub metadata: Box<NodeMetadata>,
     pub trace: Trace,
 }
 
@@ -88,8 +88,7 @@ mod tests {
     fn running_requests_second_check_returns_due() {
         let requests = RunningRequests::default();
         let node = |n: u128| NodeId::new(uuid::Uuid::from_u128(n));
-        let keep =
-            |n| requests.keep(node(n), RunningRequest { metadata: NodeMetadata::default(), trace: Trace::default() });
+        let keep = |n| requests.keep(node(n), RunningRequest { metadata: Box::default(), trace: Trace::default() });
         let ripe = || {
             let mut ripe: Vec<NodeId> = requests.due_for_save().into_iter().map(|(node, _)| node).collect();
             ripe.sort_unstable();
