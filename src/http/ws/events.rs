@@ -285,9 +285,10 @@ fn changed_nodes(
 fn as_placeholder(view: NodeView) -> NodeView {
     let mut node = view.node;
     // What a placeholder has from the start; everything else comes with the completion.
-    let NodeMetadata { reply: ReplyFacts { model, params, .. }, edited_from, continued_from, .. } = *node.metadata;
+    let NodeMetadata { reply: ReplyFacts { model, params, .. }, edited_from, continued_from, .. } =
+        std::mem::take(&mut *node.metadata);
     let reply = ReplyFacts { model, params, ..ReplyFacts::default() };
-    node.metadata = Box::new(NodeMetadata { reply, edited_from, continued_from, ..NodeMetadata::default() });
+    *node.metadata = NodeMetadata { reply, edited_from, continued_from, ..NodeMetadata::default() };
     let (children, notes, problems) = (Vec::new(), Vec::new(), Vec::new());
     let (content, status) = (String::new(), Status::Generating);
     let node = Node { content, reasoning: None, rating: None, status, is_unread: false, ..node };

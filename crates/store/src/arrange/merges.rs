@@ -72,7 +72,7 @@ impl Tx<'_> {
             let node = NodeId::new(ids.next(actor.at));
             let mut draft = NodeDraft::new(node, Role::System, Kind::Merge, ids.next_seed(), actor.at);
             let record = settled.parts.iter().map(|(_, carried, _)| *carried);
-            draft.metadata = Box::new(merge_metadata(wanted.from, record));
+            *draft.metadata = merge_metadata(wanted.from, record);
             let operations = settled.parts.into_iter().flat_map(|(_, _, kept)| kept).chain(settled.sets).collect();
             draft.delta = Delta { operations, ..Delta::default() };
             draft.author = Some(actor.user);

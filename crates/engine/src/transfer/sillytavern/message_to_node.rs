@@ -64,7 +64,7 @@ impl ImportContext<'_> {
         draft.name = (!name.is_empty()).then_some(name);
         draft.content = strip_nul(&alternative.text);
         draft.reasoning = reasoning(alternative).map(strip_nul);
-        draft.metadata = Box::new(self.metadata(sprout));
+        *draft.metadata = self.metadata(sprout);
         draft.delta = delta;
         draft
     }

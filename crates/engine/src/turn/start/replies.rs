@@ -85,7 +85,7 @@ pub fn replies(
         draft.author = Some(caller);
         draft.character = generate.character.or(session.cards.first().map(|card| card.id));
         draft.name = Some(name.to_owned()).filter(|name| !name.is_empty());
-        draft.metadata = Box::new(metadata.clone());
+        *draft.metadata = metadata.clone();
         draft
     };
     Ok((0..n).map(draft).collect())
