@@ -51,13 +51,6 @@ impl RenderedMessage {
         self
     }
 
-    /// Reads the JSON form; `None` without a sentence.
-    pub fn from_json(value: &Value) -> Option<Self> {
-        let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
-        let args = args_from_json(value.get("args"));
-        Some(Self { code: text("code").unwrap_or_default(), args, message: text("message")? })
-    }
-
     /// Returns the JSON form: `{code?, args?, message}`.
     pub fn to_json(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()

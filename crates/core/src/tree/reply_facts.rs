@@ -145,6 +145,8 @@ pub struct GenerationOverride {
     pub model: Option<String>,
     #[serde(default)]
     pub params: Map<String, Value>,
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
 }
 
 /// A background call of a plugin.
@@ -266,6 +268,8 @@ pub struct HistoryCutoff {
     pub why: String,
     /// The newest message that was left out.
     pub through: NodeId,
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
 }
 
 /// The rolling summaries of a prompt.
@@ -300,6 +304,8 @@ pub struct PresetTrace {
 pub struct ToolsRefusalRecord {
     pub model: String,
     pub why: String,
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
 }
 
 #[cfg(test)]
@@ -319,6 +325,7 @@ mod tests {
             "cachedTokens": null, "cost": null, "costFrom": "provider",
             "error": {"code": "x", "message": "y", "hint": "z", "args": {"n": 1}},
             "values": {"model": "k", "error": "it was stopped", "odd": 1},
+            "override": {"model": null, "params": {"seed": 1}, "newer": 2},
             "provenance": {"file": "a.jsonl", "line": 3, "hash": "h"}, "somebodyElses": [1, {"two": null}],
         }));
         // Numbers keep their digits.

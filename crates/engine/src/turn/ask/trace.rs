@@ -182,7 +182,7 @@ impl BuiltPrompt {
             head.hash = Some(digest(&self.messages));
             head.tokens_estimated = Some(self.tokens as u64);
             head.tokens = Some(self.token_counts());
-            head.history_cut = self.cut.map(|through| HistoryCutoff { why, through }).into();
+            head.history_cut = self.cut.map(|through| HistoryCutoff { why, through, rest: Map::new() }).into();
             head.hide_tags = Some(self.hide_tags.clone());
             head.macros = Some(self.macro_result.to_json());
             head.summaries = self.summary_trace.clone();

@@ -226,7 +226,7 @@ fn remember_refusal(prompt_services: &PromptServices, ToolsRefusal { candidate, 
 
 /// Formats a refusal for the trace.
 fn refusal_trace(ToolsRefusal { candidate, why }: &ToolsRefusal) -> ToolsRefusalRecord {
-    ToolsRefusalRecord { model: candidate.name.clone(), why: why.clone() }
+    ToolsRefusalRecord { model: candidate.name.clone(), why: why.clone(), rest: Map::new() }
 }
 
 /// Ends a reply that was stopped while queued.

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::runtime::Handle;
 
@@ -592,7 +593,7 @@ pub fn recorded_answer(delta: &Delta, plugin: &str) -> Option<ModelCallAnswer> {
     let answer = delta.runs.iter().find(is_own)?.get("answer")?;
     let word = |key: &str| answer.get(key).and_then(Value::as_str).map(str::to_owned);
     let turn = answer.get("turn").and_then(Value::as_u64).unwrap_or(0);
-    let failure = answer.get("failure").and_then(RenderedMessage::from_json);
+    let failure = answer.get("failure").and_then(|failure| RenderedMessage::deserialize(failure).ok());
     Some(ModelCallAnswer { name: word("name")?, text: word("text")?, error: word("error"), failure, turn })
 }
 

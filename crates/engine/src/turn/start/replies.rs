@@ -114,7 +114,7 @@ fn request_metadata(
     metadata.reply.params = Some(merged_params(session, generate));
     if generate.model.is_some() || !generate.params.is_empty() {
         let (model, params) = (generate.model.clone(), generate.params.clone());
-        metadata.overridden = Some(GenerationOverride { model, params });
+        metadata.overridden = Some(GenerationOverride { model, params, rest: Map::new() });
     }
     Ok(metadata)
 }

@@ -169,7 +169,7 @@ fn repeat_generation(
     if beside.role != Role::Assistant {
         return asked;
     }
-    let GenerationOverride { model, mut params } = beside.metadata.overridden.clone().unwrap_or_default();
+    let GenerationOverride { model, mut params, .. } = beside.metadata.overridden.clone().unwrap_or_default();
     let model = model.filter(|model| prompt_services.models.find(model).is_ok());
     params.shift_remove("seed");
     params.extend(asked.params);
