@@ -27,7 +27,7 @@ const CHUNK_BYTES: usize = 64 << 10;
 
 /// Only our own files run, nothing inline, and texts become HTML through a single sanitiser. The policy `clotho-worker`
 /// of the page allows two own files: the worker for regex scripts, and the service worker for offline use
-/// (`static/src/lib/addresses.ts`).
+/// (`static/src/lib/trusted-urls.ts`).
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
                       connect-src 'self'; font-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; \
                       form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; \

@@ -5,8 +5,8 @@ import { readHosts, readLibrary } from "./actions/library.ts";
 import { arrive } from "./actions/travel.ts";
 import { messageOf } from "./lib/focus.ts";
 import { chooseLocale, setLocale, t } from "./lib/i18n.ts";
-import { notFetched } from "./lib/modules.ts";
-import { recall } from "./lib/storage.ts";
+import { ignoreFetchFailure } from "./lib/modules.ts";
+import { readStored } from "./lib/storage.ts";
 import { age } from "./model/deltas.ts";
 import {
   door,
@@ -22,12 +22,12 @@ import {
   tintsSpeech,
 } from "./model/page.ts";
 import { byHand, here, line, peekNode, session, unread } from "./model/story.ts";
-import { me, whenKept, whenShut } from "./net/api.ts";
+import { me, setOnOfflineCopy, setOnRefused } from "./net/api.ts";
 import { App, loadAhead } from "./views/app.tsx";
 
 setTheme(theme.peek());
 setSpeech(tintsSpeech.peek());
-await setLocale(chooseLocale([recall("language") ?? "", ...navigator.languages]));
+await setLocale(chooseLocale([readStored("language") ?? "", ...navigator.languages]));
 
 // Keys during the composition of an input method belong to the input method. None of them sends, selects or closes
 // anything, and Enter accepts a word. The code editor handles this itself.
@@ -58,8 +58,8 @@ if (isPairing) {
 // The server sends the page for unknown addresses too.
 const isAnywhere = /^\/(s\/.*|settings)?$/.test(location.pathname);
 if (!isAnywhere) history.replaceState(null, "", "/");
-whenKept(showKept);
-whenShut(() => shutDoor(code));
+setOnOfflineCopy(showKept);
+setOnRefused(() => shutDoor(code));
 
 // A failed first request is reported by the next read, of the library or the session.
 await me().then(
@@ -101,7 +101,7 @@ let wasInWorld = false;
 async function followWorld(nid: string | null) {
   if (!nid && !wasInWorld) return;
   wasInWorld = true;
-  const world = await import("./actions/world.ts").catch(notFetched);
+  const world = await import("./actions/world.ts").catch(ignoreFetchFailure);
   await world?.readWorld(nid);
 }
 
@@ -126,7 +126,7 @@ if (root) {
   render(<App />, root);
   setTimeout(async () => {
     isWhole = await loadAhead();
-    const offline = await import("./net/offline.ts").catch(notFetched);
+    const offline = await import("./net/offline.ts").catch(ignoreFetchFailure);
     await offline?.keepForOffline();
   }, 300);
 }

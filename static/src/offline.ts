@@ -14,46 +14,46 @@ interface WorkerEvent extends Event {
   waitUntil: (work: Promise<unknown>) => void;
 }
 
-interface Asked extends WorkerEvent {
+interface FetchEvent extends WorkerEvent {
   request: Request;
   respondWith: (answer: Promise<Response>) => void;
 }
 
-interface Told extends WorkerEvent {
+interface ClientMessage extends WorkerEvent {
   data: { had?: string[] } | null;
 }
 
 interface ServiceWorkerScope {
   addEventListener: {
     (type: "install" | "activate", hear: (event: WorkerEvent) => void): void;
-    (type: "fetch", hear: (event: Asked) => void): void;
-    (type: "message", hear: (event: Told) => void): void;
+    (type: "fetch", hear: (event: FetchEvent) => void): void;
+    (type: "message", hear: (event: ClientMessage) => void): void;
   };
   skipWaiting: () => Promise<void>;
   clients: { claim: () => Promise<void> };
 }
 
-type Keep = (request: Request, response: Response) => Promise<unknown>;
+type StoreResponse = (request: Request, response: Response) => Promise<unknown>;
 
 const worker = self as unknown as ServiceWorkerScope;
 
-const PAGE = "clotho-page";
-const STORY = "clotho-story";
+const PAGE_CACHE = "clotho-page";
+const SESSION_CACHE = "clotho-story";
 /** Addresses of the page, which all have the same document. */
 const DOCUMENT = /^\/(?:settings|s\/.*)?$/;
 const FILE = /^\/assets\/[^/]+\//;
 /** Reads of a session, with its id. KEPT also has the reads that are needed around a session. */
-const OF_STORY = /^\/api\/(?:sessions|chat)\/([^/]+)(?:\/|$)/;
-const KEPT = [
+const SESSION_PATH = /^\/api\/(?:sessions|chat)\/([^/]+)(?:\/|$)/;
+const CACHED_PATHS = [
   /^\/api\/auth\/me$/,
   /^\/api\/(?:sessions|characters|personas)$/,
   /^\/api\/(?:characters|personas)\/[^/]+\/avatar$/,
-  OF_STORY,
+  SESSION_PATH,
 ];
 /** Maximum size of a stored response in bytes. No session that is read offline needs larger ones. */
-const LARGEST = 4 << 20;
+const MAX_BYTES = 4 << 20;
 /** Maximum number of stored responses; the oldest are deleted. */
-const MOST = 400;
+const MAX_RESPONSES = 400;
 
 worker.addEventListener("install", () => worker.skipWaiting());
 worker.addEventListener("activate", (event) => event.waitUntil(worker.clients.claim()));
@@ -63,21 +63,27 @@ worker.addEventListener("fetch", (event) => {
   const { origin, pathname } = new URL(url);
   if (method !== "GET" || origin !== location.origin) return;
   if (mode === "navigate") {
-    if (DOCUMENT.test(pathname)) event.respondWith(ofNet(event, PAGE, keepDocument, "/"));
-  } else if (FILE.test(pathname)) event.respondWith(file(event));
-  else if (isKept(pathname)) event.respondWith(ofNet(event, STORY, keepAnswer, event.request));
+    if (DOCUMENT.test(pathname)) event.respondWith(fromNetwork(event, PAGE_CACHE, storeDocument, "/"));
+  } else if (FILE.test(pathname)) event.respondWith(fromCache(event));
+  else if (isStored(pathname)) event.respondWith(fromNetwork(event, SESSION_CACHE, storeAnswer, event.request));
 });
 
 // The page that installs this worker was loaded without it, and sends the addresses it loaded.
 worker.addEventListener("message", (event) => {
   const urls = event.data?.had ?? [];
-  event.waitUntil(Promise.all(["/", ...urls].map(keep)));
+  event.waitUntil(Promise.all(["/", ...urls].map(storeFunctionFor)));
 });
 
-async function keep(address: string) {
+async function storeFunctionFor(address: string) {
   const url = new URL(address, location.origin);
   const way =
-    url.pathname === "/" ? keepDocument : FILE.test(url.pathname) ? keepFile : isKept(url.pathname) ? keepAnswer : null;
+    url.pathname === "/"
+      ? storeDocument
+      : FILE.test(url.pathname)
+        ? storeFile
+        : isStored(url.pathname)
+          ? storeAnswer
+          : null;
   if (!way || url.origin !== location.origin) return;
   // What cannot be fetched now is stored at the next read.
   await fetch(url).then(
@@ -86,10 +92,10 @@ async function keep(address: string) {
   );
 }
 
-const isKept = (path: string) => KEPT.some((one) => one.test(path));
+const isStored = (path: string) => CACHED_PATHS.some((one) => one.test(path));
 
 /** Returns the response of the server, or the stored one if there is no answer. */
-async function ofNet(event: Asked, cache: string, keep: Keep, key: string | Request) {
+async function fromNetwork(event: FetchEvent, cache: string, keep: StoreResponse, key: string | Request) {
   try {
     const response = await fetch(event.request);
     event.waitUntil(keep(event.request, response.clone()));
@@ -102,20 +108,20 @@ async function ofNet(event: Asked, cache: string, keep: Keep, key: string | Requ
 }
 
 /** Returns a file, preferably the stored one. Files of a version never change, except in development. */
-async function file(event: Asked) {
-  const cache = await caches.open(PAGE);
+async function fromCache(event: FetchEvent) {
+  const cache = await caches.open(PAGE_CACHE);
   const kept = await cache.match(event.request, { ignoreVary: true });
   if (kept && !new URL(event.request.url).pathname.startsWith("/assets/dev/")) return kept;
-  return ofNet(event, PAGE, keepFile, event.request);
+  return fromNetwork(event, PAGE_CACHE, storeFile, event.request);
 }
 
-async function keepFile(request: Request, response: Response) {
-  if (response.status === 200) await (await caches.open(PAGE)).put(request, response);
+async function storeFile(request: Request, response: Response) {
+  if (response.status === 200) await (await caches.open(PAGE_CACHE)).put(request, response);
 }
 
-async function keepDocument(_: Request, response: Response) {
+async function storeDocument(_: Request, response: Response) {
   if (response.status !== 200) return;
-  const cache = await caches.open(PAGE);
+  const cache = await caches.open(PAGE_CACHE);
   const [present] = /\/assets\/[^/"]+\//.exec(await response.clone().text()) ?? [];
   await cache.put("/", response);
   const old = (await cache.keys()).filter(
@@ -128,34 +134,34 @@ async function keepDocument(_: Request, response: Response) {
  * The stored session; null until a session was read since this worker started. Parts of the session may arrive before
  * the session itself. They are stored too, and what does not belong to it is deleted when it arrives.
  */
-let story: string | null = null;
+let storedSession: string | null = null;
 
-async function keepAnswer(request: Request, response: Response) {
+async function storeAnswer(request: Request, response: Response) {
   const { pathname } = new URL(request.url);
-  const of = OF_STORY.exec(pathname)?.[1];
-  if (response.status === 401) return caches.delete(STORY);
-  if (response.status === 404 && pathname === `/api/sessions/${of}`) return forget((id) => id === of);
+  const of = SESSION_PATH.exec(pathname)?.[1];
+  if (response.status === 401) return caches.delete(SESSION_CACHE);
+  if (response.status === 404 && pathname === `/api/sessions/${of}`) return deleteSession((id) => id === of);
   if (response.status !== 200) return;
-  if (of && pathname === `/api/sessions/${of}` && of !== story) {
-    story = of;
-    await forget((id) => id !== of);
+  if (of && pathname === `/api/sessions/${of}` && of !== storedSession) {
+    storedSession = of;
+    await deleteSession((id) => id !== of);
   }
   const body = await response.arrayBuffer();
-  if (body.byteLength > LARGEST) return;
+  if (body.byteLength > MAX_BYTES) return;
   const headers = new Headers(response.headers);
   headers.set("x-clotho-kept", new Date().toISOString());
-  const cache = await caches.open(STORY);
+  const cache = await caches.open(SESSION_CACHE);
   // Deleted first, so that the keys are ordered by age.
   await cache.delete(request, { ignoreVary: true });
   await cache.put(request, new Response(body, { headers }));
   const keys = await cache.keys();
-  await Promise.all(keys.slice(0, Math.max(0, keys.length - MOST)).map((old) => cache.delete(old)));
+  await Promise.all(keys.slice(0, Math.max(0, keys.length - MAX_RESPONSES)).map((old) => cache.delete(old)));
 }
 
-async function forget(isGone: (id: string) => boolean) {
-  const cache = await caches.open(STORY);
+async function deleteSession(isGone: (id: string) => boolean) {
+  const cache = await caches.open(SESSION_CACHE);
   const gone = (await cache.keys()).filter(({ url }) => {
-    const id = OF_STORY.exec(new URL(url).pathname)?.[1];
+    const id = SESSION_PATH.exec(new URL(url).pathname)?.[1];
     return id !== undefined && isGone(id);
   });
   await Promise.all(gone.map((request) => cache.delete(request)));

@@ -1,7 +1,7 @@
 // Devices of the house: the owner pairs one on the page, the phone comes in by its code, and is put out again.
 import assert from "node:assert/strict";
 import { describe, test as plain } from "node:test";
-import { codeOf, darkPath, minutes, spelledCode } from "../../static/src/lib/pairing.ts";
+import { codeOf, darkPath, minutes, groupedCode } from "../../static/src/lib/pairing.ts";
 import { reader, test, until } from "./support/browser.mjs";
 import { startHouse } from "./support/house.mjs";
 import { REFUSED, browser, check, clotho, composer, last } from "./support/stage.mjs";
@@ -77,7 +77,7 @@ describe("codes", () => {
   plain("are taken out of what somebody typed or pasted", () => {
     for (const typed of ["k7qdm2xp", " K7QD-M2XP ", "http://192.168.0.7:7317/pair#k7qdm2xp"])
       assert.equal(codeOf(typed).toLowerCase(), "k7qdm2xp", typed);
-    assert.equal(spelledCode("k7qdm2xp"), "K7QD-M2XP");
+    assert.equal(groupedCode("k7qdm2xp"), "K7QD-M2XP");
     assert.equal(minutes(300), "5:00");
     assert.equal(minutes(9), "0:09");
   });

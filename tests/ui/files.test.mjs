@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { readFile, readdir } from "node:fs/promises";
 import { describe, test } from "node:test";
 import { crc32 } from "node:zlib";
-import { belongs, belongsJson } from "../../static/src/lib/belongs.ts";
-import { folded, grouped, kindsOf, sifted, tally } from "../../static/src/lib/findings.ts";
-import { dataIn, filesIn } from "../../static/src/lib/folder.ts";
-import { bytes, rate, span } from "../../static/src/lib/measure.ts";
-import { pack } from "../../static/src/lib/zip.ts";
+import { fileKind, jsonKind } from "../../static/src/lib/file-kind.ts";
+import { foldRepeated, groupFindings, kindsOf, filterItems, countFates } from "../../static/src/lib/findings.ts";
+import { dataIn, filesIn } from "../../static/src/lib/import-folder.ts";
+import { bytes, rate, span } from "../../static/src/lib/units.ts";
+import { packZip } from "../../static/src/lib/zip.ts";
 
 const golden = new URL("../fixtures/golden/", import.meta.url);
 const part = (path, text = path) => ({ path, file: new File([text], path.split("/").at(-1)) });
@@ -22,7 +22,7 @@ describe("where a file belongs", () => {
       assert.ok(names.length > 3);
       for (const name of names)
         assert.equal(
-          await belongs(new File([await readFile(new URL(`${folder}/${name}`, golden))], name)),
+          await fileKind(new File([await readFile(new URL(`${folder}/${name}`, golden))], name)),
           wanted,
           name,
         );
@@ -39,7 +39,7 @@ describe("where a file belongs", () => {
       ["broken.json", "{", "card"],
       ["big.json", " ".repeat((16 << 20) + 1), "foreign"],
     ])
-      assert.equal(await belongs(new File([text], name)), wanted, name);
+      assert.equal(await fileKind(new File([text], name)), wanted, name);
   });
 
   test("JSON by its keys", () => {
@@ -61,7 +61,7 @@ describe("where a file belongs", () => {
       [{ name: "Calm", content: "Write calmly." }, "preset"],
       [null, "foreign"],
     ])
-      assert.equal(belongsJson(JSON.stringify(value)), wanted, JSON.stringify(value));
+      assert.equal(jsonKind(JSON.stringify(value)), wanted, JSON.stringify(value));
     for (const [text, wanted] of [
       ['{"entries": {"0": {"key": ["a"],}}}', "book"],
       ['{"lorebookVersion": 5, "entr', "book"],
@@ -71,8 +71,8 @@ describe("where a file belongs", () => {
       ['{"temperature": 1, "prompts": [', "preset"],
       ['{"name": "Rin", ', "card"],
     ])
-      assert.equal(belongsJson(text), wanted, `what is broken goes where it was to go: ${text}`);
-    assert.equal(belongsJson('\uFEFF{"entries": {}}'), "book", "a mark of the byte order is no part of it");
+      assert.equal(jsonKind(text), wanted, `what is broken goes where it was to go: ${text}`);
+    assert.equal(jsonKind('\uFEFF{"entries": {}}'), "book", "a mark of the byte order is no part of it");
   });
 
   test("a picture with a lorebook of NovelAI is one, whatever else is in it", async () => {
@@ -96,14 +96,14 @@ describe("where a file belongs", () => {
         ],
         "a.png",
       );
-    assert.equal(await belongs(picture("Software\0x", "naidata\0e30=")), "book");
-    assert.equal(await belongs(picture("chara\0e30=")), "card");
+    assert.equal(await fileKind(picture("Software\0x", "naidata\0e30=")), "book");
+    assert.equal(await fileKind(picture("chara\0e30=")), "card");
     const lying = Buffer.concat([
       Buffer.from("\x89PNG\r\n\x1A\n", "latin1"),
       Buffer.from([255, 255, 255, 255]),
       Buffer.from("tEXtnaidata", "latin1"),
     ]);
-    assert.equal(await belongs(new File([lying], "lying.png")), "card", "a length that lies ends the reading");
+    assert.equal(await fileKind(new File([lying], "lying.png")), "card", "a length that lies ends the reading");
   });
 });
 
@@ -147,7 +147,7 @@ describe("an archive of files", () => {
       { path: "chats/Ivo/gone.jsonl", file: broken },
       part("characters/Ivo.json", ""),
     ];
-    const { archive, unread } = await pack(parts, (n) => seen.push(n), new AbortController().signal);
+    const { archive, unread } = await packZip(parts, (n) => seen.push(n), new AbortController().signal);
     assert.deepEqual(unpacked(Buffer.from(await archive.arrayBuffer())), {
       "chats/Ivo/夜.jsonl": "{}\n{}",
       "characters/Ivo.json": "",
@@ -158,7 +158,7 @@ describe("an archive of files", () => {
 
   test("holds more files than two bytes count", async () => {
     const parts = Array.from({ length: 66_000 }, (_, n) => part(`${n}`, ""));
-    const { archive } = await pack(parts, () => {}, new AbortController().signal);
+    const { archive } = await packZip(parts, () => {}, new AbortController().signal);
     const whole = Buffer.from(await archive.slice(-98).arrayBuffer());
     assert.equal(whole.readUInt32LE(0), 0x06064b50);
     assert.equal(whole.readBigUInt64LE(32), 66_000n);
@@ -170,7 +170,7 @@ describe("an archive of files", () => {
   test("ends when nobody wants it any more", async () => {
     const stop = new AbortController();
     await assert.rejects(
-      pack([part("a"), part("b")], () => stop.abort(), stop.signal),
+      packZip([part("a"), part("b")], () => stop.abort(), stop.signal),
       { name: "AbortError" },
     );
   });
@@ -241,13 +241,13 @@ describe("a report", () => {
   ];
   const words = ({ message }) => message;
   const names = (wanted) =>
-    sifted(items, { fate: null, kind: "", text: "", ...wanted }, words).map(({ name, findings }) => [
+    filterItems(items, { fate: null, kind: "", text: "", ...wanted }, words).map(({ name, findings }) => [
       name,
       findings.length,
     ]);
 
   test("S4-53: is counted, and sifted by what became of it, by kind and by word", () => {
-    assert.deepEqual(tally(items), { works: 3, translated: 2, kept: 1, skipped: 2 });
+    assert.deepEqual(countFates(items), { works: 3, translated: 2, kept: 1, skipped: 2 });
     assert.deepEqual(kindsOf(items), ["character", "session", "file"]);
     assert.deepEqual(names({ fate: "skipped" }), [
       ["Night", 1],
@@ -268,7 +268,7 @@ describe("a report", () => {
 
   test("the same said of many stands once, what is said most often first", () => {
     assert.deepEqual(
-      grouped(items).map(({ code, count, at }) => [code, count, at.map(({ item }) => item.name).join()]),
+      groupFindings(items).map(({ code, count, at }) => [code, count, at.map(({ item }) => item.name).join()]),
       [
         ["mvu", 42, "Night,Morning"],
         ["scripts", 3, "Ivo"],
@@ -286,7 +286,7 @@ describe("a report", () => {
       line,
       message,
     });
-    const [one, two, other] = folded([
+    const [one, two, other] = foldRepeated([
       bad(2),
       bad(3),
       finding("kept", "scripts"),

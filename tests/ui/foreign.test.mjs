@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { describe } from "node:test";
-import { pack } from "../../static/src/lib/zip.ts";
+import { packZip } from "../../static/src/lib/zip.ts";
 import { reader, test, until } from "./support/browser.mjs";
 import { files, folderOf, greeting, header, lines, said } from "./support/root.mjs";
 import { REFUSED, browser, check, clotho, own } from "./support/stage.mjs";
@@ -42,7 +42,7 @@ const reportOf = (page, name = "Import report") => page.getByRole("dialog", { na
 
 async function archiveOf(all) {
   const parts = Object.entries(all).map(([path, text]) => ({ path, file: new File([text], path) }));
-  return Buffer.from(await (await pack(parts, () => {}, new AbortController().signal)).archive.arrayBuffer());
+  return Buffer.from(await (await packZip(parts, () => {}, new AbortController().signal)).archive.arrayBuffer());
 }
 
 describe("years of another program", () => {

@@ -2,16 +2,16 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { columnsOf, reachOf } from "../../static/src/lib/chart.ts";
-import { differing } from "../../static/src/lib/differ.ts";
-import { nested } from "../../static/src/lib/chapters.ts";
-import { GIT } from "../../static/src/lib/git.ts";
+import { diffWords } from "../../static/src/lib/word-diff.ts";
+import { nestChapters } from "../../static/src/lib/chapters.ts";
+import { GIT_TERMS } from "../../static/src/lib/git-terms.ts";
 import { keysIn, keywordsOf } from "../../static/src/lib/keywords.ts";
-import { inRounds } from "../../static/src/lib/rounds.ts";
+import { coalesce } from "../../static/src/lib/coalesce.ts";
 import { rulesOf } from "../../static/src/lib/manifest.ts";
 import { groupsOf, isConcealed } from "../../static/src/lib/schema.ts";
-import { bare, linesBetween, titlesOf, visible } from "../../static/src/lib/judged.ts";
+import { withoutInvisible, diffLines, titlesOf, showInvisible } from "../../static/src/lib/untrusted-text.ts";
 import { SYNONYMS, otherNames } from "../../static/src/lib/synonyms.ts";
-import { growing, quoted } from "../../static/src/lib/tags.ts";
+import { visiblePart, quoted } from "../../static/src/lib/hidden-tags.ts";
 import { unmarked } from "../../static/src/lib/text.ts";
 
 /** More than enough for whatever follows from what has happened. */
@@ -30,7 +30,7 @@ describe("work in rounds", () => {
   /** Rounds that end when the test says so: the functions that end those that have begun. */
   function held() {
     const begun = [];
-    const rounds = inRounds(() => new Promise((end) => begun.push(end)));
+    const rounds = coalesce(() => new Promise((end) => begun.push(end)));
     return { ...rounds, begun };
   }
 
@@ -69,7 +69,7 @@ describe("work in rounds", () => {
 
   test("a round that fails does not keep the next one from beginning", async () => {
     let begun = 0;
-    const { ask } = inRounds(async () => {
+    const { ask } = coalesce(async () => {
       if (++begun === 1) throw new Error("the first");
     });
     await assert.rejects(ask());
@@ -122,10 +122,14 @@ describe("summaries", () => {
       of("abc", 3, ["1", "2", "3", "4", "5"]),
       pieces[3],
     ];
-    assert.deepEqual(shape(nested(all)), [["abc", ["ab", "a", "b"], "c"], "d"]);
-    assert.deepEqual(shape(nested([pieces[0], pieces[1], of("old", 2, ["1", "2", "3"], true)])), ["a", "b", "old"]);
-    assert.deepEqual(shape(nested([of("a", 1, ["1"], true), of("old", 2, ["1", "2"], true)])), [["old", "a"]]);
-    assert.deepEqual(shape(nested([of("empty", 1, [])])), ["empty"]);
+    assert.deepEqual(shape(nestChapters(all)), [["abc", ["ab", "a", "b"], "c"], "d"]);
+    assert.deepEqual(shape(nestChapters([pieces[0], pieces[1], of("old", 2, ["1", "2", "3"], true)])), [
+      "a",
+      "b",
+      "old",
+    ]);
+    assert.deepEqual(shape(nestChapters([of("a", 1, ["1"], true), of("old", 2, ["1", "2"], true)])), [["old", "a"]]);
+    assert.deepEqual(shape(nestChapters([of("empty", 1, [])])), ["empty"]);
   });
 });
 
@@ -206,7 +210,7 @@ describe("what is written for machines", () => {
   test("S3-18: nothing of it is shown while a text grows, however it is cut, and what is shown stays", () => {
     let before = "";
     for (let n = 0; n <= whole.length; n += 1) {
-      const now = growing(whole.slice(0, n));
+      const now = visiblePart(whole.slice(0, n));
       assert.ok(now.startsWith(before), `${JSON.stringify(before)} went away at ${JSON.stringify(now)}`);
       assert.ok(!/<t?h?i?n?k?$|<thi?n?k?[> ]|secret|update|_\.set|hp|status/i.test(now.replace("</b>", "")), now);
       before = now;
@@ -220,7 +224,7 @@ describe("what is written for machines", () => {
       ["天<think>x</THINK>地", "天地"],
       ["  plain", "  plain"],
     ])
-      assert.equal(growing(text), shown);
+      assert.equal(visiblePart(text), shown);
   });
 
   test("a quotation has nothing of it either, also where it was cut within", () => {
@@ -231,9 +235,9 @@ describe("what is written for machines", () => {
 
 describe("what a stranger wrote", () => {
   test("signs that nobody sees are not in titles, and are seen in code", () => {
-    assert.equal(bare("Tide\u202e\u0007 gnp\u200b.exe"), "Tide gnp.exe");
-    assert.equal(visible("a\u202eb\tc\r\n\u200b"), "a⟨U+202E⟩b\tc\n⟨U+200B⟩");
-    assert.equal(visible("人物 👩\u200d🚀"), "人物 👩\u200d🚀");
+    assert.equal(withoutInvisible("Tide\u202e\u0007 gnp\u200b.exe"), "Tide gnp.exe");
+    assert.equal(showInvisible("a\u202eb\tc\r\n\u200b"), "a⟨U+202E⟩b\tc\n⟨U+200B⟩");
+    assert.equal(showInvisible("人物 👩\u200d🚀"), "人物 👩\u200d🚀");
     assert.deepEqual(
       [
         ...titlesOf([
@@ -249,7 +253,7 @@ describe("what a stranger wrote", () => {
 
   test("two texts are told line by line", () => {
     const told = (before, after) =>
-      linesBetween(before, after)
+      diffLines(before, after)
         .map(({ sign, text }) => `${sign}${text}`)
         .join("|");
     assert.equal(told("a\nb\nc\nd", "a\nx\nc\ny\nd"), "a|-b|+x|c|+y|d");
@@ -257,7 +261,7 @@ describe("what a stranger wrote", () => {
     assert.equal(told("a\nb", "b"), "-a|b");
     assert.equal(told("a\na", "a\na\na"), "a|a|+a");
     const long = (sign) => Array.from({ length: 3000 }, (_, i) => `${sign}${i}`).join("\n");
-    assert.equal(linesBetween(long("a"), long("b")).length, 6000);
+    assert.equal(diffLines(long("a"), long("b")).length, 6000);
   });
 });
 
@@ -275,7 +279,7 @@ describe("the rules of a manifest", () => {
 
 describe("words in which two versions differ", () => {
   const told = (one, two) =>
-    differing(one, two)?.map((parts, i) => parts.map(({ start, end }) => [one, two][i].slice(start, end)).join("|"));
+    diffWords(one, two)?.map((parts, i) => parts.map(({ start, end }) => [one, two][i].slice(start, end)).join("|"));
 
   test("are found by words, of the West and of the East, in as few parts as there are", () => {
     assert.deepEqual(told("The old gate stands open tonight.", "The new gate stands wide open."), [
@@ -346,7 +350,7 @@ describe("other names of the commands", () => {
   const finds = (word) => Object.keys(SYNONYMS).filter((id) => otherNames(id, word).length > 0);
 
   test("each word of Git finds what does here what it does there, and the page that explains it", () => {
-    for (const { git, commands } of GIT) {
+    for (const { git, commands } of GIT_TERMS) {
       for (const word of git.split(", ")) {
         const found = finds(word.split(" ")[0]);
         for (const id of [...commands, "page.git"]) assert.ok(found.includes(id), `${word} finds ${id}`);

@@ -29,10 +29,10 @@ describe("ways from text to markup or code", () => {
   /** All there are. One more belongs here only when it has been seen that nothing of others reaches it unsanitised. */
   const KNOWN = {
     // One address, of our own file: in it run patterns of others, and nothing of them is code.
-    "lib/addresses.ts": ["createPolicy"],
-    "lib/apart.ts": ["new Worker"],
+    "lib/trusted-urls.ts": ["createPolicy"],
+    "lib/script-supervisor.ts": ["new Worker"],
     // Of an element that belongs to no page; what is kept of it is written property by property.
-    "lib/look.ts": ["cssText"],
+    "lib/inline-style.ts": ["cssText"],
     "lib/markdown.ts": ["DOMPurify.addHook", "DOMPurify.sanitize"],
   };
 

@@ -5,9 +5,9 @@ import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { Apart } from "../../static/src/lib/apart.ts";
+import { ScriptSupervisor } from "../../static/src/lib/script-supervisor.ts";
 import { Macros } from "../../static/src/lib/macros.ts";
-import { made, piecesOf } from "../../static/src/lib/scripts.ts";
+import { displayedText, parseReplacement } from "../../static/src/lib/regex-scripts.ts";
 
 const golden = join(resolve(dirname(fileURLToPath(import.meta.url)), "../fixtures/golden"), "regex");
 const context = JSON.parse(readFileSync(join(golden, "context.json"), "utf8"));
@@ -46,7 +46,7 @@ const setupOf = (items, local = context.local) => ({
 });
 const REPLY = { placement: 2, came: "written", depth: 0, character: "c", speaker: null };
 const one = (raw) => setupOf([told("global", { placement: [2], trimStrings: [], ...raw })]);
-const shown = (raw, text, place = REPLY) => made(one(raw), text, place).text;
+const shown = (raw, text, place = REPLY) => displayedText(one(raw), text, place).text;
 
 /** Where another program stops, or does by accident what nobody asks for; as `crates/compat/src/prompt/scripts/tests.rs` decides. */
 const DECIDED = { "regex-096": "a[]c", "regex-103": "[]" };
@@ -60,7 +60,7 @@ describe("what scripts make of what is shown", () => {
       const of = (scope) =>
         scripts[`${scope}_allowed`] === false ? [] : (scripts[scope] ?? []).map((raw) => told(scope, raw));
       const setup = setupOf([...of("global"), ...of("preset"), ...of("card")]);
-      const got = made(setup, text, { placement, came: "written", depth, character: "c", speaker: name }).text;
+      const got = displayedText(setup, text, { placement, came: "written", depth, character: "c", speaker: name }).text;
       const expected = DECIDED[id] ?? expect.display;
       if (got !== expected) wrong.push(`${id}: ${JSON.stringify(got)}, not ${JSON.stringify(expected)}`);
       count += 1;
@@ -76,7 +76,7 @@ describe("what scripts make of what is shown", () => {
       told("global", { placement: [2], ...kept }),
       told("global", { placement: [2], ...display }),
     ]);
-    const as = (came) => made(setup, "a", { ...REPLY, came }).text;
+    const as = (came) => displayedText(setup, "a", { ...REPLY, came }).text;
     assert.deepEqual([as("written"), as("edited"), as("done")], ["c", "a", "a"]);
     assert.equal(shown({ ...kept, runOnEdit: true }, "a", { ...REPLY, came: "edited" }), "b");
     assert.equal(shown({ ...kept, promptOnly: true }, "a"), "a");
@@ -85,12 +85,12 @@ describe("what scripts make of what is shown", () => {
 
   test("a card's are for what its own character says", () => {
     const setup = setupOf([told("card", { placement: [2], findRegex: "a", replaceString: "b" })]);
-    assert.equal(made(setup, "a", REPLY).text, "b");
-    assert.equal(made(setup, "a", { ...REPLY, character: "other" }).text, "a");
+    assert.equal(displayedText(setup, "a", REPLY).text, "b");
+    assert.equal(displayedText(setup, "a", { ...REPLY, character: "other" }).text, "a");
   });
 
   test("what a dollar means", () => {
-    assert.deepEqual(piecesOf("[$1]{{MATCH}}{{ match}}$& $$ $<名>$<>$<a"), [
+    assert.deepEqual(parseReplacement("[$1]{{MATCH}}{{ match}}$& $$ $<名>$<>$<a"), [
       "[",
       { group: 1 },
       "]",
@@ -115,7 +115,7 @@ describe("what scripts make of what is shown", () => {
       { findRegex: "/./g", replaceString: "x".repeat(1_000) },
       { findRegex: "/.*/", replaceString: "$0".repeat(1_000) },
     ]) {
-      assert.deepEqual(made(one(raw), long, REPLY), { text: long, left: [0] });
+      assert.deepEqual(displayedText(one(raw), long, REPLY), { text: long, left: [0] });
     }
   });
 });
@@ -204,7 +204,7 @@ describe("the watch over scripts", () => {
   test("ends what runs away, finds out which it was, and runs it no more", async () => {
     const { all, start } = workers((step) => step === 1);
     const lost = [];
-    const apart = new Apart({ start, limit: 5, lose: (step) => lost.push(step) });
+    const apart = new ScriptSupervisor({ start, limit: 5, lose: (step) => lost.push(step) });
     apart.setUp(setup(3), []);
     const [first, second] = await Promise.all([asked(apart, "a", "x"), asked(apart, "b", "y")]);
     assert.deepEqual(
@@ -226,7 +226,7 @@ describe("the watch over scripts", () => {
   test("a machine that was busy for a moment costs no script", async () => {
     let times = 0;
     const { all, start } = workers((step) => step === 1 && ++times === 1);
-    const apart = new Apart({ start, limit: 5, lose: () => assert.fail("it did nothing") });
+    const apart = new ScriptSupervisor({ start, limit: 5, lose: () => assert.fail("it did nothing") });
     apart.setUp(setup(2), []);
     assert.deepEqual(await asked(apart, "a", "x"), { text: "x01", slow: [], large: [] });
     assert.equal(all.length, 2);
@@ -234,7 +234,7 @@ describe("the watch over scripts", () => {
 
   test("where everything runs away the text stays as far as it came", async () => {
     const { all, start } = workers((step) => step > 0);
-    const apart = new Apart({ start, limit: 2 });
+    const apart = new ScriptSupervisor({ start, limit: 2 });
     apart.setUp(setup(50), []);
     const { text, slow } = await asked(apart, "a", "x");
     assert.deepEqual([text, slow.length < 10, all.length < 12], ["x0", true, true]);
@@ -242,7 +242,7 @@ describe("the watch over scripts", () => {
 
   test("of one place only the newest is made, what waits for other scripts is forgotten, and no worker means no change", async () => {
     const { start } = workers(() => false);
-    const apart = new Apart({ start });
+    const apart = new ScriptSupervisor({ start });
     apart.setUp(setup(1), []);
     const told = [];
     for (let n = 0; n < 20; n += 1) apart.want("a", `${n}`, place, ({ text }) => told.push(text));
@@ -255,7 +255,7 @@ describe("the watch over scripts", () => {
     apart.want("a", "old", place, () => assert.fail("that is of scripts that are none any more"));
     apart.setUp(setup(2), []);
     assert.equal((await asked(apart, "b", "new")).text, "new01");
-    const broken = new Apart({
+    const broken = new ScriptSupervisor({
       start: () => {
         throw new TypeError("no worker");
       },

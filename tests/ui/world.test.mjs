@@ -1,7 +1,7 @@
 // The page against the real server: a world of many values, and what a world hides from those who play in it.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { GLANCE, findRows, valuesIn, wordsOf } from "../../static/src/lib/find-rows.ts";
+import { SEARCH_FROM, findRows, valuesIn, queryWords } from "../../static/src/lib/find-rows.ts";
 import { reader, test } from "./support/browser.mjs";
 import { codeIn } from "./support/code.mjs";
 import { purseStory } from "./support/purse.mjs";
@@ -111,9 +111,9 @@ describe("a world of many values", () => {
       rows: [],
     });
     const groups = [{ plugin: "a", title: "A", rows: [row] }];
-    assert.equal(findRows(groups, wordsOf("spy"), () => "").found, 0);
-    assert.equal(findRows(groups, wordsOf("ＣＡＬＭ"), () => "").found, 1);
-    assert.ok(valuesIn(groups) < GLANCE);
+    assert.equal(findRows(groups, queryWords("spy"), () => "").found, 0);
+    assert.equal(findRows(groups, queryWords("ＣＡＬＭ"), () => "").found, 1);
+    assert.ok(valuesIn(groups) < SEARCH_FROM);
   });
 });
 

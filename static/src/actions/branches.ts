@@ -1,7 +1,7 @@
 // The branches of the open session: listing, comparing, and moving to one.
 import { openDialog } from "../model/page.ts";
 import * as story from "../model/story.ts";
-import { oneNode } from "../net/api.ts";
+import { readNode } from "../net/api.ts";
 import * as api from "../net/arrange.ts";
 import { isLinear } from "../tree/line.ts";
 import { register } from "./commands.ts";
@@ -24,7 +24,7 @@ export async function readPartings(ids: Id[]): Promise<Map<Id, ChatNode>> {
 
 /** Returns the message of a node. For a change node, that is the message before it. */
 async function messageAt(id: Id, nid: Id) {
-  const read = (at: Id) => story.peekNode(at) ?? oneNode(id, at).catch(() => null);
+  const read = (at: Id) => story.peekNode(at) ?? readNode(id, at).catch(() => null);
   let node = await read(nid);
   while (node?.kind === "change" && node.parentId) node = await read(node.parentId);
   return node;

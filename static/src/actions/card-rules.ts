@@ -1,5 +1,5 @@
 // Rules embedded in a card: viewing, accepting, adding and removing them.
-import * as api from "../net/card-rules.ts";
+import * as api from "../net/embedded-plugin.ts";
 import { plugins } from "../net/workshop.ts";
 import { attempt } from "./failure.ts";
 import type { CardRules, Character, Id, PluginChoice } from "../lib/wire.d.ts";

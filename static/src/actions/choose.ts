@@ -171,7 +171,7 @@ register({
   enabled: () => story.session.value !== null && (story.peek.value ?? story.head.value) !== null,
   run: () => {
     const leaf = story.peek.peek() ?? story.head.peek();
-    if (leaf) download(api.lineFile(sid(), leaf));
+    if (leaf) download(api.branchFile(sid(), leaf));
   },
 });
 

@@ -1,7 +1,7 @@
 // All commands of the page, each registered once: its label, its keys, and when it can run.
 import { drawn, focusedMessage, isFocusLost } from "../lib/focus.ts";
 import { t } from "../lib/i18n.ts";
-import { hasOwnUndo, isTyping, pressed } from "../lib/keys.ts";
+import { hasOwnUndo, isTyping, isPressed } from "../lib/shortcuts.ts";
 import { mayRearrange, tell } from "../model/page.ts";
 import { focusField, focusOn } from "../model/story.ts";
 import { isLinear, shown } from "../tree/line.ts";
@@ -98,7 +98,7 @@ export function runKeys(event: KeyboardEvent, node: ChatNode | null): boolean {
   let isHidden = false;
   // Commands registered later are closer to what the user is doing. So Escape ends that before it closes notices.
   for (const { id, keys = [], scope, leavesTyping, inTree } of [...commands.values()].reverse()) {
-    const hit = keys.find((shortcut) => pressed(event, shortcut));
+    const hit = keys.find((shortcut) => isPressed(event, shortcut));
     if (!hit || (scope === "message" && !node)) continue;
     if (leavesTyping ? hasOwnUndo(event.target) : isTyping(event.target) && !hit.startsWith("mod+") && hit !== "Escape")
       continue;

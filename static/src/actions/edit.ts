@@ -1,7 +1,7 @@
 // Editing the text of a message. Unsaved text is kept until it is saved or discarded, even if the message disappears.
 import { watchFocus } from "../lib/focus.ts";
 import { t } from "../lib/i18n.ts";
-import { remember } from "../lib/storage.ts";
+import { writeStored } from "../lib/storage.ts";
 import { dismiss, notices, tell } from "../model/page.ts";
 import { forgetWords, keepWords, wordsOf, wordsSaved } from "../model/rewording.ts";
 import * as story from "../model/story.ts";
@@ -118,7 +118,7 @@ function putIntoField(at: Id, id: Id, text: string) {
   keepWords(id, null);
   if (story.session.peek()?.id === at)
     return writeDraft([story.draft.peek().trim(), text].filter(Boolean).join("\n\n"));
-  remember(`draft.${at}`, text);
+  writeStored(`draft.${at}`, text);
   navigate(`/s/${at}`);
 }
 

@@ -1,5 +1,5 @@
 // Error messages for the user.
-import { t, wordFor } from "../lib/i18n.ts";
+import { t, optionalText } from "../lib/i18n.ts";
 import { sentence } from "../lib/text.ts";
 import { tell } from "../model/page.ts";
 import { ApiError } from "../net/api.ts";
@@ -14,16 +14,16 @@ const isForPrograms = (hint: string) => hint.includes("/api/docs");
 export function wordsFor(error: ApiError) {
   if (error.code === "offline") return { text: t("error.offline"), hint: t("error.offlineHint") };
   const said = sentence(error.message);
-  const plainer = wordFor(`reason.${error.details?.reason}`);
+  const plainer = optionalText(`reason.${error.details?.reason}`);
   if (plainer) return { text: plainer, hint: "" };
   const code = error.code === "conflict" && error.details?.name ? "name_taken" : error.code;
-  const own = wordFor(`refusal.${code}`);
+  const own = optionalText(`refusal.${code}`);
   const hint = isForPrograms(error.hint) ? "" : sentence(error.hint);
   const text = own || said || t("error.unknown", { status: error.status });
   const incident = error.incident ? t("error.incident", { id: error.incident }) : "";
   return {
     text,
-    hint: [own && TELLING.has(error.code) ? said : "", wordFor(`refusalHint.${code}`) || hint, incident]
+    hint: [own && TELLING.has(error.code) ? said : "", optionalText(`refusalHint.${code}`) || hint, incident]
       .filter(Boolean)
       .join(" "),
   };

@@ -1,7 +1,7 @@
 // Keeps the open session in sync with the server: first load, WebSocket, catching up.
 import { t } from "../lib/i18n.ts";
-import { notFetched } from "../lib/modules.ts";
-import { inRounds } from "../lib/rounds.ts";
+import { ignoreFetchFailure } from "../lib/modules.ts";
+import { coalesce } from "../lib/coalesce.ts";
 import { plain } from "../lib/text.ts";
 import { openDialog, passHint, speak } from "../model/page.ts";
 import { doubtDeltas } from "../model/deltas.ts";
@@ -16,7 +16,7 @@ import type { ChatNode, Frame, Id, Projection } from "../lib/wire.d.ts";
 
 export const PAGE = 60;
 /** Maximum number of messages in one response of the server. */
-const MOST_AT_ONCE = 500;
+const MAX_AT_ONCE = 500;
 
 let socket: SessionSocket | null = null;
 let openSid: Id | null = null;
@@ -74,13 +74,13 @@ async function readStory(id: Id) {
 /** Kinds of log entries that are not steps. */
 const NO_STEPS = new Set(["begin", "reply", "checkout"]);
 /** Maximum number of log entries to read. If there are more, the remembered moves of HEAD are dropped. */
-const MOST_STEPS = 500;
+const MAX_STEPS = 500;
 
 /** Restores the moves of HEAD that this tab remembers. They are valid only until the next step of anyone. */
 async function takeUpTrail(id: Id) {
   const since = trail.takeUp(id, story.head.peek());
   if (since === null) return;
-  const log = await api.operations(id, { since, limit: MOST_STEPS }).catch(() => null);
+  const log = await api.operations(id, { since, limit: MAX_STEPS }).catch(() => null);
   if (openSid !== id) return;
   for (const { op, kind } of log?.items ?? []) if (!NO_STEPS.has(kind)) trail.stepped(op);
   if (log === null || log.next !== null) trail.stepped(story.op);
@@ -88,7 +88,7 @@ async function takeUpTrail(id: Id) {
 
 /** Shows why a session cannot be read (any more), and whether it is in the trash. */
 async function closed(id: Id, error: ApiError) {
-  const module = error.status === 404 ? await import("../net/trash.ts").catch(notFetched) : null;
+  const module = error.status === 404 ? await import("../net/trash.ts").catch(ignoreFetchFailure) : null;
   const page = (await module?.trash({ limit: 200 }).catch(() => null)) ?? null;
   if (openSid !== id) return;
   socket?.close();
@@ -178,7 +178,7 @@ export async function readShown() {
   doubtDeltas();
 }
 
-const readings = inRounds(readLine);
+const readings = coalesce(readLine);
 
 /** Reads the branch again. Several calls during a read cause only one more read. */
 export const refresh = readings.ask;
@@ -187,10 +187,10 @@ export const refresh = readings.ask;
 export const readingEnds = readings.ends;
 
 /** Maximum number of times that an answer may be older than what the page already knows. */
-const MOST_STALE = 5;
+const MAX_STALE = 5;
 
 async function readLine() {
-  for (let stale = 0; stale < MOST_STALE; stale += 1) {
+  for (let stale = 0; stale < MAX_STALE; stale += 1) {
     const id = openSid;
     if (id === null) return;
     const leaf = story.peek.peek();
@@ -220,10 +220,10 @@ async function readUp(id: Id, newest: Projection): Promise<boolean> {
   let stale = 0;
   for (let before = after(newest); before !== null; ) {
     const at = before;
-    const page = await attempt(() => api.projection(id, { leaf: newest.leafId, before: at, limit: MOST_AT_ONCE }));
+    const page = await attempt(() => api.projection(id, { leaf: newest.leafId, before: at, limit: MAX_AT_ONCE }));
     if (!page || openSid !== id) return false;
     if (story.putAgain(page)) before = after(page);
-    else if ((stale += 1) >= MOST_STALE) return false;
+    else if ((stale += 1) >= MAX_STALE) return false;
   }
   return true;
 }
@@ -236,7 +236,7 @@ async function findUnfinished() {
   if (!tail) return;
   const last = tail.role === "assistant" ? tail.siblings?.ids.at(-1) : tail.childrenIds?.at(-1);
   if (!last || last === tail.id) return;
-  const node = await api.oneNode(sid(), last).catch(() => null);
+  const node = await api.readNode(sid(), last).catch(() => null);
   if (node?.role !== "assistant" || node.status === "complete") return;
   if (node.status === "error" && tail.role === "assistant") return;
   story.putNode(node);

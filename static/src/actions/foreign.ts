@@ -1,7 +1,7 @@
 // Imports data of other programs: packs folders, sends the data, waits for the job and shows its report.
-import { dataIn, filesOf } from "../lib/folder.ts";
+import { dataIn, filesOf } from "../lib/import-folder.ts";
 import { t } from "../lib/i18n.ts";
-import { pack } from "../lib/zip.ts";
+import { packZip } from "../lib/zip.ts";
 import { dialog, openDialog, route, tell } from "../model/page.ts";
 import { addIncoming, askAbout, dropIncoming, incoming } from "../model/transfers.ts";
 import { ApiError } from "../net/api.ts";
@@ -9,9 +9,9 @@ import * as api from "../net/transfers.ts";
 import { wordsFor } from "./failure.ts";
 import { cancel, forgetJob, keepJob, over, pace, seeJob, wasUnwanted, whileSending } from "./jobs.ts";
 import { readLibrary } from "./library.ts";
-import type { Data } from "../lib/folder.ts";
+import type { UserData } from "../lib/import-folder.ts";
 import type { Arrived, ReportItem, Totals } from "../lib/wire.d.ts";
-import type { Part } from "../lib/zip.ts";
+import type { ZipPart } from "../lib/zip.ts";
 import type { How, Parcel } from "../model/transfers.ts";
 import type { KeptJob } from "./jobs.ts";
 
@@ -27,7 +27,7 @@ export function ask(parcels: Parcel[]) {
  * Returns the parcel for a folder.
  * @param name name of the folder; null: the first part of its paths
  */
-export function folderParcel(name: string | null, files: File[] | Part[]): Parcel[] {
+export function folderParcel(name: string | null, files: File[] | ZipPart[]): Parcel[] {
   const parts = files.flatMap((file) => ("path" in file ? file : filesOf([file])));
   if (parts.length > 0) return [{ name: name ?? parts[0]?.path.split("/")[0] ?? "", file: null, data: dataIn(parts) }];
   tell({ tone: "error", text: t("bring.emptyFolder") });
@@ -106,10 +106,10 @@ async function bring(parcel: Parcel, how: How, row: Row) {
 /** Returns the file to send for a parcel, and report entries for everything that is not sent. */
 async function fileOf({ file, data }: Parcel, home: string, row: Row, signal: AbortSignal) {
   if (file) return { file, beside: [] };
-  const chosen = data.find((one) => one.home === home) ?? (data[0] as Data);
+  const chosen = data.find((one) => one.home === home) ?? (data[0] as UserData);
   const packing = pace("packing", row.put);
-  const below = ({ path, file }: Part) => ({ path: path.slice(chosen.home.length), file });
-  const { archive, unread } = await pack(chosen.parts.map(below), (bytes) => packing(bytes, chosen.bytes), signal);
+  const below = ({ path, file }: ZipPart) => ({ path: path.slice(chosen.home.length), file });
+  const { archive, unread } = await packZip(chosen.parts.map(below), (bytes) => packing(bytes, chosen.bytes), signal);
   const left = unread.map((path) => besideReport(path, "unread_here", 1));
   const places = [...new Set(chosen.aside.map((part) => below(part).path.split("/")[0]))].sort().join(", ");
   return {

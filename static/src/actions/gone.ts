@@ -4,7 +4,7 @@ import { carry, moving } from "../model/arrangement.ts";
 import { speak, tell } from "../model/page.ts";
 import { begunHere } from "../model/rewording.ts";
 import * as story from "../model/story.ts";
-import { ApiError, oneNode } from "../net/api.ts";
+import { ApiError, readNode } from "../net/api.ts";
 import * as api from "../net/arrange.ts";
 import { dropWords } from "./edit.ts";
 import { hear, refresh } from "./follow.ts";
@@ -51,7 +51,7 @@ async function lookAfterMoving() {
   const id = story.session.peek()?.id;
   if (!what || !id || what.from !== id || !("nodeId" in what.piece)) return;
   const { nodeId } = what.piece;
-  if (story.line.peek().includes(nodeId) || !(await isNowhere(() => oneNode(id, nodeId))) || moving.peek() !== what)
+  if (story.line.peek().includes(nodeId) || !(await isNowhere(() => readNode(id, nodeId))) || moving.peek() !== what)
     return;
   carry(null);
   tell({ tone: "quiet", text: t("moving.gone") });
@@ -64,7 +64,7 @@ export async function lookAfterWords() {
     const isGone =
       id &&
       story.peekNode(nid) === null &&
-      (await isNowhere(() => oneNode(id, nid))) &&
+      (await isNowhere(() => readNode(id, nid))) &&
       (await isNowhere(() => api.purge(id, { nodeId: nid })));
     if (isGone && story.session.peek()?.id === id) dropWords([nid]);
   }

@@ -1,10 +1,10 @@
 // The history of a value of the state: the messages of the branch that changed it, newest first.
-import { causesOf, rootsOf } from "../lib/causes.ts";
+import { causesOf, inputCausesOf } from "../lib/causes.ts";
 import { valueAt } from "../lib/text.ts";
 import * as story from "../model/story.ts";
 import { isThere, rows, seenOf, seenOperation } from "../model/world.ts";
-import { oneNode } from "../net/api.ts";
-import { deltaPage } from "../net/history.ts";
+import { readNode } from "../net/api.ts";
+import { deltaPage } from "../net/value-history.ts";
 import type { Cause } from "../lib/causes.ts";
 import type { Change, ChatNode, Id, NodeDelta } from "../lib/wire.d.ts";
 
@@ -64,12 +64,12 @@ export async function readHistory(path: string, before: Id | null = null): Promi
       const changes = changesAt(delta, path).map(seenOf).filter(isThere);
       if (changes.length === 0) continue;
       const own = causesOf(delta, path);
-      const node = story.peekNode(delta.nodeId) ?? (await oneNode(sid, delta.nodeId).catch(() => null));
+      const node = story.peekNode(delta.nodeId) ?? (await readNode(sid, delta.nodeId).catch(() => null));
       events.push({
         delta,
         node,
         changes,
-        causes: (own.length > 0 ? own : rootsOf(delta, path, schemaOf)).flatMap(seenCause),
+        causes: (own.length > 0 ? own : inputCausesOf(delta, path, schemaOf)).flatMap(seenCause),
       });
     }
     next = page.next;

@@ -1,5 +1,5 @@
 // Jobs of the server that the page waits for, also after a reload.
-import { recall, remember } from "../lib/storage.ts";
+import { readStored, writeStored } from "../lib/storage.ts";
 import { ApiError } from "../net/api.ts";
 import * as api from "../net/transfers.ts";
 import type { Id, Job, ReportItem } from "../lib/wire.d.ts";
@@ -53,14 +53,14 @@ const KEY = "jobs";
 
 export function keptJobs(): KeptJob[] {
   try {
-    const kept = JSON.parse(recall(KEY) ?? "[]");
+    const kept = JSON.parse(readStored(KEY) ?? "[]");
     return Array.isArray(kept) ? kept : [];
   } catch {
     return [];
   }
 }
 
-const keep = (jobs: KeptJob[]) => remember(KEY, jobs.length ? JSON.stringify(jobs) : null);
+const keep = (jobs: KeptJob[]) => writeStored(KEY, jobs.length ? JSON.stringify(jobs) : null);
 
 export const keepJob = (job: KeptJob) => keep([...keptJobs(), job]);
 

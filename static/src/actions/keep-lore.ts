@@ -1,6 +1,6 @@
 // Turns messages, or a fragment of the stash, into an entry of a lorebook.
 import { t } from "../lib/i18n.ts";
-import { recall, remember } from "../lib/storage.ts";
+import { readStored, writeStored } from "../lib/storage.ts";
 import { choose, fragments } from "../model/arrangement.ts";
 import { characters } from "../model/library.ts";
 import { openDialog, tell } from "../model/page.ts";
@@ -20,7 +20,7 @@ import type { NewEntry } from "./lore.ts";
 /** Storage key of the lorebook that was used last. */
 const LAST_BOOK = "lorebook";
 
-export const lastBook = () => recall(LAST_BOOK);
+export const lastBook = () => readStored(LAST_BOOK);
 
 /** Returns the text of a passage, the names of its speakers and of all characters, and a suggested title. */
 export async function readPassage(passage: Passage) {
@@ -58,7 +58,7 @@ export async function keepLore(
   if (!kept) return;
   const { bookId } = kept;
   const uid = String(kept.uid);
-  remember(LAST_BOOK, bookId);
+  writeStored(LAST_BOOK, bookId);
   openDialog(null);
   choose(null);
   tell({

@@ -1,7 +1,7 @@
 // Lorebooks and their entries, written here or imported.
 import { download } from "../lib/download.ts";
 import { t } from "../lib/i18n.ts";
-import { keyring } from "../lib/once.ts";
+import { idempotencyKeys } from "../lib/idempotency-keys.ts";
 import { putBooks } from "../model/lore.ts";
 import { openDialog, tell } from "../model/page.ts";
 import { ApiError, characters, otherCharacters, session, sessions } from "../net/api.ts";
@@ -90,9 +90,9 @@ export async function bringBooks(files: File[]) {
 
 // Links
 
-export const readHolds = (id: Id) => attempt(() => api.holds(id));
+export const readHolds = (id: Id) => attempt(() => api.links(id));
 
-export const setHolds = (id: Id, holds: LorebookHolds) => attempt(() => api.setHolds(id, holds));
+export const setHolds = (id: Id, holds: LorebookHolds) => attempt(() => api.setLinks(id, holds));
 
 /** What a lorebook can be linked to, by the field that names it. */
 export type Holders = Record<"sessionIds" | "personaIds" | "characterIds", { id: Id; name: string }[]>;
@@ -117,7 +117,7 @@ export const readHolders = (holds: LorebookHolds | null): Promise<Holders | unde
 
 // Global settings
 
-export const readRules = () => attempt(api.rules);
+export const readRules = () => attempt(api.settings);
 
 /**
  * Sets the global lore settings, unless they changed since they were read. Missing settings get their defaults.
@@ -128,9 +128,9 @@ export const setRules = (
   was: LoreRules | null,
 ): Promise<{ kept: LoreRules } | { theirs: LoreRules } | undefined> =>
   attempt(async () => {
-    const now = was && (await api.rules());
+    const now = was && (await api.settings());
     if (now && JSON.stringify(now) !== JSON.stringify(was)) return { theirs: now };
-    return { kept: await api.setRules(rules) };
+    return { kept: await api.setSettings(rules) };
   });
 
 // Entries
@@ -194,7 +194,7 @@ export async function removeEntry(id: Id, entry: LoreEntry, name: string, put: (
     }
   });
   if (!isGone) return false;
-  const keyFor = keyring();
+  const keyFor = idempotencyKeys();
   const run = () => void addEntry(id, entry, keyFor).then((made) => made && (put(made), readBooks()));
   tell({ tone: "quiet", stays: true, text: t("notice.entryGone", { name }), act: { label: "command.undo", run } });
   return true;

@@ -1,11 +1,11 @@
 // Images from other servers. Whether a character may show them is read once and asked once.
 import { outsideOf, putAllowed, waits, wantAsked } from "../model/outside.ts";
 import { ApiError } from "../net/api.ts";
-import * as api from "../net/outside.ts";
+import * as api from "../net/remote-images.ts";
 import { attempt } from "./failure.ts";
 import type { Id } from "../lib/wire.d.ts";
 
-export const pictureAt = api.pictureAt;
+export const pictureAt = api.imageUrl;
 
 const reading: Map<Id, Promise<void>> = new Map();
 
@@ -18,7 +18,7 @@ export function readOutside(cid: Id): Promise<void> {
 
 async function read(cid: Id) {
   try {
-    const { allowed } = await api.outside(cid);
+    const { allowed } = await api.readPermission(cid);
     if (allowed !== outsideOf(cid).peek().allowed) putAllowed(cid, allowed);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
@@ -43,7 +43,7 @@ export const askHere = (cid: Id, nid: Id) => wantAsked(cid, nid);
  * @param allowed null: ask when there is one
  */
 export async function allowOutside(cid: Id, allowed: boolean | null) {
-  const said = await attempt(() => api.allowOutside(cid, allowed));
+  const said = await attempt(() => api.setPermission(cid, allowed));
   if (said) putAllowed(cid, said.allowed);
   return said !== undefined;
 }

@@ -1,10 +1,10 @@
 // The view of the whole tree: reading its outline and its messages, folding, moving HEAD. Loaded with that view.
-import { inRounds } from "../lib/rounds.ts";
+import { coalesce } from "../lib/coalesce.ts";
 import { carry, moving } from "../model/arrangement.ts";
 import { inTree, mayRearrange } from "../model/page.ts";
 import * as overview from "../model/overview.ts";
 import * as story from "../model/story.ts";
-import { ApiError, oneNode } from "../net/api.ts";
+import { ApiError, readNode } from "../net/api.ts";
 import * as api from "../net/arrange.ts";
 import { outlineOf, restated } from "../tree/outline.ts";
 import { aim, beginningOf, drawn, shownFor } from "../tree/overview.ts";
@@ -27,7 +27,7 @@ let knownAt = -1;
  */
 let missed = -1;
 
-const readings = inRounds(async () => {
+const readings = coalesce(async () => {
   const id = story.session.peek()?.id;
   if (!id) return;
   isReading = true;
@@ -103,7 +103,7 @@ export async function readMessage(n: number) {
   if (n === 0 || known) overview.read(n === 0 ? null : nid);
   if (n === 0 || known?.status === "generating") return;
   const id = sid();
-  const node = await attempt(() => oneNode(id, nid));
+  const node = await attempt(() => readNode(id, nid));
   if (story.session.peek()?.id !== id) return;
   if (node) story.putNode(node);
   // If the user moved on to another message meanwhile, that one is shown.

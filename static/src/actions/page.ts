@@ -1,7 +1,7 @@
 // Commands of the page itself: search, language, appearance.
 import { focusedMessage } from "../lib/focus.ts";
 import { locale, setLocale } from "../lib/i18n.ts";
-import { remember } from "../lib/storage.ts";
+import { writeStored } from "../lib/storage.ts";
 import {
   dialog,
   dismiss,
@@ -24,7 +24,7 @@ import type { Id, SearchQuery, Trace } from "../lib/wire.d.ts";
 
 export async function speakIn(next: Locale) {
   await setLocale(next);
-  remember("language", next);
+  writeStored("language", next);
 }
 
 export const search = (wanted: SearchQuery, signal: AbortSignal) => api.search(wanted, signal);

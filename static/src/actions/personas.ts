@@ -40,7 +40,7 @@ export async function removePersona({ id, name }: Persona, read: () => void) {
 /** Sets the persona of the open session; null: none. */
 export async function playAs(personaId: Id | null) {
   const open = story.session.peek();
-  const changed = open && (await attempt(() => api.playAs(open.id, personaId)));
+  const changed = open && (await attempt(() => api.setSessionPersona(open.id, personaId)));
   if (changed && story.session.peek()?.id === changed.id) story.putSession({ personaId });
 }
 

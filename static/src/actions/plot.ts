@@ -15,7 +15,7 @@ type Series = { turn: number; value: Json }[];
 export const drawable = () => [...rows.value.values()].filter(({ kind }) => kind === "bar" || kind === "number");
 
 /** Maximum number of pages to read. */
-const MOST = 20;
+const MAX = 20;
 
 /**
  * Reads the series of a value.
@@ -24,7 +24,7 @@ const MOST = 20;
 export async function readSeries(path: string, leaves: Id[]): Promise<Series[]> {
   const found = leaves.map(() => [] as Series);
   let cursor: string | null = null;
-  for (let page = 0; page < MOST && (page === 0 || cursor !== null); page += 1) {
+  for (let page = 0; page < MAX && (page === 0 || cursor !== null); page += 1) {
     const { items, next } = await api.variables(sid(), [path], leaves, cursor ?? undefined);
     items.forEach(({ points }, i) => points.forEach((point) => add(found[i] ?? [], point)));
     cursor = next;

@@ -1,7 +1,7 @@
 // Editing presets: sends only what changed, and supports undo.
 import { signal } from "../../vendor/preact.js";
 import { t } from "../lib/i18n.ts";
-import { orderOf, partsOf, seenBefore, wayBack } from "../lib/preset.ts";
+import { orderOf, partsOf, expectedValues, inverseChange } from "../lib/preset.ts";
 import { tell } from "../model/page.ts";
 import * as story from "../model/story.ts";
 import { ApiError } from "../net/api.ts";
@@ -50,11 +50,11 @@ export function editing(id: Id) {
     const before = preset.peek();
     const change = before && make(before);
     if (!before || !change) return undefined;
-    const came = await write(id, change, seenBefore(before, change));
+    const came = await write(id, change, expectedValues(before, change));
     if (came?.is === "written") {
       preset.value = came.preset;
       if (isBack) back.value = back.peek().slice(1);
-      else back.value = [wayBack(before, change), ...back.peek()].slice(0, 50);
+      else back.value = [inverseChange(before, change), ...back.peek()].slice(0, 50);
     }
     if (came?.is === "gone") trouble.value = "gone";
     if (came?.is === "changed") await load();
@@ -113,7 +113,7 @@ export async function promptBy(presetId: Id): Promise<Trace | ApiError | null> {
   if (!open || !head) return null;
   const waits = story.nodeOf(head)?.role === "user";
   try {
-    return await api.promptBy(open.id, {
+    return await api.previewPrompt(open.id, {
       parentId: head,
       presetId,
       ...(!waits && { content: story.draft.peek().trim() || t("presetEdit.sample") }),
@@ -132,7 +132,7 @@ export async function presetOfModel(): Promise<{ id: Id; model: string } | null>
   const waits = story.nodeOf(head)?.role === "user";
   // A preview equals the real prompt. If there is none, no preset is reported.
   const found = await api
-    .promptBy(open.id, { parentId: head, ...(!waits && { content: t("presetEdit.sample") }) })
+    .previewPrompt(open.id, { parentId: head, ...(!waits && { content: t("presetEdit.sample") }) })
     .catch(() => null);
   const by = found?.preset;
   return by?.by === "model" && by.id ? { id: by.id, model: by.model ?? "" } : null;

@@ -31,7 +31,7 @@ export const renamePreset = (id: Id, name: string) => attempt(() => api.rename(i
 /** Sets the preset of the open session; null: Clotho's own prompt. */
 export async function usePreset(presetId: Id | null) {
   const open = story.session.peek();
-  const changed = open && (await attempt(() => api.useIn(open.id, presetId)));
+  const changed = open && (await attempt(() => api.setSessionPreset(open.id, presetId)));
   if (changed && story.session.peek()?.id === changed.id) story.putSession({ presetId });
 }
 
@@ -51,7 +51,7 @@ export async function allowScripts(regexScripts: { card: boolean; preset: boolea
  */
 export const keepScript = (id: Id | null, name: string, body: Record<string, unknown>) =>
   attempt(async () => {
-    const { problem } = await api.keepScript(id, name, body);
+    const { problem } = await api.saveScript(id, name, body);
     scriptsChanged();
     if (problem) tell({ tone: "error", text: t("script.problem", { name, why: problem }) });
     return true;

@@ -17,7 +17,7 @@ export async function toOriginals([first]: Id[]) {
 
 /** Views the branch of a message without moving HEAD, unless nothing is left of it. */
 export async function lookAt(id: Id, nid: Id) {
-  const isGone = await api.oneNode(id, nid).then(() => false, isNowhere);
+  const isGone = await api.readNode(id, nid).then(() => false, isNowhere);
   // A session in the trash says so itself.
   if (isGone && (await api.session(id).catch(() => null))) tell({ tone: "quiet", text: t("notice.originalGone") });
   else navigate(`/s/${id}/${nid}`);

@@ -18,14 +18,14 @@ const readAll = () => Promise.all([readProviders(), readHosts()]);
 /** Tests a server that is not connected yet. */
 export const tryOut = (trial: ProviderTrial, signal: AbortSignal) =>
   attempt(() =>
-    api.tryOut(trial, signal).catch((cause) => {
+    api.testNew(trial, signal).catch((cause) => {
       if (cause?.name === "AbortError") return undefined;
       throw cause;
     }),
   );
 
 /** Tests a connected server. */
-export const tryKnown = (id: string, model: string | null) => attempt(() => api.tryKnown(id, model));
+export const tryKnown = (id: string, model: string | null) => attempt(() => api.testKnown(id, model));
 
 /** Connects a server and, if wanted, makes one of its models the default. */
 export async function connect(fields: NewProvider, model: string | null) {

@@ -1,7 +1,7 @@
 // What the open session recalls, and the documents that it searches.
 import { openDialog } from "../model/page.ts";
 import * as story from "../model/story.ts";
-import { oneNode, trace } from "../net/api.ts";
+import { readNode, trace } from "../net/api.ts";
 import * as api from "../net/recall.ts";
 import { register } from "./commands.ts";
 import { attempt } from "./failure.ts";
@@ -28,7 +28,7 @@ export const readSummaries = () =>
 
 /** Returns the text of a message, loaded if necessary; "" if the message is gone. */
 export const readEnd = async (id: Id): Promise<string> =>
-  (story.peekNode(id) ?? (await oneNode(story.session.peek()?.id ?? "", id).catch(() => null)))?.content ?? "";
+  (story.peekNode(id) ?? (await readNode(story.session.peek()?.id ?? "", id).catch(() => null)))?.content ?? "";
 
 /** Returns the summaries in the prompt of the newest reply on screen. */
 export async function readTold(): Promise<Id[]> {

@@ -19,7 +19,7 @@ register({
   keys: ["o"],
   inTree: ({ node }) => isReply(node) && !mayBranch(node),
   enabled: ({ node }) => free(node) && isReply(node) && mayBranch(node) && Boolean(node?.content) && isModels(),
-  run: ({ node }) => node && reroll(node, () => api.goOn(sid(), node.id)),
+  run: ({ node }) => node && reroll(node, () => api.continueReply(sid(), node.id)),
 });
 
 register({

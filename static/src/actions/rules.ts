@@ -3,7 +3,7 @@ import { addEnglish, t } from "../lib/i18n.ts";
 import { dialog, openDialog, tell } from "../model/page.ts";
 import * as story from "../model/story.ts";
 import { session as readSession } from "../net/api.ts";
-import * as api from "../net/rules.ts";
+import * as api from "../net/session-plugins.ts";
 import { plugin, plugins } from "../net/workshop.ts";
 import { register } from "./commands.ts";
 import { attempt } from "./failure.ts";

@@ -1,8 +1,8 @@
 // Reads which regex scripts change the display of the open session: when it opens, and when they may have changed. If
 // there are none, nothing else is loaded.
-import { notFetched } from "../lib/modules.ts";
+import { ignoreFetchFailure } from "../lib/modules.ts";
 import { ApiError } from "../net/api.ts";
-import { shownScripts } from "../net/presets.ts";
+import { displayScripts } from "../net/presets.ts";
 import type { Id } from "../lib/wire.d.ts";
 
 /** The session of the last request, and what its scripts depend on, if known. */
@@ -24,7 +24,7 @@ export async function followScripts(sid: Id | null, on: string | null) {
   // Scripts of another session stop before anything is known of this one.
   if (loaded && before?.sid !== sid) (await loaded)?.stopScripts(true);
   if (sid === null) return;
-  const found = await shownScripts(sid).catch(quietly);
+  const found = await displayScripts(sid).catch(quietly);
   if (!found || mine !== question || (found.items.length === 0 && !loaded)) return;
   const module = await (loaded ??= import("./scripting.ts").catch(forget));
   if (!module || mine !== question) return;
@@ -35,7 +35,7 @@ export async function followScripts(sid: Id | null, on: string | null) {
 /** Lets the next request load the module again. */
 function forget(error: unknown) {
   loaded = null;
-  return notFetched(error);
+  return ignoreFetchFailure(error);
 }
 
 /** Ignores errors of the server. Texts are then shown as they are. */

@@ -1,25 +1,25 @@
 // Runs the regex scripts of the open session on its texts. Loaded when a session has display scripts.
 import { effect, untracked } from "../../vendor/preact.js";
-import { Apart } from "../lib/apart.ts";
-import { PLACEMENT, stepsOf } from "../lib/scripts.ts";
+import { ScriptSupervisor } from "../lib/script-supervisor.ts";
+import { PLACEMENT, stepsOf } from "../lib/regex-scripts.ts";
 import * as model from "../model/scripted.ts";
 import { nodeOf } from "../model/story.ts";
 import { known } from "../model/world.ts";
 import { depthOf } from "../tree/depths.ts";
-import type { Made } from "../lib/apart.ts";
-import type { Place } from "../lib/scripts.ts";
+import type { ScriptResult } from "../lib/script-supervisor.ts";
+import type { Place } from "../lib/regex-scripts.ts";
 import type { ChatNode, Id, ScriptsShown, ShownScript } from "../lib/wire.d.ts";
 import type { Left, Part, Wish } from "../model/scripted.ts";
 
 /** Macros whose values can change during a session. */
 const VARIABLES = /var|\{\{\s*[.$]/i;
 /** Maximum number of earlier versions to follow, to find where a message came from. */
-const MOST_VERSIONS = 16;
+const MAX_VERSIONS = 16;
 
 /** Scripts that took too long, by session, until the page is reloaded. A changed script counts as new. */
 const slow: Map<Id, Set<string>> = new Map();
 
-let now: { apart: Apart; dispose: () => void } | null = null;
+let now: { apart: ScriptSupervisor; dispose: () => void } | null = null;
 let version = 0;
 
 /** Returns a key for a script, for lists that do not contain its flags. */
@@ -60,7 +60,7 @@ export function useScripts(sid: Id, scripts: ScriptsShown) {
     lost.add(texts[step] ?? "");
     tellSlow();
   };
-  const apart = new Apart({ lose });
+  const apart = new ScriptSupervisor({ lose });
   const readsVariables = items.some(({ find, replace, trim }) =>
     [find, replace, ...trim].some((text) => VARIABLES.test(text)),
   );
@@ -81,7 +81,7 @@ export function useScripts(sid: Id, scripts: ScriptsShown) {
   now = { apart, dispose };
 }
 
-function scriptingBy(apart: Apart, { items, casts }: ScriptsShown): model.Scripting {
+function scriptingBy(apart: ScriptSupervisor, { items, casts }: ScriptsShown): model.Scripting {
   const mine = version;
   /** Keys of the running requests, by slot. */
   const asked: Map<string, string> = new Map();
@@ -113,7 +113,7 @@ function scriptingBy(apart: Apart, { items, casts }: ScriptsShown): model.Script
   };
 }
 
-function leftOf(items: ShownScript[], { slow: steps, large }: Made): Left[] {
+function leftOf(items: ShownScript[], { slow: steps, large }: ScriptResult): Left[] {
   const of = (some: number[], why: Left["why"]) =>
     some.flatMap((step) => {
       const item = items[step];
@@ -145,7 +145,7 @@ const isForeign = (node: ChatNode | null) => Boolean(node?.metadata?.provenance?
 function cameOf(node: ChatNode): Place["came"] {
   if (node.kind === "summary" || isForeign(node)) return "done";
   let before = nodeOf(node.metadata?.editedFrom ?? null);
-  for (let n = 0; before && n < MOST_VERSIONS; n += 1) {
+  for (let n = 0; before && n < MAX_VERSIONS; n += 1) {
     if (isForeign(before)) return "edited";
     before = nodeOf(before.metadata?.editedFrom ?? null);
   }

@@ -1,5 +1,5 @@
 // Pruning, restoring and labels, and undo of all these.
-import { t, wordFor } from "../lib/i18n.ts";
+import { t, optionalText } from "../lib/i18n.ts";
 import { inTree, openDialog, tell } from "../model/page.ts";
 import { carry, fragments, labels, layStashBeside, moving, putArrangement, stashBeside } from "../model/arrangement.ts";
 import * as returned from "../model/returned.ts";
@@ -80,14 +80,14 @@ async function turnBack(which: "undo" | "redo", seen?: number) {
   const before = story.line.peek().map(story.peekNode);
   const settings = story.session.peek();
   try {
-    const turned = await api.turnBack(id, which, seen);
+    const turned = await api.undo(id, which, seen);
     await Promise.all([refresh(), readArrangement()]);
     if (story.session.peek()?.id !== id) return;
     if (turned.kind === "message") keepText(which, before);
     const what =
       (turned.kind === "session" && settings && (await settingName(which, settings))) ||
       (turned.kind === "state" && marked(before)) ||
-      wordFor(`act.${turned.kind}`) ||
+      optionalText(`act.${turned.kind}`) ||
       t("act.other");
     const other = which === "undo" ? "redo" : "undo";
     tell({

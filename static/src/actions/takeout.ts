@@ -6,9 +6,9 @@ import * as api from "../net/transfers.ts";
 import { isThere } from "./arrange.ts";
 import { register } from "./commands.ts";
 import type { Id } from "../lib/wire.d.ts";
-import type { StoryForm } from "../net/transfers.ts";
+import type { ExportFormat } from "../net/transfers.ts";
 
-export const takeAlong = (sid: Id, how?: { format?: StoryForm; leaf?: Id }) => download(api.storyFile(sid, how));
+export const takeAlong = (sid: Id, how?: { format?: ExportFormat; leaf?: Id }) => download(api.sessionFile(sid, how));
 
 /**
  * Opens the dialog for the format of an export.

@@ -1,8 +1,8 @@
 // Imports from files. Each file goes to its own import.
-import { belongs } from "../lib/belongs.ts";
-import { chooser } from "../lib/chooser.ts";
-import { filesIn } from "../lib/folder.ts";
-import { t, wordFor } from "../lib/i18n.ts";
+import { fileKind } from "../lib/file-kind.ts";
+import { filePicker } from "../lib/file-picker.ts";
+import { filesIn } from "../lib/import-folder.ts";
+import { t, optionalText } from "../lib/i18n.ts";
 import { sentence } from "../lib/text.ts";
 import { sessions } from "../model/library.ts";
 import { openDialog, tell } from "../model/page.ts";
@@ -43,7 +43,7 @@ const asKnown = ({ to, ...parcel }: Parcel): Parcel =>
 const parcelsOf = (files: File[]): Promise<Parcel[]> =>
   Promise.all(
     files.map(async (file) => {
-      const to = await belongs(file);
+      const to = await fileKind(file);
       return { name: file.name, file, data: [], ...(to !== "foreign" && { to }) };
     }),
   );
@@ -93,7 +93,7 @@ async function bringStories(files: File[]) {
       const stop = new AbortController();
       row.put({ end: () => stop.abort() });
       const { jobId } = await whileSending(() =>
-        api.sendStory(file, { sent: (bytes) => sending(bytes, file.size), signal: stop.signal }),
+        api.sendSession(file, { sent: (bytes) => sending(bytes, file.size), signal: stop.signal }),
       );
       const kept = { jobId, name: file.name, kind: "session" as const };
       keepJob(kept);
@@ -103,14 +103,14 @@ async function bringStories(files: File[]) {
 }
 
 /** Maximum length of the title in a copy's title, in characters. A whole title has at most 300. */
-const MOST_OF_TITLE = 280;
+const MAX_OF_TITLE = 280;
 
 /** Copies a session. */
 export async function duplicate({ id, title }: { id: Id; title: string }) {
-  const name = t("library.copyOf", { name: [...title].slice(0, MOST_OF_TITLE).join("") });
+  const name = t("library.copyOf", { name: [...title].slice(0, MAX_OF_TITLE).join("") });
   const row = addIncoming({ name, phase: "waiting" });
   await orFault(row, async () => {
-    const kept = { ...(await api.copyStory(id, name)), name, kind: "copy" as const };
+    const kept = { ...(await api.copySession(id, name)), name, kind: "copy" as const };
     keepJob(kept);
     await storyCame(kept, row);
   });
@@ -156,7 +156,7 @@ async function orFault(row: ReturnType<typeof addIncoming>, work: () => Promise<
 function faultOf(error: ApiError) {
   const { line, flaw } = error.details;
   if (typeof line !== "number") return wordsFor(error);
-  const own = wordFor(`import.flaw.${flaw}`);
+  const own = optionalText(`import.flaw.${flaw}`);
   return {
     text: own || t("import.broken", { line }),
     hint: own ? t("import.line", { line }) : sentence(error.message.replace(/^line \d+: /, "")),
@@ -181,10 +181,10 @@ function bringFolder(files: File[]) {
 }
 
 const choices = {
-  "page.importCard": { label: "command.importCard", choose: chooser(bringChosenCards, { accept: CARDS }) },
-  "page.import": { label: "command.import", choose: chooser(bringIn, { accept: ".clotho" }) },
-  "page.importForeign": { label: "command.importForeign", choose: chooser(bringIn, {}) },
-  "page.importFolder": { label: "command.importFolder", choose: chooser(bringFolder, { folder: true }) },
+  "page.importCard": { label: "command.importCard", choose: filePicker(bringChosenCards, { accept: CARDS }) },
+  "page.import": { label: "command.import", choose: filePicker(bringIn, { accept: ".clotho" }) },
+  "page.importForeign": { label: "command.importForeign", choose: filePicker(bringIn, {}) },
+  "page.importFolder": { label: "command.importFolder", choose: filePicker(bringFolder, { folder: true }) },
 } as const;
 
 for (const [id, { label, choose }] of Object.entries(choices)) {

@@ -120,7 +120,7 @@ export async function toSibling(node: ChatNode, which: "previous" | "next") {
  * @param id the alternative
  */
 export async function toVersion(node: ChatNode, id: Id) {
-  const sibling = story.peekNode(id) ?? (await attempt(() => api.oneNode(sid(), id)));
+  const sibling = story.peekNode(id) ?? (await attempt(() => api.readNode(sid(), id)));
   if (!sibling) return;
   const isStill = watchFocus();
   const follow = (nid: Id) => isStill() && story.focusOn(nid);

@@ -7,7 +7,7 @@ import * as overview from "../model/overview.ts";
 import { dialog, inTree, tell } from "../model/page.ts";
 import * as story from "../model/story.ts";
 import { stepped } from "../model/trail.ts";
-import { oneNode } from "../net/api.ts";
+import { readNode } from "../net/api.ts";
 import * as api from "../net/arrange.ts";
 import { FLAG } from "../tree/outline.ts";
 import { drawn } from "../tree/overview.ts";
@@ -117,7 +117,7 @@ async function readAll(ids: Id[]) {
   const id = sid();
   const missing = ids.filter((nid) => !story.peekNode(nid));
   for (let from = 0; from < missing.length; from += AT_ONCE) {
-    const some = await Promise.all(missing.slice(from, from + AT_ONCE).map((nid) => oneNode(id, nid)));
+    const some = await Promise.all(missing.slice(from, from + AT_ONCE).map((nid) => readNode(id, nid)));
     if (story.session.peek()?.id === id) some.forEach(story.putNode);
   }
 }

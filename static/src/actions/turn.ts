@@ -2,8 +2,8 @@
 import { locale, t } from "../lib/i18n.ts";
 import { copyText } from "../lib/clipboard.ts";
 import { focusedMessage, watchFocus } from "../lib/focus.ts";
-import { keyring } from "../lib/once.ts";
-import { recall, remember } from "../lib/storage.ts";
+import { idempotencyKeys } from "../lib/idempotency-keys.ts";
+import { readStored, writeStored } from "../lib/storage.ts";
 import { hint, hintFits, hintSeen, offerHint, passHint, tell } from "../model/page.ts";
 import * as story from "../model/story.ts";
 import * as api from "../net/api.ts";
@@ -16,12 +16,12 @@ import type { ChatNode, Id, Started } from "../lib/wire.d.ts";
 // Drafts
 
 export function recallDraft(id: Id) {
-  story.setDraft(recall(`draft.${id}`) ?? "");
+  story.setDraft(readStored(`draft.${id}`) ?? "");
 }
 
 export function writeDraft(text: string) {
   story.setDraft(text);
-  remember(`draft.${sid()}`, text || null);
+  writeStored(`draft.${sid()}`, text || null);
 }
 
 /** Reads the slash commands, once per session and language. Without an answer, there are none to choose from. */
@@ -36,7 +36,7 @@ export async function readSlashCommands() {
 // Sending
 
 /** Idempotency keys. A message without an answer may have arrived; the same key makes a second attempt harmless. */
-let keyFor = keyring();
+let keyFor = idempotencyKeys();
 
 export async function send(text: string): Promise<void> {
   const content = text.trim();
@@ -61,7 +61,7 @@ async function sendFrom(parentId: Id | null, content: string) {
   const message = { parentId, content, generate: true as const, expectedLeafId: story.head.peek() ?? parentId };
   const started = await attempt(() => sendOrCatchUp(message));
   if (!started) return;
-  keyFor = keyring();
+  keyFor = idempotencyKeys();
   if (story.draft.peek().trim() === content) writeDraft("");
   story.applyStarted(started);
   void refresh().then(() => wentBack && showTimelines());

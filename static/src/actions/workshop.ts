@@ -9,7 +9,7 @@ import type { ChatNode, Id, PluginReplay, PluginTry, Texts } from "../lib/wire.d
 import type { PluginFileKept } from "../lib/wire.d.ts";
 
 /** Maximum number of messages of a replay. */
-const MOST = 200;
+const MAX = 200;
 
 export const readPlugins = () => api.plugins();
 
@@ -37,7 +37,7 @@ export const saveFile = (
 ): Promise<PluginFileKept | "changed" | undefined> =>
   attempt(async () => {
     if (was !== null && ((await readFile(id, path)) ?? "") !== was) return "changed";
-    return api.keepFile(id, path, content);
+    return api.saveFile(id, path, content);
   });
 
 export const check = (id: string, files: Texts) => attempt(() => api.check(id, files));
@@ -55,7 +55,7 @@ export const replay = (id: string, wanted: PluginReplay) =>
     const told = await api.replay(id, wanted);
     const unknown = told.rows.some(({ nodeId }) => story.peekNode(nodeId) === null);
     const page = unknown
-      ? await projection(wanted.sessionId, { ...(wanted.leafId && { leaf: wanted.leafId }), limit: 2 * MOST })
+      ? await projection(wanted.sessionId, { ...(wanted.leafId && { leaf: wanted.leafId }), limit: 2 * MAX })
       : { items: [] };
     const nodes: Map<Id, ChatNode> = new Map(page.items.map((node) => [node.id, node]));
     for (const { nodeId } of told.rows) {

@@ -1,7 +1,7 @@
 // Reads the state at the node on screen, and changes it by hand.
 import { t } from "../lib/i18n.ts";
 import { sentence } from "../lib/text.ts";
-import { told } from "../lib/told.ts";
+import { codedMessageText } from "../lib/coded-message.ts";
 import { offerHint } from "../model/page.ts";
 import * as deltas from "../model/deltas.ts";
 import * as page from "../model/page.ts";
@@ -14,7 +14,7 @@ import { refresh, sid } from "./follow.ts";
 import type { Id, Json } from "../lib/wire.d.ts";
 
 /** Maximum number of nodes per request. */
-const MOST = 500;
+const MAX = 500;
 
 /** Returns the nodes of the turn that ends at a node: the node and the message it answers. */
 function turnTo(nid: Id) {
@@ -80,7 +80,7 @@ async function readUntold() {
     const leaf = ids.at(-1);
     if (!session || !leaf) return;
     const age = deltas.age.peek();
-    const asked = ids.filter((id) => depth(leaf) - depth(id) < MOST);
+    const asked = ids.filter((id) => depth(leaf) - depth(id) < MAX);
     const items = await api.deltas(session, { leaf, limit: depth(leaf) - depth(asked[0] ?? leaf) + 1 });
     if (story.session.peek()?.id === session) deltas.putDeltas(asked, items, age);
   }
@@ -97,6 +97,6 @@ export async function change(operations: { op: string; path: string; value?: Jso
   if (!changed) return false;
   await refresh();
   const [refused] = changed.node?.problems ?? [];
-  if (refused) page.tell({ tone: "error", text: t("world.refused"), hint: sentence(told(refused)) });
+  if (refused) page.tell({ tone: "error", text: t("world.refused"), hint: sentence(codedMessageText(refused)) });
   return !refused;
 }

@@ -11,13 +11,13 @@ export interface Cause {
 const NO_PLUGINS = new Set(["server", "user"]);
 
 /** Whether two paths are equal or one is inside the other. */
-const meets = (one: string, two: string) => one === two || one.startsWith(`${two}/`) || two.startsWith(`${one}/`);
+const overlaps = (one: string, two: string) => one === two || one.startsWith(`${two}/`) || two.startsWith(`${one}/`);
 
 /** Whether an operation touches a path of `vars`. */
 function touches({ in: section = "vars", path: own, key, from }: Operation, path: string) {
   if (section !== "vars") return false;
   const places = [key === undefined ? own : `${own}/${escapeStep(key)}`, ...(from ? [from] : [])];
-  return places.some((place) => meets(place, path));
+  return places.some((place) => overlaps(place, path));
 }
 
 /**
@@ -74,7 +74,7 @@ export function inputsOf(schema: Schema, path: string): string[] {
 /**
  * Returns the operations that touched the inputs of a computed value. Computed inputs are followed to their own inputs.
  */
-export function rootsOf(delta: Delta, path: string, schemaOf: (path: string) => Schema | undefined): Cause[] {
+export function inputCausesOf(delta: Delta, path: string, schemaOf: (path: string) => Schema | undefined): Cause[] {
   const seen = new Set([path]);
   const places: string[] = [];
   // The loop also visits what is pushed while it runs.

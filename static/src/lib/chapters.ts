@@ -8,7 +8,7 @@ export interface Chapter {
 }
 
 /** Whether a chapter covers all messages of another summary. A valid summary is never part of a stale chapter. */
-function holds(chapter: Summary, other: Summary) {
+function covers(chapter: Summary, other: Summary) {
   if (chapter.level <= other.level || (chapter.isStale && !other.isStale)) return false;
   const its = new Set(chapter.nodeIds);
   return other.nodeIds.length > 0 && other.nodeIds.every((id) => its.has(id));
@@ -19,12 +19,12 @@ function holds(chapter: Summary, other: Summary) {
  * @param all in their order
  * @returns the summaries that are part of no other
  */
-export function nested(all: Summary[]): Chapter[] {
+export function nestChapters(all: Summary[]): Chapter[] {
   const chapters = all.map((one) => ({ one, parts: [] }) as Chapter);
   const tops: Chapter[] = [];
   for (const chapter of chapters) {
     const around = chapters
-      .filter((other) => holds(other.one, chapter.one))
+      .filter((other) => covers(other.one, chapter.one))
       .sort((a, b) => a.one.level - b.one.level)[0];
     (around ? around.parts : tops).push(chapter);
   }
@@ -32,5 +32,5 @@ export function nested(all: Summary[]): Chapter[] {
 }
 
 /** Whether this summary or one inside it matches. */
-export const has = ({ one, parts }: Chapter, isOne: (id: string) => boolean): boolean =>
-  isOne(one.id) || parts.some((part) => has(part, isOne));
+export const contains = ({ one, parts }: Chapter, isOne: (id: string) => boolean): boolean =>
+  isOne(one.id) || parts.some((part) => contains(part, isOne));

@@ -1,23 +1,23 @@
 // Search among the values of a state. Pure.
-import { brief } from "./text.ts";
+import { compactJson } from "./text.ts";
 import type { Group, Row } from "./schema.ts";
 
 /** `found`: the number of values in the groups. */
-interface Found {
+interface FoundRows {
   groups: Group[];
   found: number;
 }
 
 /** Number of values up to which no search is needed. */
-export const GLANCE = 12;
+export const SEARCH_FROM = 12;
 
 /** Ignores case and full-width letters of East Asian keyboards. */
-const folded = (text: string) => text.normalize("NFKC").toLocaleLowerCase();
+const foldCase = (text: string) => text.normalize("NFKC").toLocaleLowerCase();
 
 /** Returns the words of a query. A match contains all of them. */
-export const wordsOf = (text: string): string[] => folded(text).split(/\s+/).filter(Boolean);
+export const queryWords = (text: string): string[] => foldCase(text).split(/\s+/).filter(Boolean);
 
-const fits = (words: string[], text: string) => words.every((word) => folded(text).includes(word));
+const fits = (words: string[], text: string) => words.every((word) => foldCase(text).includes(word));
 
 /** Returns how many values a row shows. A list or a map counts its items, and an empty one counts as one. */
 function valuesOf({ kind, rows, seen }: Row): number {
@@ -34,11 +34,11 @@ export const valuesIn = (groups: Group[]) => groups.reduce((sum, group) => sum +
  * Returns the matching rows with the groups around them. If the name of a group matches, all of it is kept.
  * @param shown the displayed value, if it differs from the stored one
  */
-export function findRows(groups: Group[], words: string[], shown: (row: Row) => string): Found {
+export function findRows(groups: Group[], words: string[], shown: (row: Row) => string): FoundRows {
   const sift = (row: Row, around: string): Row[] => {
     const named = [around, row.label, row.path, row.about].join("\n");
     if (fits(words, named)) return [row];
-    if (row.kind !== "group") return fits(words, [named, shown(row), brief(row.seen)].join("\n")) ? [row] : [];
+    if (row.kind !== "group") return fits(words, [named, shown(row), compactJson(row.seen)].join("\n")) ? [row] : [];
     const rows = row.rows.flatMap((inner) => sift(inner, named));
     return rows.length > 0 ? [{ ...row, rows }] : [];
   };

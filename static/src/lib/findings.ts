@@ -4,14 +4,14 @@ import type { Fate, Finding, ReportItem } from "./wire.d.ts";
 export const FATES = ["works", "translated", "kept", "skipped"] as const;
 
 /** A filter. An empty text or kind, or no fate, matches everything. */
-export interface Wanted {
+export interface FindingFilter {
   fate: Fate | null;
   kind: string;
   text: string;
 }
 
 /** Counts the items for each fate. An item counts once for each fate that it or one of its findings has. */
-export function tally(items: ReportItem[]) {
+export function countFates(items: ReportItem[]) {
   const counts = { works: 0, translated: 0, kept: 0, skipped: 0 };
   for (const item of items) for (const fate of fatesOf(item)) counts[fate] += 1;
   return counts;
@@ -23,7 +23,11 @@ const fatesOf = (item: ReportItem) => new Set([item.fate, ...item.findings.map((
 export const kindsOf = (items: ReportItem[]) => [...new Set(items.map(({ kind }) => kind))];
 
 /** Returns the items that match a filter. Each keeps only its matching findings. */
-export function sifted(items: ReportItem[], { fate, kind, text }: Wanted, wordsOf: (finding: Finding) => string) {
+export function filterItems(
+  items: ReportItem[],
+  { fate, kind, text }: FindingFilter,
+  wordsOf: (finding: Finding) => string,
+) {
   const words = text.trim().toLowerCase();
   const has = (where: string | null | undefined) => (where ?? "").toLowerCase().includes(words);
   return items.flatMap((item) => {
@@ -55,16 +59,16 @@ const WHOLE = new Set(
  * Returns what the server's sentence adds to the page's text. If a finding comes from the page, its message is its
  * code.
  */
-export const besides = ({ code, message }: Finding) => (WHOLE.has(code) || message === code ? "" : message);
+export const additionOf = ({ code, message }: Finding) => (WHOLE.has(code) || message === code ? "" : message);
 
 /** Maximum number of line numbers listed for a repeated finding. */
-const MOST_LINES = 3;
+const MAX_LINES = 3;
 
 /** A finding that one file repeats. `lines`: its first line numbers, in order. */
-export type Folded = Finding & { lines: number[]; times: number };
+export type RepeatedFinding = Finding & { lines: number[]; times: number };
 
-export function folded(findings: Finding[]): Folded[] {
-  const all: Map<string, Folded> = new Map();
+export function foldRepeated(findings: Finding[]): RepeatedFinding[] {
+  const all: Map<string, RepeatedFinding> = new Map();
   for (const finding of findings) {
     const { fate, code, count, line, message } = finding;
     // The position is not part of the finding. Findings without a line are never combined.
@@ -75,14 +79,14 @@ export function folded(findings: Finding[]): Folded[] {
     else {
       one.count += count;
       one.times += 1;
-      if (line && one.lines.length < MOST_LINES) one.lines.push(line);
+      if (line && one.lines.length < MAX_LINES) one.lines.push(line);
     }
   }
   return [...all.values()];
 }
 
 /** One finding with all its items. */
-export interface Group {
+export interface FindingGroup {
   code: string;
   fate: Fate;
   count: number;
@@ -90,8 +94,8 @@ export interface Group {
 }
 
 /** Combines equal findings of many items. The fate `works` comes last; otherwise the most frequent comes first. */
-export function grouped(items: ReportItem[]): Group[] {
-  const groups: Map<string, Group> = new Map();
+export function groupFindings(items: ReportItem[]): FindingGroup[] {
+  const groups: Map<string, FindingGroup> = new Map();
   for (const item of items) {
     for (const finding of item.findings) {
       const key = `${finding.fate} ${finding.code}`;
@@ -101,6 +105,6 @@ export function grouped(items: ReportItem[]): Group[] {
       groups.set(key, group);
     }
   }
-  const works = ({ fate }: Group) => Number(fate === "works");
+  const works = ({ fate }: FindingGroup) => Number(fate === "works");
   return [...groups.values()].sort((one, other) => works(one) - works(other) || other.at.length - one.at.length);
 }

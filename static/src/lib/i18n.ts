@@ -16,13 +16,14 @@ const english = { ...en } as Record<Key, string>;
 /** Adds the English texts of a part that is loaded later. */
 export const addEnglish = (more: Partial<Record<Key, string>>) => Object.assign(english, more);
 
-let words = english;
+let catalogues = english;
 
 /** Texts of the server, by code, in languages that the server does not have. */
 let servers: Record<string, string> = {};
 
 export async function setLocale(next: Locale) {
-  ({ default: words, servers } = next === "zh" ? await import("./strings/zh.ts") : { default: english, servers: {} });
+  ({ default: catalogues, servers } =
+    next === "zh" ? await import("./strings/zh.ts") : { default: english, servers: {} });
   locale.value = next;
   document.documentElement.lang = next === "zh" ? "zh-CN" : "en";
 }
@@ -43,35 +44,35 @@ export function chooseLocale(wanted: readonly string[]): Locale {
 export function t(key: Key, vars: Record<string, string | number> = {}) {
   const language = locale.value;
   // Whoever loads a part later must add its texts first (`addEnglish`).
-  if (!(key in words)) console.error(`no words for ${key}`);
-  const [one = key, many] = (words[key] ?? "").split("|");
+  if (!(key in catalogues)) console.error(`no words for ${key}`);
+  const [one = key, many] = (catalogues[key] ?? "").split("|");
   const form = many && new Intl.PluralRules(language).select(Number(vars.n)) !== "one" ? many : one;
   return form.replace(/(?<!\{)\{(\w+)\}/g, (_, name) => String(vars[name] ?? ""));
 }
 
 /** Returns the text of a key that comes from the server, or "" if there is none. */
-export function wordFor(key: string, vars?: Parameters<typeof t>[1]) {
+export function optionalText(key: string, vars?: Parameters<typeof t>[1]) {
   void locale.value;
-  return key in words ? t(key as Key, vars) : (servers[key] ?? "");
+  return key in catalogues ? t(key as Key, vars) : (servers[key] ?? "");
 }
 
 /** Returns the names of the placeholders in a text. */
-export const placesOf = (key: string): string[] =>
-  [...(words[key as Key] ?? "").matchAll(/(?<!\{)\{(\w+)\}/g)].map(([, name = ""]) => name);
+export const placeholdersOf = (key: string): string[] =>
+  [...(catalogues[key as Key] ?? "").matchAll(/(?<!\{)\{(\w+)\}/g)].map(([, name = ""]) => name);
 
 /** Caches one value per language. Making a format takes as long as using it a hundred times. */
-function perLanguage<T>(make: (language: Locale) => T) {
+function cachePerLanguage<T>(make: (language: Locale) => T) {
   const made: Map<Locale, T> = new Map();
   return () => made.get(locale.value) ?? (made.set(locale.peek(), make(locale.peek())).get(locale.peek()) as T);
 }
 
-const clocks = perLanguage(
+const clocks = cachePerLanguage(
   (language) => new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }),
 );
-const moments = perLanguage(
+const moments = cachePerLanguage(
   (language) => new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" }),
 );
-const distances = perLanguage((language) => new Intl.RelativeTimeFormat(language, { numeric: "auto" }));
+const distances = cachePerLanguage((language) => new Intl.RelativeTimeFormat(language, { numeric: "auto" }));
 
 /** Formats a time as HH:mm. */
 export const clock = (iso: string): string => clocks().format(new Date(iso));

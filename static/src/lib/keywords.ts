@@ -9,7 +9,7 @@ const SPEECH = /[,.!?;…，。！？；、]|(?:\S+\s+){3}/u;
 const ARTICLE = /^(?:the|an?)\s+/i;
 /** Small words inside a name. */
 const LINKS = /^(?:(?:of|the|de|von|van) )+/;
-const MOST = 6;
+const MAX = 6;
 
 /**
  * Returns a few keywords, the most likely first.
@@ -37,7 +37,7 @@ export function keywordsOf(text: string, names: string[]): string[] {
     .sort((a, b) => b[1] - a[1])
     .map(([word]) => word)
     .filter((word) => !lower.has(word.toLowerCase()));
-  return [...known, ...others].slice(0, MOST);
+  return [...known, ...others].slice(0, MAX);
 }
 
 /** Splits typed keys at commas. A regular expression stays whole, because it can contain commas. */

@@ -4,7 +4,7 @@
 import type { Json } from "./wire.d.ts";
 
 /** The values that macros can use. */
-interface Known {
+interface MacroValues {
   /** Names and texts of cards, by macro. */
   values: Record<string, string>;
   /** The variables of the session. */
@@ -14,10 +14,10 @@ interface Known {
 }
 
 /** Maximum nesting depth, number of macros per text, and number of characters that they write. */
-const [MOST_DEEP, MOST_MACROS, MOST_WORK] = [32, 20_000, 1 << 22];
-const MOST_REPEATS = 10_000;
-const MOST_DICE = 10_000;
-const MOST_VALUE = 1 << 20;
+const [MAX_DEEP, MAX_MACROS, MAX_WORK] = [32, 20_000, 1 << 22];
+const MAX_REPEATS = 10_000;
+const MAX_DICE = 10_000;
+const MAX_VALUE = 1 << 20;
 
 /** Braces open a macro only before a possible name. */
 const MARKS = /\\[{}]|\{\{(?=[\s!?~>#/]*[.$/a-z])|\}\}|::|<(user|bot|char|group|charifnotgroup)>/gi;
@@ -28,7 +28,7 @@ const TRIM = "{{trim}}";
 const number = (text: string) => (text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : null);
 
 /** Returns a value as text. A text that is a number is written as that number. */
-function told(value: Json | undefined) {
+function textOf(value: Json | undefined) {
   if (value === null || value === undefined) return "";
   if (typeof value !== "string") return typeof value === "object" ? JSON.stringify(value) : String(value);
   const n = number(value);
@@ -36,7 +36,7 @@ function told(value: Json | undefined) {
 }
 
 /** Returns the value at a path inside a value. */
-function inside(value: Json | undefined, keys: string[]): Json | undefined {
+function valueInside(value: Json | undefined, keys: string[]): Json | undefined {
   let at = value;
   for (const key of keys) {
     if (at === null || typeof at !== "object") return undefined;
@@ -46,7 +46,7 @@ function inside(value: Json | undefined, keys: string[]): Json | undefined {
 }
 
 /** Parses JSON text; `undefined` if it is invalid. Values that are no text stay. */
-function opened(value: Json | undefined): Json | undefined {
+function parseJson(value: Json | undefined): Json | undefined {
   if (typeof value !== "string") return value;
   try {
     return JSON.parse(value);
@@ -56,11 +56,11 @@ function opened(value: Json | undefined): Json | undefined {
 }
 
 /** Removes keys that are never shown: those that start with `$`. */
-function seen(value: Json | undefined): Json | undefined {
-  if (Array.isArray(value)) return value.map((one) => seen(one) ?? null);
+function withoutInternal(value: Json | undefined): Json | undefined {
+  if (Array.isArray(value)) return value.map((one) => withoutInternal(one) ?? null);
   if (value === null || typeof value !== "object") return value;
   return Object.fromEntries(
-    Object.entries(value).flatMap(([key, one]) => (key.startsWith("$") ? [] : [[key, seen(one) ?? null]])),
+    Object.entries(value).flatMap(([key, one]) => (key.startsWith("$") ? [] : [[key, withoutInternal(one) ?? null]])),
   );
 }
 
@@ -82,32 +82,32 @@ class Variables {
       : Object.hasOwn(this.kept, first)
         ? this.kept[first]
         : undefined;
-    return rest.length > 0 ? inside(root, rest) : undefined;
+    return rest.length > 0 ? valueInside(root, rest) : undefined;
   }
 
   /** @param path in the notation of MVU cards */
   at(path: string) {
     const keys = [...path.trim().matchAll(/\[\s*["'`]?([^\]]*?)["'`]?\s*\]|[^.[/]+/g)].map(([all, key]) => key ?? all);
     const [first = "", ...rest] = keys;
-    return inside(this.value(first), rest);
+    return valueInside(this.value(first), rest);
   }
 
   set(name: string, value: Json | undefined) {
-    if (typeof value === "string" && value.length > MOST_VALUE) return;
+    if (typeof value === "string" && value.length > MAX_VALUE) return;
     this.own.set(name, value);
   }
 
   add(name: string, more: string) {
     const now = this.value(name);
-    const list = opened(now);
+    const list = parseJson(now);
     if (Array.isArray(list)) return this.set(name, JSON.stringify([...list, more]));
-    const [one, other] = [number(told(now) || "0"), number(more)];
-    this.set(name, one !== null && other !== null ? one + other : told(now) + more);
+    const [one, other] = [number(textOf(now) || "0"), number(more)];
+    this.set(name, one !== null && other !== null ? one + other : textOf(now) + more);
   }
 }
 
 /** Returns a random generator for numbers from 0 up to, not including, 1. The same text gives the same numbers. */
-function drawsFor(text: string) {
+function randomFor(text: string) {
   let seed = 2166136261;
   for (let i = 0; i < text.length; i += 1) seed = Math.imul(seed ^ text.charCodeAt(i), 16777619);
   return () => {
@@ -129,7 +129,7 @@ function roll(written: string, draw: () => number) {
   const dice = /^(?:([1-9]\d{0,5})?d([1-9]\d{0,8}|%)([+-]\d{1,9})?|([1-9]\d{0,8}))$/i.exec(written.trim());
   if (!dice) return "";
   const [, count = "1", sides, more = "0", alone] = dice;
-  if (Number(count) > MOST_DICE) return null;
+  if (Number(count) > MAX_DICE) return null;
   const most = Number(alone ?? (sides === "%" ? 100 : sides));
   let total = Number(more);
   for (let n = 0; n < Number(count); n += 1) total += Math.floor(draw() * most) + 1;
@@ -149,17 +149,17 @@ export class Macros {
   work = 0;
 
   /** @param text the text being changed; it is the seed for random numbers */
-  constructor({ values, local, global }: Known, text: string) {
+  constructor({ values, local, global }: MacroValues, text: string) {
     this.values = new Map(Object.entries(values).map(([name, value]) => [name.toLowerCase(), value]));
     this.local = new Variables(local);
     this.global = new Variables(global);
-    this.draw = drawsFor(text);
+    this.draw = randomFor(text);
   }
 
   /** @param speaker the name that `{{char}}` becomes */
   fill(text: string, speaker: string | null) {
     if (!/[{}<]/.test(text)) return text;
-    return finished(this.#read(text, speaker));
+    return finishText(this.#read(text, speaker));
   }
 
   /** Reads the text once from left to right. An unclosed macro stays as text, but macros inside it are filled in. */
@@ -176,7 +176,7 @@ export class Macros {
       put(text.slice(at, found.index));
       at = found.index + mark.length;
       const inner = open.at(-1) as { raw: string; args: string[] };
-      if (mark === "{{" && open.length <= MOST_DEEP) open.push({ raw: "", args: [""] });
+      if (mark === "{{" && open.length <= MAX_DEEP) open.push({ raw: "", args: [""] });
       else if (mark === "}}" && open.length > 1) {
         open.pop();
         const said = this.#said(inner.args, speaker);
@@ -196,7 +196,7 @@ export class Macros {
    */
   #said([head = "", ...rest]: string[], speaker: string | null): string | null {
     this.macros += 1;
-    if (this.macros > MOST_MACROS || this.work > MOST_WORK) return null;
+    if (this.macros > MAX_MACROS || this.work > MAX_WORK) return null;
     const said = this.#answer(head, rest, speaker);
     this.work += said?.length ?? 0;
     return said;
@@ -206,7 +206,7 @@ export class Macros {
     if (/^\s*\/\/(?!\/)/.test(head)) return "";
     const variable = /^\s*([.$])([a-z][\w-]*)\s*$/i.exec(head);
     if (variable && rest.length === 0)
-      return told((variable[1] === "$" ? this.global : this.local).value(variable[2] ?? ""));
+      return textOf((variable[1] === "$" ? this.global : this.local).value(variable[2] ?? ""));
     const written = /^[\s!?~>#]*([a-z][\w-]*)(?:\s*:\s*|\s+|$)([\s\S]*)$/i.exec(head);
     if (!written) return null;
     const [, name = "", first = ""] = written;
@@ -227,36 +227,36 @@ export class Macros {
 }
 
 /** Removes line breaks around the trim mark, and the backslashes of escaped braces. */
-const finished = (text: string) =>
+const finishText = (text: string) =>
   text.replaceAll(/(?:\r?\n)*\{\{trim\}\}(?:\r?\n)*/g, "").replaceAll(/\\([{}])/g, "$1");
 
 const repeated = (what: string): Row => [
   0,
   1,
-  (_, [times = "1"]) => (/^\d+$/.test(times) && Number(times) <= MOST_REPEATS ? what.repeat(Number(times)) : null),
+  (_, [times = "1"]) => (/^\d+$/.test(times) && Number(times) <= MAX_REPEATS ? what.repeat(Number(times)) : null),
 ];
 
 /** Minimum and maximum number of arguments, and the function. It returns `null` if the macro stays as text. */
 type Row = [number, number, (macros: Macros, args: string[]) => string | null];
 
 const rowsFor = (of: (macros: Macros) => Variables, kind: string): Record<string, Row> => ({
-  [`get${kind}var`]: [1, 1, (m, [name = ""]) => told(of(m).value(name))],
-  [`set${kind}var`]: [2, 2, (m, [name = "", value = ""]) => (of(m).set(name, finished(value)), "")],
-  [`add${kind}var`]: [2, 2, (m, [name = "", value = ""]) => (of(m).add(name, finished(value)), "")],
-  [`inc${kind}var`]: [1, 1, (m, [name = ""]) => (of(m).add(name, "1"), told(of(m).value(name)))],
-  [`dec${kind}var`]: [1, 1, (m, [name = ""]) => (of(m).add(name, "-1"), told(of(m).value(name)))],
+  [`get${kind}var`]: [1, 1, (m, [name = ""]) => textOf(of(m).value(name))],
+  [`set${kind}var`]: [2, 2, (m, [name = "", value = ""]) => (of(m).set(name, finishText(value)), "")],
+  [`add${kind}var`]: [2, 2, (m, [name = "", value = ""]) => (of(m).add(name, finishText(value)), "")],
+  [`inc${kind}var`]: [1, 1, (m, [name = ""]) => (of(m).add(name, "1"), textOf(of(m).value(name)))],
+  [`dec${kind}var`]: [1, 1, (m, [name = ""]) => (of(m).add(name, "-1"), textOf(of(m).value(name)))],
   [`has${kind}var`]: [1, 1, (m, [name = ""]) => String(of(m).value(name) !== undefined)],
   [`${kind}varexists`]: [1, 1, (m, [name = ""]) => String(of(m).value(name) !== undefined)],
   [`delete${kind}var`]: [1, 1, (m, [name = ""]) => (of(m).set(name, undefined), "")],
   [`flush${kind}var`]: [1, 1, (m, [name = ""]) => (of(m).set(name, undefined), "")],
-  [`get${kind}varkey`]: [2, 2, (m, [name = "", key = ""]) => told(inside(opened(of(m).value(name)), [key]))],
+  [`get${kind}varkey`]: [2, 2, (m, [name = "", key = ""]) => textOf(valueInside(parseJson(of(m).value(name)), [key]))],
 });
 
 const found = (of: (macros: Macros) => Variables): Row => [
   1,
   1,
   (m, [path = ""]) => {
-    const value = seen(of(m).at(path));
+    const value = withoutInternal(of(m).at(path));
     return typeof value === "string" ? value : value === undefined || value === null ? "" : JSON.stringify(value);
   },
 ];

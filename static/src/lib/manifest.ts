@@ -1,6 +1,6 @@
 // Reads the rules without code of a manifest, enough to list them. The server reports what is wrong with them. Pure.
 
-interface WrittenRule {
+interface ManifestRule {
   name: string;
   when: string;
 }
@@ -9,7 +9,7 @@ interface WrittenRule {
 const KEYS = ["when", "on", "every", "of", "if", "once", "cooldown"];
 
 /** @param text of `plugin.toml` */
-export function rulesOf(text: string): WrittenRule[] {
+export function rulesOf(text: string): ManifestRule[] {
   const blocks = text.split(/^[ \t]*\[\[rule\]\][^\n]*$/m).slice(1);
   return blocks.map((block) => {
     const own = block.split(/^[ \t]*\[/m)[0] ?? "";

@@ -1,11 +1,11 @@
-// Markdown to elements. Every text of a model, a card or another user goes through `prose`: it is rendered, then
+// Markdown to elements. Every text of a model, a card or another user goes through `renderMarkdown`: it is rendered, then
 // sanitised by an allow-list. The page has no other way from text to markup.
 import { Marked } from "../../vendor/marked.js";
 import DOMPurify from "../../vendor/purify.js";
 import { t } from "./i18n.ts";
-import { dress, lookOf } from "./look.ts";
+import { applyStyle, parseStyle } from "./inline-style.ts";
 import type { TokenizerAndRendererExtension, Token, Tokens } from "../../vendor/marked.js";
-import type { Look } from "./look.ts";
+import type { InlineStyle } from "./inline-style.ts";
 
 const TAGS =
   "p br hr em strong b i u small del s sub sup q mark font center blockquote ul ol li h1 h2 h3 h4 h5 h6 code pre " +
@@ -73,7 +73,7 @@ interface Picture {
 }
 
 /** The styles and pictures of the text being sanitised, and the style of the current element. */
-const asideOf = { looks: [] as Look[], pictures: [] as Picture[], look: null as Look | null };
+const asideOf = { looks: [] as InlineStyle[], pictures: [] as Picture[], look: null as InlineStyle | null };
 
 DOMPurify.addHook("beforeSanitizeAttributes", (element) => {
   if (element.nodeName === "IMG")
@@ -82,7 +82,7 @@ DOMPurify.addHook("beforeSanitizeAttributes", (element) => {
     element.getAttribute?.("style"),
     element.nodeName === "FONT" ? element.getAttribute("color") : null,
   ];
-  asideOf.look = style || font ? lookOf(style ?? "", font ?? "") : null;
+  asideOf.look = style || font ? parseStyle(style ?? "", font ?? "") : null;
 });
 
 DOMPurify.addHook("afterSanitizeAttributes", (element) => {
@@ -96,28 +96,28 @@ DOMPurify.addHook("afterSanitizeAttributes", (element) => {
 });
 
 /** Sanitised elements that are not on the page yet, with their styles and pictures. */
-interface Clean {
+interface SanitisedHtml {
   fragment: DocumentFragment;
-  looks: Look[];
+  looks: InlineStyle[];
   pictures: Picture[];
 }
 
-const recent: Map<string, Clean> = new Map();
-const RECENT = 240;
+const cache: Map<string, SanitisedHtml> = new Map();
+const MAX_CACHED = 240;
 
-function sanitise(html: string): Clean {
+function sanitise(html: string): SanitisedHtml {
   [asideOf.looks, asideOf.pictures] = [[], []];
   const fragment = DOMPurify.sanitize(html, RULES) as unknown as DocumentFragment;
   return { fragment, looks: asideOf.looks, pictures: asideOf.pictures };
 }
 
 /** Returns new elements for the page. */
-function shown({ fragment, looks, pictures }: Clean): DocumentFragment {
+function elementsOf({ fragment, looks, pictures }: SanitisedHtml): DocumentFragment {
   const fresh = document.importNode(fragment, true);
   for (const element of fresh.querySelectorAll(`[${LOOK}]`) as NodeListOf<HTMLElement>) {
     const look = looks[Number(element.getAttribute(LOOK))];
     element.removeAttribute(LOOK);
-    if (look) dress(element, look);
+    if (look) applyStyle(element, look);
   }
   for (const element of fresh.querySelectorAll("img")) {
     const picture = pictures[Number(element.getAttribute(PICTURE) ?? -1)];
@@ -127,8 +127,8 @@ function shown({ fragment, looks, pictures }: Clean): DocumentFragment {
 }
 
 /** A picture inside the text, of at most 256 kB. */
-const BROUGHT = /^data:image\/(?:png|jpeg|webp|gif);base64,[a-z\d+/=]+$/i;
-const MOST_BROUGHT = (256 * 1024 * 4) / 3 + 64;
+const EMBEDDED_PICTURE = /^data:image\/(?:png|jpeg|webp|gif);base64,[a-z\d+/=]+$/i;
+const MAX_EMBEDDED = (256 * 1024 * 4) / 3 + 64;
 const LONGEST_ADDRESS = 2_000;
 
 /** The alternative text of each picture, by its placeholder. */
@@ -142,7 +142,7 @@ export const wordsOf = (place: Element): string => words.get(place) ?? "";
 
 /** Returns the replacement of a picture. Nothing is requested, because the other server would learn about the user. */
 function pictureOf({ src, alt }: Picture): Node {
-  if (src.length <= MOST_BROUGHT && BROUGHT.test(src)) {
+  if (src.length <= MAX_EMBEDDED && EMBEDDED_PICTURE.test(src)) {
     const image = new Image();
     [image.alt, image.src] = [alt, src];
     return image;
@@ -161,28 +161,28 @@ function pictureOf({ src, alt }: Picture): Node {
  * @param text written by others
  * @returns new elements that are safe for the page
  */
-export const prose = (text: string): DocumentFragment => rendered(marked, "other", text);
+export const renderMarkdown = (text: string): DocumentFragment => renderCached(marked, "other", text);
 
 /**
  * Renders Markdown that the user typed.
  * @returns new elements that show every character of it
  */
-export const typed = (text: string): DocumentFragment => rendered(literal, "own", text);
+export const renderTyped = (text: string): DocumentFragment => renderCached(literal, "own", text);
 
-function rendered(by: Marked, kind: string, text: string) {
+function renderCached(by: Marked, kind: string, text: string) {
   const key = `${kind} ${text}`;
-  const known = recent.get(key) ?? sanitise(by.parse(text) as string);
-  recent.delete(key);
-  recent.set(key, known);
-  if (recent.size > RECENT) recent.delete(recent.keys().next().value as string);
-  return shown(known);
+  const known = cache.get(key) ?? sanitise(by.parse(text) as string);
+  cache.delete(key);
+  cache.set(key, known);
+  if (cache.size > MAX_CACHED) cache.delete(cache.keys().next().value as string);
+  return elementsOf(known);
 }
 
 /** Returns which collapsible parts of a text are open. */
-export const unfolded = (host: ParentNode) => [...host.querySelectorAll("details")].map((part) => part.open);
+export const openDetails = (host: ParentNode) => [...host.querySelectorAll("details")].map((part) => part.open);
 
 /** Restores which parts are open. Parts that are new since then stay as they are. */
-export function unfold(host: ParentNode, was: boolean[]) {
+export function restoreDetails(host: ParentNode, was: boolean[]) {
   for (const [i, part] of host.querySelectorAll("details").entries()) part.open = was[i] ?? part.open;
 }
 
@@ -196,7 +196,7 @@ const LASTING = /^(?:a|b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)$/;
  * Returns the elements that are open after a block of text.
  * @param open those that are open before it
  */
-function openBehind(block: Token, open: string[]) {
+function openElementsAfter(block: Token, open: string[]) {
   marked.walkTokens([block], (token) => {
     if (token.type !== "html") return;
     for (const [, closes, tag = ""] of token.raw.matchAll(/<(\/?)([a-z][\w-]*)/gi)) {
@@ -219,12 +219,12 @@ function openBehind(block: Token, open: string[]) {
  * Returns how many characters can no longer change: all blocks but the last two, up to the last place without open
  * elements.
  */
-function settledIn(blocks: Token[]) {
+function finishedLength(blocks: Token[]) {
   let [seen, settled] = [0, 0];
   let open: string[] = [];
   for (const block of blocks.slice(0, -2)) {
     seen += block.raw.length;
-    open = openBehind(block, open);
+    open = openElementsAfter(block, open);
     if (open.length === 0) settled = seen;
   }
   return settled;
@@ -233,9 +233,9 @@ function settledIn(blocks: Token[]) {
 /**
  * Renders a text that grows. Finished blocks stay as they are. Only the last two blocks are rendered again, and what a
  * card left open. So the cost of a piece does not grow with the reply. Reference links reach across blocks, so the
- * caller renders the whole text once with `prose` at the end.
+ * caller renders the whole text once with `renderMarkdown` at the end.
  */
-export class LiveProse {
+export class LiveMarkdown {
   host: HTMLElement;
   frozen = 0;
   /** The source text of the finished blocks. */
@@ -250,8 +250,8 @@ export class LiveProse {
   show(text: string) {
     const source = text.replaceAll("\r", "");
     if (!source.startsWith(this.settled)) this.#forget();
-    const settled = settledIn(marked.lexer(source.slice(this.frozen)));
-    const open = unfolded(this.host);
+    const settled = finishedLength(marked.lexer(source.slice(this.frozen)));
+    const open = openDetails(this.host);
     for (const node of this.tail) node.remove();
     if (settled > 0) {
       this.host.append(this.#render(source.slice(this.frozen, this.frozen + settled)));
@@ -261,7 +261,7 @@ export class LiveProse {
     const fresh = this.#render(source.slice(this.frozen));
     this.tail = [...fresh.childNodes];
     this.host.append(fresh);
-    unfold(this.host, open);
+    restoreDetails(this.host, open);
   }
 
   #forget() {
@@ -270,6 +270,6 @@ export class LiveProse {
   }
 
   #render(part: string): DocumentFragment {
-    return shown(sanitise(marked.parse(part) as string));
+    return elementsOf(sanitise(marked.parse(part) as string));
   }
 }

@@ -6,7 +6,7 @@
  * @param error browsers have different messages: "Failed to fetch dynamically imported module", "error loading
  * dynamically imported module", "Importing a module script failed"
  */
-export function notFetched(error: unknown): null {
+export function ignoreFetchFailure(error: unknown): null {
   if (error instanceof TypeError && /import\w* (a )?module/i.test(error.message)) return null;
   throw error;
 }

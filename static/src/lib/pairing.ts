@@ -4,13 +4,13 @@
 export const codeOf = (typed: string) => typed.slice(typed.lastIndexOf("#") + 1).replaceAll(/[\s-]/g, "");
 
 /** Returns a code for typing, in groups of four. */
-export const spelledCode = (code: string) => code.toUpperCase().replaceAll(/(.{4})(?=.)/g, "$1-");
+export const groupedCode = (code: string) => code.toUpperCase().replaceAll(/(.{4})(?=.)/g, "$1-");
 
 /** Returns the part of a link before its path, which users have to type. */
 export const siteOf = (address: string) => new URL(address).origin;
 
 /** Width of the quiet zone around a QR code, in modules. */
-export const QUIET = 4;
+export const QUIET_ZONE = 4;
 
 /**
  * Returns the dark modules of a QR code as one SVG path: a rectangle for each run in a row.
@@ -20,7 +20,7 @@ export const darkPath = (modules: string[]) =>
   modules
     .map((row, y) =>
       [...row.matchAll(/1+/g)]
-        .map(({ index, 0: run }) => `M${index + QUIET} ${y + QUIET}h${run.length}v1h-${run.length}z`)
+        .map(({ index, 0: run }) => `M${index + QUIET_ZONE} ${y + QUIET_ZONE}h${run.length}v1h-${run.length}z`)
         .join(""),
     )
     .join("");

@@ -50,7 +50,7 @@ const same = (of: object, from: Unchecked): Unchecked =>
   Object.fromEntries(Object.keys(of).map((key) => [key, orNull(from[key])]));
 
 /** Returns the values before a change. */
-export function seenBefore(preset: WholePreset, change: PresetChange): PresetChange {
+export function expectedValues(preset: WholePreset, change: PresetChange): PresetChange {
   const { body } = preset;
   const own = (body.extensions as { clotho?: object } | undefined)?.clotho ?? {};
   const known = (change.prompts ?? []).filter(({ identifier }) => rawOf(preset, identifier));
@@ -75,11 +75,11 @@ export function seenBefore(preset: WholePreset, change: PresetChange): PresetCha
  * Returns the change that undoes a change.
  * @param preset as it was before
  */
-export function wayBack(preset: WholePreset, change: PresetChange): PresetChange {
+export function inverseChange(preset: WholePreset, change: PresetChange): PresetChange {
   const prompts = change.prompts ?? [];
   const removed = change.removed ?? [];
   const isKnownHere = ({ identifier }: { identifier: string }) => rawOf(preset, identifier) !== undefined;
-  const seen = seenBefore(preset, { ...change, removed: [] });
+  const seen = expectedValues(preset, { ...change, removed: [] });
   const fresh = prompts.filter((part) => !isKnownHere(part)).map(({ identifier }) => identifier);
   const turnsOrder = change.order || removed.length > 0 || fresh.length > 0;
   return {
@@ -93,7 +93,7 @@ export function wayBack(preset: WholePreset, change: PresetChange): PresetChange
 }
 
 /** Returns an identifier that no part has. */
-export function freshIdentifier(preset: WholePreset) {
+export function newIdentifier(preset: WholePreset) {
   const taken = new Set(partsOf(preset).map(({ identifier }) => identifier));
   let name = "";
   do

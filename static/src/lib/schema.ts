@@ -1,5 +1,5 @@
 // Turns a plugin's state schema and a state into rows for display. Pure.
-import { escapeStep, humanise, steps, valueAt } from "./text.ts";
+import { escapeStep, labelFromKey, steps, valueAt } from "./text.ts";
 import type { Change, Delta, Json, Schema, UiHint, WorldAt } from "./wire.d.ts";
 
 export type Kind = "bar" | "number" | "choice" | "flag" | "list" | "map" | "text" | "group";
@@ -58,7 +58,7 @@ export function groupsOf(at: WorldAt, locale: string, isAll: boolean = false): G
     const name = steps(path)[0] ?? root;
     governed.add(name);
     const row = rowOf({ whole: schema, locale, hidden: new Set(hidden ?? []), isAll }, schema, vars[name], path, name);
-    return { plugin, title: worded(schema, locale) || title || humanise(plugin), rows: row ? row.rows : [] };
+    return { plugin, title: titleOf(schema, locale) || title || labelFromKey(plugin), rows: row ? row.rows : [] };
   });
   const free = Object.entries(vars).filter(([name]) => !governed.has(name));
   const own = (name: string, value: Json) =>
@@ -110,7 +110,7 @@ export function partOf({ whole }: View, schema: Schema, name: string): Schema {
 }
 
 /** Returns what a state says about a path of `vars`: its schema, and whether it or a parent is hidden now. */
-export function lookedAt(at: WorldAt, path: string) {
+export function schemaAt(at: WorldAt, path: string) {
   const [root = "", ...below] = steps(path);
   const found = at.schemas?.find(
     (one) => (steps(one.root.startsWith("/") ? one.root : `/${one.root}`)[0] ?? "") === root,
@@ -129,26 +129,26 @@ export function lookedAt(at: WorldAt, path: string) {
 }
 
 /** Whether a path of `vars` or one of its parents is hidden now. */
-export const isConcealed = (at: WorldAt, path: string) => lookedAt(at, path)?.isOut ?? false;
+export const isConcealed = (at: WorldAt, path: string) => schemaAt(at, path)?.isOut ?? false;
 
 /** Returns a value at a path of `vars` without its hidden parts. */
-export function seenAt(at: WorldAt, path: string, value: Json | undefined) {
-  const found = lookedAt(at, path);
-  return found ? seenOf(found.view, found.schema, value, path) : value;
+export function visibleValueAt(at: WorldAt, path: string, value: Json | undefined) {
+  const found = schemaAt(at, path);
+  return found ? visibleValue(found.view, found.schema, value, path) : value;
 }
 
 /** Whether a value is internal to a card and never shown. */
-const isForNobody = (path: string, name: string) => name.startsWith("$") && isOfCard(path);
+const isInternal = (path: string, name: string) => name.startsWith("$") && isOfCard(path);
 
 /** Returns a value without its hidden parts. */
-function seenOf(view: View, schema: Schema, value: Json | undefined, path: string): Json | undefined {
+function visibleValue(view: View, schema: Schema, value: Json | undefined, path: string): Json | undefined {
   if (value === null || typeof value !== "object") return value;
   const isList = Array.isArray(value);
   const kept = Object.entries(value).flatMap(([name, inner]) => {
     const part = partOf(view, schema, name);
     const place = `${path}/${escapeStep(name)}`;
-    if (isForNobody(place, name)) return [];
-    return !view.isAll && isHidden(view, part, place) ? [] : [[name, seenOf(view, part, inner, place)]];
+    if (isInternal(place, name)) return [];
+    return !view.isAll && isHidden(view, part, place) ? [] : [[name, visibleValue(view, part, inner, place)]];
   });
   return isList ? kept.map(([, inner]) => inner as Json) : Object.fromEntries(kept);
 }
@@ -170,7 +170,7 @@ function rowOf(
   const schema = withParts(whole, resolved(whole, part));
   const isSecret = isInSecret || isHidden(view, schema, path);
   if (isSecret && !view.isAll) return null;
-  const label = worded(schema, locale) || humanise(key);
+  const label = titleOf(schema, locale) || labelFromKey(key);
   const isFree = isUndeclared(schema);
   const isPair = isFree && isOfCard(path) && isDescribed(found);
   const value = isPair ? found[0] : found;
@@ -184,7 +184,7 @@ function rowOf(
     kind,
     schema,
     value,
-    seen: seenOf(view, schema, value, path),
+    seen: visibleValue(view, schema, value, path),
     rows,
     ...(isPair && { isPair }),
     ...(isSecret && { isSecret }),
@@ -195,7 +195,7 @@ function inner(view: View, schema: Schema, value: Json | undefined, path: string
   const object = value !== null && typeof value === "object" && !Array.isArray(value) ? value : {};
   const names = new Set([...Object.keys(schema.properties ?? {}), ...Object.keys(object)]);
   return [...names]
-    .filter((name) => !isForNobody(path, name))
+    .filter((name) => !isInternal(path, name))
     .map((name) =>
       rowOf(
         view,
@@ -244,7 +244,7 @@ function hintOf(schema: Schema): UiHint {
 }
 
 /** Returns the title of a schema, in the user's language if it has one. */
-function worded(schema: Schema, locale: string) {
+function titleOf(schema: Schema, locale: string) {
   return hintOf(schema).title?.[locale] || schema.title || "";
 }
 
@@ -266,12 +266,12 @@ export function kindOf(schema: Schema, value: Json | undefined): Kind {
   }
   if (type === "array" || Array.isArray(value)) return "list";
   if (type === "object" || (value !== null && typeof value === "object"))
-    return schema.properties || areThings(schema, value) ? "group" : "map";
+    return schema.properties || isMapOfObjects(schema, value) ? "group" : "map";
   return "text";
 }
 
 /** Whether a value is a non-empty map of objects with properties. */
-function areThings({ additionalProperties: others }: Schema, value: Json | undefined) {
+function isMapOfObjects({ additionalProperties: others }: Schema, value: Json | undefined) {
   const hasSome = value !== null && typeof value === "object" && Object.keys(value).length > 0;
   return hasSome && typeof others === "object" && others.properties !== undefined;
 }
@@ -286,10 +286,10 @@ export function fullness(row: Row) {
 }
 
 /** Minimum part of a bar's range for a serious loss. Regular small decreases are below it. */
-const FELT = 0.1;
+const SERIOUS_LOSS = 0.1;
 
 /** Whether a change is a serious loss of a bar whose schema says where danger begins. */
-export function isGrave(row: Row | undefined, { before, after }: Turn) {
+export function isSeriousLoss(row: Row | undefined, { before, after }: Turn) {
   if (
     row?.kind !== "bar" ||
     hintOf(row.schema).danger === undefined ||
@@ -298,7 +298,7 @@ export function isGrave(row: Row | undefined, { before, after }: Turn) {
   )
     return false;
   const { minimum = 0, maximum = 1 } = row.schema;
-  return before - after >= FELT * (maximum - minimum);
+  return before - after >= SERIOUS_LOSS * (maximum - minimum);
 }
 
 /** Returns every row by its path, including rows inside groups. */

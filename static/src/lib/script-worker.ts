@@ -1,11 +1,11 @@
 // The worker of regex scripts. `apart.ts` starts it, and ends it if it takes too long.
-import { made } from "./scripts.ts";
-import type { Setup } from "./scripts.ts";
-import type { Job } from "./apart.ts";
+import { displayedText } from "./regex-scripts.ts";
+import type { ScriptSetup } from "./regex-scripts.ts";
+import type { ScriptJob } from "./script-supervisor.ts";
 
-let setup: Setup | null = null;
+let setup: ScriptSetup | null = null;
 
-addEventListener("message", ({ data }: MessageEvent<{ setup: Setup } | Job>) => {
+addEventListener("message", ({ data }: MessageEvent<{ setup: ScriptSetup } | ScriptJob>) => {
   if ("setup" in data) return void (setup = data.setup);
   if (!setup) return;
   const { id, text, place, without, isWatched } = data;
@@ -16,5 +16,5 @@ addEventListener("message", ({ data }: MessageEvent<{ setup: Setup } | Job>) => 
     ? (step: number, now: string) =>
         postMessage({ id, says: "step", step, text: now, at: performance.timeOrigin + performance.now() })
     : undefined;
-  postMessage({ id, says: "done", ...made(setup, text, place, without, begins) });
+  postMessage({ id, says: "done", ...displayedText(setup, text, place, without, begins) });
 });

@@ -1,5 +1,5 @@
 // Hidden values of a state, and how they can appear in texts of rules, prompts and tools. Pure.
-import { isHidden, lookedAt, partOf } from "./schema.ts";
+import { isHidden, schemaAt, partOf } from "./schema.ts";
 import { escapeStep, steps } from "./text.ts";
 import type { Delta, Json, Schema, WorldAt } from "./wire.d.ts";
 import type { View } from "./schema.ts";
@@ -23,8 +23,8 @@ export interface Secrets {
 }
 
 /** Minimum length of a telling text in characters. Shorter ones appear in other texts by chance. */
-const TELLING = 4;
-const TELLING_HAN = 2;
+const MIN_LENGTH = 4;
+const MIN_LENGTH_HAN = 2;
 
 function secretsIn(
   view: View,
@@ -47,7 +47,7 @@ function secretsIn(
 
 /** Returns the hidden parts of a value at a path. */
 function secretsAt(at: WorldAt, path: string, value: Json | undefined): Secret[] {
-  const found = lookedAt(at, path);
+  const found = schemaAt(at, path);
   if (!found) return [];
   const { view, schema, isOut, plugin } = found;
   const own = isOut
@@ -75,7 +75,7 @@ export function secretsOf(at: WorldAt, deltas: Delta[]): Secrets {
     if (value === undefined || value === null || typeof value === "object") continue;
     const small = String(value).toLocaleLowerCase();
     for (const name of names) add(secrets.said, name, small);
-    if (typeof value === "string" && value.length >= (/\p{Script=Han}/u.test(value) ? TELLING_HAN : TELLING))
+    if (typeof value === "string" && value.length >= (/\p{Script=Han}/u.test(value) ? MIN_LENGTH_HAN : MIN_LENGTH))
       texts.add(small);
   }
   return { ...secrets, texts: [...texts] };
@@ -84,7 +84,7 @@ export function secretsOf(at: WorldAt, deltas: Delta[]): Secrets {
 const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 /** Whether a text reveals a hidden value: it contains the value, or the name followed by the value. */
-export function tells({ said, texts }: Secrets, text: string) {
+export function reveals({ said, texts }: Secrets, text: string) {
   const small = text.toLocaleLowerCase();
   if (texts.some((one) => small.includes(one))) return true;
   return [...said].some(([name, values]) => {
@@ -102,15 +102,15 @@ export const isAbout = ({ own }: Secrets, message: string) =>
   );
 
 /** Returns an input or output of a plugin without hidden keys and without texts that reveal them. */
-export function without(secrets: Secrets, plugin: string, value: Json): Json {
-  if (typeof value === "string") return tells(secrets, value) ? "…" : value;
+export function withoutSecrets(secrets: Secrets, plugin: string, value: Json): Json {
+  if (typeof value === "string") return reveals(secrets, value) ? "…" : value;
   if (value === null || typeof value !== "object") return value;
-  if (Array.isArray(value)) return value.map((one) => without(secrets, plugin, one));
+  if (Array.isArray(value)) return value.map((one) => withoutSecrets(secrets, plugin, one));
   const isOne = (key: string, inner: Json) =>
     secrets.own.get(plugin)?.has(key) || secrets.said.get(key)?.has(String(inner).toLocaleLowerCase());
   return Object.fromEntries(
     Object.entries(value).flatMap(([key, inner]) =>
-      isOne(key, inner) ? [] : [[key, without(secrets, plugin, inner)]],
+      isOne(key, inner) ? [] : [[key, withoutSecrets(secrets, plugin, inner)]],
     ),
   );
 }

@@ -6,7 +6,7 @@ type Where = "localStorage" | "sessionStorage";
 
 const PREFIX = "clotho.";
 
-export function recall(key: string, where: Where = "localStorage"): string | null {
+export function readStored(key: string, where: Where = "localStorage"): string | null {
   try {
     return window[where].getItem(PREFIX + key);
   } catch {
@@ -15,7 +15,7 @@ export function recall(key: string, where: Where = "localStorage"): string | nul
 }
 
 /** @param value `null` removes the key */
-export function remember(key: string, value: string | null, where: Where = "localStorage") {
+export function writeStored(key: string, value: string | null, where: Where = "localStorage") {
   try {
     if (value === null) window[where].removeItem(PREFIX + key);
     else window[where].setItem(PREFIX + key, value);

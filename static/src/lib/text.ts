@@ -67,7 +67,7 @@ export function valueAt(value: Json | undefined, pointer: string): Json | undefi
 }
 
 /** Turns a key into a label: "hit_points" and "hitPoints" become "Hit points". */
-export function humanise(key: string) {
+export function labelFromKey(key: string) {
   const words = key
     .replace(/([a-z])([A-Z])/g, "$1 $2")
     .replace(/[_-]+/g, " ")
@@ -77,13 +77,13 @@ export function humanise(key: string) {
 }
 
 /** Formats a JSON value on one line. */
-export function brief(value: Json | undefined): string {
+export function compactJson(value: Json | undefined): string {
   if (value === undefined || value === null) return "–";
-  if (Array.isArray(value)) return value.map(brief).join(", ") || "–";
+  if (Array.isArray(value)) return value.map(compactJson).join(", ") || "–";
   if (typeof value === "object") {
     return (
       Object.entries(value)
-        .map(([key, inner]) => `${humanise(key)}: ${brief(inner)}`)
+        .map(([key, inner]) => `${labelFromKey(key)}: ${compactJson(inner)}`)
         .join(", ") || "–"
     );
   }

@@ -2,7 +2,7 @@
 // is held in memory. Only the checksums need to read the files, one piece at a time. ZIP libraries would need more
 // memory. They return a stream, which a page must collect into a second copy before it can send it.
 
-export interface Part {
+export interface ZipPart {
   path: string;
   file: File;
 }
@@ -21,8 +21,8 @@ const DAY = 0x21;
  * @param read called with the number of bytes read so far
  * @returns the archive, and the files that could not be read
  */
-export async function pack(
-  parts: Part[],
+export async function packZip(
+  parts: ZipPart[],
   read: (bytes: number) => void,
   signal: AbortSignal,
 ): Promise<{ archive: Blob; unread: string[] }> {
@@ -49,10 +49,10 @@ export async function pack(
 }
 
 const header = (name: Uint8Array, sum: number, size: number) => {
-  const long = size >= FOUR ? fields([2, 1], [2, 16], [8, size], [8, size]) : new Uint8Array();
+  const long = size >= FOUR ? littleEndian([2, 1], [2, 16], [8, size], [8, size]) : new Uint8Array();
   const short = Math.min(size, FOUR);
-  return joined(
-    fields(
+  return joinBytes(
+    littleEndian(
       [4, 0x04034b50],
       [2, VERSION],
       [2, FLAGS],
@@ -72,10 +72,10 @@ const header = (name: Uint8Array, sum: number, size: number) => {
 
 const entry = (name: Uint8Array, sum: number, size: number, at: number) => {
   const isLong = size >= FOUR || at >= FOUR;
-  const long = isLong ? fields([2, 1], [2, 24], [8, size], [8, size], [8, at]) : new Uint8Array();
+  const long = isLong ? littleEndian([2, 1], [2, 24], [8, size], [8, size], [8, at]) : new Uint8Array();
   const [short, where] = isLong ? [FOUR, FOUR] : [size, at];
-  return joined(
-    fields(
+  return joinBytes(
+    littleEndian(
       [4, 0x02014b50],
       [2, VERSION],
       [2, VERSION],
@@ -106,7 +106,7 @@ const entry = (name: Uint8Array, sum: number, size: number, at: number) => {
 const end = (count: number, length: number, at: number) => {
   const isLong = count >= TWO || at >= FOUR || length >= FOUR;
   const long = isLong
-    ? fields(
+    ? littleEndian(
         [4, 0x06064b50],
         [8, 44],
         [2, VERSION],
@@ -124,9 +124,9 @@ const end = (count: number, length: number, at: number) => {
       )
     : new Uint8Array();
   const n = Math.min(count, TWO);
-  return joined(
+  return joinBytes(
     long,
-    fields(
+    littleEndian(
       [4, 0x06054b50],
       [2, 0],
       [2, 0],
@@ -143,7 +143,7 @@ const end = (count: number, length: number, at: number) => {
  * Returns numbers as little-endian bytes.
  * @param all pairs of size in bytes and value
  */
-function fields(...all: [2 | 4 | 8, number][]) {
+function littleEndian(...all: [2 | 4 | 8, number][]) {
   const view = new DataView(new ArrayBuffer(all.reduce((sum, [bytes]) => sum + bytes, 0)));
   let at = 0;
   for (const [bytes, value] of all) {
@@ -154,7 +154,7 @@ function fields(...all: [2 | 4 | 8, number][]) {
   return new Uint8Array(view.buffer);
 }
 
-function joined(...parts: Uint8Array[]) {
+function joinBytes(...parts: Uint8Array[]) {
   const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
   parts.reduce((at, part) => (whole.set(part, at), at + part.length), 0);
   return whole;

@@ -1,6 +1,6 @@
 // The arrangement of the open session besides its branch: labels, the stash, and what is being moved.
 import { computed, signal } from "../../vendor/preact.js";
-import { recall, remember } from "../lib/storage.ts";
+import { readStored, writeStored } from "../lib/storage.ts";
 import { session } from "./story.ts";
 import type { Fragment, Id, Label } from "../lib/wire.d.ts";
 
@@ -66,9 +66,9 @@ export function choose(ids: Id[] | null) {
 }
 
 /** Whether the stash is open next to the whole tree. The choice is remembered. */
-export const stashBeside = signal(recall("tree.stash") === "open");
+export const stashBeside = signal(readStored("tree.stash") === "open");
 
 export function layStashBeside(open: boolean) {
   stashBeside.value = open;
-  remember("tree.stash", open ? "open" : null);
+  writeStored("tree.stash", open ? "open" : null);
 }

@@ -1,5 +1,5 @@
 // Unsaved input of forms in this tab, by what the form is about.
-import { keysOf, recall, remember } from "../lib/storage.ts";
+import { keysOf, readStored, writeStored } from "../lib/storage.ts";
 
 const WHERE = "sessionStorage";
 const keyOf = (key: string) => `begun.${key}`;
@@ -9,7 +9,7 @@ export type Fields = Record<string, string>;
 
 export function begunAs(key: string): Fields | null {
   try {
-    return JSON.parse(recall(keyOf(key), WHERE) ?? "null");
+    return JSON.parse(readStored(keyOf(key), WHERE) ?? "null");
   } catch {
     return null;
   }
@@ -17,7 +17,7 @@ export function begunAs(key: string): Fields | null {
 
 /** @param fields `null` removes them */
 export const keepBegun = (key: string, fields: Fields | null) =>
-  remember(keyOf(key), fields && JSON.stringify(fields), WHERE);
+  writeStored(keyOf(key), fields && JSON.stringify(fields), WHERE);
 
 /** Returns the rest of each stored key with this prefix. */
 export const begunUnder = (beginning: string) =>

@@ -1,6 +1,6 @@
 // The user's lorebooks without their entries, and unsaved entries of this tab.
 import { signal } from "../../vendor/preact.js";
-import { keysOf, recall, remember } from "../lib/storage.ts";
+import { keysOf, readStored, writeStored } from "../lib/storage.ts";
 import type { Id, LoreEntry, Lorebook } from "../lib/wire.d.ts";
 
 /** The fields of an entry that the user edits. */
@@ -31,7 +31,7 @@ const keyOf = (id: Id, uid: string | null) => `lore.${id}.${uid ?? ""}`;
  */
 export function draftOf(id: Id, uid: string | null): Begun | null {
   try {
-    return JSON.parse(recall(keyOf(id, uid), WHERE) ?? "null");
+    return JSON.parse(readStored(keyOf(id, uid), WHERE) ?? "null");
   } catch {
     return null;
   }
@@ -39,7 +39,7 @@ export function draftOf(id: Id, uid: string | null): Begun | null {
 
 /** @param begun `null` removes it */
 export const keepDraft = (id: Id, uid: string | null, begun: Begun | null) =>
-  remember(keyOf(id, uid), begun && JSON.stringify(begun), WHERE);
+  writeStored(keyOf(id, uid), begun && JSON.stringify(begun), WHERE);
 
 /** An unsaved entry made from a passage. It is stored under the passage, because it has no uid yet. */
 interface Keeping {
@@ -52,7 +52,7 @@ const keeping = (passage: unknown) => `keepLore.${JSON.stringify(passage)}`;
 
 export function keepingOf(passage: unknown): Keeping | null {
   try {
-    return JSON.parse(recall(keeping(passage), WHERE) ?? "null");
+    return JSON.parse(readStored(keeping(passage), WHERE) ?? "null");
   } catch {
     return null;
   }
@@ -60,7 +60,7 @@ export function keepingOf(passage: unknown): Keeping | null {
 
 /** @param begun `null` removes it */
 export const putKeeping = (passage: unknown, begun: Keeping | null) =>
-  remember(keeping(passage), begun && JSON.stringify(begun), WHERE);
+  writeStored(keeping(passage), begun && JSON.stringify(begun), WHERE);
 
 /** Returns the uids of unsaved entries of a lorebook; `null` = a new one. */
 export const begunIn = (id: Id): (string | null)[] =>

@@ -1,6 +1,6 @@
 // The state of the page with the whole tree: the outline of the open session, the user's position, and what is folded.
 import { batch, computed, signal } from "../../vendor/preact.js";
-import { recall, remember } from "../lib/storage.ts";
+import { readStored, writeStored } from "../lib/storage.ts";
 import { session } from "./story.ts";
 import type { Outline } from "../tree/outline.ts";
 import type { Id } from "../lib/wire.d.ts";
@@ -32,8 +32,8 @@ export const isOverStash = signal(false);
 export const compared = signal<{ from: Id; to: Id } | null>(null);
 
 /** Whether side branches and straight runs are folded. The choice is remembered. */
-export const sides = signal(recall("tree.sides") !== "open");
-export const runs = signal(recall("tree.runs") === "folded");
+export const sides = signal(readStored("tree.sides") !== "open");
+export const runs = signal(readStored("tree.runs") === "folded");
 /** Messages whose side branches are the exception to `sides`. */
 export const flipped = signal<ReadonlySet<Id>>(new Set());
 /** Messages whose run is drawn in full. */
@@ -107,7 +107,7 @@ export function foldSides(folded: boolean) {
     sides.value = folded;
     flipped.value = new Set();
   });
-  remember("tree.sides", folded ? null : "open");
+  writeStored("tree.sides", folded ? null : "open");
 }
 
 export function foldRuns(folded: boolean) {
@@ -115,7 +115,7 @@ export function foldRuns(folded: boolean) {
     runs.value = folded;
     openRuns.value = new Set();
   });
-  remember("tree.runs", folded ? "folded" : null);
+  writeStored("tree.runs", folded ? "folded" : null);
 }
 
 /** Folds or unfolds the side branches of one message. */

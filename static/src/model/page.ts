@@ -1,6 +1,6 @@
 // The state of the page itself: route, appearance, notices. Nothing of a session.
 import { computed, signal } from "../../vendor/preact.js";
-import { recall, remember } from "../lib/storage.ts";
+import { readStored, writeStored } from "../lib/storage.ts";
 import type { Key } from "../lib/i18n.ts";
 import type { Id } from "../lib/wire.d.ts";
 import type { Dialog } from "./dialog.d.ts";
@@ -41,36 +41,36 @@ export function showPane(next: Pane) {
 }
 
 /** Whether the state is shown next to the chat on a wide screen. */
-export const worldBeside = signal(recall("world") !== "closed");
+export const worldBeside = signal(readStored("world") !== "closed");
 
 export function showWorldBeside(open: boolean) {
   worldBeside.value = open;
-  remember("world", open ? null : "closed");
+  writeStored("world", open ? null : "closed");
 }
 
-export const theme = signal((recall("theme") ?? "auto") as Theme);
+export const theme = signal((readStored("theme") ?? "auto") as Theme);
 
 export function setTheme(next: Theme) {
   theme.value = next;
   document.documentElement.dataset.theme = next;
-  remember("theme", next === "auto" ? null : next);
+  writeStored("theme", next === "auto" ? null : next);
 }
 
 /** Whether speech in messages is coloured. */
-export const tintsSpeech = signal(recall("speech") !== "plain");
+export const tintsSpeech = signal(readStored("speech") !== "plain");
 
 export function setSpeech(tints: boolean) {
   tintsSpeech.value = tints;
   document.documentElement.dataset.speech = tints ? "tinted" : "plain";
-  remember("speech", tints ? null : "plain");
+  writeStored("speech", tints ? null : "plain");
 }
 
 /** Whether hidden state is shown, for authors. */
-export const seesAll = signal(recall("sees") === "all");
+export const seesAll = signal(readStored("sees") === "all");
 
 export function letSeeAll(all: boolean) {
   seesAll.value = all;
-  remember("sees", all ? "all" : null);
+  writeStored("sees", all ? "all" : null);
 }
 
 /**
@@ -177,7 +177,7 @@ let about: string | null = null;
  * @returns whether the user has not seen it yet
  */
 export function offerHint(which: Hint, node: string | null = null): boolean {
-  if (recall(which) === "seen") return false;
+  if (readStored(which) === "seen") return false;
   about = node;
   hint.value = which;
   return true;
@@ -195,6 +195,6 @@ export function passHint() {
 }
 
 export function hintSeen() {
-  if (hint.value) remember(hint.value, "seen");
+  if (hint.value) writeStored(hint.value, "seen");
   hint.value = null;
 }

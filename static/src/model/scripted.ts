@@ -1,7 +1,7 @@
 // Texts of the open session as regex scripts display them: who makes them, and the results. The stored texts never
 // change.
 import { signal } from "../../vendor/preact.js";
-import type { Place } from "../lib/scripts.ts";
+import type { Place } from "../lib/regex-scripts.ts";
 import type { ChatNode } from "../lib/wire.d.ts";
 import type { Signal } from "../../vendor/preact.js";
 
@@ -54,7 +54,7 @@ export function putSlow(all: ReadonlySet<string>) {
 /** Results by key, the newest last. */
 const results: Map<string, Shown> = new Map();
 /** Maximum number of characters in `results`. */
-const MOST = 8_000_000;
+const MAX = 8_000_000;
 let kept = 0;
 
 /** The result that a place shows until the next one is ready. */
@@ -90,7 +90,7 @@ export function putShown({ slot, key }: Wish, { text, left }: Shown) {
   if (!results.has(key)) kept += key.length + text.length;
   results.set(key, { text, left: all });
   for (const [old, one] of results) {
-    if (kept <= MOST) break;
+    if (kept <= MAX) break;
     results.delete(old);
     kept -= old.length + one.text.length;
   }

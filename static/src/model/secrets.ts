@@ -1,6 +1,6 @@
 // What the user may see of texts of rules, tools and prompts. They may contain hidden values of the state.
 import { computed } from "../../vendor/preact.js";
-import { isAbout, secretsOf, tells, without } from "../lib/secrets.ts";
+import { isAbout, secretsOf, reveals, withoutSecrets } from "../lib/secrets.ts";
 import { everyDelta } from "./deltas.ts";
 import { seesAll } from "./page.ts";
 import { known } from "./world.ts";
@@ -16,10 +16,10 @@ const hidden = computed(() => (at.value ? secretsOf(at.value, []) : NONE));
 const secrets = computed(() => (at.value ? secretsOf(at.value, everyDelta()) : NONE));
 
 /** Whether the user may see a text. */
-export const maySee = (text: string) => !tells(secrets.value, text) && !isAbout(hidden.value, text);
+export const maySee = (text: string) => !reveals(secrets.value, text) && !isAbout(hidden.value, text);
 
 /** Returns the part of a plugin's input or output that the user may see. */
-export const seenIn = (plugin: string, value: Json) => without(secrets.value, plugin, value);
+export const seenIn = (plugin: string, value: Json) => withoutSecrets(secrets.value, plugin, value);
 
 /**
  * Removes problems at hidden paths. If a message reveals a hidden value, only the text is removed, so the failure stays
@@ -28,7 +28,7 @@ export const seenIn = (plugin: string, value: Json) => without(secrets.value, pl
 export const seenProblems = <P extends Pick<Problem, "message">>(problems: P[]): P[] =>
   problems
     .filter(({ message }) => !isAbout(hidden.value, message))
-    .map((one) => (tells(hidden.value, one.message) ? { ...one, args: {}, message: "" } : one));
+    .map((one) => (reveals(hidden.value, one.message) ? { ...one, args: {}, message: "" } : one));
 
 /** Removes notes about hidden values that were clamped or skipped. What a plugin itself tells players stays. */
 export const seenNotes = <N extends { text: string }>(notes: N[]): N[] =>

@@ -1,6 +1,6 @@
 // Search, filters and order of the characters on the first page.
 import { signal } from "../../vendor/preact.js";
-import { recall, remember } from "../lib/storage.ts";
+import { readStored, writeStored } from "../lib/storage.ts";
 
 type Order = "newest" | "name" | "played";
 
@@ -18,9 +18,9 @@ export function want(change: Partial<Wanted>) {
   wanted.value = { ...wanted.peek(), ...change };
 }
 
-export const order = signal(ORDERS.find((one) => one === recall("shelf")) ?? "newest");
+export const order = signal(ORDERS.find((one) => one === readStored("shelf")) ?? "newest");
 
 export function orderBy(next: Order) {
   order.value = next;
-  remember("shelf", next === "newest" ? null : next);
+  writeStored("shelf", next === "newest" ? null : next);
 }

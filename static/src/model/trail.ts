@@ -1,6 +1,6 @@
 // Moves of HEAD since the user's last step. Undo takes them back although they are not steps of the operation log. The
 // tab remembers them for each session.
-import { recall, remember } from "../lib/storage.ts";
+import { readStored, writeStored } from "../lib/storage.ts";
 import type { Id } from "../lib/wire.d.ts";
 
 /** A move of HEAD, with its operation. */
@@ -28,7 +28,7 @@ let story = "";
 function put(next: Moves) {
   moves = next;
   const isEmpty = next.undo.length + next.redo.length === 0 && !next.begun;
-  if (story) remember(`trail.${story}`, isEmpty ? null : JSON.stringify(next), "sessionStorage");
+  if (story) writeStored(`trail.${story}`, isEmpty ? null : JSON.stringify(next), "sessionStorage");
 }
 
 /** Clears the moves when the page leaves the session. The tab's stored copy stays. */
@@ -45,7 +45,7 @@ export function forget() {
  */
 export function takeUp(sid: Id, head: Id | null): number | null {
   story = sid;
-  moves = JSON.parse(recall(`trail.${sid}`, "sessionStorage") ?? "null") ?? moves;
+  moves = JSON.parse(readStored(`trail.${sid}`, "sessionStorage") ?? "null") ?? moves;
   // The page was closed before the answer. HEAD is now where that move led.
   if (moves.begun && head) went({ ...moves.begun, to: head });
   const ops = [...moves.undo, ...moves.redo].map(({ op }) => op);

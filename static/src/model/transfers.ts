@@ -1,6 +1,6 @@
 // Imports: stories, characters, and data of other programs.
 import { signal } from "../../vendor/preact.js";
-import type { Data } from "../lib/folder.ts";
+import type { UserData } from "../lib/import-folder.ts";
 import type { Arrived, Id } from "../lib/wire.d.ts";
 
 /** The progress of a phase in bytes. `from`: bytes done at the time `since`, in milliseconds of the page's clock. */
@@ -37,7 +37,7 @@ export interface Incoming {
 export interface Parcel {
   name: string;
   file: File | null;
-  data: Data[];
+  data: UserData[];
   to?: "card" | "book" | "persona" | "preset" | "session";
 }
 

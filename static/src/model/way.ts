@@ -1,13 +1,13 @@
 // The display of the path to the current message: the turn bar above the branch, and swipes side by side.
 import { signal } from "../../vendor/preact.js";
-import { recall, remember } from "../lib/storage.ts";
+import { readStored, writeStored } from "../lib/storage.ts";
 
 /** Whether the turn bar is shown. */
-export const waySeen = signal(recall("way") !== "closed");
+export const waySeen = signal(readStored("way") !== "closed");
 
 export function showWay(is: boolean) {
   waySeen.value = is;
-  remember("way", is ? null : "closed");
+  writeStored("way", is ? null : "closed");
 }
 
 /** The swipes that are shown side by side, as their common parent and role. */

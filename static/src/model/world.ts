@@ -6,13 +6,13 @@ import {
   changesOf,
   groupsOf,
   isConcealed,
-  isGrave,
+  isSeriousLoss,
   rowsByPath,
-  seenAt,
+  visibleValueAt,
   undescribed,
   valueName,
 } from "../lib/schema.ts";
-import { brief, escapeStep, humanise, steps } from "../lib/text.ts";
+import { compactJson, escapeStep, labelFromKey, steps } from "../lib/text.ts";
 import { deltaOf } from "./deltas.ts";
 import { seesAll } from "./page.ts";
 import type { Row } from "../lib/schema.ts";
@@ -49,7 +49,8 @@ export const rolls = computed(() => deltas.value.flatMap((delta) => delta.rolls 
 
 /** Whether this turn had rolls and a serious loss. Then the user learns that one can go back. */
 export const lostDearly = () =>
-  rolls.peek().length > 0 && [...turn.peek().values()].some((change) => isGrave(rows.peek().get(change.path), change));
+  rolls.peek().length > 0 &&
+  [...turn.peek().values()].some((change) => isSeriousLoss(rows.peek().get(change.path), change));
 
 // Names of paths and values
 
@@ -60,7 +61,7 @@ export function labelOf(path: string) {
   if (isOfCard(path)) return cardLabel(path);
   for (let n = parts.length; n > 0; n -= 1) {
     const row = rows.value.get(`/${parts.slice(0, n).map(escapeStep).join("/")}`);
-    if (row) return [row.label, ...parts.slice(n).map(humanise)].join(" · ");
+    if (row) return [row.label, ...parts.slice(n).map(labelFromKey)].join(" · ");
   }
   return null;
 }
@@ -78,7 +79,7 @@ function cardLabel(path: string) {
   if (inner.some((name) => name.startsWith("$"))) return null;
   const around = rows.value.get(path.slice(0, path.lastIndexOf("/")));
   const names = around?.isPair && inner.at(-1) === "0" ? inner.slice(0, -1) : inner;
-  return names.map(humanise).join(" · ") || t("world.card");
+  return names.map(labelFromKey).join(" · ") || t("world.card");
 }
 
 // What the user may see. A state that is not loaded yet may hide anything.
@@ -101,7 +102,7 @@ export function seenOf<C extends { path: string; before?: Json | undefined; afte
   if (seesAll.value) return change;
   const at = known.value?.at;
   if (!at || isConcealed(at, change.path)) return null;
-  const [before, after] = [change.before, change.after].map((value) => seenAt(at, change.path, value));
+  const [before, after] = [change.before, change.after].map((value) => visibleValueAt(at, change.path, value));
   if (isSame(before, after) && !isSame(change.before, change.after)) return null;
   return { ...change, ...("before" in change && { before }), ...("after" in change && { after }) };
 }
@@ -132,12 +133,12 @@ export function seenDelta<D extends Delta>(delta: D): D {
 
 /** Returns the name of a path, even if the state on screen lacks or hides it. */
 export const placeName = (path: string) =>
-  labelOf(path) ?? (isOfCard(path) ? steps(path).slice(1) : steps(path)).map(humanise).join(" · ");
+  labelOf(path) ?? (isOfCard(path) ? steps(path).slice(1) : steps(path)).map(labelFromKey).join(" · ");
 
 /** Returns a value in the schema's words for the user's language, if it has some. */
 export function nameOf(row: Row | undefined, stored: Json | undefined) {
   const value = row?.isPair ? undescribed(row.path, stored) : stored;
   const own = row && valueName(row.schema, value, locale.value);
   if (own) return own;
-  return typeof value === "string" && /^[a-z]+([_ '-][a-z]+)*$/.test(value) ? humanise(value) : brief(value);
+  return typeof value === "string" && /^[a-z]+([_ '-][a-z]+)*$/.test(value) ? labelFromKey(value) : compactJson(value);
 }

@@ -29,17 +29,17 @@ export class ApiError extends Error {
 
 let csrf: string | null = null;
 
-let shut = () => {};
+let onRefused = () => {};
 
 /** Sets what to do when the server does not let this device in, or no longer does. */
-export const whenShut = (then: () => void) => void (shut = then);
+export const setOnRefused = (then: () => void) => void (onRefused = then);
 
-let kept: (at: string | null) => void = () => {};
+let onOfflineCopy: (at: string | null) => void = () => {};
 
 /**
  * Sets what to call after each read: with the time at which an offline copy was stored, or null if the server answered.
  */
-export const whenKept = (then: (at: string | null) => void) => void (kept = then);
+export const setOnOfflineCopy = (then: (at: string | null) => void) => void (onOfflineCopy = then);
 
 /**
  * Sends a request and returns its JSON.
@@ -59,14 +59,14 @@ export async function call(
   if (body !== undefined) init.body = JSON.stringify(body);
   if (signal) init.signal = signal;
   const { response, text } = await (method === "GET" ? read(path, init) : exchange(path, init));
-  if (method === "GET") kept(response.headers.get("x-clotho-kept"));
+  if (method === "GET") onOfflineCopy(response.headers.get("x-clotho-kept"));
   const json = parse(text);
   // The server restarted and has another token. It refused before it did anything, so a retry is safe.
   if (response.status === 403 && json?.error?.details?.csrf && !isSecond) {
     await me();
     return call(method, path, body, { ...(signal && { signal }), ...(key && { key }), isSecond: true });
   }
-  if (response.status === 401 && json?.error?.details?.device) shut();
+  if (response.status === 401 && json?.error?.details?.device) onRefused();
   if (!response.ok) throw new ApiError(response.status, json?.error ?? {});
   return json;
 }
@@ -86,10 +86,10 @@ export async function exchange(path: string, init: RequestInit) {
  * Timeout of a read in milliseconds. After that, the connection is probably dead. Reads change nothing, so they can be
  * repeated.
  */
-const READ_WITHIN = 30_000;
+const READ_TIMEOUT = 30_000;
 /** Timeout of a read in milliseconds while the connection is in doubt. */
-const DOUBTED_WITHIN = 3000;
-const MOST_TRIES = 3;
+const DOUBTED_TIMEOUT = 3000;
+const MAX_TRIES = 3;
 
 /** Whether the connection was found dead and nothing has been read since. */
 let isDoubted = false;
@@ -105,8 +105,8 @@ export function doubtReads() {
 async function read(path: string, { signal, ...init }: RequestInit) {
   for (let tries = 1; ; tries += 1) {
     const limit = new AbortController();
-    const timer = setTimeout(() => limit.abort(), isDoubted ? DOUBTED_WITHIN : READ_WITHIN);
-    if (tries < MOST_TRIES) waiting.add(limit);
+    const timer = setTimeout(() => limit.abort(), isDoubted ? DOUBTED_TIMEOUT : READ_TIMEOUT);
+    if (tries < MAX_TRIES) waiting.add(limit);
     try {
       const answer = await exchange(path, {
         ...init,
@@ -116,7 +116,7 @@ async function read(path: string, { signal, ...init }: RequestInit) {
       return answer;
     } catch (error) {
       if (signal?.aborted || !limit.signal.aborted) throw error;
-      if (tries === MOST_TRIES) throw new ApiError(0, {});
+      if (tries === MAX_TRIES) throw new ApiError(0, {});
     } finally {
       clearTimeout(timer);
       waiting.delete(limit);
@@ -213,7 +213,7 @@ export async function projection(
   return { ...page, items: page.items.filter(({ kind }: Wire.ChatNode) => kind !== "root") };
 }
 
-export async function oneNode(sid: Wire.Id, nid: Wire.Id): Promise<Wire.ChatNode> {
+export async function readNode(sid: Wire.Id, nid: Wire.Id): Promise<Wire.ChatNode> {
   const answer = await call("GET", node(sid, nid));
   return answer?.node ?? answer;
 }
@@ -232,7 +232,7 @@ export const reroll = (sid: Wire.Id, nid: Wire.Id, how: { model?: string } = {})
   call("POST", `${node(sid, nid)}/reroll`, how);
 
 /** Requests another reply that begins with the text of this one. */
-export const goOn = (sid: Wire.Id, nid: Wire.Id): Promise<Wire.Started> =>
+export const continueReply = (sid: Wire.Id, nid: Wire.Id): Promise<Wire.Started> =>
   call("POST", `${node(sid, nid)}/continue`, {});
 
 export const edit = (sid: Wire.Id, nid: Wire.Id, edit: { content: string; carry: boolean }): Promise<Wire.Started> =>

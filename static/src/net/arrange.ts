@@ -33,10 +33,10 @@ export const setStates = (
   call("PUT", `${chat(sid)}/nodes/state`, { updates: ids.map((nodeId) => ({ nodeId, ...state })) });
 
 /** Returns the address of a branch as a file. */
-export const lineFile = (sid: Wire.Id, leaf: Wire.Id) => `${chat(sid)}/line${query({ leaf, format: "markdown" })}`;
+export const branchFile = (sid: Wire.Id, leaf: Wire.Id) => `${chat(sid)}/line${query({ leaf, format: "markdown" })}`;
 
 /** Undoes or redoes a step. Refused if the session changed since the operation in `seen`. */
-export const turnBack = (sid: Wire.Id, which: "undo" | "redo", seen?: number): Promise<Wire.TurnedBack> =>
+export const undo = (sid: Wire.Id, which: "undo" | "redo", seen?: number): Promise<Wire.TurnedBack> =>
   call("POST", `${chat(sid)}/${which}`, seen === undefined ? {} : { expectedOp: seen });
 
 /** Reads the fragments of the stash, the last pruned one first. */
@@ -83,4 +83,4 @@ export const draft = (sid: Wire.Id, did: Wire.Id): Promise<Wire.Draft> => call("
 
 export const stopDraft = (sid: Wire.Id, did: Wire.Id) => call("DELETE", `${chat(sid)}/draft/${did}`);
 
-export const spent = (sid: Wire.Id): Promise<Wire.Spent> => call("GET", `${chat(sid)}/spent`);
+export const usage = (sid: Wire.Id): Promise<Wire.Spent> => call("GET", `${chat(sid)}/spent`);

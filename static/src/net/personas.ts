@@ -21,5 +21,5 @@ export const sendPicture = (pid: Wire.Id, file: File): Promise<Wire.Persona> =>
   send("PUT", `/api/personas/${pid}/avatar`, file);
 
 /** Sets the persona of a session; null: none. */
-export const playAs = (sid: Wire.Id, personaId: Wire.Id | null): Promise<Wire.Session> =>
+export const setSessionPersona = (sid: Wire.Id, personaId: Wire.Id | null): Promise<Wire.Session> =>
   call("PATCH", `/api/sessions/${sid}`, { personaId });

@@ -19,7 +19,7 @@ export const copyPreset = (from: Wire.Id | "own", name: string, key: string): Pr
   call("POST", "/api/presets", { from, name }, { key });
 
 /** Returns the prompt that a message would send, with the given preset if there is one. */
-export const promptBy = (
+export const previewPrompt = (
   sid: Wire.Id,
   asked: { parentId: Wire.Id; content?: string; presetId?: Wire.Id },
 ): Promise<Wire.Trace> => call("POST", `/api/chat/${sid}/prompt`, asked);

@@ -15,7 +15,7 @@ export const preset = (id: Wire.Id): Promise<Wire.WholePreset> => call("GET", at
 export const rename = (id: Wire.Id, name: string): Promise<Wire.Preset> => call("PATCH", at(id), { name });
 
 /** Sets the preset of a session; null: Clotho's own prompt. */
-export const useIn = (sid: Wire.Id, presetId: Wire.Id | null): Promise<Wire.Session> =>
+export const setSessionPreset = (sid: Wire.Id, presetId: Wire.Id | null): Promise<Wire.Session> =>
   call("PATCH", `/api/sessions/${sid}`, { presetId });
 
 /** Reads the regex scripts that apply in a session. */
@@ -23,7 +23,7 @@ export const scriptsOf = async (sid: Wire.Id): Promise<Wire.StoryScript[]> =>
   items(await call("GET", `/api/sessions/${sid}/scripts`));
 
 /** Reads the regex scripts that change the display of a session, with what they need to run. */
-export const shownScripts = (sid: Wire.Id): Promise<Wire.ScriptsShown> =>
+export const displayScripts = (sid: Wire.Id): Promise<Wire.ScriptsShown> =>
   call("GET", `/api/sessions/${sid}/scripts/shown`);
 
 export const allowScripts = (sid: Wire.Id, regexScripts: { card: boolean; preset: boolean }): Promise<Wire.Session> =>
@@ -33,7 +33,7 @@ export const allowScripts = (sid: Wire.Id, regexScripts: { card: boolean; preset
  * Saves a regex script of the user.
  * @param id null: a new one
  */
-export const keepScript = (id: Wire.Id | null, name: string, body: Record<string, unknown>): Promise<Wire.Preset> =>
+export const saveScript = (id: Wire.Id | null, name: string, body: Record<string, unknown>): Promise<Wire.Preset> =>
   id ? call("PATCH", at(id), { name, body }) : call("POST", "/api/presets", { kind: "regex", name, body });
 
 export const remove = (id: Wire.Id) => call("DELETE", at(id));

@@ -16,10 +16,10 @@ export const change = (id: string, change: Wire.ProviderChange): Promise<Wire.Pr
 
 export const forget = (id: string) => call("DELETE", at(id));
 
-export const tryOut = (trial: Wire.ProviderTrial, signal?: AbortSignal): Promise<Wire.TrialResult> =>
+export const testNew = (trial: Wire.ProviderTrial, signal?: AbortSignal): Promise<Wire.TrialResult> =>
   call("POST", "/api/providers/test", trial, { ...(signal && { signal }) });
 
-export const tryKnown = (id: string, model: string | null): Promise<Wire.TrialResult> =>
+export const testKnown = (id: string, model: string | null): Promise<Wire.TrialResult> =>
   call("POST", `${at(id)}/test`, model ? { model } : {});
 
 /**

@@ -4,13 +4,13 @@ import type { Frame, Id } from "../lib/wire.d.ts";
 const FIRST_PAUSE = 400;
 const LONGEST_PAUSE = 10_000;
 const PING_EVERY = 25_000;
-const PONG_WITHIN = 10_000;
+const PONG_TIMEOUT = 10_000;
 /** Time limit in milliseconds after the user comes back to the page, so that a dead connection is noticed at once. */
-const WOKEN_WITHIN = 1000;
-const HELLO_WITHIN = 10_000;
+const WAKE_TIMEOUT = 1000;
+const HELLO_TIMEOUT = 10_000;
 
 /** Events when the machine wakes up or its network changes. */
-const WAKING = [
+const WAKE_EVENTS = [
   [document, "visibilitychange"],
   [window, "pageshow"],
   [window, "online"],
@@ -39,7 +39,7 @@ export class SessionSocket {
   constructor(sid: Id, listener: Listener) {
     this.sid = sid;
     this.listener = listener;
-    for (const [target, event] of WAKING) target.addEventListener(event, this.#wake);
+    for (const [target, event] of WAKE_EVENTS) target.addEventListener(event, this.#wake);
     this.#open();
   }
 
@@ -55,7 +55,7 @@ export class SessionSocket {
     this.#closed = true;
     clearTimeout(this.#timer);
     clearTimeout(this.#pulse);
-    for (const [target, event] of WAKING) target.removeEventListener(event, this.#wake);
+    for (const [target, event] of WAKE_EVENTS) target.removeEventListener(event, this.#wake);
     this.#socket?.close();
   }
 
@@ -65,7 +65,7 @@ export class SessionSocket {
    */
   #wake = () => {
     if (document.visibilityState === "hidden") return;
-    if (this.#socket?.readyState === WebSocket.OPEN) return this.#ask(WOKEN_WITHIN);
+    if (this.#socket?.readyState === WebSocket.OPEN) return this.#ask(WAKE_TIMEOUT);
     if (this.#socket) return;
     clearTimeout(this.#timer);
     this.#pause = FIRST_PAUSE;
@@ -79,7 +79,7 @@ export class SessionSocket {
     this.#socket = socket;
     socket.addEventListener("message", (event) => socket === this.#socket && this.#heard(event));
     socket.addEventListener("close", () => this.#lost(socket));
-    this.#await(HELLO_WITHIN);
+    this.#await(HELLO_TIMEOUT);
   }
 
   #heard(event: MessageEvent) {
@@ -95,7 +95,7 @@ export class SessionSocket {
   /** Restarts the timer after which a silent connection gets a ping. Without an answer, it is dropped. */
   #beat() {
     clearTimeout(this.#pulse);
-    this.#pulse = setTimeout(() => this.#ask(PONG_WITHIN), PING_EVERY);
+    this.#pulse = setTimeout(() => this.#ask(PONG_TIMEOUT), PING_EVERY);
   }
 
   /**

@@ -3,14 +3,14 @@ import { ApiError, call, me, query } from "./api.ts";
 import type * as Wire from "../lib/wire.d.ts";
 
 /** "session" is the whole session for a later import; the others contain one branch. */
-export type StoryForm = "session" | "sillytavern" | "markdown" | "html";
+export type ExportFormat = "session" | "sillytavern" | "markdown" | "html";
 
 /** Returns the address of a session as a file. */
-export const storyFile = (sid: Wire.Id, how: { format?: StoryForm; leaf?: Wire.Id } = {}) =>
+export const sessionFile = (sid: Wire.Id, how: { format?: ExportFormat; leaf?: Wire.Id } = {}) =>
   `/api/sessions/${sid}/export${query(how)}`;
 
 /** Starts a job that copies a session with its whole tree. The response names the job. */
-export const copyStory = (sid: Wire.Id, title: string): Promise<{ jobId: Wire.Id }> =>
+export const copySession = (sid: Wire.Id, title: string): Promise<{ jobId: Wire.Id }> =>
   call("POST", `/api/sessions/${sid}/copies`, { title });
 
 /** Address of everything as a zipped SillyTavern folder. */
@@ -21,19 +21,19 @@ export const job = (jid: Wire.Id): Promise<Wire.Job> => call("GET", `/api/jobs/$
 export const cancelJob = (jid: Wire.Id) => call("DELETE", `/api/jobs/${jid}`);
 
 /** Options of an upload. `sent` gets the number of bytes sent so far, which `fetch` does not report. */
-interface Sending {
+interface UploadOptions {
   sent: (bytes: number) => void;
   signal?: AbortSignal;
 }
 
-export const sendStory = (file: File, sending: Sending) =>
+export const sendSession = (file: File, sending: UploadOptions) =>
   sendFile("/api/sessions/import", "application/zstd", file, sending);
 
 /** Imports data of another program: an archive or a single file. */
 export const sendForeign = (
   file: Blob,
   { name, dryRun, utcOffset }: { name: string; dryRun: boolean; utcOffset: number },
-  sending: Sending,
+  sending: UploadOptions,
 ) =>
   sendFile(
     `/api/import${query({ name, dryRun: dryRun ? "true" : undefined, utcOffset: utcOffset || undefined })}`,
@@ -47,7 +47,7 @@ async function sendFile(
   path: string,
   type: string,
   file: Blob,
-  { sent, signal }: Sending,
+  { sent, signal }: UploadOptions,
 ): Promise<{ jobId: Wire.Id }> {
   const { csrf } = await me();
   // The user may have cancelled during this request.

@@ -11,7 +11,7 @@ export const plugin = (id: string): Promise<Wire.PluginDetail> => call("GET", at
 
 export const file = (id: string, path: string): Promise<Wire.PluginFile> => call("GET", fileAt(id, path));
 
-export const keepFile = (id: string, path: string, content: string): Promise<Wire.PluginFileKept> =>
+export const saveFile = (id: string, path: string, content: string): Promise<Wire.PluginFileKept> =>
   call("PUT", fileAt(id, path), { content });
 
 export const check = (id: string, files: Wire.Texts): Promise<Wire.PluginChecked> =>

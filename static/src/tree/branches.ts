@@ -1,7 +1,7 @@
 // Names of branches.
 import { excerpt } from "../lib/excerpt.ts";
 import { t } from "../lib/i18n.ts";
-import { quoted } from "../lib/tags.ts";
+import { quoted } from "../lib/hidden-tags.ts";
 import { labelsOf } from "../model/arrangement.ts";
 import type { Branch, Id } from "../lib/wire.d.ts";
 

@@ -1,6 +1,6 @@
 // The cards of the open session as they are now. Drawing and keyboard navigation use the same ones.
 import { computed } from "../../vendor/preact.js";
-import { quoted } from "../lib/tags.ts";
+import { quoted } from "../lib/hidden-tags.ts";
 import { labels, labelsOf, moving } from "../model/arrangement.ts";
 import { aimed, compared, cursor, flipped, marked, openRuns, outline, runs, sides } from "../model/overview.ts";
 import { head, session } from "../model/story.ts";

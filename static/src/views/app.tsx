@@ -4,7 +4,7 @@ import { run } from "../actions/commands.ts";
 import { speakIn } from "../actions/page.ts";
 import { navigate } from "../actions/travel.ts";
 import { LOCALES, ago, locale, t } from "../lib/i18n.ts";
-import { notFetched } from "../lib/modules.ts";
+import { ignoreFetchFailure } from "../lib/modules.ts";
 import {
   dialog,
   door,
@@ -47,7 +47,7 @@ const OpenDialog = later(() => dialogs().then((module) => module.OpenDialog), 0)
  */
 export async function loadAhead(): Promise<boolean> {
   const parts = await Promise.all([
-    story().then(({ bringRest }) => bringRest(), notFetched),
+    story().then(({ bringRest }) => bringRest(), ignoreFetchFailure),
     StoryMenu.bring(),
     OpenDialog.bring(),
   ]);

@@ -5,8 +5,8 @@ import { attempt } from "../actions/failure.ts";
 import { askMerge } from "../actions/merge.ts";
 import { locale, t } from "../lib/i18n.ts";
 import { excerpt } from "../lib/excerpt.ts";
-import { quoted } from "../lib/tags.ts";
-import { brief, signed } from "../lib/text.ts";
+import { quoted } from "../lib/hidden-tags.ts";
+import { compactJson, signed } from "../lib/text.ts";
 import { labelsOf } from "../model/arrangement.ts";
 import { mayRearrange } from "../model/page.ts";
 import { head, purges, session } from "../model/story.ts";
@@ -273,7 +273,7 @@ function Worlds({ world: all }: { world: Difference[] }) {
   const value = (path: string, it: Json | undefined) => {
     if (it === undefined) return <span class="aside">{t("compare.notThere")}</span>;
     if (typeof it === "boolean") return t(it ? "yes" : "no");
-    return rows.value.has(path) ? nameOfValue(rows.value.get(path), it) : brief(it);
+    return rows.value.has(path) ? nameOfValue(rows.value.get(path), it) : compactJson(it);
   };
   const why = ({ path, operations }: Difference) =>
     SIDES.map((side, i) => ({ n: i + 1, reasons: reasonsOf(operations[side], path) })).map(

@@ -3,7 +3,7 @@
 import { h, useRef } from "../../vendor/preact.js";
 import { bringAll } from "../actions/transfers.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
-import { bytes, number } from "../lib/measure.ts";
+import { bytes, number } from "../lib/units.ts";
 import words from "../lib/strings/en-cards.ts";
 import { openDialog } from "../model/page.ts";
 import { asked } from "../model/transfers.ts";

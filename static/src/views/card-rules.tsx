@@ -3,7 +3,7 @@
 import { Fragment, h, useEffect, useSignal } from "../../vendor/preact.js";
 import { acceptRules, dropRules, putRules, readInstalled, readRules } from "../actions/card-rules.ts";
 import { t } from "../lib/i18n.ts";
-import { bare, linesBetween, titlesOf, visible } from "../lib/judged.ts";
+import { withoutInvisible, diffLines, titlesOf, showInvisible } from "../lib/untrusted-text.ts";
 import { sentence } from "../lib/text.ts";
 import { icon } from "./parts.tsx";
 import { Sure } from "./sure.tsx";
@@ -93,9 +93,9 @@ function About({ seen }: { seen: Rules }) {
       {title && (
         <>
           <h3>
-            {bare(title)} {version}
+            {withoutInvisible(title)} {version}
           </h3>
-          <p>{bare(description)}</p>
+          <p>{withoutInvisible(description)}</p>
           <h3>{t("cardRules.may")}</h3>
           {permissions.length === 0 ? (
             <p class="aside">{t("cardRules.mayNothing")}</p>
@@ -136,7 +136,7 @@ function File({ file: { path, change, before, after } }: { file: CardRulesFile }
       {before !== null && after !== null && before !== after ? (
         <Both before={before} after={after} />
       ) : (
-        <pre tabindex={0}>{visible(after ?? before ?? "")}</pre>
+        <pre tabindex={0}>{showInvisible(after ?? before ?? "")}</pre>
       )}
     </details>
   );
@@ -149,7 +149,7 @@ const Both = ({ before, after }: { before: string; after: string }) => (
       <del>− {t("cardRules.before")}</del> <ins>+ {t("cardRules.after")}</ins>
     </p>
     <pre class="lines" tabindex={0}>
-      {linesBetween(visible(before), visible(after)).map(({ sign, text }, i) =>
+      {diffLines(showInvisible(before), showInvisible(after)).map(({ sign, text }, i) =>
         sign === "" ? (
           <span key={i}>{`  ${text}\n`}</span>
         ) : sign === "-" ? (

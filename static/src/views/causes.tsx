@@ -1,6 +1,6 @@
 // What caused an operation on a value, in words: the user, the server, or a plugin with its hook, rule or tool.
 import { Fragment, h } from "../../vendor/preact.js";
-import { addEnglish, t, wordFor } from "../lib/i18n.ts";
+import { addEnglish, t, optionalText } from "../lib/i18n.ts";
 import words from "../lib/strings/en-why.ts";
 import { groups } from "../model/world.ts";
 import { spelledOut } from "./deeds.tsx";
@@ -19,7 +19,7 @@ export const isTool = ({ hook }: RuleRun) => hook.startsWith(TOOL);
 export function deedOf(run: RuleRun) {
   const { hook, because = "" } = run;
   if (isTool(run)) return t("hook.tool", { name: hook.slice(TOOL.length) });
-  return wordFor(`hook.${hook.split(":")[0]}`, { why: because });
+  return optionalText(`hook.${hook.split(":")[0]}`, { why: because });
 }
 
 const titleOf = (plugin: string) => groups.value.find((group) => group.plugin === plugin)?.title || plugin;

@@ -2,7 +2,7 @@
 import { Fragment, h } from "../../vendor/preact.js";
 import { run } from "../actions/commands.ts";
 import { clock, locale, t } from "../lib/i18n.ts";
-import { brief, signed } from "../lib/text.ts";
+import { compactJson, signed } from "../lib/text.ts";
 import { changesOf, isDescribed, undescribed } from "../lib/schema.ts";
 import { deltaOf } from "../model/deltas.ts";
 import { nodeOf } from "../model/story.ts";
@@ -27,12 +27,12 @@ export function differenceOf({ path, before: was, after: now }: Turn) {
 
 function listDifference(before: Json[], after: Json[]) {
   const left = [...before];
-  const added = after.map(brief).filter((item) => {
-    const at = left.findIndex((old) => brief(old) === item);
+  const added = after.map(compactJson).filter((item) => {
+    const at = left.findIndex((old) => compactJson(old) === item);
     if (at >= 0) left.splice(at, 1);
     return at < 0;
   });
-  return [...added.map((item) => `+ ${item}`), ...left.map((item) => `− ${brief(item)}`)].join(", ");
+  return [...added.map((item) => `+ ${item}`), ...left.map((item) => `− ${compactJson(item)}`)].join(", ");
 }
 
 export function toneOf({ before, after }: Turn) {
@@ -70,8 +70,8 @@ function uncounted(id: Id | null) {
 
 function wishOf({ op, path, value }: Operation) {
   if (op === "add" && typeof value === "number") return signed(value);
-  if (op === "append") return `+ ${brief(value)}`;
-  if (op === "take") return `− ${brief(value)}`;
+  if (op === "append") return `+ ${compactJson(value)}`;
+  if (op === "take") return `− ${compactJson(value)}`;
   return op === "remove" ? t("change.gone") : nameOf(rows.value.get(path), value);
 }
 

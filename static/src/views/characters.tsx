@@ -2,7 +2,7 @@
 // there are many characters.
 import { h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { addEnglish, t } from "../lib/i18n.ts";
-import { inOrder, lookedFor, tagsOf } from "../lib/shelf.ts";
+import { sortCharacters, filterCharacters, tagsOf } from "../lib/character-list.ts";
 import words from "../lib/strings/en-shelf.ts";
 import { sessions } from "../model/library.ts";
 import { ORDERS, order, orderBy, want, wanted } from "../model/shelf.ts";
@@ -12,11 +12,11 @@ import type { Character } from "../lib/wire.d.ts";
 
 addEnglish(words);
 
-const MOST_TAGS = 14;
+const MAX_TAGS = 14;
 
 export function Characters({ all, card }: { all: Character[]; card: (character: Character) => VNode }) {
   const { words, tags, favourites } = wanted.value;
-  const found = inOrder(lookedFor(all, wanted.value), order.value, lastPlayed());
+  const found = sortCharacters(filterCharacters(all, wanted.value), order.value, lastPlayed());
   const turn = (tag: string) => want({ tags: tags.includes(tag) ? tags.filter((one) => one !== tag) : [...tags, tag] });
   const field = useRef<HTMLInputElement | null>(null);
   const clear = () => (want({ words: "", tags: [], favourites: false }), field.current?.focus());
@@ -63,7 +63,7 @@ export function Characters({ all, card }: { all: Character[]; card: (character: 
             {t("shelf.favourites")}
           </button>
         )}
-        {tagsOf(all, tags, MOST_TAGS).map((tag) => (
+        {tagsOf(all, tags, MAX_TAGS).map((tag) => (
           <button
             key={tag}
             type="button"

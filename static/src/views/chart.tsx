@@ -4,7 +4,7 @@ import { Fragment, h, useLayoutEffect, useRef, useSignal } from "../../vendor/pr
 import { UPlot } from "../../vendor/uplot.js";
 import { columnsOf, reachOf, valueOn } from "../lib/chart.ts";
 import { t } from "../lib/i18n.ts";
-import { brief } from "../lib/text.ts";
+import { compactJson } from "../lib/text.ts";
 import { icon } from "./parts.tsx";
 import type { Row } from "../lib/schema.ts";
 import type { Drawn } from "./plot.tsx";
@@ -58,7 +58,7 @@ export function Chart({ lines, row }: { lines: Drawn[]; row: Row }) {
   const about = [
     row.label,
     ...lines.map(({ n, points }) =>
-      t("plot.about", { n, from: brief(points[0]?.value), to: brief(points.at(-1)?.value) }),
+      t("plot.about", { n, from: compactJson(points[0]?.value), to: compactJson(points.at(-1)?.value) }),
     ),
   ].join(". ");
   return (
@@ -87,7 +87,7 @@ const At = ({ turn, lines }: { turn: number; lines: Drawn[] }) => (
     <strong>{t("plot.turn", { n: turn })}</strong>
     {lines.map(({ n, points }) => (
       <span key={n}>
-        {n}. {brief(valueOn(points, turn))}
+        {n}. {compactJson(valueOn(points, turn))}
       </span>
     ))}
   </>

@@ -50,7 +50,7 @@ import type { Fold } from "../tree/folds.ts";
 import type { ApiError } from "../net/api.ts";
 
 /** Maximum number of messages in the page. The window moves by STEP when the scroll position comes near its end. */
-const MOST = 80;
+const MAX = 80;
 /** Number of messages in the first render. The ones above follow after it. */
 const FEW = 12;
 const STEP = 30;
@@ -194,7 +194,7 @@ function Line() {
     setAway(end < ids.length || below > NEAR / 2);
     if (box.scrollTop < NEAR && start > 0) setFirst(ids[Math.max(0, start - STEP)] ?? null);
     else if (box.scrollTop < NEAR && older.peek() !== null) void loadOlder();
-    else if (below < NEAR && end < ids.length) setFirst(ids[Math.min(start + STEP, ids.length - MOST)] ?? null);
+    else if (below < NEAR && end < ids.length) setFirst(ids[Math.min(start + STEP, ids.length - MAX)] ?? null);
   };
 
   useLayoutEffect(() => {
@@ -202,7 +202,7 @@ function Line() {
     const box = scroller.current;
     if (box && beginning && ids.length === 1) held.current = firstVisible(box);
   }, []);
-  useEffect(() => setMost(MOST), []);
+  useEffect(() => setMost(MAX), []);
   useLayoutEffect(settle, [ids, start, end]);
   const before = useRef(ids);
   useLayoutEffect(() => {
@@ -241,7 +241,7 @@ function Line() {
   useLayoutEffect(() => {
     const at = wanted === null ? -1 : ids.indexOf(wanted);
     if (at < 0) return unfold(wanted);
-    if (at < start || at >= end) return setFirst(ids[Math.max(0, at - MOST / 2)] ?? null);
+    if (at < start || at >= end) return setFirst(ids[Math.max(0, at - MAX / 2)] ?? null);
     const article = articleOf(scroller.current, wanted);
     if (!article) return;
     pointAt(null);

@@ -2,13 +2,13 @@
 // sheets, which the content security policy does not forbid. Each file has its own document, so that each has its own
 // undo. Loaded with the first file of the workshop.
 import * as cm from "../../vendor/codemirror.js";
-import { completions, explained } from "../lib/complete.ts";
+import { completions, explanationAt } from "../lib/completion.ts";
 import { t } from "../lib/i18n.ts";
 import { json, rhai, toml } from "../lib/rhai.ts";
 import { sentence } from "../lib/text.ts";
 import { look, phrases } from "./code-look.ts";
 import type { CompletionContext, Diagnostic } from "../../vendor/codemirror.js";
-import type { Known } from "../lib/complete.ts";
+import type { PluginContext } from "../lib/completion.ts";
 import type { ScriptError } from "../lib/wire.d.ts";
 import type { HTMLAttributes } from "../../vendor/preact.js";
 
@@ -59,7 +59,7 @@ export class CodeEditor extends HTMLElement {
   /** Called when the user wants to save. */
   onSave = () => {};
   /** The names that a script can use, for completion and help; null until the server has sent them. */
-  known: Known | null = null;
+  known: PluginContext | null = null;
 
   /** The current text. */
   get text() {
@@ -224,7 +224,7 @@ export class CodeEditor extends HTMLElement {
 
   #explain(view: cm.EditorView, at: number) {
     const line = view.state.doc.lineAt(at);
-    const found = this.known && explained(line.text, at - line.from, this.known.reference);
+    const found = this.known && explanationAt(line.text, at - line.from, this.known.reference);
     if (!found) return null;
     const create = () => {
       const dom = document.createElement("div");

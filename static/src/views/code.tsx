@@ -2,7 +2,7 @@
 import { h, useLayoutEffect, useRef } from "../../vendor/preact.js";
 import "./code-editor.ts";
 import type { CodeEditor } from "./code-editor.ts";
-import type { Known } from "../lib/complete.ts";
+import type { PluginContext } from "../lib/completion.ts";
 import type { ScriptError } from "../lib/wire.d.ts";
 
 /** A place in the text, counted from 1. `n` differs for each jump, so that the same place can be jumped to again. */
@@ -24,7 +24,7 @@ interface CodeProps {
   faults: ScriptError[];
   /** The fault that stops the file from running. */
   bad: ScriptError | null;
-  known: Known | null;
+  known: PluginContext | null;
   /** The place to move the focus to. */
   at: Place | null;
 }

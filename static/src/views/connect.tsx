@@ -3,8 +3,8 @@
 import { h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { changeProvider, connect, readProviders, tryOut } from "../actions/providers.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
-import { served } from "../lib/served.ts";
-import { USUAL, freeName, likest, nextStep } from "../lib/servers.ts";
+import { modelFailureText } from "../lib/model-failure.ts";
+import { COMMON_SERVERS, freeName, closestServer, nextStep } from "../lib/model-servers.ts";
 import words from "../lib/strings/en-settings.ts";
 import { spokenModels } from "../model/library.ts";
 import { forgetSaid, openDialog } from "../model/page.ts";
@@ -12,7 +12,7 @@ import { providers } from "../model/providers.ts";
 import { Modal, Waiting, icon } from "./parts.tsx";
 import type { Provider, TrialProblem, TrialResult } from "../lib/wire.d.ts";
 import type { Dialog } from "../model/page.ts";
-import type { Usual } from "../lib/servers.ts";
+import type { CommonServer } from "../lib/model-servers.ts";
 
 addEnglish(words);
 
@@ -35,13 +35,13 @@ export function Connect({ id, back }: { id: string | null; back: Dialog | null }
   );
 }
 
-const nameOf = ({ id, name }: Usual) => name || t(id === "local" ? "connect.kind.local" : "connect.kind.openai");
+const nameOf = ({ id, name }: CommonServer) => name || t(id === "local" ? "connect.kind.local" : "connect.kind.openai");
 
 /** The request that is running, if any. */
 type Doing = "" | "looking" | "testing" | "saving";
 
 function Form({ known, taken, close }: { known: Provider | null; taken: string[]; close: () => void }) {
-  const usual = useSignal(known ? likest(known) : (USUAL[0] as Usual));
+  const usual = useSignal(known ? closestServer(known) : (COMMON_SERVERS[0] as CommonServer));
   const seen = useSignal<TrialResult | null>(null);
   const doing = useSignal<Doing>("");
   const form = useRef<HTMLFormElement | null>(null);
@@ -55,7 +55,7 @@ function Form({ known, taken, close }: { known: Provider | null; taken: string[]
   const value = (name: string) => field(name)?.value.trim() ?? "";
   const choose = (event: Event) => {
     const before = usual.peek();
-    const next = USUAL.find(({ id }) => id === (event.target as HTMLSelectElement).value) ?? before;
+    const next = COMMON_SERVERS.find(({ id }) => id === (event.target as HTMLSelectElement).value) ?? before;
     usual.value = next;
     // An address or name that the user typed stays.
     if (["", before.baseUrl].includes(value("baseUrl"))) field("baseUrl").value = next.baseUrl;
@@ -113,7 +113,7 @@ function Form({ known, taken, close }: { known: Provider | null; taken: string[]
       <label>
         {t("connect.what")}
         <select name="usual" onChange={choose}>
-          {USUAL.map((one) => (
+          {COMMON_SERVERS.map((one) => (
             <option key={one.id} value={one.id} selected={one.id === usual.peek().id}>
               {nameOf(one)}
             </option>
@@ -258,7 +258,7 @@ const Failed = ({ problem }: { problem: TrialProblem }) => (
     {icon("warning")}
     <div>
       <p>
-        <b>{t("connect.failed")}</b> {served(problem)}
+        <b>{t("connect.failed")}</b> {modelFailureText(problem)}
       </p>
       <p>{t(`connect.next.${nextStep(problem)}`)}</p>
     </div>

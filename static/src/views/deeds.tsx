@@ -1,7 +1,7 @@
 // The operations that plugins proposed, as they are stored, and the differences of two states. For plugin authors.
 import { Fragment, h } from "../../vendor/preact.js";
 import { t } from "../lib/i18n.ts";
-import { brief, escapeStep } from "../lib/text.ts";
+import { compactJson, escapeStep } from "../lib/text.ts";
 import { placeName } from "../model/world.ts";
 import { secretMark } from "./secret.tsx";
 import type { Change, Json, Operation } from "../lib/wire.d.ts";
@@ -44,7 +44,7 @@ export const Differences = ({ changes }: { changes: Change[] }) => (
         <span title={path}>{placeName(path)}</span>
         {secretMark(path)}{" "}
         <b>
-          {brief(before)} → {brief(after)}
+          {compactJson(before)} → {compactJson(after)}
         </b>
       </li>
     ))}

@@ -3,7 +3,7 @@ import { Fragment, h, useEffect, useRef, useSignal } from "../../vendor/preact.j
 import { lookForNew, nameDevice, offerCode, readHouse, revokeDevice } from "../actions/devices.ts";
 import { copyText } from "../lib/clipboard.ts";
 import { addEnglish, ago, moment, t } from "../lib/i18n.ts";
-import { QUIET, darkPath, minutes, siteOf, spelledCode } from "../lib/pairing.ts";
+import { QUIET_ZONE, darkPath, minutes, siteOf, groupedCode } from "../lib/pairing.ts";
 import words from "../lib/strings/en-devices.ts";
 import { house } from "../model/devices.ts";
 import { openDialog, tell } from "../model/page.ts";
@@ -277,7 +277,7 @@ function Code({ offer: { pairing, until }, fresh }: { offer: Offer; fresh: () =>
           </p>
           <p class="short">
             <span class="hidden">{t("pair.code")} </span>
-            <code>{spelledCode(pairing.shortCode)}</code>
+            <code>{groupedCode(pairing.shortCode)}</code>
           </p>
         </div>
       </div>
@@ -306,7 +306,7 @@ const secondsUntil = (until: number) => Math.max(0, Math.ceil((until - Date.now(
 
 /** The QR code. It is dark on light in every theme, because cameras need that. */
 function Squares({ link: { address, modules } }: { link: Pairing["links"][number] }) {
-  const side = modules.length + 2 * QUIET;
+  const side = modules.length + 2 * QUIET_ZONE;
   return (
     <svg
       class="qr"

@@ -1,7 +1,7 @@
 // Marks the words in which messages side by side differ, if they are versions of one text. The DOM stays unchanged: the
 // browser paints the marks as highlights.
-import { differing } from "../lib/differ.ts";
-import type { Range } from "../lib/differ.ts";
+import { diffWords } from "../lib/word-diff.ts";
+import type { Range } from "../lib/word-diff.ts";
 
 /** Name of the highlight in the style sheet. */
 const NAME = "differs";
@@ -35,7 +35,7 @@ function rangesIn(one: Element, two: Element) {
   const others = texts(two);
   return texts(one).flatMap((mine, i) => {
     const other = others[i];
-    const found = other && mine.text !== other.text ? differing(mine.text, other.text) : null;
+    const found = other && mine.text !== other.text ? diffWords(mine.text, other.text) : null;
     return found && other
       ? [...found[0].map((part) => rangeOf(mine, part)), ...found[1].map((part) => rangeOf(other, part))]
       : [];

@@ -10,9 +10,9 @@ import "../actions/summarise.ts";
 import "../actions/takeout.ts";
 import "../actions/transfers.ts";
 import "../actions/turn.ts";
-import { GIT } from "../lib/git.ts";
+import { GIT_TERMS } from "../lib/git-terms.ts";
 import { t } from "../lib/i18n.ts";
-import { spelled } from "../lib/keys.ts";
+import { shortcutText } from "../lib/shortcuts.ts";
 import { Modal, icon } from "./parts.tsx";
 
 export const GitWords = () => (
@@ -28,7 +28,7 @@ export const GitWords = () => (
           </tr>
         </thead>
         <tbody>
-          {GIT.map(({ word, git, commands }) => (
+          {GIT_TERMS.map(({ word, git, commands }) => (
             <tr key={word}>
               <th>
                 <code>{git}</code>
@@ -56,7 +56,7 @@ function Name({ id }: { id: string }) {
       {keys?.[0] && (
         <>
           {" "}
-          <kbd>{spelled(keys[0])}</kbd>
+          <kbd>{shortcutText(keys[0])}</kbd>
         </>
       )}
     </span>

@@ -7,7 +7,7 @@ import { formulaOf } from "../lib/causes.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { addEnglish, clock, t } from "../lib/i18n.ts";
 import words from "../lib/strings/en-history.ts";
-import { quoted } from "../lib/tags.ts";
+import { quoted } from "../lib/hidden-tags.ts";
 import { plain, steps } from "../lib/text.ts";
 import { nameOf, placeName, rows } from "../model/world.ts";
 import { ApiError } from "../net/api.ts";

@@ -4,7 +4,7 @@ import { keepLore, lastBook, readPassage } from "../actions/keep-lore.ts";
 import { readBooks } from "../actions/lore.ts";
 import { t } from "../lib/i18n.ts";
 import { keywordsOf } from "../lib/keywords.ts";
-import { keyring } from "../lib/once.ts";
+import { idempotencyKeys } from "../lib/idempotency-keys.ts";
 import { bookById, books, keepingOf, putKeeping } from "../model/lore.ts";
 import { openDialog } from "../model/page.ts";
 import { session } from "../model/story.ts";
@@ -45,7 +45,7 @@ function Form({ passage, read }: { passage: Passage; read: Read }) {
   const form = useRef<HTMLFormElement | null>(null);
   const suggested = useRef(keywordsOf(read.text, read.names)).current;
   const name = read.title || (suggested.find((word) => !read.names.includes(word)) ?? suggested[0] ?? "");
-  const keyFor = useRef(keyring()).current;
+  const keyFor = useRef(idempotencyKeys()).current;
   const keys = useSignal(begun?.mine.key ?? []);
   const busy = useRef(false);
   const where = useSignal(

@@ -5,7 +5,7 @@ import { wordsFor } from "../actions/failure.ts";
 import { navigate } from "../actions/travel.ts";
 import { ago, moment, t } from "../lib/i18n.ts";
 import { excerpt } from "../lib/excerpt.ts";
-import { favouritesFirst } from "../lib/shelf.ts";
+import { favouritesFirst } from "../lib/character-list.ts";
 import { plain, sentence, withNames } from "../lib/text.ts";
 import { characterById, loading, models, moreSessions, sessions, spokenModels } from "../model/library.ts";
 import { dialog, keptAt, openDialog } from "../model/page.ts";

@@ -3,7 +3,7 @@
 import { Fragment, h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { addEntry, writeEntry } from "../actions/lore.ts";
 import { t } from "../lib/i18n.ts";
-import { keyring } from "../lib/once.ts";
+import { idempotencyKeys } from "../lib/idempotency-keys.ts";
 import { alike, draftOf, keepDraft } from "../model/lore.ts";
 import { EntryFields, entryOf, titleOf } from "./entry.tsx";
 import { icon } from "./parts.tsx";
@@ -29,7 +29,7 @@ export function EntryForm({ bookId, entry, done }: EntryFormProps) {
   const form = useRef<HTMLFormElement | null>(null);
   const keys = useSignal(start.key ?? []);
   const meanwhile = useSignal<Meanwhile | null>(null);
-  const keyFor = useRef(keyring()).current;
+  const keyFor = useRef(idempotencyKeys()).current;
   const busy = useRef(false);
   const words = (): Words => {
     const typed = new FormData(form.current as HTMLFormElement);

@@ -10,10 +10,10 @@ import {
   renameBook,
   takeBook,
 } from "../actions/lore.ts";
-import { chooser } from "../lib/chooser.ts";
+import { filePicker } from "../lib/file-picker.ts";
 import { addEnglish, ago, moment, t } from "../lib/i18n.ts";
-import { whenLookedAt } from "../lib/looked.ts";
-import { keyring } from "../lib/once.ts";
+import { onTabVisible } from "../lib/tab-visibility.ts";
+import { idempotencyKeys } from "../lib/idempotency-keys.ts";
 import cards from "../lib/strings/en-cards.ts";
 import { begunIn, bookById, books } from "../model/lore.ts";
 import { Book } from "./lorebook.tsx";
@@ -39,7 +39,7 @@ export function Lore({ bookId, uid }: { bookId: Id | null; uid: string | null })
   };
   useEffect(() => {
     void read();
-    return whenLookedAt(lookAgain);
+    return onTabVisible(lookAgain);
   }, []);
   const back = () => {
     last.value = at.peek();
@@ -52,7 +52,7 @@ export function Lore({ bookId, uid }: { bookId: Id | null; uid: string | null })
     await bringBooks(files);
     coming.value -= 1;
   };
-  const choose = useRef(chooser(bring, { accept: BOOKS })).current;
+  const choose = useRef(filePicker(bring, { accept: BOOKS })).current;
   const id = at.value;
   return (
     <Modal title={(id && bookById(id)?.name) || t("command.lore")} class="wide lore" keeps>
@@ -88,7 +88,7 @@ interface ListProps {
 
 function List({ at, last, isUnread, choose }: ListProps) {
   const making = useSignal(false);
-  const keyFor = useRef(keyring()).current;
+  const keyFor = useRef(idempotencyKeys()).current;
   const first = useRef<HTMLButtonElement | null>(null);
   const list = books.value;
   /** Moves the focus to the first button, because the pressed one disappears with its row or form. */

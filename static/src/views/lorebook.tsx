@@ -3,7 +3,7 @@ import { Fragment, h, useEffect, useRef, useSignal } from "../../vendor/preact.j
 import { changeEntry, readEntries, removeEntry, seeEntries } from "../actions/lore.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { t } from "../lib/i18n.ts";
-import { whenLookedAt } from "../lib/looked.ts";
+import { onTabVisible } from "../lib/tab-visibility.ts";
 import { plain } from "../lib/text.ts";
 import { begunIn, draftOf, keepDraft } from "../model/lore.ts";
 import { titleOf } from "./entry.tsx";
@@ -16,9 +16,9 @@ import type { Id, LoreEntry, Page } from "../lib/wire.d.ts";
 /** Number of entries that are rendered at once. */
 const PAGE = 50;
 /** Maximum number of keys of an entry in the list. */
-const MOST_KEYS = 8;
+const MAX_KEYS = 8;
 /** Maximum length of a text from which an excerpt is made, in UTF-16 code units. */
-const MOST_TEXT = 2000;
+const MAX_TEXT = 2000;
 const NEW = Symbol("a new entry");
 
 export function Book({ id, opened, back }: { id: Id; opened: string | null; back: () => void }) {
@@ -52,7 +52,7 @@ export function Book({ id, opened, back }: { id: Id; opened: string | null; back
   };
   useEffect(() => {
     read();
-    const end = whenLookedAt(lookAgain);
+    const end = onTabVisible(lookAgain);
     return () => {
       end();
       isHere.current = false;
@@ -175,7 +175,7 @@ function Unsaved({ id, goOn }: { id: Id; goOn: (uid: string | null) => void }) {
         const { mine } = draftOf(id, uid) ?? {};
         const name =
           mine && (mine.comment || mine.content)
-            ? excerpt(plain(mine.comment || mine.content.slice(0, MOST_TEXT)), 60)
+            ? excerpt(plain(mine.comment || mine.content.slice(0, MAX_TEXT)), 60)
             : t("lore.add");
         return (
           <div key={uid ?? ""} class="elsewhere" role="group" aria-label={t("lore.begun")}>
@@ -255,15 +255,15 @@ function Row({ bookId, entry, isLast, put, edit, drop }: RowProps) {
           <p class="chips">
             {entry.constant && <span class="chip on">{t("lore.always")}</span>}
             {entry.vectorized && <span class="chip on">{t("lore.meaning")}</span>}
-            {keys.slice(0, MOST_KEYS).map((key) => (
+            {keys.slice(0, MAX_KEYS).map((key) => (
               <span key={key} class="chip">
                 {excerpt(key, 40)}
               </span>
             ))}
-            {keys.length > MOST_KEYS && <small>{t("lore.moreKeys", { n: keys.length - MOST_KEYS })}</small>}
+            {keys.length > MAX_KEYS && <small>{t("lore.moreKeys", { n: keys.length - MAX_KEYS })}</small>}
           </p>
         )}
-        <p class="aside">{excerpt(plain((entry.content ?? "").slice(0, MOST_TEXT)), 240)}</p>
+        <p class="aside">{excerpt(plain((entry.content ?? "").slice(0, MAX_TEXT)), 240)}</p>
         <div class="actions">
           <label class="check">
             <input

@@ -9,7 +9,7 @@ import "../actions/replies.ts";
 import "../actions/summarise.ts";
 import "../actions/takeout.ts";
 import { t } from "../lib/i18n.ts";
-import { MOST_STARS } from "./message-menu.tsx";
+import { MAX_STARS } from "./message-menu.tsx";
 import { CommandButton, icon } from "./parts.tsx";
 import type { ChatNode } from "../lib/wire.d.ts";
 
@@ -65,7 +65,7 @@ function StarRow({ node }: { node: ChatNode }) {
   const has = node.metadata?.rating ?? 0;
   return (
     <div class="stars" role="group" aria-label={t("rating.label")}>
-      {Array.from({ length: MOST_STARS }, (_, i) => {
+      {Array.from({ length: MAX_STARS }, (_, i) => {
         const name = t(i + 1 === has ? "rating.takeBack" : "rating.stars", { n: i + 1 });
         return (
           <button

@@ -4,7 +4,7 @@ import { t } from "../lib/i18n.ts";
 import { Menu, later } from "./parts.tsx";
 import type { ChatNode } from "../lib/wire.d.ts";
 
-export const MOST_STARS = 5;
+export const MAX_STARS = 5;
 
 export const MessageItems = later(() => import("./message-items.tsx").then((module) => module.Items), 0);
 
@@ -32,7 +32,7 @@ export function Stars({ node }: { node: ChatNode }) {
   return has === 0 ? null : (
     <span class="given-stars" role="img" aria-label={t("rating.has", { n: has })} title={t("rating.has", { n: has })}>
       {"★".repeat(has)}
-      <i>{"★".repeat(MOST_STARS - has)}</i>
+      <i>{"★".repeat(MAX_STARS - has)}</i>
     </span>
   );
 }

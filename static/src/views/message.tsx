@@ -4,12 +4,12 @@ import { canArrange } from "../actions/arrange.ts";
 import { pick } from "../actions/choose.ts";
 import { run } from "../actions/commands.ts";
 import { readVersions, toSibling } from "../actions/travel.ts";
-import { clock, locale, moment, t, wordFor } from "../lib/i18n.ts";
-import { LiveProse, prose, typed, unfold, unfolded } from "../lib/markdown.ts";
-import { detailOf } from "../lib/served.ts";
-import { growing } from "../lib/tags.ts";
+import { clock, locale, moment, t, optionalText } from "../lib/i18n.ts";
+import { LiveMarkdown, renderMarkdown, renderTyped, restoreDetails, openDetails } from "../lib/markdown.ts";
+import { failureDetail } from "../lib/model-failure.ts";
+import { visiblePart } from "../lib/hidden-tags.ts";
 import { isWestern, sentence } from "../lib/text.ts";
-import { told } from "../lib/told.ts";
+import { codedMessageText } from "../lib/coded-message.ts";
 import { chosen } from "../model/arrangement.ts";
 import { fanned } from "../model/way.ts";
 import { characterById } from "../model/library.ts";
@@ -139,7 +139,7 @@ export function Body({ node }: { node: ChatNode }) {
       {node.metadata?.isTruncated && node.status === "complete" && <p class="aside">{t("message.cut")}</p>}
       {seenNotes(node.notes ?? []).map((note, i) => (
         <p key={i} class="aside note" title={note.plugin}>
-          {told({ ...note, message: note.text })}
+          {codedMessageText({ ...note, message: note.text })}
         </p>
       ))}
       <Problems node={node} />
@@ -170,21 +170,21 @@ function Words({ node }: { node: ChatNode }) {
 function LiveBody({ node }: { node: ChatNode }) {
   const stream = streamOf(node);
   const host = useRef<HTMLDivElement | null>(null);
-  const begun = useSignal(growing(stream.text) !== "");
+  const begun = useSignal(visiblePart(stream.text) !== "");
   // The text received so far may be hidden completely.
   const isComing = useSignal(stream.text !== "");
   const thoughts = useSignal(stream.reasoning);
-  const live = useRef<LiveProse | null>(null);
+  const live = useRef<LiveMarkdown | null>(null);
   useSignalEffect(() => {
     void stream.shown.value;
-    const text = growing(stream.text);
+    const text = visiblePart(stream.text);
     begun.value = text !== "";
     isComing.value = stream.text !== "";
     thoughts.value = stream.reasoning;
     const shown = scriptedNow(node, "text", text);
     // Shows nothing until scripts have run for the first time, because they may remove the text.
     if (host.current && shown && (shown.text || live.current))
-      (live.current ??= new LiveProse(host.current)).show(shown.text);
+      (live.current ??= new LiveMarkdown(host.current)).show(shown.text);
     if (host.current) showPicturesNow(host.current, node);
   });
   useFolds(host, node.id, []);
@@ -210,9 +210,9 @@ function useFolds(host: { current: HTMLElement | null }, id: Id, drawnFor: unkno
   useLayoutEffect(() => {
     const drawn = host.current;
     if (!drawn) return undefined;
-    unfold(drawn, folds.get(id) ?? []);
+    restoreDetails(drawn, folds.get(id) ?? []);
     return () => {
-      const open = unfolded(drawn);
+      const open = openDetails(drawn);
       if (open.length > 0) folds.set(id, open);
     };
   }, [id, ...drawnFor]);
@@ -221,7 +221,10 @@ function useFolds(host: { current: HTMLElement | null }, id: Id, drawnFor: unkno
 /** Renders Markdown; the user's own text is rendered as typed. */
 function Prose({ id, text, isOwn, isComing }: { id: Id; text: string; isOwn: boolean; isComing: boolean }) {
   const ref = useRef<HTMLDivElement | null>(null);
-  useLayoutEffect(() => ref.current?.replaceChildren(isOwn ? typed(text) : prose(text)), [text, isOwn, locale.value]);
+  useLayoutEffect(
+    () => ref.current?.replaceChildren(isOwn ? renderTyped(text) : renderMarkdown(text)),
+    [text, isOwn, locale.value],
+  );
   useFolds(ref, id, [text, isOwn, locale.value]);
   const question = usePictures(ref, id, [text, isOwn, locale.value]);
   return (
@@ -255,12 +258,12 @@ function Thinking({ node, text, live }: { node: ChatNode; text: string; live: bo
 function Failure({ node }: { node: ChatNode }) {
   const given = node.metadata?.error;
   const { code = "", args, message = "", hint = "" } = typeof given === "string" ? { code: given } : (given ?? {});
-  const title = wordFor(`failure.${code}`);
+  const title = optionalText(`failure.${code}`);
   // Shows messages of model servers and plugins, and those about prompts, as they contain numbers. For other errors the
   // title already says everything.
   const detail =
-    title && !/^(provider|plugin|prompt)_/.test(code) ? "" : detailOf({ code, ...(args && { args }), message });
-  const advice = wordFor(`failureHint.${code}`) || sentence(hint);
+    title && !/^(provider|plugin|prompt)_/.test(code) ? "" : failureDetail({ code, ...(args && { args }), message });
+  const advice = optionalText(`failureHint.${code}`) || sentence(hint);
   return (
     <div class="failure" role="group" aria-label={t("message.failed")}>
       {icon("warning")}
@@ -321,14 +324,14 @@ function Problems({ node }: { node: ChatNode }) {
 // Siblings
 
 /** Maximum number of versions shown as dots; more are only counted. */
-const MOST_DOTS = 12;
+const MAX_DOTS = 12;
 
 /** Shows the counter and a dot for each version. The dot is full if the story continues from that version. */
 function SiblingSwitch({ node }: { node: ChatNode }) {
   const { index, count } = placeAmongSiblings(node);
   const read = useSignal(0);
   useEffect(() => {
-    if (count > 1 && count <= MOST_DOTS) void readVersions(node).then(() => (read.value += 1));
+    if (count > 1 && count <= MAX_DOTS) void readVersions(node).then(() => (read.value += 1));
   }, [node.id, count]);
   void read.value;
   if (count < 2 || isLinear.value) return null;
@@ -363,7 +366,7 @@ function SiblingSwitch({ node }: { node: ChatNode }) {
         </span>
       </button>
       {arrow("next", "right", index < count - 1)}
-      {count <= MOST_DOTS && (
+      {count <= MAX_DOTS && (
         <span class="versions" aria-hidden="true" title={t("siblings.dots")}>
           {followed.map((isFollowed, i) => (
             <i key={i} class={`${isFollowed ? "confirmed" : "candidate"} ${i === index ? "here" : ""}`} />

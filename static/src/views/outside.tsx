@@ -3,7 +3,7 @@ import { h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { allowOutside, askHere, learnOutside, meetPictures, pictureAt, readOutside } from "../actions/outside.ts";
 import { focusMessage } from "../lib/focus.ts";
 import { addEnglish, locale, t } from "../lib/i18n.ts";
-import { hidePictures, hostsIn, showPictures } from "../lib/outside.ts";
+import { hideImages, hostsIn, showImages } from "../lib/remote-images.ts";
 import words from "../lib/strings/en-outside.ts";
 import { characterById } from "../model/library.ts";
 import { askedAt, outsideOf } from "../model/outside.ts";
@@ -33,8 +33,8 @@ export function usePictures(host: { current: HTMLElement | null }, id: Id, drawn
   }, [id, cid, ...drawnFor]);
   useLayoutEffect(() => {
     if (!cid || !host.current) return;
-    if (allowed === true) showPictures(host.current, id, wayOf(cid));
-    else hidePictures(host.current, id, allowed === undefined ? null : () => askHere(cid, id));
+    if (allowed === true) showImages(host.current, id, wayOf(cid));
+    else hideImages(host.current, id, allowed === undefined ? null : () => askHere(cid, id));
   }, [id, cid, allowed, ...drawnFor]);
   const has = hosts.value.length > 0;
   useLayoutEffect(() => (cid && has ? meetPictures(cid, id) : undefined), [id, cid, has]);
@@ -51,7 +51,7 @@ export function showPicturesNow(host: HTMLElement, node: ChatNode) {
   const cid = cardOf(node);
   if (!cid || !host.querySelector("[data-outside]")) return;
   learnOutside(cid);
-  if (outsideOf(cid).value.allowed === true) showPictures(host, node.id, wayOf(cid));
+  if (outsideOf(cid).value.allowed === true) showImages(host, node.id, wayOf(cid));
 }
 
 /**

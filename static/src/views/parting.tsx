@@ -3,7 +3,7 @@ import { h, useSignal } from "../../vendor/preact.js";
 import { readPartings } from "../actions/branches.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { ago, moment, t } from "../lib/i18n.ts";
-import { quoted } from "../lib/tags.ts";
+import { quoted } from "../lib/hidden-tags.ts";
 import { useLatest } from "./reading.tsx";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
 

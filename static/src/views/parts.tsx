@@ -3,10 +3,10 @@ import { Fragment, h, signal, useEffect, useLayoutEffect, useRef, useSignal } fr
 import { canRun, command, isWaiting, run } from "../actions/commands.ts";
 import { focusMessage, isFocusLost, keeperOf, messageOf } from "../lib/focus.ts";
 import { t } from "../lib/i18n.ts";
-import { spelled } from "../lib/keys.ts";
-import { notFetched } from "../lib/modules.ts";
+import { shortcutText } from "../lib/shortcuts.ts";
+import { ignoreFetchFailure } from "../lib/modules.ts";
 import { initial, sentence } from "../lib/text.ts";
-import { told } from "../lib/told.ts";
+import { codedMessageText } from "../lib/coded-message.ts";
 import { dialog, dismiss, notices, openDialog } from "../model/page.ts";
 import { focusField } from "../model/story.ts";
 import type { ComponentChildren, ComponentType, VNode } from "../../vendor/preact.js";
@@ -42,7 +42,7 @@ export function CommandButton({ id, node = null, wide = false, class: look = "" 
   if (isOff && !isWaiting(id, node)) return null;
   const { label, icon: symbol, keys } = command(id);
   const name = t(label);
-  const title = keys?.[0] ? `${name} (${spelled(keys[0])})` : name;
+  const title = keys?.[0] ? `${name} (${shortcutText(keys[0])})` : name;
   return (
     <button
       type="button"
@@ -313,7 +313,7 @@ export const ProblemLine = ({ problem }: { problem: Problem }) => (
         <b>{problem.plugin}</b>{" "}
       </>
     )}
-    {sentence(told(problem))}
+    {sentence(codedMessageText(problem))}
   </p>
 );
 
@@ -365,7 +365,7 @@ export function later<P extends object>(
   // Loads a view again at the next use after a failure.
   const again = (error: unknown) => {
     coming = null;
-    return notFetched(error);
+    return ignoreFetchFailure(error);
   };
   const bring = () => (coming ??= load().then((loaded) => (view.value = loaded), again));
   const Later = (props: P) => {

@@ -3,7 +3,7 @@ import { Fragment, h, useEffect, useRef, useSignal } from "../../vendor/preact.j
 import { keepPersona, playAs, readPersonas, removePersona } from "../actions/personas.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import words from "../lib/strings/en-cards.ts";
-import { keyring } from "../lib/once.ts";
+import { idempotencyKeys } from "../lib/idempotency-keys.ts";
 import { session } from "../model/story.ts";
 import { Avatar, Blank, Modal, Waiting, icon } from "./parts.tsx";
 import type { Signal } from "../../vendor/preact.js";
@@ -129,7 +129,7 @@ interface FormProps {
 
 function Form({ persona, done, leave }: FormProps) {
   const picture = useSignal<File | null>(null);
-  const keyFor = useRef(keyring()).current;
+  const keyFor = useRef(idempotencyKeys()).current;
   const busy = useRef(false);
   const save = async (event: Event) => {
     event.preventDefault();

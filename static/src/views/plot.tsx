@@ -6,7 +6,7 @@ import { attempt } from "../actions/failure.ts";
 import { drawable, readSeries } from "../actions/plot.ts";
 import { turningPoints, valueOn } from "../lib/chart.ts";
 import { t } from "../lib/i18n.ts";
-import { brief } from "../lib/text.ts";
+import { compactJson } from "../lib/text.ts";
 import { head, purges } from "../model/story.ts";
 import { namesOf } from "../tree/branches.ts";
 import { Chart, SHAPES } from "./chart.tsx";
@@ -26,7 +26,7 @@ export interface Drawn {
 /** Maximum length of a branch's name in characters, taken from its newest text. */
 const BEGINNING = 60;
 /** Maximum number of branches: one for each sign that tells them apart. */
-const MOST = 6;
+const MAX = 6;
 
 export function Plot() {
   const values = drawable();
@@ -103,7 +103,7 @@ export function Plot() {
 async function readLines(path: string): Promise<Drawn[]> {
   const here = head.peek() ?? "";
   const { items } = await readBranches();
-  const others = items.filter(({ leafId, status }) => leafId !== here && status === "complete").slice(0, MOST - 1);
+  const others = items.filter(({ leafId, status }) => leafId !== here && status === "complete").slice(0, MAX - 1);
   const own = items.find(({ leafId }) => leafId === here);
   const names = namesOf(own ? [own, ...others] : others, BEGINNING);
   const named = [here, ...others.map(({ leafId }) => leafId)].map((leafId) => ({
@@ -155,7 +155,7 @@ function Table({ lines }: { lines: Drawn[] }) {
               <tr key={turn}>
                 <th scope="row">{turn}</th>
                 {lines.map(({ n, points }) => (
-                  <td key={n}>{brief(valueOn(points, turn))}</td>
+                  <td key={n}>{compactJson(valueOn(points, turn))}</td>
                 ))}
               </tr>
             ))}

@@ -4,8 +4,8 @@ import { Fragment, h, useEffect, useRef, useSignal } from "../../vendor/preact.j
 import { usePreset } from "../actions/presets.ts";
 import { copyPreset, editing } from "../actions/preset-edit.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
-import { whenLookedAt } from "../lib/looked.ts";
-import { keyring } from "../lib/once.ts";
+import { onTabVisible } from "../lib/tab-visibility.ts";
+import { idempotencyKeys } from "../lib/idempotency-keys.ts";
 import words from "../lib/strings/en-preset-edit.ts";
 import { forgetUnder } from "../model/begun.ts";
 import { session } from "../model/story.ts";
@@ -28,10 +28,10 @@ addEnglish(words);
  */
 export function PresetEditor({ id, back, goTo }: { id: Id; back: () => void; goTo: (id: Id) => void }) {
   const edit = useRef(editing(id)).current;
-  const keyFor = useRef(keyring()).current;
+  const keyFor = useRef(idempotencyKeys()).current;
   useEffect(() => {
     void edit.load();
-    return whenLookedAt(() => edit.trouble.peek() === null && void edit.load());
+    return onTabVisible(() => edit.trouble.peek() === null && void edit.load());
   }, []);
   const box = useRef<HTMLDivElement | null>(null);
   /** The action that waits until the user agrees to lose typed text. */

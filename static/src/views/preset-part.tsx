@@ -1,7 +1,7 @@
 // The form of one prompt of a preset.
 import { h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { t } from "../lib/i18n.ts";
-import { REPLACED, freshIdentifier, hasPlace, orderOf, partsOf } from "../lib/preset.ts";
+import { REPLACED, newIdentifier, hasPlace, orderOf, partsOf } from "../lib/preset.ts";
 import { keepBegun } from "../model/begun.ts";
 import { fieldsOf, fillIn, useBegun } from "./begun.ts";
 import { icon } from "./parts.tsx";
@@ -92,7 +92,7 @@ export function PartForm({ edit, part, isGone = false, title, done }: PartFormPr
     busy.current = true;
     const came = await edit.change((now) => {
       if (!isNew) return { prompts: [{ identifier: part.identifier, ...fields }] };
-      const identifier = (fresh.current ||= freshIdentifier(now));
+      const identifier = (fresh.current ||= newIdentifier(now));
       return {
         prompts: [{ identifier, role: "system", ...fields, name: fields.name || t("presetEdit.nameless") }],
         order: [...orderOf(now), { identifier, enabled: true }],

@@ -3,7 +3,7 @@ import { Fragment, h, useSignal } from "../../vendor/preact.js";
 import { promptBy } from "../actions/preset-edit.ts";
 import { wordsFor } from "../actions/failure.ts";
 import { excerpt } from "../lib/excerpt.ts";
-import { t, wordFor } from "../lib/i18n.ts";
+import { t, optionalText } from "../lib/i18n.ts";
 import { partsOf } from "../lib/preset.ts";
 import { plain, sentence } from "../lib/text.ts";
 import { ApiError } from "../net/api.ts";
@@ -13,7 +13,7 @@ import { slotName } from "./slots.ts";
 import type { Trace, WholePreset } from "../lib/wire.d.ts";
 
 /** Maximum number of characters of which an excerpt is made. */
-const MOST_TEXT = 1000;
+const MAX_TEXT = 1000;
 
 export function Preview({ preset }: { preset: WholePreset }) {
   const known = useSignal<Trace | ApiError | null>(null);
@@ -56,7 +56,7 @@ export function Preview({ preset }: { preset: WholePreset }) {
           <li key={i}>
             <details>
               <summary>
-                <span class="chip">{wordFor(`presetEdit.role.${message.role}`) || message.role}</span>{" "}
+                <span class="chip">{optionalText(`presetEdit.role.${message.role}`) || message.role}</span>{" "}
                 {message.name ? (
                   <>
                     <b>{message.name}</b>{" "}
@@ -64,7 +64,7 @@ export function Preview({ preset }: { preset: WholePreset }) {
                 ) : (
                   ""
                 )}
-                {excerpt(plain(message.content.slice(0, MOST_TEXT)), 140)}
+                {excerpt(plain(message.content.slice(0, MAX_TEXT)), 140)}
               </summary>
               <pre tabindex={0}>{message.content}</pre>
             </details>
@@ -77,7 +77,8 @@ export function Preview({ preset }: { preset: WholePreset }) {
           <ul class="blocks">
             {left.map((block, i) => (
               <li key={i} class="dropped">
-                <b>{slotName(block, partsOf(preset))}</b> <small>{wordFor(`why.left.${block.why}`) || block.why}</small>
+                <b>{slotName(block, partsOf(preset))}</b>{" "}
+                <small>{optionalText(`why.left.${block.why}`) || block.why}</small>
               </li>
             ))}
           </ul>

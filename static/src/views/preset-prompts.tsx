@@ -2,7 +2,7 @@
 import { Fragment, h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { dropPart } from "../actions/preset-edit.ts";
 import { excerpt } from "../lib/excerpt.ts";
-import { t, wordFor } from "../lib/i18n.ts";
+import { t, optionalText } from "../lib/i18n.ts";
 import { isKnown, moved, orderOf, partsOf } from "../lib/preset.ts";
 import { plain } from "../lib/text.ts";
 import { icon } from "./parts.tsx";
@@ -14,7 +14,7 @@ import type { Editing } from "../actions/preset-edit.ts";
 
 const NEW = Symbol("a new prompt");
 /** Maximum number of characters of which an excerpt is made. */
-const MOST_TEXT = 1000;
+const MAX_TEXT = 1000;
 
 /** Returns the prompt whose unsaved text was kept over a reload: its identifier, or `NEW` for a new one. */
 const begunBefore = (edit: Editing): string | typeof NEW | null =>
@@ -174,7 +174,7 @@ export function Prompts({ edit, preset, ask }: PromptsProps) {
               <li key={part.identifier} data-part={part.identifier} class="fragment">
                 <article aria-label={titleOf(part)}>
                   <h4>{titleOf(part)}</h4>
-                  {part.content && <p class="aside">{excerpt(plain(part.content.slice(0, MOST_TEXT)), 160)}</p>}
+                  {part.content && <p class="aside">{excerpt(plain(part.content.slice(0, MAX_TEXT)), 160)}</p>}
                   <div class="actions">
                     <button type="button" onClick={() => put(part.identifier)}>
                       {icon("plus")}
@@ -237,7 +237,7 @@ function Row({ part, enabled, isGone, isFirst, isLast, isWriting, turn, up, down
   };
   const isInChat = part.injection_position === 1;
   const only = part.injection_trigger ?? [];
-  const text = plain((part.content ?? "").slice(0, MOST_TEXT));
+  const text = plain((part.content ?? "").slice(0, MAX_TEXT));
   const button = (act: string, symbol: string, label: string, run: () => unknown, isOff = false) => (
     <button
       type="button"
@@ -284,7 +284,7 @@ function Row({ part, enabled, isGone, isFirst, isLast, isWriting, turn, up, down
                 <>
                   {" "}
                   <span class="chip">
-                    {only.map((word) => wordFor(`presetEdit.trigger.${word}`) || word).join(", ")}
+                    {only.map((word) => optionalText(`presetEdit.trigger.${word}`) || word).join(", ")}
                   </span>
                 </>
               )}

@@ -1,8 +1,8 @@
 // The settings of a preset beside its prompts: samplers, context size, texts between prompts, and models.
 import { h, useRef, useSignal } from "../../vendor/preact.js";
-import { t, wordFor } from "../lib/i18n.ts";
+import { t, optionalText } from "../lib/i18n.ts";
 import { ownOf } from "../lib/preset.ts";
-import { brief } from "../lib/text.ts";
+import { compactJson } from "../lib/text.ts";
 import { icon } from "./parts.tsx";
 import { takeFocus } from "./sure.tsx";
 import type { ComponentChildren } from "../../vendor/preact.js";
@@ -45,7 +45,7 @@ const lines = (typed: FormDataEntryValue | null) => [
 /** Shows a line break inside a stop string as \n. */
 const shown = (text: string) => text.replaceAll("\n", "\\n");
 const meant = (text: string) => text.replaceAll("\\n", "\n");
-const words = (key: string, of: string = "field") => wordFor(`presetEdit.${of}.${key}`, { 0: "{0}" });
+const words = (key: string, of: string = "field") => optionalText(`presetEdit.${of}.${key}`, { 0: "{0}" });
 
 /** Returns the shares in a fixed order, or null if there are none. */
 function sharesOf(shares: Record<string, number | null | undefined>) {
@@ -158,7 +158,7 @@ export function Meanwhile({ now, keepMine, takeTheirs }: MeanwhileProps) {
             all.map(([key, value]) => (
               <p key={key} class="words">
                 <small>{words(key) || words(key, "theirs") || key}</small>{" "}
-                {value === null ? t("presetEdit.unsaid") : typeof value === "string" ? value : brief(value)}
+                {value === null ? t("presetEdit.unsaid") : typeof value === "string" ? value : compactJson(value)}
               </p>
             ))
           )}

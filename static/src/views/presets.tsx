@@ -10,12 +10,12 @@ import {
   takePreset,
   usePreset,
 } from "../actions/presets.ts";
-import { chooser } from "../lib/chooser.ts";
-import { addEnglish, ago, moment, t, wordFor } from "../lib/i18n.ts";
+import { filePicker } from "../lib/file-picker.ts";
+import { addEnglish, ago, moment, t, optionalText } from "../lib/i18n.ts";
 import cards from "../lib/strings/en-cards.ts";
 import words from "../lib/strings/en-presets.ts";
 import editWords from "../lib/strings/en-preset-edit.ts";
-import { keyring } from "../lib/once.ts";
+import { idempotencyKeys } from "../lib/idempotency-keys.ts";
 import { session } from "../model/story.ts";
 import { copyPreset } from "../actions/preset-edit.ts";
 import { Held, useHeld } from "./held.tsx";
@@ -49,7 +49,7 @@ const KINDS = [
   "theme",
 ];
 
-const kindName = (kind: string) => wordFor(`preset.kind.${kind}`) || kind;
+const kindName = (kind: string) => optionalText(`preset.kind.${kind}`) || kind;
 
 /**
  * Renders the presets.
@@ -82,7 +82,7 @@ export function Presets({ presetId }: { presetId: Id | null }) {
     unsure.value = unsure.peek().filter((one) => one !== file);
     if (kind) void bring([file], kind);
   };
-  const choose = useRef(chooser((files) => bring(files, undefined), { accept: ".json" })).current;
+  const choose = useRef(filePicker((files) => bring(files, undefined), { accept: ".json" })).current;
   const isWriting = useSignal(false);
   const written = async (isSaved: boolean) => {
     if (isSaved) await read();
@@ -107,7 +107,7 @@ export function Presets({ presetId }: { presetId: Id | null }) {
     // The title shows the name in the list, so a list without this preset is read again.
     if (!all.peek()?.some((preset) => preset.id === id)) void read();
   };
-  const keyFor = useRef(keyring()).current;
+  const keyFor = useRef(idempotencyKeys()).current;
   const begin = async () => {
     const made = await copyPreset("own", freeName(all.peek() ?? []), keyFor);
     if (made) open(made.id);

@@ -4,7 +4,7 @@ import { h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { doneWithErrors } from "../actions/done-with.ts";
 import { addDocument, changeRecall, readCollections, readDocuments, removeDocument } from "../actions/recall.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
-import { keyring } from "../lib/once.ts";
+import { idempotencyKeys } from "../lib/idempotency-keys.ts";
 import words from "../lib/strings/en-recall.ts";
 import { tell } from "../model/page.ts";
 import { session } from "../model/story.ts";
@@ -174,7 +174,7 @@ function Doc({ one, remove }: { one: Document; remove: () => unknown }) {
 
 function NewDocument({ names, read }: { names: string[]; read: () => unknown }) {
   /** The same text submitted twice by mistake is saved once. After it is saved, it can be submitted again. */
-  const keys = useRef(keyring());
+  const keys = useRef(idempotencyKeys());
   const busy = useRef(false);
   const save = async (event: Event) => {
     event.preventDefault();
@@ -190,7 +190,7 @@ function NewDocument({ names, read }: { names: string[]; read: () => unknown }) 
       (form.elements.namedItem("content") as HTMLTextAreaElement).value = "";
       // The name stays for the next document; it does not count as unsaved text.
       (form.elements.namedItem("collection") as HTMLInputElement).defaultValue = collection;
-      keys.current = keyring();
+      keys.current = idempotencyKeys();
       await read();
     }
     busy.current = false;

@@ -4,16 +4,16 @@ import { Fragment, h, useMemo, useRef, useSignal } from "../../vendor/preact.js"
 import { bringAfterLook } from "../actions/transfers.ts";
 import { navigate } from "../actions/travel.ts";
 import { copyText } from "../lib/clipboard.ts";
-import { FATES, besides, folded, grouped, kindsOf, sifted, tally } from "../lib/findings.ts";
-import { addEnglish, locale, t, wordFor } from "../lib/i18n.ts";
-import { number } from "../lib/measure.ts";
+import { FATES, additionOf, foldRepeated, groupFindings, kindsOf, filterItems, countFates } from "../lib/findings.ts";
+import { addEnglish, locale, t, optionalText } from "../lib/i18n.ts";
+import { number } from "../lib/units.ts";
 import words from "../lib/strings/en-cards.ts";
 import findings from "../lib/strings/en-findings.ts";
-import { humanise, sentence } from "../lib/text.ts";
+import { labelFromKey, sentence } from "../lib/text.ts";
 import { openDialog, tell } from "../model/page.ts";
 import { incoming } from "../model/transfers.ts";
 import { Modal, icon } from "./parts.tsx";
-import type { Folded, Group, Wanted } from "../lib/findings.ts";
+import type { RepeatedFinding, FindingGroup, FindingFilter } from "../lib/findings.ts";
 import type { Arrived, Fate, Finding, Report as Told, ReportItem } from "../lib/wire.d.ts";
 import type { ComponentType } from "../../vendor/preact.js";
 
@@ -29,9 +29,9 @@ export function Report({ report, characterId, n }: { report: Told; characterId: 
   const row = incoming.value.find((one) => one.n === n) ?? null;
   // Stays the same when the row of the import is closed, so that the report does not change its wording.
   const isDry = useRef(row?.isDry === true).current;
-  const wanted = useSignal<Wanted>({ fate: null, kind: "", text: "" });
+  const wanted = useSignal<FindingFilter>({ fate: null, kind: "", text: "" });
   const byFile = useSignal(true);
-  const items = useMemo(() => sifted(report.items, wanted.value, wordsOf), [report, wanted.value]);
+  const items = useMemo(() => filterItems(report.items, wanted.value, wordsOf), [report, wanted.value]);
   const copy = async () => {
     const totals = row?.arrived ? [totalsOf(row.arrived, isDry)] : [];
     if (await copyText([...totals, ...report.items.map(asText)].join("\n")))
@@ -57,7 +57,11 @@ export function Report({ report, characterId, n }: { report: Told; characterId: 
       ) : byFile.value ? (
         <Pieces key={JSON.stringify(wanted.value)} all={items} piece={isDry ? DryItem : Item} />
       ) : (
-        <Pieces key={`said ${JSON.stringify(wanted.value)}`} all={grouped(items)} piece={isDry ? DrySaid : Said} />
+        <Pieces
+          key={`said ${JSON.stringify(wanted.value)}`}
+          all={groupFindings(items)}
+          piece={isDry ? DrySaid : Said}
+        />
       )}
       <div class="actions foot-actions">
         <button type="button" onClick={copy}>
@@ -83,14 +87,14 @@ export function Report({ report, characterId, n }: { report: Told; characterId: 
 
 interface SieveProps {
   report: Told;
-  wanted: Wanted;
-  want: (next: Partial<Wanted>) => void;
+  wanted: FindingFilter;
+  want: (next: Partial<FindingFilter>) => void;
   byFile: boolean;
   read: (byFile: boolean) => void;
 }
 
 function Sieve({ report, wanted, want, byFile, read }: SieveProps) {
-  const counts = useMemo(() => tally(report.items), [report]);
+  const counts = useMemo(() => countFates(report.items), [report]);
   const kinds = useMemo(() => kindsOf(report.items), [report]);
   const chip = (fate: Fate | null, label: string, count: number) => (
     <button
@@ -164,7 +168,7 @@ function Pieces<T>({ all, piece }: { all: T[]; piece: ComponentType<{ one: T }> 
 /** A dry run stored nothing, so its items have no links. */
 const DryItem = ({ one }: { one: ReportItem }) => <Item one={{ ...one, id: null }} isDry />;
 
-const DrySaid = ({ one }: { one: Group }) => (
+const DrySaid = ({ one }: { one: FindingGroup }) => (
   <Said one={{ ...one, at: one.at.map(({ item, finding }) => ({ item: { ...item, id: null }, finding })) }} />
 );
 
@@ -185,7 +189,7 @@ function Item({ one: { kind, name, file, id, fate, findings }, isDry = false }: 
         <p>{fate === "works" ? t(isDry ? "report.wouldCome" : "report.nothing") : t(`report.${fate}`)}</p>
       ) : (
         <ul>
-          {folded(findings).map((finding, i) => (
+          {foldRepeated(findings).map((finding, i) => (
             <li key={i}>
               {finding.code !== "would_send" && (
                 <span class={`chip ${finding.fate}`}>{t(`report.${finding.fate}`)}</span>
@@ -256,13 +260,13 @@ function Way({ kind, id, name }: { kind: string; id: string; name: string }) {
   return null;
 }
 
-function Said({ one: { code, fate, count, at } }: { one: Group }) {
+function Said({ one: { code, fate, count, at } }: { one: FindingGroup }) {
   const first = at[0];
   if (!first) return null;
   const isSame = at.every(({ finding }) => finding.message === first.finding.message);
   // A number in a message belongs to one file, so it cannot stand for several.
   const isOfAll = at.length === 1 || (isSame && !/\d/.test(first.finding.message));
-  const said = isOfAll ? wordsOf({ ...first.finding, count, line: null }) : ofMany(code, count) || humanise(code);
+  const said = isOfAll ? wordsOf({ ...first.finding, count, line: null }) : ofMany(code, count) || labelFromKey(code);
   return (
     <section aria-label={said}>
       <h3>
@@ -276,7 +280,7 @@ function Said({ one: { code, fate, count, at } }: { one: Group }) {
   );
 }
 
-const Place = ({ one: { item, finding } }: { one: Group["at"][number] }) => (
+const Place = ({ one: { item, finding } }: { one: FindingGroup["at"][number] }) => (
   <p class="aside">
     {item.name}
     {item.file && (
@@ -298,25 +302,25 @@ const Place = ({ one: { item, finding } }: { one: Group["at"][number] }) => (
 );
 
 /** Shows a place whose message differs from the others of its group. */
-const ToldPlace = ({ one }: { one: Group["at"][number] }) => (
+const ToldPlace = ({ one }: { one: FindingGroup["at"][number] }) => (
   <>
     <Place one={one} />
     <p class="told">{wordsOf({ ...one.finding, line: null })}</p>
   </>
 );
 
-const kindName = (kind: string) => wordFor(`report.kind.${kind}`) || kind;
+const kindName = (kind: string) => optionalText(`report.kind.${kind}`) || kind;
 
 /** Returns the totals of an import in words. What was left out is counted as in the report. */
 const totalsOf = ({ totals, report }: Arrived, isDry: boolean) => {
-  const parts = Object.entries({ ...totals, skipped: tally(report.items).skipped })
-    .map(([key, n]) => (n > 0 ? wordFor(`totals.${key}`, { n, count: number(n) }) : ""))
+  const parts = Object.entries({ ...totals, skipped: countFates(report.items).skipped })
+    .map(([key, n]) => (n > 0 ? optionalText(`totals.${key}`, { n, count: number(n) }) : ""))
     .filter(Boolean);
   return t(isDry ? "totals.would" : "totals.came", { what: parts.join(t("totals.and")) || t("totals.nothing") });
 };
 
 /** Returns the page's text for a finding that occurs `n` times, if there is one. */
-const ofMany = (code: string, n: number) => wordFor(`finding.${code}`, { n, count: number(n) });
+const ofMany = (code: string, n: number) => optionalText(`finding.${code}`, { n, count: number(n) });
 
 /**
  * Returns the text of a finding. In English it is the server's own sentence, which is more precise about one thing. In
@@ -327,12 +331,12 @@ function wordsOf(finding: Finding) {
   const own = locale.value === "en" && message !== code ? "" : ofMany(code, count);
   const at = line ? `${t("report.line", { line })} ` : "";
   const named = own && names.length > 0 ? ` (${names.join(t("totals.and"))})` : "";
-  const more = own && besides(finding);
+  const more = own && additionOf(finding);
   return `${at}${own || sentence(message)}${named}${more ? ` · ${sentence(more)}` : ""}`;
 }
 
 /** Returns the text of a finding that occurs in several lines. */
-function foldedWords(finding: Folded) {
+function foldedWords(finding: RepeatedFinding) {
   const { lines, times } = finding;
   if (times === 1) return wordsOf(finding);
   const where = t(times > lines.length ? "report.linesMore" : "report.lines", {
@@ -346,7 +350,7 @@ function foldedWords(finding: Folded) {
 const asText = (item: ReportItem) =>
   [
     `${item.name} ${item.file ?? ""}`.trim(),
-    ...folded(item.findings).map((finding) => `  ${t(`report.${finding.fate}`)}: ${foldedWords(finding)}`),
+    ...foldRepeated(item.findings).map((finding) => `  ${t(`report.${finding.fate}`)}: ${foldedWords(finding)}`),
   ].join("\n");
 
 export { totalsOf };

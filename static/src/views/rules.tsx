@@ -3,11 +3,11 @@ import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal } from "../.
 import { doneWithErrors } from "../actions/done-with.ts";
 import { readHosts } from "../actions/library.ts";
 import { keepRules, keepValuesBy, readRules, readSettings, withRefused } from "../actions/rules.ts";
-import { addEnglish, locale, t, wordFor } from "../lib/i18n.ts";
-import { titlesOf } from "../lib/judged.ts";
+import { addEnglish, locale, t, optionalText } from "../lib/i18n.ts";
+import { titlesOf } from "../lib/untrusted-text.ts";
 import words from "../lib/strings/en-rules.ts";
 import { sentence } from "../lib/text.ts";
-import { told } from "../lib/told.ts";
+import { codedMessageText } from "../lib/coded-message.ts";
 import { models, spokenModels } from "../model/library.ts";
 import { openDialog, tell } from "../model/page.ts";
 import { session } from "../model/story.ts";
@@ -62,7 +62,7 @@ function Form({ all, chosen, again }: FormProps) {
     isOther.value = kept === "changed";
     if (!Array.isArray(kept)) return;
     openDialog(null);
-    const but = kept.map((one) => sentence(told(one))).join(" ");
+    const but = kept.map((one) => sentence(codedMessageText(one))).join(" ");
     tell({ tone: "quiet", stays: but !== "", text: t("storyRules.kept"), hint: but });
   };
   if (offered.length + gone.length === 0)
@@ -312,7 +312,7 @@ function choiceName(field: ConfigField, choice: string) {
   if (choice === "true" || choice === "false") return t(choice === "true" ? "yes" : "no");
   if (field.name === "language" && /^[a-z]{2,3}(-|$)/.test(choice))
     return new Intl.DisplayNames([choice], { type: "language" }).of(choice) ?? choice;
-  return wordFor(`storyRules.choice.${choice}`) || choice;
+  return optionalText(`storyRules.choice.${choice}`) || choice;
 }
 
 interface SettingProps {

@@ -2,7 +2,7 @@
 import { Fragment, h } from "../../vendor/preact.js";
 import { excerpt } from "../lib/excerpt.ts";
 import { clock, t } from "../lib/i18n.ts";
-import { quoted } from "../lib/tags.ts";
+import { quoted } from "../lib/hidden-tags.ts";
 import { nameOf } from "../tree/speaker.ts";
 import { ReadOnly } from "./message.tsx";
 import { icon } from "./parts.tsx";

@@ -4,8 +4,8 @@ import { canRun, commandsOf, run } from "../actions/commands.ts";
 import { wordsFor } from "../actions/failure.ts";
 import { search } from "../actions/page.ts";
 import { jump } from "../actions/travel.ts";
-import { moment, t, wordFor } from "../lib/i18n.ts";
-import { spelled } from "../lib/keys.ts";
+import { moment, t, optionalText } from "../lib/i18n.ts";
+import { shortcutText } from "../lib/shortcuts.ts";
 import { fits, otherNames } from "../lib/synonyms.ts";
 import { cutAtMarks, unmarked } from "../lib/text.ts";
 import { openDialog } from "../model/page.ts";
@@ -163,7 +163,7 @@ function toldOf({ rebuilding, notes = [] }: SearchAnswer): string[] {
 function Refused({ error, asked }: { error: ApiError; asked: string }) {
   const { at, length, reason, what, known = [] } = error.details;
   const { text, hint } = wordsFor(error);
-  const own = reason && wordFor(`search.bad.${reason}`, { what });
+  const own = reason && optionalText(`search.bad.${reason}`, { what });
   // If the query has no search words, the place would be the whole text, which the field shows already.
   const hasPlace = typeof at === "number" && reason !== "empty";
   return (
@@ -298,7 +298,7 @@ function Commands({ filter, found, chosen, node }: CommandsProps) {
             {icon(one.icon)}
             <span>{t(one.label)}</span>
             {other(one) && <small>{other(one)}</small>}
-            {one.keys?.[0] && <kbd>{spelled(one.keys[0])}</kbd>}
+            {one.keys?.[0] && <kbd>{shortcutText(one.keys[0])}</kbd>}
           </li>
         ))}
       </ul>
@@ -317,7 +317,7 @@ const MessageKeys = () => (
         .map(({ id, label, keys }) => (
           <li key={id}>
             <span>{t(label)}</span>
-            <kbd>{spelled(keys?.[0] ?? "")}</kbd>
+            <kbd>{shortcutText(keys?.[0] ?? "")}</kbd>
           </li>
         ))}
     </ul>

@@ -3,8 +3,8 @@ import { Fragment, h, useEffect, useSignal } from "../../vendor/preact.js";
 import { commandsOf } from "../actions/commands.ts";
 import { speakIn } from "../actions/page.ts";
 import { chooseDefault, readHealth, readProviders, tryKnown } from "../actions/providers.ts";
-import { LOCALES, addEnglish, locale, t, wordFor } from "../lib/i18n.ts";
-import { spelled } from "../lib/keys.ts";
+import { LOCALES, addEnglish, locale, t, optionalText } from "../lib/i18n.ts";
+import { shortcutText } from "../lib/shortcuts.ts";
 import words from "../lib/strings/en-settings.ts";
 import story from "../lib/strings/en-story.ts";
 import { sentence } from "../lib/text.ts";
@@ -231,7 +231,7 @@ function KeyList() {
             <dd>
               {keys.map((key) => (
                 <>
-                  <kbd key={key}>{spelled(key)}</kbd>{" "}
+                  <kbd key={key}>{shortcutText(key)}</kbd>{" "}
                 </>
               ))}
             </dd>
@@ -252,7 +252,7 @@ function About() {
   useEffect(() => void readHealth().then((told) => (health.value = told ?? null)), []);
   const told = health.value;
   if (!told) return <Waiting rows={2} />;
-  const parts = Object.entries(told.parts ?? {}).filter(([name]) => wordFor(`settings.part.${name}`));
+  const parts = Object.entries(told.parts ?? {}).filter(([name]) => optionalText(`settings.part.${name}`));
   return (
     <>
       <p>{t("settings.version", { version: told.version })}</p>
@@ -260,7 +260,7 @@ function About() {
         <dl class="keys">
           {parts.map(([name, is]) => (
             <div key={name}>
-              <dt>{wordFor(`settings.part.${name}`)}</dt>
+              <dt>{optionalText(`settings.part.${name}`)}</dt>
               <dd>{is === "ok" ? t("settings.works") : sentence(String(is))}</dd>
             </div>
           ))}

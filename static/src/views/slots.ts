@@ -1,11 +1,11 @@
 // The names of the parts of a prompt on the page.
-import { t, wordFor } from "../lib/i18n.ts";
+import { t, optionalText } from "../lib/i18n.ts";
 import { isNamedByUs } from "../lib/preset.ts";
 import type { Block, PresetPart } from "../lib/wire.d.ts";
 
 /** Returns the name of a preset's part. */
 export const titleOf = (part: PresetPart) =>
-  (isNamedByUs(part) ? wordFor(`presetEdit.part.${part.identifier}`) : "") || part.name || part.identifier;
+  (isNamedByUs(part) ? optionalText(`presetEdit.part.${part.identifier}`) : "") || part.name || part.identifier;
 
 /**
  * Returns the name of a prompt block: a part of the preset, a text without a part, or several joined ones.
@@ -17,8 +17,8 @@ export const slotName = ({ slot = "" }: Block, parts: PresetPart[] = []) =>
     .map((one) => {
       const part = parts.find(({ identifier }) => identifier === one);
       const [, plugin, place] = one.match(/^plugin:([^:]+):(.+)$/) ?? [];
-      if (plugin) return `${plugin} · ${wordFor(`why.place.${place}`) || place}`;
-      return part ? titleOf(part) : wordFor(`why.slot.${one}`) || wordFor(`presetEdit.part.${one}`) || one;
+      if (plugin) return `${plugin} · ${optionalText(`why.place.${place}`) || place}`;
+      return part ? titleOf(part) : optionalText(`why.slot.${one}`) || optionalText(`presetEdit.part.${one}`) || one;
     })
     .join(" + ");
 
@@ -27,5 +27,5 @@ export function sourceName({ slot = "", source = "" }: Block) {
   const first = slot.split("+")[0];
   return first === "memories" || first === "summary"
     ? t("why.source.memory")
-    : wordFor(`why.source.${source}`) || source;
+    : optionalText(`why.source.${source}`) || source;
 }

@@ -5,7 +5,7 @@ import { addEnglish, locale, t } from "../lib/i18n.ts";
 import cards from "../lib/strings/en-cards.ts";
 import words from "../lib/strings/en-spent.ts";
 import { ApiError } from "../net/api.ts";
-import { spent } from "../net/arrange.ts";
+import { usage } from "../net/arrange.ts";
 import { Blank, Modal, Waiting } from "./parts.tsx";
 import { useLatest } from "./reading.tsx";
 import type { Id, Spent as Sums } from "../lib/wire.d.ts";
@@ -16,7 +16,7 @@ addEnglish(words);
 export function Spent({ sid }: { sid: Id }) {
   const answer = useSignal<Sums | ApiError | null>(null);
   useLatest(
-    () => spent(sid).catch((error: ApiError) => error),
+    () => usage(sid).catch((error: ApiError) => error),
     (found) => (answer.value = found),
     [sid],
   );

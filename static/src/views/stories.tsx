@@ -4,7 +4,7 @@ import { readMoreSessions } from "../actions/library.ts";
 import { carryTo } from "../actions/move.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { t } from "../lib/i18n.ts";
-import { quoted } from "../lib/tags.ts";
+import { quoted } from "../lib/hidden-tags.ts";
 import { loading, moreSessions, sessions } from "../model/library.ts";
 import { session } from "../model/story.ts";
 import { Ago } from "./parting.tsx";

@@ -3,10 +3,10 @@
 import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { goTo } from "../actions/branches.ts";
 import { anew, changeSummaries, correct, readEnd, readSummaries, readTold } from "../actions/recall.ts";
-import { has, nested } from "../lib/chapters.ts";
+import { contains, nestChapters } from "../lib/chapters.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { t } from "../lib/i18n.ts";
-import { served } from "../lib/served.ts";
+import { modelFailureText } from "../lib/model-failure.ts";
 import { plain } from "../lib/text.ts";
 import { begunUnder, keepBegun } from "../model/begun.ts";
 import { session } from "../model/story.ts";
@@ -70,7 +70,8 @@ export function SummariesOf() {
       {found.value === null && !isUnread.value && <Waiting rows={2} />}
       {found.value?.problem && (
         <p class="aside" role="status">
-          {icon("warning")} {t("summaries.problem", { why: served(found.value.failure ?? found.value.problem) })}
+          {icon("warning")}{" "}
+          {t("summaries.problem", { why: modelFailureText(found.value.failure ?? found.value.problem) })}
         </p>
       )}
       {isWorking && !found.value?.problem && (
@@ -87,7 +88,7 @@ export function SummariesOf() {
 }
 
 function List({ items, told, read }: { items: Summary[]; told: Set<Id>; read: () => unknown }) {
-  const tops = nested(items);
+  const tops = nestChapters(items);
   const begun = useRef(begunUnder(BEGUN)).current;
   // The list stays open or folded as it was at first, so that it does not fold while the user reads it.
   const isOpen = useRef(tops.length <= FEW || items.some(({ id }) => begun.includes(id))).current;
@@ -125,7 +126,7 @@ function One({ chapter, told, begun, read }: OneProps) {
   const { one, parts } = chapter;
   const writing = useSignal(begun.includes(one.id));
   const button = useRef<HTMLButtonElement | null>(null);
-  const isOpen = useSignal(parts.some((part) => has(part, (id) => begun.includes(id))));
+  const isOpen = useSignal(parts.some((part) => contains(part, (id) => begun.includes(id))));
   const name = t(one.level > 1 ? "summaries.chapter" : "summaries.piece", { n: one.nodeIds.length });
   const done = async (isSaved: boolean) => {
     writing.value = false;

@@ -6,7 +6,7 @@ import words from "../lib/strings/en-cards.ts";
 import { openDialog } from "../model/page.ts";
 import { Modal, icon } from "./parts.tsx";
 import type { Dialog } from "../model/page.ts";
-import type { StoryForm } from "../net/transfers.ts";
+import type { ExportFormat } from "../net/transfers.ts";
 
 addEnglish(words);
 
@@ -14,10 +14,10 @@ addEnglish(words);
 const LINES = ["sillytavern", "markdown", "html"] as const;
 
 export function TakeOut({ open: { sid, title, leaf } }: { open: Extract<Dialog, { kind: "takeout" }> }) {
-  const forms: readonly StoryForm[] = leaf ? LINES : ["session", ...LINES];
+  const forms: readonly ExportFormat[] = leaf ? LINES : ["session", ...LINES];
   const take = (event: SubmitEvent) => {
     event.preventDefault();
-    const format = new FormData(event.target as HTMLFormElement).get("form") as StoryForm;
+    const format = new FormData(event.target as HTMLFormElement).get("form") as ExportFormat;
     takeAlong(sid, { format, ...(leaf && { leaf }) });
     openDialog(null);
   };

@@ -10,7 +10,7 @@ import "../actions/takeout.ts";
 import { bringDropped, goOn } from "../actions/transfers.ts";
 import "../actions/workshop.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
-import { bytes, rate, span } from "../lib/measure.ts";
+import { bytes, rate, span } from "../lib/units.ts";
 import cards from "../lib/strings/en-cards.ts";
 import words from "../lib/strings/en-edit.ts";
 import lore from "../lib/strings/en-lore.ts";

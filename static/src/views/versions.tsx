@@ -3,7 +3,7 @@ import { h, useEffect, useLayoutEffect, useRef } from "../../vendor/preact.js";
 import { readVersions, toVersion } from "../actions/travel.ts";
 import { putVersionsAway } from "../actions/way.ts";
 import { t } from "../lib/i18n.ts";
-import { quoted } from "../lib/tags.ts";
+import { quoted } from "../lib/hidden-tags.ts";
 import { plain } from "../lib/text.ts";
 import { familyOf, nodeOf } from "../model/story.ts";
 import { icon } from "./parts.tsx";

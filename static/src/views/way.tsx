@@ -6,7 +6,7 @@ import { goToTurn } from "../actions/way.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { isFocusLost } from "../lib/focus.ts";
 import { t } from "../lib/i18n.ts";
-import { quoted } from "../lib/tags.ts";
+import { quoted } from "../lib/hidden-tags.ts";
 import { plain } from "../lib/text.ts";
 import { age } from "../model/deltas.ts";
 import { loadingOlder, nodeOf, older, peek, peekNode } from "../model/story.ts";
@@ -18,7 +18,7 @@ import type { Turn } from "../tree/turns.ts";
 /** Distance from one chip to the next in pixels. */
 const STRIDE = 148;
 /** Maximum number of rendered chips; no screen is wider. */
-const MOST = 30;
+const MAX = 30;
 const SPARE = 4;
 
 export function Way() {
@@ -87,7 +87,7 @@ function Row({ all, here }: { all: Turn[]; here: number }) {
   }, [held.value, first.value]);
   // One of the rendered chips can always be reached with the keyboard, even if the user scrolled away from the current
   // turn.
-  const reached = Math.min(Math.max(at, first.value), first.value + MOST - 1);
+  const reached = Math.min(Math.max(at, first.value), first.value + MAX - 1);
   const walk = (event: KeyboardEvent) => {
     const to = { ArrowLeft: reached - 1, ArrowRight: reached + 1, Home: 0, End: all.length - 1 }[event.key];
     if (to === undefined || event.altKey) return;
@@ -113,7 +113,7 @@ function Row({ all, here }: { all: Turn[]; here: number }) {
       )}
       <div ref={box} onScroll={look} onKeyDown={walk} onFocusOut={leave}>
         <ol style={{ width: `${all.length * STRIDE}px` }}>
-          {all.slice(first.value, first.value + MOST).map((turn, i) => (
+          {all.slice(first.value, first.value + MAX).map((turn, i) => (
             <Chip key={turn.first} turn={turn} i={first.value + i} here={here} isAt={first.value + i === reached} />
           ))}
         </ol>

@@ -2,12 +2,12 @@
 import { Fragment, h, useSignal } from "../../vendor/preact.js";
 import { readWhy } from "../actions/page.ts";
 import { readParts } from "../actions/preset-edit.ts";
-import { addEnglish, clock, t, wordFor } from "../lib/i18n.ts";
+import { addEnglish, clock, t, optionalText } from "../lib/i18n.ts";
 import { causesOf, inputsOf } from "../lib/causes.ts";
 import { changesOf } from "../lib/schema.ts";
-import { served } from "../lib/served.ts";
+import { modelFailureText } from "../lib/model-failure.ts";
 import words from "../lib/strings/en-preset-edit.ts";
-import { brief, escapeStep, humanise, sentence } from "../lib/text.ts";
+import { compactJson, escapeStep, labelFromKey, sentence } from "../lib/text.ts";
 import { maySee, seenIn, seenProblems } from "../model/secrets.ts";
 import { nodeOf, session } from "../model/story.ts";
 import { isWithheld, placeName, rows, seenDelta } from "../model/world.ts";
@@ -130,7 +130,7 @@ function ValuesKept({
         )}
       </dl>
       {error ? (
-        <p class="aside bad">{served(failure ?? error)}</p>
+        <p class="aside bad">{modelFailureText(failure ?? error)}</p>
       ) : maySee(text) ? (
         <div class="sent">
           <b>{t("why.keptAnswer")}</b>
@@ -220,7 +220,7 @@ function Changes({ delta }: { delta: Delta }) {
               {secretMark(row.path)}
               <b>{differenceOf(row)}</b>
               <small>
-                {brief(row.before)} → {brief(row.after)}
+                {compactJson(row.before)} → {compactJson(row.after)}
                 <Computed delta={delta} path={row.path} />
               </small>
             </li>
@@ -299,7 +299,7 @@ function Rules({ rules }: { rules: RuleRun[] }) {
                   </p>
                 )}
                 {rule.warnings
-                  ?.map(brief)
+                  ?.map(compactJson)
                   .filter(maySee)
                   .map((warning, j) => (
                     <p key={j} class="aside">
@@ -334,8 +334,8 @@ function Called({ call: { plugin, hook, arguments: args, answer, refused, asks =
     return (
       <dl class="called">
         <div>
-          <dt>{t(error ? "why.noAnswer" : "why.heard", { name: brief(name) })}</dt>
-          <dd>{error ? served(failure ?? brief(error)) : brief(seenIn(plugin, text ?? ""))}</dd>
+          <dt>{t(error ? "why.noAnswer" : "why.heard", { name: compactJson(name) })}</dt>
+          <dd>{error ? modelFailureText(failure ?? compactJson(error)) : compactJson(seenIn(plugin, text ?? ""))}</dd>
         </div>
       </dl>
     );
@@ -410,7 +410,7 @@ const Operations = ({ operations }: { operations: Operation[] }) => (
               {(o.in ?? "vars") === "vars" &&
                 secretMark(o.key === undefined ? o.path : `${o.path}/${escapeStep(o.key)}`)}
             </td>
-            <td>{o.value === undefined ? "" : brief(o.value)}</td>
+            <td>{o.value === undefined ? "" : compactJson(o.value)}</td>
             <td>{o.why}</td>
             <td>{o.by === "user" ? t("you") : o.by === "server" ? t("why.server") : o.by}</td>
           </tr>
@@ -424,7 +424,7 @@ const Operations = ({ operations }: { operations: Operation[] }) => (
 function Lore({ lore: { books, fired, stopped, silent, overflowed, similar, notes } }: { lore: LoreTold }) {
   const bookOf = ({ book }: LoreVerdict) => books.find(({ id }) => id === book)?.name ?? "";
   const reasonOf = ({ why, key, problem, score, plugin }: LoreVerdict) =>
-    [wordFor(`why.lore.${why}`) || why, key, problem, score, plugin].filter(Boolean).join(": ");
+    [optionalText(`why.lore.${why}`) || why, key, problem, score, plugin].filter(Boolean).join(": ");
   const row = (one: LoreVerdict, isIn: boolean) => (
     <li key={`${one.book}.${one.uid}`} class={isIn ? "" : "dropped"}>
       <b>{one.title || t("lore.nameless", { uid: one.uid })}</b>{" "}
@@ -448,7 +448,7 @@ function Lore({ lore: { books, fired, stopped, silent, overflowed, similar, note
       {overflowed && <p class="aside">{t("why.loreFull")}</p>}
       {similar?.problem && (
         <p class="aside bad">
-          {t("why.loreNoVectors")} {served(similar.failure ?? similar.problem)}
+          {t("why.loreNoVectors")} {modelFailureText(similar.failure ?? similar.problem)}
         </p>
       )}
       {notes.map((note) => (
@@ -489,14 +489,14 @@ function Prompt({ trace }: { trace: Trace }) {
   const isCounted = /^(tiktoken|file) /.test(tokens?.by ?? "");
   const facts = [
     [t("why.model"), alias ? `${model} (${alias})` : model],
-    [t("why.passedOver"), passedOver.map((one) => `${one.model}: ${served(one)}`).join(" ")],
+    [t("why.passedOver"), passedOver.map((one) => `${one.model}: ${modelFailureText(one)}`).join(" ")],
     [t("why.firstToken"), timings?.firstToken == null ? null : `${timings.firstToken} ms`],
     [t("why.total"), timings?.total == null ? null : `${timings.total} ms`],
     [t("why.size"), tokens ? sizeOf(tokens) : null],
     [
       t("why.template"),
       template
-        ? [wordFor(`why.template.${template.name}`) || template.name, template.problem].filter(Boolean).join(": ")
+        ? [optionalText(`why.template.${template.name}`) || template.name, template.problem].filter(Boolean).join(": ")
         : null,
     ],
     [
@@ -565,7 +565,7 @@ function Prompt({ trace }: { trace: Trace }) {
 
 /** Shows what a regex script changed, or why it changed nothing. */
 function ScriptLine({ one: { name, scope, changed, why, message } }: { one: ScriptRun }) {
-  const reason = why && (wordFor(`why.script.${why}`) || sentence(message ?? why));
+  const reason = why && (optionalText(`why.script.${why}`) || sentence(message ?? why));
   return (
     <li>
       {name ? (
@@ -575,7 +575,7 @@ function ScriptLine({ one: { name, scope, changed, why, message } }: { one: Scri
       ) : (
         ""
       )}
-      <small>{wordFor(`why.scope.${scope}`) || scope}</small> {changed > 0 && t("why.changed", { n: changed })}
+      <small>{optionalText(`why.scope.${scope}`) || scope}</small> {changed > 0 && t("why.changed", { n: changed })}
       {reason && (
         <>
           {" "}
@@ -589,18 +589,18 @@ function ScriptLine({ one: { name, scope, changed, why, message } }: { one: Scri
 /** Lists values by name, translated if the page has a text for it. */
 const named = (values: { [key: string]: Json }, of: string) =>
   Object.entries(values)
-    .map(([key, value]) => `${wordFor(`${of}.${key}`) || humanise(key)}: ${brief(value)}`)
+    .map(([key, value]) => `${optionalText(`${of}.${key}`) || labelFromKey(key)}: ${compactJson(value)}`)
     .join(", ");
 
 /** Returns a token count with its source; an estimate is marked. */
 const sizeOf = ({ count, by }: { count: number; by: string }) =>
-  `${by === "estimate" ? "≈ " : ""}${t("why.tokens", { n: count })} (${wordFor(`why.by.${by}`) || by})`;
+  `${by === "estimate" ? "≈ " : ""}${t("why.tokens", { n: count })} (${optionalText(`why.by.${by}`) || by})`;
 
 function PromptBlock({ block, parts, isCounted }: { block: Block; parts: PresetPart[]; isCounted: boolean }) {
   const size = block.tokens === undefined ? "" : `${isCounted ? "" : "≈ "}${t("why.tokens", { n: block.tokens })}`;
   const dropped = block.kept === false;
-  const reason = wordFor(`why.left.${block.why}`) || block.why;
-  const about = [wordFor(`presetEdit.role.${block.role}`) || block.role, size, sourceName(block)]
+  const reason = optionalText(`why.left.${block.why}`) || block.why;
+  const about = [optionalText(`presetEdit.role.${block.role}`) || block.role, size, sourceName(block)]
     .filter(Boolean)
     .join(" · ");
   return (

@@ -1,9 +1,9 @@
 // The description of a plugin: its permissions, hooks and settings.
 import { h } from "../../vendor/preact.js";
 import { readFile } from "../actions/workshop.ts";
-import { t, wordFor } from "../lib/i18n.ts";
+import { t, optionalText } from "../lib/i18n.ts";
 import { rulesOf } from "../lib/manifest.ts";
-import { brief } from "../lib/text.ts";
+import { compactJson } from "../lib/text.ts";
 import { Parts } from "./json.tsx";
 import { useReading } from "./reading.tsx";
 import type { ConfigField, PluginDetail, Texts } from "../lib/wire.d.ts";
@@ -79,7 +79,7 @@ export function About({ plugin, texts }: { plugin: PluginDetail; texts: Texts })
 }
 
 /** Describes when a hook runs. */
-export const hookWords = (hook: string) => wordFor(`workshop.hook.${hook}`);
+export const hookWords = (hook: string) => optionalText(`workshop.hook.${hook}`);
 
 function settingWords({ label, type, min, max, choices = [], default: begins }: ConfigField) {
   const range =
@@ -88,7 +88,11 @@ function settingWords({ label, type, min, max, choices = [], default: begins }: 
       : [min, max].some((end) => end !== undefined)
         ? `${min ?? ""} – ${max ?? ""}`
         : "";
-  const parts = [wordFor(`workshop.type.${type}`) || type, range, t("workshop.default", { value: brief(begins) })];
+  const parts = [
+    optionalText(`workshop.type.${type}`) || type,
+    range,
+    t("workshop.default", { value: compactJson(begins) }),
+  ];
   return `${label} (${parts.filter(Boolean).join("; ")})`;
 }
 

@@ -4,9 +4,9 @@ import { doneWithErrors } from "../actions/done-with.ts";
 import { tryHook } from "../actions/workshop.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { clock, t } from "../lib/i18n.ts";
-import { quoted } from "../lib/tags.ts";
-import { brief, sentence } from "../lib/text.ts";
-import { told } from "../lib/told.ts";
+import { quoted } from "../lib/hidden-tags.ts";
+import { compactJson, sentence } from "../lib/text.ts";
+import { codedMessageText } from "../lib/coded-message.ts";
 import { maySee, seenIn, seenProblems } from "../model/secrets.ts";
 import { line, nodeOf, session } from "../model/story.ts";
 import { isThere, isWithheld, seenOf, seenOperation } from "../model/world.ts";
@@ -219,7 +219,7 @@ function Tried({ answer, plugin, hook, isOld, jump }: TriedProps) {
       )}
       {part(
         t("workshop.problems"),
-        problems.map((one) => [one.path, sentence(told(one))].filter(Boolean).join(": ")),
+        problems.map((one) => [one.path, sentence(codedMessageText(one))].filter(Boolean).join(": ")),
       )}
       {rolls.length > 0 && (
         <section>
@@ -252,8 +252,8 @@ function Tried({ answer, plugin, hook, isOld, jump }: TriedProps) {
       )}
       <p class="aside">
         {t("workshop.usage", {
-          micros: brief(usage.micros),
-          steps: brief(usage.operations),
+          micros: compactJson(usage.micros),
+          steps: compactJson(usage.operations),
           kib: Math.ceil(usage.heapPeak / 1024),
         })}
       </p>

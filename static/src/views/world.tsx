@@ -2,10 +2,10 @@
 import { Fragment, h, useRef, useSignal } from "../../vendor/preact.js";
 import { wordsFor } from "../actions/failure.ts";
 import "../actions/plot.ts";
-import { GLANCE, findRows, valuesIn, wordsOf } from "../lib/find-rows.ts";
+import { SEARCH_FROM, findRows, valuesIn, queryWords } from "../lib/find-rows.ts";
 import { t } from "../lib/i18n.ts";
 import { MVU, changeAt, fullness, isChip, isDanger, isOpen, isUndeclared, placeOf } from "../lib/schema.ts";
-import { brief } from "../lib/text.ts";
+import { compactJson } from "../lib/text.ts";
 import { openDialog } from "../model/page.ts";
 import { peek, session } from "../model/story.ts";
 import { failed, groups, known, nameOf, rolls, turn } from "../model/world.ts";
@@ -38,11 +38,11 @@ function Contents() {
   if (!known.value) return <Waiting rows={5} />;
   if (groups.value.length === 0) return <Blank symbol="world" title={t("world.empty")} hint={t("world.emptyHint")} />;
   const all = valuesIn(groups.value);
-  const words = wordsOf(sought.value);
+  const words = queryWords(sought.value);
   const shown = words.length > 0 ? findRows(groups.value, words, shownAs) : { groups: groups.value, found: all };
   return (
     <>
-      {(all > GLANCE || sought.value !== "") && (
+      {(all > SEARCH_FROM || sought.value !== "") && (
         <Search
           sought={sought.value}
           put={(text) => (sought.value = text)}
@@ -216,7 +216,7 @@ function Short({ row }: { row: Row }) {
   if (kind === "bar")
     return (
       <span class="value">
-        <b>{brief(value)}</b>
+        <b>{compactJson(value)}</b>
         <small> / {schema.maximum}</small>
       </span>
     );
@@ -224,7 +224,7 @@ function Short({ row }: { row: Row }) {
   if (kind === "number")
     return (
       <span class={`value ${chip}`}>
-        <b>{brief(value)}</b>
+        <b>{compactJson(value)}</b>
       </span>
     );
   if (kind === "choice") return <span class="value chip">{nameOf(row, value)}</span>;
@@ -246,18 +246,18 @@ function Long({ row, change }: { row: Row; change: Turn | null }) {
           .map(([key, inner]) => pair(nameOf(row, key), inner))}
       />
     );
-  if (kind === "text" && isLong(value)) return <p class="long">{brief(value)}</p>;
+  if (kind === "text" && isLong(value)) return <p class="long">{compactJson(value)}</p>;
   return null;
 }
 
-const isLong = (value: Json | undefined) => brief(value).length > 24;
+const isLong = (value: Json | undefined) => compactJson(value).length > 24;
 const isObject = (value: Json | undefined): value is { [key: string]: Json } =>
   value !== null && typeof value === "object" && !Array.isArray(value);
 
 /** Formats an item as "Rope × 2" or "Affinity: 5". */
 function pair(name: string, value: Json) {
   if (value === true || value === 1) return name;
-  return typeof value === "number" ? `${name} × ${value}` : `${name}: ${brief(value)}`;
+  return typeof value === "number" ? `${name} × ${value}` : `${name}: ${compactJson(value)}`;
 }
 
 /** Renders a bar. It shrinks at once, and the lost part fades afterwards. */

@@ -4,7 +4,7 @@ import type { Completion } from "../../vendor/codemirror.js";
 import type { PluginReference, ReferenceFunction } from "./wire.d.ts";
 
 /** What is known about the plugin besides the script. */
-export interface Known {
+export interface PluginContext {
   reference: PluginReference;
   settings: string[];
   values: string[];
@@ -32,7 +32,7 @@ const found = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map
 export function completions(
   before: string,
   text: string,
-  { reference, settings, values, words }: Known,
+  { reference, settings, values, words }: PluginContext,
   isAsked: boolean,
 ): { from: number; options: Completion[] } | null {
   const word = /[A-Za-z_]\w*$/.exec(before)?.[0] ?? "";
@@ -76,7 +76,7 @@ const hooks = (text: string, reference: PluginReference, words: (hook: string) =
     }));
 
 /** Explains the name at a column of a line; `null` if it is unknown. */
-export function explained(line: string, column: number, reference: PluginReference) {
+export function explanationAt(line: string, column: number, reference: PluginReference) {
   const start = column - (/\w*$/.exec(line.slice(0, column))?.[0].length ?? 0);
   const name = /^\w+/.exec(line.slice(start))?.[0];
   if (!name) return null;

@@ -2,7 +2,7 @@
 
 const APPLE = /Mac|iP(hone|ad)/.test(navigator.platform);
 
-export function pressed(event: KeyboardEvent, shortcut: string) {
+export function isPressed(event: KeyboardEvent, shortcut: string) {
   const parts = shortcut.split("+");
   const key = parts.pop() ?? "";
   const mod = APPLE ? event.metaKey : event.ctrlKey;
@@ -17,7 +17,7 @@ export function pressed(event: KeyboardEvent, shortcut: string) {
 }
 
 /** Returns a shortcut for display. */
-export function spelled(shortcut: string) {
+export function shortcutText(shortcut: string) {
   return shortcut
     .split("+")
     .map((part) => NAMES[part] ?? part.toUpperCase())
@@ -38,14 +38,15 @@ const NAMES: Record<string, string> = {
 };
 
 /** The field that the user emptied last. Its own undo restores the text. */
-let emptied: EventTarget | null = null;
-addEventListener("input", ({ target }) => (emptied = isTyping(target) && isEmpty(target) ? target : null), true);
+let emptiedField: EventTarget | null = null;
+addEventListener("input", ({ target }) => (emptiedField = isTyping(target) && isEmpty(target) ? target : null), true);
 
 const isEmpty = (target: EventTarget | null) =>
   target instanceof HTMLTextAreaElement && target.value === "" && !target.closest("dialog");
 
 /** Whether the undo of a field itself may have something to undo or redo. */
-export const hasOwnUndo = (target: EventTarget | null) => isTyping(target) && (!isEmpty(target) || target === emptied);
+export const hasOwnUndo = (target: EventTarget | null) =>
+  isTyping(target) && (!isEmpty(target) || target === emptiedField);
 
 /** Whether an element takes text, so that keys are no shortcuts. */
 export function isTyping(target: EventTarget | null) {

@@ -4,10 +4,10 @@ import type * as Wire from "../lib/wire.d.ts";
 
 const of = (cid: Wire.Id) => `/api/characters/${cid}/outside`;
 
-export const outside = (cid: Wire.Id): Promise<Wire.Outside> => call("GET", of(cid));
+export const readPermission = (cid: Wire.Id): Promise<Wire.Outside> => call("GET", of(cid));
 
-export const allowOutside = (cid: Wire.Id, allowed: boolean | null): Promise<Wire.Outside> =>
+export const setPermission = (cid: Wire.Id, allowed: boolean | null): Promise<Wire.Outside> =>
   call("PUT", of(cid), { allowed });
 
 /** Returns the address at which Clotho serves an image of another server. */
-export const pictureAt = (cid: Wire.Id, address: string) => `${of(cid)}/picture?url=${encodeURIComponent(address)}`;
+export const imageUrl = (cid: Wire.Id, address: string) => `${of(cid)}/picture?url=${encodeURIComponent(address)}`;

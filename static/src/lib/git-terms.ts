@@ -1,7 +1,7 @@
 // Git terms and the commands that do the same here, for the help page. The command list has these terms too
 // (synonyms.ts).
 
-export const GIT: readonly {
+export const GIT_TERMS: readonly {
   word:
     | "commit"
     | "branch"

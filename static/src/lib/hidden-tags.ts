@@ -39,7 +39,7 @@ function isHalf(end: string) {
 /**
  * Returns the displayed part of a growing text. It never contains what is removed at the end, so displayed text stays.
  */
-export function growing(text: string) {
+export function visiblePart(text: string) {
   const shown = withoutBlocks(text);
   const last = shown.lastIndexOf("<");
   const whole = last >= 0 && isHalf(shown.slice(last)) ? shown.slice(0, last) : shown;
@@ -48,4 +48,4 @@ export function growing(text: string) {
 }
 
 /** Returns the text of a message on one line, for a quote. The quoted text may end inside a tag. */
-export const quoted = (text: string) => plain(growing(text)).trim();
+export const quoted = (text: string) => plain(visiblePart(text)).trim();

@@ -7,9 +7,9 @@ export interface Range {
 }
 
 /** Maximum product of the two numbers of words that are compared. */
-const MOST_WORK = 1_500_000;
+const MAX_WORK = 1_500_000;
 /** Minimum share of common words. Below it, two texts are not versions of each other. */
-const ALIKE = 0.3;
+const MIN_COMMON = 0.3;
 
 /** Splits a text into words, also of East Asian scripts, and the characters between them. */
 const wordsOf = (text: string) =>
@@ -20,15 +20,15 @@ const wordsOf = (text: string) =>
   }));
 
 /** Returns the parts of each text that the other lacks; `null` if they have too little in common or are too long. */
-export function differing(one: string, two: string): [Range[], Range[]] | null {
+export function diffWords(one: string, two: string): [Range[], Range[]] | null {
   const [a, b] = [wordsOf(one), wordsOf(two)];
   let head = 0;
   while (head < a.length && head < b.length && a[head]?.word === b[head]?.word) head += 1;
   let tail = 0;
   while (tail < a.length - head && tail < b.length - head && a.at(-1 - tail)?.word === b.at(-1 - tail)?.word) tail += 1;
   const [midA, midB] = [a.slice(head, a.length - tail), b.slice(head, b.length - tail)];
-  if (midA.length * midB.length > MOST_WORK) return null;
-  const { inA, inB } = common(
+  if (midA.length * midB.length > MAX_WORK) return null;
+  const { inA, inB } = commonWords(
     midA.map(({ word }) => word),
     midB.map(({ word }) => word),
   );
@@ -36,12 +36,12 @@ export function differing(one: string, two: string): [Range[], Range[]] | null {
   const same = [...a.slice(0, head), ...midA.filter((_, i) => inA.has(i)), ...a.slice(a.length - tail)].filter(
     isWord,
   ).length;
-  if (same < ALIKE * Math.max(a.filter(isWord).length, b.filter(isWord).length, 1)) return null;
-  return [joined(midA, inA), joined(midB, inB)];
+  if (same < MIN_COMMON * Math.max(a.filter(isWord).length, b.filter(isWord).length, 1)) return null;
+  return [joinRanges(midA, inA), joinRanges(midB, inB)];
 }
 
 /** Returns the longest common subsequence of words, as positions in each text. */
-function common(a: string[], b: string[]) {
+function commonWords(a: string[], b: string[]) {
   const wide = b.length + 1;
   const best = new Uint16Array((a.length + 1) * wide);
   const at = (i: number, j: number) => best[i * wide + j] ?? 0;
@@ -58,7 +58,7 @@ function common(a: string[], b: string[]) {
 }
 
 /** Returns the differing parts as few ranges. A space between two differing words belongs to them. */
-function joined(words: { word: string; start: number }[], same: Set<number>): Range[] {
+function joinRanges(words: { word: string; start: number }[], same: Set<number>): Range[] {
   const ranges: Range[] = [];
   words.forEach(({ word, start }, i) => {
     const isSpace = word.trim() === "";

@@ -4,7 +4,7 @@
  * Calls `act` whenever the tab becomes visible or gets the focus.
  * @returns a function that stops it
  */
-export function whenLookedAt(act: () => void): () => void {
+export function onTabVisible(act: () => void): () => void {
   const hear = () => document.visibilityState === "visible" && act();
   addEventListener("focus", hear);
   document.addEventListener("visibilitychange", hear);

@@ -6,7 +6,7 @@
  * @param take called with the chosen files
  * @param how `accept`: the offered file endings; `folder`: whether a whole folder is chosen
  */
-export function chooser(
+export function filePicker(
   take: (files: File[]) => unknown,
   { accept = "", folder = false }: { accept?: string; folder?: boolean },
 ) {

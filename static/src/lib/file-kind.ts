@@ -5,16 +5,16 @@ import type { Unchecked } from "./wire.d.ts";
  * The importer of a file: a story of Clotho, a card, lorebook, persona or preset of another program, or any other
  * foreign file.
  */
-type Belongs = "session" | "card" | "book" | "persona" | "preset" | "foreign";
+type FileKind = "session" | "card" | "book" | "persona" | "preset" | "foreign";
 
 /** Maximum size of a JSON file that is read here, in bytes. A larger one is no card and goes to the foreign import. */
-const MOST_JSON = 16 << 20;
+const MAX_JSON = 16 << 20;
 
 /** Maximum number of PNG chunks that are read. The texts of a card are near the beginning or the end. */
-const MOST_CHUNKS = 20_000;
+const MAX_CHUNKS = 20_000;
 
-export async function belongs(file: File): Promise<Belongs> {
-  switch (endingOf(file.name)) {
+export async function fileKind(file: File): Promise<FileKind> {
+  switch (extensionOf(file.name)) {
     case "clotho":
       return "session";
     case "lorebook":
@@ -26,17 +26,17 @@ export async function belongs(file: File): Promise<Belongs> {
     case "png":
       return (await keywords(file)).includes("naidata") ? "book" : "card";
     case "json":
-      return file.size > MOST_JSON ? "foreign" : belongsJson(await file.text());
+      return file.size > MAX_JSON ? "foreign" : jsonKind(await file.text());
     default:
       return "foreign";
   }
 }
 
-const endingOf = (name: string) => name.slice(name.lastIndexOf(".") + 1).toLowerCase();
+const extensionOf = (name: string) => name.slice(name.lastIndexOf(".") + 1).toLowerCase();
 
-export function belongsJson(text: string): Belongs {
+export function jsonKind(text: string): FileKind {
   const value = parsed(text);
-  if (value === undefined) return wasToBe(text);
+  if (value === undefined) return guessKind(text);
   if (value === null || typeof value !== "object") return "foreign";
   if (Array.isArray(value)) return value[0]?.findRegex === undefined ? "foreign" : "preset";
   const has = (...keys: string[]) => keys.some((key) => key in value);
@@ -73,7 +73,7 @@ const TEMPLATES = [
 ];
 
 /** Keys of one kind of file. Kinds that contain others come first: a card contains a lorebook. */
-const MARKS: [Belongs, RegExp][] = [
+const MARKS: [FileKind, RegExp][] = [
   ["persona", /"(power_user|persona_descriptions)"\s*:/],
   ["card", /"(spec|first_mes|char_name|char_greeting)"\s*:/],
   ["foreign", /"(messages|mapping|history|mes)"\s*:/],
@@ -82,7 +82,7 @@ const MARKS: [Belongs, RegExp][] = [
 ];
 
 /** Guesses the kind of JSON that is cut off or has a syntax error. Its importer lets the server report the error. */
-const wasToBe = (text: string): Belongs => MARKS.find(([, mark]) => mark.test(text))?.[0] ?? "card";
+const guessKind = (text: string): FileKind => MARKS.find(([, mark]) => mark.test(text))?.[0] ?? "card";
 
 /** Whether the value is the map or list of entries of a lorebook. */
 const isEntries = (entries: unknown) => typeof entries === "object" && entries !== null;
@@ -99,7 +99,7 @@ function parsed(text: string): Unchecked {
 /** Returns the keywords of a PNG's text chunks without reading the whole picture. */
 async function keywords(file: Blob) {
   const found = [];
-  for (let at = 8, n = 0; at + 8 < file.size && n < MOST_CHUNKS; n += 1) {
+  for (let at = 8, n = 0; at + 8 < file.size && n < MAX_CHUNKS; n += 1) {
     const head = new Uint8Array(await file.slice(at, at + 8 + 80).arrayBuffer());
     const length = new DataView(head.buffer).getUint32(0);
     const [kind, data] = [text(head.subarray(4, 8)), head.subarray(8, 8 + length)];

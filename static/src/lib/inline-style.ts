@@ -3,7 +3,7 @@
 // parsed value is checked.
 
 /** `ink`: the colour of the text; `ground`: whether its own background is light or dark. */
-export interface Look {
+export interface InlineStyle {
   properties: [string, string][];
   ink: string;
   ground: "light" | "dark" | "";
@@ -12,24 +12,24 @@ export interface Look {
 const inert = document.implementation.createHTMLDocument("").createElement("i");
 
 /** Maximum length of a style in characters. A longer one is ignored. */
-const MOST = 4_000;
+const MAX = 4_000;
 
 const COLOURS = "rgb|rgba|hsl|hsla|hwb|lab|lch|oklab|oklch|color|color-mix|light-dark";
 const COLOUR = new RegExp(`^(?:${COLOURS})$`);
-const PAINT = new RegExp(`^(?:${COLOURS}|(?:repeating-)?(?:linear|radial|conic)-gradient|calc)$`);
+const COLOUR_FUNCTION = new RegExp(`^(?:${COLOURS}|(?:repeating-)?(?:linear|radial|conic)-gradient|calc)$`);
 const SIZE = /^(?:calc|min|max|clamp)$/;
 
 const calls = (value: string, may: RegExp) =>
   [...value.matchAll(/([\w-]*)\(/g)].every(([, name = ""]) => may.test(name));
 
 /** Returns the value to use, or "" to drop it. */
-type Rule = (value: string) => string;
+type StyleRule = (value: string) => string;
 
-const oneOf: (words: string) => Rule = (words) => (value) => (words.split(" ").includes(value) ? value : "");
-const someOf: (words: string) => Rule = (words) => (value) =>
+const oneOf: (words: string) => StyleRule = (words) => (value) => (words.split(" ").includes(value) ? value : "");
+const someOf: (words: string) => StyleRule = (words) => (value) =>
   value.split(" ").every((word) => words.split(" ").includes(word)) ? value : "";
-const colour: Rule = (value) => (calls(value, COLOUR) ? value : "");
-const between: (least: string, most: string, words?: string) => Rule =
+const colour: StyleRule = (value) => (calls(value, COLOUR) ? value : "");
+const between: (least: string, most: string, words?: string) => StyleRule =
   (least, most, words = "") =>
   (value) => {
     if (words.split(" ").includes(value)) return value;
@@ -37,27 +37,27 @@ const between: (least: string, most: string, words?: string) => Rule =
       ? `clamp(${least}, ${value}, ${most})`
       : "";
   };
-const number: (least: number, most: number) => Rule = (least, most) => (value) =>
+const number: (least: number, most: number) => StyleRule = (least, most) => (value) =>
   /^[\d.]+$/.test(value) ? `${Math.min(Math.max(Number(value), least), most)}` : "";
 /** Shadows with short offsets only. */
-const shadow: Rule = (value) => {
+const shadow: StyleRule = (value) => {
   const lengths = [...value.replaceAll(/\([^)]*\)/g, "").matchAll(/(-?[\d.]+)([a-z%]*)/g)];
   return colour(value) &&
     lengths.every(([, n, unit]) => Math.abs(Number(n)) <= (unit === "px" ? 32 : 2) && /^(px|em|rem|)$/.test(unit ?? ""))
     ? value
     : "";
 };
-const lineHeight: Rule = (value) => number(1, 3)(value) || between("1em", "3em", "normal")(value);
+const lineHeight: StyleRule = (value) => number(1, 3)(value) || between("1em", "3em", "normal")(value);
 /** Each corner has one size or two. */
-const corner: Rule = (value) => (/^[\d.]+(px|em|rem|%)?( [\d.]+(px|em|rem|%)?)?$/.test(value) ? value : "");
+const corner: StyleRule = (value) => (/^[\d.]+(px|em|rem|%)?( [\d.]+(px|em|rem|%)?)?$/.test(value) ? value : "");
 
 const PLACES =
   "normal start end center left right flex-start flex-end stretch baseline space-between space-around space-evenly";
 const SIDE = "(?:top|right|bottom|left|(?:inline|block)-(?:start|end))";
 
-const RULES: [RegExp, Rule][] = [
+const RULES: [RegExp, StyleRule][] = [
   [/^background-color$/, colour],
-  [/^background-image$/, (value) => (/gradient\(/.test(value) && calls(value, PAINT) ? value : "")],
+  [/^background-image$/, (value) => (/gradient\(/.test(value) && calls(value, COLOUR_FUNCTION) ? value : "")],
   [new RegExp(`^border-${SIDE}-color$`), colour],
   [new RegExp(`^border-${SIDE}-style$`), oneOf("none solid dashed dotted double groove ridge inset outset")],
   [new RegExp(`^border-${SIDE}-width$`), between("0px", "0.5rem", "thin medium thick")],
@@ -91,8 +91,8 @@ const RULES: [RegExp, Rule][] = [
  * @param style the attribute `style`
  * @param font the attribute `color` of a `font` element
  */
-export function lookOf(style: string, font: string): Look | null {
-  inert.style.cssText = style.length > MOST ? "" : style;
+export function parseStyle(style: string, font: string): InlineStyle | null {
+  inert.style.cssText = style.length > MAX ? "" : style;
   if (font && !inert.style.color) inert.style.color = font;
   const properties: [string, string][] = [];
   for (const name of inert.style) {
@@ -102,15 +102,15 @@ export function lookOf(style: string, font: string): Look | null {
     if (kept) properties.push([name, kept]);
   }
   const ink = colour(inert.style.color);
-  const given = parts(ink);
+  const given = colourParts(ink);
   // Nearly transparent text only makes sense on a picture, or is meant to be invisible.
   const isInk = given !== null && given[3] >= 0.4;
   if (properties.length === 0 && !isInk) return null;
-  return { properties, ink: isInk ? ink : "", ground: groundOf(new Map(properties)) };
+  return { properties, ink: isInk ? ink : "", ground: backgroundOf(new Map(properties)) };
 }
 
 /** Applies a style to a new element of the page. Its ancestors must have their styles already. */
-export function dress(element: HTMLElement, { properties, ink, ground }: Look) {
+export function applyStyle(element: HTMLElement, { properties, ink, ground }: InlineStyle) {
   for (const [name, value] of properties) element.style.setProperty(name, value);
   if (ground) element.dataset.ground = ground;
   if (!ink) return;
@@ -118,25 +118,25 @@ export function dress(element: HTMLElement, { properties, ink, ground }: Look) {
   // On the card's own background its colour stays. On ours it is adjusted until it is readable in light and dark mode.
   element.style.setProperty(
     "color",
-    element.closest("[data-ground]") ? ink : `light-dark(${readable(ink, DAY)}, ${readable(ink, NIGHT)})`,
+    element.closest("[data-ground]") ? ink : `light-dark(${readableColour(ink, DAY)}, ${readableColour(ink, NIGHT)})`,
   );
 }
 
 // Light and dark
 
 /** Red, green and blue from 0 to 255, and alpha from 0 to 1. */
-type Parts = [number, number, number, number];
+type ColourParts = [number, number, number, number];
 
-const pen = new OffscreenCanvas(1, 1).getContext("2d");
+const context = new OffscreenCanvas(1, 1).getContext("2d");
 
 /** Returns the components of a colour; `null` if they are unknown. */
-function parts(value: string): Parts | null {
-  if (!pen || !/^([a-z]+|rgba?\(.*\)|hsla?\(.*\))$/i.test(value) || /^currentcolor$/i.test(value)) return null;
-  pen.fillStyle = "#000";
-  pen.fillStyle = value;
-  const [, r = "", g = "", b = ""] = /^#(..)(..)(..)$/.exec(pen.fillStyle) ?? [];
+function colourParts(value: string): ColourParts | null {
+  if (!context || !/^([a-z]+|rgba?\(.*\)|hsla?\(.*\))$/i.test(value) || /^currentcolor$/i.test(value)) return null;
+  context.fillStyle = "#000";
+  context.fillStyle = value;
+  const [, r = "", g = "", b = ""] = /^#(..)(..)(..)$/.exec(context.fillStyle) ?? [];
   if (r) return [parseInt(r, 16), parseInt(g, 16), parseInt(b, 16), 1];
-  const [red = 0, green = 0, blue = 0, solid = 0] = (pen.fillStyle.match(/[\d.]+/g) ?? []).map(Number);
+  const [red = 0, green = 0, blue = 0, solid = 0] = (context.fillStyle.match(/[\d.]+/g) ?? []).map(Number);
   return [red, green, blue, solid];
 }
 
@@ -152,25 +152,27 @@ function brightness(colour: number[]): number {
 }
 
 /** The luminance at which light and dark text are equally readable. */
-const BETWEEN = 0.187;
+const MIDDLE_LUMINANCE = 0.187;
 
-function groundOf(look: Map<string, string>) {
+function backgroundOf(look: Map<string, string>) {
   const painted = (look.get("background-image") ?? "").match(/rgba?\([^)]*\)|[a-z]+(?![\w-]*\()/gi) ?? [];
-  const stops = painted.filter((word) => CSS.supports("color", word)).map(parts);
-  const solid = [...stops, parts(look.get("background-color") ?? "")].filter((one) => one !== null && one[3] > 0.5);
+  const stops = painted.filter((word) => CSS.supports("color", word)).map(colourParts);
+  const solid = [...stops, colourParts(look.get("background-color") ?? "")].filter(
+    (one) => one !== null && one[3] > 0.5,
+  );
   // A gradient is drawn over the background colour.
   const seen = solid.length > 1 && stops.length > 0 ? solid.slice(0, stops.length) : solid;
   if (seen.length === 0) return "";
   const mean = seen.reduce((sum, one) => sum + brightness(one ?? []), 0) / seen.length;
-  return mean > BETWEEN ? "light" : "dark";
+  return mean > MIDDLE_LUMINANCE ? "light" : "dark";
 }
 
 /** The least readable background of the page in light and dark mode, and the colour towards which text is moved. */
 const DAY = { page: 0.86, to: 0 };
 const NIGHT = { page: 0.013, to: 255 };
 
-function readable(ink: string, { page, to }: typeof DAY) {
-  const given = parts(ink) ?? [to, to, to, 1];
+function readableColour(ink: string, { page, to }: typeof DAY) {
+  const given = colourParts(ink) ?? [to, to, to, 1];
   const colour = given.slice(0, 3);
   for (let step = 0; step <= 20; step += 1) {
     const moved = colour.map((part) => Math.round(part + ((to - part) * step) / 20));

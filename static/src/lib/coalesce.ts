@@ -5,7 +5,7 @@
  * start share the round. Only the round that has not begun is remembered, so no request can get a round that already
  * runs.
  */
-export function inRounds(work: () => Promise<void>) {
+export function coalesce(work: () => Promise<void>) {
   /** The end of the round that began last. */
   let begun = Promise.resolve();
   let next: Promise<void> | null = null;

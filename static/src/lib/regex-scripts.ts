@@ -26,9 +26,9 @@ export interface Place {
 type Fill = (text: string, speaker: string | null) => string;
 
 /** Maximum number of characters that a text can grow. */
-const MOST_GROWTH = 1 << 20;
+const MAX_GROWTH = 1 << 20;
 
-const reaches = ({ minDepth, maxDepth }: ShownScript, depth: number | null) =>
+const appliesAtDepth = ({ minDepth, maxDepth }: ShownScript, depth: number | null) =>
   depth === null || ((minDepth === null || depth >= minDepth) && (maxDepth === null || depth <= maxDepth));
 
 /**
@@ -44,7 +44,7 @@ export function stepsOf(scripts: ShownScript[], { placement, came, depth, charac
     !script.isForDisplay && !script.isForPrompts && (came === "written" || script.isOnEdit);
   return [
     ...(came === "done" ? [] : places(isKept)),
-    ...places((script) => script.isForDisplay && reaches(script, depth)),
+    ...places((script) => script.isForDisplay && appliesAtDepth(script, depth)),
   ];
 }
 
@@ -52,7 +52,7 @@ export function stepsOf(scripts: ShownScript[], { placement, came, depth, charac
  * Runs scripts on a text. `left`: the scripts left out because they made it too large.
  * @param begins called before each script, with its input
  */
-export function scripted(
+export function runScripts(
   scripts: ShownScript[],
   steps: number[],
   text: string,
@@ -60,7 +60,7 @@ export function scripted(
   fill: Fill,
   begins: (step: number, text: string) => void = () => {},
 ) {
-  const most = text.length + MOST_GROWTH;
+  const most = text.length + MAX_GROWTH;
   const left: number[] = [];
   let now = text;
   for (const step of steps) {
@@ -68,7 +68,7 @@ export function scripted(
     if (!script || now === "") continue;
     begins(step, now);
     try {
-      now = changed(script, now, speaker, fill, most);
+      now = runScript(script, now, speaker, fill, most);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       left.push(step);
@@ -77,10 +77,10 @@ export function scripted(
   return { text: now, left };
 }
 
-function changed(script: ShownScript, text: string, speaker: string | null, fill: Fill, most: number) {
+function runScript(script: ShownScript, text: string, speaker: string | null, fill: Fill, most: number) {
   const pattern = patternOf(findOf(script, fill));
   if (!pattern) return text;
-  const pieces = piecesOf(script.replace);
+  const pieces = parseReplacement(script.replace);
   const isPlain = pieces.every((piece) => typeof piece === "string");
   let trim: string[] | null = null;
   let grown = text.length;
@@ -90,7 +90,7 @@ function changed(script: ShownScript, text: string, speaker: string | null, fill
     trim ??= isPlain ? [] : script.trim.map((part) => fill(part, speaker)).filter(Boolean);
     const said = (group: unknown) =>
       (trim as string[]).reduce((rest, away) => rest.replaceAll(away, ""), typeof group === "string" ? group : "");
-    const put = (piece: Piece) =>
+    const put = (piece: ReplacementPart) =>
       typeof piece === "string" ? piece : said("name" in piece ? names[piece.name] : groups[piece.group]);
     let instead = "";
     for (const piece of pieces) {
@@ -105,11 +105,11 @@ function changed(script: ShownScript, text: string, speaker: string | null, fill
 }
 
 /** A piece of a replacement. */
-type Piece = string | { group: number } | { name: string };
+type ReplacementPart = string | { group: number } | { name: string };
 
 /** Reads a replacement: `$1`, `$<name>`, and `{{match}}` in any case, which is `$0`. */
-export function piecesOf(replace: string): Piece[] {
-  const pieces: Piece[] = [];
+export function parseReplacement(replace: string): ReplacementPart[] {
+  const pieces: ReplacementPart[] = [];
   let from = 0;
   for (const found of replace.matchAll(/\{\{match\}\}|\$(\d+)|\$<([^>]+)>/gi)) {
     const [all, number, name] = found;
@@ -167,14 +167,14 @@ function endOfMacro(text: string, start: number) {
 const FLAGS = "gmixXsuUAJ";
 
 const patterns: Map<string, RegExp | null> = new Map();
-const MOST_PATTERNS = 4_096;
+const MAX_PATTERNS = 4_096;
 
 /** Returns the pattern of a script; `null` if it is invalid. */
 function patternOf(find: string) {
   let pattern = patterns.get(find);
   if (pattern === undefined) {
     pattern = read(find);
-    if (patterns.size < MOST_PATTERNS) patterns.set(find, pattern);
+    if (patterns.size < MAX_PATTERNS) patterns.set(find, pattern);
   }
   return pattern;
 }
@@ -197,7 +197,7 @@ function read(find: string) {
 }
 
 /** What is needed to run scripts on texts. */
-export interface Setup {
+export interface ScriptSetup {
   items: ShownScript[];
   /** The first one applies if no other does. */
   casts: { characterId: Id | null; values: Record<string, string> }[];
@@ -210,8 +210,8 @@ export interface Setup {
  * Returns the displayed form of a text.
  * @param without scripts that do not run
  */
-export function made(
-  { items, casts, globals, local }: Setup,
+export function displayedText(
+  { items, casts, globals, local }: ScriptSetup,
   text: string,
   place: Place,
   without: number[] = [],
@@ -220,5 +220,5 @@ export function made(
   const { values = {} } = casts.find(({ characterId }) => characterId === place.character) ?? casts[0] ?? {};
   const macros = new Macros({ values, local, global: globals }, text);
   const steps = stepsOf(items, place).filter((step) => !without.includes(step));
-  return scripted(items, steps, text, place, (part, speaker) => macros.fill(part, speaker), begins);
+  return runScripts(items, steps, text, place, (part, speaker) => macros.fill(part, speaker), begins);
 }

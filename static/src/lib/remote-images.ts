@@ -5,27 +5,27 @@ import { t } from "./i18n.ts";
 import { wordsOf } from "./markdown.ts";
 
 /** The address of a picture on our server, and the callback for failures. */
-interface Way {
+interface ImageSource {
   at: (address: string) => string;
   failed: () => void;
 }
 
 const PLACES = "[data-outside]";
 /** Size of a picture before it is loaded, in pixels. */
-const UNKNOWN = { width: 288, height: 192 };
+const DEFAULT_SIZE = { width: 288, height: 192 };
 /** Maximum height of a picture in pixels. */
-const TALLEST = 480;
+const MAX_HEIGHT = 480;
 /** Number of texts whose pictures are kept after they leave the page. */
-const MOST_KEPT = 80;
+const MAX_KEPT = 80;
 
 /** The last known size of each picture. */
 const sizes: Map<string, { width: number; height: number }> = new Map();
 
 /** The pictures of each text, by its id. */
-const kept: Map<string, Shown[]> = new Map();
+const kept: Map<string, RemoteImage[]> = new Map();
 
 /** The picture behind each element on the page. */
-const shown: WeakMap<Element, Shown> = new WeakMap();
+const shown: WeakMap<Element, RemoteImage> = new WeakMap();
 
 /** Returns the servers whose pictures a text names. */
 export const hostsIn = (host: ParentNode) => [
@@ -38,24 +38,24 @@ const addressOf = (place: Element) => (place as HTMLElement).dataset.outside ?? 
  * Replaces placeholders by pictures.
  * @param id of the text
  */
-export function showPictures(host: ParentNode, id: string, way: Way) {
+export function showImages(host: ParentNode, id: string, way: ImageSource) {
   const mine = kept.get(id) ?? [];
   kept.delete(id);
   for (const place of host.querySelectorAll(`span${PLACES}:not(.shown)`)) {
     const address = addressOf(place);
     const known = mine.find((one) => one.address === address && !one.element.isConnected);
-    const picture = known ?? new Shown(place as HTMLElement, address, way);
+    const picture = known ?? new RemoteImage(place as HTMLElement, address, way);
     if (!known) mine.push(picture);
     picture.place = place as HTMLElement;
     picture.speak();
     place.replaceWith(picture.element);
   }
   if (mine.length > 0) kept.set(id, mine);
-  if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value as string);
+  if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value as string);
 }
 
 /** Replaces pictures by their placeholders. With `press`, these become buttons. */
-export function hidePictures(host: ParentNode, id: string, press: (() => void) | null) {
+export function hideImages(host: ParentNode, id: string, press: (() => void) | null) {
   kept.delete(id);
   for (const element of host.querySelectorAll(`${PLACES}.shown`)) {
     const picture = shown.get(element);
@@ -73,16 +73,16 @@ export function hidePictures(host: ParentNode, id: string, press: (() => void) |
 }
 
 /** One picture, or the message that it could not be loaded. */
-class Shown {
+class RemoteImage {
   place: HTMLElement;
   address: string;
-  way: Way;
+  way: ImageSource;
   alt: string;
   element: HTMLSpanElement;
 
   #isFailed = false;
 
-  constructor(place: HTMLElement, address: string, way: Way) {
+  constructor(place: HTMLElement, address: string, way: ImageSource) {
     this.place = place;
     this.address = address;
     this.way = way;
@@ -108,7 +108,7 @@ class Shown {
     image.loading = isAgain ? "eager" : "lazy";
     image.decoding = "async";
     image.draggable = false;
-    fit(image, known ?? UNKNOWN);
+    fit(image, known ?? DEFAULT_SIZE);
     image.addEventListener("load", () => {
       const size = { width: image.naturalWidth, height: image.naturalHeight };
       sizes.set(this.address, size);
@@ -140,6 +140,6 @@ class Shown {
 }
 
 function fit(image: HTMLImageElement, { width, height }: { width: number; height: number }) {
-  image.width = Math.round(width * Math.min(1, TALLEST / height));
+  image.width = Math.round(width * Math.min(1, MAX_HEIGHT / height));
   image.style.aspectRatio = `${width} / ${height}`;
 }

@@ -1,7 +1,7 @@
 // The common model servers: their API types, base URLs, and whether they need a key.
 
 /** `name`: the product's name; empty if the page has its own text. */
-export interface Usual {
+export interface CommonServer {
   id: string;
   name: string;
   kind: string;
@@ -9,7 +9,7 @@ export interface Usual {
   wantsKey: boolean;
 }
 
-export const USUAL: Usual[] = [
+export const COMMON_SERVERS: CommonServer[] = [
   { id: "local", name: "", kind: "openai", baseUrl: "http://127.0.0.1:8080/v1", wantsKey: false },
   { id: "ollama", name: "Ollama", kind: "ollama", baseUrl: "http://127.0.0.1:11434", wantsKey: false },
   { id: "claude", name: "Claude (Anthropic)", kind: "anthropic", baseUrl: "https://api.anthropic.com", wantsKey: true },
@@ -35,10 +35,10 @@ export const USUAL: Usual[] = [
 ];
 
 /** Returns the common server that is most similar to a server. */
-export const likest = ({ kind, baseUrl }: { kind: string; baseUrl: string }): Usual =>
-  USUAL.find((one) => one.kind === kind && one.baseUrl === baseUrl) ??
-  USUAL.findLast((one) => one.kind === kind) ??
-  (USUAL.at(-1) as Usual);
+export const closestServer = ({ kind, baseUrl }: { kind: string; baseUrl: string }): CommonServer =>
+  COMMON_SERVERS.find((one) => one.kind === kind && one.baseUrl === baseUrl) ??
+  COMMON_SERVERS.findLast((one) => one.kind === kind) ??
+  (COMMON_SERVERS.at(-1) as CommonServer);
 
 /** Returns a name that is not taken. */
 export function freeName(wish: string, taken: string[]) {

@@ -2,18 +2,18 @@
 // the worker is ended and the text starts again in a new one. The new worker reports each script before it runs it. If
 // the text is too slow again, the script that took longest is turned off until the next setup. So an endless script
 // costs LIMIT twice, not once per message. If the machine was only busy for a moment, no script is lost.
-import { addressOf } from "./addresses.ts";
-import type { Place, Setup } from "./scripts.ts";
+import { trustedUrl } from "./trusted-urls.ts";
+import type { Place, ScriptSetup } from "./regex-scripts.ts";
 
 /** Maximum time for all scripts of one text, in milliseconds. */
-export const LIMIT = 50;
+export const TIME_LIMIT = 50;
 /** Maximum number of texts in the worker at once. With several, it never waits while the page draws. */
-const AT_ONCE = 8;
+const MAX_PARALLEL = 8;
 /** Maximum number of tries for a text. After that it is shown as far as it came. */
-const MOST_TRIES = 8;
+const MAX_TRIES = 8;
 
 /** A text sent to the worker. */
-export interface Job {
+export interface ScriptJob {
   id: number;
   text: string;
   place: Place;
@@ -22,24 +22,24 @@ export interface Job {
 }
 
 /** A message from the worker. */
-type Said =
+type WorkerMessage =
   | { id: number; says: "begun" }
   | { id: number; says: "step"; step: number; text: string; at: number }
   | { id: number; says: "done"; text: string; left: number[] };
 
 /** The result for a text. `slow` and `large`: positions of the scripts that were left out for it. */
-export interface Made {
+export interface ScriptResult {
   text: string;
   slow: number[];
   large: number[];
 }
 
 /** A requested text. `begun`: the start time of each script, by its step. */
-interface Wanted {
+interface ScriptRequest {
   slot: string;
   text: string;
   place: Place;
-  tell: (made: Made) => void;
+  tell: (made: ScriptResult) => void;
   id: number;
   isWatched: boolean;
   lost: number[];
@@ -48,20 +48,20 @@ interface Wanted {
   tries: number;
 }
 
-const startWorker = () => new Worker(addressOf("scripts"), { type: "module" });
+const startWorker = () => new Worker(trustedUrl("scripts"), { type: "module" });
 
-export class Apart {
+export class ScriptSupervisor {
   start: () => Worker;
   limit: number;
   lose: (step: number) => void;
-  setup: Setup | null = null;
+  setup: ScriptSetup | null = null;
   /** Scripts that are turned off, by position. */
   lost = new Set<number>();
   worker: Worker | null = null;
   /** Texts that wait, oldest first; only the newest of each slot. */
-  waiting = new Map<string, Wanted>();
+  waiting = new Map<string, ScriptRequest>();
   /** Texts in the worker, in its order. */
-  sent: Wanted[] = [];
+  sent: ScriptRequest[] = [];
   timer: ReturnType<typeof setTimeout> | undefined;
   isBroken = false;
   ids = 0;
@@ -69,7 +69,7 @@ export class Apart {
   /** @param how `lose` is called with the script that took too long */
   constructor({
     start = startWorker,
-    limit = LIMIT,
+    limit = TIME_LIMIT,
     lose = () => {},
   }: { start?: () => Worker; limit?: number; lose?: (step: number) => void } = {}) {
     this.start = start;
@@ -81,7 +81,7 @@ export class Apart {
    * Sets other scripts or other values for them. Texts requested before get no answer.
    * @param lost scripts that are known to take too long
    */
-  setUp(setup: Setup, lost: number[]) {
+  setUp(setup: ScriptSetup, lost: number[]) {
     this.waiting.clear();
     // The worker still runs scripts that no longer apply.
     if (this.sent.length > 0) this.#drop();
@@ -95,7 +95,7 @@ export class Apart {
    * Requests the result for a text.
    * @param slot the place on the page; only its newest text is processed
    */
-  want(slot: string, text: string, place: Place, tell: (made: Made) => void) {
+  want(slot: string, text: string, place: Place, tell: (made: ScriptResult) => void) {
     if (this.isBroken) return tell({ text, slow: [], large: [] });
     this.waiting.set(slot, {
       slot,
@@ -120,7 +120,7 @@ export class Apart {
   }
 
   #send() {
-    while (this.sent.length < AT_ONCE && !this.isBroken) {
+    while (this.sent.length < MAX_PARALLEL && !this.isBroken) {
       const next = this.waiting.values().next().value;
       if (!next || !this.setup) return;
       this.waiting.delete(next.slot);
@@ -129,11 +129,11 @@ export class Apart {
     }
   }
 
-  #post(wanted: Wanted) {
+  #post(wanted: ScriptRequest) {
     this.#worker()?.postMessage(this.#job(wanted));
   }
 
-  #job(wanted: Wanted): Job {
+  #job(wanted: ScriptRequest): ScriptJob {
     wanted.id = ++this.ids;
     wanted.begun = [];
     const { id, text, place, isWatched } = wanted;
@@ -157,7 +157,7 @@ export class Apart {
     return this.worker;
   }
 
-  #heard(said: Said) {
+  #heard(said: WorkerMessage) {
     const [first] = this.sent;
     if (first?.id !== said.id) return;
     if (said.says === "step") {
@@ -174,7 +174,7 @@ export class Apart {
     }
   }
 
-  #tooLong(first: Wanted) {
+  #tooLong(first: ScriptRequest) {
     this.#drop();
     if (first.isWatched && first.begun.length > 0) {
       const step = longest(first.begun, performance.timeOrigin + performance.now());
@@ -184,7 +184,7 @@ export class Apart {
     }
     first.isWatched = true;
     first.tries += 1;
-    if (first.tries >= MOST_TRIES) {
+    if (first.tries >= MAX_TRIES) {
       this.sent.shift();
       first.tell({ text: first.before, slow: first.lost, large: [] });
     }

@@ -1,19 +1,19 @@
 // Imported folders: their files, and whose data is in them.
-import type { Part } from "./zip.ts";
+import type { ZipPart } from "./zip.ts";
 
 /** Returns all files below dropped entries. */
-export async function filesIn(entries: FileSystemEntry[]): Promise<Part[]> {
-  const found: Part[] = [];
+export async function filesIn(entries: FileSystemEntry[]): Promise<ZipPart[]> {
+  const found: ZipPart[] = [];
   for (const waiting = [...entries]; waiting.length > 0; ) {
     const next = waiting.pop() as FileSystemEntry;
-    if (next.isDirectory) waiting.push(...(await listed(next as FileSystemDirectoryEntry)));
+    if (next.isDirectory) waiting.push(...(await listFolder(next as FileSystemDirectoryEntry)));
     else found.push({ path: next.fullPath.replace(/^\//, ""), file: await fileOf(next as FileSystemFileEntry) });
   }
   return found;
 }
 
 /** Lists a folder. Browsers return its entries in portions. */
-async function listed(folder: FileSystemDirectoryEntry) {
+async function listFolder(folder: FileSystemDirectoryEntry) {
   const reader = folder.createReader();
   const all: FileSystemEntry[] = [];
   for (;;) {
@@ -27,11 +27,11 @@ const fileOf = (entry: FileSystemFileEntry): Promise<File> =>
   new Promise((resolve, reject) => entry.file(resolve, reject));
 
 /** Returns the files of a chosen folder. */
-export const filesOf = (files: Iterable<File>): Part[] =>
+export const filesOf = (files: Iterable<File>): ZipPart[] =>
   [...files].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
 
 /** Parts of a data folder that belong to no story and no character. They are not sent. */
-const ASIDE = new Set([
+const SKIPPED_PARTS = new Set([
   "assets",
   "backgrounds",
   "backups",
@@ -44,22 +44,22 @@ const ASIDE = new Set([
 ]);
 
 /** The data of one user in a folder: the path, the files to send, and the files that are left out. */
-export interface Data {
+export interface UserData {
   home: string;
-  parts: Part[];
+  parts: ZipPart[];
   bytes: number;
-  aside: Part[];
+  aside: ZipPart[];
 }
 
 /**
  * Finds the users' data in a folder. Each is the parent of a folder `characters` or `chats`. Without any, everything is
  * sent and the server says what it is.
  */
-export function dataIn(parts: Part[]): Data[] {
+export function dataIn(parts: ZipPart[]): UserData[] {
   const homes = [...new Set(parts.flatMap(({ path }) => homeOf(path) ?? []))].sort();
   return (homes.length ? homes : [""]).map((home) => {
     const own = parts.filter(({ path }) => path.startsWith(home));
-    const aside = own.filter(({ path }) => isAside(path.slice(home.length)));
+    const aside = own.filter(({ path }) => isSkipped(path.slice(home.length)));
     const left = new Set(aside);
     const sent = own.filter((part) => !left.has(part));
     return { home, parts: sent, bytes: sent.reduce((sum, { file }) => sum + file.size, 0), aside };
@@ -81,4 +81,5 @@ function homeOf(path: string) {
  * Whether a file is left out. Folders of expression pictures are next to the cards.
  * @param path relative to the data folder
  */
-const isAside = (path: string) => ASIDE.has(path.split("/")[0] ?? "") || /(^|\/)\.|^characters\/[^/]+\//.test(path);
+const isSkipped = (path: string) =>
+  SKIPPED_PARTS.has(path.split("/")[0] ?? "") || /(^|\/)\.|^characters\/[^/]+\//.test(path);

@@ -2,9 +2,9 @@
 // only from here. To add one, add a line below.
 
 /** The worker of regex scripts, and the service worker that keeps the page for times without a server. */
-const ADDRESSES = { scripts: new URL("./script-worker.js", import.meta.url).href, offline: "/offline.js" };
+const URLS = { scripts: new URL("./script-worker.js", import.meta.url).href, offline: "/offline.js" };
 
-type Which = keyof typeof ADDRESSES;
+type Which = keyof typeof URLS;
 
 /** The part of `globalThis.trustedTypes` that is used here. Not every browser has it. */
 interface TrustedTypes {
@@ -18,8 +18,8 @@ interface Policy {
 let policy: Policy | undefined;
 
 /** Returns the address in the form that the browser accepts. */
-export function addressOf(which: Which): string {
+export function trustedUrl(which: Which): string {
   const types = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes;
-  policy ??= types?.createPolicy("clotho-worker", { createScriptURL: (one) => ADDRESSES[one] });
-  return policy ? policy.createScriptURL(which) : ADDRESSES[which];
+  policy ??= types?.createPolicy("clotho-worker", { createScriptURL: (one) => URLS[one] });
+  return policy ? policy.createScriptURL(which) : URLS[which];
 }

@@ -2,26 +2,26 @@
 // Pure.
 
 /** Invisible characters: control characters, direction marks, zero-width joiners. */
-const UNSEEN =
+const INVISIBLE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression must match control characters
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 /** Returns a title without invisible characters. */
-export const bare = (text: string) =>
+export const withoutInvisible = (text: string) =>
   text
     .replace(/[\t\n]/g, " ")
-    .replace(UNSEEN, "")
+    .replace(INVISIBLE, "")
     .trim();
 
 /** Returns code with invisible characters written as `⟨U+…⟩`. */
-export const visible = (text: string) =>
+export const showInvisible = (text: string) =>
   text
     .replaceAll("\r\n", "\n")
-    .replace(UNSEEN, (sign) => `⟨U+${sign.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+    .replace(INVISIBLE, (sign) => `⟨U+${sign.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
 
 /** Returns the title of each plugin in a list. If two have the same title, the id follows. */
 export function titlesOf(all: { id: string; title?: string }[]): Map<string, string> {
-  const titles = all.map(({ id, title = "" }) => bare(title) || id);
+  const titles = all.map(({ id, title = "" }) => withoutInvisible(title) || id);
   return new Map(
     all.map(({ id }, i) => [
       id,
@@ -31,10 +31,10 @@ export function titlesOf(all: { id: string; title?: string }[]): Map<string, str
 }
 
 /** Maximum number of line pairs that are compared. Above it, the middle is shown as removed and added. */
-const MOST = 4_000_000;
+const MAX = 4_000_000;
 
 /** Compares the lines of two texts: common, removed and added ones. */
-export function linesBetween(before: string, after: string): { sign: "" | "-" | "+"; text: string }[] {
+export function diffLines(before: string, after: string): { sign: "" | "-" | "+"; text: string }[] {
   const [old, now] = [before.split("\n"), after.split("\n")];
   let head = 0;
   while (head < old.length && head < now.length && old[head] === now[head]) head += 1;
@@ -46,14 +46,14 @@ export function linesBetween(before: string, after: string): { sign: "" | "-" | 
   )
     tail += 1;
   const same = (lines: string[]) => lines.map((text) => ({ sign: "" as const, text }));
-  const middle = between(old.slice(head, old.length - tail), now.slice(head, now.length - tail));
+  const middle = diffMiddle(old.slice(head, old.length - tail), now.slice(head, now.length - tail));
   return [...same(old.slice(0, head)), ...middle, ...same(old.slice(old.length - tail))];
 }
 
-function between(old: string[], now: string[]): { sign: "" | "-" | "+"; text: string }[] {
+function diffMiddle(old: string[], now: string[]): { sign: "" | "-" | "+"; text: string }[] {
   const gone = (text: string) => ({ sign: "-" as const, text });
   const come = (text: string) => ({ sign: "+" as const, text });
-  if (old.length * now.length > MOST) return [...old.map(gone), ...now.map(come)];
+  if (old.length * now.length > MAX) return [...old.map(gone), ...now.map(come)];
   // For each pair of positions: the number of common lines from there on.
   const wide = now.length + 1;
   const common = new Uint32Array((old.length + 1) * wide);

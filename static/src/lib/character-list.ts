@@ -1,18 +1,18 @@
 // Lists of many characters: search, order and tags.
 import type { Character } from "./wire.d.ts";
 
-const folded = (text: string) => text.normalize("NFKC").toLowerCase();
+const foldCase = (text: string) => text.normalize("NFKC").toLowerCase();
 
 /** Returns the characters that have all tags and contain all words. With `favourites`, only favourites. */
-export function lookedFor(
+export function filterCharacters(
   all: Character[],
   { words, tags, favourites }: { words: string; tags: string[]; favourites: boolean },
 ) {
-  const parts = folded(words).split(/\s+/).filter(Boolean);
+  const parts = foldCase(words).split(/\s+/).filter(Boolean);
   const has = (one: Character) => {
     const text =
       parts.length > 0
-        ? folded([one.name, ...(one.tags ?? []), one.description, one.scenario, one.creatorNotes].join("\n"))
+        ? foldCase([one.name, ...(one.tags ?? []), one.description, one.scenario, one.creatorNotes].join("\n"))
         : "";
     return (
       (one.isFavourite || !favourites) &&
@@ -33,7 +33,7 @@ export const favouritesFirst = (all: Character[]) => [
  * Sorts characters. Favourites come first, sorted in the same way.
  * @param played the time of the last session of each; those without come last, by name
  */
-export function inOrder(all: Character[], order: "newest" | "name" | "played", played: Map<string, string>) {
+export function sortCharacters(all: Character[], order: "newest" | "name" | "played", played: Map<string, string>) {
   // Ids grow with time.
   if (order === "newest") return favouritesFirst(all.toSorted((a, b) => (a.id < b.id ? 1 : -1)));
   const { compare } = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });

@@ -1,5 +1,5 @@
 // Reports of the server with code and arguments, in the user's language if the page has a text for the code.
-import { addEnglish, placesOf, t, wordFor } from "./i18n.ts";
+import { addEnglish, placeholdersOf, t, optionalText } from "./i18n.ts";
 import words from "./strings/en-problems.ts";
 import { isWestern } from "./text.ts";
 import type { Args, Failure } from "./wire.d.ts";
@@ -10,32 +10,34 @@ addEnglish(words);
 const typesOf = (kinds: string) =>
   kinds
     .split(", ")
-    .map((kind) => wordFor(`type.${kind}`) || kind)
+    .map((kind) => optionalText(`type.${kind}`) || kind)
     .join(t("problem.or"));
 
 /** Arguments that are translated before they are filled in. */
-const SAID: Record<string, (value: string) => string> = {
+const TRANSLATED_ARGUMENTS: Record<string, (value: string) => string> = {
   kind: typesOf,
   kinds: typesOf,
   choices: (value) => value.replaceAll(", ", t("problem.comma")),
 };
 
 const varsOf = (args: Args): Record<string, string> =>
-  Object.fromEntries(Object.entries(args).map(([name, value]) => [name, (SAID[name] ?? String)(String(value))]));
+  Object.fromEntries(
+    Object.entries(args).map(([name, value]) => [name, (TRANSLATED_ARGUMENTS[name] ?? String)(String(value))]),
+  );
 
 /** Returns the text of a key with all arguments; `undefined` if the text or an argument is missing. */
-export function filled(key: string, args: Args) {
-  const text = wordFor(key, varsOf(args));
-  const isWhole = placesOf(key).every((name) => args[name] !== undefined && args[name] !== null);
+export function filledText(key: string, args: Args) {
+  const text = optionalText(key, varsOf(args));
+  const isWhole = placeholdersOf(key).every((name) => args[name] !== undefined && args[name] !== null);
   return text && isWhole ? text : undefined;
 }
 
 /** Ends a text in a script without capitals with its own full stop. */
-export const ended = (text: string) => (isWestern(text) ? text : text.replace(/[.。]?$/, "。"));
+export const withFullStop = (text: string) => (isWestern(text) ? text : text.replace(/[.。]?$/, "。"));
 
 /** Returns a problem or a note in the user's language if the page has a text for its code. */
-export function told({ code = "", args = {}, message }: Failure) {
-  const text = filled(`problem.${code}`, { error: message, ...args });
+export function codedMessageText({ code = "", args = {}, message }: Failure) {
+  const text = filledText(`problem.${code}`, { error: message, ...args });
   if (text === undefined) return message;
-  return ended(args.name ? t("problem.at", { name: String(args.name), what: text }) : text);
+  return withFullStop(args.name ? t("problem.at", { name: String(args.name), what: text }) : text);
 }
